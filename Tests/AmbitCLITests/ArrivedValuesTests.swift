@@ -7,7 +7,7 @@ struct ArrivedValuesTests {
   private let rate = KeptDevice.Key(service: 0, characteristic: 0)
   private let level = KeptDevice.Key(service: 1, characteristic: 0)
 
-  @Test("of each characteristic the last value is shown, and how many came")
+  @Test("the last value of each characteristic is shown, with the number of values received")
   func lastValue() {
     let arrived = ArrivedValues()
     #expect(arrived.keep([1], of: rate))
@@ -22,7 +22,7 @@ struct ArrivedValuesTests {
   func late() {
     let (closed, opened) = (ArrivedValues(), ArrivedValues())
     #expect(closed.keep([1], of: rate))
-    // Nobody takes them any more; the next device's first value is shown all the same.
+    // The closed device's values are not taken; the next device's first value is shown.
     #expect(opened.keep([2], of: rate))
     #expect(opened.take() == [rate: .init(value: [2])])
   }

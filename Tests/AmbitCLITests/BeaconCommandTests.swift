@@ -114,7 +114,7 @@ struct BeaconCommandTests {
     try await TestFolder.waitForFile(file, of: 0)
     let start = ContinuousClock.now
     monitor.terminate()
-    // Standard output is the children's, too, so the end of the process is what is waited for.
+    // The children share standard output, so the test waits for the end of the process.
     #expect(await monitor.exitStatus() == 128 + SIGTERM)
     #expect(ContinuousClock.now - start < .seconds(5))
     let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -139,7 +139,7 @@ struct BeaconCommandTests {
   }
 
   @Test(
-    "what makes no sense gets a sentence",
+    "a beacon command that makes no sense is refused in one sentence",
     arguments: [
       (["monitor", uuid], "no command"),
       (["monitor", uuid, "E2C56DB5", "--", "true"], "E2C56DB5"),
@@ -160,7 +160,7 @@ struct BeaconCommandTests {
     #expect(end.complaints.joined(separator: " ").contains(sentence), "\(end.complaints)")
   }
 
-  @Test("a command that can't be run is told, and the monitor goes on")
+  @Test("a command that can't be run is reported, and the monitor goes on")
   func missingCommand() async throws {
     let monitor = try AmbitRun([
       "monitor", "\(uuid)/1/1", "\(uuid)/1/2", "--radio", "sim", "--", "/no/such/command",
@@ -218,7 +218,7 @@ struct BeaconSurveyTests {
     }
   }
 
-  @Test("with regions, only their beacons are ranged")
+  @Test("only the beacons of given regions are ranged")
   func regions() throws {
     let id = try #require(BluetoothUUID(uuid))
     var survey = BeaconSurvey(constraints: [.init(uuid: id, major: 2)], now: .zero)
@@ -244,7 +244,7 @@ struct BeaconSurveyTests {
     #expect(try rows(&survey, seconds: 1).count == 512)
   }
 
-  @Test("what begins as a beacon and is malformed is counted, and what is something else is not")
+  @Test("a malformed beacon is counted, and other advertisements are not")
   func malformed() throws {
     let id = try #require(BluetoothUUID(uuid))
     let beacon = IBeacon(uuid: id, major: 1, minor: 2, powerAtOneMetre: -59).manufacturerData

@@ -39,7 +39,7 @@ struct BondsTests {
     return try #require(object as? [String: Any])
   }
 
-  @Test("are listed as a table, or as JSON, without keys")
+  @Test("bonds are listed as a table, or as JSON, without keys")
   func list() async throws {
     let folder = try TestFolder()
     let path = try Self.store(folder)
@@ -68,7 +68,7 @@ struct BondsTests {
     }
   }
 
-  @Test("are exported with keys only where that is asked for, and then it is said")
+  @Test("bonds are exported with keys only with the option for it, and a warning is printed")
   func export() async throws {
     let folder = try TestFolder()
     let path = try Self.store(folder)
@@ -90,7 +90,8 @@ struct BondsTests {
     #expect(first["peripheralKey"] == nil)
   }
 
-  @Test("of devices with private addresses go by the address that other commands show")
+  @Test(
+    "a bond of a device with private addresses is listed by the address that other commands show")
   func privateAddress() async throws {
     let folder = try TestFolder()
     let store = BondStore(path: folder.path + "/bonds")
@@ -115,7 +116,7 @@ struct BondsTests {
     #expect(try store.load().isEmpty)
   }
 
-  @Test("are forgotten one by one; one that is not there is an error")
+  @Test("bonds are forgotten one by one; a bond that doesn't exist is an error")
   func forget() async throws {
     let folder = try TestFolder()
     let path = try Self.store(folder)
@@ -137,7 +138,7 @@ struct BondsTests {
       wrong.complaints == ["ambit: \"lamp\" is no address; one is C0:12:34:56:78:9A."])
   }
 
-  @Test("are none where there is no file, and the file is not made")
+  @Test("a missing file of bonds is an empty list, and reading doesn't create the file")
   func none() async throws {
     let folder = try TestFolder()
     let path = folder.path + "/state/ambit/bonds"
@@ -152,7 +153,7 @@ struct BondsTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
   }
 
-  @Test("in a file that is not to be trusted are one sentence and a status")
+  @Test("a file that is no file of bonds is refused in one sentence with an exit status")
   func refused() async throws {
     let folder = try TestFolder()
     let file = try folder.file("bonds", "Dear Ann,\n")
@@ -173,7 +174,8 @@ struct BondsTests {
     #expect(nowhere.complaints.count == 1)
   }
 
-  @Test("commands that use the radio say that bonds can't be used, and that nobody can be asked")
+  @Test(
+    "commands that use the radio report that bonds can't be used, and that no prompt is possible")
   func told() async throws {
     let folder = try TestFolder()
     let file = try folder.file("bonds", "Dear Ann,\n")

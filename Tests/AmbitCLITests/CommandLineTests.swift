@@ -31,7 +31,7 @@ struct CommandLineTests {
     }
   }
 
-  @Test("options that every command takes may stand before it")
+  @Test("options of every command may be given before it")
   func leadingOptions() throws {
     let moved = Main.movingOptions(["--radio", "sim:empty", "--json", "scan", "--all"])
     #expect(moved == ["scan", "--all", "--radio", "sim:empty", "--json"])
@@ -49,7 +49,7 @@ struct CommandLineTests {
         == ["browse", "http", "--interface", "lo"])
   }
 
-  @Test("a first word that is no command is told so")
+  @Test("an unknown first word is refused")
   func unknownCommand() throws {
     try Main.checkCommand(["scan"])
     try Main.checkCommand(["--json"])
@@ -145,7 +145,7 @@ struct ValueFormatTests {
     #expect(ValueText([0, 1], characteristic: 0xFFF0).line(.plain) == "0001")
   }
 
-  @Test("a long value is cut where it stands beside others, and its length told")
+  @Test("a long value is cut in columns, and its length shown")
   func longValue() {
     let value = ValueText([UInt8](repeating: 0xA5, count: 512), characteristic: 0xFFF0)
     #expect(value.line(.plain, byteCountMax: 3) == "a5a5a5… (512 bytes)")
@@ -171,7 +171,7 @@ struct ValueInputTests {
     #expect(try input.bytes(for: BluetoothUUID(uuid)) == bytes)
   }
 
-  @Test("what reads print of every number is written back as the same bytes")
+  @Test("numbers that reads print are written back as the same bytes")
   func inverse() throws {
     var random = SeededGenerator(seed: 5)
     for number in UInt16(0x2A00)...0x2BFF {
@@ -190,7 +190,7 @@ struct ValueInputTests {
   }
 
   @Test(
-    "a value that does not fit is told with what was expected",
+    "a value that does not fit is refused with the expected form",
     arguments: [
       ("25.555", 0x2A6E, "expected a number from -327.68 to 327.67 °C, in steps of 0.01"),
       ("400", 0x2A6E, "expected a number from -327.68"), ("256", 0x2A19, "from 0 to 255 %"),
@@ -224,7 +224,7 @@ struct NameTests {
   ]
 
   @Test(
-    "identifier, its start, the start of its last group, address and name all find it",
+    "a device is found by identifier, its start, the start of its last group, address and name",
     arguments: [
       "414d4249-5400-8000-8001-c0ffee000001", "C0FFEE000001", "c0:ff:ee:00:00:01", "strap",
       "C0-FF-EE-00-00-01",
@@ -253,7 +253,7 @@ struct NameTests {
     #expect(try DeviceName(text: "KETT").pick(from: around)?.name == "Desk-kettle 7")
     #expect(try DeviceName(text: "kettle 7").pick(from: around)?.name == "Desk-kettle 7")
     #expect(try DeviceName(text: "7").pick(from: around)?.name == "Desk-kettle 7")
-    // Not the middle of a word; and who begins with it is rather meant than who has it inside.
+    // Only starts of words match, and a device whose name starts with the text is preferred.
     #expect(try DeviceName(text: "ettle").pick(from: around) == nil)
     #expect(try DeviceName(text: "strap 2").pick(from: around)?.name == "Strap 2")
     let failure = #expect(throws: CommandFailure.self) {
@@ -263,7 +263,7 @@ struct NameTests {
     #expect(failure?.sentence.hasPrefix("\"strap\" fits 2 devices") == true)
   }
 
-  @Test("what fits several equally is refused with the candidates")
+  @Test("a name that fits several devices equally is refused with the candidates")
   func ambiguous() {
     let failure = #expect(throws: CommandFailure.self) {
       try DeviceName(text: "lamp").pick(from: around)
@@ -275,7 +275,7 @@ struct NameTests {
     #expect(throws: CommandFailure.self) { try DeviceName(text: "414d").pick(from: around) }
   }
 
-  @Test("what fits nothing finds nothing")
+  @Test("a name that fits no device finds nothing")
   func none() throws {
     #expect(try DeviceName(text: "kettle").pick(from: around) == nil)
     #expect(try DeviceName(text: "").pick(from: around) == nil)

@@ -113,7 +113,7 @@ struct LiveViewTests {
     return detail
   }
 
-  @Test("in a device, keys read, follow and write the selected characteristic")
+  @Test("keys read, subscribe to and write the selected characteristic of an open device")
   func working() {
     let table = Self.table(1)
     let (rate, level) = (
@@ -170,7 +170,7 @@ struct LiveViewTests {
     #expect(lines.count { $0.hasPrefix("  Devi") } == 3, "\(lines)")
   }
 
-  @Test("the help says every key, and any key leaves it")
+  @Test("the help lists every key, and any key leaves it")
   func help() {
     let table = Self.table(1)
     var view = LiveView()
@@ -211,7 +211,7 @@ struct KeyDecoderTests {
     #expect(decoder.decode([0x1B, UInt8(ascii: "q")]) == [.escape, .character("q")])
   }
 
-  @Test("no bytes make it keep more than a sequence, or trap")
+  @Test("a decoder of any bytes keeps at most one sequence, and doesn't trap")
   func noise() {
     var random = SeededGenerator(seed: 11)
     var decoder = KeyDecoder()
@@ -238,7 +238,7 @@ extension LiveViewTests {
     return view
   }
 
-  @Test("a passkey is typed below whatever is shown, and nothing else takes keys meanwhile")
+  @Test("a passkey is typed below any screen, and other keys are ignored meanwhile")
   func passkey() {
     let table = Self.table(3)
     var view = Self.asking(.enterPasskey)
@@ -256,7 +256,7 @@ extension LiveViewTests {
     #expect(Self.pressed(&view, [.character("q")], table) == [.quit])
   }
 
-  @Test("what is to be said is seen while a passkey is typed, in the list and in a device")
+  @Test("a notice is shown while a passkey is typed, in the list and in a device")
   func messages() {
     let table = Self.table(3)
     for isOpen in [false, true] {
@@ -295,7 +295,7 @@ extension LiveViewTests {
     #expect(lines[23].contains("000042"))
   }
 
-  @Test("a passkey to show needs no answer; a pairing that has ended asks nothing any more")
+  @Test("a passkey to show needs no answer; a pairing that has ended has no prompt any more")
   func shown() {
     let table = Self.table(1)
     var view = Self.asking(.displayPasskey(7))
@@ -311,7 +311,7 @@ extension LiveViewTests {
     #expect(view.pairing == nil)
   }
 
-  @Test("in a session of commands a line is the answer")
+  @Test("a line typed in an interactive session answers its question")
   func lines() {
     func answer(_ prompt: PairingPrompt, _ line: String) -> PairingAnswer {
       PairingQuestion(peer: Self.peer, prompt: prompt, id: PairingPromptID(rawValue: 1))

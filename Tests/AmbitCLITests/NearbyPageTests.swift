@@ -49,7 +49,7 @@ struct NearbyPageTests {
     }
   }
 
-  @Test("lists what is nearby in the order in which it came, whatever its strength does")
+  @Test("the page lists nearby devices in order of arrival, whatever their signal strength")
   func stableOrder() {
     let rig = Rig()
     for name in ["Lamp", "Strap", "Door"] { rig.hear(name, rssi: -70) }
@@ -61,7 +61,7 @@ struct NearbyPageTests {
     #expect(rig.page.summary.value == "4 nearby")
   }
 
-  @Test("says when there are more devices than it has room for, and when nothing matches")
+  @Test("the page reports when there are more devices than rows, and when no device matches")
   func full() {
     let rig = Rig()
     for number in 0..<NearbyTable.Limits.deviceCount - 1 { rig.hear("\(number)") }
@@ -90,7 +90,7 @@ struct NearbyPageTests {
     #expect(rig.page.moreText.value == "Show 200 of 1798 more")
   }
 
-  @Test("sorts when it is asked to, and leaves it at that")
+  @Test("the page sorts its rows when the button is clicked, and doesn't resort them afterwards")
   func sorting() {
     let rig = Rig()
     for (name, rssi) in [("Lamp", -70), ("Strap", -50), ("Door", -90)] {
@@ -112,7 +112,7 @@ struct NearbyPageTests {
     #expect(rig.titles == ["Anvil", "Door", "Lamp", "Strap"])
   }
 
-  @Test("what falls silent fades, then leaves, and is still found by searching")
+  @Test("a device that falls silent fades, then leaves, and is still found by searching")
   func presence() throws {
     let rig = Rig()
     rig.hear("Lamp")
@@ -134,7 +134,8 @@ struct NearbyPageTests {
     #expect(try !rig.row("Lamp").isFading)
   }
 
-  @Test("searches from three characters on, half a second after the last, and ends at once")
+  @Test(
+    "the page searches from three characters on, half a second after the last, or clears at once")
   func searching() {
     let rig = Rig()
     for name in ["Heart strap", "Heart lamp", "Door"] { rig.hear(name) }
@@ -154,7 +155,7 @@ struct NearbyPageTests {
     #expect(rig.titles.count == 3)
   }
 
-  @Test("filters combine: kind, company, service, strength, stars, what is new")
+  @Test("filters combine: kind, company, service, strength, stars, new devices only")
   func filters() throws {
     let rig = Rig()
     rig.hear("Strap", rssi: -50) { $0.services = [0x180D, 0x180F] }
@@ -188,7 +189,7 @@ struct NearbyPageTests {
     #expect(try rig.row("Newcomer").isNew)
   }
 
-  @Test("what is hidden is shown only when that is asked for, in all tabs")
+  @Test("hidden devices are shown only on request, in all tabs")
   func hiding() {
     let rig = Rig()
     for name in ["Lamp", "Strap"] { rig.hear(name) }
@@ -200,12 +201,12 @@ struct NearbyPageTests {
     other.showsHidden.value = true
     #expect(other.things.value.map(\.title) == ["Lamp", "Strap"])
     #expect(rig.titles == ["Strap"])
-    // What nobody has seen can't be marked.
+    // Only a device that was seen can be marked.
     rig.page.hide.apply("nobody").start()
     #expect(rig.nearby.marks.value.hidden == ["ID-Lamp"])
   }
 
-  @Test("draws the last minute of a device's strength, with gaps where it was silent")
+  @Test("the page draws the last minute of a device's strength, with gaps where it was silent")
   func sparkline() throws {
     let rig = Rig()
     for second in stride(from: 0, to: 80, by: 2) {
@@ -220,7 +221,7 @@ struct NearbyPageTests {
     #expect(!points.contains { $0.hasPrefix("56,") })
   }
 
-  @Test("opens a device and says field by field what it advertises")
+  @Test("the page opens a device and shows field by field what it advertises")
   func detail() {
     let rig = Rig()
     rig.hear("Lamp") {
@@ -244,7 +245,7 @@ struct NearbyPageTests {
     #expect(!detail.isOpen.value)
   }
 
-  @Test("says whether one is inside a beacon's region, with the exit delay of regions")
+  @Test("the page shows whether it is inside a beacon's region, with the exit delay of regions")
   func region() {
     let rig = Rig()
     let uuid: [UInt8] = Array(1...16)
@@ -266,7 +267,8 @@ struct NearbyPageTests {
     #expect(value("Region") == "unknown")
   }
 
-  @Test("asks what pairings ask, one after the other, and takes passkeys of six digits")
+  @Test(
+    "the page shows the questions of pairings one after the other, and takes six-digit passkeys")
   func pairing() throws {
     var answers: [PairingAnswer] = []
     let nearby = Nearby(answer: { answers.append($1) })
@@ -323,7 +325,7 @@ struct NearbyPageTests {
     #expect(history["neither"] == nil)
   }
 
-  @Test("keeps no more than 5,000 things, and forgets what has been gone longest")
+  @Test("the page keeps at most 5,000 items, and forgets those that were silent for longest")
   func bounds() {
     var history = NearbyHistory()
     var now = Instant.zero
@@ -344,7 +346,7 @@ struct NearbyPageTests {
 
 @Suite("Values as the page shows them")
 struct ShownValueTests {
-  @Test("are bytes, a number and what the standard says, and numbers make a line")
+  @Test("values are shown as bytes, as a number and as the standard's text; numbers are charted")
   func values() {
     var value = ShownValue()
     value.show([0x00, 72], of: 0x2A37)
@@ -360,7 +362,7 @@ struct ShownValueTests {
     #expect(value.number == "")
   }
 
-  @Test("of characteristics that are no standard's make a line, too, and texts make none")
+  @Test("values of non-standard characteristics are charted, too; texts are not")
   func foreignValues() {
     var value = ShownValue()
     value.show([0x34, 0x08], of: 0xABCD)
@@ -368,7 +370,7 @@ struct ShownValueTests {
     #expect(value.number == "1337")
     #expect(value.chart.values == [2_100, 1_337])
     #expect(value.chart.label(of: value.chart.values.max()) == "2100")
-    // Appearance: what the standard says of it is a word.
+    // Appearance: the standard decodes it to a word.
     value.show([0x40, 0x05], of: 0x2A01)
     #expect(value.chart.values.last == 1_344)
     var text = ShownValue()
@@ -377,7 +379,7 @@ struct ShownValueTests {
     #expect(text.number == "" && text.chart.values == [])
   }
 
-  @Test("a line has no more than its room, and none is drawn of what is no number")
+  @Test("a chart is as wide as its column, and values that are no numbers have none")
   func chart() {
     var chart = ValueChart()
     for value in 0..<500 { chart.add(Double(value)) }
@@ -392,7 +394,7 @@ struct ShownValueTests {
     }
   }
 
-  @Test("pictures are drawn for what is listed and nothing else")
+  @Test("pictures are drawn for listed items and nothing else")
   func pictures() throws {
     let thing = NearbyThing(
       id: "x", kind: .beacon, summary: "", firstSeen: .zero, lastSeen: .zero, number: 1)

@@ -30,7 +30,7 @@ struct NearbyTableTests {
     #expect(table.count == 1)
   }
 
-  @Test("a device says something new when its name or data change, not when its strength does")
+  @Test("a device has news when its name or data change, not when its strength does")
   func news() {
     var table = NearbyTable()
     let isNews3 = table.hear(Self.sighting(1, rssi: -50), now: .zero)
@@ -151,7 +151,7 @@ struct NearbyScreenTests {
         == ["ambit", "NAME", "Near", "D0", "D2", "Around", "D1", "Far", "D3"])
   }
 
-  @Test("what is on the network stands between what is heard and what fell silent")
+  @Test("services on the network are shown between devices in range and silent ones")
   func network() throws {
     var table = NearbyTable()
     table.hear(NearbyTableTests.sighting(1, rssi: -50, name: "Silent"), now: .zero)

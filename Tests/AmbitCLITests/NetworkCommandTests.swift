@@ -67,7 +67,7 @@ struct NetworkCommandTests {
     #expect(end.complaints == ["ambit: nothing was found."])
   }
 
-  @Test("query tells which name an address has, and fails where nobody answers")
+  @Test("query prints the name of an address, and fails without an answer")
   func query() async throws {
     let publisher = try await publish("Lamp")
     let found = try await AmbitRun.end(
@@ -123,7 +123,7 @@ struct NetworkCommandTests {
     withExtendedLifetime(publisher) {}
   }
 
-  @Test("a wrong command line is told as every other failure, with the usage behind it")
+  @Test("a wrong command line is reported like every other failure, followed by the usage")
   func errorLine() async throws {
     let end = try await AmbitRun.end("browse")
     #expect(end.status == AmbitCLI.ExitStatus.usage.rawValue)
@@ -146,7 +146,9 @@ struct NetworkCommandTests {
     #expect("\(found.type)" == type && found.subtype == subtype)
   }
 
-  @Test("what is no type is refused", arguments: ["_http._tcp.example.com", "_http", "a b", ""])
+  @Test(
+    "a text that is no service type is refused",
+    arguments: ["_http._tcp.example.com", "_http", "a b", ""])
   func noTypes(text: String) {
     #expect(throws: CommandFailure.self) { try NetworkText.type(text) }
   }

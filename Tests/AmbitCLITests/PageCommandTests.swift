@@ -13,7 +13,7 @@
     private static func withPage(
       _ arguments: String..., body: (Browser) async throws -> Void
     ) async throws {
-      // Bonds of another time are nobody's business here.
+      // A folder of its own, so that no bonds of earlier runs are used.
       let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
       defer { try? FileManager.default.removeItem(at: folder) }
       let program = try PageProgram(
@@ -85,7 +85,7 @@
         + " each.querySelector('h3 span').textContent == '\(name)')"
     }
 
-    @Test("connects a device, reads it, follows it into a chart, and lets it go")
+    @Test("the page connects a device, reads it, charts its notifications, and disconnects it")
     func device() async throws {
       try await Self.withPage { browser in
         try await Self.open("Pulse strap", browser)
@@ -102,7 +102,7 @@
         #expect(
           try await browser.script(
             "return \(rate).querySelector('.value b').textContent.includes('bpm')"))
-        // The table says so, too, and the cover of what is open is at the front.
+        // The table shows the connection, too, and the cover of the open device is at the front.
         try await browser.wait(until: "document.querySelector('tr.open.connected') != null")
         try await browser.wait(
           until: "document.querySelector('.cf-title')?.textContent == 'Pulse strap'", seconds: 30)
@@ -111,7 +111,7 @@
       }
     }
 
-    @Test("writes a value, and says what is wrong with one that can't be written")
+    @Test("the page writes a value, and explains why another one can't be written")
     func writing() async throws {
       try await Self.withPage { browser in
         try await Self.open("Thermostat", browser)
@@ -134,7 +134,7 @@
         try await browser.wait(
           until: "\(row).querySelector('.value code').textContent == 'FC 08'", seconds: 30)
         try await browser.wait(until: "\(row).querySelector('form input').value == ''")
-        // In the format that is chosen: 500, and what is no number.
+        // The selected format is used: for 500, and for text that is no number.
         try await browser.run(
           "const chosen = \(row).querySelector('select'); chosen.value = 'uint16';"
             + " chosen.dispatchEvent(new Event('input', { bubbles: true }))")
@@ -168,7 +168,7 @@
           until: "[...\(state).querySelectorAll('.problem')].some((each) => each.textContent)",
           seconds: 60)
 
-        // Attempts that follow each other closely are refused; so it is read until it asks again.
+        // Attempts that follow closely are refused, so it reads until the page has a prompt.
         try await browser.wait(
           until: "\(isAsked) || \(state).querySelector('.actions button').click()", seconds: 60)
         try await browser.wait(until: "!document.querySelector('.pairing .note').hidden")
@@ -183,7 +183,7 @@
       }
     }
 
-    @Test("filters while one types, and finds its way with the keyboard alone")
+    @Test("the page filters while the user types, and can be used with the keyboard alone")
     func keyboard() async throws {
       try await Self.withPage { browser in
         try await browser.perform(.keyboard().type("/"))
@@ -201,7 +201,7 @@
       }
     }
 
-    @Test("is legible to a screen reader")
+    @Test("the page is legible to a screen reader")
     func accessibility() async throws {
       try await Self.withPage { browser in
         let tree = try await browser.accessibilityTree()
@@ -214,7 +214,7 @@
       }
     }
 
-    @Test("fits on a phone and on a desk", arguments: [(390, 844), (1280, 720)])
+    @Test("the page fits on a phone and on a desktop screen", arguments: [(390, 844), (1280, 720)])
     func sizes(width: Int, height: Int) async throws {
       try await Self.withPage { browser in
         try await browser.setSize(width: width, height: height)
@@ -226,7 +226,7 @@
       }
     }
 
-    @Test("says that the radio is gone, and has everything again when it is back")
+    @Test("the page reports that the radio is gone, and shows all devices again when it is back")
     func radio() async throws {
       try await Self.withRadio(connecting: "Pulse strap") { radio, browser in
         try await browser.wait(until: "\(Self.state) == 'connected'", seconds: 60)
@@ -241,13 +241,13 @@
       }
     }
 
-    @Test("leaves it to its user to forget a pairing that the device no longer knows")
+    @Test("the page lets its user forget a bond whose key the device has lost")
     func lostBond() async throws {
       try await Self.withRadio(connecting: "Thermostat") { radio, browser in
-        // What is read last is read when the two have been paired for long, keys and all.
+        // The last value is read long after the pairing, which has distributed its keys by then.
         let last = Self.attribute("Server Supported Features") + "?.querySelector('.value code')"
         try await browser.wait(until: "\(last)?.textContent", seconds: 60)
-        // The devices of a new radio know nobody.
+        // The devices of a restarted radio have no bonds.
         await radio.end()
         try await radio.start()
         func button(_ action: String) -> String {
@@ -269,7 +269,7 @@
       }
     }
 
-    @Test("says that the program doesn't answer, and goes on with the one that comes after")
+    @Test("the page reports that the program doesn't answer, and goes on with the next one")
     func program() async throws {
       let first = try PageProgram("ambit", commandLine: ["page", "--port", "0", "--no-network"])
       try await withBrowser { browser in
@@ -287,7 +287,7 @@
       }
     }
 
-    @Test("offers every format in which values can be written")
+    @Test("the page offers every format in which values can be written")
     func formats() {
       let page = String(decoding: PackageResources.index_html, as: UTF8.self)
       for format in ValueFormat.allCases {
@@ -295,7 +295,7 @@
       }
     }
 
-    @Test("needs a token from elsewhere, and takes none twice")
+    @Test("the page needs a token when opened from another machine, and accepts no token twice")
     func token() async throws {
       let program = try PageProgram(
         "ambit", commandLine: ["page", "--port", "0", "--no-network", "--listen", "0.0.0.0"])

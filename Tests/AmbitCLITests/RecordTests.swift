@@ -57,7 +57,7 @@ struct RecordTests {
     #expect(abs(interval - (one.advertising?.interval.seconds ?? 0)) < 0.05)
   }
 
-  @Test("a capture tells the same as the recording that was captured")
+  @Test("a capture gives the same as the recording that was captured")
   func fromCapture() async throws {
     let folder = try TestFolder()
     let (live, capture, converted) = (
@@ -109,7 +109,7 @@ struct RecordTests {
     #expect(one == two)
   }
 
-  @Test("what is no capture, or has no such device, is told")
+  @Test("a file that is no capture, or has no such device, is refused")
   func badCaptures() async throws {
     let folder = try TestFolder()
     let noise = try folder.file("noise", "this is no capture")
@@ -131,7 +131,7 @@ struct RecordTests {
     #expect(try Self.load(path).services.count == 3)
   }
 
-  @Test("what cannot be written is told, and a file never takes the place of a device")
+  @Test("a file that cannot be written is reported, and never replaces a device")
   func unwritable() async throws {
     let missing = try await AmbitRun.end("record", "strap", "/nonexistent/x.json")
     #expect(missing.status == ExitStatus.cannotCreate.rawValue, "\(missing)")

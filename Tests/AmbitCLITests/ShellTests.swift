@@ -28,7 +28,7 @@ struct ShellTests {
   }
 
   @Test(
-    "a wrong line is told",
+    "a wrong line is refused in a session",
     arguments: ["raed 2A19", "read", "write 2A19", "wait", "wait soon", "read \"2A19", "rssi now"])
   func wrong(line: String) {
     let failure = #expect(throws: CommandFailure.self) { try ShellCommand(line) }

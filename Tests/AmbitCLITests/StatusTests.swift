@@ -13,13 +13,13 @@ struct StatusTests {
       try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
   }
 
-  @Test("JSON has all that the machines say of themselves")
+  @Test("JSON has all fields of the machines' snapshots")
   func json() async throws {
     let end = try await AmbitRun.end("status", "--json", "--radio", "sim")
     #expect(end.status == 0 && end.complaints.isEmpty, "\(end)")
     let status = try Self.object(end.output.first)
     #expect(status["event"] as? String == "status" && status["radio"] as? String == "sim")
-    // What is decoded and encoded again is the same: nothing is left out.
+    // A snapshot that is decoded and encoded again is equal: nothing is left out.
     let snapshot = try JSONDecoder().decode(
       HostSnapshot.self, from: Data(try #require(end.output.first).utf8))
     #expect(snapshot.controller.state == .poweredOn)
@@ -46,7 +46,7 @@ struct StatusTests {
     "transmitPHY", "receivePHY", "sentPacketByteCountMax", "receivedPacketByteCountMax",
   ]
 
-  @Test("a person sees address, controller, buffers and what was dropped")
+  @Test("text output has address, controller, buffers and dropped packets")
   func text() async throws {
     let end = try await AmbitRun.end("status", "--radio", "sim")
     #expect(end.status == 0 && end.complaints.isEmpty, "\(end)")
@@ -70,7 +70,7 @@ struct StatusTests {
     #expect(end.complaints.count == 1, "\(end.complaints)")
   }
 
-  @Test("in a session it shows the link and its subscription")
+  @Test("status shows the link and its subscription within an interactive session")
   func session() async throws {
     let shell = try AmbitRun(["shell", "strap", "--json"])
     try shell.write("subscribe 2A37\nwait 1s\nstatus\n")
@@ -84,7 +84,7 @@ struct StatusTests {
     #expect(snapshot.links.flatMap(\.subscriptions).map(\.isOn) == [true])
   }
 
-  @Test("what is counted is named")
+  @Test("each counter is named")
   func counters() {
     var counters = HostSnapshot.Counters()
     counters.droppedValues = 3
@@ -92,7 +92,7 @@ struct StatusTests {
     #expect(StatusReport.dropped(counters) == "1 stray packet, 3 values")
   }
 
-  @Test("what is encoded has its keys in order and all digits of its numbers")
+  @Test("JSON has its keys in order and all digits of its numbers")
   func decoding() throws {
     struct Report: Encodable {
       var d: [Int] = []

@@ -43,7 +43,8 @@ struct TraceTests {
     zip(names, radios).flatMap { ["--receiver", "\($0)=\($1)"] }
   }
 
-  @Test("what several receivers hear is recorded, located, replayed, and located as on that day")
+  @Test(
+    "a trace of several receivers is recorded, located, replayed, and located like the first time")
   func wholeDay() async throws {
     let folder = try TestFolder()
     let floor = try Self.floor(in: folder)
@@ -71,11 +72,11 @@ struct TraceTests {
     #expect(abs(try #require(fix["x"] as? Double) - 19) < 4, "\(located)")
     #expect(located.output.contains { $0.contains("\"entered\"") && $0.contains("\"end\"") })
 
-    // The same day again, on radios that hear what was heard.
+    // The same day is replayed, on radios that receive the recorded advertisements.
     let (again, heard) = try await Self.serve(
       ["trace", "replay", day, "--listen", "unix:\(folder.path)/again"], count: 3)
     let picture = folder.path + "/now.svg"
-    // Receivers of a trace are in the order of who was heard first.
+    // Receivers of a trace are in the order of their first readings.
     let order = lines.map { String($0.split(separator: ",")[1]) }
     let first = order.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     let live = try AmbitRun(
@@ -144,7 +145,7 @@ struct TraceTests {
     #expect(run.output.allSatisfy { $0.contains("/1/2@-59,") && $0.hasSuffix(",3.5,-2,0") })
   }
 
-  @Test("a receiver whose radio goes is told, and counts again when it is back")
+  @Test("a receiver whose radio goes is reported, and counts again when it is back")
   func gone() async throws {
     let folder = try TestFolder()
     let floor = try Self.floor(in: folder)
@@ -178,7 +179,7 @@ struct TraceTests {
   }
 
   @Test(
-    "what can't be followed is refused before there is a radio",
+    "a device that can't be followed is refused before a radio is opened",
     arguments: [
       (["--receiver", "nowhere=sim", "--beacon", "\(uuid)/2/1"], 65, "not on the map"),
       (["--receiver", "west=sim"], 64, "--beacon"),

@@ -36,7 +36,7 @@ struct WholeCommandTests {
     #expect(text.contains("Battery Level"))
   }
 
-  @Test("what one process publishes another finds and resolves, on this machine's own interface")
+  @Test("a service that one process publishes is found and resolved by another, on loopback")
   func network() async throws {
     let type = "_a-\(String(UInt32.random(in: 0 ... .max), radix: 36))._tcp"
     let publisher = try AmbitRun([
@@ -61,7 +61,7 @@ struct WholeCommandTests {
   }
 
   @Test(
-    "what makes no sense on the network gets a sentence",
+    "a network command that makes no sense is refused in one sentence",
     arguments: [
       (["browse", "a_b"], 64, "is not a type of service"),
       (["browse"], 64, "takes the type of a service"),
@@ -108,7 +108,7 @@ struct WholeCommandTests {
     #expect(events == ["advertising", "read", "write", "read"])
   }
 
-  @Test("subscribe follows a value and ends after so many")
+  @Test("subscribe follows a value and ends after the given number of values")
   func subscribe() async throws {
     let end = try await AmbitRun.end("subscribe", "strap", "2A37", "--count", "2", "--json")
     #expect(end.status == 0 && end.complaints.isEmpty, "\(end.complaints)")
@@ -136,7 +136,7 @@ struct WholeCommandTests {
     #expect(await sink.end().status == 0)
   }
 
-  @Test("a served radio tells who joins and leaves")
+  @Test("a served radio prints the hosts that join and leave")
   func serve() async throws {
     let radio = try await ServedRadio("sim")
     let scan = try AmbitRun(["scan", "--radio", radio.name, "--json"])
@@ -189,7 +189,7 @@ struct WholeCommandTests {
     #expect(!written[given.upperBound...].contains("Pulse strap"))
   }
 
-  @Test("Ctrl-Z leaves the shell its terminal, and who continues the live view gets it whole")
+  @Test("Ctrl-Z restores the shell's terminal, and continuing the live view redraws it")
   func liveViewStopped() async throws {
     let run = try AmbitRun(
       [], environment: ["TERM": "xterm"], onTerminal: true,
@@ -255,7 +255,7 @@ struct FailingCommandTests {
     #expect(sentence.hasSuffix("."), "\(end)", sourceLocation: sourceLocation)
   }
 
-  @Test("a malformed database file")
+  @Test("a malformed database file ends the command with one sentence and a status")
   func database() async throws {
     let folder = try TestFolder()
     let file = try folder.file("bad.json", #"{"name": "Lamp", "services": [{"uuid": "180F", }"#)
@@ -264,13 +264,13 @@ struct FailingCommandTests {
     expect(try await AmbitRun.end("peripheral", missing), .noInput, "no such file")
   }
 
-  @Test("an unknown radio")
+  @Test("an unknown radio ends the command with one sentence and a status")
   func unknownRadio() async throws {
     expect(try await AmbitRun.end("scan", "--radio", "pigeon"), .usage, "\"pigeon\"")
     expect(try await AmbitRun.end("scan", environment: ["AMBIT_RADIO": "pigeon"]), .usage, "pigeon")
   }
 
-  @Test("a radio that isn't there")
+  @Test("a radio that doesn't exist ends the command with one sentence and a status")
   func missingRadio() async throws {
     let folder = try TestFolder()
     let radio = "unix:\(folder.path)/none"
@@ -281,7 +281,9 @@ struct FailingCommandTests {
       folder.path)
   }
 
-  @Test("a radio that vanishes", arguments: [["scan", "--json"], ["advertise", "--name", "A"]])
+  @Test(
+    "a radio that vanishes ends the command with one sentence and a status",
+    arguments: [["scan", "--json"], ["advertise", "--name", "A"]])
   func vanishingRadio(command: [String]) async throws {
     let radio = try await ServedRadio("sim")
     let run = try AmbitRun(command + ["--radio", radio.name, "--json"])
@@ -290,24 +292,24 @@ struct FailingCommandTests {
     expect(await run.end(), .radioUnavailable, "localhost:")
   }
 
-  @Test("a device that doesn't exist")
+  @Test("a device that doesn't exist ends the command with one sentence and a status")
   func unknownDevice() async throws {
     let identifier = "00000000-0000-0000-0000-000000000001"
     expect(
       try await AmbitRun.end("read", identifier, "2A19", "--timeout", "5"), .notFound, identifier)
   }
 
-  @Test("a characteristic that the device doesn't have")
+  @Test("a characteristic that the device lacks ends the command with one sentence and a status")
   func unknownCharacteristic() async throws {
     expect(try await AmbitRun.end("read", "strap", "2AFF"), .notFound, "Pulse strap")
   }
 
-  @Test("a value that isn't hexadecimal")
+  @Test("a value that isn't hexadecimal ends the command with one sentence and a status")
   func notHexadecimal() async throws {
     expect(try await AmbitRun.end("write", "strap", "2A06", "xyz"), .badData, "\"xyz\"")
   }
 
-  @Test("a disk that is full")
+  @Test("a full disk ends the command with one sentence and a status")
   func fullDisk() async throws {
     expect(try await AmbitRun.end("capture", "/dev/full"), .cannotCreate, "no space left")
     expect(
@@ -315,7 +317,7 @@ struct FailingCommandTests {
       "no space left")
   }
 
-  @Test("a disk that becomes full while a capture is written")
+  @Test("a disk that becomes full during a capture ends the command with one sentence and a status")
   func fillingDisk() async throws {
     let folder = try TestFolder()
     let run = try await AmbitRun.end(

@@ -18,7 +18,7 @@ struct ConnectionMachineTests {
     #expect(rig.news() == ["open", "path eth0", "viable true", "better true"])
   }
 
-  @Test("only what changed of the path is reported, and nothing while it is not established")
+  @Test("only changes of the path are reported, and none while it is not established")
   func pathChanges() {
     var rig = ConnectionRig()
     _ = rig.news()
@@ -71,7 +71,7 @@ struct ConnectionMachineTests {
     #expect(rig.machine.state == .waiting(refused))
   }
 
-  @Test("what was requested before the connection is ready is done in order once it is")
+  @Test("operations requested before the connection is ready are done in order once it is")
   func early() {
     var rig = ConnectionRig(started: false)
     rig.receive(1)
@@ -96,7 +96,7 @@ struct ConnectionMachineTests {
     rig.send(2, [3, 4])
     rig.send(3, [5])
     #expect(rig.news() == ["1: sent"] && rig.socket.output == [1, 2, 3])
-    // Room is reported while there is none.
+    // Room is reported although there isn't any.
     rig.makeRoom(0)
     #expect(rig.news() == [])
     rig.makeRoom(1)
@@ -154,7 +154,7 @@ struct ConnectionMachineTests {
     #expect(rig.news() == ["2: 1", "3: 1"])
   }
 
-  @Test("a receive that asks for all that fits is completed although the peer goes on sending")
+  @Test("a receive without a maximum is completed although the peer goes on sending")
   func floodedReceive() {
     var rig = ConnectionRig()
     _ = rig.news()
@@ -170,7 +170,7 @@ struct ConnectionMachineTests {
     #expect(rig.socket.input == [1, 2, 3])
   }
 
-  @Test("at the end of input a receive has what there is; later ones have nothing, at once")
+  @Test("a receive at the end of input gets the rest; later ones get nothing, at once")
   func endOfInput() {
     var rig = ConnectionRig()
     _ = rig.news()

@@ -13,7 +13,7 @@ struct ConnectionRig {
     var input: [UInt8] = []
     var isInputEnded = false
     var error: ConnectionError?
-    /// What was written.
+    /// The bytes written.
     var output: [UInt8] = []
     var isOutputClosed = false
     var isClosed = false
@@ -24,7 +24,7 @@ struct ConnectionRig {
   var socket = Socket()
   var now = Instant.zero
   var states: [Machine.State] = []
-  /// What the application and the host were told, in order.
+  /// The callbacks of the application and the host, in order.
   var log: [String] = []
   var received: [UInt64: [UInt8]] = [:]
   var completions: [UInt64: Int] = [:]
@@ -114,7 +114,7 @@ struct ConnectionRig {
     log.append("\(id): \(text)")
   }
 
-  /// What was logged since the last call.
+  /// The log since the last call.
   mutating func news() -> [String] {
     defer { log = [] }
     return log

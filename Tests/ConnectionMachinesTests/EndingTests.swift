@@ -31,7 +31,7 @@ struct EndingTests {
     #expect(rig.states == states && rig.news() == [] && rig.machine.nextWake == nil)
   }
 
-  @Test("a cancelled connection sends what is pending first, and takes nothing new")
+  @Test("a cancelled connection sends its pending data first, and takes no other")
   func lingers() {
     var rig = ConnectionRig()
     rig.socket.room = 1
@@ -66,7 +66,7 @@ struct EndingTests {
     #expect(rig.news() == ["close", "1: \(cancelled)"] && rig.machine.state == .cancelled)
   }
 
-  @Test("a forced cancellation does not wait for what is pending")
+  @Test("a forced cancellation does not wait for pending data")
   func forced() {
     var rig = ConnectionRig()
     rig.socket.room = 0

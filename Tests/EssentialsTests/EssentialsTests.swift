@@ -28,7 +28,7 @@ struct EssentialsTests {
     }
   }
 
-  @Test("a reader takes what is there and says what was missing")
+  @Test("a reader takes the available bytes and reports the missing ones")
   func reading() throws {
     var reader = ByteReader([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0xFF, 0xFE])
     #expect(try reader.uint8() == 1)
@@ -43,7 +43,7 @@ struct EssentialsTests {
     #expect(throws: Truncated(needed: -1, available: 0)) { try reader.slice(-1) }
   }
 
-  @Test("what a writer writes a reader reads")
+  @Test("a writer's output is read by a reader")
   func writing() throws {
     var writer = ByteWriter()
     writer.uint8(7)
@@ -79,7 +79,7 @@ struct EssentialsTests {
 
 @Suite("Cutting text in UTF-8")
 struct UTF8PrefixTests {
-  @Test("what fits is whole, what does not is cut between characters")
+  @Test("a text that fits is whole, one that does not is cut between characters")
   func cuts() {
     let text = Array("aö€𝄞".utf8)  // 1 + 2 + 3 + 4 bytes
     let lengths = (0...12).map { text.utf8Prefix($0).count }
@@ -90,7 +90,7 @@ struct UTF8PrefixTests {
     }
   }
 
-  @Test("what is not UTF-8 loses three bytes at most, in a slice, too")
+  @Test("bytes that are not UTF-8 lose three bytes at most, in a slice, too")
   func notText() {
     let bytes = [UInt8](repeating: 0x80, count: 300)
     #expect(bytes.utf8Prefix(248).count == 245)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Exponential and logarithm")
 struct ExponentialTests {
-  @Test("are those of the C library to the last digits")
+  @Test("exponential and logarithm equal those of the C library to the last digits")
   func accuracy() {
     var random = SeededGenerator(seed: 1)
     for _ in 0..<20_000 {
@@ -15,7 +15,7 @@ struct ExponentialTests {
     }
   }
 
-  @Test("have limits instead of traps")
+  @Test("exponential and logarithm have limits instead of traps")
   func limits() {
     #expect(Exponential.exp(.infinity) == .infinity)
     #expect(Exponential.exp(-.infinity) == 0)

@@ -3,19 +3,21 @@ import Testing
 
 @Suite("An IPv4 address")
 struct IPv4AddressTests {
-  @Test("reads what it prints", arguments: ["0.0.0.0", "169.254.1.2", "255.255.255.255"])
+  @Test(
+    "an IPv4 address is read as it is printed",
+    arguments: ["0.0.0.0", "169.254.1.2", "255.255.255.255"])
   func text(_ text: String) {
     #expect(Inet4Address(text: text)?.description == text)
   }
 
   @Test(
-    "refuses what is not four decimal octets",
+    "an IPv4 address is refused unless it is four decimal octets",
     arguments: ["", "1.2.3", "1.2.3.4.5", "1.2.3.256", "1..3.4", "01.2.3.4", "1.2.3.+4", "a.b.c.d"])
   func malformed(_ text: String) {
     #expect(Inet4Address(text: text) == nil)
   }
 
-  @Test("knows its bytes, its link and its subnet")
+  @Test("an IPv4 address knows its bytes, its link and its subnet")
   func parts() {
     let address = Inet4Address(169, 254, 1, 2)
     #expect(address.rawValue == 0xA9FE_0102)

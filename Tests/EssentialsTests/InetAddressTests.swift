@@ -4,7 +4,7 @@ import Testing
 @Suite("IP addresses")
 struct IPAddressTests {
   @Test(
-    "IPv6 addresses are written as RFC 5952 says and read as RFC 4291 says",
+    "IPv6 addresses are written as in RFC 5952 and read as in RFC 4291",
     arguments: [
       ("::", "::"), ("::1", "::1"), ("1::", "1::"), ("FE80::1", "fe80::1"),
       ("2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"),
@@ -21,7 +21,7 @@ struct IPAddressTests {
   }
 
   @Test(
-    "what is no IPv6 address is refused",
+    "a text that is no IPv6 address is refused",
     arguments: [
       "", ":", ":::", "1", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1::2::3", "12345::", "g::",
       "1:2:3:4:5:6:7:8::", ":1::", "1.2.3.4::", "::1.2.3", "1:2:3:4:5:6:7:1.2.3.4", "+1::", "-1::",
@@ -60,7 +60,7 @@ struct IPAddressTests {
     #expect(!a.hasPrefix(of: d, bitCount: 0))
   }
 
-  @Test("an address says whether it is valid on one link only, or on this host")
+  @Test("an address knows whether it is valid on one link only, or on this host")
   func scopes() {
     for text in ["169.254.9.9", "fe80::9", "febf::9"] {
       #expect(InetAddress(text: text)?.isLinkLocal == true)

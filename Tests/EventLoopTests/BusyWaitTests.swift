@@ -30,7 +30,7 @@ struct BusyWaitPolicyTests {
     #expect(skips == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_024, 1_024])
   }
 
-  @Test("one success, and every opportunity is taken again")
+  @Test("every opportunity to poll is taken again after one success")
   func successAfterAll() {
     var policy = BusyWaitPolicy()
     for _ in 0..<5 {
@@ -44,7 +44,7 @@ struct BusyWaitPolicyTests {
     #expect(skipCount(of: policy) == 1)
   }
 
-  @Test("an attempt that was ended early says nothing")
+  @Test("an attempt that was ended early doesn't count")
   func endedEarly() {
     var policy = BusyWaitPolicy()
     policy.polled(foundEvents: nil)
@@ -62,10 +62,10 @@ struct BusyWaitPolicyTests {
 
 @Suite("A loop that polls before it sleeps", .timeLimit(.minutes(1)))
 struct BusyWaitTests {
-  /// Longer than a test may take: whatever waits for the end of the polling fails.
+  /// Longer than the time limit of a test: a test that waits for the end of the polling fails.
   private static let endless = TimeSpan.seconds(600)
 
-  @Test("bytes that come while it polls are read at once")
+  @Test("bytes that come while the loop polls are read at once")
   func bytes() async throws {
     let line = try await EchoLine(busyWaitSpan: Self.endless)
     for byte in UInt8(1)...100 {
@@ -75,7 +75,7 @@ struct BusyWaitTests {
     await line.close()
   }
 
-  @Test("work that is handed over while it polls is done at once")
+  @Test("a job that is handed over while the loop polls is done at once")
   func work() async throws {
     let line = try await EchoLine(busyWaitSpan: Self.endless)
     for byte in UInt8(1)...100 {

@@ -40,7 +40,7 @@ struct EpollLoopTests {
     return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
   }
 
-  @Test("work is done in the order in which a thread hands it over, on one thread")
+  @Test("jobs are done in the order in which a thread hands them over, on one thread")
   func order() async throws {
     let done = Mutex<[Int]>([])
     let threads = Mutex<Set<pthread_t>>([])
@@ -55,7 +55,7 @@ struct EpollLoopTests {
     #expect(threads.withLock { $0.count } == 1)
   }
 
-  @Test("work of many threads is all done, whether the loop waits or not")
+  @Test("jobs of many threads are all done, whether the loop waits or not")
   func manyThreads() async throws {
     let counter = Counter()
     await withTaskGroup { group in
@@ -74,7 +74,7 @@ struct EpollLoopTests {
 
   private final class Counter: Sendable { let count = Mutex(0) }
 
-  @Test("its thread takes no signals but those that it brings upon itself")
+  @Test("the loop's thread takes no signals but those that it causes itself")
   func signals() async throws {
     let isBlocked = try await run { _ in
       var mask = sigset_t()
@@ -152,7 +152,7 @@ struct EpollLoopTests {
     }
   }
 
-  @Test("what can be read is told until it was read, and the end likewise")
+  @Test("input is reported until it was read, and so is its end")
   func reading() async throws {
     let (heard, continuation) = AsyncStream.makeStream(of: String?.self)
     var pair: Pair? = try Pair()
@@ -175,7 +175,7 @@ struct EpollLoopTests {
     #expect(await iterator.next() == "")
   }
 
-  @Test("what is closed is told nothing, even if it was ready at the same time")
+  @Test("a closed descriptor is not reported, even if it was ready at the same time")
   func closing() async throws {
     let (told, continuation) = AsyncStream.makeStream(of: Int.self)
     let pairs = try [Pair(), Pair()]
@@ -197,7 +197,7 @@ struct EpollLoopTests {
     #expect(await Array(told).count == 1)
   }
 
-  @Test("room for writing is told only where somebody wants to know")
+  @Test("room for writing is reported only on request")
   func writing() async throws {
     let (told, continuation) = AsyncStream.makeStream(of: String.self)
     let pair = try Pair()
@@ -223,7 +223,7 @@ struct EpollLoopTests {
     }
   }
 
-  @Test("a list of timers gives them by time, and none twice, whatever is set and removed")
+  @Test("a list of timers gives them by time, each once, whichever are set and removed")
   func list() {
     final class Timer { var time: Instant? }
     var random = SeededGenerator(seed: 7)

@@ -14,7 +14,7 @@ struct SharedLockTests {
 
   private struct Refusal: Error, Equatable {}
 
-  @Test("what several threads change under it is changed whole")
+  @Test("changes by several threads under the lock are made whole")
   func exclusion() async {
     let pair = Pair()
     await withTaskGroup(of: Void.self) { group in

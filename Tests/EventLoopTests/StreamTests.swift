@@ -95,7 +95,7 @@ struct ByteChannelTests {
     #expect(try await loop.run { channel.value.isOpen } == false)
   }
 
-  @Test("what comes while it doesn't read waits with the system, also when the peer has closed")
+  @Test("bytes for a channel that doesn't read wait with the system, also when the peer has closed")
   func pausedReading() async throws {
     let ends = try SocketPair.make()
     let (channel, portions) = try await makeChannel(ends.watched)

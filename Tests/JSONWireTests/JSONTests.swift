@@ -8,7 +8,7 @@ struct JSONTests {
     try JSON(parsing: Array(text.utf8))
   }
 
-  @Test("are read with numbers as they stand")
+  @Test("JSON texts are read with numbers as they are written")
   func numbers() throws {
     let text = "[0,-1,9223372036854775807,9223372036854775808,1.5,1e2,-0.25E-1]"
     let expected: [JSON] = [
@@ -18,7 +18,7 @@ struct JSONTests {
     #expect(try Self.parse(text) == .array(expected))
   }
 
-  @Test("keep the order of keys, and all characters of texts")
+  @Test("JSON texts keep the order of keys, and all characters of strings")
   func objects() throws {
     let text = #" { "b" : "\u00e9\ud83d\ude00\n\"\/" , "a" : [ null , true , false , { } ] } "#
     let value = try Self.parse(text)
@@ -30,7 +30,7 @@ struct JSONTests {
   }
 
   @Test(
-    "that are none are refused with the place",
+    "an invalid JSON text is refused with the position",
     arguments: [
       ("", 0, "expected a value, found the end"),
       ("01", 0, "\"01\" is not a number"),
@@ -52,7 +52,7 @@ struct JSONTests {
     #expect(error == JSONError(offset: offset, reason: "not JSON: " + sentence))
   }
 
-  @Test("with texts that are not UTF-8 are refused")
+  @Test("a JSON text that is not UTF-8 is refused")
   func encoding() {
     for bytes: [UInt8] in [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80]] {
       let error = #expect(throws: JSONError.self) { try JSON(parsing: [0x22] + bytes + [0x22]) }
@@ -60,7 +60,7 @@ struct JSONTests {
     }
   }
 
-  @Test("are written so that nothing in them is a command, a line break or a change of direction")
+  @Test("JSON texts are written without control characters, line breaks and changes of direction")
   func escapes() {
     let text = "\u{0}\u{1B}[31m\u{85}\u{2028}\u{2029}\u{202E}\u{7F}\r\n\t\\"
     let line = JSON.string(text).line
@@ -70,12 +70,12 @@ struct JSONTests {
     #expect(line.unicodeScalars.allSatisfy { $0.isASCII && $0.value >= 0x20 })
   }
 
-  @Test("of numbers that JSON has no text for are null")
+  @Test("numbers without a JSON form are written as null")
   func infinity() {
     #expect(JSON.array([.number(.infinity), .number(.nan)]).line == "[null,null]")
   }
 
-  @Test("come back from values as they were, from 2,000 seeds")
+  @Test("JSON texts come back from values as they were, from 2,000 seeds")
   func roundTrip() throws {
     for seed in 0..<2_000 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
@@ -88,7 +88,7 @@ struct JSONTests {
     }
   }
 
-  @Test("that are cut, or of which one byte was changed, are read or refused and nothing else")
+  @Test("JSON texts that are cut or changed in one byte are read or refused, and nothing else")
   func mutations() throws {
     for seed in 0..<300 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)

@@ -68,7 +68,7 @@ struct ObservationTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a value that is set again is no change, and another property's change is none")
+  @Test("a value that is set again is no change, and another property's change is not reported")
   func unchanged() {
     let token = device.observe(\.name, options: .new) { [calls] in calls.add(text($1)) }
     device.number = 3

@@ -88,7 +88,7 @@ struct AdvertisingTests {
     #expect(abs(mean(20) + 87.6) < 1)
   }
 
-  @Test("walls weaken, and what is below the sensitivity is not heard")
+  @Test("walls weaken, and signals below the sensitivity are not heard")
   func walls() {
     var radio = RadioModel()
     radio.shadowingDB = 0
@@ -135,7 +135,7 @@ struct AdvertisingTests {
     #expect(scanner.reports.count == 4)
   }
 
-  @Test("with a filter accept list only listed devices are reported")
+  @Test("only listed devices are reported with a filter accept list")
   func filterAcceptList() {
     let (world, scanner, advertiser) = pair()
     let other = ScriptedHost(world, "other", address: 3)
@@ -207,7 +207,7 @@ struct AdvertisingTests {
     #expect(abs((advertiser.world.now - start).seconds - 1) < 0.01)
   }
 
-  @Test("extended connecting ends the advertising set and tells by which connection")
+  @Test("extended connecting ends the advertising set and reports the connection")
   func extendedConnection() throws {
     let (_, central, advertiser) = pair()
     advertiser.perform(
@@ -245,7 +245,7 @@ struct AdvertisingTests {
     let start = world.now
     #expect(try #require(advertiser.waitForConnection()).status == .advertisingTimeout)
     #expect(abs((world.now - start).seconds - 1.28) < 0.01)
-    // It was for somebody else.
+    // It was directed to another device.
     #expect(scanner.reports.isEmpty)
   }
 
@@ -294,7 +294,7 @@ struct AdvertisingTests {
     #expect(scanner.reports.isEmpty)
   }
 
-  @Test("a scanner that comes walking hears who was out of reach before")
+  @Test("a scanner that comes walking hears devices that were out of reach before")
   func approaching() {
     let (world, scanner, advertiser) = pair(distance: 500)
     advertiser.advertise()
@@ -307,7 +307,7 @@ struct AdvertisingTests {
     #expect(!scanner.reports.isEmpty)
   }
 
-  @Test("an advertising set can tell who asked for its scan response")
+  @Test("an advertising set can report the scanners that requested its scan response")
   func scanRequest() throws {
     let (world, scanner, advertiser) = pair()
     advertiser.perform(
@@ -342,7 +342,7 @@ struct AdvertisingTests {
     #expect(scanner.extendedReports.allSatisfy { $0.advertiser == nil && Array($0.data) == [7] })
   }
 
-  @Test("advertising that nobody listens to is not in the queue at all")
+  @Test("advertising without listeners is not in the queue at all")
   func idle() {
     let world = World(seed: 1)
     for index in 0..<100 {

@@ -24,7 +24,7 @@ struct AirCaptureTests {
     return packets
   }
 
-  /// The L2CAP payload of each direction, without what was sent again.
+  /// The L2CAP payload of each direction, without retransmissions.
   private func payloads(_ packets: [LinkLayerPacket]) -> [LinkCipher.Direction: [UInt8]] {
     var payloads: [LinkCipher.Direction: [UInt8]] = [:]
     var last: [LinkCipher.Direction: [UInt8]] = [:]
@@ -38,7 +38,7 @@ struct AirCaptureTests {
   }
 
   @Test(
-    "with the key a capture of a lossy link whose key changed is plain, and Wireshark's bits say so",
+    "the keys decrypt a capture of a lossy link with a key change, and set Wireshark's bits",
     arguments: [1, 2, 3] as [UInt64])
   func decrypted(_ seed: UInt64) throws {
     let pair = try #require(ConnectedPair(seed: seed, interval: 8, timeout: 400))

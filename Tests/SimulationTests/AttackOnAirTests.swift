@@ -8,7 +8,7 @@ struct AttackOnAirTests {
   private static let key: UInt128 = 0x0102_0304_0506_0708_090A_0B0C_0D0E_0F10
   private static let radios = [RadioModel(), .ideal]
 
-  /// What is sent over a packet to the peripheral.
+  /// An attack on a packet to the peripheral.
   enum Attack: CaseIterable, Sendable {
     /// One bit of the data is another.
     case altered
@@ -52,7 +52,7 @@ struct AttackOnAirTests {
   }
 
   @Test(
-    "whatever is sent over an encrypted packet is a MIC failure, and reaches no host",
+    "any packet sent over an encrypted one is a MIC failure, and reaches no host",
     arguments: Attack.allCases, radios)
   func encrypted(_ attack: Attack, _ radio: RadioModel) throws {
     var radio = radio
@@ -94,7 +94,7 @@ struct AttackOnAirTests {
     #expect(pair.received.central == [2, 2])
   }
 
-  @Test("what is sent again under its number is taken once, and sequence numbers may be altered")
+  @Test("a packet sent again under its number is taken once, and sequence numbers may be altered")
   func sequenceNumbers() throws {
     let pair = try #require(ConnectedPair(seed: 3, interval: 8, timeout: 400))
     pair.world.radio.packetLoss = 0.4

@@ -72,7 +72,7 @@ struct BondedClientOnAirTests {
     let next = try peripheral(in: world, bonds: last(safe.bonds), identities: safe.identities)
     try reconnect(phone, peer)
     #expect(subscriptions(next) == [Self.centralAddress])
-    // What was switched off stays off.
+    // A subscription that was switched off stays off.
     let descriptor = value.valueHandle + 1
     _ = try phone.complete { .gatt(peer, .write(descriptor, [0, 0]), $0) }
     phone.send(.disconnect(peer))
@@ -82,7 +82,7 @@ struct BondedClientOnAirTests {
     #expect(subscriptions(next).isEmpty)
   }
 
-  @Test("nobody with the central's address gets what it subscribed to without its keys")
+  @Test("a device with the central's address, but without its keys, doesn't get the notifications")
   func impostor() throws {
     let world = World(seed: 2)
     let safe = try peripheral(in: world)
@@ -104,7 +104,7 @@ struct BondedClientOnAirTests {
   }
 
   @Test(
-    "a peer beyond the room for bonds is served on its link, and the host says that it keeps none")
+    "a peer beyond the room for bonds is served on its link, and the missing bond is reported")
   func full() throws {
     let world = World(seed: 12)
     let others = (0..<1_024).map { number in
@@ -136,7 +136,7 @@ struct BondedClientOnAirTests {
     }
   }
 
-  @Test("made-up peers lock nobody out: the oldest that never came back makes room")
+  @Test("made-up peers don't lock others out: the oldest that never came back makes room")
   func floodOfBonds() throws {
     let world = World(seed: 13)
     let flood = Self.flood(BondTable.Limits.unaskedBondsMax)
@@ -150,7 +150,7 @@ struct BondedClientOnAirTests {
     #expect(safe.snapshot.bondCount == flood.count)
     #expect(safe.snapshot.counters.evictedBonds == 1)
     #expect(safe.bonds.map(\.isEvictable) == [true])
-    // It comes back with its bond, and makes room for nobody from then on.
+    // It comes back with its bond, and is not evicted from then on.
     phone.send(.disconnect(peer))
     world.run(for: .seconds(1))
     try reconnect(phone, peer)
@@ -171,7 +171,7 @@ struct BondedClientOnAirTests {
     #expect(table.bonds.map(\.identity) == [bonds[0].identity, bonds[3].identity])
   }
 
-  @Test("where peers that paired unasked all came back, there is room for those that are asked")
+  @Test("peers that paired unasked and came back leave room for those paired on request")
   func reservedRoom() throws {
     let world = World(seed: 14)
     let others = Self.flood(BondTable.Limits.unaskedBondsMax).map { bond in
@@ -188,7 +188,7 @@ struct BondedClientOnAirTests {
     #expect(safe.unkeptBonds == [.full] && safe.evictedPeers.isEmpty && safe.bonds.isEmpty)
     phone.send(.disconnect(peer))
     world.run(for: .seconds(1))
-    // The phone forgets, and this host's client asks for the pairing.
+    // The phone removes its bond, and this host's client requests the pairing.
     #expect(try phone.complete { .removeBond(peer, $0) } == .done)
     try reconnect(phone, peer)
     safe.send(.connect(Self.centralAddress, ConnectOptions()))
@@ -197,7 +197,7 @@ struct BondedClientOnAirTests {
     #expect(safe.bonds.count == 1 && safe.bonds.first?.isEvictable == false)
   }
 
-  @Test("of other services in the next run nothing holds")
+  @Test("no subscription holds if the next run has other services")
   func otherServices() throws {
     let world = World(seed: 3)
     let safe = try peripheral(in: world)
@@ -214,7 +214,7 @@ struct BondedClientOnAirTests {
     #expect(subscriptions(next).isEmpty)
   }
 
-  @Test("what was configured last is stored when the link ends, however much there was before")
+  @Test("the last configuration is stored when the link ends, after any number of earlier ones")
   func end() throws {
     let world = World(seed: 5)
     let safe = try peripheral(in: world)

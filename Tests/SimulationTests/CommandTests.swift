@@ -103,7 +103,7 @@ struct CommandTests {
     #expect(host.perform(LESetScanEnable(isEnabled: true)) == .commandDisallowed)
   }
 
-  @Test("what is not allowed in the present state is 0x0C")
+  @Test("a command that is not allowed in the present state is refused with 0x0C")
   func commandDisallowed() {
     let host = host()
     #expect(host.perform(LECreateConnectionCancel()) == .commandDisallowed)
@@ -124,7 +124,7 @@ struct CommandTests {
     #expect(complete?.status == .unknownConnection)
   }
 
-  @Test("values out of range, or missing bytes, are 0x12")
+  @Test("values out of range, or missing bytes, are refused with 0x12")
   func invalidParameters() {
     let host = host()
     #expect(
@@ -150,7 +150,7 @@ struct CommandTests {
     #expect(host.status(of: .leSetScanEnable) == .invalidParameters)
   }
 
-  @Test("lists and sets that are full say 0x07")
+  @Test("lists and sets that are full are refused with 0x07")
   func memoryCapacityExceeded() {
     var capabilities = ControllerCapabilities()
     capabilities.filterAcceptListMax = 1
@@ -264,7 +264,7 @@ struct CommandTests {
     #expect(opcodes == [.leRand, .readBDADDR, .leReadBufferSize])
   }
 
-  @Test("data beyond the controller's buffers overflows; data for nobody is dropped")
+  @Test("data beyond the controller's buffers overflows; data for unknown links is dropped")
   func overflow() throws {
     let pair = try #require(ConnectedPair(seed: 1))
     for _ in 0..<33 { pair.central.sendData([1], on: pair.centralHandle) }

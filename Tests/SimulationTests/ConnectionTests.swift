@@ -196,7 +196,7 @@ struct ConnectionTests {
     #expect(pair.peripheral.waitForDisconnection() == .remoteUserTerminatedConnection)
   }
 
-  @Test("without pacing, a single completed packet is told with the answer, or soon")
+  @Test("a single completed packet without pacing is reported with the answer, or soon")
   func delayedCompletion() throws {
     let pair = try #require(ConnectedPair(seed: 9, radio: .ideal))
     pair.central.sendData([1], on: pair.centralHandle)

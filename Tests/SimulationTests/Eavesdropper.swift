@@ -2,10 +2,10 @@ import BluetoothWire
 import Essentials
 import Simulation
 
-/// Somebody in range who records every packet of every connection, and may send over some.
+/// An attacker in range that records every packet of every connection, and may replace some.
 final class Eavesdropper {
   private(set) var packets: [AirPacket] = []
-  /// What is sent over a packet; nil leaves it.
+  /// Returns the replacement of a packet; nil leaves it.
   var forge: ((AirPacket) -> [UInt8]?)?
 
   init(_ world: World) {
@@ -131,7 +131,7 @@ struct Recording {
 
 // Encryption as two hosts do it.
 extension ConnectedPair {
-  /// Encrypts the link, or encrypts it anew; says whether both hosts were told so.
+  /// Encrypts the link, or refreshes its key; whether both hosts got the event.
   func encrypt(_ centralKey: UInt128, peripheralKey: UInt128? = nil) -> Bool {
     guard requestEncryption(centralKey) else { return false }
     peripheral.perform(
@@ -149,7 +149,7 @@ extension ConnectedPair {
     }
   }
 
-  /// Says whether the peripheral's host was asked for the key.
+  /// Starts encryption; whether the peripheral's host got the request for the key.
   func requestEncryption(_ key: UInt128) -> Bool {
     central.perform(
       LEEnableEncryption(handle: centralHandle, random: 5, diversifier: 6, longTermKey: key))

@@ -137,7 +137,7 @@ struct EnhancedBearersOnAirTests {
   }
 
   @Test(
-    "both ends read from each other at once, and share the bearers, whoever asked for them",
+    "both ends read from each other at once, and share the bearers, whichever opened them",
     arguments: 1...8 as ClosedRange<UInt64>)
   func bothWays(_ seed: UInt64) throws {
     let world = World(seed: seed)
@@ -152,7 +152,7 @@ struct EnhancedBearersOnAirTests {
     world.run(for: .seconds(2))
     let others = try Self.values(peripheral, other)
     world.run(for: .seconds(2))
-    // Both have more to ask than fits, at the same instant.
+    // Both have more requests than fit, at the same instant.
     peripheral.forgetEvents()
     for (index, value) in others.enumerated() {
       let token = RequestToken(rawValue: 5_000 + UInt64(index))
@@ -169,7 +169,7 @@ struct EnhancedBearersOnAirTests {
   }
 
   @Test(
-    "a link that ends with bearers ends what was asked over them, and the next link has its own")
+    "a link that ends with bearers ends the requests over them, and the next link has its own")
   func linkEnds() throws {
     let (world, device) = Self.world(5)
     let host = Self.host(world)

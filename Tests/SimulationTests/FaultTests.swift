@@ -127,7 +127,7 @@ struct FaultTests {
     #expect(pair.central.waitForDisconnection() == .connectionTimeout)
   }
 
-  @Test("a silent, a late, a wrong and a garbled controller")
+  @Test("a controller may be silent, late, wrong or garbled")
   func controllerFaults() {
     let world = World(seed: 5)
     let host = ScriptedHost(world, "host", address: 1)
@@ -149,7 +149,7 @@ struct FaultTests {
     #expect(host.transcript.count > before + 24)
   }
 
-  @Test("withheld completed packets and missing strengths")
+  @Test("a controller may withhold completed packets and omit signal strengths")
   func stingyController() throws {
     let pair = try #require(ConnectedPair(seed: 6, radio: .ideal))
     pair.central.controller.faults.withholdsCompletedPackets = true

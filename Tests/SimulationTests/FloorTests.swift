@@ -50,7 +50,8 @@ struct FloorTests {
   }
 
   @Test(
-    "a beacon is heard with its measured power from one metre, and says it", arguments: [-59, -72])
+    "a beacon is heard with its measured power from one metre, and advertises it",
+    arguments: [-59, -72])
   func measuredPower(power: Int) throws {
     let text =
       "\"beacons\": [\(Self.beacon("\"x\": 0, \"y\": 0, \"z\": 1, \"measuredPower\": \(power)"))]"
@@ -69,7 +70,7 @@ struct FloorTests {
     #expect(free - behind == 7)
   }
 
-  @Test("a body weakens what is carried before it for who stands behind, not for who stands ahead")
+  @Test("a body weakens a signal for receivers behind it, not for those ahead")
   func ownBody() throws {
     func text(toX: Double) -> String {
       // Ada walks one step along x and stops; her phone is ahead of her.
@@ -129,7 +130,7 @@ struct FloorTests {
     #expect(heading(2) == 1 && heading(5) == 1 && heading(7) == -1)
   }
 
-  @Test("hosts stand at phones and receivers, in this order, and hear with their gains")
+  @Test("hosts are at phones and receivers, in this order, and hear with their gains")
   func places() throws {
     let world = try Self.world(
       "\"walkers\": [{\"name\": \"Ada\", \"path\": [{\"x\": 3, \"y\": 0}], \"phone\": true}], "

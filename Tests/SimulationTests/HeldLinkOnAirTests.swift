@@ -71,7 +71,7 @@ struct HeldLinkOnAirTests {
   }
 
   @Test(
-    "somebody who uses its address doesn't end its link, is told nothing, and is sent away",
+    "an impostor with a peer's address doesn't end its link, gets no data, and is disconnected",
     arguments: [1, 2, 3] as [UInt64])
   func impostor(_ seed: UInt64) throws {
     let pair = try pair(seed: seed, timeoutUnits: 300)
@@ -115,7 +115,7 @@ struct HeldLinkOnAirTests {
     #expect(pair.ended.count == 1)
   }
 
-  @Test("who has lost its keys is served when the old link has ended, and what it sent is answered")
+  @Test("a peer that has lost its keys is served, with its requests, when the old link has ended")
   func keysLost() throws {
     let pair = try pair(seed: 4, timeoutUnits: 200)
     pair.phone.controller.powerOff()
@@ -128,7 +128,8 @@ struct HeldLinkOnAirTests {
     #expect(pair.ended == [.disconnected(.connectionTimeout)])
   }
 
-  @Test("one that sends more than can be kept is ended, and so are those beyond a few")
+  @Test(
+    "an impostor that sends more than can be kept is disconnected, and so are those beyond a few")
   func flood() throws {
     let pair = try pair(seed: 5, timeoutUnits: 3200)
     var crowd: [ScriptedHost] = []

@@ -129,7 +129,7 @@ struct HostOnAirTests {
     }
   }
 
-  @Test("find each other, connect, read and are notified")
+  @Test("two hosts find each other, connect, read and are notified")
   func heartRateStrap() throws {
     for seed in 0..<5 as Range<UInt64> {
       let world = World(seed: seed)
@@ -186,7 +186,7 @@ struct HostOnAirTests {
     }
   }
 
-  @Test("connect to every one of many wanted peers when it appears, in whatever order")
+  @Test("a host connects to every one of many requested peers when it appears, in any order")
   func manyPeers() {
     let world = World(seed: 3)
     let hub = HostOnAir(world, 0xFF)
@@ -205,7 +205,7 @@ struct HostOnAirTests {
     }
   }
 
-  @Test("bring a link back after the firmware of either end crashed, or one was out of reach")
+  @Test("a host reconnects a link after either end's firmware crashed, or one was out of reach")
   func crashes() {
     let world = World(seed: 9)
     let strap = HostOnAir(world, 0xA)
@@ -236,7 +236,7 @@ struct HostOnAirTests {
     #expect(world.run(atMost: .seconds(40)) { phone.connectedCount == links + 1 })
   }
 
-  @Test("connect through bad air, and are told of no link that never was")
+  @Test("a host connects through bad air, and reports no link that never was")
   func badAir() {
     for seed in 0..<30 as Range<UInt64> {
       var radio = RadioModel()

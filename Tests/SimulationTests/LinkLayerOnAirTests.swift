@@ -35,7 +35,7 @@ struct LinkLayerOnAirTests {
     return host.world.now - start
   }
 
-  @Test("a central asks for LE 2M and long packets where both ends can, and clients learn of it")
+  @Test("a central requests LE 2M and long packets if both ends can, and clients learn of it")
   func fastest() throws {
     let world = World(seed: 1)
     _ = Self.device(world)
@@ -66,7 +66,7 @@ struct LinkLayerOnAirTests {
     }
   }
 
-  @Test("either side asks for another PHY, for each direction")
+  @Test("either side requests another PHY, for each direction")
   func phys() throws {
     let world = World(seed: 3)
     let device = Self.device(world)
@@ -117,7 +117,7 @@ struct LinkLayerOnAirTests {
     #expect(quick < slow, "\(quick) and \(slow)")
   }
 
-  @Test("a peripheral asks for subrating, and another timing ends it")
+  @Test("a peripheral requests subrating, and another timing ends it")
   func peripheralAsks() throws {
     let world = World(seed: 5)
     let device = Self.device(world)
@@ -171,7 +171,7 @@ struct LinkLayerOnAirTests {
     radio.shadowingDB = 0
     radio.fadingDB = 0
     let world = World(seed: 8, radio: radio)
-    // 97 dB below what is sent: LE 1M needs −95 dBm, LE Coded −103.
+    // 97 dB below the transmit power: LE 1M needs −95 dBm, LE Coded −103.
     let distance = 53.0
     let far = TestHost(
       named: "Far", in: world, at: Position(x: distance),

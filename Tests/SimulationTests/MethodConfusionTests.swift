@@ -4,9 +4,9 @@ import Essentials
 import Simulation
 import Testing
 
-/// Somebody between two hosts compares a number with one and has it entered as a passkey at the other
-/// (CVE-2020-10134). Nothing in the protocol tells the two from one honest pairing each, so what a host
-/// can do is to say which method it is, and to take no answer for another's.
+/// An attacker between two hosts compares a number with one and has it entered as a passkey at the
+/// other (CVE-2020-10134). The protocol can't distinguish this from two honest pairings, so a host
+/// can only show which method it uses, and take no answer for another's.
 @Suite("Method confusion, on the air")
 struct MethodConfusionTests {
   /// Both halves of the attack, as far as their questions.
@@ -24,7 +24,7 @@ struct MethodConfusionTests {
       var compared: (UInt32, PairingPromptID)?
       for case (.compareNumber(let number), let id) in compares.prompts { compared = (number, id) }
       (number, comparison) = try #require(compared)
-      // It says that it has nothing but a keyboard, so that it may choose the passkey, too.
+      // It claims to have only a keyboard, so that it may choose the passkey, too.
       enters = try PairingScene(
         .peripheral, seed: seed + 1, victimIO: .keyboardOnly, attackerIO: .keyboardOnly)
       enters.attacker.answer = { [number] _ in .passkey(number) }
@@ -42,7 +42,7 @@ struct MethodConfusionTests {
     }
   }
 
-  @Test("who finds no number to compare, and no passkey shown, says so, and nothing is won")
+  @Test("a person who rejects both prompts ends both pairings, and the attacker wins nothing")
   func careful() throws {
     let middle = try Middle(seed: 30)
     #expect(middle.compares.prompts.count == 1 && middle.enters.prompts.count == 1)
@@ -53,7 +53,7 @@ struct MethodConfusionTests {
     middle.enters.expectNothingWon()
   }
 
-  @Test("an answer to the one question is none to the other")
+  @Test("an answer to one of the two prompts is refused by the other")
   func answersOfOtherMethods() throws {
     let middle = try Middle(seed: 40)
     middle.answers(comparison: .passkey(middle.number), entry: .accept)
@@ -63,7 +63,7 @@ struct MethodConfusionTests {
     middle.enters.expectNothingWon()
   }
 
-  @Test("another passkey than the attacker's gets it nowhere")
+  @Test("a passkey other than the attacker's doesn't let the attacker in")
   func otherPasskey() throws {
     let middle = try Middle(seed: 50)
     middle.answers(comparison: .reject, entry: .passkey((middle.number + 1) % 1_000_000))
@@ -82,7 +82,7 @@ struct MethodConfusionTests {
   }
 
   @Test(
-    "who asks no person is not authenticated, whatever the peer says that it can do",
+    "a host without a user interface is not authenticated, whatever the peer claims",
     arguments: [SMPIOCapability.keyboardDisplay, .displayYesNo, .keyboardOnly, .displayOnly])
   func confusedHost(_ claimed: SMPIOCapability) throws {
     for role: LinkInfo.Role in [.central, .peripheral] {

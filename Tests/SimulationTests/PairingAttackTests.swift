@@ -12,7 +12,7 @@ struct PairingAttackTests {
 
   // MARK: Public keys
 
-  /// What is sent beside the x coordinate of the victim's own public key.
+  /// The y coordinate sent with the x coordinate of the victim's own public key.
   enum Reflection: CaseIterable {
     case whole, foreign
     /// The other point of the curve with this x.
@@ -113,7 +113,7 @@ struct PairingAttackTests {
   @Test("a passkey that was used once is worth nothing the next time, which comes later and later")
   func passkeyReuse() throws {
     let scene = try PairingScene(.peripheral, victimIO: .displayOnly, attackerIO: .keyboardOnly)
-    // Somebody read the first one from the display, too, and broke the pairing off at its end.
+    // An attacker read the first one from the display, too, and broke the pairing off at its end.
     var shown: UInt32 = 0
     scene.attacker.answer = { _ in
       for case (.displayPasskey(let number), _) in scene.prompts { shown = number }
@@ -184,7 +184,7 @@ struct PairingAttackTests {
     scene.expectNothingWon()
   }
 
-  @Test("no key is derived for the other transport, whatever is asked for (BLURtooth)")
+  @Test("no key is derived for the other transport, whatever the peer requests (BLURtooth)")
   func crossTransport() throws {
     let scene = try PairingScene(.peripheral)
     scene.attacker.change = { pdu in
@@ -213,12 +213,12 @@ struct PairingAttackTests {
   }
 
   @Test(
-    "who claims to be a bonded peer gets nothing for less than that had to show (BLURtooth)",
+    "an impostor of a bonded peer gets nothing for weaker keys than the peer's (BLURtooth)",
     arguments: roles, [true, false])
   func weakerPairing(_ role: LinkInfo.Role, _ isLegacy: Bool) throws {
     let bond = Self.bond(isAuthenticated: !isLegacy)
-    // As the central the victim encrypts first; the attacker says that it has lost the key, and that ends
-    // it. So only as the peripheral it comes to pairing.
+    // As the central the victim encrypts first; the attacker reports that it has lost the key,
+    // which ends the link. So it comes to a pairing only as the peripheral.
     let scene = try PairingScene(
       role, usesSecureConnections: !isLegacy, address: 0xF00, bonds: [bond])
     scene.pair()
@@ -231,7 +231,7 @@ struct PairingAttackTests {
   }
 
   @Test(
-    "a peer that lost, or never had, the keys of a bond is not believed and told nothing (BLESA)",
+    "a peer without the keys of a bond is not believed and gets no data (BLESA)",
     arguments: [true, false])
   func reconnectionWithoutEncryption(_ answersKeyRequest: Bool) throws {
     let world = World.pairing(seed: 5)
@@ -248,7 +248,7 @@ struct PairingAttackTests {
     let peer = attacker.peer.address
     victim.send(.connect(peer, ConnectOptions()))
     _ = world.run(atMost: .seconds(5)) { attacker.peer.handle != nil }
-    // What it says of itself before it has proved anything: a notification, an indication, a value.
+    // Its data before it has proved anything: a notification, an indication, a value.
     for pdu: [UInt8] in [[0x1B, 3, 0, 0x66], [0x1D, 3, 0, 0x66], [0x0B, 0x66]] {
       attacker.peer.attribute(pdu)
     }
@@ -329,7 +329,7 @@ struct PairingAttackTests {
 
   // MARK: Ends
 
-  @Test("every reason for which a peer ends a pairing ends it, and is told", arguments: roles)
+  @Test("every reason for which a peer ends a pairing ends it, and is reported", arguments: roles)
   func reasons(_ role: LinkInfo.Role) throws {
     for code in Array(UInt8(0x01)...0x10) + [0x00, 0x42, 0xFF] {
       let scene = try PairingScene(role, seed: UInt64(code) + 1)

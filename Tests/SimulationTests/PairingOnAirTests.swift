@@ -59,7 +59,7 @@ struct PairingOnAirTests {
   }
 
   @Test(
-    "reading, writing and subscribing what is protected pairs once, and keeps the order of requests"
+    "access to protected values pairs once, and keeps the order of requests"
   )
   func protectedValue() throws {
     let (world, _) = world(1)
@@ -83,7 +83,7 @@ struct PairingOnAirTests {
     #expect(try host.read(value, of: peer) == [7])
   }
 
-  @Test("both were told a key: the pairing is authenticated, and nobody is asked")
+  @Test("a pairing with a key that both sides have is authenticated, without a prompt")
   func outOfBand() throws {
     let (world, safe) = world(12)
     let host = TestHost(in: world)
@@ -116,11 +116,11 @@ struct PairingOnAirTests {
     #expect(pairingEnds(host).isEmpty && encryption(host) != nil)
   }
 
-  /// Bytes that stand in what goes over the air in clear, and nowhere else.
+  /// Bytes that occur only in data that goes over the air in clear.
   private static let mark: [UInt8] = [0xDE, 0xAD, 0xBE, 0xEF, 0xDE, 0xAD]
 
   @Test(
-    "of a bonded peer's link nothing goes over the air in clear, whatever is asked for at once",
+    "only encrypted data goes over a bonded peer's link, whatever is requested at once",
     arguments: [true, false])
   func eavesdropping(_ peerHasKey: Bool) throws {
     let (world, device) = world(9)
@@ -217,7 +217,7 @@ struct PairingOnAirTests {
     #expect(encryption(host)?.isAuthenticated == true)
   }
 
-  @Test("a pairing that fails gives the peer's error to what waited, and the rest goes on")
+  @Test("a pairing that fails gives the peer's error to waiting requests, and the rest goes on")
   func failure() throws {
     let (world, _) = world(5, ioCapability: .displayOnly)
     let host = TestHost(in: world)
@@ -327,7 +327,7 @@ struct PairingOnAirTests {
   }
 
   @Test(
-    "two hosts whose clients ask for protection at the same time pair once, whoever is heard first",
+    "two hosts whose clients request protection at the same time pair once, in either order",
     arguments: 0..<12)
   func bothAtOnce(_ step: Int) throws {
     let (world, device) = world(200 + UInt64(step))

@@ -57,7 +57,7 @@ struct PrivacyOnAirTests {
     host.events.count(where: { if case .pairingEnded = $0 { true } else { false } })
   }
 
-  /// Scans for a while; what was heard, in order.
+  /// Scans for a while; returns the reports in order.
   private func heard(_ host: TestHost, for time: TimeSpan) -> [AdvertisingReport] {
     host.forgetEvents()
     host.send(.startScan(Self.everyReport))
@@ -120,7 +120,7 @@ struct PrivacyOnAirTests {
     }
   }
 
-  @Test("who asks for a bonded device by an address of another day is told the one it has in use")
+  @Test("a request with an old address of a bonded device fails with the present address")
   func addressInUse() throws {
     let world = World(seed: 10)
     let device = device(in: world, interval: .seconds(20))
@@ -138,7 +138,7 @@ struct PrivacyOnAirTests {
     }
     #expect("\(error)".contains("\(peer)"))
     #expect(try read(host, peer) == [1, 2, 3])
-    // Nobody else uses it: the old address does.
+    // Once the device has no other link, the old address works, too.
     disconnect(host, peer)
     try connect(host, old)
     #expect(try read(host, old) == [1, 2, 3])
@@ -146,7 +146,7 @@ struct PrivacyOnAirTests {
     withExtendedLifetime(device) {}
   }
 
-  @Test("the bonded centrals of a device are the same whatever address they have")
+  @Test("the bonded centrals of a device are the same at any address")
   func bondedCentral() throws {
     let world = World(seed: 4)
     let device = device(in: world, interval: nil)
@@ -176,7 +176,7 @@ struct PrivacyOnAirTests {
     #expect(pairingCount(next) == 0 && Set(centrals).count == 1)
   }
 
-  @Test("with private addresses on both sides they pair, and find each other again")
+  @Test("two hosts with private addresses pair, and find each other again")
   func bothPrivate() throws {
     let world = World(seed: 5)
     _ = device(in: world, interval: .seconds(7))

@@ -51,7 +51,7 @@ struct ProcedureTests {
       LERemoteConnectionParameterRequestNegativeReply(
         handle: pair.centralHandle, reason: .unacceptableConnectionParameters))
     #expect(try #require(update(pair.peripheral)).status == .unacceptableConnectionParameters)
-    // Nobody asks now.
+    // No request is pending now.
     #expect(
       pair.central.perform(
         LERemoteConnectionParameterRequestReply(
@@ -66,7 +66,7 @@ struct ProcedureTests {
     #expect(try #require(update(pair.peripheral)).status == .unsupportedRemoteFeature)
   }
 
-  @Test("longer packets are agreed, told to both, and used")
+  @Test("longer packets are agreed, reported to both, and used")
   func dataLength() throws {
     let pair = try #require(ConnectedPair(seed: 4))
     pair.central.perform(
@@ -196,7 +196,7 @@ struct ProcedureTests {
     #expect(pair.peripheral.waitForDisconnection() == .micFailure)
   }
 
-  @Test("a peripheral without the key says so, and the link stays, unencrypted")
+  @Test("a peripheral without the key reports that, and the link stays, unencrypted")
   func keyMissing() throws {
     let pair = try #require(ConnectedPair(seed: 10))
     pair.central.perform(
@@ -309,7 +309,7 @@ struct PrivacyTests {
     #expect(b.localPrivateAddress == a.peerPrivateAddress)
   }
 
-  @Test("in network privacy mode a known device is not heard under its identity address")
+  @Test("a known device in network privacy mode is not heard under its identity address")
   func networkPrivacy() {
     let (world, scanner, advertiser) = pair(3)
     advertiser.perform(LESetAdvertisingEnable(isEnabled: false))

@@ -27,7 +27,7 @@ struct ReplayTests {
     receptions: [
       reception(2, 0, 1, rssi: -70), reception(1, 0, 0, rssi: -60), reception(1, 1, 0, rssi: -90),
       reception(3, 0, 0, isScanResponse: true, rssi: -61),
-      // Of nobody, of nothing, of before the beginning.
+      // An unknown receiver, an unknown advertisement, a time before the beginning.
       reception(1, 2, 0, rssi: -1), reception(1, 0, 2, rssi: -1), reception(-1, 0, 0, rssi: -1),
     ])
 
@@ -38,14 +38,14 @@ struct ReplayTests {
     return host
   }
 
-  @Test("each receiver hears what it heard, when it did, as strongly as it did")
+  @Test("each receiver of a replay hears the recorded packets at their times and strengths")
   func whole() {
     let world = World(seed: 1)
     var isOver = false
     world.replay(Self.recording) { isOver = true }
     #expect(world.hostPlaces.map(\.name) == ["hall", "cellar"])
     let (hall, cellar) = (Self.host(world, 0), Self.host(world, 1))
-    // It waits for who listens.
+    // The replay waits for a scan.
     world.run(for: .seconds(100))
     cellar.scan(type: .active)
     hall.scan(type: .active)
@@ -59,7 +59,7 @@ struct ReplayTests {
     #expect(isOver)
   }
 
-  @Test("who doesn't scan hears nothing, and a passive scanner no responses")
+  @Test("a receiver that doesn't scan hears nothing, and a passive scanner no responses")
   func passive() {
     let world = World(seed: 1)
     world.replay(Self.recording)

@@ -95,7 +95,7 @@ struct ResolvingOnAirTests {
     #expect(host.bonds.count == 1)
   }
 
-  @Test("what a controller without a list, or one that does nothing with it, lacks the host does")
+  @Test("a host resolves addresses itself if its controller has no list, or doesn't use it")
   func withoutList() throws {
     for kind in 0..<3 {
       let world = World(seed: 12)
@@ -199,7 +199,7 @@ struct ResolvingOnAirTests {
     #expect(!isHeard, "it called somebody else")
   }
 
-  @Test("directed advertising carries no data, and shows nobody's identity")
+  @Test("directed advertising carries no data, and reveals no identity")
   func directedRefused() throws {
     let world = World(seed: 16)
     _ = tag("Tag", in: world)
@@ -222,7 +222,7 @@ struct ResolvingOnAirTests {
     }
   }
 
-  @Test("who names a stranger's identity hides the stranger at most while it is wanted itself")
+  @Test("a bond with a stranger's identity hides the stranger at most while its peer is wanted")
   func strangersIdentity() throws {
     let world = World(seed: 17)
     let strangers = DeviceAddress(bits: 0x00A0_5000_0099, kind: .public)

@@ -74,7 +74,7 @@ struct SignedWriteOnAirTests {
       world: world, safe: safe, phone: phone, handle: published.characteristics[0].valueHandle)
   }
 
-  @Test("are taken with the right signature, once; the counter is kept with the bond")
+  @Test("signed writes are taken with the right signature, once; the bond keeps the counter")
   func counter() throws {
     let scene = try scene()
     scene.sends([1], counter: 5, key: Self.key)
@@ -95,7 +95,8 @@ struct SignedWriteOnAirTests {
     #expect(next.written == [[2]])
   }
 
-  @Test("are not taken from strangers, nor by what takes none, nor by what needs encryption")
+  @Test(
+    "signed writes are refused from strangers, without the property, and with encryption needed")
   func refused() throws {
     let stranger = try scene(bonds: [])
     stranger.sends([1], counter: 0, key: Self.key)
@@ -137,7 +138,7 @@ struct SignedWriteOnAirTests {
   }
 
   @Test(
-    "where pairing fails they fail, and nothing goes over the air in clear",
+    "signed writes fail if pairing fails, and nothing goes over the air in clear",
     arguments: [true, false])
   func unprotected(_ refusesHere: Bool) throws {
     let world = World(seed: 5)
@@ -161,7 +162,7 @@ struct SignedWriteOnAirTests {
   }
 
   @Test(
-    "towards a bonded peer without a key to encrypt with they are signed, each with a new number")
+    "signed writes to a bonded peer without an encryption key have a new counter each")
   func signing() throws {
     let world = World(seed: 4)
     var bond = Self.bond

@@ -94,14 +94,14 @@ struct StandardDevicesTests {
     #expect(pairing.bonds.map(\.identity) == [same])
   }
 
-  @Test("the lock tells and obeys those who enter what its display shows, and nobody else")
+  @Test("the lock reports and obeys only to a central that enters the displayed passkey")
   func lock() throws {
     let (world, host) = home(seed: 9)
     var shown: [String] = []
     world.onDisplay = { if $0 == "Front door" { shown.append($1) } }
     let peer = try host.connect(to: "Front door")
     let state = try #require(try host.characteristics(of: peer)[StandardDeviceUUIDs.lockState])
-    // Nobody could enter anything.
+    // No client could enter a passkey.
     #expect(throws: HostError.self) { try host.read(state, of: peer) }
     #expect(shown.isEmpty)
     host.send(.setPairingAgent(.keyboardOnly))
@@ -122,7 +122,7 @@ struct StandardDevicesTests {
     }
   }
 
-  @Test("the echo sends back what it is written, and what it is sent on its channel")
+  @Test("the echo sends back written values, and data on its channel")
   func echo() throws {
     let (_, host) = home(seed: 8)
     let peer = try host.connect(to: "UART echo")
@@ -184,7 +184,7 @@ struct StandardDevicesTests {
     }
   }
 
-  @Test("what was written without response arrives, though the central leaves at once")
+  @Test("a write without response arrives, though the central leaves at once")
   func writesBeforeLeaving() throws {
     let world = World(seed: 11)
     var written: [UInt8] = []

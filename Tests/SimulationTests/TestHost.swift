@@ -3,8 +3,8 @@ import BluetoothWire
 import Essentials
 import Simulation
 
-/// A host in the simulated world that a test drives: it asks, runs the world until the answer is
-/// there, and keeps every event it was told.
+/// A host in the simulated world that a test drives: it sends requests, runs the world until the
+/// answer comes, and keeps every event.
 final class TestHost {
   let world: World
   let controller: SimulatedController
@@ -28,7 +28,7 @@ final class TestHost {
   /// Whose bonds made room for others.
   private(set) var evictedPeers: [DeviceAddress] = []
   private(set) var identities: [HostIdentity] = []
-  /// The bonds that it was to keep what is new of.
+  /// The bonds that the host updated.
   private(set) var updated: [Bond] = []
   /// How often it was to keep what peers configured.
   private(set) var configurationCount = 0
@@ -156,7 +156,7 @@ final class TestHost {
 
 // What most tests do first.
 extension TestHost {
-  /// Scans until somebody with this name is heard.
+  /// Scans until a device with this name is reported.
   func find(_ name: String) throws -> DeviceAddress {
     guard world.run(atMost: .seconds(60), until: { snapshot.controller.state == .poweredOn })
     else { throw NeverHappened(what: "power", seed: world.seed) }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Clocks, randomness and sockets")
 struct AmbientTests {
-  @Test("are named only by hosts, the simulation and programs")
+  @Test("clocks, randomness and sockets are named only by hosts, the simulation and programs")
   func names() throws {
     for file in SourceTree.sources {
       let module = try #require(file.module)
@@ -25,7 +25,7 @@ struct AmbientTests {
     atPath: objects.appending(path: "CoreBluetooth.build").path)
 
   @Test(
-    "are linked only by hosts, the simulation and programs, however the source spells them",
+    "clocks, randomness and sockets are linked only by hosts, the simulation and programs",
     .enabled(if: areObjectsThere, "only a part of the package was built"),
     arguments: Layers.all.filter { !$0.value.mayTouchTheWorld }.keys.sorted())
   func symbols(_ module: String) throws {
@@ -46,7 +46,7 @@ struct AmbientTests {
   }
 
   @Test(
-    "are found in the objects of a host, so that the test of symbols can fail",
+    "clocks, randomness and sockets are found in a host's objects, so that the test can fail",
     .enabled(if: areObjectsThere, "only a part of the package was built"))
   func finder() throws {
     let symbols = try Self.objectFiles(of: "EventLoop").flatMap(Self.undefinedSymbols)

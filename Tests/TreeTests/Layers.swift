@@ -1,6 +1,6 @@
-/// The architecture as data. Which module depends on which is in `Package.swift`; the layers say in
-/// which direction that may be. The picture is in docs/architecture.md; both are checked against
-/// each other.
+/// The architecture as data. `Package.swift` has the dependencies between modules; the layers
+/// define in which direction these may be. The picture is in docs/architecture.md; both are checked
+/// against each other.
 enum Layer: Int, CaseIterable, Sendable {
   /// Values that everything may use. No clock, no I/O.
   case essentials
@@ -16,7 +16,7 @@ enum Layer: Int, CaseIterable, Sendable {
   case reactive
   /// What joins API modules with sequences and the reactive core, and view models with pages.
   case bridges
-  /// What is run.
+  /// Executables.
   case programs
 
   /// The name in docs/architecture.md.

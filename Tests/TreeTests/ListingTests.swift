@@ -7,7 +7,7 @@ struct ListingTests {
     $0.contains(".docc/") && $0.hasSuffix(".md")
   }
 
-  /// What is compiled and run: a listing must be part of it, apart from indentation.
+  /// All code that is compiled and run: a listing must be part of it, apart from indentation.
   private static let code: [[String]] = SourceTree.swiftFiles
     .filter { $0.path.hasPrefix("Tests/") || $0.path.hasPrefix("Examples/") }
     .map { Self.trimmed($0.lines) }
@@ -16,7 +16,7 @@ struct ListingTests {
     lines.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
   }
 
-  @Test("are parts of code that is compiled", arguments: articles)
+  @Test("listings are parts of code that is compiled", arguments: articles)
   func listings(_ path: String) throws {
     var listing: [String]?
     for line in Self.trimmed(try #require(SourceTree.load(path)).lines) {
@@ -34,7 +34,7 @@ struct ListingTests {
     }
   }
 
-  @Test("there are some, in several articles")
+  @Test("there are listings in several articles")
   func someListings() {
     let withListings = Self.articles.filter {
       SourceTree.load($0)?.lines.contains("```swift") == true

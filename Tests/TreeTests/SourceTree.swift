@@ -16,7 +16,7 @@ struct SourceFile: Sendable {
     return parts.dropFirst().dropLast().last { Layers.all[$0] != nil }
   }
 
-  /// The modules it imports, whatever the access level or attribute.
+  /// The modules it imports, with any access level or attribute.
   var imports: [String] {
     lines.compactMap { line in
       let words = line.split(separator: " ").map(String.init)

@@ -74,7 +74,7 @@ struct TreeTests {
     }
   }
 
-  @Test("unchecked concurrency and unsafe code say why they are right")
+  @Test("unchecked concurrency and unsafe code have a reason beside them")
   func unprovenClaims() {
     for file in SourceTree.sources {
       for (index, line) in file.code.enumerated() {
@@ -88,7 +88,7 @@ struct TreeTests {
     }
   }
 
-  @Test("what a new user looks for is there")
+  @Test("the files that a new user looks for exist")
   func frontDoor() {
     for path in [
       "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", ".ci/run", "run", "test",

@@ -63,7 +63,7 @@ final class AmbitRun: Sendable {
   private let status: Task<Int32, Never>
 
   /// Starts `ambit`; with `shell`, in a shell that first does something else; with `onTerminal`, on
-  /// a terminal of its own (script(1)), on which what is written is typed; with `jobScript`, there
+  /// a terminal of its own (script(1)), where the written text is typed; with `jobScript`, there
   /// as the job `$ambit` of a shell that does these commands.
   init(
     _ arguments: [String], environment: [String: String] = [:], shell: String? = nil,
@@ -106,7 +106,7 @@ final class AmbitRun: Sendable {
     try process.run()
     self.process = process
     self.input = input.fileHandleForWriting
-    // Each row of a screen ends by erasing what is behind it.
+    // Each row of a screen ends by erasing the rest of its line.
     self.output = Lines(
       output.fileHandleForReading,
       separator: onTerminal && drawsScreen ? "\u{1B}[K" : "\n")
@@ -181,7 +181,7 @@ struct TestFolder: ~Copyable {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Returns when a file that another process writes has more than so many bytes. The test's time
+  /// Returns when a file that another process writes has more than `size` bytes. The test's time
   /// limit ends the wait.
   static func waitForFile(_ path: String, of size: UInt64) async throws {
     while true {

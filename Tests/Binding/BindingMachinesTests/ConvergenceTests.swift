@@ -34,7 +34,7 @@ struct ConvergenceTests {
   @Test("pages that share a view model end equal to it")
   func shared() { Self.run { $0.isShared = true } }
 
-  @Test("what was typed is typed again into a server that is started anew")
+  @Test("text typed before a restart is typed again into the new server")
   func restarts() { Self.run { $0.restarts = true } }
 
   @Test("pages that share a view model end equal to it after the server is started anew")
@@ -45,7 +45,7 @@ struct ConvergenceTests {
     }
   }
 
-  @Test("on a network that loses half of all messages and cuts each fifth stream")
+  @Test("pages converge on a network that loses half of all messages and cuts each fifth stream")
   func worst() {
     Self.run {
       $0.lossProbability = 0.4

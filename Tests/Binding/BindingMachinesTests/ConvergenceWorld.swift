@@ -39,9 +39,9 @@ struct ConvergenceWorld {
     var client: PageClient
     var stream: StreamID?
     var reader = EventReader()
-    /// When what was last sent down arrives: in order.
+    /// When the last data from the server arrives: data stays in order.
     var lastArrival = Instant.zero
-    /// What was last typed, and into which server.
+    /// The text that was typed last, and the epoch of its server.
     var text = ""
     var notes: [String: (text: String, epoch: String?)] = [:]
     var letterCount = 0
@@ -68,7 +68,7 @@ struct ConvergenceWorld {
     pages = ["a", "b"].map { Page(client: PageClient(tab: $0)) }
   }
 
-  /// Runs it, and says what was wrong; empty if nothing was.
+  /// Runs the world and returns the failures.
   mutating func run() -> [String] {
     for index in pages.indices { schedule(.connect(index), in: .zero) }
     for step in 0..<options.actionCount {
@@ -104,7 +104,7 @@ struct ConvergenceWorld {
     }
   }
 
-  /// What holds at all times: a page shows what was typed in it, if nobody else types.
+  /// Checks the invariant: a page shows the text typed in it, unless another page types.
   private mutating func check(_ page: Page) {
     failures += page.client.faults
     if !options.isShared, !page.text.isEmpty, page.client.values["text"] != .string(page.text) {
@@ -265,7 +265,7 @@ struct ConvergenceWorld {
         table.rows.insert((key, [.string(""), .integer(0)]), at: place)
       case 2: table.rows.shuffle(using: &random)
       default:
-        // The first ones stay, so that what is typed there must be there at the end.
+        // The first rows stay, so that text typed there must be found at the end.
         guard table.rows.count > 4 else { break }
         let index = Int.random(in: 4..<table.rows.count, using: &random)
         removedKey = table.rows.remove(at: index).key
@@ -276,7 +276,7 @@ struct ConvergenceWorld {
 
   // MARK: The network
 
-  /// Carries what was written and what pages have to say.
+  /// Delivers the streams' output and the pages' messages.
   private mutating func carry() {
     for (stream, bytes) in bench.written.sorted(by: { $0.key.number < $1.key.number }) {
       bench.written[stream] = nil

@@ -23,13 +23,13 @@ struct KeyedDifferenceTests {
     return keys
   }
 
-  @Test("is nothing where nothing has changed")
+  @Test("the difference of equal orders is empty")
   func equal() {
     #expect(KeyedDifference.changes(from: ["a", "b"], to: ["a", "b"]) == [])
     #expect(KeyedDifference.changes(from: [], to: []) == [])
   }
 
-  @Test("moves one key where one has moved", arguments: [0, 3, 7])
+  @Test("the difference moves one key when one key has moved", arguments: [0, 3, 7])
   func oneMove(_ index: Int) {
     let old = (0..<8).map(String.init)
     var new = old
@@ -39,7 +39,7 @@ struct KeyedDifferenceTests {
     #expect(Self.applied(changes, to: old) == new)
   }
 
-  @Test("makes the new order of the old one, from 3,000 seeds")
+  @Test("the difference turns the old order into the new one, from 3,000 seeds")
   func random() {
     for seed in 0..<3_000 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)

@@ -79,7 +79,7 @@ final class LiveBench {
   var now = Instant.zero
   var models: [ModelID: TableModel] = [:]
   var released: [ModelID] = []
-  /// What was written to streams and is not taken.
+  /// The bytes written to each stream and not yet taken.
   var written: [StreamID: [UInt8]] = [:]
   /// Streams with a write that hasn't left.
   var writing: Set<StreamID> = []
@@ -174,7 +174,7 @@ final class LiveBench {
     return answers[request]
   }
 
-  /// Takes what was written to a stream, as events.
+  /// Takes the bytes written to a stream, and parses them as events.
   func events(_ stream: StreamID) -> [StreamEvent] {
     var reader = EventReader()
     return reader.read(written.removeValue(forKey: stream) ?? [])

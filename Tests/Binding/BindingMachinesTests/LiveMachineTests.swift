@@ -18,7 +18,7 @@ struct LiveMachineTests {
     return (bench, client, stream)
   }
 
-  /// Posts what a client has to say, and gives it what comes of it.
+  /// Posts a client's pending messages, and hands it the resulting events.
   private static func exchange(
     _ bench: LiveBench, _ client: PageClient, _ stream: StreamID
   ) throws {
@@ -40,7 +40,7 @@ struct LiveMachineTests {
       all[0].data.hasPrefix(#"{"tab":"a","epoch":"1.1","model":"1.1","a":0,"v":{"text":"","#))
   }
 
-  @Test("what is typed, what follows from it and the acknowledgement come in one patch, at once")
+  @Test("typed text, its consequences and the acknowledgement come in one patch, at once")
   func transaction() throws {
     let (bench, client, stream) = Self.connected()
     client.set(.page("text"), .string("hi"))
@@ -90,7 +90,7 @@ struct LiveMachineTests {
   }
 
   @Test(
-    "a message that asks for what isn't there is refused whole",
+    "a message with an operation on a missing value is refused whole",
     arguments: [
       #"["set","upper","x"]"#, #"["set","nothing","x"]"#, #"["set","clear","x"]"#,
       #"["call","text",[]]"#, #"["call","clear",["x"]]"#, #"["call","remove",[]]"#,
@@ -116,7 +116,7 @@ struct LiveMachineTests {
     #expect(client.isSettled && client.faults == [])
   }
 
-  @Test("sets of rows that aren't there, or of a tab that has no stream, fill no memory")
+  @Test("operations on missing rows, or of a tab without a stream, use no memory")
   func forgedRows() throws {
     let (bench, client, stream) = Self.connected()
     bench.advance(by: .seconds(1))
@@ -181,7 +181,7 @@ struct LiveMachineTests {
     }
   }
 
-  @Test("five hundred clients get 12,000 patches a second together, and what is typed at once")
+  @Test("five hundred clients get 12,000 patches a second together, and typed text at once")
   func rest() throws {
     let bench = LiveBench(isShared: true)
     let streams = (0..<500).map { bench.open("t\($0)") }
@@ -231,7 +231,8 @@ struct LiveMachineTests {
     for stream in streams { #expect((27...32).contains(bench.events(stream).count / 64)) }
   }
 
-  @Test("what one of five hundred types neither costs more than changes do nor holds any up later")
+  @Test(
+    "typing of one in five hundred clients costs no more than changes, and delays no other client")
   func typingAmongMany() throws {
     let bench = LiveBench(isShared: true)
     let streams = (0..<500).map { bench.open("t\($0)") }
@@ -368,7 +369,7 @@ struct LiveMachineTests {
     client.connect()
     for event in bench.events(again) { client.receive(event) }
     #expect(client.epoch == "1.2" && client.model == "1.1")
-    // What was acknowledged isn't typed again: somebody has changed it since.
+    // Acknowledged text isn't typed again: another client has changed it since.
     #expect(client.values["text"] == .string("another's"))
     client.call(.page("clear"))
     try Self.exchange(bench, client, again)
@@ -376,7 +377,7 @@ struct LiveMachineTests {
     #expect(client.isSettled && client.faults == [])
   }
 
-  @Test("nothing is read of a model that nobody sees, and a snapshot is of now")
+  @Test("a model without tabs is not read, and a snapshot has the present values")
   func unseen() {
     let (bench, _, stream) = Self.connected(isShared: true)
     bench.handle(.streamClosed(stream))
@@ -438,7 +439,7 @@ struct LiveMachineTests {
     #expect(client.isSettled && client.faults == [])
   }
 
-  @Test("what was typed is kept while nobody is let in, and typed into the next server")
+  @Test("typed text is kept while access is denied, and typed into the next server")
   func lockedOut() throws {
     let (_, client, _) = Self.connected()
     client.set(.page("text"), .string("kept"))
@@ -455,7 +456,7 @@ struct LiveMachineTests {
   }
 
   @Test(
-    "what was typed and clicked while the server was away comes in as many messages as it takes")
+    "text and clicks during an absence of the server come in several messages of limited size")
   func severalMessages() throws {
     let (bench, client, stream) = Self.connected()
     let rows = (0..<6).map { (key: "k\($0)", values: [JSON.string(""), .integer(0)]) }
@@ -474,7 +475,7 @@ struct LiveMachineTests {
     #expect(client.isSettled && client.faults == [])
   }
 
-  @Test("of a shared model all tabs get the same, also what one of them types")
+  @Test("all tabs of a shared model get the same patches, also those of what one of them types")
   func shared() throws {
     let (bench, client, stream) = Self.connected(isShared: true)
     let other = bench.open("b")
@@ -504,7 +505,7 @@ struct LiveMachineTests {
     #expect(bench.models.isEmpty)
   }
 
-  @Test("where there is no room the tab that was away longest makes it; none does if all are here")
+  @Test("the tab that was away longest makes room for a new one; connected tabs don't")
   func room() {
     let bench = LiveBench()
     var streams: [StreamID] = []

@@ -25,7 +25,7 @@ struct PageCheckTests {
       .map { "\($0.line): \($0.reason)" }
   }
 
-  @Test("finds nothing in a page that names what there is")
+  @Test("the check finds no fault in a page that names only declared values")
   func fine() {
     let page = """
       <!doctype html>
@@ -51,7 +51,7 @@ struct PageCheckTests {
   }
 
   @Test(
-    "names the line, the attribute, and what was probably meant",
+    "the check reports the line, the attribute, and the probably intended name",
     arguments: [
       (
         "<p\n  data-text=\"emial\">",
@@ -122,7 +122,7 @@ struct PageCheckTests {
     #expect(Self.findings(page) == [finding])
   }
 
-  @Test("reads tags as browsers do, whatever the quotes, blanks and cases")
+  @Test("the check reads tags as browsers do, whatever the quotes, blanks and cases")
   func scanning() {
     let page =
       "<P\tdata-a = 'x>y' DATA-B=z/ data-a=2 data-c>a < b</P ><br/><textarea><p></textarea>"
@@ -137,7 +137,7 @@ struct PageCheckTests {
     #expect(tags.last == .end("textarea"))
   }
 
-  @Test("takes pages that are cut or changed anywhere")
+  @Test("the check accepts pages that are cut or changed anywhere without a trap")
   func mutations() {
     let page = Array(
       "<!doctype html><!--x--><script>a</script><p data-text='email' b>&<template data-each=x>".utf8

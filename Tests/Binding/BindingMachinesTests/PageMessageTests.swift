@@ -18,7 +18,7 @@ struct PageMessageTests {
     }
   }
 
-  @Test("has a tab, an epoch, a number and operations in order")
+  @Test("a message has a tab, an epoch, a number and operations in order")
   func reading() throws {
     let message = try PageMessage(Array(Self.text.utf8))
     #expect(message.tab == "a1" && message.epoch == "e" && message.sequence == 7)
@@ -31,7 +31,7 @@ struct PageMessageTests {
   }
 
   @Test(
-    "is refused as malformed if it is anything else",
+    "a message of any other form is refused as malformed",
     arguments: [
       "", "[]", "{}", "null", #"{"tab":"a","epoch":"e","seq":1}"#,
       #"{"tab":"a","epoch":"e","seq":1,"ops":[],"more":1}"#,
@@ -55,7 +55,7 @@ struct PageMessageTests {
     }
   }
 
-  @Test("is refused as too large beyond each bound, and taken at it")
+  @Test("a message is refused as too large beyond each bound, and accepted at it")
   func bounds() {
     func message(_ operations: String) -> String {
       #"{"tab":"a","epoch":"e","seq":1,"ops":["# + operations + "]}"
@@ -79,7 +79,7 @@ struct PageMessageTests {
     #expect(Self.fault(Self.text + spaces) == .tooLarge("the body"))
   }
 
-  @Test("that is cut or changed is read or refused, and nothing else")
+  @Test("a message that is cut or changed is read or refused, and nothing else")
   func mutations() {
     let bytes = Array(Self.text.utf8)
     for end in bytes.indices {

@@ -56,7 +56,7 @@ struct PageStateTests {
 
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  @Test("is written whole as a snapshot, and as what has changed as a patch")
+  @Test("a state is written whole as a snapshot, and its changes as a patch")
   func texts() {
     var state = PageState(schema: Self.schema)
     state.set(.string("1"), at: 0)
@@ -81,7 +81,7 @@ struct PageStateTests {
         + #"["ins","rows","m","l",{"x":null,"y":null}],["upd","rows","l",{"y":4}]]"#)
   }
 
-  @Test("has no new revision when what is set is what was there")
+  @Test("a state has no new revision when the value set equals the present one")
   func noChange() {
     var state = PageState(schema: Self.schema)
     state.set(.null, at: 0)
@@ -95,7 +95,7 @@ struct PageStateTests {
     #expect(isNothingMore)
   }
 
-  @Test("corrects what a client has set, changed or not")
+  @Test("a state corrects a value that a client has set, changed or not")
   func corrections() {
     var state = PageState(schema: Self.schema)
     state.setRows(of: 0, order: ["k"], rows: [("k", [.integer(1), .integer(2)])])
@@ -108,7 +108,7 @@ struct PageStateTests {
     #expect(patch == #","v":{"c":null},"l":[["upd","rows","k",{"y":2}]]"#)
   }
 
-  @Test("brings pages up to date from any revision before, from 500 seeds")
+  @Test("a state brings pages up to date from any earlier revision, from 500 seeds")
   func random() {
     for seed in 0..<500 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)

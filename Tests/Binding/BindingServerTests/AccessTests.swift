@@ -47,7 +47,7 @@
       }
     }
 
-    @Test("on this machine no token is needed")
+    @Test("a request from this machine needs no token")
     func local() async throws {
       try await Self.withDesk { server, http async throws in
         #expect(server.address == "http://127.0.0.1:\(server.port)/")
@@ -55,7 +55,7 @@
       }
     }
 
-    @Test("from other machines nobody gets in without the address that is handed out")
+    @Test("a request from another machine is refused without the address with the token")
     func token() async throws {
       try await Self.withDesk({ $0.host = "0.0.0.0" }) { server, http async throws in
         for path in ["/", "/binding.js", "/live?tab=a", "/?token=", "/?token=0123"] {
@@ -76,7 +76,7 @@
       }
     }
 
-    @Test("the address that leads in keeps what else it asks for")
+    @Test("the address with the token keeps its other parameters")
     func otherParts() async throws {
       try await Self.withDesk({ $0.needsToken = true }) { server, http async throws in
         let token = try #require(server.address.split(separator: "?").last)
@@ -85,7 +85,7 @@
       }
     }
 
-    @Test("a cookie that was changed, or signed by another server, is none")
+    @Test("a cookie that was changed, or signed by another server, is refused")
     func forgedCookies() async throws {
       try await Self.withDesk({ $0.needsToken = true }) { server, http async throws in
         func cookie(_ server: RunningServer) async throws -> String {
@@ -169,7 +169,8 @@
       }
     }
 
-    @Test("a server needs a page, its file, a sufficient key, and pages that name what there is")
+    @Test(
+      "a server needs a page, its file, a sufficient key, and pages that name only declared values")
     func refusedServers() async throws {
       func code(
         _ site: Site, _ files: [String], key: [UInt8]? = nil
@@ -195,7 +196,7 @@
       #expect(await code(unnamed, ["index.html", "b.html"]) == .pageProblems)
     }
 
-    @Test("a port that another server has is an error that says so, and the other one goes on")
+    @Test("a port in use is an error with that reason, and the other server goes on")
     func takenPort() async throws {
       try await withServer(
         site: Desk.site, pages: { [Page("index.html") { Desk() }] }

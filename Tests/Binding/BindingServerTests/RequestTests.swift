@@ -44,7 +44,7 @@
       }
     }
 
-    @Test("for another epoch, an unknown tab or after a gap it is 409")
+    @Test("a message for another epoch, for an unknown tab or after a gap is answered with 409")
     func conflict() async throws {
       try await Self.withTab { http, epoch async throws in
         #expect(try await http.post(Self.message("other")).status == 409)
@@ -55,7 +55,7 @@
       }
     }
 
-    @Test("from another origin it is 403, and nothing is done")
+    @Test("a message from another origin is answered with 403, and nothing is done")
     func origins() async throws {
       try await Self.withTab { http, epoch in
         let here = "127.0.0.1:\(http.port)"
@@ -77,7 +77,7 @@
     }
 
     @Test(
-      "malformed it is 400",
+      "a malformed message is answered with 400",
       arguments: [
         "", "x", "{}", "[1,2]", #"{"tab":"t1"}"#, "\u{0}",
         #"{"tab":"t1","epoch":"E","seq":1,"ops":5}"#,
@@ -91,7 +91,7 @@
     }
 
     @Test(
-      "for what the view model doesn't declare it is 400",
+      "a message for a value that the view model doesn't declare is answered with 400",
       arguments: [
         #"[["set","upper","x"]]"#, #"[["set","secret","x"]]"#, #"[["call","text",[]]]"#,
         #"[["call","remove",[]]]"#, #"[["set","__proto__","x"]]"#,
@@ -102,7 +102,7 @@
       }
     }
 
-    @Test("that is too long it is 413, whether or not it says so")
+    @Test("a message that is too long is answered with 413, with or without a Content-Length")
     func tooLong() async throws {
       try await Self.withTab { http, epoch in
         let long = String(repeating: "x", count: BindingLimits.bodyByteCountMax + 1)
@@ -117,7 +117,7 @@
       }
     }
 
-    @Test("whose body comes byte by byte ends with its time, whatever it is for")
+    @Test("a request whose body comes byte by byte ends at its time limit, whatever its path")
     func drip() async throws {
       try await withServer(
         site: Desk.site, pages: { [Page("index.html") { Desk() }] },
@@ -157,7 +157,7 @@
       try await body(server, client)
     }
 
-    @Test("whose answers nobody reads lose their connection")
+    @Test("a client that reads no answers loses its connection")
     func unread() async throws {
       var times = ConnectionTimes()
       times.write = .milliseconds(300)
@@ -167,7 +167,7 @@
       }
     }
 
-    @Test("whose answers nobody reads don't keep the server from ending")
+    @Test("a client that reads no answers doesn't keep the server from ending")
     func unreadShutdown() async throws {
       try await Self.withUnread(times: ConnectionTimes()) { server, client in
         #expect(try client.isOpenAtServer)
@@ -178,7 +178,7 @@
       }
     }
 
-    @Test("wait for their turn where there are as many connections as there may be")
+    @Test("a request waits for its turn when the limit of connections is reached")
     func connectionCount() async throws {
       try await withServer(
         site: Desk.site, pages: { [Page("index.html") { Desk() }] },
@@ -209,7 +209,7 @@
       }
     }
 
-    @Test("with another method than there is, it is 405")
+    @Test("a request with an unsupported method is answered with 405")
     func methods() async throws {
       try await Self.withTab { http, _ in
         for (method, path, allowed) in [
@@ -223,7 +223,7 @@
     }
 
     @Test(
-      "for a stream without a fit tab it is 400, of an unknown page 404",
+      "a stream with an invalid tab is answered with 400, one of an unknown page with 404",
       arguments: [
         ("/live", 400), ("/live?tab=", 400), ("/live?tab=a,,b", 400), ("/live?tab=a,a", 400),
         ("/live?tab=a%20b", 400), ("/live?tab=nowhere.a", 404), ("/live?tab=a.b.c", 400),
@@ -234,7 +234,7 @@
       }
     }
 
-    @Test("that is no HTTP is answered with 400, and the server goes on")
+    @Test("a request that is no HTTP is answered with 400, and the server goes on")
     func noHTTP() async throws {
       try await Self.withTab { http, epoch in
         for text in ["\u{16}\u{3}\u{1}", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n"] {

@@ -31,7 +31,7 @@
       try await body(root)
     }
 
-    @Test("are found in a folder, and change as they do")
+    @Test("files are found in a folder, and change as they do")
     func folder() async throws {
       try await Self.withFolder { root in
         try await withServer(
@@ -47,7 +47,7 @@
       }
     }
 
-    @Test("are refused with the status and the reason that the site gives")
+    @Test("files are refused with the status and the reason that the site gives")
     func refused() async throws {
       let locked = Site { path throws(Site.Refusal) in
         switch path {
@@ -72,7 +72,7 @@
       }
     }
 
-    @Test("outside of the folder aren't, however they are asked for")
+    @Test("files outside of the folder are not found, whatever the path")
     func traversal() async throws {
       try await Self.withFolder { root in
         try await withServer(
@@ -96,7 +96,7 @@
       }
     }
 
-    @Test("have a type, a version, and what browsers must not do with them")
+    @Test("files have a type, a version, and headers that restrict browsers")
     func fields() async throws {
       try await withServer(
         site: Desk.site,
@@ -133,7 +133,7 @@
       }
     }
 
-    @Test("that are large are sent as they are read, and don't keep the server from ending")
+    @Test("large files are sent as they are read, and don't keep the server from ending")
     func large() async throws {
       let block = (0..<250_007).map { UInt8(truncatingIfNeeded: $0 / 3 ^ $0) }
       var bytes: [UInt8] = []
@@ -160,14 +160,14 @@
       #expect(clock.now - start < .seconds(2))
     }
 
-    @Test("that nobody reads end with their time")
+    @Test("transfers of files that the client doesn't read end at their time limit")
     func unread() async throws {
       let bytes = [UInt8](repeating: 7, count: 12_000_000)
       try await withServer(
         site: .files(["large": bytes]).or(Desk.site), pages: { [Page("index.html") { Desk() }] },
         configure: { $0.times.write = .milliseconds(300) }
       ) { server in
-        // Whoever writes finds the event loops busy, and they must not take the file all at once.
+        // Other work keeps the event loops busy; they must not buffer the whole file.
         let loops = BusyLoops()
         defer { loops.stop() }
         let client = try StalledClient(
@@ -176,7 +176,7 @@
       }
     }
 
-    @Test("may be of a function, and of several sites in turn")
+    @Test("files may come from a function, and from several sites in turn")
     func functions() async throws {
       let computed = Site { path in
         path == "image" ? Site.Resource([1, 2, 3], mediaType: "image/png", version: "v") : nil

@@ -31,7 +31,7 @@
       #expect(holds, what, sourceLocation: sourceLocation)
     }
 
-    @Test("begins with a snapshot, and says how it is to be treated")
+    @Test("a stream begins with a snapshot, and has headers against caching and buffering")
     func beginning() async throws {
       try await Self.withShared { _, http, _ in
         try await http.stream("/live?tab=t") { stream in
@@ -55,7 +55,7 @@
       }
     }
 
-    @Test("brings changes from any thread, and acknowledges messages with what they did")
+    @Test("a stream brings changes from any thread, and acknowledges messages with their effects")
     func changes() async throws {
       try await Self.withShared { _, http, desk in
         let client = PageClient(tab: "t")
@@ -77,7 +77,7 @@
       }
     }
 
-    @Test("ends at once when the server shuts down")
+    @Test("a stream ends at once when the server shuts down")
     func shutdown() async throws {
       let desk = await Desk()
       let server = try await RunningServer.start(
@@ -115,7 +115,7 @@
       try await body(server, client)
     }
 
-    @Test("that nobody reads doesn't keep the server from ending")
+    @Test("a stream that its client doesn't read doesn't keep the server from ending")
     func stalledShutdown() async throws {
       try await Self.withStalled { server, client in
         #expect(try client.isOpenAtServer)
@@ -126,7 +126,7 @@
       }
     }
 
-    @Test("that nobody reads is closed once it has ended")
+    @Test("a stream that its client doesn't read is closed once it has ended")
     func stalledEnd() async throws {
       try await Self.withStalled { server, client in
         #expect(try client.isOpenAtServer)
@@ -139,7 +139,7 @@
       }
     }
 
-    @Test("brings all that was sent before its end to a slow client, and serves nothing after it")
+    @Test("a stream brings all events before its end to a slow client, and serves nothing after it")
     func slowEnd() async throws {
       let desk = await Desk()
       desk.rows.value = (0..<200).map {
@@ -170,7 +170,7 @@
       }
     }
 
-    @Test("of a client that closes, or only says no more, is noticed within a second")
+    @Test("a stream whose client closes or half-closes the connection ends within a second")
     func closing() async throws {
       try await Self.withShared { server, http, _ in
         try await http.stream("/live?tab=a") { stream in
@@ -192,7 +192,8 @@
       }
     }
 
-    @Test("goes on for others while a client doesn't read, which then gets what is, not what was")
+    @Test(
+      "a stream goes on for others while a client doesn't read, which gets only the latest state")
     func slowReader() async throws {
       try await Self.withShared { server, http, desk in
         let slow = PageClient(tab: "slow")
@@ -228,7 +229,8 @@
       }
     }
 
-    @Test("of a thousand clients: each gets its snapshot and the change, and all are noticed to go")
+    @Test(
+      "a thousand streams each get their snapshot and the change, and all their ends are noticed")
     func thousand() async throws {
       try await Self.withShared { server, http, desk in
         let ready = AsyncStream<Void>.makeStream()

@@ -14,7 +14,7 @@ struct BindableValueTests {
     #expect(Value(pageValue: json) == value, sourceLocation: sourceLocation)
   }
 
-  @Test("are the same in the page and back")
+  @Test("bindable values are the same after a round trip through the page")
   func roundTrip() {
     Self.expect("x", is: .string("x"))
     Self.expect(true, is: .bool(true))
@@ -33,7 +33,7 @@ struct BindableValueTests {
     #expect(UInt64.max.pageValue == .number(Double(UInt64.max)))
   }
 
-  @Test("are read of the texts of fields, and of nothing that is none")
+  @Test("bindable values are parsed from the texts of fields; other texts are refused")
   func texts() {
     #expect(Int(pageValue: .string("12")) == 12)
     #expect(Int(pageValue: .number(12)) == 12)

@@ -11,7 +11,7 @@ struct BindingsTests {
       + scope.actions.map { $0.name + ($0.takesArgument ? "(…)" : "()") }
   }
 
-  @Test("is what pages may name, with the three values that an action comes with")
+  @Test("a view model declares the names that pages may use, with three values for each action")
   func schema() {
     let schema = SignIn.bindings.schema
     #expect(
@@ -22,7 +22,7 @@ struct BindingsTests {
     #expect(schema.lists == [])
   }
 
-  @Test("has lists with the values of their rows, and groups with a dot")
+  @Test("a view model has lists with the values of their rows, and groups with a dot")
   func listsAndGroups() {
     let devices = DeviceList.bindings.schema
     #expect(devices.lists.map(\.name) == ["devices"])
@@ -36,7 +36,7 @@ struct BindingsTests {
     #expect(Self.names(toDo.page) == ["search.text*", "search.isSearching"])
   }
 
-  @Test("is compared with a page before anybody opens it")
+  @Test("a view model is compared with a page when the server starts")
   func pages() {
     #expect(SignIn.problems(inPage: "<input data-bind=\"email\">", named: "a.html") == [])
     let problems = SignIn.problems(
@@ -63,17 +63,17 @@ struct BindingsTests {
     static let bindings: Bindings<Nested> = ["rows": .list(\.rows)]
   }
 
-  @Test("twice under one name is a mistake of the program")
+  @Test("a name declared twice is a programming error")
   func twice() async {
     await #expect(processExitsWith: .failure) { await MainActor.run { _ = Twice.bindings } }
   }
 
-  @Test("under what is no name is a mistake of the program")
+  @Test("a declaration under an invalid name is a programming error")
   func odd() async {
     await #expect(processExitsWith: .failure) { await MainActor.run { _ = Odd.bindings } }
   }
 
-  @Test("as a list in a row is a mistake of the program")
+  @Test("a list within a row is a programming error")
   func nested() async {
     await #expect(processExitsWith: .failure) {
       await MainActor.run { _ = Nested.bindings.schema }

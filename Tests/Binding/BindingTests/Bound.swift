@@ -12,7 +12,7 @@ final class Bound {
   let changes = Changes()
   private(set) var problems: [Problems.Problem] = []
 
-  /// Counts what it is told, on any thread.
+  /// Counts change callbacks, on any thread.
   final class Changes: Sendable {
     private let count = Mutex(0)
     func add() { count.withLock { $0 += 1 } }
@@ -28,7 +28,7 @@ final class Bound {
     capture()
   }
 
-  /// Captures what has changed, and says whether anything did.
+  /// Captures the changes; false if there were none.
   @discardableResult
   func capture() -> Bool {
     model.capture(into: &state)
@@ -42,7 +42,7 @@ final class Bound {
       .map { ValuePath(.row(list: list, key: row.key), $0) }
   }
 
-  /// What is shown of a value; of a row's if a list and a key are given.
+  /// The shown value of a name; that of a row if a list and a key are given.
   subscript(_ name: String, row: (list: String, key: String)? = nil) -> JSON? {
     path(name, row).flatMap { state.value(at: $0) }
   }

@@ -16,7 +16,7 @@ struct BoundModelTests {
     Bound(SignIn(authenticate: authenticate))
   }
 
-  @Test("is shown as it is at first, all of it")
+  @Test("a bound model shows the view model as it is at first, all of it")
   func first() {
     let bound = Self.signIn()
     #expect(bound["email"] == .string(""))
@@ -27,7 +27,7 @@ struct BoundModelTests {
     #expect(bound.changes.value == 0)
   }
 
-  @Test("takes what is typed, and what follows from it is there at once")
+  @Test("a bound model takes typed text, and shows its consequences at once")
   func typing() {
     let bound = Self.signIn()
     bound.set("email", .string("ann@example.org"))
@@ -44,7 +44,7 @@ struct BoundModelTests {
     #expect(bound["signIn.enabled"] == .bool(false))
   }
 
-  @Test("doesn't take what is of another kind")
+  @Test("a bound model doesn't take values of another kind")
   func kinds() {
     let bound = Self.signIn()
     bound.set("email", .integer(5))
@@ -53,7 +53,7 @@ struct BoundModelTests {
     #expect(bound["email"] == .string(""))
   }
 
-  @Test("starts an action once: while it executes, it is disabled")
+  @Test("a bound model starts an action once: while it executes, it is disabled")
   func action() {
     let (answers, input) = Signal<String, SignInError>.pipe()
     let bound = Self.signIn { _ in answers.producer }
@@ -72,7 +72,7 @@ struct BoundModelTests {
     #expect(bound["signIn.enabled"] == .bool(true))
   }
 
-  @Test("shows the text of a failure until the action is started again")
+  @Test("a bound model shows the text of a failure until the action is started again")
   func failure() {
     let bound = Self.signIn { credentials in
       credentials.password == "open sesame" ? .never : SignalProducer(error: .wrongPassword)
@@ -88,7 +88,7 @@ struct BoundModelTests {
     #expect(bound["signIn.error"] == .null)
   }
 
-  @Test("answers the latest question, when typing pauses")
+  @Test("a bound model answers the latest question, when typing pauses")
   func search() {
     let scheduler = TestScheduler()
     let (first, firstInput) = Signal<[Search.Hit], Never>.pipe()
@@ -112,7 +112,7 @@ struct BoundModelTests {
     #expect(bound["isSearching"] == .bool(false))
   }
 
-  @Test("shows rows by their identity: what stays keeps its key, and only what changed is read")
+  @Test("a bound model keeps the keys of rows with the same identity, and reads only changed rows")
   func rows() {
     let list = DeviceList()
     let bound = Bound(list)
@@ -140,7 +140,7 @@ struct BoundModelTests {
     #expect(bound.keys(of: "devices") == [])
   }
 
-  @Test("starts an action with an argument, and none if it isn't one")
+  @Test("a bound model starts an action with an argument, and none if the argument is invalid")
   func argument() {
     let bound = Bound(DeviceList())
     bound.call("connect", .integer(7))
@@ -151,7 +151,7 @@ struct BoundModelTests {
     #expect(bound["connected"] == .array([.integer(7), .integer(8)]))
   }
 
-  @Test("has rows that are view models, with values of both ways and actions of their own")
+  @Test("a bound model has rows that are view models, with two-way values and actions of their own")
   func rowModels() {
     let list = ToDoList()
     let items = ["a", "b", "c"].map { ToDoList.Item($0, title: $0.uppercased()) }
@@ -172,7 +172,7 @@ struct BoundModelTests {
     #expect(bound["isDone", ("items", "a")] == .bool(true))
   }
 
-  @Test("observes a row no longer than it is in the list, and the one that replaces it")
+  @Test("a bound model observes a row only while it is in the list, and the one that replaces it")
   func rowsThatGo() {
     let list = ToDoList()
     let old = ToDoList.Item("a", title: "Old")
@@ -192,7 +192,7 @@ struct BoundModelTests {
     #expect(!bound.capture())
   }
 
-  @Test("shares the names of a part after a dot")
+  @Test("a bound model prefixes the names of a part with its name and a dot")
   func group() {
     let bound = Bound(ToDoList())
     bound.set("search.text", .string("x"))
@@ -201,7 +201,7 @@ struct BoundModelTests {
     #expect(bound.keys(of: "search.results") == [])
   }
 
-  @Test("notes what other threads change, and loses none of it")
+  @Test("a bound model records the changes of other threads, and loses none")
   func threads() async {
     let list = DeviceList()
     let bound = Bound(list)
@@ -223,7 +223,7 @@ struct BoundModelTests {
     }
   }
 
-  @Test("isn't observed any more, and not kept, once it is detached and released")
+  @Test("a bound model is neither observed nor kept once it is detached and released")
   func detaching() {
     let list = DeviceList()
     var bound: Bound? = Bound(list)
@@ -246,7 +246,7 @@ struct BoundModelTests {
     #expect(model == nil)
   }
 
-  @Test("forgets a row that has gone, also where another one can't be shown")
+  @Test("a bound model forgets a row that has gone, also where another one can't be shown")
   func goneBesideRefused() {
     let list = ToDoList()
     let bound = Bound(list)
@@ -262,7 +262,7 @@ struct BoundModelTests {
     #expect(bound["title", ("items", "a")] == .string("First"))
   }
 
-  @Test("shows the first rows of too many, one of each identity, and says so once")
+  @Test("a bound model shows the first rows of too many, one of each identity, and logs so once")
   func tooMuch() {
     let list = DeviceList()
     let bound = Bound(list)

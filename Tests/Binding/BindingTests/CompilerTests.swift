@@ -51,7 +51,7 @@ struct CompilerTests {
   }
 
   @Test(
-    "doesn't compile",
+    "a wrong declaration doesn't compile",
     arguments: [
       (".twoWay(\\.derived)", "MutablePropertyProtocol"),
       (".twoWay(\\.nothing)", "no member 'nothing'"),
@@ -70,7 +70,7 @@ struct CompilerTests {
   }
 
   @Test(
-    "compiles where it is right",
+    "a correct declaration compiles",
     arguments: [
       ".twoWay(\\.text)", ".oneWay(\\.text)", ".oneWay(\\.derived)", ".oneWay(\\.numbers)",
       ".action(\\.go)", ".list(\\.rows, [\"name\": .value(\\.name)])",

@@ -80,7 +80,7 @@ final class Search: ViewModel {
   }
 }
 
-/// What is nearby: rows that are values.
+/// The devices nearby: rows that are values.
 final class DeviceList: ViewModel {
   let devices = MutableProperty<[Device]>([])
   let connect: Action<Int, Void, Never>

@@ -34,7 +34,7 @@ struct BondFileTests {
   private static let line =
     "address=C0:12:34:56:78:9A kind=random key-bytes=16 authenticated=no secure-connections=yes"
 
-  @Test("is lines of text that a person can read")
+  @Test("the file of bonds is lines of text that a person can read")
   func text() {
     let text = String(decoding: Self.file([Bonds.legacy, Bonds.secure]).bytes, as: UTF8.self)
     #expect(text.hasPrefix(Self.text))
@@ -44,7 +44,7 @@ struct BondFileTests {
     #expect(String(decoding: BondFile().bytes, as: UTF8.self) == empty)
   }
 
-  @Test("gives back the bonds that were put into it, in their order")
+  @Test("the file of bonds gives back the bonds that were put into it, in their order")
   func roundTrip() throws {
     let many = (0..<1_024).map(Bonds.numbered)
     for bonds in [[], [Bonds.legacy], [Bonds.secure, Bonds.legacy], many] {
@@ -55,7 +55,7 @@ struct BondFileTests {
   }
 
   @Test(
-    "keeps who this host was, which addresses clients know, and a peer's bond for each identity")
+    "the file of bonds keeps the host's identity, known addresses, and a bond for each identity")
   func identities() throws {
     var known = Bonds.secure
     known.knownAddress = DeviceAddress(bits: 0x4012_3456_789A, kind: .random)
@@ -101,7 +101,7 @@ struct BondFileTests {
     }
   }
 
-  @Test("takes as many bonds as a store may have, and replaces one beyond that")
+  @Test("the file of bonds takes as many bonds as a store may have, and replaces one beyond that")
   func full() {
     var file = Self.file((0..<1_024).map(Bonds.numbered))
     var changed = Bonds.numbered(7)
@@ -115,7 +115,7 @@ struct BondFileTests {
     #expect(isStoredNow && file.bonds.last == Bonds.secure)
   }
 
-  @Test("tells a public address from a random one with the same bits")
+  @Test("the file of bonds distinguishes a public address from a random one with the same bits")
   func kinds() throws {
     var other = Bonds.secure
     other.identity = DeviceAddress(bits: other.identity.bits, kind: .random)
@@ -123,7 +123,7 @@ struct BondFileTests {
     #expect(bonds == [Bonds.secure, other])
   }
 
-  @Test("is refused wherever it is cut")
+  @Test("the file of bonds is refused wherever it is cut")
   func cut() {
     let bytes = Self.file([Bonds.legacy, Bonds.secure]).bytes
     for count in 0..<bytes.count {
@@ -133,7 +133,7 @@ struct BondFileTests {
     }
   }
 
-  @Test("is refused whichever bit is wrong")
+  @Test("the file of bonds is refused whichever bit is wrong")
   func mutated() {
     let bytes = Self.file([Bonds.secure]).bytes
     for index in bytes.indices {
@@ -147,7 +147,7 @@ struct BondFileTests {
     }
   }
 
-  @Test("is refused with anything behind it, before it or left out of it")
+  @Test("the file of bonds is refused with anything added behind or before it, or left out of it")
   func glued() {
     let one = Self.file([Bonds.legacy]).bytes
     let two = Self.file([Bonds.secure]).bytes
@@ -164,7 +164,7 @@ struct BondFileTests {
     }
   }
 
-  @Test("with line ends of another system is damaged")
+  @Test("the file of bonds is damaged if it has line ends of another system")
   func lineEnds() {
     let bytes = Self.file([Bonds.legacy]).bytes.flatMap { $0 == 10 ? [13, 10] : [$0] }
     #expect(throws: StateFormError.damaged("its first line is wrong")) {
@@ -172,7 +172,7 @@ struct BondFileTests {
     }
   }
 
-  @Test("is told from other files, and from those of later versions")
+  @Test("the file of bonds is distinguished from other files, and from those of later versions")
   func forms() {
     for text in ["x", "hello\n", "{}", "ambit", "ambit bondsss", "\u{0}", "# ambit bonds 1\n"] {
       let expected: StateFormError =
@@ -195,7 +195,7 @@ struct BondFileTests {
   }
 
   @Test(
-    "has no line that is no bond, whatever its checksum says",
+    "the file of bonds may contain only valid bonds, whatever its checksum",
     arguments: [
       "", " ", "x", "=", "a=", "=a", line + " ", " " + line, line + " irk=00", line + " A=b",
       line + " irk=0x0369d0369d0369cffc962fc962fc96", line + " note=\u{7F}", line + " é=1",
@@ -217,14 +217,14 @@ struct BondFileTests {
     #expect(try Self.decoding(Self.line).bonds.count == 1)
   }
 
-  @Test("has one bond of a peer")
+  @Test("the file of bonds has one bond of a peer")
   func duplicates() {
     #expect(throws: StateFormError.damaged("line 3 is a second bond of one peer")) {
       try Self.decoding(Self.line, Self.line)
     }
   }
 
-  @Test("bounds its lines, their fields and their number")
+  @Test("the file of bonds limits its lines, their fields and their number")
   func bounds() throws {
     let long = Self.line + " note="
     let fits = long + String(repeating: "x", count: 4_096 - long.count)
@@ -245,7 +245,7 @@ struct BondFileTests {
     #expect(throws: StateFormError.damaged("it is too large")) { try BondFile(decoding: huge) }
   }
 
-  @Test("keeps what a later version added to a bond until the bond is replaced")
+  @Test("the file of bonds keeps a later version's additions to a bond until the bond is replaced")
   func laterFields() throws {
     let added = "csrk=000102030405060708090a0b0c0d0e0f x-1=a=b"
     var file = try Self.decoding(
@@ -260,7 +260,7 @@ struct BondFileTests {
     #expect(!String(decoding: file.bytes, as: UTF8.self).contains("csrk"))
   }
 
-  @Test("takes noise without harm, also where the checksum is right")
+  @Test("the decoder takes noise without harm, also when the checksum is right")
   func noise() {
     var generator = SeededGenerator(seed: 7)
     let valid = Self.file([Bonds.legacy, Bonds.secure]).bytes
@@ -284,7 +284,8 @@ struct BondFileTests {
     }
   }
 
-  @Test("a bond that may make room says so until its peer comes back, and never again after that")
+  @Test(
+    "a bond that may make room is marked so until its peer comes back, and never again after that")
   func evictable() throws {
     var bond = Bonds.secure
     bond.isEvictable = true
@@ -300,7 +301,7 @@ struct BondFileTests {
     }
   }
 
-  @Test("shows no key where it is printed")
+  @Test("a bond shows no key where it is printed")
   func description() {
     let file = Self.file([Bonds.legacy, Bonds.secure])
     var dumped = ""

@@ -32,14 +32,14 @@ struct BondStoreQueueTests {
       makeTransport: selection.radio.transportFactory(on: .shared))
   }
 
-  /// Waits until the host's machine has so many bonds.
+  /// Waits until the host's machine has `count` bonds.
   private func bonds(_ count: Int, of host: BluetoothHost) async throws {
     while await host.snapshot().bondCount != count {
       try await Task.sleep(for: .milliseconds(1))
     }
   }
 
-  @Test("what another process removes, stores or replaces is noticed, whichever folder is there")
+  @Test("bonds that another process removes, stores or replaces are noticed, in any folder")
   func otherProcess() async throws {
     for hasFolder in [true, false] {
       let folder = try BondTestFolder()
@@ -145,7 +145,7 @@ struct BondStoreQueueTests {
   }
 
   @Test(
-    "who is forgotten and paired with again, with less, is stored, also where the removal failed",
+    "a bond that replaces a stronger forgotten one is stored, also if the removal failed",
     arguments: [false, true])
   func weakerAfterRemoval(_ removalFails: Bool) async throws {
     let folder = try BondTestFolder()
@@ -169,7 +169,7 @@ struct BondStoreQueueTests {
     #expect(try BondStore(path: path).load() == [weak])
   }
 
-  @Test("a store that can't be written is an error with a type, said once; the bonds stay in use")
+  @Test("a store that can't be written is a typed error, reported once; the bonds stay in use")
   func readOnly() async throws {
     let folder = try BondTestFolder()
     let path = folder.path + "/bonds"
@@ -212,7 +212,7 @@ struct BondStoreQueueTests {
     #expect(log.entries.filter { $0.level == .error }.count == 1)
   }
 
-  @Test("of failures that take turns each kind is said once")
+  @Test("each kind of failure is logged once, though the kinds alternate")
   func kindsOfFailures() async throws {
     let folder = try BondTestFolder()
     let path = folder.path + "/bonds"

@@ -22,7 +22,7 @@ struct BondStoreTests {
     let second = BondStore(path: path)
     #expect(try first?.loadIdentities().0 == [identity])
     #expect(try second.loadIdentities().0.isEmpty)
-    // Nobody would find this peer's bond again.
+    // With another identity, this peer's bond could not be found again.
     let other = HostIdentity(
       address: DeviceAddress(bits: 0xD000_0000_0002, kind: .random), resolvingKey: Bonds.key(2))
     #expect(throws: BondStoreError.self) { try second.store(Bonds.legacy, identity: other) }
@@ -37,7 +37,7 @@ struct BondStoreTests {
     #expect(try BondStore(path: path).loadIdentities().0 == [own])
   }
 
-  @Test("what peers configured is kept with their bonds, and brings none back that is gone")
+  @Test("configurations of peers are kept with their bonds, and don't restore a removed one")
   func configurations() throws {
     let folder = try BondTestFolder()
     let store = BondStore(path: folder.path + "/bonds")
@@ -66,7 +66,7 @@ struct BondStoreTests {
     #expect(try folder.names == [])
   }
 
-  @Test("what one store keeps another reads, replaces and removes")
+  @Test("bonds that one store keeps are read, replaced and removed by another")
   func changes() throws {
     let folder = try BondTestFolder()
     let store = BondStore(path: folder.path + "/bonds")
@@ -138,7 +138,7 @@ struct BondStoreTests {
     }
   }
 
-  @Test("what is no file is refused: folders, links, pipes, and paths that name none")
+  @Test("a path that is no file is refused: folders, links, pipes, and invalid paths")
   func noFile() throws {
     let folder = try BondTestFolder()
     try FileManager.default.createDirectory(
@@ -221,7 +221,7 @@ struct BondStoreTests {
     #expect(try folder.names.count == 11)
   }
 
-  @Test("a store that is full says so, and has what it had")
+  @Test("a full store is reported, and keeps its bonds")
   func full() throws {
     let folder = try BondTestFolder()
     let store = BondStore(path: folder.path + "/bonds")
@@ -249,7 +249,7 @@ struct BondStoreTests {
     #expect(try store.load() == [Bonds.legacy])
   }
 
-  @Test("what goes wrong is a sentence with the path, and without keys")
+  @Test("a failure is a sentence with the path, and without keys")
   func sentences() throws {
     let folder = try BondTestFolder()
     let store = BondStore(path: folder.path + "/bonds")
@@ -274,7 +274,7 @@ struct BondStoreTests {
         == true)
   }
 
-  @Test("the environment says where the bonds are")
+  @Test("the environment determines the path of the bonds")
   func defaultPath() throws {
     func path(_ environment: [String: String]) throws(BondStoreError) -> String {
       try BondStore.defaultPath { environment[$0] }
@@ -355,7 +355,7 @@ struct SharedBondStoreTests {
 
 @Suite("Bond stores when things go wrong half-way", .timeLimit(.minutes(5)))
 struct InterruptedBondStoreTests {
-  /// What is being done when it goes wrong.
+  /// The change of a store that a test interrupts.
   enum Change: String, CaseIterable, Codable {
     /// The first bond, in a folder that has to be made.
     case first

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Captures")
 struct CaptureTests {
-  @Test("what was recorded can be read, also before the file is closed")
+  @Test("a capture can be read before the file is closed")
   func readable() throws {
     let path = Self.temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: path) }

@@ -35,7 +35,7 @@ struct DescriptorTransportTests {
   }
 
   @Test(
-    "a path that is no serial line is said so",
+    "a path that is no serial line is refused with that reason",
     arguments: [
       ("/dev/nonexistent", "There is no serial line /dev/nonexistent; is the device plugged in?"),
       ("/dev/null", "\"/dev/null\" is not a serial line."),
@@ -45,7 +45,7 @@ struct DescriptorTransportTests {
     #expect(await harness.next() == .closed(.transport(sentence)))
   }
 
-  @Test("a serial line that may not be opened says what helps")
+  @Test("a serial line that may not be opened is reported with the remedy")
   func forbiddenSerialLine() {
     guard
       case .unauthorized(let text) = RadioChoice.SerialLine.explain(
@@ -98,7 +98,7 @@ struct DescriptorTransportTests {
 
   @Test("a user channel that breaks is a controller that is gone", arguments: [EPIPE, ENETDOWN])
   func userChannelBroke(_ number: Int32) {
-    // What Linux 6.1 says to reads and writes when hci0 is unplugged.
+    // The errors of reads and writes on Linux 6.1 when hci0 is unplugged.
     let error = SystemError(number: number)
     #expect(
       H4Transport.Connector.userChannel(0).explain(error)

@@ -32,7 +32,7 @@ struct HostLifeTests {
     #expect(await virtual.snapshot().controller.state == .poweredOn)
   }
 
-  @Test("somebody is there on the simulated radio that is used when none is named")
+  @Test("the default simulated radio has devices")
   func populated() async throws {
     let host = BluetoothHost.make(radio: nil, capturePath: nil, logger: RecordingLog().logger)
     #expect(host.radio == .standard)
@@ -71,7 +71,7 @@ struct HostLifeTests {
       BluetoothAuthorization.named(policy) == (policy == "restricted" ? .restricted : .denied))
   }
 
-  @Test("whoever says nothing of permission has it")
+  @Test("a program that sets no permission has it")
   func authorized() async throws {
     let log = RecordingLog()
     for policy in [nil, "allowed"] {
@@ -92,7 +92,7 @@ struct HostLifeTests {
     await host.close()
   }
 
-  @Test("a radio that nobody serves is off, with the reason")
+  @Test("a radio without a server is off, with the reason")
   func nobodyServes() async throws {
     let controller = try await FakeController()
     await controller.stop()
@@ -102,7 +102,7 @@ struct HostLifeTests {
     await host.close()
   }
 
-  @Test("a host that nobody holds any more lets go of its radio")
+  @Test("a host that is released closes its radio")
   func letsGo() async throws {
     let controller = try await FakeController()
     var host: BluetoothHost? = try BluetoothHost(radio: controller.radio)

@@ -5,14 +5,14 @@ import Testing
 
 @Suite("The address that a host chooses")
 struct HostAddressTests {
-  @Test("is a random static one")
+  @Test("the host's address is a random static one")
   func valid() throws {
     let address = try HostConfiguration.address(parsing: "c4:12:34:56:78:9a")
     #expect(address == DeviceAddress(bits: 0xC412_3456_789A, kind: .random))
   }
 
   @Test(
-    "and nothing else; one sentence says why",
+    "the host's address can't be another kind; one sentence gives the reason",
     arguments: [
       ("", "six bytes"), ("C4:12:34", "six bytes"), ("hello", "six bytes"),
       ("44:12:34:56:78:9A", "first digit"), ("04:12:34:56:78:9A", "first digit"),
@@ -25,7 +25,7 @@ struct HostAddressTests {
     #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
   }
 
-  @Test("is private on real controllers unless something else is asked for")
+  @Test("the host's address is private on real controllers unless another kind is requested")
   func choice() throws {
     var configuration = HostConfiguration()
     for (name, radio, isPrivate) in [
@@ -41,7 +41,7 @@ struct HostAddressTests {
     }
   }
 
-  @Test("is refused by a host that says why, where AMBIT_ADDRESS makes no sense")
+  @Test("a host refuses an AMBIT_ADDRESS that makes no sense, with a sentence")
   func environment() async {
     let host = BluetoothHost.make(
       radio: "sim:empty", address: "nonsense", capturePath: nil, logger: RecordingLog().logger)
@@ -52,7 +52,7 @@ struct HostAddressTests {
     }
     #expect(problem?.hasPrefix("AMBIT_ADDRESS: \"nonsense\" is no address") == true)
     await host.close()
-    // Of a host that is closed there is no more to say than the last word.
+    // A closed host still has its last problem, and reports no other.
     var last: [String?] = []
     for await next in host.problems() { last.append(next) }
     #expect(last == [problem])

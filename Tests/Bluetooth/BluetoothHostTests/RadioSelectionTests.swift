@@ -55,7 +55,7 @@ struct RadioSelectionTests {
     #expect(!selection.isSimulatedByDefault)
   }
 
-  @Test("without a controller the radio is simulated, and says why")
+  @Test("a radio without a controller is simulated, with the reason")
   func noController() {
     let selection = Self.select([])
     #expect(selection.radio == .standard)
@@ -63,7 +63,7 @@ struct RadioSelectionTests {
     #expect(selection.isSimulatedByDefault)
   }
 
-  @Test("where no controller may be opened, the reason is the first one's")
+  @Test("the reason is that of the first controller when none may be opened")
   func inUse() {
     let selection = Self.select([1, 2])
     #expect(selection.radio == .standard)

@@ -24,7 +24,7 @@ struct RadioServerTests {
       makeWorld: { World(seed: 1, radio: .ideal) }, onEvent: onEvent)
   }
 
-  @Test("two hosts meet on it, one over TCP, the other over a UNIX socket")
+  @Test("two hosts meet on a served radio, one over TCP, the other over a UNIX socket")
   func encounter() async throws {
     let socket = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
     let capture = CaptureTests.temporaryPath()
@@ -64,7 +64,7 @@ struct RadioServerTests {
     await again.close()
   }
 
-  @Test("a server that nobody holds any more is closed")
+  @Test("a radio server that is released is closed")
   func lettingGo() async throws {
     var server: RadioServer? = try await Self.start()
     let address = try #require(server?.addresses.first)
@@ -78,7 +78,7 @@ struct RadioServerTests {
     await again.close()
   }
 
-  @Test("what a world without latency does at once, needs no other turn of the loop")
+  @Test("an immediate answer of a world without latency comes in the same turn of the loop")
   func atOnce() async {
     let loop = EpollLoop.shared
     // All of it in one turn.
@@ -117,7 +117,7 @@ struct RadioServerTests {
     await server.close()
   }
 
-  @Test("too many hosts are turned away")
+  @Test("hosts beyond the limit are turned away")
   func tooMany() async throws {
     let server = try await Self.start(maxConnections: 1)
     let first = await TransportHarness(server.addresses[0])
@@ -159,7 +159,7 @@ struct RadioServerTests {
     await server.close()
   }
 
-  /// Lets every controller say the same again and again.
+  /// Makes every controller send the same packet again and again.
   private static func flood(
     _ server: RadioServer, with packet: HCIPacket, count: Int
   ) async {

@@ -57,7 +57,7 @@ struct ReconnectingAppTests {
     }
   }
 
-  @Test("connects the peripheral that it kept again", arguments: ["tcp", "unix"])
+  @Test("an app reconnects the peripheral that it kept", arguments: ["tcp", "unix"])
   func comesBack(_ transport: String) async throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
     var server = try await Self.serve(

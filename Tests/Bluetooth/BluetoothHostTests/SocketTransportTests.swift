@@ -75,7 +75,7 @@ struct SocketTransportTests {
     #expect(await harness.next() == .closed(.transport("Nothing listens at \(controller.radio).")))
   }
 
-  @Test("a UNIX socket that is not there is said so")
+  @Test("a missing UNIX socket is reported as such")
   func noSocket() async throws {
     let harness = await TransportHarness(.unix(path: "/nonexistent/radio"))
     #expect(

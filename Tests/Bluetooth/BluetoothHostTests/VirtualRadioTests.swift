@@ -39,7 +39,7 @@ struct VirtualRadioTests {
     #expect(host.problem == nil)
   }
 
-  @Test("one seed, one run")
+  @Test("a seed determines the run")
   func deterministic() {
     func run(_ seed: UInt64) -> [String] {
       let radio = VirtualRadio(seed: seed)
@@ -134,7 +134,7 @@ struct VirtualRadioTests {
     #expect(client.isPoweredOn)
   }
 
-  @Test("a host that is closed while somebody looks at the radio is closed when he has looked")
+  @Test("a host that is closed while another thread reads the radio is closed after that")
   func closedMeanwhile() throws {
     let radio = VirtualRadio(seed: 5)
     let host = radio.makeHost(name: "a")

@@ -119,7 +119,7 @@ struct ATTPDUTests {
     #expect(all.allSatisfy { !$0.isRequest || !$0.isCommand })
   }
 
-  @Test("cut and mutated PDUs are refused or read, and what is read is written back the same")
+  @Test("PDUs that are cut or mutated are refused, or read and written back the same")
   func hostile() throws {
     for (index, (hex, _)) in Self.table.enumerated() {
       let bytes = try #require(Hexadecimal.bytes(hex))

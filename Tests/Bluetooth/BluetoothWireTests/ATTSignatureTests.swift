@@ -15,7 +15,7 @@ struct ATTSignatureTests {
     (0x1234, Array(0..<40), 0x0102_0304, "040302016c83ebf922128f03"),
   ]
 
-  @Test("are those of another implementation, written and read")
+  @Test("signatures equal those of another implementation, written and read")
   func samples() throws {
     let key = SMPValue(number: Self.key)
     for sample in Self.samples {
@@ -27,7 +27,7 @@ struct ATTSignatureTests {
     }
   }
 
-  @Test("another handle, value, counter, key or bit of the code is wrong")
+  @Test("a signature is wrong if the handle, value, counter, key or a bit of the code differs")
   func wrong() throws {
     let key = SMPValue(number: Self.key)
     let signature = ATTSignature(signing: 7, [1, 2, 3], counter: 9, key: key)

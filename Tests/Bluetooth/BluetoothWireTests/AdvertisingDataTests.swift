@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Advertising data")
 struct AdvertisingDataTests {
-  @Test("reads what a heart-rate strap advertises")
+  @Test("the advertising data of a heart-rate strap are read")
   func heartRateStrap() throws {
     let bytes = try #require(
       Hexadecimal.bytes("020106 03030d18 09095374726170203132 020af4 0319 4103 06ff 4c000215ab"))
@@ -21,7 +21,7 @@ struct AdvertisingDataTests {
     #expect(!AdvertisingData(bytes[...]).isMalformed)
   }
 
-  @Test("reads UUIDs of every width, solicited services and service data")
+  @Test("UUIDs of every width, solicited services and service data are read")
   func widths() throws {
     let long = try #require(BluetoothUUID("6E400001-B5A3-F393-E0A9-E50E24DCCA9E"))
     let middle = BluetoothUUID(UInt32(0x0001_180D))
@@ -51,7 +51,7 @@ struct AdvertisingDataTests {
     #expect(AdvertisingFields(whole[...], scanResponse: short[...]).localName == "ABC")
   }
 
-  @Test("what comes before a structure that is too long is kept, and the fault is told")
+  @Test("data before a structure that is too long is kept, and the fault is reported")
   func tooLong() {
     let bytes: [UInt8] = [2, 0x01, 0x06, 9, 0x09, 0x41]
     #expect(AdvertisingFields(bytes[...]).flags == [.generalDiscoverable, .classicNotSupported])

@@ -190,7 +190,7 @@ struct LinkCipherTests {
     #expect(opens(packet, with: other) == nil)
   }
 
-  @Test("of the header all is authenticated but what changes when a packet is sent again")
+  @Test("the header is authenticated but for the bits that change when a packet is sent again")
   func header() {
     var packet: [UInt8] = [1, 2, 3]
     Self.sample.encrypt(&packet, from: 0, header: 0x02, counter: 7, direction: .toCentral)

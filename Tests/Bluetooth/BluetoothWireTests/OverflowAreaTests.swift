@@ -10,7 +10,7 @@ struct OverflowAreaTests {
     return OverflowArea(company: company, data: bytes)
   }
 
-  @Test("holds what was put in, and comes back from its bytes")
+  @Test("the overflow area holds the UUIDs that were put in, and comes back from its bytes")
   func roundTrip() throws {
     let services: [BluetoothUUID] = [
       0x180D, 0x180F, BluetoothUUID(high: 0x6E40_0001_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E),
@@ -22,7 +22,7 @@ struct OverflowAreaTests {
     #expect(!OverflowArea([]).contains(0x180D))
   }
 
-  @Test("has bytes that don't change from one version to the next")
+  @Test("the overflow area has bytes that don't change from one version to the next")
   func vector() {
     let service = BluetoothUUID(high: 0x6E40_0001_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E)
     #expect(
@@ -30,7 +30,7 @@ struct OverflowAreaTests {
         == "12ffffff410400000000000000008008000000")
   }
 
-  @Test("with three services in it, fewer than one in a thousand others seem to be there")
+  @Test("an overflow area of three services matches fewer than one in a thousand others")
   func falseMatches() {
     var random = SeededGenerator(seed: 3)
     func uuid() -> BluetoothUUID { BluetoothUUID(high: random.next(), low: random.next()) }
@@ -42,7 +42,7 @@ struct OverflowAreaTests {
     #expect(count < 100, "\(count) of 100,000")
   }
 
-  @Test("is not mistaken for other manufacturer data")
+  @Test("an overflow area is not mistaken for other manufacturer data")
   func others() {
     let area = Array(OverflowArea([0x180D]).structure.dropFirst(4))
     #expect(OverflowArea(company: 0xFFFF, data: area[...]) != nil)

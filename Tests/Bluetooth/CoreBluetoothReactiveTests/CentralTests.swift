@@ -47,7 +47,7 @@ struct CentralTests {
     #expect(pair.central.delegate == nil)
   }
 
-  @Test("runs share a scan, and each gets what it is about")
+  @Test("a scan is shared by several runs, and each gets only its own results")
   func sharedScan() {
     let strange = CBUUID(string: "180D")
     let reactive = pair.central.reactive
@@ -83,7 +83,7 @@ struct CentralTests {
     for run in runs { run.dispose() }
   }
 
-  @Test("a connection stands until its run is disposed of")
+  @Test("a connection lasts until its run is disposed of")
   func connection() throws {
     let (peripheral, run) = try pair.connect()
     #expect(peripheral.state == .connected)
@@ -110,7 +110,7 @@ struct CentralTests {
     pair.expectNoProxies(of: peripheral)
   }
 
-  @Test("a connection that is lost fails with the reason, and what was done with it, too")
+  @Test("a connection that is lost fails with the reason, and so do its operations")
   func lost() throws {
     let (peripheral, _) = try pair.connect()
     let reading = try pair.characteristic(Pair.readingUUID, of: peripheral)

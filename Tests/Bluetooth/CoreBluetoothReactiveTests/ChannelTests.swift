@@ -70,7 +70,7 @@ struct ChannelTests {
     ends.publication.dispose()
   }
 
-  @Test("who does not read holds back who writes, and gets all of it when it does")
+  @Test("a channel's sender is held back until the receiver reads, which then gets all bytes")
   func heldBack() throws {
     let ends = try open()
     let all = bytes(1_000_000)
@@ -154,7 +154,7 @@ struct ChannelTests {
     #expect(Set(published).count == 3)
     for run in runs { run.dispose() }
     pair.advance(seconds: 1)
-    // Nobody listens on any of them.
+    // None of these PSMs is published any more.
     let (peripheral, _) = try pair.connect()
     for psm in published {
       _ = peripheral.reactive.openChannel(psm: psm).record("open", in: pair.log) { "\($0.psm)" }

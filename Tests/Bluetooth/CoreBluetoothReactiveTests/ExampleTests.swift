@@ -13,7 +13,7 @@ import Testing
 /// The documentation's example, run as it is.
 @Suite("Best practices with producers")
 struct ReactiveExampleTests {
-  @Test("follow a strap, also after it was away")
+  @Test("an app follows a heart-rate strap, also after it was away")
   func heartRates() {
     let radio = VirtualRadio(seed: 3)
     let strap = radio.withWorld { $0.addHeartRateStrap(at: Position(x: 1, y: 0)) }

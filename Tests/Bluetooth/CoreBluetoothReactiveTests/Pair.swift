@@ -186,7 +186,7 @@ final class Pair: Sendable {
     return try #require(found.withLock { $0 })
   }
 
-  /// Nobody listens to the phone any more.
+  /// Expects that no producer observes the phone any more.
   func expectNoProxies(of peripheral: CBPeripheral) {
     #expect(CentralProxy.all.useCount(for: central) == 0)
     #expect(PeripheralProxy.all.useCount(for: peripheral) == 0)

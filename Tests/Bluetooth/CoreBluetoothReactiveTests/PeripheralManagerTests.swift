@@ -53,7 +53,7 @@ struct PeripheralManagerTests {
     run.dispose()
   }
 
-  @Test("requests go to those who observe them, else to the delegate, else are refused")
+  @Test("requests go to their observers, else to the delegate, else are refused")
   func requests() throws {
     final class Listener: NSObject, CBPeripheralManagerDelegate, Sendable {
       func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {}

@@ -109,7 +109,7 @@ struct PeripheralTests {
     pair.expectNoProxies(of: peripheral)
   }
 
-  @Test("what is under way when the peripheral goes fails, and waits for nothing")
+  @Test("a pending request fails when the peripheral goes, and waits for nothing")
   func lostRequest() throws {
     let (peripheral, _) = try pair.connect()
     let setPoint = try pair.characteristic(Pair.setPointUUID, of: peripheral)
@@ -128,7 +128,7 @@ struct PeripheralTests {
     pair.expectNoProxies(of: peripheral)
   }
 
-  @Test("what is under way when the radio goes fails")
+  @Test("a pending request fails when the radio goes")
   func powerOff() throws {
     let (peripheral, _) = try pair.connect()
     let setPoint = try pair.characteristic(Pair.setPointUUID, of: peripheral)
@@ -145,7 +145,7 @@ struct PeripheralTests {
     pair.expectNoProxies(of: peripheral)
   }
 
-  @Test("a connection that the app makes itself ends with what is known of the reason")
+  @Test("a connection that the app makes itself ends with the known reason")
   func ownConnection() throws {
     let peripheral = try pair.discover()
     for isLost in [false, true] {
@@ -195,7 +195,7 @@ struct PeripheralTests {
     #expect(pair.log.take() == ["values failed: refused, outOfSpace"])
   }
 
-  @Test("a late report of an earlier connection's end doesn't end what is done over the next")
+  @Test("a late report of an earlier connection's end doesn't end requests over the next")
   func connectionsAreTold() throws {
     let (peripheral, first) = try pair.connect()
     let old = try pair.characteristic(Pair.readingUUID, of: peripheral)
@@ -271,7 +271,7 @@ struct PeripheralTests {
     let received = Mutex<[Int]>([])
     let isReleased = Mutex(false)
     let values = peripheral.reactive.values(of: reading).startWithResult { result in
-      // Handles a value only now and then, until it is told to go on.
+      // Handles values slowly until the test releases it.
       guard case .success(let value) = result else { return }
       for _ in 0..<20_000 where !isReleased.withLock({ $0 }) {}
       received.withLock { $0.append(Int(value[0]) << 8 | Int(value[1])) }
@@ -295,7 +295,7 @@ struct PeripheralTests {
     pair.expectNoProxies(of: peripheral)
   }
 
-  @Test("runs that several threads start and dispose of at random leave nothing behind")
+  @Test("concurrent runs that are started and disposed of at random leave nothing behind")
   func threads() throws {
     let (peripheral, run) = try pair.connect()
     let reading = try pair.characteristic(Pair.readingUUID, of: peripheral)

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("What several runs share")
 struct SharingTests {
-  /// What is applied, and whether two threads were at it at once.
+  /// Records the applied demands, and whether two threads applied them at the same time.
   private final class Applied: Sendable {
     private let state = Mutex((isInside: false, overlapCount: 0, last: [Int]()))
 
@@ -44,7 +44,7 @@ struct SharingTests {
     }
   }
 
-  @Test("demands are applied by one thread at a time, and at last as they are")
+  @Test("demands are applied by one thread at a time, and finally in their last state")
   func demands() async {
     let (demands, applied) = (Demands<String, Int>(), Applied())
     let kept = demands.add(7, for: "scan") { applied.apply($0) }
@@ -61,7 +61,7 @@ struct SharingTests {
     demands.reapply("scan") { _ in Issue.record("there is nothing to apply") }
   }
 
-  @Test("what applying leads to may change the demands")
+  @Test("the callback that applies demands may change them")
   func reentrantDemands() {
     let (demands, applied) = (Demands<String, Int>(), Applied())
     let other = SerialDisposable()
@@ -75,7 +75,8 @@ struct SharingTests {
     #expect(applied.last == [] && applied.overlapCount == 0)
   }
 
-  @Test("what waits for room is sent once, in order, by one thread at a time, and without a lock")
+  @Test(
+    "a value that waits for room is sent once, in order, by one thread at a time, without a lock")
   func room() async {
     let (queue, applied) = (RoomQueue(), Applied())
     let room = Mutex(0)
@@ -107,7 +108,7 @@ struct SharingTests {
     #expect(sent.withLock { $0 } == Array(0..<1_000))
   }
 
-  @Test("of two runs that publish one service at once, the second is refused, and only that")
+  @Test("only the second of two runs that publish one service at the same time is refused")
   func publishing() {
     let pair = Pair()
     let service = CBMutableService(type: CBUUID(string: "180F"), primary: true)

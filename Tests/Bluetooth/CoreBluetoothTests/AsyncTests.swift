@@ -87,7 +87,7 @@ struct AsyncTests {
       ])
   }
 
-  @Test("whoever connects twice shares the connection; the end of the last object is its end")
+  @Test("a second connect call shares the connection, which ends with its last object")
   func shared() async throws {
     let central = Central(host: phone)
     let strapHost = strapHost
@@ -154,7 +154,7 @@ struct AsyncTests {
     }
   }
 
-  @Test("a lost link ends what was under way")
+  @Test("a lost link ends pending operations")
   func lost() async throws {
     let central = Central(host: phone)
     let (radio, strapHost) = (radio, strapHost)

@@ -11,7 +11,7 @@ import Testing
 /// The documentation's examples, run as they are.
 @Suite("Best practices")
 struct BestPracticesTests {
-  @Test("find a strap, stop scanning, connect")
+  @Test("an app finds a strap, stops scanning, and connects")
   func findsStrap() {
     let radio = VirtualRadio(seed: 1)
     let strap = radio.withWorld { $0.addHeartRateStrap(at: Position(x: 1, y: 0)) }
@@ -26,7 +26,7 @@ struct BestPracticesTests {
     #expect(radio.advance(within: .seconds(20)) { found?.state == .connected })
   }
 
-  @Test("discover what is needed, subscribe, and disconnect after ten values")
+  @Test("an app discovers only what it needs, subscribes, and disconnects after ten values")
   func readsPulse() throws {
     let radio = VirtualRadio(seed: 1)
     let strap = radio.withWorld { $0.addHeartRateStrap(at: Position(x: 1, y: 0)) }
@@ -65,7 +65,7 @@ struct BestPracticesTests {
     #expect(received == message)
   }
 
-  @Test("ten heart rates with async and await")
+  @Test("an app reads ten heart rates with async and await")
   func heartRates() async throws {
     let radio = VirtualRadio(seed: 1)
     _ = radio.withWorld { $0.addHeartRateStrap(at: Position(x: 1, y: 0)) }

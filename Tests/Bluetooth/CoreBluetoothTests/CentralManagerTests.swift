@@ -60,7 +60,7 @@ struct CentralManagerTests {
     #expect(fixture.record.lines == ["state resetting", "state poweredOn"])
   }
 
-  @Test("a link asked for while the news of its end is under way is not kept for nobody")
+  @Test("a connection that completes after its end was delivered is disconnected")
   func connectedTooLate() throws {
     let fixture = CentralFixture()
     let peripheral = try fixture.connected()
@@ -74,7 +74,7 @@ struct CentralManagerTests {
     #expect(peripheral.state == .disconnected)
   }
 
-  @Test("who waits on the manager's own queue sees the events dealt with")
+  @Test("a thread that waits on the manager's own queue sees the events handled")
   func settledOnQueue() {
     let fixture = CentralFixture(poweredOn: false)
     fixture.queue.sync { fixture.host.deliver(.stateChanged(.poweredOn)) }
@@ -103,7 +103,7 @@ struct CentralManagerTests {
     }
   }
 
-  @Test("what a scan found is kept until the app connects it, the scan ends or the manager goes")
+  @Test("a peripheral that a scan found is kept until it is connected, or the scan or manager ends")
   func keptPeripherals() throws {
     weak var found: CBPeripheral?
     do {
@@ -193,7 +193,7 @@ struct CentralManagerTests {
     #expect(fixture.record.take() == ["failed connectionFailed"])
   }
 
-  @Test("a lost link has an error, and nothing is said to the peripheral's delegate after")
+  @Test("a lost link has an error, and no call of the peripheral's delegate follows")
   func linkLoss() throws {
     let fixture = CentralFixture()
     let peripheral = try fixture.connected()
@@ -207,7 +207,7 @@ struct CentralManagerTests {
     #expect(fixture.record.lines == ["disconnected connectionTimeout"])
   }
 
-  @Test("automatic reconnection is told and leads to another connection")
+  @Test("automatic reconnection is reported and leads to another connection")
   func reconnect() throws {
     let fixture = CentralFixture()
     let peripheral = try #require(
@@ -249,7 +249,7 @@ struct CentralManagerTests {
     #expect(options.startDelay == .milliseconds(milliseconds))
   }
 
-  @Test("what only a phone can do is not asked of the host, or refused where it is required")
+  @Test("options that only a phone supports are ignored, or refused if required")
   func optionsOfPhones() throws {
     let fixture = CentralFixture()
     let peripheral = try #require(
@@ -336,7 +336,7 @@ struct CentralManagerTests {
     #expect(fixture.record.lines.count == 2)
   }
 
-  @Test("peripherals that others connected are found by service, and their links are told")
+  @Test("peripherals that others connected are found by service, and their links are reported")
   func connectedByOthers() throws {
     let fixture = CentralFixture()
     fixture.manager.registerForConnectionEvents(

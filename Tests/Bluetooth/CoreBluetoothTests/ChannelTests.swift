@@ -59,7 +59,7 @@ private final class StreamWatcher: NSObject, StreamDelegate, @unchecked Sendable
 
 @Suite("CBL2CAPChannel")
 struct ChannelTests {
-  @Test("bytes are read and written once the streams are open, and the host is told of reads")
+  @Test("bytes are read and written once the streams are open, and the host learns of reads")
   func bytes() throws {
     let fixture = try ChannelFixture()
     #expect(fixture.channel.psm == 0x80)
@@ -175,7 +175,7 @@ struct ChannelTests {
     #expect(connection == nil)
   }
 
-  @Test("a read may ask for any length")
+  @Test("a read may have any length")
   func anyLength() throws {
     let fixture = try ChannelFixture()
     fixture.input.open()
@@ -186,7 +186,7 @@ struct ChannelTests {
     #expect(fixture.output.write(&buffer, maxLength: 8) == -1)
   }
 
-  @Test("a refused channel is told")
+  @Test("a refused channel is reported")
   func refused() throws {
     let central = CentralFixture()
     let peripheral = try central.connected()

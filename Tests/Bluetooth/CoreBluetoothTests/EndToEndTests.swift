@@ -37,7 +37,7 @@ struct EndToEndTests {
     #expect(strap.log == ["advertising", "subscribed", "reset"])
   }
 
-  @Test("time waits for what a manager says by itself, as for what the radio says")
+  @Test("time waits for a manager's own callbacks, as for the radio's events")
   func waitsForRefusals() {
     let pair = Pair()
     for _ in 0..<100 {
@@ -71,7 +71,7 @@ struct EndToEndTests {
     pair.wait(pair.phone.record, for: "descriptor 2901 Maker ok")
   }
 
-  @Test("writes arrive whole, in one batch, and errors come back")
+  @Test("a batch of writes arrives whole, and errors come back")
   func writes() throws {
     let pair = Pair()
     let peripheral = try pair.connect()
@@ -145,12 +145,12 @@ struct EndToEndTests {
     pair.wait(pair.phone.record, for: "value 2A6E 42 ok")
   }
 
-  @Test("a gadget that changes its services is told")
+  @Test("a gadget that changes its services invalidates them at the central")
   func modifiedServices() throws {
     let pair = Pair()
     let peripheral = try pair.connect()
     _ = try pair.discover(peripheral)
-    // The host asks for Service Changed when an app has nothing more urgent on the link.
+    // The host subscribes to Service Changed when the link is idle.
     pair.radio.advance(by: .seconds(10))
     pair.manager.remove(pair.service)
     pair.wait(pair.phone.record, for: "modified [\"181A\"]")

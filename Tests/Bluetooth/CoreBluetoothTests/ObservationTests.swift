@@ -139,7 +139,7 @@ struct KeyValueCodingTests {
     #expect(pair.manager.value(forKey: "authorization") as? Int == 3)
   }
 
-  @Test("a key that a class does not have gives nil, or what the subclass says")
+  @Test("a key that a class does not have gives nil, or the subclass's value")
   func unknownKeys() {
     final class Lenient: CBCentralManager, @unchecked Sendable {
       override func value(forUndefinedKey key: String) -> Any? { "no \(key)" }

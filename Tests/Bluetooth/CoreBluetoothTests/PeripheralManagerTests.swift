@@ -49,7 +49,7 @@ struct PeripheralManagerFixture {
         kind: .read(handle: handle, offset: offset), needsResponse: true))
   }
 
-  /// What the last response said.
+  /// The result of the last response.
   var lastResponse: Result<[UInt8], ATTErrorCode>? {
     guard case .respond(_, let result) = host.requests.last else { return nil }
     return result
@@ -84,7 +84,7 @@ struct PeripheralManagerTests {
     #expect(fixture.service.characteristics?.isEmpty == true)
   }
 
-  @Test("what must not be published is refused")
+  @Test("an invalid service is refused")
   func refused() {
     let fixture = PeripheralManagerFixture(published: false)
     func add(_ uuid: String, _ change: (CBMutableService) -> Void = { _ in }) {
@@ -189,7 +189,7 @@ struct PeripheralManagerTests {
     #expect(fixture.lastResponse == .failure(.writeNotPermitted))
   }
 
-  @Test("whoever implements no requests answers that they are not supported")
+  @Test("a delegate that implements no requests answers that they are not supported")
   func unimplemented() {
     final class Minimal: NSObject, CBPeripheralManagerDelegate {
       func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {}
@@ -223,7 +223,7 @@ struct PeripheralManagerTests {
       fixture.record.lines == ["subscribed 2A6E 97", "read 2A6E at 0", "unsubscribed 2A6E"])
   }
 
-  @Test("updates fill a window, are refused beyond, and are told of room")
+  @Test("updates fill a window, are refused beyond, and resume when there is room")
   func updateWindow() throws {
     let fixture = PeripheralManagerFixture()
     func update() -> Bool {
@@ -243,7 +243,7 @@ struct PeripheralManagerTests {
       !fixture.manager.updateValue(Data(), for: stranger, onSubscribedCentrals: nil))
   }
 
-  @Test("advertising starts once and is told, and ends with the radio")
+  @Test("advertising starts once and is reported, and ends with the radio")
   func advertising() {
     let fixture = PeripheralManagerFixture()
     let data: [String: Any] = [
@@ -315,7 +315,7 @@ struct PeripheralManagerTests {
     #expect(fixture.record.lines == ["read 2A6E at 0"])
   }
 
-  @Test("what the host removed with all the rest is not removed once more, by its old place")
+  @Test("a service that the host removed with all others is not removed once more")
   func removedWithAll() {
     let fixture = PeripheralManagerFixture(published: false)
     fixture.manager.add(fixture.service)
@@ -327,7 +327,7 @@ struct PeripheralManagerTests {
     #expect(fixture.record.lines == ["added 181A ok"])
   }
 
-  @Test("the end of an earlier start does not speak for the advertising that runs")
+  @Test("the end of an earlier start does not affect the advertising that runs")
   func advertisedAnew() {
     let fixture = PeripheralManagerFixture()
     fixture.manager.startAdvertising(nil)
@@ -340,7 +340,7 @@ struct PeripheralManagerTests {
     #expect(fixture.manager.isAdvertising)
   }
 
-  @Test("the first state is told when the radio has started")
+  @Test("the first state is reported when the radio has started")
   func firstState() {
     let fixture = PeripheralManagerFixture(poweredOn: false)
     fixture.host.deliver(.stateChanged(.unknown), .stateChanged(.resetting))

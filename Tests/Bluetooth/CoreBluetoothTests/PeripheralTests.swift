@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoreBluetooth
 
-/// A peripheral with a heart-rate and a battery service, discovered so far as a test asks.
+/// A peripheral with a heart-rate and a battery service, discovered as far as a test needs.
 struct PeripheralFixture {
   let central = CentralFixture()
   let peripheral: CBPeripheral
@@ -104,7 +104,7 @@ struct PeripheralTests {
         == ["services ok", "characteristics 180D ok", "descriptors 2A37 ok"])
   }
 
-  @Test("a filtered discovery adds to what is known, and objects stay the same")
+  @Test("a filtered discovery adds to the known attributes, and objects stay the same")
   func mergesFiltered() throws {
     let fixture = try PeripheralFixture()
     let peripheral = fixture.peripheral
@@ -128,7 +128,7 @@ struct PeripheralTests {
     #expect(service.characteristics?.last === control)
   }
 
-  @Test("a discovery of everything drops what is no longer there")
+  @Test("a discovery of everything drops attributes that are gone")
   func dropsGone() throws {
     let fixture = try PeripheralFixture()
     let service = try fixture.discoverServices()
@@ -200,7 +200,7 @@ struct PeripheralTests {
         ])
   }
 
-  @Test("writes with response are answered, also those that are too long")
+  @Test("a write with response is answered, also if it is too long")
   func writes() throws {
     let fixture = try PeripheralFixture()
     let control = try fixture.discoverCharacteristics()[1]
@@ -216,7 +216,7 @@ struct PeripheralTests {
       fixture.record.lines == ["wrote 2A39 ok", "wrote 2A39 att invalidAttributeValueLength"])
   }
 
-  @Test("writes without response fill a window, are dropped beyond, and are told of room")
+  @Test("writing without response fills a window, drops values beyond it, and reports room")
   func writeWindow() throws {
     let fixture = try PeripheralFixture(mtu: 23)
     let control = try fixture.discoverCharacteristics()[1]
@@ -268,7 +268,7 @@ struct PeripheralTests {
         == ["subscribe", "unsubscribe", "gatt", "readRSSI"])
   }
 
-  @Test("subscribing to what cannot notify is refused")
+  @Test("subscribing to a characteristic that cannot notify is refused")
   func cannotNotify() throws {
     let fixture = try PeripheralFixture()
     let characteristics = try fixture.discoverCharacteristics()
@@ -281,7 +281,7 @@ struct PeripheralTests {
         == ["notifying false att requestNotSupported", "notifying false att attributeNotFound"])
   }
 
-  @Test("changed services are told, leave the list and become invalid")
+  @Test("changed services are reported, leave the list and become invalid")
   func modifiedServices() throws {
     let fixture = try PeripheralFixture()
     let measurement = try fixture.discoverCharacteristics()[0]
@@ -308,7 +308,7 @@ struct PeripheralTests {
     #expect(fixture.record.lines == ["value 2A37 nil invalidHandle"])
   }
 
-  @Test("name, strength and things that no radio here can do")
+  @Test("an app gets name and strength, and errors for features that no radio here has")
   func rest() throws {
     let fixture = try PeripheralFixture()
     var link = LinkInfo(peer: .strap, role: .central)

@@ -18,7 +18,7 @@ struct RecordedDeviceTests {
     return try PeripheralFile(contentsOf: path)
   }
 
-  @Test("an app meets a recorded device: it finds it, connects, and gets what was recorded")
+  @Test("an app finds a recorded device, connects it, and gets the recorded values")
   func app() throws {
     let file = try Self.recording()
     let recorded = try #require(
@@ -33,7 +33,7 @@ struct RecordedDeviceTests {
       HeartRateMonitor(queue: DispatchQueue(label: "app"))
     }
     radio.advance(by: .seconds(20))
-    // The name stands in the scan response, which comes after the first discovery.
+    // The name is in the scan response, which comes after the first discovery.
     #expect(app.log.prefix(4) == ["on", "found n/a", "connected", "subscribed"])
     #expect(Array(app.log.dropFirst(4).prefix(rates.count)) == rates)
   }

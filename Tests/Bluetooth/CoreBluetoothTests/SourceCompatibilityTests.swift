@@ -205,7 +205,7 @@ func sort(_ error: any Error) -> String {
 @Suite("Code written for Apple's Core Bluetooth")
 struct SourceCompatibilityTests {
   @Test(
-    "errors are told apart by code, by pattern and by type",
+    "errors are distinguished by code, by pattern and by type",
     arguments: [
       (CBError(.peripheralDisconnected) as any Error, "gone"),
       (CBError(.connectionTimeout, userInfo: [:]), "silent"),

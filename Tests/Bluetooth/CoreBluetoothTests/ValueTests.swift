@@ -120,7 +120,7 @@ struct ValueTests {
 
 @Suite("CBUUID")
 struct CBUUIDTests {
-  @Test("short forms are equal to the long form they stand for")
+  @Test("short forms are equal to their long form")
   func equality() {
     let forms = ["180D", "0000180D", "0000180d-0000-1000-8000-00805f9b34fb"].map {
       CBUUID(string: $0)

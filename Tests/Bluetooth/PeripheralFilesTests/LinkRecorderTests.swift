@@ -56,7 +56,8 @@ struct LinkRecorderTests {
     #expect(characteristic.descriptors.map(\.value) == [[1, 2], Array("Level".utf8)])
   }
 
-  @Test("of a service with 65 characteristics 64 are kept, the last without the 65th's descriptors")
+  @Test(
+    "a recorded service with 65 characteristics keeps 64, the last without the 65th's descriptors")
   func tooManyCharacteristics() throws {
     var link = Link()
     try link.service(1, 0xFFFF, 0x180F)
@@ -71,7 +72,7 @@ struct LinkRecorderTests {
     #expect(recording.droppedCount == 1)
   }
 
-  @Test("what comes over a link that is opened after another was closed is recorded, too")
+  @Test("data over a link that is opened after another was closed is recorded, too")
   func secondLink() throws {
     var link = Link()
     try link.service(1, 9, 0x180D)
@@ -105,7 +106,7 @@ struct LinkRecorderTests {
     }
     #expect(values == (0..<60).map { number in (0..<16).map { [UInt8($0), UInt8(number)] } })
   }
-  @Test("what this host answers as a server is not taken for a request of its own")
+  @Test("an answer of this host as a server is not taken for a request")
   func bothAreClients() throws {
     var link = Link()
     try link.service(1, 9, 0x180F)
@@ -119,7 +120,7 @@ struct LinkRecorderTests {
     #expect(recording.droppedCount == 0)
   }
 
-  @Test("what happens to values that were discovered before the capture is counted")
+  @Test("events of attributes discovered before the capture are dropped and counted")
   func undiscovered() throws {
     var link = Link()
     try link.service(1, 9, 0x180F)

@@ -47,7 +47,7 @@ struct NormalizingTests {
     #expect(kept.last?.time == .milliseconds(Int64(kept.count - 1)))
   }
 
-  @Test("a large database leaves less room for what is notified, and stands in the file")
+  @Test("a large database leaves less room for notifications, and is written whole")
   func database() {
     var recorder = PeripheralRecorder()
     recorder.file.services = (0..<64).map { number in
@@ -72,7 +72,7 @@ struct NormalizingTests {
     Self.expectReadable(recording)
   }
 
-  @Test("what characteristics cannot do is left out and counted")
+  @Test("an operation that a characteristic cannot do is left out and counted")
   func properties() {
     var recorder = recorder([])
     recorder.notified(level, [1], at: at(0))
@@ -159,7 +159,7 @@ struct NormalizingTests {
     Self.expectReadable(recording)
   }
 
-  @Test("of a device that told nothing there is a file, too")
+  @Test("a device that revealed nothing is recorded in a file, too")
   func nothing() {
     Self.expectReadable(PeripheralRecorder().finished(at: at(0)))
   }

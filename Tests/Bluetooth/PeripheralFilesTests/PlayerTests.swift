@@ -49,7 +49,7 @@ struct PlayerTests {
     #expect(try run.player.read(rate).get() == [0x00, 0x48])
   }
 
-  @Test("who subscribes again gets the recording from its start")
+  @Test("a central that subscribes again gets the recording from its start")
   func again() throws {
     var run = try Run()
     run.player.setSubscribed(rate, true, now: .zero)
@@ -84,7 +84,7 @@ struct PlayerTests {
     }
     let refusal = run.player.write(control, [2], now: now, into: &actions)
     #expect(throws: ATTErrorCode(rawValue: 0x80)) { try refusal.get() }
-    // What was due before the write comes before it.
+    // Notifications that were due before the write come before it.
     #expect(actions.contains(.notify(rate, [0x00, 0x48])))
     run.run(until: .milliseconds(1_100))
     #expect(run.notifications == ["1.03 00"])
@@ -114,7 +114,7 @@ struct PlayerTests {
     #expect(data == [2, 1, 6])
   }
 
-  @Test("who was not called for long gets at most one round")
+  @Test("a player that was not called for long plays at most one round")
   func lateness() throws {
     var run = try Run()
     run.player.setSubscribed(rate, true, now: .zero)
@@ -140,7 +140,7 @@ struct PlayerTests {
       """
   }
 
-  @Test("what a file wants to notify at one time comes at the pace of a link, in order")
+  @Test("notifications that a file has at one time come at the pace of a link, in order")
   func pace() throws {
     var run = try Run(Self.burst(1_000, duration: "10"))
     run.player.setSubscribed(rate, true, now: .zero)
@@ -163,7 +163,7 @@ struct PlayerTests {
     #expect((6_400...6_464).contains(run.log.count))
   }
 
-  @Test("of more lists than a turn has room for, each has its turn")
+  @Test("each of more lists than a turn has room for has its turn")
   func fairLists() throws {
     let list =
       "{\"uuid\": \"2A37\", \"properties\": [\"notify\"], \"every\": 0.01, "
@@ -198,7 +198,7 @@ struct PlayerTests {
     #expect(actions.count + run.log.count == 101)
   }
 
-  @Test("what is advertised changes at most every ten milliseconds")
+  @Test("advertising changes at most every ten milliseconds")
   func advertisingPace() throws {
     let changes = (1...1_000).map { "{\"at\": 0.000001, \"data\": \"0201\($0 % 10)0\"}" }
     var run = try Run(
@@ -208,7 +208,7 @@ struct PlayerTests {
     #expect((50...101).contains(run.log.count))
   }
 
-  @Test("what is written is what is read, for a file with everything in it")
+  @Test("a file with everything in it is read as it was written")
   func roundTrip() throws {
     let file = try PeripheralFile(Array(Recordings.strap.utf8))
     let again = try PeripheralFile(Array(file.json.utf8))

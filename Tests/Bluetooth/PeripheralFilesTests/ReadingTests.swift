@@ -39,7 +39,7 @@ struct ReadingTests {
   }
 
   @Test(
-    "a mistake is one sentence: where it is, and what was expected",
+    "a mistake is one sentence with the position and the expected form",
     arguments: [
       ("[]", "expected an object, found an array"),
       ("{}", "the key \"services\" is missing; expected an array of services"),
@@ -100,7 +100,7 @@ struct ReadingTests {
   }
 
   @Test(
-    "a mistake is told with line and column",
+    "a mistake is reported with line and column",
     arguments: [
       ("{\n  \"services\": [\n    }\n]}", 3, 5, "not JSON: expected a value, found \"}\""),
       ("{\"name\": \"é\", 1}", 1, 15, "not JSON: expected a key in double quotes, found \"1\""),
@@ -125,7 +125,7 @@ struct ReadingTests {
     #expect(error.reason == "not JSON: too many values within each other")
   }
 
-  @Test("millions of tiny values end at a count, told with its place, not with the memory")
+  @Test("millions of tiny values end at a count, reported with its position, not with the memory")
   func countOfValues() throws {
     let text = "{\"services\":\n[" + String(repeating: "1,", count: 4_000_000) + "1]}"
     let error = try #require(throws: PeripheralFileError.self) { try Self.file(text) }
@@ -135,7 +135,7 @@ struct ReadingTests {
   }
 
   @Test(
-    "lists have bounds, told before they are read",
+    "lists have bounds, reported before they are read",
     arguments: [
       (
         #""values": [\#(Array(repeating: "1", count: 3_601).joined(separator: ","))]"#,
@@ -157,7 +157,7 @@ struct ReadingTests {
     #expect(error.reason == sentence)
   }
 
-  @Test("a characteristic of which nothing can be done is read where the file says so")
+  @Test("a characteristic may have an empty list of properties, but not a missing one")
   func noProperties() throws {
     let file = try Self.file(
       #"{"services": [{"uuid": "180F", "characteristics": [{"uuid": "2A19", "properties": []}]}]}"#)
@@ -223,7 +223,7 @@ struct ReadingTests {
     #expect(try PeripheralFile(Array(file.json.utf8)) == file)
   }
 
-  @Test("escapes of JSON are read")
+  @Test("a file's JSON escapes are read")
   func escapes() throws {
     let file = try Self.file(
       #"{"name": "\u00e9\ud83d\ude00\n\"\/", "advertising": {}}"#)
@@ -233,7 +233,7 @@ struct ReadingTests {
     }
   }
 
-  @Test("what a recording adds is read")
+  @Test("additions of recordings to the format are read")
   func recorded() throws {
     let file = try Self.file(Recordings.strap)
     #expect(file.address == DeviceAddress("C0:12:34:56:78:9A", kind: .random))
@@ -251,7 +251,7 @@ struct ReadingTests {
   }
 
   @Test(
-    "what contradicts itself is refused",
+    "a file that contradicts itself is refused",
     arguments: [
       (
         #""properties": ["read"], "readable": true"#,

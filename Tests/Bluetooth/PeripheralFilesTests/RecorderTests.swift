@@ -47,7 +47,7 @@ struct RecorderTests {
     #expect(advertising.changes.isEmpty && advertising.isConnectable)
   }
 
-  @Test("what is advertised in turn is recorded with its times")
+  @Test("alternating advertising is recorded with its times")
   func changes() throws {
     var recorder = recorder
     for step in 0..<4 {
@@ -61,7 +61,7 @@ struct RecorderTests {
     #expect(!advertising.isConnectable)
   }
 
-  @Test("what follows a write closely and never comes otherwise is its answer")
+  @Test("a notification that closely follows a write and never comes otherwise is its answer")
   func answers() {
     var recorder = recorder
     recorder.beginTimeline(at: at(0))
@@ -84,7 +84,7 @@ struct RecorderTests {
     #expect(file.duration == .seconds(2))
   }
 
-  @Test("reads give values and errors; what a write changed is its answer")
+  @Test("a read gives a value or an error; a value that a write changed is its answer")
   func reads() {
     var recorder = recorder
     recorder.file[receive].properties = [.read, .write]
@@ -108,7 +108,8 @@ struct RecorderTests {
     #expect(recorder.finished(at: at(20)).file[level].readError == nil)
   }
 
-  @Test("of equal writes the first is kept that was taken, and what the others add is counted")
+  @Test(
+    "only the first accepted one of equal writes is kept, and the others' additions are counted")
   func equalWrites() {
     var recorder = recorder
     recorder.wrote(receive, [1], error: .insufficientAuthentication, at: at(0))
@@ -124,7 +125,7 @@ struct RecorderTests {
     #expect(recording.droppedCount == 3)
   }
 
-  @Test("what is recorded without end stays within the bounds of a file")
+  @Test("an endless recording stays within the bounds of a file")
   func bounds() throws {
     var recorder = recorder
     recorder.beginTimeline(at: at(0))

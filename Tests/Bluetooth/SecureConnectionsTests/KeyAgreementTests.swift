@@ -67,7 +67,7 @@ struct KeyAgreementTests {
   }
 
   @Test(
-    "a private key that is none is refused: zero, and the group's order and above",
+    "an invalid private key is refused: zero, and the group's order and above",
     arguments: [
       String(repeating: "0", count: 64), order, String(order.dropLast()) + "2", fieldOrder,
       String(repeating: "f", count: 64),
@@ -144,7 +144,7 @@ struct KeyAgreementTests {
     }
   }
 
-  @Test("what is installed is there for hosts")
+  @Test("the installed key agreement is used by hosts")
   func installed() {
     SecureConnections.install()
     SecureConnections.install()

@@ -24,7 +24,7 @@ struct ARPPacketTests {
     #expect(!packet.isProbe)
   }
 
-  @Test("comes back from its bytes as it was, whatever padding follows")
+  @Test("an ARP packet comes back from its bytes as it was, whatever padding follows")
   func roundTrip() throws {
     var rng = SeededGenerator(seed: 3)
     for _ in 0..<2000 {
@@ -40,7 +40,7 @@ struct ARPPacketTests {
     }
   }
 
-  @Test("G3: cut anywhere, is refused with what was missing", arguments: 0..<28)
+  @Test("G3: an ARP packet cut anywhere is refused with the missing part", arguments: 0..<28)
   func cut(_ count: Int) {
     let bytes = ARPPacket.probe(for: candidate, from: mac).bytes
     #expect {
@@ -51,7 +51,7 @@ struct ARPPacketTests {
     }
   }
 
-  @Test("of another kind of hardware, protocol, length or operation is refused")
+  @Test("a packet of another kind of hardware, protocol, length or operation is refused")
   func kinds() {
     let good = ARPPacket.probe(for: candidate, from: mac).bytes
     for (index, value) in [(0, 1), (1, 6), (2, 0x86), (3, 0xDD), (4, 8), (5, 16)] {
@@ -68,7 +68,7 @@ struct ARPPacketTests {
     }
   }
 
-  @Test("takes any bytes without harm, and what decodes encodes to the same bytes")
+  @Test("an ARP packet is decoded from any bytes without harm, and encoded to the same bytes")
   func noise() {
     var rng = SeededGenerator(seed: 4)
     let good = ARPPacket.announcement(of: candidate, from: mac).bytes

@@ -17,7 +17,7 @@ struct EthernetFrameTests {
       ])
   }
 
-  @Test("what was framed is read back, and padding stays behind the payload")
+  @Test("a framed packet is read back, and padding stays behind the payload")
   func roundTrip() throws {
     let packet = ARPPacket.probe(for: Inet4Address(169, 254, 9, 9), from: mac)
     let padded = EthernetFrame(broadcasting: packet).bytes + [UInt8](repeating: 0, count: 18)

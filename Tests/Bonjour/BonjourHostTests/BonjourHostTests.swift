@@ -6,8 +6,8 @@ import Testing
 
 @testable import BonjourHost
 
-/// Hosts that talk to each other on the interface that every machine has, where nobody else listens
-/// but what else runs on it; so names and types are made up for each run.
+/// Hosts on the loopback interface, which only this machine's processes use. Those may be hosts,
+/// too, so names and types are made up for each run.
 @Suite("Hosts of Multicast DNS", .timeLimit(.minutes(1)))
 struct BonjourHostTests {
   private let run = String(UInt32.random(in: 0 ... .max), radix: 36)
@@ -105,7 +105,7 @@ struct BonjourHostTests {
     await first.close()
   }
 
-  @Test("E3: a host is called what its system is called, without domain, numbers or addresses")
+  @Test("E3: a host has its system's name, without domain, numbers or addresses")
   func defaultName() throws {
     let file = try #require(fopen("/proc/sys/kernel/hostname", "r"))
     defer { fclose(file) }

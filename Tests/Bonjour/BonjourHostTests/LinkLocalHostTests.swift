@@ -53,7 +53,7 @@ struct LinkLocalHostTests {
     _ = try InterfaceLock(name)
   }
 
-  @Test("every error is one sentence that says what it is about")
+  @Test("every error is one sentence with its interface or cause")
   func sentences() {
     let errors: [(LinkLocalError, String)] = [
       (.noInterface("eth7"), "eth7"), (.noHardwareAddress("lo"), "lo is no interface"),

@@ -69,7 +69,7 @@ struct LinkLocalRequestTests {
     #expect(names == ["payload", "cmp", "payload", "cmp", "immediate", "payload"])
   }
 
-  @Test("a rule on what cannot be an interface, or without the right to, is refused")
+  @Test("a rule on an invalid interface, or without the capability, is refused")
   func refused() {
     #expect(throws: (any Error).self) { _ = try BroadcastRule(on: "too-long-to-be-an-interface") }
   }
@@ -153,7 +153,7 @@ struct LinkLocalRequestTests {
 struct LinkLocalStoreTests {
   private let mac = MACAddress(rawValue: 0x0200_0000_0001)
 
-  @Test("F2: what was stored is read again, and what is no address is nothing")
+  @Test("F2: a stored address is read again, and an invalid one is ignored")
   func roundTrip() throws {
     let folder = try TemporaryFolder()
     let store = LinkLocalStore(folder: folder.path + "/state")
@@ -176,7 +176,7 @@ struct LinkLocalStoreTests {
     #expect(access(victim, F_OK) != 0)
   }
 
-  @Test("where nothing can be stored nothing happens")
+  @Test("a folder that can't be written keeps no address, without an error")
   func nowhere() {
     let store = LinkLocalStore(folder: "/proc/nothing/here")
     store.store(Inet4Address(169, 254, 7, 7), of: mac)

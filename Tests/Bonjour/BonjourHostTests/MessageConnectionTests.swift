@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Connections between an owner and its clients", .timeLimit(.minutes(1)))
 struct SharingConnectionTests {
-  @Test("what waits keeps its order, and what was sent its memory no longer")
+  @Test("waiting messages keep their order, and sent ones are released")
   func outgoing() {
     var (waiting, all) = (OutgoingBytes(), [UInt8]())
     var sent: [UInt8] = []

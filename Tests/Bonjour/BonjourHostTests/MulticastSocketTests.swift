@@ -6,14 +6,13 @@ import Testing
 
 @testable import BonjourHost
 
-/// One after the other: what is sent to one socket of a port may come in at another.
+/// Serialized: a packet sent to one socket of a port may be received by another.
 @Suite("Sockets of Multicast DNS", .serialized, .timeLimit(.minutes(1)))
 struct MulticastSocketTests {
   /// Not 5353, where others may be heard, nor the one of another run.
   private static let port = 20_000 + UInt16(truncatingIfNeeded: getpid() % 10_000)
 
-  /// Links that carry the group here: IPv4 on the interface that every machine has, and whatever
-  /// else there is.
+  /// Links that carry the group here: IPv4 on the interface that every machine has, and all others.
   private static func links() async throws -> [(MulticastLink, InetAddress)] {
     let (lists, continuation) = AsyncStream.makeStream(of: [SystemInterface].self)
     let loop = EpollLoop.shared
@@ -76,7 +75,7 @@ struct MulticastSocketTests {
       let heard = try await Self.converse(on: link, from: source, port: Self.port)
       #expect(
         heard.group == Heard(text: "who", link: link, sourcePort: Self.port, isMulticast: true))
-      // The kernel may say that it came from the interface that has the address.
+      // The kernel may report the interface that has the address.
       #expect(heard.alone.text == "you")
       #expect(!heard.alone.isMulticast)
     }

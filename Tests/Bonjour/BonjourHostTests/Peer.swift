@@ -3,7 +3,7 @@ import Essentials
 import Glibc
 import EventLoop
 
-/// The other end of a socket, which does as a test says. Waiting for it blocks no event loop.
+/// The other end of a socket, which a test drives. Waiting for it blocks no event loop.
 struct Peer: Sendable {
   private final class Descriptor: Sendable {
     let number: Int32
@@ -29,7 +29,7 @@ struct Peer: Sendable {
     }
   }
 
-  /// Whoever connects first.
+  /// Accepts the first connection.
   static func accept(_ listener: Int32) async throws -> Peer {
     try await Self.waiting {
       var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)

@@ -61,7 +61,8 @@ struct SharingTests {
     .serviceRemoved(try ServiceName(instance: name, type: type))
   }
 
-  @Test("one owns the port, the others find and publish through it, and say goodbye when they end")
+  @Test(
+    "one host owns the port; the others browse and publish through it, and say goodbye at the end")
   func sharing() async throws {
     let (first, role) = await host()
     let (second, secondRole) = await host()
@@ -81,7 +82,7 @@ struct SharingTests {
   }
 
   @Test(
-    "when the owner ends another takes over: what the others publish stays, what it published goes")
+    "another host takes over when the owner ends: others' services stay, the owner's go")
   func handover() async throws {
     let (first, _) = await host()
     let (second, _) = await host()
@@ -105,7 +106,7 @@ struct SharingTests {
     await third.close()
   }
 
-  @Test("results that were known when a query began say so, in the owner and in its clients")
+  @Test("results that were known when a query began are marked, in the owner and in its clients")
   func fromCache() async throws {
     let (first, _) = await host()
     let (second, _) = await host()
@@ -132,7 +133,7 @@ struct SharingTests {
     await first.close()
   }
 
-  @Test("a host that wants another name works by itself, and says why")
+  @Test("a host with another name works by itself, with the reason")
   func otherName() async throws {
     let (log, continuation) = AsyncStream.makeStream(of: String.self)
     let (first, _) = await host()
@@ -206,7 +207,7 @@ struct SharingTests {
   }
 
   @Test(
-    "a process that was stopped or has ended is told from one that works, whatever it is called",
+    "a stopped or ended process is distinguished from one that works, whatever its name",
     arguments: [
       ("12 (sh) T 1 12", true), ("12 (a) S (b) t 1", true), ("12 (T) S 1", false),
       ("12 (x) R", false), ("12 (x", false), ("12 (x)", false), ("", false), ("12 (x) Z", true),

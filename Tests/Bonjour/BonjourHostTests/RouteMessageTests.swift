@@ -103,7 +103,7 @@ struct RouteMessageTests {
   }
 
   @Test(
-    "D19 B18 F13: a carrier that came back is noticed, also if both were told at once",
+    "D19 B18 F13: a carrier that came back is noticed, also if both changes come together",
     arguments: [
       ([(0x1043, 2), (0x1003, 2), (0x1043, 3)], [false, false, true]),
       ([(0x1043, 2), (0x1043, 3)], [false, true]),
@@ -136,7 +136,7 @@ struct RouteMessageTests {
       ])
   }
 
-  @Test("whatever is cut or changed is decoded or refused")
+  @Test("a message that is cut or changed is decoded or refused")
   func hostile() {
     let good =
       Kernel.link(index: 3, flags: 0x1043, name: "wlan0")

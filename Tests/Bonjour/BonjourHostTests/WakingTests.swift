@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Noticing that the machine slept", .timeLimit(.minutes(1)))
 struct WakingTests {
-  /// So many seconds after the machine was switched on, of which it slept some.
+  /// A reading some seconds after the machine was switched on, of which it slept `asleep`.
   private static func reading(_ sinceBoot: Double, asleep: Double) -> SleepWatch.Reading {
     SleepWatch.Reading(
       sinceBoot: Instant(nanoseconds: Int64(sinceBoot * 1e9)),
@@ -24,14 +24,14 @@ struct WakingTests {
     #expect(watch.slept(Self.reading(90_000, asleep: 69)) == .seconds(2))
   }
 
-  @Test("many short sleeps are one when they add up to what could be missed")
+  @Test("many short sleeps are reported once they add up to a relevant length")
   func shortSleeps() {
     var watch = SleepWatch(Self.reading(0, asleep: 0))
     let told = (1...10).map { watch.slept(Self.reading(Double($0), asleep: Double($0) * 0.3)) }
     #expect(told.compactMap { $0 }.count == 2)
   }
 
-  @Test("being held up between the two clocks is no sleep, and hides none")
+  @Test("a delay between the readings of the two clocks neither looks like a sleep nor hides one")
   func heldUp() {
     var watch = SleepWatch(Self.reading(100, asleep: 5))
     #expect(watch.slept(Self.reading(200, asleep: -20)) == nil)
@@ -39,7 +39,7 @@ struct WakingTests {
     #expect(watch.slept(Self.reading(400, asleep: 8)) == .seconds(3))
   }
 
-  @Test("the clocks of this machine can be read, and say that it did not sleep just now")
+  @Test("the clocks of this machine can be read, and show no recent sleep")
   func realClocks() {
     let first = SleepWatch.Reading.current
     #expect(first.awake.nanoseconds > 0)
@@ -58,7 +58,7 @@ struct WakingTests {
     for _ in 0..<100 { #expect(pauses.failed().pause <= .seconds(10)) }
   }
 
-  @Test("a monitor that gets no timer says why once, and watches as soon as there is one")
+  @Test("a monitor that gets no timer logs why once, and watches as soon as there is one")
   func shortage() async throws {
     let loop = EpollLoop.shared
     let (troubles, continuation) = AsyncStream.makeStream(of: SystemError.self)
@@ -83,7 +83,7 @@ struct WakingTests {
     try await loop.run { monitor.value.stop() }
   }
 
-  @Test("where there are no such timers it is not tried again")
+  @Test("the monitor doesn't try again on a system without such timers")
   func impossible() async throws {
     let loop = EpollLoop.shared
     let attemptCount = Mutex(0)

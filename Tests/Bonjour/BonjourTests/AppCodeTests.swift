@@ -28,7 +28,7 @@ struct AppCodeTests {
 
   /// Objects of an app, used on the thread's run loop only.
   private struct App: @unchecked Sendable {
-    // Unchecked: as it says.
+    // Unchecked: used on one run loop only.
     let server = ChatServer()
     let browser: ChatBrowser
   }

@@ -6,7 +6,7 @@ import Testing
 /// that this compiles: it is written without `@testable`, as by an app.
 @Suite("Apple's declarations")
 struct InterfaceTests {
-  @Test("NetService")
+  @Test("NetService has Apple's declarations")
   func netService() {
     let make: (String, String, String, Int32) -> NetService =
       NetService.init(domain:type:name:port:)
@@ -38,7 +38,7 @@ struct InterfaceTests {
   }
 
   @available(*, deprecated, message: "names what Apple deprecated")
-  @Test("what Apple deprecated of NetService")
+  @Test("NetService has the declarations that Apple deprecated")
   func deprecated() {
     let _: (NetService) -> () -> Void = NetService.resolve
   }
@@ -56,7 +56,7 @@ struct InterfaceTests {
     #expect(Lamp(domain: "local.", type: "_lamp._tcp.", name: "Lamp").port == -1)
   }
 
-  @Test("the numbers and keys of NetService's errors and options")
+  @Test("NetService's errors and options have Apple's numbers and keys")
   func netServiceValues() {
     let codes: [NetService.ErrorCode] = [
       .unknownError, .collisionError, .notFoundError, .activityInProgress, .badArgumentError,
@@ -69,7 +69,7 @@ struct InterfaceTests {
     #expect(NetService.Options.listenForConnections.rawValue == 2)
   }
 
-  @Test("NetServiceBrowser")
+  @Test("NetServiceBrowser has Apple's declarations")
   func netServiceBrowser() {
     let browser = NetServiceBrowser()
     let _: (RunLoop, RunLoop.Mode) -> Void = browser.schedule(in:forMode:)
@@ -112,7 +112,7 @@ struct InterfaceTests {
     browsers.netServiceBrowser(browser, didRemove: service, moreComing: false)
   }
 
-  @Test("NWBrowser")
+  @Test("NWBrowser has Apple's declarations")
   func nwBrowser() {
     let browser = NWBrowser(for: .bonjour(type: "_lamp._tcp", domain: nil), using: .tcp)
     let _: (DispatchQueue) -> Void = browser.start(queue:)
@@ -152,7 +152,7 @@ struct InterfaceTests {
     }
   }
 
-  @Test("NWListener")
+  @Test("NWListener has Apple's declarations")
   func nwListener() throws {
     let listener = try NWListener(using: .tcp, on: .any)
     let service = NWListener.Service(
@@ -183,7 +183,7 @@ struct InterfaceTests {
     #expect(listener.newConnectionLimit == NWListener.InfiniteConnectionLimit)
   }
 
-  @Test("NWEndpoint, NWTXTRecord and NWError")
+  @Test("NWEndpoint, NWTXTRecord and NWError have Apple's declarations")
   func values() throws {
     let url = try #require(URL(string: "http://example.com"))
     let endpoints: [NWEndpoint] = [
@@ -207,7 +207,7 @@ struct InterfaceTests {
     #expect(Set(errors).count == 3)
   }
 
-  @Test("NWConnection")
+  @Test("NWConnection has Apple's declarations")
   func nwConnection() {
     let connection = NWConnection(host: "lamp.local", port: .http, using: .tcp)
     let _: (DispatchQueue) -> Void = connection.start(queue:)

@@ -66,7 +66,7 @@ struct SequenceTests {
     #expect(discovery.requests.isEmpty)
   }
 
-  @Test("what can't be searched for, resolved or published throws")
+  @Test("a request that can't be searched for, resolved or published throws")
   func errors() async throws {
     await #expect(throws: NetServiceError(.badArgumentError)) {
       for try await _ in NetServiceBrowser.services(ofType: "lamp") {}
@@ -82,7 +82,7 @@ struct SequenceTests {
     await #expect(throws: NetServiceError(.collisionError)) { for try await _ in names {} }
   }
 
-  @Test("a service's resolution, and the names under which it is published")
+  @Test("a sequence gives a service's resolution, and the names under which it is published")
   func resolutionAndNames() async throws {
     let service = service()
     async let resolution = service.resolve()
@@ -102,7 +102,7 @@ struct SequenceTests {
     #expect(discovery.published.first?.isLive == false)
   }
 
-  @Test("results of Network, and an endpoint's addresses")
+  @Test("sequences give results of Network, and an endpoint's addresses")
   func network() async throws {
     let results = DiscoveryContext.$override.withValue(discovery) {
       NWBrowser.results(for: .bonjour(type: "_lamp._tcp", domain: nil))

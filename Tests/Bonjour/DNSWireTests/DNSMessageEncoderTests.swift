@@ -10,7 +10,7 @@ struct DNSMessageEncoderTests {
     return DNSRecord(name: name, ttlSeconds: 4500, data: .ptr(target))
   }
 
-  @Test("A27: what doesn't fit into a packet is left over, whole and in order")
+  @Test("A27: records that don't fit into a packet are left over, whole and in order")
   func splitting() throws {
     var rest: DNSMessage? = DNSMessage(
       header: .response, answers: (0..<300).map(pointer), additionals: (300..<310).map(pointer))

@@ -30,7 +30,7 @@ struct DNSMessageTests {
     #expect(try DNSMessage(decoding: expected[...]) == message)
   }
 
-  @Test("A23: to legacy queriers, the target of SRV is written out")
+  @Test("A23: the target of SRV is not compressed for legacy queriers")
   func legacy() throws {
     let encoded = try Samples.response.encoded(compression: .legacy)
     let target = Array(("host.local." as DNSName).wireBytes)
@@ -212,7 +212,7 @@ struct DNSMessageTests {
 enum Samples {
   static let service = DNSService(priority: 1, weight: 2, port: 3, target: "a.local.")
 
-  /// What a web server's host says when it is asked for web servers.
+  /// The response of a web server's host to a query for web servers.
   static let response = DNSMessage(
     header: .response,
     answers: [

@@ -52,7 +52,7 @@ struct DNSNameTests {
   }
 
   @Test(
-    "E2: dots, backslashes and what is not printable are escaped, and read again",
+    "E2: dots, backslashes and unprintable bytes are escaped, and read again",
     arguments: [
       ([[77, 114, 46, 65]], "Mr\\.A."), ([[92]], "\\\\."), ([[97, 32, 98]], "a\\032b."),
       ([[0, 31, 127]], "\\000\\031\\127."), ([[255, 97]], "\\255a."), ([[195, 171]], "ë."),
@@ -115,7 +115,7 @@ struct DNSNameTests {
     #expect(trap?.isWithin(.local) == false)
   }
 
-  @Test("a name in the program's text that is none is the program's mistake")
+  @Test("an invalid name in the program's text is a programming error")
   func literals() async {
     await #expect(processExitsWith: .failure) { _ = "a..b" as DNSName }
   }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Bitmaps of types")
 struct DNSTypeBitmapTests {
-  @Test("the set of RFC 4034, §4.3 has the bytes that stand there")
+  @Test("the set of RFC 4034, §4.3 has the bytes of the RFC")
   func example() throws {
     let types = [DNSType.a, .mx, DNSType(rawValue: 46), .nsec, DNSType(rawValue: 1234)]
     let expected = try #require(

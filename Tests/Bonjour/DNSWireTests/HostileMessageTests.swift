@@ -130,7 +130,7 @@ struct HostileMessageTests {
     #expect(try DNSMessage(decoding: inside) == Samples.response)
   }
 
-  @Test("G13: a mutated message is read or refused, and what is read can be written and read again")
+  @Test("G13: a mutated message is read or refused, and a read one can be written and read again")
   func mutations() throws {
     let seed: UInt64 = 7
     var rng = SeededGenerator(seed: seed)

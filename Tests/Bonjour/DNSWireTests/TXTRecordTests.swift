@@ -29,7 +29,7 @@ struct TXTRecordTests {
     }
   }
 
-  @Test("E9: of a key that occurs twice the first counts, in any case, and its case is kept")
+  @Test("E9: only the first of equal keys counts, in any case, and its case is kept")
   func duplicates() throws {
     let record = try record("PaperSize=A4", "papersize=Letter", "other")
     #expect(record["PAPERSIZE"] == "A4")

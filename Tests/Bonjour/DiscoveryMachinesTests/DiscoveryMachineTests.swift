@@ -78,7 +78,7 @@ struct DiscoveryMachineTests {
     service = try ServiceRegistration(ServiceName(instance: "Lamp", type: type), port: 80)
   }
 
-  @Test("what one host publishes another finds, and misses after the goodbye")
+  @Test("a service that one host publishes is found by another, and removed after the goodbye")
   func published() throws {
     var pair = try Pair()
     let (id, query) = (RegistrationID(rawValue: 1), QueryID(rawValue: 1))
@@ -97,7 +97,7 @@ struct DiscoveryMachineTests {
         == .deliver(query, .serviceRemoved(service.name), on: interface, moreComing: false))
   }
 
-  @Test("A12: where the port is shared no unicast response is requested")
+  @Test("A12: a host that shares the port requests no unicast response")
   func sharedPort() throws {
     for receivesUnicast in [true, false] {
       var pair = try Pair(receivesUnicast: receivesUnicast)
@@ -124,7 +124,7 @@ struct DiscoveryMachineTests {
     #expect(Set(names) == [service.name.name, second.name])
   }
 
-  /// What a host's query was told.
+  /// The events of a host's query.
   private func events(_ pair: Pair, _ number: Int, _ query: QueryID) -> [QueryEvent] {
     pair.told[number].compactMap { action in
       if case .deliver(query, let event, _, _) = action { event } else { nil }
@@ -164,7 +164,7 @@ struct DiscoveryMachineTests {
     #expect(events(pair, 1, query) == [.recordAdded(old), .recordAdded(new), .recordRemoved(old)])
   }
 
-  @Test("a query with a timeout ends then, whatever it found, and gets nothing afterwards")
+  @Test("a query with a timeout ends then, with or without results, and gets nothing afterwards")
   func timeout() throws {
     var pair = try Pair()
     let query = QueryID(rawValue: 1)
@@ -216,7 +216,7 @@ struct DiscoveryMachineTests {
     #expect(events(pair, 0, query) == [.recordAdded(record)])
   }
 
-  @Test("what is published on this machine only is found there, and nothing of it is sent")
+  @Test("a service published on this machine only is found there, and nothing of it is sent")
   func localOnly() throws {
     var pair = try Pair()
     var local = service
@@ -290,7 +290,7 @@ struct DiscoveryMachineTests {
     }
   }
 
-  @Test("what is published for all is not found on this machine only")
+  @Test("a service published for all is not found on this machine only")
   func notLocalOnly() throws {
     var pair = try Pair()
     let query = QueryID(rawValue: 1)

@@ -34,7 +34,7 @@ struct MessageTests {
     try Self.check(Sample.ownerMessages())
   }
 
-  @Test("a message that is cut short, or has something behind it, is none")
+  @Test("a message that is cut short, or followed by other bytes, is refused")
   func cut() throws {
     for message in try Sample.clientMessages() {
       let body = try #require(message.frame).dropFirst(4)
@@ -51,7 +51,7 @@ struct MessageTests {
     }
   }
 
-  @Test("only registrations can be published: other requests are none of an owner's")
+  @Test("only registrations can be published: an owner refuses other requests")
   func published() throws {
     for request in try Sample.requests() {
       let body = try #require(OwnerMessage.published(request).frame).dropFirst(4)
@@ -63,7 +63,7 @@ struct MessageTests {
     }
   }
 
-  @Test("changed bytes make another message or none, and what is read can be written")
+  @Test("a message with changed bytes is read or refused, and a read one can be written")
   func mutated() throws {
     var rng = SeededGenerator(seed: 5)
     func mutate<Message: PortSharingMessage>(_ messages: [Message]) throws {
@@ -112,7 +112,7 @@ struct MessageTests {
     #expect(ClientMessage.request(.registerService(id, service)).frame == nil)
   }
 
-  @Test("G12: between messages there is nothing left of the memory that a long one took")
+  @Test("G12: no memory of a long message is left between messages")
   func memory() throws {
     let text = try TXTRecord(
       strings: Array(repeating: [UInt8](repeating: 65, count: 255), count: 30))
@@ -128,7 +128,7 @@ struct MessageTests {
     }
   }
 
-  @Test("a long stream is read without keeping what was read")
+  @Test("a long stream is decoded without keeping decoded bytes")
   func stream() throws {
     var reader = FrameReader()
     let frame = try #require(ClientMessage.ping.frame)

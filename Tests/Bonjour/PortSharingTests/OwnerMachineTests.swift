@@ -97,7 +97,7 @@ struct OwnerMachineTests {
     #expect(act(&machine, .report(.found(first, event, on: nil, moreComing: true))) == [])
   }
 
-  @Test("what no client has to know of passes by the owner's machine")
+  @Test("the owner's own queries pass by its machine; registrations and clients' events don't")
   func ownTraffic() throws {
     let ask = DiscoveryRequest.startQuery(query, .browse(try Sample.type()), on: nil)
     #expect(!OwnerMachine.takes(ask) && !OwnerMachine.takes(.stopQuery(query)))
@@ -120,7 +120,7 @@ struct OwnerMachineTests {
     #expect(OwnerMachine.takes(.interfaces([:])))
   }
 
-  @Test("that results are from the cache is told to clients that understand it")
+  @Test("a client that supports it learns that results are from the cache")
   func fromCache() throws {
     var machine = machine()
     greeted(&machine, anna)
@@ -227,7 +227,7 @@ struct OwnerMachineTests {
       ])
   }
 
-  @Test("G12: every bound holds, and what is given back may be had again")
+  @Test("G12: every bound holds, and released resources may be used again")
   func bounds() throws {
     var limits = OwnerMachine.Limits()
     (limits.clientsMax, limits.clientsPerUserMax) = (3, 2)
@@ -290,7 +290,7 @@ struct OwnerMachineTests {
       Array(set(4, data).prefix(2)) == [.send(.rejected(.tooManyRequests), to: anna), .close(anna)])
   }
 
-  @Test("G12: what is published counts in bytes, its subtypes one by one, and changes count too")
+  @Test("G12: publications count in bytes, each subtype and change, too")
   func bytes() throws {
     var limits = OwnerMachine.Limits()
     limits.perClient = .init(requestCount: 3, byteCount: 60)
@@ -373,7 +373,7 @@ struct OwnerMachineTests {
   }
 
   @Test(
-    "G12: of clients that do not read, those of the user with the most lose, no more than needed")
+    "G12: the clients of the user with the largest backlog are closed, no more than needed")
   func congested() throws {
     var machine = machine(userID: 0)
     let (carl, dora) = (
@@ -431,7 +431,7 @@ struct OwnerMachineTests {
     }
   }
 
-  @Test("where there are few descriptors one user leaves some connections for others")
+  @Test("a limit of few descriptors leaves some connections for other users")
   func descriptors() {
     let limits = OwnerMachine.Limits(connectionsMax: 100)
     #expect(limits.clientsMax == 100 && limits.clientsPerUserMax == 60)
@@ -439,7 +439,7 @@ struct OwnerMachineTests {
     #expect(many.clientsMax == 10_000 && many.clientsPerUserMax == 6_000)
   }
 
-  @Test("what is refused or fails no longer counts, and its number may be used again")
+  @Test("a request that is refused or fails no longer counts, and its number may be used again")
   func refused() throws {
     var machine = machine()
     greeted(&machine, anna)

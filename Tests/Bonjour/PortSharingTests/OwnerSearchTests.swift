@@ -36,7 +36,7 @@ struct OwnerSearchTests {
     return search
   }
 
-  @Test("the first one binds the last address, after it tried the others")
+  @Test("the first host binds the last address, after it tried the others")
   mutating func first() {
     var search = search(2)
     #expect(act(&search, .begin) == [.connect(0)])
@@ -202,7 +202,7 @@ struct OwnerSearchTests {
     #expect(act(&search, .connected(.isThere)) == [.greet])
   }
 
-  @Test("clients that know what the owner published look for another before the others do")
+  @Test("clients that know the owner's registrations look for another owner before the others do")
   mutating func informed() {
     let half = OwnerSearch.Limits.informedPauseMax
     for _ in 0..<20 {
@@ -278,7 +278,7 @@ struct OwnerSearchTests {
     })
     .min(by: { (searches[$0].nextWake ?? .zero) < (searches[$1].nextWake ?? .zero) }) {
       #expect(wake(&searches[next]) == [.connect(0)])
-      // Now and then somebody else is between looking and taking.
+      // Sometimes another process binds the address between the check and the attempt.
       let sees = owner != nil && rng.unit() < 0.7
       let actions = act(&searches[next], .connected(sees ? .isThere : .noOwner))
       if actions == [.bind] {

@@ -39,7 +39,7 @@ struct SharingClientTests {
     .notify(.found(browse, event, on: eth0, moreComing: moreComing))
   }
 
-  /// A client that browses with an owner, and was told these.
+  /// Makes the client browse with an owner, which reports these names.
   private mutating func browsing(_ names: [String]) throws {
     _ = handle(.began(.another))
     _ = handle(.request(.startQuery(browse, .browse(try Sample.type()), on: nil)))
@@ -49,7 +49,7 @@ struct SharingClientTests {
     }
   }
 
-  @Test("what is wanted before there is an owner is asked for when there is one, in order")
+  @Test("requests made before the search has ended are sent to the owner found, in order")
   mutating func replay() throws {
     let ask = DiscoveryRequest.startQuery(browse, .browse(try Sample.type()), on: eth0)
     let publish = DiscoveryRequest.registerService(
@@ -89,7 +89,7 @@ struct SharingClientTests {
     #expect(client.isTransparent)
   }
 
-  @Test("where the owner has too many clients all requests fail, and may be made again")
+  @Test("requests to an owner with too many clients all fail, and may be made again")
   mutating func refused() throws {
     let id = RegistrationID(rawValue: 1)
     let register = DiscoveryRequest.registerService(id, try Sample.service("Lamp"))
@@ -168,7 +168,7 @@ struct SharingClientTests {
     }
   }
 
-  @Test("addresses and records are the same whatever their time to live is, and absence is a fact")
+  @Test("addresses and records are the same with any time to live, and an absence is a result")
   mutating func facts() throws {
     _ = handle(.began(.another))
     _ = handle(
@@ -255,7 +255,7 @@ struct SharingClientTests {
     #expect(handle(.began(.another)) == [])
   }
 
-  @Test("what has ended is not asked for again")
+  @Test("a request that has ended is not repeated")
   mutating func ended() throws {
     let id = RegistrationID(rawValue: 1)
     try browsing([])
@@ -269,7 +269,7 @@ struct SharingClientTests {
     #expect(handle(.report(.registered(id, "x.local."))) == [])
   }
 
-  @Test("in its own process everything is passed on, and nothing kept")
+  @Test("the owner's own process passes everything on, and keeps nothing")
   mutating func thisProcess() throws {
     _ = handle(.began(.thisProcess))
     _ = handle(.request(.startQuery(browse, .browse(try Sample.type()), on: nil)))

@@ -43,7 +43,7 @@ struct WithdrawalTests {
     return told(act(.received(hello, from: id)), number)
   }
 
-  /// What a client is told of the owner's registrations.
+  /// The requests that inform a client of the owner's registrations.
   private func told(_ actions: [OwnerMachine.Action], _ number: Int) -> [DiscoveryRequest] {
     actions.compactMap { action in
       if case .send(.published(let request), Self.connection(number)) = action {
@@ -61,7 +61,7 @@ struct WithdrawalTests {
     }
   }
 
-  /// What is withdrawn when the client takes over.
+  /// The requests that withdraw registrations when the client takes over.
   private mutating func withdrawn() -> [DiscoveryRequest] {
     handle(.ended)
     handle(.began(.thisProcess))
@@ -70,7 +70,7 @@ struct WithdrawalTests {
     }
   }
 
-  @Test("the client that takes over withdraws it as it was at last, under the names it had")
+  @Test("the client that takes over withdraws the owner's last records, under their final names")
   mutating func asItWas() throws {
     let text = try Sample.text("attic")
     let data = DNSRecordData.a(Inet4Address(1, 2, 3, 4))
@@ -117,7 +117,7 @@ struct WithdrawalTests {
     }
   }
 
-  @Test("what clients register is not told, nor what a process without an owner hears")
+  @Test("registrations of clients are not shared, and a host without an owner ignores shared ones")
   mutating func clientsOwn() throws {
     greet(1)
     let ben = Self.connection(2)
@@ -137,7 +137,7 @@ struct WithdrawalTests {
     #expect(withdrawn() == [])
   }
 
-  @Test("a client of the first version is told nothing that it does not know")
+  @Test("a client of the first version gets only messages that it knows")
   mutating func oldClient() throws {
     _ = act(.request(.registerService(lamp, try Sample.service("Lamp"))))
     _ = act(.report(.registered(lamp, try Sample.name("Lamp").name)))
@@ -147,7 +147,7 @@ struct WithdrawalTests {
     #expect(told(actions, 1) == [] && told(actions, 2) == [.unregister(lamp)])
   }
 
-  @Test("some clients are told, and others when few of them are left")
+  @Test("some clients learn the owner's registrations, and others when few of them are left")
   mutating func bounded() throws {
     _ = act(.request(.registerService(lamp, try Sample.service("Lamp"))))
     _ = act(.report(.registered(lamp, try Sample.name("Lamp").name)))
@@ -164,7 +164,7 @@ struct WithdrawalTests {
     #expect(informed == [100])
   }
 
-  @Test("one user's programs don't keep another's from being told by an owner of root")
+  @Test("one user's programs don't keep another's from learning those of root's owner")
   mutating func bothUsers() throws {
     owner = OwnerMachine(
       configuration: SharedConfiguration(hostName: "here"), trust: .init(userID: 0))
@@ -180,7 +180,7 @@ struct WithdrawalTests {
     #expect(!greet(61, userID: 1_002).isEmpty)
   }
 
-  @Test("a bounded part of it is told, and what grows too large is taken back")
+  @Test("the registrations are shared up to a bound, and removed if they grow too large")
   mutating func toldBound() throws {
     let max = OwnerPublications.Limits.told
     for number in 1...UInt64(max.requestCount + 9) {
@@ -197,7 +197,7 @@ struct WithdrawalTests {
     #expect(told(act(.request(.unregister(lamp))), 1) == [])
   }
 
-  @Test("of an owner that publishes without end a part is kept")
+  @Test("records of an owner that publishes without end are kept in part")
   mutating func endless() throws {
     let max = OwnerMachine.Limits().perClient
     handle(.began(.another))

@@ -30,7 +30,7 @@ struct FullNameTests {
     #expect(fullName("A", "_a._tcp", "my\\.") == "A._a._tcp.my\\..")
   }
 
-  @Test("what is no type, no domain, or too long is refused")
+  @Test("a full name with an invalid type or domain, or that is too long, is refused")
   func refused() {
     #expect(fullName("A", "_http", "local") == nil)
     #expect(fullName("A", "_tcp", "local") == nil)

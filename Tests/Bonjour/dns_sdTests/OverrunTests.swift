@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A C client that doesn't listen", .timeLimit(.minutes(1)))
 struct OverrunTests {
-  /// A reference whose client is told by these texts.
+  /// A reference whose callback yields these texts.
   private func reference(
     _ name: String, as kind: Reference.Kind = .query, on connection: DNSServiceRef? = nil,
     _ told: AsyncStream<String>.Continuation
@@ -42,7 +42,7 @@ struct OverrunTests {
     unsafeBitCast(sync, to: Sync.self)(queue, nil) { _ in }
   }
 
-  @Test("reports once on its dispatch queue, by each of its callbacks, that there is no more")
+  @Test("an overrun is reported once on the dispatch queue, by each of the callbacks")
   func onAQueue() async throws {
     let (stream, told) = AsyncStream.makeStream(of: String.self)
     let (connection, one) = try reference("one", told)
@@ -56,7 +56,7 @@ struct OverrunTests {
     let code = ServiceError.notRunning.code
     let texts = [await iterator.next(), await iterator.next()]
     #expect(Set(texts) == ["one \(code)", "other \(code)"])
-    // Whatever would be told twice would be told before this.
+    // A second report would come before this.
     one.replies.append(replies(1, of: one))
     try finish(queue)
     DNSServiceRefDeallocate(connection)
@@ -64,7 +64,7 @@ struct OverrunTests {
     #expect(await iterator.next() == "end")
   }
 
-  @Test("gets it from the next call, and nothing more can be asked over that connection")
+  @Test("an overrun is returned by the next call, and the connection takes no more requests")
   func byProcessing() throws {
     let (_, told) = AsyncStream.makeStream(of: String.self)
     let (connection, reference) = try reference("one", told)
@@ -78,7 +78,7 @@ struct OverrunTests {
     #expect(code == ServiceError.notRunning.code && ref == nil)
   }
 
-  @Test("can register no more records over that connection")
+  @Test("an overrun connection takes no more records")
   func registersNoRecord() throws {
     let (_, told) = AsyncStream.makeStream(of: String.self)
     let (connection, reference) = try reference("one", as: .connection, told)
@@ -92,7 +92,7 @@ struct OverrunTests {
     #expect(code == ServiceError.notRunning.code && record == nil)
   }
 
-  @Test("what shares a connection and is deallocated is not kept by it")
+  @Test("a reference that shares a connection and is deallocated is not kept by it")
   func subordinateThatLeft() throws {
     let (_, told) = AsyncStream.makeStream(of: String.self)
     let (connection, _) = try reference("one", told)

@@ -80,7 +80,7 @@ struct TXTRecordFunctionTests {
     #expect(exact.buffer.load(fromByteOffset: 9, as: UInt8.self) == 0xEE)
   }
 
-  @Test("without a buffer it finds room itself, and a deallocated record may be used again")
+  @Test("a record without a buffer allocates memory itself, and may be used again once deallocated")
   func noBuffer() {
     let builder = Builder(bufferSize: 0)
     TXTRecordCreate(builder.record, 100, nil)
@@ -108,7 +108,7 @@ struct TXTRecordFunctionTests {
     #expect(builder.bytes.count == 65_535)
   }
 
-  @Test("keys that are none, and strings longer than 255 bytes, are refused")
+  @Test("invalid keys, and strings longer than 255 bytes, are refused")
   func invalidKeys() {
     let builder = Builder(bufferSize: 64)
     for key in ["", "a=b", "a\tb", "é", "\u{7F}"] { #expect(builder.set(key, [1]) == invalid) }
@@ -130,7 +130,7 @@ struct TXTRecordFunctionTests {
     #expect(builder.bytes == string("b=\u{1}") + [5, 0x61, 0x3D, 7, 8, 9])
   }
 
-  @Test("what a received record holds is found, without regard to the case of keys")
+  @Test("a received record's keys are found in any case")
   func reading() {
     let bytes = string("Room=study") + string("dim") + string("note=") + string("room=hall") + [0]
     let length = UInt16(bytes.count)
@@ -167,7 +167,7 @@ struct TXTRecordFunctionTests {
     #expect(TXTRecordGetItemAtIndex(length, bytes, 0, 16, nil, nil, nil) == bad)
   }
 
-  @Test("nothing is read behind the end of what is cut short")
+  @Test("nothing is read behind the end of a record that is cut short")
   func cutShort() {
     let bytes = string("room=study") + string("dim=1")
     for length in 0...bytes.count {

@@ -31,7 +31,7 @@ struct AccessibilityTests {
     }
   }
 
-  @Test("one polite announcement after settling, whatever was passed")
+  @Test("the page makes one polite announcement after settling, whatever was passed")
   func announcement() async throws {
     try await FlowPage.with("&cards") { page in
       try await page.start(at: 5_000)
@@ -70,7 +70,7 @@ struct AccessibilityTests {
     }
   }
 
-  @Test("needs no more of a content security policy than WebAssembly does")
+  @Test("the page needs no more of a content security policy than WebAssembly does")
   func policy() async throws {
     try await FlowPage.with { page in
       try await page.start(at: 50)
@@ -80,7 +80,7 @@ struct AccessibilityTests {
     }
   }
 
-  @Test("fits a phone: nothing is wider than the page, and the cover in front is whole")
+  @Test("the page fits a phone: nothing is wider than the page, and the cover in front is whole")
   func phone() async throws {
     try await FlowPage.with(width: 390, height: 844) { page in
       try await page.start(at: 50)

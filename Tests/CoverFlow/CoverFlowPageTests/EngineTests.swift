@@ -13,7 +13,9 @@ struct EngineTests {
     var numbers: [Double]
   }
 
-  @Test("computes the same as natively, to the last bit", arguments: [1, 2, 3] as [UInt64])
+  @Test(
+    "the engine in WebAssembly computes the same as natively, to the last bit",
+    arguments: [1, 2, 3] as [UInt64])
   func parity(_ seed: UInt64) async throws {
     let calls = Self.program(seed: seed)
     let native = Self.run(calls)
@@ -40,7 +42,7 @@ struct EngineTests {
     }
   }
 
-  @Test("is asked for again where it could not be loaded")
+  @Test("the engine is loaded again if the first attempt failed")
   func secondAttempt() async throws {
     try await FlowPage.with("&n=1") { page in
       let results: [Int] = try await page.browser.script(

@@ -112,7 +112,7 @@ final class FileServer: Sendable {
         || parts[2] == "second" && !wasSecondAskedFor.withLock { exchange(&$0, true) }
       return isMissing ? Data("no picture".utf8) : Self.picture(parts[2])
     }
-    // What programs have in them is what is tested.
+    // The tests use the files embedded in programs.
     if path.hasPrefix("/Sources/CoverFlow/CoverFlowPage/Resources/") {
       return parts.last.flatMap { CoverFlowPage.files[$0] }.map { Data($0) }
     }

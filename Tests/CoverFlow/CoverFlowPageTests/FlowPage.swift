@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WebDriver
 
-/// The example in a browser, with what its probe says.
+/// The example in a browser, with the output of its probe.
 struct FlowPage {
   let browser: Browser
   let server: FileServer
@@ -61,7 +61,7 @@ struct FlowPage {
     }
   }
 
-  /// Brings a cover to the front without a motion, and forgets what was logged.
+  /// Brings a cover to the front without a motion, and clears the log.
   func start(at index: Int) async throws {
     try await browser.run("__cf.jump(arguments[0])", index)
     try await browser.wait(until: "__cf.position === arguments[0] && __cf.mode === 'rest'", index)
@@ -77,7 +77,7 @@ struct FlowPage {
     return try await position
   }
 
-  /// A flick: so many points within so many milliseconds, in places 10 ms apart.
+  /// A flick over `distance` points within `milliseconds`, in positions 10 ms apart.
   static func flick(
     _ pointer: InputSequence, from x: Int, y: Int = 340, by distance: Int, milliseconds: Int
   ) -> InputSequence {

@@ -124,7 +124,7 @@ struct InputTests {
       try await browser.perform(.mouse().down().up().pause(.milliseconds(80)).down().up())
       try await browser.wait(until: "document.documentElement.dataset.flipped === '200'")
       try await browser.wait(until: "document.querySelector('.cf-back.cf-seen')")
-      // The focus of someone who uses a mouse stays.
+      // A mouse user's focus stays.
       let isOnBack: Bool = try await browser.script(
         "return document.activeElement.matches('.cf-back')")
       #expect(!isOnBack)

@@ -4,7 +4,7 @@ import WebDriver
 
 @Suite("A cover flow in a page: the list", .enabled(if: Browser.isExpected), .serialized)
 struct ListTests {
-  @Test("without WebAssembly: a list with the same items, that keys move through")
+  @Test("a list with the same items, that keys move through, is shown without WebAssembly")
   func list() async throws {
     let policy = FileServer.strictPolicy.replacingOccurrences(of: " 'wasm-unsafe-eval'", with: "")
     try await FlowPage.with("&cards", policy: policy) { page in

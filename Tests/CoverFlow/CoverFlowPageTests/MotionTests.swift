@@ -4,7 +4,7 @@ import WebDriver
 
 @Suite("A cover flow in a page: motion", .enabled(if: Browser.isExpected), .serialized)
 struct MotionTests {
-  @Test("has as many elements after 10,000 covers as before, and as many nodes")
+  @Test("the page has as many elements after 10,000 covers as before, and as many nodes")
   func elements() async throws {
     for query in ["&cards", ""] {
       try await FlowPage.with(query) { page in
@@ -128,7 +128,7 @@ struct MotionTests {
     }
   }
 
-  @Test("what is on top at a point is what a click there means")
+  @Test("a click means the topmost cover at its point")
   func hitTest() async throws {
     try await FlowPage.with("&cards") { page in
       for x in [40, 140, 240, 330, 420, 860, 950, 1040, 1140, 1240] {

@@ -83,7 +83,7 @@ struct SourceTests {
         flow.apply([['remove', 777, 21], ['insert', 5, 4000], ['move', 1, -3, 99], ['nonsense']])
         """)
       try await page.browser.wait(until: "flow.key === 20 && __cf.position === 10 && __cf.n === 40")
-      // The list was changed, and nothing was said.
+      // The list was changed without a notification.
       try await page.browser.run("albums.ids.unshift(100, 101); flow.apply([['update', 20]])")
       try await page.browser.wait(until: "flow.key === 20 && __cf.position === 12 && __cf.n === 42")
       let shown: [Shown] = try await page.browser.script(Self.shown)
@@ -91,7 +91,7 @@ struct SourceTests {
     }
   }
 
-  @Test("ten thousand changes at once, and a list that is replaced every frame")
+  @Test("the covers take ten thousand changes at once, and a list that is replaced every frame")
   func many() async throws {
     try await FlowPage.with("&cards") { page in
       try await page.start(at: 5_000)
@@ -204,7 +204,7 @@ struct SourceTests {
       try await page.browser.wait(
         until: "document.querySelectorAll('.cf-pictured').length === 8", seconds: 10)
       try await page.browser.wait(until: "\(asked) === 1")
-      // An item that is only filled anew asks for nothing.
+      // An item that is only updated requests no picture.
       try await page.browser.run(
         "flow.apply([['update', 0]]); return new Promise((done) => setTimeout(done, 200))")
       #expect(try await page.browser.script("return \(asked)") == 1)

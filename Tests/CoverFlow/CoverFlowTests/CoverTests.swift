@@ -98,7 +98,7 @@ struct CoverTests {
 
 @Suite("Turning covers over")
 struct FlipTests {
-  @Test("shows the back from half-way on, upright at the end")
+  @Test("a flip shows the back from half-way on, upright at the end")
   func turns() throws {
     var flow = Flow(count: 10, at: 5)
     flow.send(.flip)
@@ -118,7 +118,7 @@ struct FlipTests {
     #expect(flow.actions == [.flip(index: 5, isFlipped: true)])
   }
 
-  @Test("half-way back again goes on from there")
+  @Test("a flip that is reversed half-way goes on from there")
   func interrupted() {
     var flow = Flow(count: 10, at: 5)
     flow.send(.flip)
@@ -148,7 +148,7 @@ struct FlipTests {
     #expect(flow.actions.filter { $0 == .flip(index: 5, isFlipped: false) }.count == 1)
   }
 
-  @Test("a finger that drags turns it back; one that only taps doesn't")
+  @Test("a finger that drags turns the cover back; one that only taps doesn't")
   func fingers() {
     var flow = Flow(count: 10, at: 5)
     flow.send(.flip)
@@ -160,7 +160,7 @@ struct FlipTests {
     #expect(flow.machine.flip?.isFlipped == false)
   }
 
-  @Test("asked for on the way, happens on arrival; asked for twice, doesn't")
+  @Test("a flip requested on the way happens on arrival; one requested twice doesn't")
   func onArrival() {
     for (presses, isFlipped) in [(1, true), (2, false)] {
       var flow = Flow(count: 10, at: 5)
@@ -172,7 +172,7 @@ struct FlipTests {
     }
   }
 
-  @Test("keeps its item when others come and go, and ends with it")
+  @Test("a flip keeps its item when others come and go, and ends with it")
   func changes() {
     var flow = Flow(count: 10, at: 5)
     flow.send(.flip)
@@ -197,7 +197,7 @@ struct ReportTests {
     }
   }
 
-  @Test("one announcement, 300 ms after the covers came to rest")
+  @Test("the front is announced once, 300 ms after the covers came to rest")
   func announcement() throws {
     var flow = Flow(count: 1_000)
     for _ in 0..<20 {

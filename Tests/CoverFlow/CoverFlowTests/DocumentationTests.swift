@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The documentation of cover flow")
 struct DocumentationTests {
-  @Test("shows all that a view has to do for a step")
+  @Test("the documentation shows all that a view has to do for a step")
   func listing() {
     var now = Instant.zero
     func nextFrame() -> Instant {

@@ -11,7 +11,7 @@ struct FingerTests {
       var flow = Flow(count: 1_000, at: 500)
       flow.send(.fling(velocity: 30))
       flow.advance(seconds: milliseconds / 1000)
-      // Between two frames: what was drawn last counts.
+      // Between two frames, the last drawn position counts.
       flow.wait(milliseconds: 9)
       let drawn = flow.machine.position
       flow.send(.pointerDown(x: 12, y: 3, at: flow.now))
@@ -82,7 +82,7 @@ struct FingerTests {
     #expect(flow.machine.position == place.rounded())
   }
 
-  @Test("beyond the ends covers follow less and less, and come back without turning round")
+  @Test("covers follow less and less beyond the ends, and come back without turning round")
   func overscroll() {
     for (index, direction) in [(0, 1.0), (9, -1)] {
       var flow = Flow(count: 10, at: index)
@@ -147,7 +147,7 @@ struct FingerTests {
       flow.send(.go(to: 14))
       flow.frame()
       #expect(flow.machine.position == place && flow.machine.mode == .drag)
-      // What is inserted before it moves it.
+      // An insertion before the cover changes its index.
       flow.insert(at: 0)
       flow.lift(x: 300)
       flow.settle()
@@ -277,7 +277,7 @@ struct TapTests {
   }
 
   @Test(
-    "what is hit is what is drawn on top: of all covers at a point the one nearest to the middle")
+    "a tap hits the topmost cover: at each point the one nearest to the middle")
   func hitTest() {
     for step in 0..<400 {
       var flow = Flow(count: 100, at: 50)

@@ -94,8 +94,8 @@ struct Flow {
 
   // MARK: Fingers
 
-  /// Moves a finger by so many points with a constant speed, in points per second, with a place each 4 ms
-  /// and a frame each 16 ms; leaves it down.
+  /// Moves a finger by `points` at a constant speed, in points per second, with a position each 4
+  /// ms and a frame each 16 ms; leaves it down.
   mutating func drag(by points: Double, speed: Double, from x: Double = 0) {
     send(.pointerDown(x: x, y: 0, at: now))
     move(from: x, by: points, speed: speed)

@@ -13,7 +13,7 @@ struct ImageTests {
   }
   private struct Missing: Error {}
 
-  @Test("is loaded once, however often it is asked for")
+  @Test("an image is loaded once, however often it is requested")
   func once() throws {
     var cache = Cache(capacity: 4)
     let ticket = try ticket(cache.request(7) { _ in false })
@@ -23,7 +23,7 @@ struct ImageTests {
     #expect(cache.finish(ticket, isLoaded: true) == .discard)
   }
 
-  @Test("the least recently used one gives way, never one that is shown")
+  @Test("the least recently used image gives way, never one that is shown")
   func eviction() throws {
     var cache = Cache(capacity: 3)
     let first = try ticket(cache.request(0) { _ in false })
@@ -39,7 +39,7 @@ struct ImageTests {
     #expect(cache.count == 3)
   }
 
-  @Test("a late image of a cover whose place was taken belongs to nobody")
+  @Test("a late image of a cover whose slot was reused is discarded")
   func late() throws {
     var cache = Cache(capacity: 1)
     let old = try ticket(cache.request(1) { _ in false })
@@ -49,7 +49,7 @@ struct ImageTests {
     #expect(cache.finish(new, isLoaded: true) == .show(2))
   }
 
-  @Test("a late image of what has changed meanwhile belongs to nobody")
+  @Test("a late image of a changed item is discarded")
   func changed() throws {
     var cache = Cache(capacity: 4)
     let old = try ticket(cache.request(1) { _ in false })
@@ -60,7 +60,7 @@ struct ImageTests {
     #expect(cache.finish(new, isLoaded: true) == .show(1))
   }
 
-  @Test("one that can't be loaded is not tried again, until it is asked to")
+  @Test("an image that can't be loaded is not tried again until that is requested")
   func failed() throws {
     var cache = Cache(capacity: 4)
     #expect(cache.finish(try ticket(cache.request(1) { _ in false }), isLoaded: false) == .show(1))
@@ -69,7 +69,7 @@ struct ImageTests {
     #expect(try ticket(cache.request(1) { _ in false }).attempt > 0)
   }
 
-  @Test("only what is on its way can be cancelled")
+  @Test("only a load under way can be cancelled")
   func cancelled() throws {
     var cache = Cache(capacity: 2)
     let one = try ticket(cache.request(1) { _ in false })
@@ -87,7 +87,7 @@ struct ImageTests {
     }
   }
 
-  @Test("behaves as a list that is searched from its end, in random programs")
+  @Test("the cache behaves as a list that is searched from its end, in random programs")
   func model() throws {
     for seed in 1...60 as ClosedRange<UInt64> {
       var random = SeededGenerator(seed: seed)

@@ -53,7 +53,7 @@ struct KeyTests {
     #expect(flow.machine.position == 0)
   }
 
-  @Test("the other way while moving: turns round once, and ends where it was asked to")
+  @Test("a move the other way while moving turns round once, and ends at the requested cover")
   func turnRound() {
     var flow = Flow(count: 100, at: 50)
     flow.send(.step(4))
@@ -68,7 +68,7 @@ struct KeyTests {
   }
 
   @Test(
-    "a notch of a wheel is a cover, whatever the browser makes of it", arguments: [0.83, 1, 1.2])
+    "a notch of a wheel is a cover, whichever unit the browser reports", arguments: [0.83, 1, 1.2])
   func notches(_ covers: Double) {
     for direction in [1.0, -1] {
       var flow = Flow(count: 100, at: 50)
@@ -112,7 +112,7 @@ struct KeyTests {
     #expect(Flow.isMonotone(flow.frames.map(\.position)))
   }
 
-  @Test("a wheel stops at the ends, with whatever it says", arguments: [1e300, 50, 3])
+  @Test("a wheel stops at the ends, whatever its deltas", arguments: [1e300, 50, 3])
   func wheelAtTheEnds(_ covers: Double) {
     var flow = Flow(count: 3, at: 1)
     flow.send(.wheel(covers: covers))

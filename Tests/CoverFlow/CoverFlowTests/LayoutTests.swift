@@ -43,7 +43,7 @@ struct LayoutTests {
     }
   }
 
-  @Test("covers stand in order from left to right, and both sides are alike", arguments: layouts)
+  @Test("covers are in order from left to right, and both sides are alike", arguments: layouts)
   func order(_ layout: CoverFlowLayout) {
     var last = -Double.infinity
     for step in -200...200 {
@@ -80,7 +80,7 @@ struct LayoutTests {
     }
   }
 
-  @Test("fits the pages that are looked at")
+  @Test("the layout fits common page sizes")
   func sizes() {
     #expect(Self.layouts[0].coverWidth == 300)
     #expect(Self.layouts[1].coverWidth == 248 && Self.layouts[1].coverHeight == 310)
@@ -88,7 +88,7 @@ struct LayoutTests {
   }
 
   @Test(
-    "sizes that are none give a layout all the same",
+    "invalid sizes give a layout all the same",
     arguments: [Double.nan, .infinity, -.infinity, -5, 0, 1e300, 1e-300])
   func hostileSizes(_ size: Double) {
     for layout in [

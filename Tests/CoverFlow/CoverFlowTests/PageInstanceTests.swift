@@ -9,7 +9,7 @@ struct PageInstanceTests {
     .nan, .infinity, -.infinity, 1e308, -1e308, 1e-308, -1, 0, 0.5, 1, 2_147_483_648, 4e9, 1e15,
   ]
 
-  @Test("no number makes it trap")
+  @Test("the engine doesn't trap with any numbers")
   func hostileNumbers() {
     var random = SeededGenerator(seed: 11)
     func number() -> Double {

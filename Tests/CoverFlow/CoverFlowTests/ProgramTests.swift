@@ -6,7 +6,7 @@ import Testing
 
 /// Random programs of everything that can happen; after each event all invariants are checked.
 ///
-/// A failing one prints its seed: AMBIT_SEED=N runs that one alone, AMBIT_PROGRAMS=N so many.
+/// A failure prints its seed: AMBIT_SEED=N runs that one alone, AMBIT_PROGRAMS=N sets the number.
 @Suite("Random programs of events")
 struct ProgramTests {
   private static let environment = ProcessInfo.processInfo.environment
@@ -16,7 +16,7 @@ struct ProgramTests {
     return Array(1...max(1, count))
   }()
 
-  @Test("keep every invariant, show the right items, and end at rest on a cover")
+  @Test("random programs keep every invariant, show the right items, and end at rest on a cover")
   func programs() {
     for seed in Self.seeds {
       var program = Program(seed: seed)
@@ -36,7 +36,7 @@ struct ProgramTests {
     }
   }
 
-  @Test("show no image on a cover that it doesn't belong to, however late it comes")
+  @Test("random programs show no image on a wrong cover, however late it comes")
   func images() {
     for seed in Self.seeds {
       var view = ImageView(seed: seed)

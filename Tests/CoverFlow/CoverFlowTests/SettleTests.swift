@@ -32,7 +32,7 @@ struct SettleTests {
     #expect(abs(flow.machine.position - 5_000 - velocity * 0.325) <= 1)
   }
 
-  @Test("from any place with any velocity never turns round, never passes, and ends on a cover")
+  @Test("covers with any position and velocity never turn round, never pass, and end on a cover")
   func monotone() {
     var random = SeededGenerator(seed: 2)
     for program in 0..<2_000 {
@@ -56,7 +56,8 @@ struct SettleTests {
     }
   }
 
-  @Test("begins with the finger's velocity", arguments: [0.5, 1, 2, 5, 14.1, 34.6, -36.1, 120])
+  @Test(
+    "settling begins with the finger's velocity", arguments: [0.5, 1, 2, 5, 14.1, 34.6, -36.1, 120])
   func firstVelocity(_ velocity: Double) throws {
     var flow = Flow(count: 10_000, at: 5_000)
     flow.send(.fling(velocity: velocity))
@@ -67,7 +68,7 @@ struct SettleTests {
     #expect(abs(first / velocity - 1) < 0.2, "\(velocity) became \(first)")
   }
 
-  @Test("is the same whatever the frame rate, also where frames are missed")
+  @Test("settling is the same whatever the frame rate, also when frames are missed")
   func frameRate() {
     func position(after times: [Double]) -> [Double] {
       var flow = Flow(count: 1_000, at: 500)
@@ -101,7 +102,7 @@ struct SettleTests {
     }
   }
 
-  @Test("at an end stops there, with whatever velocity", arguments: [1e9, 400, 3, 0.2])
+  @Test("settling stops at an end, with any velocity", arguments: [1e9, 400, 3, 0.2])
   func ends(_ velocity: Double) {
     for (index, sign) in [(0, -1.0), (9, 1)] {
       var flow = Flow(count: 10, at: index)
@@ -112,7 +113,7 @@ struct SettleTests {
     }
   }
 
-  @Test("a new target keeps the velocity: the way a key is held has no stops")
+  @Test("a new target keeps the velocity: a key that is held down moves the covers smoothly")
   func retarget() {
     var flow = Flow(count: 1_000, at: 100)
     flow.send(.step(1))
@@ -124,7 +125,7 @@ struct SettleTests {
     #expect(flow.machine.position == 102)
   }
 
-  @Test("a motion that nobody looked at for a minute has ended")
+  @Test("a motion without frames for a minute has ended")
   func hiddenPage() {
     var flow = Flow(count: 10_000)
     flow.send(.go(to: 9_000))
@@ -134,7 +135,7 @@ struct SettleTests {
     #expect(flow.machine.position == 9_000 && flow.machine.mode == .rest)
   }
 
-  @Test("goes on when the clock is set back, and at once")
+  @Test("settling goes on when the clock is set back, and at once")
   func clockSetBack() {
     var flow = Flow(count: 100)
     flow.now = .zero + .seconds(100_000)

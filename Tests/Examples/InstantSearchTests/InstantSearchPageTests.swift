@@ -23,13 +23,13 @@
     private static let posts = "document.querySelectorAll('li').length"
     private static let summary = "document.querySelector('#summary').textContent"
 
-    @Test("finds posts while one types, with the keyboard alone")
+    @Test("the page finds posts while the user types, with the keyboard alone")
     func searching() async throws {
       try await Self.withProgram { browser, _ in
         try await browser.perform(.keyboard().type("bre").press(.tab))
         try await browser.wait(until: "document.activeElement.matches('.card button')")
         try await browser.perform(.keyboard().press(.enter))
-        // What was typed before is searched for.
+        // The text typed before is searched for.
         try await browser.wait(until: "\(Self.summary) == '3 posts' && \(Self.posts) == 3")
         try await browser.run("document.querySelector('#text').focus()")
         try await browser.perform(.keyboard().type("ad rye"))
@@ -41,7 +41,7 @@
       }
     }
 
-    @Test("loads the pictures of what is seen, each once")
+    @Test("the page loads the pictures of visible rows, each once")
     func pictures() async throws {
       try await Self.withProgram { browser, _ in
         try await browser.setSize(width: 390, height: 500)
@@ -61,7 +61,7 @@
       }
     }
 
-    @Test("says that access is denied, and that a search has failed, and goes on")
+    @Test("the page shows that access is denied, and that a search has failed, and goes on")
     func failures() async throws {
       try await Self.withProgram("--deny") { browser, _ in
         try await browser.click(browser.find(".card button"))
@@ -83,7 +83,7 @@
       }
     }
 
-    @Test("keeps what was typed when the program is started anew")
+    @Test("the page keeps the typed text when the program is restarted")
     func restarted() async throws {
       let first = try PageProgram("instant-search", ["--latency", "0.05"])
       try await withBrowser { browser in
@@ -106,7 +106,7 @@
       }
     }
 
-    @Test("is legible to a screen reader")
+    @Test("the page is legible to a screen reader")
     func accessibility() async throws {
       try await Self.withProgram { browser, _ in
         var tree = try await browser.accessibilityTree()
@@ -126,7 +126,7 @@
       }
     }
 
-    @Test("refuses what isn't there and what isn't its own")
+    @Test("the page's server refuses missing files and foreign requests")
     func requests() async throws {
       let program = try PageProgram("instant-search", ["--latency", "0"])
       defer { program.stop() }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import instant_search
 
-/// An archive that answers what a test says, when it says so.
+/// An archive whose answers a test sends.
 private final class ScriptedPosts: Posts {
   struct Search: Sendable {
     let text: String
@@ -61,7 +61,7 @@ struct InstantSearchTests {
     Post(id: id, author: Author(name: "Ada", handle: "ada"), day: "2 May", text: "Post \(id)")
   }
 
-  @Test("has a page that names what there is")
+  @Test("the search has a page that names only declared values")
   func page() throws {
     let file = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../../Examples/InstantSearch/Site/index.html")
@@ -69,7 +69,7 @@ struct InstantSearchTests {
     #expect(InstantSearch.problems(inPage: page, named: "index.html") == [])
   }
 
-  @Test("searches nothing before access is granted, and then what was typed before")
+  @Test("the search waits for access to be granted, and then searches the text typed before")
   func access() {
     let model = model(granted: false)
     model.text.value = "bread"
@@ -81,7 +81,7 @@ struct InstantSearchTests {
     #expect(archive.texts == ["bread"])
   }
 
-  @Test("can ask again for access that is denied, or not answered")
+  @Test("the search can request access again when it is denied, or not answered")
   func deniedAccess() {
     let model = model(granted: false)
     let errors = MutableProperty<PostsError?>(nil)
@@ -99,7 +99,7 @@ struct InstantSearchTests {
     #expect(model.isGranted.value)
   }
 
-  @Test("waits until nothing is typed for half a second, and for three characters")
+  @Test("the search waits until nothing is typed for half a second, and for three characters")
   func quiet() {
     let model = model()
     for text in ["b", "br", "bre", "brea", "bread"] {
@@ -114,7 +114,7 @@ struct InstantSearchTests {
     #expect(archive.texts == ["bread"])
   }
 
-  @Test("passes over blanks, and over a text that comes back before it is searched for")
+  @Test("the search ignores blanks, and a text that comes back before it is searched for")
   func sameText() {
     let model = model()
     for text in ["  rye  bread ", "rye bread", "rye breads", "rye bread"] {
@@ -130,7 +130,7 @@ struct InstantSearchTests {
     #expect(archive.texts.last?.count == SearchTerm.characterCountMax)
   }
 
-  @Test("shows the answer to the latest search, however late others come")
+  @Test("the search shows the answer to the latest text, however late others come")
   func latest() throws {
     let model = model()
     model.text.value = "bread"
@@ -180,7 +180,7 @@ struct InstantSearchTests {
     #expect(model.summary.value == "2 posts" && model.error.value == nil)
   }
 
-  @Test("a service that is silent, or ends without an answer, doesn't hold it up")
+  @Test("a service that is silent, or ends without an answer, doesn't stop the search")
   func silence() throws {
     let model = model()
     model.text.value = "bread"
@@ -195,7 +195,7 @@ struct InstantSearchTests {
     #expect(model.summary.value == "Nobody has written of “train”." && model.error.value == nil)
   }
 
-  @Test("shows a hundred posts of a thousand, and says so")
+  @Test("the search shows a hundred posts of a thousand, with a remark")
   func bounded() throws {
     let model = model()
     model.text.value = "bread"
@@ -205,7 +205,7 @@ struct InstantSearchTests {
     #expect(model.summary.value == "The newest 100 of 1000 posts")
   }
 
-  @Test("takes answers of any thread to the main actor")
+  @Test("the search takes answers of any thread to the main actor")
   func threads() async throws {
     let model = model()
     let isOnMain = Mutex<[Bool]>([])

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The posts of the village")
 struct VillagePostsTests {
-  @Test("are found by all words, in any case and with any accents, the newest first")
+  @Test("posts are found by all words, in any case and with any accents, the newest first")
   func matches() {
     let posts = VillagePosts()
     #expect(posts.matches("").count == 72, "each line of the file is a post")
@@ -20,14 +20,14 @@ struct VillagePostsTests {
     #expect(posts.matches("zebra") == [])
   }
 
-  @Test("lines that are no posts are passed over")
+  @Test("a line that is no post is skipped")
   func malformed() {
     let text =
       "adaweir\t1 May\tHello\nnobody\t1 May\tHello\nadaweir\t1 May\n\nadaweir\t1\t2\t3\n\t\t\n"
     #expect(VillagePosts.posts(text).map(\.text) == ["Hello"])
   }
 
-  @Test("each author has a picture, and nobody else")
+  @Test("each author has a picture, and no other name has one")
   func pictures() async throws {
     let posts = VillagePosts(.init(latency: 0))
     var seen: Set<[UInt8]> = []
@@ -60,7 +60,7 @@ struct VillagePostsTests {
     }
   }
 
-  @Test("options are read, and what is none is refused")
+  @Test("options are read, and unknown ones are refused")
   func options() throws {
     let options = try Options([
       "9000", "--latency", "0.1", "--fail", "2", "--silence", "3", "--deny",
@@ -79,7 +79,7 @@ struct VillagePostsTests {
 
 @Suite("A store of pictures")
 struct PictureStoreTests {
-  /// Counts what is loaded, and lets it go on when the test says so.
+  /// Counts the loads, and holds them until the test lets them go on.
   private actor Loader {
     private(set) var names: [String] = []
     private(set) var atOnce = 0
@@ -104,11 +104,11 @@ struct PictureStoreTests {
       waiting = []
     }
 
-    /// Waits until so many are being loaded.
+    /// Waits until `count` pictures are being loaded.
     func wait(for count: Int) async { while atOnce < count { await Task.yield() } }
   }
 
-  @Test("loads a picture once, however many ask for it")
+  @Test("the store loads a picture once, however many requests there are")
   func once() async {
     let loader = Loader(isOpen: false)
     let store = PictureStore<Never>(byteCountMax: 100, loadCountMax: 2) {
@@ -124,7 +124,7 @@ struct PictureStoreTests {
     #expect(await loader.names == ["a"])
   }
 
-  @Test("loads a few at a time, and all in the end")
+  @Test("the store loads a few pictures at a time, and finally all")
   func few() async {
     let loader = Loader(isOpen: false)
     let store = PictureStore<Never>(byteCountMax: 1_000, loadCountMax: 3) {
@@ -142,7 +142,7 @@ struct PictureStoreTests {
     #expect(await Set(loader.names).count == 20)
   }
 
-  @Test("keeps those that were asked for last, up to the bound")
+  @Test("the store keeps the most recently requested pictures, up to the bound")
   func bound() async {
     let loader = Loader()
     let store = PictureStore<Never>(byteCountMax: 30, loadCountMax: 1) {
@@ -157,7 +157,7 @@ struct PictureStoreTests {
     #expect(await store.byteCount == 30)
   }
 
-  @Test("passes a failure on, and tries again the next time")
+  @Test("the store passes a failure on, and tries again the next time")
   func failure() async throws {
     struct Cut: Error {}
     let loader = Loader()
@@ -171,7 +171,7 @@ struct PictureStoreTests {
     #expect(await loader.names == ["a", "a"])
   }
 
-  @Test("asks again for a picture that wasn't there")
+  @Test("the store requests a picture again that was missing before")
   func missing() async {
     let loader = Loader()
     let store = PictureStore<Never>(byteCountMax: 30, loadCountMax: 1) {

@@ -18,7 +18,7 @@ struct ExhibitTests {
     }
   }
 
-  @Test("remarks and empty lines say nothing")
+  @Test("remarks and empty lines are ignored")
   func remarks() throws {
     let exhibit = try #require(try Exhibit.list("# a remark\n\n\(Self.good)\r\n").first)
     #expect(exhibit.beacon == Exhibit.Beacon(major: 1, minor: 2))
@@ -82,21 +82,21 @@ struct NearestExhibitTests {
     }
   }
 
-  @Test("is entered at the third report in a row, and left at the sixth without it")
+  @Test("an exhibit is entered at the third report in a row, and left at the sixth without it")
   func entered() {
     #expect(
       Self.exhibits([["a"], ["a"], ["a"]] + Array(repeating: [], count: 7))
         == [nil, nil, "a", "a", "a", "a", "a", "a", nil, nil])
   }
 
-  @Test("stays the same while two take turns")
+  @Test("the nearest exhibit stays the same while two alternate")
   func turns() {
     let reports =
       [["a"], ["a"], ["a"]] + (0..<30).flatMap { _ in [["b", "a"], ["b"], ["a", "b"]] }
     #expect(Set(Self.exhibits(reports).dropFirst(2)) == ["a"])
   }
 
-  @Test("is another as soon as that is before it for long")
+  @Test("the nearest exhibit changes as soon as another was nearer for long enough")
   func another() {
     let reports = [["a"], ["a"], ["a"], ["b", "a"], ["b", "a"], ["b", "a"]]
     #expect(Self.exhibits(reports).last == "b")

@@ -50,7 +50,7 @@
       }
     }
 
-    @Test("who leafs through the exhibits isn't torn away, and is found again")
+    @Test("a visitor who browses the exhibits isn't interrupted, and can follow again")
     func leafing() async throws {
       try await Self.withProgram("--speed", "5") { browser in
         try await browser.click(browser.find(Self.follow))
@@ -74,7 +74,7 @@
       }
     }
 
-    @Test("takes no radio beside the simulated one")
+    @Test("the guide uses no radio beside the simulated one")
     func radio() throws {
       let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -86,7 +86,7 @@
       #expect(!FileManager.default.fileExists(atPath: capture))
     }
 
-    @Test("is legible to a screen reader, and works with the keyboard alone")
+    @Test("the guide's page is legible to a screen reader, and works with the keyboard alone")
     func accessibility() async throws {
       try await Self.withProgram("--speed", "0.1") { browser in
         let tree = try await browser.accessibilityTree()
@@ -113,7 +113,9 @@
       }
     }
 
-    @Test("fits on a phone and on a desk, with its pictures", arguments: [(390, 844), (1280, 720)])
+    @Test(
+      "the guide's page fits on a phone and on a desktop screen, with its pictures",
+      arguments: [(390, 844), (1280, 720)])
     func sizes(width: Int, height: Int) async throws {
       try await Self.withProgram("--speed", "0.1") { browser in
         try await browser.setSize(width: width, height: height)

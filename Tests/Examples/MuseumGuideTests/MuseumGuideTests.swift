@@ -37,7 +37,8 @@ struct MuseumGuideTests {
     return isDone()
   }
 
-  @Test("brings each exhibit to the front once, in the order of the way", arguments: 1...4)
+  @Test(
+    "the guide brings each exhibit to the front once, in the order of the way", arguments: 1...4)
   func wholeVisit(seed: UInt64) throws {
     let (tour, visit, guide) = try begin(seed: seed)
     #expect(guide.place.value == "No exhibit is near yet.")
@@ -54,7 +55,7 @@ struct MuseumGuideTests {
     #expect(guide.progress.value == "8 of 8 seen")
   }
 
-  @Test("says which exhibit is here, shows its text, and says when it was left")
+  @Test("the guide shows the exhibit here with its text, and marks it when it was left")
   func places() throws {
     let (tour, visit, guide) = try begin()
     #expect(walk(tour) { guide.place.value == "Welcome to the museum." })
@@ -73,7 +74,7 @@ struct MuseumGuideTests {
     #expect(visit.state.value.seen == exhibits.map(\.id))
   }
 
-  @Test("who doesn't want to be followed isn't, and is again when he or she does")
+  @Test("a visitor who switches following off isn't followed, and is again after switching it on")
   func follows() throws {
     let (tour, visit, guide) = try begin()
     #expect(walk(tour) { guide.front.value == exhibits[0].id })
@@ -97,7 +98,7 @@ struct MuseumGuideTests {
     #expect(visit.state.value.exhibit == exhibits[0].id)
   }
 
-  @Test("says that Bluetooth is off, and goes on when it is back")
+  @Test("the guide shows that Bluetooth is off, and goes on when it is back")
   func bluetoothOff() throws {
     let (tour, visit, guide) = try begin()
     #expect(walk(tour) { visit.state.value.exhibit == exhibits[0].id })
@@ -108,7 +109,7 @@ struct MuseumGuideTests {
     #expect(walk(tour) { guide.place.value.hasPrefix("You are at") })
   }
 
-  @Test("says that it may not know where the visitor is")
+  @Test("the guide shows that it isn't authorized to use the location")
   func denied() throws {
     let (tour, visit, guide) = try begin(.denied)
     #expect(walk(tour) { guide.place.value == "The guide may not know where you are." })
@@ -116,7 +117,7 @@ struct MuseumGuideTests {
     #expect(visit.state.value.problem == .denied)
   }
 
-  @Test("with nobody near, there is no exhibit at the front")
+  @Test("no exhibit is at the front when no beacon is near")
   func nobodyNear() throws {
     let tour = try Tour(floor: Array(#"{ "units": "metres" }"#.utf8))
     let visit = BluetoothHost.$current.withValue(tour.phone) { Visit(of: exhibits) }
@@ -127,7 +128,7 @@ struct MuseumGuideTests {
     #expect(visit.state.value.exhibit == nil && visit.state.value.seen == [])
   }
 
-  @Test("beacons of other museums' exhibits are nothing to it")
+  @Test("beacons of other museums' exhibits are ignored by the guide")
   func unknownBeacons() throws {
     let tour = try Tour(floor: PackageResources.floor_json)
     let known = Array(exhibits.dropFirst())

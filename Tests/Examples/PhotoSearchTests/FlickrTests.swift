@@ -17,7 +17,7 @@ struct FlickrAnswerTests {
     }
   }
 
-  @Test("have photographs, and how many there are")
+  @Test("Flickr's answers have photographs, and their number")
   func found() throws {
     let answer = try FlickrAnswer(StubFlickr.found(1..<4, page: 2, pages: 7, total: 650))
     #expect(answer.page == 2 && answer.pages == 7 && answer.total == 650)
@@ -28,7 +28,7 @@ struct FlickrAnswerTests {
           taken: "2024-05-02"))
   }
 
-  @Test("that say no have the reason")
+  @Test("a refusal of Flickr has the reason")
   func refused() {
     #expect(
       Self.error(String(decoding: StubFlickr.invalidKey, as: UTF8.self))
@@ -43,7 +43,7 @@ struct FlickrAnswerTests {
   }
 
   @Test(
-    "that are none are malformed",
+    "an answer that isn't Flickr's is malformed",
     arguments: [
       "", "{", "[]", "null", "<html>", "{}", #"{"stat":"ok"}"#, #"{"stat":"ok","photos":[]}"#,
       #"{"stat":"ok","photos":{"page":1,"pages":1,"total":1}}"#,
@@ -55,7 +55,7 @@ struct FlickrAnswerTests {
     ])
   func malformed(_ text: String) { #expect(Self.error(text) == .malformed) }
 
-  @Test("leave out photographs whose address can't be made")
+  @Test("photographs whose address can't be made are left out of an answer")
   func badPhotos() throws {
     let bad = [
       "{}", "7", #"{"id":"1","secret":"a"}"#, #"{"id":"../1","secret":"a","server":"1"}"#,
@@ -74,7 +74,7 @@ struct FlickrAnswerTests {
 
 @Suite("Photographs of Flickr")
 struct FlickrTests {
-  /// Runs a test with a server that answers as it says.
+  /// Runs a test with a server that answers with `handler`.
   private static func withFlickr(
     timeMax: Double = 10, _ handler: @escaping @Sendable (String) -> StubFlickr.Answer,
     _ body: (FlickrPhotos, StubFlickr) async throws -> Void
@@ -97,7 +97,7 @@ struct FlickrTests {
     }
   }
 
-  @Test("are searched by its documented request, page by page")
+  @Test("photographs of Flickr are searched by its documented request, page by page")
   func searched() async throws {
     try await Self.withFlickr { target in
       target.contains("&page=1&")
@@ -125,7 +125,7 @@ struct FlickrTests {
     }
   }
 
-  @Test("aren't found when it says no, answers nonsense, or goes away")
+  @Test("a search fails when Flickr refuses, answers nonsense, or closes the connection")
   func failures() async throws {
     let cases: [(StubFlickr.Answer, PhotosError)] = [
       (.whole(StubFlickr.invalidKey), .refused("Invalid API Key (Key has invalid format)")),
@@ -145,7 +145,7 @@ struct FlickrTests {
         #expect(server.targets.count == 1, "nobody is led elsewhere, and nothing is tried again")
       }
     }
-    // Nobody is there.
+    // The server has stopped.
     let gone = try StubFlickr { _ in .closed }
     gone.stop()
     let address = try #require(URL(string: gone.address))
@@ -153,7 +153,7 @@ struct FlickrTests {
     #expect(await Self.search(photos, "tern") == .failure(.unreachable))
   }
 
-  @Test("are given up when nobody waits for them any more")
+  @Test("a search is cancelled when no page waits for it any more")
   func cancelled() async throws {
     try await Self.withFlickr(timeMax: 60) { _ in
       .silent
@@ -166,7 +166,7 @@ struct FlickrTests {
     }
   }
 
-  @Test("come through the program, and only they do")
+  @Test("photographs of Flickr come through the program, and only they do")
   func pictures() async throws {
     let picture = TestPicture.png(width: 30, height: 20)
     try await Self.withFlickr { target in
@@ -202,7 +202,7 @@ struct FlickrTests {
     }
   }
 
-  @Test("without end, or too late, are given up", arguments: [true, false])
+  @Test("an answer that is endless or too late is given up", arguments: [true, false])
   func pictureFailures(_ isEndless: Bool) async throws {
     try await Self.withFlickr(timeMax: 3) { _ in
       isEndless ? .endless : .slow
@@ -216,7 +216,7 @@ struct FlickrTests {
 
 @Suite("The options of the photo search")
 struct OptionsTests {
-  @Test("say where photographs are searched")
+  @Test("options say where photographs are searched")
   func options() throws {
     let home = ["HOME": "/home/ada"]
     guard case .folder("/home/ada/Pictures") = try Options([], environment: home).source else {
@@ -243,7 +243,7 @@ struct OptionsTests {
     #expect(flickr.pictures.absoluteString == "https://live.staticflickr.com/")
   }
 
-  @Test("that are none are refused")
+  @Test("unknown options are refused")
   func refused() {
     for arguments in [
       ["x"], ["70000"], ["--folder"], ["--flickr", "--api", "nowhere"],

@@ -16,7 +16,7 @@ struct FolderTests {
     }
   }
 
-  @Test("has the pictures in it and in its folders, and nothing else")
+  @Test("a folder has the pictures in it and in its subfolders, and nothing else")
   func listed() throws {
     let (files, outside) = (try TestFolder(), try TestFolder())
     for name in ["a.png", "b/c.PNG", "b/d/e.png", "b/Ünï cødé #1%.png", ".hidden.png", ".x/y.png"] {
@@ -40,7 +40,7 @@ struct FolderTests {
     #expect(folder.paths(while: { false }) == [])
   }
 
-  @Test("opens nothing that isn't in it, whatever it is called")
+  @Test("a folder opens no file outside of it, whatever the name")
   func traversal() throws {
     let (files, outside) = (try TestFolder(), try TestFolder())
     try files.write(TestPicture.png(), to: "in/a.png")
@@ -69,7 +69,7 @@ struct FolderTests {
     #expect(Self.failure(folder, "in/a.png") == nil)
   }
 
-  @Test("refuses pictures that take too much memory, and what is none")
+  @Test("a folder refuses pictures that take too much memory, and files that are no pictures")
   func bombs() throws {
     let files = try TestFolder()
     try files.write(TestPicture.header(width: 60_000, height: 60_000), to: "bomb.png")
@@ -86,7 +86,7 @@ struct FolderTests {
     #expect(Self.failure(folder, "empty.jpg") == .notAPicture)
   }
 
-  @Test("isn't one if there is no such folder")
+  @Test("a path is refused if there is no such folder")
   func noFolder() throws {
     let files = try TestFolder()
     try files.write([1], to: "file")
@@ -105,7 +105,7 @@ struct FolderTests {
     }
   }
 
-  @Test("is searched by the names of files and folders, in any case and with any accents")
+  @Test("a folder is searched by the names of files and folders, in any case and with any accents")
   func searched() async throws {
     let files = try TestFolder()
     for name in [
@@ -131,7 +131,7 @@ struct FolderTests {
     #expect(try await Self.search(photos, "zurich") == PhotoPage())
   }
 
-  @Test("of ten thousand pictures is searched in a moment, a hundred at a time")
+  @Test("a folder of ten thousand pictures is searched in a moment, a hundred at a time")
   func many() async throws {
     let files = try TestFolder()
     try files.write(TestPicture.png(), to: "first.png")
@@ -158,7 +158,7 @@ struct FolderTests {
     #expect(Set(all.photos.map(\.id)).isDisjoint(with: last.photos.map(\.id)))
   }
 
-  @Test("has identities of pictures that are short and differ")
+  @Test("a folder gives its pictures identities that are short and differ")
   func identities() {
     let long = String(repeating: "folder/", count: 60)
     let ids = ["a.png", long + "a.png", long + "b.png", "x/" + long + "a.png"]
@@ -170,7 +170,7 @@ struct FolderTests {
 
 @Suite("Pictures of a folder, as they are sent")
 struct FolderPictureTests {
-  /// The program that makes thumbnails is one that does as a test says.
+  /// Makes a thumbnailer of a shell script.
   private static func thumbnailer(_ script: String, timeMax: Double = 15) throws -> (
     TestFolder, Thumbnailer?
   ) {
@@ -182,7 +182,7 @@ struct FolderPictureTests {
 
   private static let large = TestPicture.png(width: 400, height: 300)
 
-  @Test("are small where a small one is asked for", .enabled(if: Thumbnailer() != nil))
+  @Test("pictures are small if a small one is requested", .enabled(if: Thumbnailer() != nil))
   func small() async throws {
     let files = try TestFolder()
     try files.write(Self.large, to: "large photo.png")
@@ -200,7 +200,7 @@ struct FolderPictureTests {
     #expect(little.bytes == TestPicture.png(), "what is small is sent as it is")
   }
 
-  @Test("are upright, however the camera was held", .enabled(if: Thumbnailer() != nil))
+  @Test("pictures are upright, however the camera was held", .enabled(if: Thumbnailer() != nil))
   func upright() async throws {
     let files = try TestFolder()
     for orientation: UInt8 in [1, 6] {
@@ -214,7 +214,7 @@ struct FolderPictureTests {
     }
   }
 
-  @Test("are made anew when the file changes", .enabled(if: Thumbnailer() != nil))
+  @Test("pictures are scaled again when the file changes", .enabled(if: Thumbnailer() != nil))
   func changed() async throws {
     let files = try TestFolder()
     try files.write(Self.large, to: "a.png")
@@ -229,7 +229,7 @@ struct FolderPictureTests {
     }
   }
 
-  @Test("that can't be made small are refused", .enabled(if: Thumbnailer() != nil))
+  @Test("pictures that can't be scaled are refused", .enabled(if: Thumbnailer() != nil))
   func damaged() async throws {
     let files = try TestFolder()
     let noise = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7 ^ $0 >> 3) }
@@ -241,7 +241,7 @@ struct FolderPictureTests {
   }
 
   @Test(
-    "are refused when the program is silent, endless, or sends something else",
+    "pictures are refused when the program is silent, endless, or sends something else",
     arguments: ["exec sleep 60", "exec yes", "echo no picture", "exit 3", "kill -SEGV $$", ""])
   func program(_ script: String) async throws {
     let files = try TestFolder()
@@ -256,7 +256,7 @@ struct FolderPictureTests {
     withExtendedLifetime(folder) {}
   }
 
-  @Test("are scaled by the browser where there is no such program")
+  @Test("pictures are scaled by the browser if there is no such program")
   func noProgram() async throws {
     let files = try TestFolder()
     try files.write(Self.large, to: "a.png")
@@ -266,7 +266,7 @@ struct FolderPictureTests {
     #expect(picture.bytes == Self.large)
   }
 
-  @Test("are those of the two paths only")
+  @Test("pictures are served under the two paths only")
   func paths() async throws {
     let files = try TestFolder()
     try files.write(TestPicture.png(), to: "a.png")

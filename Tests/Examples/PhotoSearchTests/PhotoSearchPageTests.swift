@@ -53,7 +53,7 @@
 
     private static let title = "document.querySelector('.cf-title')?.textContent"
 
-    @Test("finds photographs, shows them as covers and by themselves, with the keyboard alone")
+    @Test("the page finds photographs, shows them as covers and singly, with the keyboard alone")
     func keyboard() async throws {
       try await Self.withProgram { browser, _, _ in
         let button = try await browser.find("form button")
@@ -87,7 +87,7 @@
       }
     }
 
-    @Test("keeps recent searches, and Back of the browser leads from screen to screen")
+    @Test("the page keeps recent searches, and Back of the browser leads from screen to screen")
     func recentsAndHistory() async throws {
       try await Self.withProgram { browser, _, _ in
         for text in ["wave", "hill", "nothing"] {
@@ -110,14 +110,14 @@
         try await browser.wait(until: Self.isOnTop("results"))
         try await browser.click(browser.find(".results .back"))
         try await browser.wait(until: Self.isOnTop("search"))
-        // What is closed isn't opened again by Forward, and the page is still there.
+        // Forward doesn't reopen a closed screen, and the page is still there.
         try await browser.run("history.forward()")
         try await browser.wait(until: "history.state == 0")
         #expect(try await browser.script("return \(Self.isOnTop("search"))"))
       }
     }
 
-    @Test("is legible to a screen reader on each screen")
+    @Test("the page is legible to a screen reader on each screen")
     func accessibility() async throws {
       try await Self.withProgram { browser, _, _ in
         var tree = try await browser.accessibilityTree()
@@ -142,7 +142,7 @@
       }
     }
 
-    @Test("starts with the search when the program is started anew, and keeps what was typed")
+    @Test("the page starts with the search when the program is restarted, and keeps the typed text")
     func restarted() async throws {
       let files = try Self.makeFolder()
       let first = try PageProgram("photo-search", ["--folder", files.path])
@@ -164,7 +164,7 @@
       }
     }
 
-    @Test("shows photographs of Flickr, and says why there are none")
+    @Test("the page shows photographs of Flickr, and the reason if there are none")
     func flickr() async throws {
       let picture = TestPicture.png(width: 40, height: 40)
       let server = try StubFlickr { target in
@@ -203,7 +203,8 @@
       #expect(try await program.request("GET", "/flickr/65535/51_a_q.jpg").status == 404)
     }
 
-    @Test("sends pictures of its folder, and refuses all else with the right status")
+    @Test(
+      "the page's server sends pictures of its folder, and refuses all else with the right status")
     func requests() async throws {
       let (files, outside) = (try Self.makeFolder(), try TestFolder())
       try outside.write(TestPicture.png(), to: "secret.png")
@@ -214,7 +215,7 @@
       try files.write(Array("<script>1</script>".utf8), to: "page.html")
       try files.write(Array("<script>1</script>".utf8), to: "page.png")
       chmod(files.path + "/locked.png", 0)
-      // Root may read everything, unless it is told that it may not.
+      // Root may read every file, so the program is started without those capabilities.
       let isRoot = getuid() == 0
       let prefix =
         isRoot ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []

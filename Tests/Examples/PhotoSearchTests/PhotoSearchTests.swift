@@ -17,14 +17,14 @@ struct PhotoSearchTests {
     PhotoSearch(photos: service, recent: recent, pages: pages, scheduler: scheduler)
   }
 
-  /// Searches, and answers with so many photographs.
+  /// Searches, and answers with `count` photographs.
   private func search(_ text: String, in model: PhotoSearch, found count: Int = 3) throws {
     model.text.value = text
     model.search.apply().start()
     try service.last().answer.send(value: ScriptedPhotos.page(0..<count, of: count))
   }
 
-  @Test("is enabled by a text that says enough, and not while it searches")
+  @Test("the search is enabled by a text that is long enough, and not while it searches")
   func validity() throws {
     let model = model()
     for (text, isEnabled) in [
@@ -44,7 +44,7 @@ struct PhotoSearchTests {
     #expect(service.texts.last?.count == SearchTerm.characterCountMax)
   }
 
-  @Test("opens the results by itself, with what was searched for when it began")
+  @Test("the search opens the results by itself, with the text that it began with")
   func opened() throws {
     let model = model()
     model.text.value = " sea  side "
@@ -57,7 +57,7 @@ struct PhotoSearchTests {
     #expect(recent.all.value.map(\.text) == ["sea side"])
   }
 
-  @Test("says when there is nothing, and opens no page")
+  @Test("the search shows that nothing was found, and opens no page")
   func nothing() throws {
     let model = model()
     try search("sea", in: model, found: 0)
@@ -70,7 +70,7 @@ struct PhotoSearchTests {
     #expect(model.nothing.value == "There is no photograph of “hill”.", "it has sent none")
   }
 
-  @Test("goes on after failures and silence")
+  @Test("the search goes on after failures and silence")
   func failures() throws {
     let model = model()
     let error = MutableProperty<PhotosError?>(nil)
@@ -91,7 +91,7 @@ struct PhotoSearchTests {
     #expect(pages.opened.count == 1)
   }
 
-  @Test("keeps the latest eight searches, each once")
+  @Test("the search keeps the latest eight texts, each once")
   func recents() throws {
     let model = model()
     for number in 0..<12 { try search("search \(number)", in: model) }
@@ -105,7 +105,7 @@ struct PhotoSearchTests {
     #expect(model.hasRecent.value)
   }
 
-  @Test("does a recent search again")
+  @Test("the search repeats a recent search")
   func again() throws {
     let model = model()
     try search("Sea", in: model)
@@ -131,7 +131,7 @@ struct PhotoResultsTests {
       of: try #require(SearchTerm("sea")), in: service, first: page, scheduler: scheduler)
   }
 
-  @Test("are followed by the next ones, each photograph once")
+  @Test("results are followed by the next ones, each photograph once")
   func more() throws {
     let results = try results(ScriptedPhotos.page(0..<3, of: 7, next: 2))
     results.more.apply().start()
@@ -150,7 +150,7 @@ struct PhotoResultsTests {
     #expect(!results.hasMore.value && !results.more.isEnabled.value)
   }
 
-  @Test("end with an empty page, and at two thousand")
+  @Test("results end with an empty page, and at two thousand")
   func bounded() throws {
     let empty = try results(ScriptedPhotos.page(0..<3, of: 500, next: 2))
     empty.more.apply().start()
@@ -178,7 +178,7 @@ struct PhotoAppTests {
     return app
   }
 
-  @Test("have pages that name what there is")
+  @Test("the screens have pages that name only declared values")
   func page() throws {
     let file = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../../Examples/PhotoSearch/Site/index.html")
@@ -186,7 +186,7 @@ struct PhotoAppTests {
     #expect(PhotoApp.problems(inPage: page, named: "index.html") == [])
   }
 
-  @Test("lie on top of each other, and Back leads down again")
+  @Test("the screens lie on top of each other, and Back leads down again")
   func stack() throws {
     let app = try app(found: 0..<3, of: 3)
     #expect(app.screen.value == .results && app.showsResults.value && !app.showsSearch.value)
@@ -205,7 +205,7 @@ struct PhotoAppTests {
     #expect(app.search.text.value == "sea")
   }
 
-  @Test("ask for more photographs shortly before the last")
+  @Test("the results load more photographs shortly before the last")
   func reach() throws {
     let app = try app(found: 0..<100, of: 150, next: 2)
     app.reach.apply("79").start()
@@ -219,7 +219,7 @@ struct PhotoAppTests {
     #expect(service.pages == [1, 2])
   }
 
-  @Test("say why there are no more photographs")
+  @Test("the results show why there are no more photographs")
   func failedMore() throws {
     let app = try app(found: 0..<3, of: 150, next: 2)
     let error = MutableProperty<PhotosError?>(nil)
@@ -229,7 +229,7 @@ struct PhotoAppTests {
     #expect(error.value == .unreachable && app.photos.value.count == 3)
   }
 
-  @Test("forget results that are closed while more of them are on their way")
+  @Test("the screens forget results that are closed while more of them are loading")
   func closedWhileSearching() throws {
     let app = try app(found: 0..<3, of: 150, next: 2)
     app.more.apply().start()

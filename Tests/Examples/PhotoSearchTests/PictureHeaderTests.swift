@@ -13,7 +13,7 @@ struct PictureHeaderTests {
     0xFF, 0xC2, 0, 17, 8, 0x01, 0x2C, 0x02, 0x58, 3, 1, 0x22, 0,
   ]
 
-  @Test("has the format and the size")
+  @Test("a picture's header has the format and the size")
   func sizes() {
     let png = TestPicture.header(width: 70_000, height: 3)
     #expect(Self.header(png)?.format == .png)
@@ -35,7 +35,7 @@ struct PictureHeaderTests {
     #expect(jpeg?.format == .jpeg && jpeg?.width == 600 && jpeg?.height == 300)
   }
 
-  @Test("of what is no picture is none")
+  @Test("a file that is no picture has no header")
   func none() {
     for bytes: [UInt8] in [
       [], [0], Array("<svg xmlns='x'></svg>".utf8), Array("GIF89a".utf8),
@@ -57,7 +57,7 @@ struct PictureHeaderTests {
     #expect(endless == nil && reads < 1_100)
   }
 
-  @Test("that is cut off or damaged anywhere is read without harm")
+  @Test("a header that is cut off or damaged anywhere is read without harm")
   func damaged() {
     var generator = Seeded(state: UInt64.random(in: 1 ... .max))
     print("seed \(generator.state)")

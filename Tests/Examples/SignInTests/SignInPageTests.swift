@@ -18,7 +18,7 @@
       }
     }
 
-    @Test("lets in who types the password, with the keyboard alone")
+    @Test("the page lets in a user with the password, with the keyboard alone")
     func signingIn() async throws {
       try await Self.withProgram { browser in
         let button = try await browser.find("form button")
@@ -48,7 +48,7 @@
       }
     }
 
-    @Test("is legible to a screen reader")
+    @Test("the page is legible to a screen reader")
     func accessibility() async throws {
       try await Self.withProgram { browser in
         let tree = try await browser.accessibilityTree()

@@ -20,7 +20,7 @@ struct SignInTests {
   private static let page = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../../Examples/SignIn/Site/index.html")
 
-  @Test("is as the documentation says")
+  @Test("the sign-in form works as the documentation describes")
   func documentation() throws {
     let scheduler = TestScheduler()
     let form = SignIn(accounts: OneAccount(scheduler: scheduler), scheduler: scheduler)
@@ -37,13 +37,13 @@ struct SignInTests {
     #expect(form.password.value == "")
   }
 
-  @Test("has a page that names what there is")
+  @Test("the sign-in form has a page that names only declared values")
   func page() throws {
     let page = try String(contentsOf: Self.page, encoding: .utf8)
     #expect(SignIn.problems(inPage: page, named: "index.html") == [])
   }
 
-  @Test("says nothing while one types, nor of an empty field")
+  @Test("the sign-in form shows no hint while the user types, nor for an empty field")
   func hints() {
     let scheduler = TestScheduler()
     let form = SignIn(accounts: OneAccount(scheduler: scheduler), scheduler: scheduler)
@@ -57,7 +57,7 @@ struct SignInTests {
     #expect(form.passwordHint.value == nil)
   }
 
-  @Test("lets one out again, and says when the server is silent")
+  @Test("the sign-in form signs the user out again, and shows when the server is silent")
   func signingOut() {
     struct Silent: Accounts {
       func signIn(email: String, password: String) -> SignalProducer<String, SignInError> {

@@ -123,7 +123,7 @@ struct RangingTests {
     #expect(host.machine.trackCount == 2)
   }
 
-  @Test("a flood of made-up beacons pushes nobody out and is counted")
+  @Test("a flood of made-up beacons displaces no other beacon and is counted")
   func flood() throws {
     var settings = RangingMachine.Settings()
     settings.tracksMax = 100
@@ -151,7 +151,7 @@ struct RangingTests {
     #expect(host.takeReports().last?.contains { $0.address.bits == 1 } == true)
   }
 
-  @Test("after a stall there is one report, in the old rhythm, and nobody was silent meanwhile")
+  @Test("a stall is followed by one report, in the old rhythm, in which no beacon is silent")
   func stall() throws {
     var host = try RangingHost([all])
     host.hear([sighting()], every: 0.1, for: 2)
@@ -191,7 +191,7 @@ struct RangingTests {
     }
   }
 
-  @Test("tracks and their links stay consistent", arguments: 0..<50 as Range<UInt64>)
+  @Test("beacon tracks and their links stay consistent", arguments: 0..<50 as Range<UInt64>)
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var settings = RangingMachine.Settings()
@@ -225,7 +225,8 @@ struct DistanceTests {
   }
 
   @Test(
-    "is unbiased to 0.2 dB where nothing changes", arguments: [0.1, 0.3, 1] as [Double],
+    "the link filter is unbiased to 0.2 dB where nothing changes",
+    arguments: [0.1, 0.3, 1] as [Double],
     0..<10 as Range<UInt64>)
   func unbiased(interval: Double, seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -247,10 +248,11 @@ struct DistanceTests {
   }
 
   @Test(
-    "follows a step of 9 dB within three seconds", arguments: [0.1, 0.3, 1] as [Double],
+    "the link filter follows a step of 9 dB within three seconds",
+    arguments: [0.1, 0.3, 1] as [Double],
     [-9, 9] as [Double])
   func step(interval: Double, height: Double) throws {
-    // The mean over many links, so that what is tested is the filter and not one noise.
+    // The mean over many links, so that the test is of the filter and not of one noise.
     var sum = 0.0
     let links = 300
     for seed in 0..<UInt64(links) {
@@ -291,7 +293,7 @@ struct DistanceTests {
     #expect(filter.variance(at: .zero) <= now)
   }
 
-  @Test("path loss: power at one metre is one metre, 22 dB less is ten")
+  @Test("the power at one metre gives one metre, and 22 dB less gives ten")
   func pathLoss() {
     let model = DistanceModel()
     let one = model.distance(level: -59, levelVariance: 0, powerAtOneMetre: -59)
@@ -342,7 +344,7 @@ struct DistanceTests {
 
 @Suite("Beacon reader")
 struct BeaconReaderTests {
-  @Test("counts beacons, malformed ones and what is foreign")
+  @Test("the reader counts beacons, malformed ones and foreign advertisements")
   func counters() {
     var reader = BeaconReader()
     let beacon = IBeacon(uuid: museum, major: 513, minor: 258, powerAtOneMetre: -70)

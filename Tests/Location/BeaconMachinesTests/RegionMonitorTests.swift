@@ -86,7 +86,7 @@ struct RegionMonitorTests {
     host.run(for: silence)
     _ = host.takeActions()
     guard host.monitor.state(of: "hall") == .inside else { return }
-    // A packet arrives at once, and waits for 2.5 s while nobody serves the machine.
+    // A packet arrives, and waits for 2.5 s because the process is stopped.
     host.stall(for: 2.5)
     host.monitor.wake(now: host.now, into: &host.actions)
     host.monitor.wake(now: host.now, into: &host.actions)
@@ -134,7 +134,7 @@ struct RegionMonitorTests {
       ])
   }
 
-  @Test("switching the display on tells the state of a region that asks for it, inside only")
+  @Test("switching the display on reports the state of a region that asks for it, inside only")
   func display() throws {
     var asking = hall
     asking.notifiesStateOnDisplay = true
@@ -162,7 +162,7 @@ struct RegionMonitorTests {
       ])
   }
 
-  @Test("a state that is asked for is told; of an unknown region nothing is")
+  @Test("a requested state is reported; that of an unknown region is not")
   func request() throws {
     var host = try MonitoringHost([hall])
     host.handle(.stateRequested(identifier: "hall"))
@@ -296,7 +296,7 @@ struct RegionSnapshotTests {
       try RegionMonitor(snapshot: next.monitor.snapshot[...]).snapshot == next.monitor.snapshot)
   }
 
-  @Test("one that was not entered enters with the first sighting")
+  @Test("a restored region that was not entered is entered with the first sighting")
   func notEntered() throws {
     let host = try monitor()
     var next = try MonitoringHost(restoring: host.monitor.snapshot, now: .zero)
@@ -350,7 +350,7 @@ struct RegionSnapshotTests {
   }
 
   @Test(
-    "a mutated snapshot is refused or restores what it says", arguments: 0..<20 as Range<UInt64>)
+    "a mutated snapshot is refused or restores its contents", arguments: 0..<20 as Range<UInt64>)
   func mutated(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let whole = try monitor().monitor.snapshot

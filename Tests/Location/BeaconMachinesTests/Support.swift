@@ -22,7 +22,7 @@ extension Instant {
   }
 }
 
-/// A host in virtual time around a region monitor: wakes it when it asks to be, and no later.
+/// A host in virtual time around a region monitor: wakes it at `nextWake`, and no later.
 struct MonitoringHost {
   var monitor: RegionMonitor
   var now = Instant.zero
@@ -65,7 +65,7 @@ struct MonitoringHost {
     }
   }
 
-  /// The process is stopped: nobody wakes the machine.
+  /// Stops the process: the machine is not woken.
   mutating func stall(for seconds: Double) {
     now = now + TimeSpan(nanoseconds: Int64(seconds * 1e9))
   }

@@ -20,7 +20,7 @@ struct AuthorizationTests {
     #expect(LocationPolicy.named("Always") == .denied)
   }
 
-  @Test("without authorization nothing is monitored or ranged, and the errors say why")
+  @Test("no region is monitored or ranged without authorization, and the errors have the reason")
   func denied() {
     let manager = room.makeManager(recorder, policy: .denied)
     #expect(manager.authorizationStatus == .denied)
@@ -57,7 +57,7 @@ struct AuthorizationTests {
     #expect(recorder.take() == ["failed locationUnknown", "failed headingFailure"])
   }
 
-  @Test("a program that asks is answered later, in time for what it asks for next")
+  @Test("an authorization request is answered later, in time for the program's next call")
   func asking() {
     let manager = room.makeManager(recorder, policy: .ask)
     #expect(recorder.take() == ["authorization notDetermined"])

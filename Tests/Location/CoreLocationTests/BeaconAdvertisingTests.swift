@@ -35,7 +35,7 @@ struct BeaconAdvertisingTests {
     radio.advance(by: .seconds(1))
   }
 
-  @Test("what a region gives is on the air as Apple's 30 bytes, and cannot be connected with")
+  @Test("a region's data is on the air as Apple's 30 bytes, and cannot be connected with")
   func bytesOnAir() throws {
     let heard = Mutex<[AdvertisingReport]>([])
     let client = radio.makeHost(name: "phone", at: Position(x: 1, y: 0)).makeClient { event in

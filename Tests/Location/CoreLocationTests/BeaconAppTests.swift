@@ -42,7 +42,8 @@ struct BeaconAppTests {
     return beacon
   }
 
-  @Test("the guide asks, monitors, ranges inside, shows the nearest exhibit and says goodbye")
+  @Test(
+    "the guide requests access, monitors, ranges inside, shows the nearest exhibit and a farewell")
   func guide() {
     let guide = onPhone(.ask) { MuseumGuide() }
     #expect(guide.log == ["authorization 0", "authorization 3", "monitoring museum"])
@@ -67,7 +68,7 @@ struct BeaconAppTests {
     #expect(guide.log.count == count)
   }
 
-  @Test("the guide hears that the user said no")
+  @Test("the guide gets the user's denial")
   func denied() {
     let guide = onPhone(.denied) { MuseumGuide() }
     #expect(guide.log == ["authorization 2", "no location services"])

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Five thousand beacons")
 struct CrowdTests {
-  @Test("are ranged in one report a second, nearest first, and entered once")
+  @Test("five thousand beacons are ranged in one report a second, nearest first, and entered once")
   func crowd() throws {
     let room = BeaconRoom()
     let recorder = LocationRecorder()

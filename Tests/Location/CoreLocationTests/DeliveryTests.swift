@@ -29,7 +29,7 @@ struct DeliveryTests {
     }
   }
 
-  @Test("on the run loop of the thread that created the manager, when that runs")
+  @Test("delegates are called on the run loop of the manager's thread when that runs")
   func runLoop() async {
     let room = Mutex(BeaconRoom())
     let threads = Threads()
@@ -88,7 +88,7 @@ struct DeliveryTests {
     }
   }
 
-  @Test("of a region that came and went while nobody listened the last transitions wait")
+  @Test("only the last transitions of a region that changed while no delegate was called are kept")
   func transitionsCoalesce() {
     #expect(waiting([.entered(hall), .exited(hall)]) == ["entered hall", "exited hall"])
     #expect(waiting([.entered(hall), .exited(hall), .entered(hall)]) == ["entered hall"])
@@ -101,14 +101,14 @@ struct DeliveryTests {
     #expect(waiting(many) == ["entered hall", "exited hall", "outside hall"])
   }
 
-  @Test("of many reports the last one waits")
+  @Test("only the last of many reports is kept until the delegate is called")
   func reportsCoalesce() {
     let constraint = hall.beaconIdentityConstraint
     let reports = (0..<1_000).map { _ in Notice.ranged([], constraint) }
     #expect(waiting(reports + [.ranged([CLBeacon()], constraint)]) == ["ranged 1"])
   }
 
-  @Test("what a program causes itself has a bound, too")
+  @Test("pending calls that a program causes itself are bounded, too")
   func bound() {
     let notices = (0..<3_000).map { number in
       Notice.monitoringFailed(CLRegion(identifier: "\(number)"), CLError(.regionMonitoringFailure))

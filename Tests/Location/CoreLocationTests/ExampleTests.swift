@@ -12,14 +12,14 @@ import Testing
 
 @Suite("Listings about beacons")
 struct ExampleTests {
-  /// What examples say, from any thread.
+  /// The output of examples, from any thread.
   private final class Lines: Sendable {
     private let storage = Mutex<[String]>([])
     var all: [String] { storage.withLock(\.self) }
     func add(_ line: String) { storage.withLock { $0.append(line) } }
   }
 
-  @Test("the follower ranges while it is inside, and says what is near")
+  @Test("the follower ranges while it is inside, and prints the beacons nearby")
   func follower() {
     let room = BeaconRoom()
     let said = Lines()
@@ -58,7 +58,7 @@ struct ExampleTests {
     try await task.value
   }
 
-  @Test("the journal has what the monitor says")
+  @Test("the journal has the monitor's events")
   func journal() async throws {
     let room = BeaconRoom()
     room.addBeacon(major: 1, minor: 7)

@@ -53,7 +53,7 @@ struct MonitorTests {
     #expect(await monitor.record(for: "hall")?.lastEvent.state == .unsatisfied)
   }
 
-  @Test("of what happened while nobody awaited it the last event of each condition waits")
+  @Test("only the last event of each condition is kept until it is awaited")
   func bounded() async throws {
     let monitor = await makeMonitor()
     await monitor.add(all, identifier: "all")
@@ -78,7 +78,7 @@ struct MonitorTests {
     #expect(try await take(1, of: monitor).map(\.state) == [.satisfied])
   }
 
-  @Test("the 21st condition and one on the globe get events that say so")
+  @Test("the 21st condition and one on the globe get events with the reason")
   func limits() async throws {
     let monitor = await makeMonitor()
     for number in 0..<21 {
@@ -95,7 +95,7 @@ struct MonitorTests {
     #expect(events[1].conditionUnsupported && events.allSatisfy { $0.state == .unmonitored })
   }
 
-  @Test("without authorization conditions are not monitored, and the event says why")
+  @Test("conditions are not monitored without authorization, and the event has the reason")
   func denied() async throws {
     let monitor = await makeMonitor(policy: .denied)
     await monitor.add(all, identifier: "hall")

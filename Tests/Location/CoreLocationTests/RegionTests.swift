@@ -142,7 +142,7 @@ struct RegionTests {
     #expect(recorder.take() == ["unknown hall", "inside hall"])
   }
 
-  @Test("a manager that is released in the middle of things says nothing more")
+  @Test("a manager that is released while it monitors makes no other call")
   func release() {
     let other = LocationRecorder()
     var second: CLLocationManager? = room.makeManager(other)

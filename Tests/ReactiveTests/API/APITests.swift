@@ -4,14 +4,14 @@ import Testing
 /// Compares the module's public interface, as the compiler sees it, with the checklist.
 ///
 /// `reactive-api.tsv` lists every declaration of ReactiveSwift 7.2.1 that isn't deprecated: its
-/// name with labels, and for the reader its declaration. A name may stand there several times:
-/// each is an overload.
+/// name with labels, and for the reader its declaration. A name may be listed several times: each
+/// is an overload.
 @Suite("The interface")
 struct APITests {
   /// How many declarations may be missing.
   private static let missingMax = 0
 
-  @Test("has every declaration of the checklist")
+  @Test("the interface has every declaration of the checklist")
   func complete() throws {
     let checklist = try Checklist.load()
     let graph = try SymbolGraph.ofBuiltModules()
@@ -21,7 +21,7 @@ struct APITests {
     #expect(missing.count <= Self.missingMax)
   }
 
-  @Test("the checklist names what is missing, counting overloads")
+  @Test("the checklist names missing declarations, counting overloads")
   func comparison() {
     let checklist = Checklist(text: "A\tclass A\nA.f(_:)\tfunc f(Int)\nA.f(_:)\tfunc f(Bool)\n")
     var graph = SymbolGraph()
@@ -127,7 +127,7 @@ private struct SymbolGraph: Decodable {
     }
   }
 
-  /// Whether the compiler writes the declaration: the `==` of a type that says it is `Equatable`.
+  /// Whether the compiler synthesizes the declaration: the `==` of an `Equatable` type.
   func hasSynthesized(_ name: String) -> Bool {
     guard name.hasSuffix(".==(_:_:)"), !equatableTypes.isEmpty else { return false }
     let type = name.split(separator: ".").dropLast().last.map(String.init) ?? ""

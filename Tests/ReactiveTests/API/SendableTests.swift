@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What may cross from one isolation to another, and that the types that say so don't stand in the
-/// way of code that doesn't care. See docs/decisions/0012 and 0083.
+/// Which values may cross from one isolation to another, and that `Sendable` types don't hinder
+/// code that isn't concurrent. See docs/decisions/0012 and 0083.
 @Suite("Sendable", .ownThread)
 struct SendableTests {
   /// Everything that is as `Sendable` as its values are, and the value it is sent with.
@@ -26,7 +26,7 @@ struct SendableTests {
       """
   }
 
-  @Test("what holds values that aren't Sendable stays where it is")
+  @Test("an object with values that aren't Sendable can't be sent")
   func rejected() throws {
     let diagnostics = try Compiler.diagnostics(
       of: Self.sending(handlesOf: "Mutable"), in: .swift6)
@@ -38,7 +38,7 @@ struct SendableTests {
     #expect(diagnostics.count == Self.handles.count)
   }
 
-  @Test("what holds Sendable values may be sent")
+  @Test("an object with Sendable values can be sent")
   func accepted() throws {
     #expect(try Compiler.diagnostics(of: Self.sending(handlesOf: "Int"), in: .swift6) == [])
   }
@@ -65,7 +65,7 @@ struct SendableTests {
         == Set((2...uses.count + 1).map { "\($0)" }))
   }
 
-  @Test("what an action is applied to is asked to be Sendable: its producer may go anywhere")
+  @Test("an action's input is required to be Sendable: its producer may go anywhere")
   func appliedInputs() throws {
     let source = { (value: String) in
       """
@@ -84,7 +84,7 @@ struct SendableTests {
     #expect(diagnostics.allSatisfy { $0.hasPrefix("2:") && $0.contains("warning: ") })
   }
 
-  @Test("what a binding target does goes elsewhere with the target, if its values may, not alone")
+  @Test("a binding target of Sendable values may be sent, its action alone may not")
   func targetActions() throws {
     let source = { (sent: String, value: String) in
       """
@@ -129,8 +129,8 @@ struct SendableTests {
     #expect(Set(errors.map { $0.prefix { $0 != ":" } }) == ["5", "6", "7", "8", "9", "10"])
   }
 
-  /// What is written in a class on the main actor, or with a variable, and what a compiler has to
-  /// say of it.
+  /// Statements in a class on the main actor, or with a variable, and the diagnostics that a
+  /// compiler must give.
   private static let races = [
     "texts.observeValues { self.text = $0 }",
     "texts.observe { _ in self.text = \"\" }",
@@ -186,7 +186,7 @@ struct SendableTests {
     #expect(lenient.filter { $0.contains(" error: ") } == [])
   }
 
-  @Test("what touches nothing that isn't its own may be written on the main actor")
+  @Test("a closure that uses no other isolated state may be written on the main actor")
   func harmless() throws {
     let source = Self.racing([
       "texts.observeValues { print($0) }", "_ = texts.map(\\.count)", "_ = texts.map { $0.count }",
@@ -202,7 +202,7 @@ struct SendableTests {
     #expect(diagnostics.filter { !$0.contains("'count' was never mutated") } == [])
   }
 
-  @Test("what takes closures has a counterpart for the Swift 5 language mode")
+  @Test("an operator that takes closures has a counterpart for the Swift 5 language mode")
   func counterparts() throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../../Sources/Reactive").standardizedFileURL
@@ -235,7 +235,7 @@ struct SendableTests {
     """
   }
 
-  @Test("operators of one's own, over whatever values, compile in the Swift 5 language mode")
+  @Test("operators of one's own, over any values, compile in the Swift 5 language mode")
   func ownOperators() throws {
     let source = Self.operators(where: "")
     #expect(try Compiler.diagnostics(of: source, in: .swift5) == [])
@@ -254,7 +254,7 @@ struct SendableTests {
   }
 
   @Test(
-    "schedulers take whatever values, and Swift 6 warns of what they send",
+    "schedulers take any values, and Swift 6 warns of those sent",
     arguments: Compiler.LanguageMode.allCases)
   func sentValues(_ mode: Compiler.LanguageMode) throws {
     let source = """

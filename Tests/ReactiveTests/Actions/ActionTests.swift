@@ -45,7 +45,7 @@ struct ActionTests {
       ])
   }
 
-  @Test("is executing and disabled while an execution runs")
+  @Test("an action is executing and disabled while an execution runs")
   func executing() {
     let bench = Bench()
     let log = Log<String>()
@@ -62,7 +62,7 @@ struct ActionTests {
       ])
   }
 
-  @Test("an attempt that finds it disabled fails, and is told")
+  @Test("an attempt while the action is disabled fails, and is reported")
   func disabled() {
     let bench = Bench()
     let log = Log<String>()
@@ -108,7 +108,7 @@ struct ActionTests {
     #expect(bench.action.isExecuting.value)
   }
 
-  @Test("one thread at a time executes")
+  @Test("an action is executed by one thread at a time")
   func contention() {
     for _ in 0..<200 {
       let running = Atomic(0)
@@ -147,7 +147,7 @@ struct ActionTests {
     #expect(log.entries == ["nil 1", "there", "there 2"])
   }
 
-  @Test("a validated state enables it while it is valid")
+  @Test("a validated state enables the action while it is valid")
   func validated() {
     let state = ValidatingProperty<Int, Failure>(-1) { $0 >= 0 ? .valid : .invalid(Failure()) }
     let action = Action<Void, Int, Never>(validated: state) { SignalProducer(value: $0) }
@@ -158,7 +158,7 @@ struct ActionTests {
     #expect(!action.isEnabled.value)
   }
 
-  @Test("ends with its release: signals complete, bindings with it")
+  @Test("an action that is released completes its signals and ends bindings with it")
   func release() {
     var bench: Bench? = Bench()
     let log = Log<String>()

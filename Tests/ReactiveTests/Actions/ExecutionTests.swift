@@ -6,7 +6,7 @@ struct ExecutionTests {
   /// An action whose executions are the streams that are handed to it.
   private typealias Flatten = Action<SignalProducer<Int, TestError>, Int, TestError>
 
-  @Test("are told one by one, each with all of its events")
+  @Test("executions are sent one by one, each with all of its events")
   func executions() {
     let action = Action<Int, Int, TestError> { limit in
       limit > 2 ? SignalProducer(error: .one) : SignalProducer(1...limit)
@@ -24,7 +24,7 @@ struct ExecutionTests {
       ])
   }
 
-  @Test("can be looked at late, without being executed again")
+  @Test("an execution can be observed late, without being repeated")
   func late() {
     let runs = Counter()
     let action = Action<Void, Int, Never> {
@@ -39,7 +39,8 @@ struct ExecutionTests {
     #expect(runs.value == 1)
   }
 
-  @Test("are interrupted when they are disposed of, and complete with the action")
+  @Test(
+    "an execution is interrupted when it is disposed of, and the stream completes with the action")
   func ends() {
     var action: Action<Void, Int, Never>? = Action { .never }
     let log = Log<String>()
@@ -52,7 +53,7 @@ struct ExecutionTests {
     #expect(log.entries == ["INTERRUPTED", "no more: COMPLETED"])
   }
 
-  @Test("can't overlap, unless that is allowed")
+  @Test("executions can't overlap unless the action allows it")
   func concurrency() {
     let action = Flatten { $0 }
     let (first, firstInput) = Signal<Int, TestError>.pipe()
@@ -90,7 +91,7 @@ struct ExecutionTests {
     #expect(action.isEnabled.value)
   }
 
-  @Test("keep neither the action nor its values")
+  @Test("executions keep neither the action nor its values")
   func release() {
     weak let action: Action<Counter, Counter, Never>?
     weak let value: Counter?

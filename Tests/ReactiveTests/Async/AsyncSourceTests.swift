@@ -109,7 +109,7 @@ struct AsyncSourceTests {
   }
 
   @Test(
-    "under backpressure a sequence is asked for no more than there is room for",
+    "a sequence under backpressure is asked for no more than there is room for",
     .timeLimit(.minutes(5)), arguments: [1, 2, 5])
   func backpressure(_ limit: Int) async throws {
     let numbers = Numbers()
@@ -135,7 +135,7 @@ struct AsyncSourceTests {
   ]
 
   @Test(
-    "under backpressure values on their way through a scheduler take room, too",
+    "values on their way through a scheduler take room under backpressure, too",
     .timeLimit(.minutes(5)), arguments: hops.indices, [1, 4])
   func backpressureThroughHops(_ hop: Int, _ limit: Int) async throws {
     let numbers = Numbers()
@@ -175,7 +175,7 @@ struct AsyncSourceTests {
   ]
 
   @Test(
-    "under backpressure a source that is started later, on another thread, waits, too",
+    "a source that is started later, on another thread, waits under backpressure, too",
     .timeLimit(.minutes(5)), arguments: starters.indices)
   func backpressureOfLaterStarts(_ starter: Int) async throws {
     let numbers = Numbers()
@@ -210,7 +210,7 @@ struct AsyncSourceTests {
     #expect(await iterator.next() == nil)
   }
 
-  @Test("without backpressure nothing waits")
+  @Test("nothing waits without backpressure")
   func noBackpressure() async throws {
     let values = try await Numbers(last: 1_000).producer.collect().lastValue()
     #expect(values == Array(1...1_000))
@@ -276,7 +276,7 @@ struct AsyncSourceTests {
     #expect(try await slow.next() == 1)
   }
 
-  @Test("the feed of a property waits for nobody", .timeLimit(.minutes(5)))
+  @Test("the feed of a property waits for no observer", .timeLimit(.minutes(5)))
   func propertyFeed() async throws {
     let log = Log<Int>()
     let producer = SignalProducer<Int, Never> { observer, lifetime in
@@ -294,7 +294,8 @@ struct AsyncSourceTests {
   }
 
   @Test(
-    "who waits although nothing cancels it goes on when the run is over", .timeLimit(.minutes(5)))
+    "a function that waits despite cancellation goes on when the run is over",
+    .timeLimit(.minutes(5)))
   func uncancelledWaiter() async {
     let ended = Expectation()
     let producer = SignalProducer<Int, Never>(sending: { input in

@@ -36,7 +36,7 @@ struct AsyncValuesTests {
   }
 
   @Test(
-    "values that nobody awaits are kept as was asked",
+    "values that are not awaited are kept by the buffering policy",
     arguments: [
       (AsyncBuffering.unbounded, [1, 2, 3, 4]), (.newest(2), [3, 4]), (.oldest(2), [1, 2]),
       (.newest(0), []), (.oldest(0), []), (.backpressure(1), [1, 2, 3, 4]),
@@ -54,7 +54,7 @@ struct AsyncValuesTests {
   func noBuffer(_ policy: AsyncBuffering) async {
     let (output, input) = Signal<Int, Never>.pipe()
     var iterator = output.values(buffering: policy).makeAsyncIterator()
-    // Whatever is sent before this task awaits is lost.
+    // Values that are sent before this task awaits are lost.
     let sending = Task {
       while !Task.isCancelled {
         input.send(value: 7)
@@ -216,7 +216,7 @@ struct AsyncValuesTests {
     await producer.completion()
   }
 
-  @Test("values from several threads all come, whoever takes them", .timeLimit(.minutes(5)))
+  @Test("values from several threads all come, in any task", .timeLimit(.minutes(5)))
   func threads() async {
     let (output, input) = Signal<Int, Never>.pipe()
     var iterator = output.values(buffering: .unbounded).makeAsyncIterator()

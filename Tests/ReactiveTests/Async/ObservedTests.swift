@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Properties under observation tracking")
 struct ObservedTests {
-  @Test("the next change is told, once")
+  @Test("the next change is reported, once")
   func tracking() {
     let property = MutableProperty(1)
     let observed = Observed(property)
@@ -22,7 +22,7 @@ struct ObservedTests {
     #expect(observed.value == 3)
   }
 
-  @Test("only what was read is told of")
+  @Test("only changes of properties that were read are reported")
   func selective() {
     let (one, other) = (MutableProperty(1), MutableProperty(1))
     let (observedOne, observedOther) = (Observed(one), Observed(other))
@@ -39,7 +39,7 @@ struct ObservedTests {
     #expect(counter.value == 1)
   }
 
-  @Test("whoever reads when told sees the new value, and may track again")
+  @Test("an observer that reads in the callback sees the new value, and may track again")
   func rereading() {
     let property = MutableProperty(0)
     let observed = Observed(property)
@@ -66,7 +66,7 @@ struct ObservedTests {
     #expect(await iterator.next() == "Ada Lovelace")
   }
 
-  @Test("it keeps the property, and nothing keeps it")
+  @Test("an observation keeps the property, and nothing keeps the observation")
   func retention() {
     weak var property: MutableProperty<Int>?
     weak var observed: Observed<Int>?

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Links between properties", .ownThread)
 struct LinkTests {
-  @Test("the left takes the right's value, and then a change of either is one of both")
+  @Test("the left property takes the right's value, and then a change of either is one of both")
   func bothWays() {
     let (left, right) = (MutableProperty(1), MutableProperty(2))
     left <~> right
@@ -14,7 +14,7 @@ struct LinkTests {
     #expect(left.value == 4)
   }
 
-  @Test("a change is told once on each side")
+  @Test("a change is delivered once on each side")
   func noEcho() {
     let (left, right) = (MutableProperty(0), MutableProperty(0))
     left <~> right
@@ -60,7 +60,7 @@ struct LinkTests {
     #expect(right.value == 1000)
   }
 
-  @Test("ends when it is disposed of")
+  @Test("a link ends when it is disposed of")
   func disposal() {
     let (left, right) = (MutableProperty(1), MutableProperty(2))
     (left <~> right).dispose()
@@ -70,7 +70,7 @@ struct LinkTests {
     #expect(left.value == 5)
   }
 
-  @Test("keeps neither side, and nothing when one is gone")
+  @Test("a link keeps neither property, and keeps nothing when one is released")
   func release() {
     let left = MutableProperty(1)
     weak let right: MutableProperty<Int>?
@@ -95,7 +95,7 @@ struct LinkTests {
 
 @Suite("A replacement for nil")
 struct ReplaceNilTests {
-  @Test("stands in for nil in a stream")
+  @Test("a replacement is sent instead of nil in a stream")
   func stream() {
     #expect(
       SignalProducer<Int?, Never>([1, nil, 2]).replaceNil(with: 0).recorded
@@ -107,7 +107,7 @@ struct ReplaceNilTests {
     #expect(log.entries == ["-"])
   }
 
-  @Test("stands in for nil on its way to a target, which is not kept")
+  @Test("a replacement is sent instead of nil to a target, which is not kept")
   func target() {
     let (signal, input) = Signal<Int?, Never>.pipe()
     weak let gone: MutableProperty<Int>?

@@ -11,7 +11,7 @@ struct GraphTests {
     return log.entries.first ?? ""
   }
 
-  @Test("shows the source, the operators and the observers, by name")
+  @Test("the graph shows the source, the operators and the observers, by name")
   func tree() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let named = signal.map { $0 + 1 }.named("ones", file: "App/Search.swift", line: 12)
@@ -44,7 +44,7 @@ struct GraphTests {
     #expect(log.entries == ["VALUE 2", "COMPLETED"])
   }
 
-  @Test("follows events through joined, flattened and scheduled streams")
+  @Test("the graph follows events through joined, flattened and scheduled streams")
   func borders() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let (other, otherInput) = Signal<Int, Never>.pipe()
@@ -58,7 +58,7 @@ struct GraphTests {
     withExtendedLifetime((input, otherInput)) {}
   }
 
-  @Test("begins at every source, from behind joined, fed and started streams, too")
+  @Test("the graph begins at every source, also behind joined, fed and started streams")
   func sources() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let (other, otherInput) = Signal<Int, Never>.pipe()
@@ -87,7 +87,7 @@ struct GraphTests {
     withExtendedLifetime((input, otherInput)) {}
   }
 
-  @Test("what is reached twice is drawn once")
+  @Test("a stream that is reached twice is drawn once")
   func diamond() {
     let (signal, input) = Signal<Int, Never>.pipe()
     signal.map { $0 }.combineLatest(with: signal.filter { _ in true })
@@ -99,7 +99,7 @@ struct GraphTests {
   }
 
   @Test(
-    "can be drawn from inside a delivery, and while another thread delivers",
+    "the graph can be drawn from inside a delivery, and while another thread delivers",
     .timeLimit(.minutes(5)))
   func whileDelivering() {
     let (signal, input) = Signal<Int, Never>.pipe()
@@ -116,7 +116,7 @@ struct GraphTests {
     signal.dumpGraph { log.append("later \($0)") }
     #expect(log.entries.count == 1)
     isDone.signal()
-    // Whoever sends next finds that the other has gone out, or leaves its event behind the drawing.
+    // The next sender finds the gate free, or leaves its event to the drawing thread.
     isDone.signal()
     input.send(value: 2)
     while log.entries.count < 3 {}

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("AnyDisposable", .ownThread)
 struct AnyDisposableTests {
-  @Test("one without an action only remembers that it was disposed")
+  @Test("a disposable without an action only remembers that it was disposed")
   func simple() {
     let disposable = AnyDisposable()
     #expect(!disposable.isDisposed)
@@ -11,7 +11,7 @@ struct AnyDisposableTests {
     #expect(disposable.isDisposed)
   }
 
-  @Test("runs its action once, and is disposed while the action runs")
+  @Test("a disposable runs its action once, and is disposed while the action runs")
   func actionRunsOnce() {
     let observed = Log<Bool>()
     let serial = SerialDisposable()
@@ -23,7 +23,7 @@ struct AnyDisposableTests {
     #expect(disposable.isDisposed)
   }
 
-  @Test("runs its action once when many threads dispose of it")
+  @Test("a disposable runs its action once when many threads dispose of it")
   func actionRunsOnceUnderARace() {
     let runs = Counter()
     for _ in 0..<2_000 {
@@ -33,7 +33,7 @@ struct AnyDisposableTests {
     #expect(runs.value == 2_000)
   }
 
-  @Test("lets go of what its action captured once it has run")
+  @Test("a disposable releases what its action captured once it has run")
   func actionIsReleased() {
     var object: Counter? = Counter()
     weak let released = object
@@ -44,7 +44,7 @@ struct AnyDisposableTests {
     #expect(released == nil)
   }
 
-  @Test("one that stands for another shares its state")
+  @Test("a disposable that wraps another shares its state")
   func standsForAnother() {
     let inner = AnyDisposable()
     let outer = AnyDisposable(inner)
@@ -56,7 +56,7 @@ struct AnyDisposableTests {
 
 @Suite("CompositeDisposable", .ownThread)
 struct CompositeDisposableTests {
-  @Test("disposes of its members in the order of their addition")
+  @Test("a composite disposes of its members in the order of their addition")
   func order() {
     let log = Log<Int>()
     let composite = CompositeDisposable()
@@ -66,7 +66,7 @@ struct CompositeDisposableTests {
     #expect(composite.isDisposed)
   }
 
-  @Test("is made of disposables, leaving out nil")
+  @Test("a composite is made of disposables, leaving out nil")
   func initialisers() {
     let members = [AnyDisposable(), AnyDisposable()]
     CompositeDisposable(members as [any Disposable]).dispose()
@@ -76,7 +76,7 @@ struct CompositeDisposableTests {
     #expect(optional.isDisposed)
   }
 
-  @Test("disposes at once of what is added after its disposal, and returns nil")
+  @Test("a composite disposes at once of members added after its disposal, and returns nil")
   func additionAfterDisposal() {
     let composite = CompositeDisposable()
     composite.dispose()
@@ -89,7 +89,7 @@ struct CompositeDisposableTests {
     #expect(runs.value == 1)
   }
 
-  @Test("ignores nil and what has been disposed")
+  @Test("a composite ignores nil and disposables that have been disposed")
   func nothingToAdd() {
     let composite = CompositeDisposable()
     let disposed = AnyDisposable()
@@ -98,7 +98,7 @@ struct CompositeDisposableTests {
     #expect(composite.add(disposed) == nil)
   }
 
-  @Test("takes a member out without disposing of it")
+  @Test("a composite removes a member without disposing of it")
   func removal() {
     let composite = CompositeDisposable()
     let member = AnyDisposable()
@@ -109,7 +109,7 @@ struct CompositeDisposableTests {
     #expect(!member.isDisposed)
   }
 
-  @Test("lets go of a member that was taken out")
+  @Test("a composite releases a member that was removed")
   func removalReleases() {
     let composite = CompositeDisposable()
     var member: AnyDisposable? = AnyDisposable()
@@ -143,7 +143,7 @@ struct CompositeDisposableTests {
 
 @Suite("SerialDisposable", .ownThread)
 struct SerialDisposableTests {
-  @Test("disposes of what is replaced, and of the content at the end")
+  @Test("a serial disposable disposes of replaced content, and of the content at the end")
   func replacement() {
     let first = AnyDisposable()
     let second = AnyDisposable()
@@ -155,7 +155,7 @@ struct SerialDisposableTests {
     #expect(second.isDisposed && serial.isDisposed)
   }
 
-  @Test("disposes of what is set after its disposal")
+  @Test("a serial disposable disposes of content that is set after its disposal")
   func settingAfterDisposal() {
     let serial = SerialDisposable()
     serial.dispose()
@@ -180,7 +180,7 @@ struct SerialDisposableTests {
 
 @Suite("ScopedDisposable")
 struct ScopedDisposableTests {
-  @Test("disposes of its content when it is released")
+  @Test("a scoped disposable disposes of its content when it is released")
   func release() {
     let content = AnyDisposable()
     func scope() {
@@ -191,7 +191,7 @@ struct ScopedDisposableTests {
     #expect(content.isDisposed)
   }
 
-  @Test("of a composite accepts members")
+  @Test("a scoped disposable of a composite accepts members")
   func composite() {
     let runs = Counter()
     let scoped = ScopedDisposable(CompositeDisposable())
@@ -202,7 +202,7 @@ struct ScopedDisposableTests {
     #expect(member.isDisposed && runs.value == 1 && scoped.isDisposed)
   }
 
-  @Test("of a serial disposable exchanges its content's content")
+  @Test("a scoped disposable of a serial disposable exchanges its inner content")
   func serial() {
     let scoped = ScopedDisposable(SerialDisposable())
     let first: any Disposable = AnyDisposable()
@@ -213,7 +213,7 @@ struct ScopedDisposableTests {
     #expect(first.isDisposed)
   }
 
-  @Test("of any disposable")
+  @Test("a scoped disposable can be made of any disposable")
   func anyDisposable() {
     let content: any Disposable = SerialDisposable()
     ScopedDisposable<AnyDisposable>(content).dispose()

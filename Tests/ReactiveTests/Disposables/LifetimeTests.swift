@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Lifetime")
 struct LifetimeTests {
-  @Test("ends when its token is released")
+  @Test("a lifetime ends when its token is released")
   func tokenReleased() {
     let ends = Counter()
     var (lifetime, token): (Lifetime, Lifetime.Token?) = Lifetime.make()
@@ -15,7 +15,7 @@ struct LifetimeTests {
     lifetime = .empty
   }
 
-  @Test("ends once when its token is disposed of and then released")
+  @Test("a lifetime ends once when its token is disposed of and then released")
   func tokenDisposed() {
     let ends = Counter()
     func scope() {
@@ -56,7 +56,7 @@ struct LifetimeTests {
     #expect(ends.value == 0 && kept.isDisposed && !removed.isDisposed)
   }
 
-  @Test("does not keep its token")
+  @Test("a lifetime does not keep its token")
   func doesNotKeepToken() {
     var (lifetime, token): (Lifetime, Lifetime.Token?) = Lifetime.make()
     weak let released = token

@@ -40,7 +40,7 @@ struct DebuggingTests {
     withExtendedLifetime(input) {}
   }
 
-  @Test("a diamond tells a mixture, and settled doesn't")
+  @Test("a diamond shows a mixture of values, and settled doesn't")
   func diamond() {
     let (mixed, clean) = (Log<Int>(), Log<Int>())
     let order = MutableProperty(1)

@@ -3,7 +3,7 @@ import Foundation
 import Reactive
 import Testing
 
-/// What DifferencesFromReactiveSwift.md says, section by section.
+/// The differences of DifferencesFromReactiveSwift.md, section by section.
 @Suite("The page on differences", .ownThread)
 struct DifferencesTests {
   private static let differences: [(title: String, holds: @Sendable () -> Bool)] = [
@@ -14,7 +14,7 @@ struct DifferencesTests {
     ("A race is an error in the Swift 6 language mode", races),
   ]
 
-  @Test("names every difference that is tested, and every one it names is tested")
+  @Test("the page names every difference that is tested, and every one it names is tested")
   func complete() throws {
     let page = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../../Sources/Reactive/Reactive.docc/DifferencesFromReactiveSwift.md")
@@ -23,7 +23,7 @@ struct DifferencesTests {
     #expect(titles == Self.differences.map(\.title))
   }
 
-  @Test("tells the truth", arguments: differences.indices)
+  @Test("the page on differences describes the tested behaviour", arguments: differences.indices)
   func holds(_ index: Int) {
     let difference = Self.differences[index]
     #expect(difference.holds(), "\(difference.title)")

@@ -36,7 +36,7 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
-  /// What stands between "```marbles" and "```".
+  /// The drawings between "```marbles" and "```".
   var drawings: [Drawing] {
     var drawings: [Drawing] = []
     var listing: [String]?

@@ -3,7 +3,7 @@ import Reactive
 // Everything that the documentation's pages draw, with the code under which they draw it.
 
 extension Stage {
-  /// Starts what there is in the drawing.
+  /// Starts the operators of the drawing.
   func drawAll() {
     drawTransforming()
     drawCollecting()

@@ -7,7 +7,7 @@ struct MarblePageTests {
     page.drawings.map { (page: page, drawing: $0) }
   }
 
-  @Test("show what happens", arguments: DocumentationPage.all)
+  @Test("the diagrams show what their code does", arguments: DocumentationPage.all)
   func truth(_ page: DocumentationPage) {
     for drawing in page.drawings {
       let stage = Stage(drawing)
@@ -16,7 +16,7 @@ struct MarblePageTests {
     }
   }
 
-  @Test("are labelled with the code that is run")
+  @Test("the diagrams are labelled with the code that is run")
   func labels() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
     let code = try ["DrawnOperators.swift", "DrawnProperties.swift"]
@@ -28,7 +28,7 @@ struct MarblePageTests {
     #expect(code.matches(of: #/draw\("/#).count > 80)
   }
 
-  @Test("are there for every operator")
+  @Test("the diagrams cover every operator")
   func completeness() throws {
     let checklist = URL(filePath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "API/reactive-api.tsv")

@@ -10,12 +10,12 @@ import Testing
   import FoundationNetworking
 #endif
 
-// Every spelling in the tables of MigratingFromReactiveCocoa.md stands in this file as it stands
-// there.
+// This file contains every spelling of the tables in MigratingFromReactiveCocoa.md, character by
+// character.
 
 @Suite("The page on migrating from ReactiveCocoa 2: streams", .ownThread)
 struct MigratedStreamTests {
-  @Test("making and observing streams")
+  @Test("the page's spellings make and observe streams")
   func streams() {
     let cold = SignalProducer<Int, Never> { observer, lifetime in
       lifetime += AnyDisposable {}
@@ -38,7 +38,7 @@ struct MigratedStreamTests {
     #expect(log.entries == ["2", "1", "VALUE 1", "COMPLETED"])
   }
 
-  @Test("sharing and remembering")
+  @Test("the page's spellings share streams and remember values")
   func sharing() {
     let (output, input) = SignalProducer<Int, Never>.replayPipe(upTo: 1)
     input.send(value: 1)
@@ -85,7 +85,7 @@ struct MigratedStreamTests {
       .toBe("-1-2-3---|")
   }
 
-  @Test("time and threads")
+  @Test("the page's spellings delay, collect, time out and change threads")
   func time() {
     let scheduler = TestScheduler()
     let source = SignalProducer<Int, TestError>(value: 1)
@@ -115,7 +115,7 @@ struct MigratedOperatorTests {
     (try? producer.collect().single()?.get()) ?? []
   }
 
-  @Test("one stream")
+  @Test("the page's spellings transform one stream")
   func oneStream() throws {
     #expect(values(numbers.map { $0 + 1 }) == [2, 2, 3])
     #expect(values(numbers.map(value: 0)) == [0, 0, 0])
@@ -133,7 +133,7 @@ struct MigratedOperatorTests {
     #expect(try numbers.first()?.get() == 1)
   }
 
-  @Test("one stream, up to a value, and whether it has some")
+  @Test("the page's spellings end one stream at a value, and test its values")
   func conditions() throws {
     #expect(values(numbers.take(last: 1)) == [2])
     #expect(values(numbers.take(while: { $0 < 2 })) == [1, 1])
@@ -153,7 +153,7 @@ struct MigratedOperatorTests {
     #expect(events.dematerialize().recorded == ["VALUE 1", "COMPLETED"])
   }
 
-  @Test("several streams")
+  @Test("the page's spellings combine several streams")
   func severalStreams() {
     let other = SignalProducer<Int, TestError>([10])
     #expect(values(numbers.then(other)) == [10])
@@ -178,7 +178,7 @@ struct MigratedOperatorTests {
     #expect(log.entries == ["COMPLETED", "VALUE 1"])
   }
 
-  @Test("errors")
+  @Test("the page's spellings handle errors")
   func errors() {
     let failing = SignalProducer<Int, TestError>(error: .one)
     #expect(values(failing.flatMapError { _ in SignalProducer(value: 5) }) == [5])
@@ -187,7 +187,7 @@ struct MigratedOperatorTests {
     #expect(values(numbers.attemptMap { .success($0 * 2) }) == [2, 2, 4])
   }
 
-  @Test("booleans, side effects, logging")
+  @Test("the page's spellings negate booleans, add side effects, and log")
   func sideEffects() {
     let yes = MutableProperty(true)
     #expect(!yes.negate().value)
@@ -209,7 +209,7 @@ struct MigratedOperatorTests {
 
 @Suite("The page on migrating from ReactiveCocoa 2: commands, bindings, threads", .ownThread)
 struct MigratedBindingTests {
-  @Test("commands")
+  @Test("the page's spellings replace commands by actions")
   func commands() {
     let isValid = MutableProperty(true)
     let action = Action<Int, Int, TestError>(enabledIf: isValid) { SignalProducer(value: $0) }
@@ -222,7 +222,7 @@ struct MigratedBindingTests {
     action.allowsConcurrentExecution = true
   }
 
-  @Test("bindings")
+  @Test("the page's spellings bind properties and targets")
   func bindings() {
     let (target, source) = (MutableProperty(0), MutableProperty(1))
     target <~ source
@@ -251,7 +251,7 @@ struct MigratedBindingTests {
     #expect(label.text == "typed")
   }
 
-  @Test("disposables and schedulers")
+  @Test("the page's spellings dispose and schedule")
   func disposables() {
     let bag = CompositeDisposable()
     let exchangeable = SerialDisposable()
@@ -273,7 +273,7 @@ struct MigratedBindingTests {
     DispatchQueue(label: "none").sync { #expect(QueueScheduler.current == nil) }
   }
 
-  @Test("notifications and callbacks")
+  @Test("the page's spellings observe notifications and wrap callbacks")
   func callbacks() {
     let center = NotificationCenter()
     let name = Notification.Name("doorbell")

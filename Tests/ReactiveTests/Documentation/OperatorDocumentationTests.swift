@@ -6,7 +6,8 @@ struct OperatorDocumentationTests {
     "Booleans", "Operators", "Producers", "Properties", "SideEffects", "Time",
   ]
 
-  @Test("says what every parameter is, and what comes back", arguments: folders)
+  @Test(
+    "the documentation of an operator describes every parameter and the result", arguments: folders)
   func complete(_ folder: String) throws {
     let functions = try Function.all(inFolder: folder)
     #expect(!functions.isEmpty)
@@ -15,7 +16,7 @@ struct OperatorDocumentationTests {
     }
   }
 
-  @Test("is looked at where it is")
+  @Test("the search for undocumented parameters finds them")
   func looking() {
     let text = """
       extension Thing where T: U {

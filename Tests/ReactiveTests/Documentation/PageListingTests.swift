@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The pages on actions and schedulers")
 struct ActionPageTests {
-  @Test("an action may be applied again when its completion is told")
+  @Test("an action may be applied again when its completion is delivered")
   func again() {
     let scheduler = TestScheduler()
     let action = Action<Int, Int, Never> { SignalProducer(value: $0).delay(1, on: scheduler) }
@@ -21,7 +21,7 @@ struct ActionPageTests {
     #expect(log.entries == ["completed", "completed", "completed"])
   }
 
-  @Test("and when its failure is told, but not when a value is")
+  @Test("an action may be applied again at its failure, but not at a value")
   func afterFailure() {
     let scheduler = TestScheduler()
     let action = Action<Int, Int, TestError> {
@@ -35,7 +35,7 @@ struct ActionPageTests {
     #expect(log.entries == ["FAILED disabled", "one, enabled: true"])
   }
 
-  @Test("virtual time passes when it is told to")
+  @Test("virtual time passes when a test advances it")
   func virtualTime() {
     let scheduler = TestScheduler()
     let log = Log<String>()

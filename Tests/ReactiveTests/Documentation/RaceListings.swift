@@ -16,7 +16,7 @@ import Testing
 struct RaceListings {
   private struct Refusal: Error {}
 
-  @MainActor @Test("values of a signal reach what belongs to the main actor")
+  @MainActor @Test("values of a signal reach objects of the main actor")
   func mainActor() {
     let (texts, input) = Signal<String, Never>.pipe()
     let (lifetime, token) = Lifetime.make()

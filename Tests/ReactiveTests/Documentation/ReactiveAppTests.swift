@@ -26,7 +26,7 @@ struct ReactiveAppTests {
     }
   }
 
-  @Test("its view model validates, enables, executes and greets")
+  @Test("the app's view model validates, enables, executes and greets")
   func viewModel() {
     let service = Service()
     let scheduler = TestScheduler()
@@ -57,7 +57,7 @@ struct ReactiveAppTests {
     #expect(model.edits == 2)
   }
 
-  @Test("its views take bindings, as long as they live")
+  @Test("the app's views take bindings, as long as they live")
   func views() {
     let text = MutableProperty<String?>("first")
     var label: Label? = Label()
@@ -73,7 +73,7 @@ struct ReactiveAppTests {
     text.value = "second"
   }
 
-  @Test("its scheduler performs the library's work")
+  @Test("the app's scheduler performs the library's work")
   func scheduler() {
     let scheduler = StepScheduler()
     let log = Log<String>()
@@ -83,7 +83,7 @@ struct ReactiveAppTests {
     #expect(log.entries == ["VALUE 1", "VALUE 2", "COMPLETED"])
   }
 
-  @Test("its operators keep their state in captured variables")
+  @Test("the app's operators keep their state in captured variables")
   func operators() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let means = Log<Double>()

@@ -28,7 +28,7 @@ struct SignInFormTests {
     form.password.value = password
   }
 
-  @Test("a signal tells those who observe, and only from then on")
+  @Test("a signal sends to its observers, and only from then on")
   func signal() {
     let (presses, input) = Signal<String, Never>.pipe()
     input.send(value: "nobody hears this")
@@ -40,7 +40,7 @@ struct SignInFormTests {
     #expect(log.entries == ["a", "b"])
   }
 
-  @Test("a producer works for each of those who start it")
+  @Test("a producer works once for each start")
   func producer() {
     let calls = Counter()
     let answer = SignalProducer<Int, Never> { observer, _ in
@@ -57,7 +57,7 @@ struct SignInFormTests {
     #expect(log.entries == ["VALUE 42", "COMPLETED"])
   }
 
-  @Test("a property is a value, and tells of its changes")
+  @Test("a property has a value, and sends its changes")
   func property() {
     let email = MutableProperty("")
     let isValid = email.map { $0.contains("@") }
@@ -102,7 +102,7 @@ struct SignInFormTests {
     #expect(form.hint.value == nil)
   }
 
-  @Test("while it executes, the action is disabled")
+  @Test("the action is disabled while it executes")
   func execution() {
     let form = makeForm()
     fillIn(form, password: "open sesame")
@@ -144,7 +144,7 @@ struct SignInFormTests {
     #expect(form.signIn.isEnabled.value)
   }
 
-  @Test("an attempt that finds the action disabled fails, and is told of")
+  @Test("an attempt that finds the action disabled fails, and is reported")
   func disabled() {
     let form = makeForm()
     let log = Log<String>()

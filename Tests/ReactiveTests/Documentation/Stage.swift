@@ -2,7 +2,7 @@ import Foundation
 import Reactive
 import Testing
 
-/// What the marble diagrams of the documentation may be about, played as one drawing says.
+/// The streams that the documentation's marble diagrams may use, played from one drawing.
 ///
 /// A line labelled with the name of one of these streams is played; any other label is code, and
 /// must be one that ``draw(_:_:)`` is called with.
@@ -10,7 +10,7 @@ struct Stage: Sendable {
   let marbles = Marbles()
   var scheduler: TestScheduler { marbles.scheduler }
 
-  // Producers: what is drawn counts from their start.
+  // Producers: their drawings count from the start.
   let numbers: SignalProducer<Int, MarbleError>
   let others: SignalProducer<Int, MarbleError>
   let letters: SignalProducer<String, MarbleError>
@@ -25,7 +25,7 @@ struct Stage: Sendable {
   let results: SignalProducer<Result<Int, MarbleError>, Never>
   let execution: SignalProducer<String, MarbleError>
 
-  // Hot: what is drawn counts from the beginning.
+  // Hot: their drawings count from the beginning.
   let signal: Signal<Int, MarbleError>
   let changes: Signal<Int, Never>
   let replayed: SignalProducer<Int, Never>
@@ -133,7 +133,7 @@ struct Stage: Sendable {
   ///
   /// - Parameters:
   ///   - code: The code of `stream`, character by character.
-  ///   - output: What is to be looked at, if it isn't `stream` itself.
+  ///   - output: The stream to record, if it isn't `stream` itself.
   func draw<Stream, Output: SignalProducerConvertible>(
     _ code: String, _ stream: @autoclosure () -> Stream, shows output: (Stream) -> Output
   ) where Output.Value: Sendable {
@@ -175,7 +175,7 @@ struct Stage: Sendable {
     return differences + drawing.lines.compactMap(misplacement)
   }
 
-  /// What is wrong with a line's label or beginning.
+  /// The fault of a line's label or beginning.
   private func misplacement(of line: Drawing.Line) -> String? {
     if let source = sources[line.label] {
       let starts = source.runs.compactMap { $0.firstIndex { $0 != "-" }?.utf16Offset(in: $0) }
@@ -212,8 +212,8 @@ extension Diagram.Mark {
   }
 }
 
-/// How a value is drawn: pairs and arrays as the row of their parts, what is true as `t`, what
-/// happens without a value as `x`, dates as seconds, events and results like the events they are.
+/// How a value is drawn: pairs and arrays as the row of their parts, true as `t`, events without a
+/// value as `x`, dates as seconds, events and results like the events they contain.
 private func nameOfMarble(_ value: Any) -> String {
   switch value {
   case let value as Bool: return value ? "t" : "f"

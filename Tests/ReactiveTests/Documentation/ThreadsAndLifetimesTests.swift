@@ -34,7 +34,7 @@ struct ThreadsAndLifetimesTests {
     #expect(log.entries == ["begin 1", "end 1", "begin 2", "end 2"])
   }
 
-  @Test("work goes to a queue and its result comes back to the main actor")
+  @Test("a computation runs on a queue and its result comes back to the main actor")
   @MainActor
   func hop() async {
     let background = QueueScheduler(qos: .userInitiated)
@@ -53,7 +53,7 @@ struct ThreadsAndLifetimesTests {
     #expect(log.entries == [1, 4, 9])
   }
 
-  @Test("disposal drops what waits")
+  @Test("disposal drops waiting values")
   func disposal() {
     let (scheduler, log) = (TestScheduler(), Log<String>())
     let toast = SignalProducer<String, Never>(value: "Saved")

@@ -85,7 +85,7 @@ struct FindingTests {
     #expect(second.entries.last == property.value && first.entries.last == property.value)
   }
 
-  @Test("5: what two threads send is delivered one at a time")
+  @Test("5: events sent by two threads are delivered one at a time")
   func overlap() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let (inside, overlaps, all) = (Atomic(0), Counter(), Counter())
@@ -103,7 +103,7 @@ struct FindingTests {
     #expect((overlaps.value, all.value) == (0, 10_000))
   }
 
-  @Test("6: what is added to a composite that is disposed of meanwhile is disposed of")
+  @Test("6: a member added to a composite that is disposed of meanwhile is disposed of")
   func lostDisposables() {
     for _ in 0..<500 {
       let composite = CompositeDisposable()
@@ -122,7 +122,7 @@ struct FindingTests {
     #expect(bag.isEmpty)
   }
 
-  @Test("8: observers are told in the order in which they subscribed")
+  @Test("8: observers are called in the order in which they subscribed")
   func order() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<Int>()
@@ -199,7 +199,7 @@ struct FindingTests {
     #expect(log.entries == ["FAILED one"])
   }
 
-  @Test("13: a diamond of properties can be told of once")
+  @Test("13: a diamond of properties can be observed without mixtures")
   func diamond() {
     let source = MutableProperty(1)
     let log = Log<Bool>()
@@ -209,7 +209,7 @@ struct FindingTests {
     #expect(log.entries == Array(repeating: true, count: 10))
   }
 
-  @Test("14: what is live can be drawn, with the names and places that were given")
+  @Test("14: live streams can be drawn, with the names and places that were given")
   func names() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<String>()

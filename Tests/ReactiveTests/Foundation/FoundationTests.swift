@@ -11,7 +11,7 @@ import Testing
 struct NotificationTests {
   private static let doorbell = Notification.Name("doorbell")
 
-  @Test("are sent when they are posted, by name and by object")
+  @Test("notifications are sent when they are posted, by name and by object")
   func posting() {
     let center = NotificationCenter()
     let (door, gate) = (NSObject(), NSObject())
@@ -27,7 +27,7 @@ struct NotificationTests {
     #expect(ofDoor.value == 1)
   }
 
-  @Test("are no longer listened to when nobody observes")
+  @Test("notifications are no longer observed by the centre when no run observes")
   func disposal() {
     let center = NotificationCenter()
     let heard = Counter()
@@ -38,7 +38,7 @@ struct NotificationTests {
     #expect(heard.value == 0)
   }
 
-  @Test("don't keep what the observer captured after it is disposed of")
+  @Test("notifications don't keep what the observer captured after it is disposed of")
   func release() {
     let center = NotificationCenter()
     var observation: (any Disposable)?
@@ -67,7 +67,7 @@ struct RequestTests {
     URLRequest(url: try #require(URL(string: address)))
   }
 
-  @Test("send the response, of whatever status, and complete")
+  @Test("a request sends the response, of any status, and completes")
   func response() throws {
     let result = session.reactive.data(with: try request("canned://404/lost")).single()
     let (data, response) = try #require(result).get()
@@ -75,14 +75,14 @@ struct RequestTests {
     #expect((response as? HTTPURLResponse)?.statusCode == 404)
   }
 
-  @Test("fail when there is no response")
+  @Test("a request fails when there is no response")
   func failure() throws {
     let result = session.reactive.data(with: try request("canned://refused/")).single()
     let error = #expect(throws: URLError.self) { try #require(result).get() }
     #expect(error?.code == .cannotConnectToHost)
   }
 
-  @Test("are cancelled when the run is disposed of")
+  @Test("a request is cancelled when the run is disposed of")
   func cancellation() async throws {
     let interrupted = Expectation()
     let run = session.reactive.data(with: try request("canned://never/"))

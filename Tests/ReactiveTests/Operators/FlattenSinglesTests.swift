@@ -1,7 +1,7 @@
 import Reactive
 import Testing
 
-/// Streams of one value are flattened without being started: nobody must be able to tell.
+/// Streams of one value are flattened without being started, which must not be observable.
 @Suite("Flattened singles")
 struct FlattenSinglesTests {
   typealias Producer = SignalProducer<Int, Never>

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("group(by:)")
 struct GroupByTests {
-  @Test("sends a group for each new key, with its first value and all that follow")
+  @Test("a stream is grouped by key, each group with its first value and all that follow")
   func groups() {
     let log = Log<String>()
     SignalProducer<Int, Never>(1...6).group { $0 % 3 }.startWithValues { group in
@@ -19,7 +19,7 @@ struct GroupByTests {
       ])
   }
 
-  @Test("merged again, the groups lose nothing")
+  @Test("all values are kept when the groups are merged again")
   func merged() {
     let sums = SignalProducer<Int, Never>(1...9).group { $0 % 2 == 0 }
       .flatMap(.merge) { group in
@@ -49,7 +49,7 @@ struct GroupByTests {
     }
   }
 
-  @Test("groups end when nobody observes the stream of groups any more")
+  @Test("groups end when the stream of groups has no observers any more")
   func release() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let ends = Counter()

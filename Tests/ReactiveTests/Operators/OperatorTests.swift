@@ -21,14 +21,14 @@ struct OperatorTests {
     #expect(values(1...2).map(\.bitWidth).recorded == expected([64, 64]))
   }
 
-  @Test("take and skip split a stream in two", arguments: 1...5)
+  @Test("the operators take and skip split a stream in two", arguments: 1...5)
   func takeAndSkip(_ count: Int) {
     #expect(values(1...4).take(first: count).recorded == expected(Array((1...4).prefix(count))))
     #expect(values(1...4).skip(first: count).recorded == expected(Array((1...4).dropFirst(count))))
     #expect(values(1...4).take(last: count).recorded == expected(Array((1...4).suffix(count))))
   }
 
-  @Test("take(while:), take(until:) and skip(while:) turn at the first value that says no")
+  @Test("take(while:), take(until:) and skip(while:) turn at the first value that doesn't match")
   func conditions() {
     #expect(values(1...5).take(while: { $0 < 3 }).recorded == expected([1, 2]))
     #expect(values(1...5).take(until: { $0 < 3 }).recorded == expected([1, 2, 3]))
@@ -76,7 +76,7 @@ struct OperatorTests {
       ])
   }
 
-  @Test("repeats are skipped, unique values passed once, neighbours paired")
+  @Test("repeated values are skipped, unique values passed once, neighbours paired")
   func distinct() {
     let repeating = SignalProducer<Int, Never>([1, 1, 2, 2, 1])
     #expect(repeating.skipRepeats().recorded == expected([1, 2, 1]))
@@ -207,7 +207,7 @@ struct JoiningTests {
       ])
   }
 
-  @Test("then ignores the first and follows the second")
+  @Test("the operator then ignores the first stream and follows the second")
   func then() {
     #expect(
       values(1...3).then(SignalProducer<String, Never>(value: "x")).recorded == [
@@ -215,7 +215,7 @@ struct JoiningTests {
       ])
   }
 
-  @Test("what a closure throws is the failure, of its type")
+  @Test("an error that a closure throws is the failure, of its type")
   func typedAttempts() {
     @Sendable func verify(_ value: Int) throws(TestError) { if value > 2 { throw .one } }
     @Sendable func double(_ value: Int) throws(TestError) -> Int {
@@ -234,7 +234,7 @@ struct JoiningTests {
     #expect(log.entries == ["VALUE 2", "VALUE 4", "FAILED one"])
   }
 
-  @Test("replayLazily tells one who comes from inside a delivery before the start returns")
+  @Test("replayLazily sends to a start inside a delivery before that start returns")
   func replayInside() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let replayed = signal.producer.replayLazily(upTo: 1)
@@ -249,7 +249,7 @@ struct JoiningTests {
     #expect(log.entries == ["outer 1", "inner 1", "started", "inner 2"])
   }
 
-  @Test("replayLazily tells one who comes while another thread delivers before the start returns")
+  @Test("replayLazily sends to a start during another thread's delivery before that start returns")
   func replayBeside() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let replayed = signal.producer.replayLazily(upTo: 1)
@@ -303,25 +303,25 @@ struct FlattenTests {
     inner[1].input.sendCompleted()
   }
 
-  @Test("merge passes all")
+  @Test("merge passes all inner streams")
   func merge() {
     run(.merge)
     #expect(log.entries == ["VALUE 1", "VALUE 2", "VALUE 3", "COMPLETED"])
   }
 
-  @Test("concat passes one after the other")
+  @Test("concat passes inner streams one after the other")
   func concat() {
     run(.concat)
     #expect(log.entries == ["VALUE 1", "VALUE 3", "COMPLETED"])
   }
 
-  @Test("latest passes the newest")
+  @Test("latest passes the newest inner stream")
   func latest() {
     run(.latest)
     #expect(log.entries == ["VALUE 2", "VALUE 3", "COMPLETED"])
   }
 
-  @Test("race passes the first to send")
+  @Test("race passes the first inner stream to send")
   func race() {
     run(.race)
     #expect(log.entries == ["VALUE 1", "COMPLETED"])
@@ -375,7 +375,8 @@ struct FlattenTests {
     #expect(counter.value == 10)
   }
 
-  @Test("a flattened stream can be written as an implicit member, whatever can fail")
+  @Test(
+    "a flattened stream can be written as an implicit member, whichever of the streams can fail")
   func implicitMembers() {
     let (sure, unsure) = (values(1...2), SignalProducer<Int, TestError>([1, 2]))
     #expect(sure.flatMap(.latest) { _ in .init(value: 0) }.recorded == expected([0, 0]))

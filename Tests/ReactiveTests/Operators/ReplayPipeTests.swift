@@ -16,7 +16,7 @@ struct ReplayPipeTests {
     #expect(output.recorded == ["VALUE 3", "VALUE 4", "COMPLETED"])
   }
 
-  @Test("what is kept of the past is all of it, unless it is limited", arguments: [0, 1, 100])
+  @Test("a replay keeps all past events, unless it is limited", arguments: [0, 1, 100])
   func capacity(_ count: Int) {
     let (output, input) = SignalProducer<Int, Never>.replayPipe()
     for value in 0..<count { input.send(value: value) }

@@ -74,7 +74,7 @@ struct CancellationTests {
 
   static let operators = OperatorCase.all + lasting
 
-  @Test("is tested for every operator that there is")
+  @Test("cancellation is tested for every operator")
   func complete() throws {
     let operators = try Function.all(inFolder: "")
       .filter { !$0.signature.contains("static ") }
@@ -173,7 +173,7 @@ struct CancellationTests {
     var hasEnded: Bool { log.entries.last.map { !$0.hasPrefix("VALUE") } ?? false }
   }
 
-  @Test("stops every operator, and lets go of all it held", arguments: operators)
+  @Test("cancellation stops every operator, and releases all that it held", arguments: operators)
   func producers(_ operation: OperatorCase) {
     for end in Self.ends {
       let steps = Self.script(end)
@@ -199,7 +199,7 @@ struct CancellationTests {
     let hadEnded = trial.hasEnded
     let (before, sent) = (trial.log.entries.count, trial.sent.value)
     trial.cancel()
-    // The interruption of what has a scheduler comes at the scheduler's next turn.
+    // A scheduled run's interruption comes at the scheduler's next turn.
     trial.scheduler.advance()
     let witnesses = trial.witnesses
     if witnesses.upstream != nil { return "the source's closures are alive" }
@@ -214,7 +214,7 @@ struct CancellationTests {
     return nil
   }
 
-  @Test("of an observation stops every operator", arguments: operators)
+  @Test("cancellation of an observation stops every operator", arguments: operators)
   func signals(_ operation: OperatorCase) {
     for end in Self.ends {
       let steps = Self.script(end)
@@ -259,7 +259,7 @@ struct CancellationTests {
     ("collect(every:)", { $0.collect(every: .seconds(9), on: $1).flatten() }),
   ]
 
-  @Test("releases the values that wait at once, though the scheduler doesn't move")
+  @Test("cancellation releases waiting values at once, though the scheduler doesn't move")
   func values() {
     for (name, apply) in Self.waiting {
       for completes in [false, true] {

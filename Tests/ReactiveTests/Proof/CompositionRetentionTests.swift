@@ -7,7 +7,7 @@ import Testing
 /// at once where it is not to keep them, and of all the rest with its last holder.
 @Suite("Compositions let go")
 struct CompositionRetentionTests {
-  /// A value, so that whoever keeps one is found out.
+  /// A value whose lifetime shows which object keeps it.
   final class Witness: Sendable, Hashable {
     let number: Int
     init(_ number: Int) { self.number = number }
@@ -35,7 +35,9 @@ struct CompositionRetentionTests {
     static let all: [Composition] = operators + several + others
   }
 
-  @Test("a composed property", arguments: Composition.all)
+  @Test(
+    "a composed property is released with its values, and its sources with it",
+    arguments: Composition.all)
   func properties(_ composition: Composition) {
     weak var source: MutableProperty<Witness>?
     weak var other: MutableProperty<Witness>?
@@ -65,7 +67,7 @@ struct CompositionRetentionTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test("a composed property whose sources stay", arguments: Composition.all)
+  @Test("a composed property is released although its sources stay", arguments: Composition.all)
   func leaving(_ composition: Composition) {
     let (a, b) = (MutableProperty(Witness(1)), MutableProperty(Witness(2)))
     weak var composed: AnyObject?
@@ -181,7 +183,7 @@ struct CompositionRetentionTests {
     #expect(ended.value == 2)
   }
 
-  @Test("what an action's properties are composed of is released with the last that is held")
+  @Test("the properties composed for an action are released with the last that is held")
   func actionProperties() {
     var isEnabled: Property<Bool>?
     weak var released: AnyObject?

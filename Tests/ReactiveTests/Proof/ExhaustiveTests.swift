@@ -17,7 +17,9 @@ struct ExhaustiveTests {
     }
   }
 
-  @Test("on one input", arguments: Models.unaryOperators)
+  @Test(
+    "every operator on one input agrees with its model for all sequences of events",
+    arguments: Models.unaryOperators)
   func unary(_ unary: Models.Unary) {
     let alphabet: [Models.Event] = [.value(1), .value(2), .completed, .failed(.one), .interrupted]
     Self.sequences(of: alphabet, upTo: 5) { events in
@@ -37,7 +39,9 @@ struct ExhaustiveTests {
     }
   }
 
-  @Test("on two inputs", arguments: Models.binaryOperators)
+  @Test(
+    "every operator on two inputs agrees with its model for all sequences of events",
+    arguments: Models.binaryOperators)
   func binary(_ binary: Models.Binary) {
     let alphabet: [Models.Step] = [
       .aValue, .bValue, .aCompleted, .bCompleted, .aFailed, .bInterrupted,

@@ -41,7 +41,7 @@ struct FlattenProofTests {
 
     mutating func apply(_ step: Step, _ value: Int) {
       guard !hasEnded else {
-        // What has ended meanwhile doesn't matter any more.
+        // After the end, no step has an effect.
         return
       }
       switch step {
@@ -73,7 +73,7 @@ struct FlattenProofTests {
 
     private mutating func start(_ inner: Int) {
       guard ends[inner] != nil else { return running.append(inner) }
-      // Whoever comes after the end is interrupted, which is having no more; in a race, it decides.
+      // An observer of an ended inner stream is interrupted: it sends no more. In a race, it wins.
       if strategy == .race { end("INTERRUPTED") }
     }
 
@@ -100,7 +100,9 @@ struct FlattenProofTests {
     }
   }
 
-  @Test("flattening", arguments: Strategy.allCases)
+  @Test(
+    "every flattening strategy agrees with its model for all sequences of events",
+    arguments: Strategy.allCases)
   func flatten(_ strategy: Strategy) {
     let alphabet: [Step] = [
       .next, .end, .value0, .completed0, .value1, .completed1, .failed1,
@@ -176,7 +178,7 @@ struct FlattenProofTests {
     return (values, nil)
   }
 
-  @Test("debounce", arguments: [true, false])
+  @Test("debounce agrees with its model for all sequences of events", arguments: [true, false])
   func debounce(discardsWhenCompleted discards: Bool) {
     ExhaustiveTests.sequences(of: Self.ticks, upTo: 6) { steps in
       let actual = play(steps) { $0.debounce(2, on: $1, discardWhenCompleted: discards) }
@@ -185,7 +187,7 @@ struct FlattenProofTests {
       var endTime = end?.1 ?? 0
       for (index, (value, time)) in values.enumerated() {
         let isLast = index == values.count - 1
-        // Work due at an instant is done before what is sent at that instant.
+        // Work due at an instant is done before the events sent at that instant.
         if !isLast, values[index + 1].1 < time + 2 { continue }
         if let (kind, endsAt) = end, endsAt < time + 2 {
           guard kind == .completed, !discards else { continue }
@@ -202,7 +204,7 @@ struct FlattenProofTests {
     }
   }
 
-  @Test("delay")
+  @Test("delay agrees with its model for all sequences of events")
   func delay() {
     ExhaustiveTests.sequences(of: Self.ticks, upTo: 6) { steps in
       let actual = play(steps) { $0.delay(2, on: $1) }
@@ -223,7 +225,7 @@ struct FlattenProofTests {
     }
   }
 
-  @Test("throttle")
+  @Test("throttle agrees with its model for all sequences of events")
   func throttle() {
     ExhaustiveTests.sequences(of: Self.ticks, upTo: 6) { steps in
       let actual = play(steps) { $0.throttle(2, on: $1) }
@@ -253,7 +255,7 @@ struct FlattenProofTests {
         latest = index
         due = due ?? max(now, previous.map { $0 + interval } ?? now)
       case .second: pass(to: now + 1)
-      // What is due comes before, what is not is dropped.
+      // A value that is due comes before the end; others are dropped.
       case .completed, .failed:
         pass(to: now)
         return expected + [step == .completed ? "COMPLETED at \(now)" : "FAILED one at \(now)"]

@@ -112,7 +112,7 @@ struct LawTests {
     }
   }
 
-  @Test("take and skip are two parts of one")
+  @Test("the operators take and skip are two parts of one")
   func takeAndSkip() {
     check("take n ++ skip n = id") { chance in
       let (s, n) = (Stream(chance.values()), chance.next(below: 9))
@@ -132,7 +132,7 @@ struct LawTests {
     }
   }
 
-  @Test("what is materialized can be dematerialized")
+  @Test("a materialized stream can be dematerialized")
   func materialize() {
     check("materialize, dematerialize = id") { chance in
       let s = chance.stream()
@@ -144,7 +144,7 @@ struct LawTests {
     }
   }
 
-  @Test("concat is a monoid, and merge of what is synchronous is concat")
+  @Test("concat is a monoid, and merge of synchronous streams is concat")
   func concat() {
     check("concat is associative") { chance in
       let (a, b, c) = (chance.stream(), chance.stream(), chance.stream())

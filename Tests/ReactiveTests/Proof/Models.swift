@@ -1,7 +1,7 @@
 import Reactive
 import Testing
 
-/// What small operators do, said plainly.
+/// Plain models of small operators.
 enum Models {
   // MARK: One input
 

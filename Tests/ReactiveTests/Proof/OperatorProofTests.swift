@@ -31,7 +31,7 @@ struct OperatorProofTests {
     #expect(ends == [log.entries.count - 1], "\(comment): \(log.entries)")
   }
 
-  @Test("ends once, and delivers nothing after", arguments: OperatorCase.all)
+  @Test("an operator ends once, and delivers nothing after", arguments: OperatorCase.all)
   func oneEnd(_ operation: OperatorCase) {
     for end in Self.ends {
       let scheduler = TestScheduler()
@@ -45,7 +45,9 @@ struct OperatorProofTests {
     }
   }
 
-  @Test("can be disposed of twice from inside its own delivery", arguments: OperatorCase.all)
+  @Test(
+    "an operator can be disposed of twice from inside its own delivery", arguments: OperatorCase.all
+  )
   func disposalInside(_ operation: OperatorCase) {
     let scheduler = TestScheduler()
     let (signal, input) = Signal<Int, TestError>.pipe()
@@ -72,7 +74,7 @@ struct OperatorProofTests {
     scheduler.advance(by: 200.0)
   }
 
-  @Test("can be disposed of while another thread sends", arguments: OperatorCase.all)
+  @Test("an operator can be disposed of while another thread sends", arguments: OperatorCase.all)
   func disposalElsewhere(_ operation: OperatorCase) {
     for _ in 0..<5 {
       let scheduler = TestScheduler()
@@ -125,7 +127,8 @@ struct OperatorProofTests {
     }
   }
 
-  @Test("a signal's is let go at every end", arguments: OperatorCase.all, Ending.allCases)
+  @Test(
+    "a signal's operator is released at every end", arguments: OperatorCase.all, Ending.allCases)
   func signalRetention(_ operation: OperatorCase, _ ending: Ending) {
     var witnesses = Witnesses()
     do {
@@ -152,7 +155,8 @@ struct OperatorProofTests {
     #expect(witnesses.output == nil)
   }
 
-  @Test("a producer's is let go at every end", arguments: OperatorCase.all, Ending.allCases)
+  @Test(
+    "a producer's operator is released at every end", arguments: OperatorCase.all, Ending.allCases)
   func producerRetention(_ operation: OperatorCase, _ ending: Ending) {
     var witnesses = Witnesses()
     let ended = Counter()
@@ -183,7 +187,7 @@ struct OperatorProofTests {
     #expect(witnesses.downstream == nil)
   }
 
-  @Test("what is sent from inside a delivery comes in order", arguments: OperatorCase.all)
+  @Test("values sent from inside a delivery come in order", arguments: OperatorCase.all)
   func recursion(_ operation: OperatorCase) {
     func run(recursively: Bool) -> [String] {
       let scheduler = TestScheduler()
@@ -209,7 +213,7 @@ struct OperatorProofTests {
     #expect(run(recursively: true) == run(recursively: false))
   }
 
-  @Test("holds no lock while it calls out", arguments: OperatorCase.all)
+  @Test("an operator holds no lock while it calls out", arguments: OperatorCase.all)
   func callingOut(_ operation: OperatorCase) {
     let scheduler = TestScheduler()
     let (signal, input) = Signal<Int, TestError>.pipe()

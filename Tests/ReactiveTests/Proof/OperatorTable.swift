@@ -34,7 +34,7 @@ struct OperatorCase: Sendable, CustomTestStringConvertible {
 }
 
 extension Signal {
-  /// Whatever it was, an integer now.
+  /// The signal with every value replaced by an integer.
   fileprivate var plain: Signal<Int, Error> { map { _ in 1 } }
 }
 

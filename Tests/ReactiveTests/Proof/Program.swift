@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Reactive
 
-/// A producer as data: to be run, and to be said plainly what it does.
+/// A producer as data: it can be run, and interpreted by a model.
 indirect enum Program: Sendable {
   enum Each: Equatable, Sendable {
     case map, filter, scan, skip(Int), skipRepeats, uniqueValues, take(Int), takeLast(Int), reduce

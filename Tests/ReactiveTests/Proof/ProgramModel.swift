@@ -52,10 +52,10 @@ struct Trace: Equatable, Sendable {
   }
 }
 
-/// The operators, said plainly: what a trace becomes.
+/// A plain model of the operators: maps traces to traces.
 ///
 /// Two things that happen at one tick in different streams have no order that is worth knowing;
-/// where there are such, ``isAmbiguous`` is set, and nothing is said.
+/// a program with such ticks sets ``isAmbiguous``, and has no expected trace.
 struct ProgramModel {
   private(set) var isAmbiguous = false
 

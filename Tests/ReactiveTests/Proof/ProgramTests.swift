@@ -3,7 +3,7 @@ import Reactive
 import Testing
 
 /// Programs of random operators, run in virtual time and disposed of at random instants, against
-/// ``ProgramModel``. `AMBIT_PROGRAMS` says how many.
+/// ``ProgramModel``. `AMBIT_PROGRAMS` sets their number.
 @Suite("Random programs", .ownThread, .timeLimit(.minutes(10)))
 struct ProgramTests {
   struct Generator: RandomNumberGenerator {
@@ -24,7 +24,7 @@ struct ProgramTests {
     ProcessInfo.processInfo.environment["AMBIT_PROGRAMS"].flatMap(Int.init) ?? 100_000
   private static let parts = 8
 
-  /// What the model says; nil where it says nothing.
+  /// The model's trace; nil if the program is ambiguous.
   private func expected(_ program: Program, disposedAt disposal: Int?) -> Trace? {
     var model = ProgramModel()
     let trace = model.trace(of: program)
@@ -67,7 +67,7 @@ struct ProgramTests {
     return program
   }
 
-  @Test("do what the model says", arguments: 0..<parts)
+  @Test("random programs of operators do what the model predicts", arguments: 0..<parts)
   func agree(_ part: Int) {
     var (compared, failures) = (0, 0)
     for seed in stride(from: part, to: Self.count, by: Self.parts) {
@@ -89,7 +89,7 @@ struct ProgramTests {
         """)
       if failures == 3 { return }
     }
-    // Few say nothing.
+    // Few programs are ambiguous.
     #expect(compared > Self.count / Self.parts * 9 / 10)
   }
 }

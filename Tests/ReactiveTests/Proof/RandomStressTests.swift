@@ -8,7 +8,7 @@ import Testing
 /// come and are disposed of, all on several threads. For the thread sanitizer; without it, nothing may
 /// be delivered twice at once or after the end, and nothing may stay alive.
 ///
-/// `AMBIT_STRESS` says how many seeds, `AMBIT_STRESS_SEED` which one alone.
+/// `AMBIT_STRESS` sets the number of seeds, `AMBIT_STRESS_SEED` selects a single one.
 @Suite("Under stress, at random", .ownThread, .timeLimit(.minutes(5)))
 struct RandomStressTests {
   /// A value whose end is counted.
@@ -65,9 +65,9 @@ struct RandomStressTests {
     }
   }
 
-  /// One run, which notes what it is told without a lock: serial delivery is its only protection.
+  /// One run, which records its events without a lock: serial delivery is its only protection.
   private final class Run: @unchecked Sendable {
-    // Unchecked: that is what is tested.
+    // Unchecked: the test is of that.
     private var isInside = false
     private var endCount = 0
     private(set) var problem: String?

@@ -114,7 +114,7 @@ struct StressTests {
     #expect(wrong.entries == [])
   }
 
-  @Test("what is added to a composite that is being disposed of is disposed of")
+  @Test("a member added to a composite that is being disposed of is disposed of")
   func composite() {
     for _ in 0..<rounds * 5 {
       let composite = CompositeDisposable()
@@ -180,7 +180,7 @@ struct StressTests {
     }
   }
 
-  @Test("a replay tells everyone the same, whenever they come")
+  @Test("a replay sends the same to all observers, whenever they come")
   func replay() {
     for _ in 0..<rounds {
       let (signal, input) = Signal<Int, Never>.pipe()
@@ -205,7 +205,7 @@ struct StressTests {
   func joining() {
     for _ in 0..<rounds {
       let (a, b) = (Signal<Int, Never>.pipe(), Signal<Int, Never>.pipe())
-      // Guarded by the streams' own serialisation, which is what is tested.
+      // Guarded only by the streams' serialisation, which this test checks.
       nonisolated(unsafe) var (latest, pairs, merged) = (0, 0, 0)
       Signal.combineLatest(a.output, b.output).observeValues { _ in latest += 1 }
       Signal.zip(a.output, b.output).observeValues { _ in pairs += 1 }
@@ -222,7 +222,7 @@ struct StressTests {
     }
   }
 
-  @Test("time operators on a queue that is busy elsewhere")
+  @Test("time operators lose no values on a queue that is busy elsewhere")
   func scheduling() async {
     for _ in 0..<rounds {
       let (signal, input) = Signal<Int, Never>.pipe()

@@ -7,7 +7,7 @@ import Testing
 struct MutablePropertyTests {
   private struct Refusal: Error {}
 
-  @Test("its signal sends what is set, its producer the present value first")
+  @Test("a property's signal sends the values set, its producer the present value first")
   func signalAndProducer() {
     let property = MutableProperty(1)
     let changes = Log<Int>()
@@ -21,7 +21,7 @@ struct MutablePropertyTests {
     #expect(all.entries == [1, 2, 2, 3])
   }
 
-  @Test("completes its signal and its producer, and ends its lifetime, when it is released")
+  @Test("a released property completes its signal and its producer, and ends its lifetime")
   func release() {
     var property: MutableProperty<Int>? = MutableProperty(1)
     let log = Log<String>()
@@ -38,7 +38,7 @@ struct MutablePropertyTests {
     #expect(late.entries == ["VALUE 1", "COMPLETED"])
   }
 
-  @Test("can be set, swapped and modified, and says what was there")
+  @Test("a property can be set, swapped and modified, and returns the old value")
   func access() {
     let property = MutableProperty([1])
     let log = Log<[Int]>()
@@ -53,7 +53,7 @@ struct MutablePropertyTests {
     #expect(log.entries == [[2], [2, 3]])
   }
 
-  @Test("nobody else sets the value while it is read", .timeLimit(.minutes(5)))
+  @Test("no other thread sets the value while it is read", .timeLimit(.minutes(5)))
   func exclusiveReading() {
     let property = MutableProperty(1)
     let (begins, isSet) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -73,7 +73,7 @@ struct MutablePropertyTests {
     #expect(property.value == 2)
   }
 
-  @Test("whoever reads the value may read, set and observe the property meanwhile")
+  @Test("a closure that reads the value may read, set and observe the property meanwhile")
   func reentrantReading() {
     let property = MutableProperty(1)
     let log = Log<String>()
@@ -103,7 +103,7 @@ struct MutablePropertyTests {
     #expect(property.value == 2)
   }
 
-  @Test("a modification that throws is kept as far as it got, and told")
+  @Test("a modification that throws is kept as far as it got, and sent")
   func throwingModification() {
     let property = MutableProperty(1)
     let log = Log<Int>()
@@ -118,7 +118,7 @@ struct MutablePropertyTests {
     #expect(log.entries == [2])
   }
 
-  @Test("a value set by an observer is stored at once and told to all after the one before")
+  @Test("a value set by an observer is stored at once and sent to all after the one before")
   func recursion() {
     let property = MutableProperty(0)
     let log = Log<String>()
@@ -146,7 +146,7 @@ struct MutablePropertyTests {
     #expect(isInOrder, "\(log.entries.count) values, the last \(log.entries.last ?? -1)")
   }
 
-  @Test("an observer that comes while a value is told hears each value once")
+  @Test("an observer that comes while a value is delivered gets each value once")
   func observerFromInside() {
     let property = MutableProperty(0)
     let log = Log<Int>()
@@ -159,7 +159,7 @@ struct MutablePropertyTests {
     #expect(log.entries == [2, 3])
   }
 
-  @Test("what a value's deinitialiser does with the property does no harm")
+  @Test("a value's deinitialiser may use the property without harm")
   func deinitialiserOfAValue() {
     final class Noisy: Sendable {
       let action: @Sendable () -> Void
@@ -214,7 +214,7 @@ struct MutablePropertyTests {
     #expect(property.value == 10_000)
   }
 
-  @Test("is a property wrapper, whose projection is the property")
+  @Test("a mutable property is a property wrapper, whose projection is the property")
   func wrapper() {
     struct Model {
       @MutableProperty var count = 1
@@ -226,7 +226,7 @@ struct MutablePropertyTests {
     #expect(log.entries == [1, 2])
   }
 
-  @Test("does not keep its observers once they are disposed of")
+  @Test("a property does not keep its observers once they are disposed of")
   func observersAreReleased() {
     let property = MutableProperty(0)
     var object: Counter? = Counter()

@@ -28,7 +28,7 @@ struct PropertyTests {
     #expect(view?.value == 2)
   }
 
-  @Test("a composed property is up to date, tells every change, and completes with its source")
+  @Test("a composed property is up to date, sends every change, and completes with its source")
   func composed() {
     var source: MutableProperty<Int>? = MutableProperty(1)
     let property = source?.map { $0 * 10 }
@@ -45,7 +45,7 @@ struct PropertyTests {
     #expect(late.entries == ["VALUE 20", "COMPLETED"])
   }
 
-  @Test("goes on while its signal or its producer is used, and stops following afterwards")
+  @Test("a composed property goes on while its signal or producer is used, and stops afterwards")
   func lifeOfAComposedProperty() {
     let source = MutableProperty(1)
     let transformations = Counter()
@@ -67,7 +67,7 @@ struct PropertyTests {
     #expect(transformations.value == 3)
   }
 
-  @Test("begins with its initial value and takes those of a producer or a signal")
+  @Test("a property begins with its initial value and takes those of a producer or a signal")
   func initialThen() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let property = Property(initial: 0, then: signal)

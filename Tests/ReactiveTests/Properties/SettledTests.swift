@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A property that is settled", .ownThread)
 struct SettledTests {
-  @Test("tells once what a diamond would tell twice")
+  @Test("a settled property sends once what a diamond would send twice")
   func diamond() {
     let source = MutableProperty(1)
     let (single, double) = (source.map { $0 }, source.map { $0 * 2 })
@@ -18,7 +18,7 @@ struct SettledTests {
     #expect(settled.value == 12)
   }
 
-  @Test("diamonds of diamonds tell once, too")
+  @Test("diamonds of diamonds send once, too")
   func nested() {
     let source = MutableProperty(1)
     let a = source.map { $0 }.combineLatest(with: source.map { $0 }).map { $0 + $1 }
@@ -31,7 +31,7 @@ struct SettledTests {
     #expect(log.entries == [28, 42])
   }
 
-  @Test("every change of the source is told, also of one that is set from inside")
+  @Test("every change of the source is sent, also one that is set from inside")
   func recursion() {
     let source = MutableProperty(0)
     let sum = source.map { $0 }.combineLatest(with: source.map { $0 }).map { $0 + $1 }
@@ -45,7 +45,7 @@ struct SettledTests {
     #expect(log.entries == [2, 4, 6])
   }
 
-  @Test("a change from elsewhere is told as it comes, and one that comes late is not lost")
+  @Test("a change from elsewhere is sent as it comes, and one that comes late is not lost")
   func otherChanges() {
     let (source, other) = (MutableProperty(1), MutableProperty(10))
     let sum = source.combineLatest(with: other).map { $0 + $1 }
@@ -60,7 +60,7 @@ struct SettledTests {
     #expect(log.entries == [21, 22, 202])
   }
 
-  @Test("completes with what it follows, and keeps nothing")
+  @Test("a settled property completes with its sources, and keeps nothing")
   func life() {
     var source: MutableProperty<Int>? = MutableProperty(1)
     weak let released = source

@@ -22,7 +22,7 @@ struct ValidatingPropertyTests {
     }
   }
 
-  @Test("takes what is valid, replaces what is coercible, leaves what is invalid")
+  @Test("a validating property takes valid, replaces coercible and leaves out invalid values")
   func judging() {
     let inner = MutableProperty(1)
     let property = Validated(inner, Self.judge)
@@ -40,7 +40,7 @@ struct ValidatingPropertyTests {
     #expect(property.value == 99 && values.entries == [5, 99])
   }
 
-  @Test("judges what is set on the inner property, and leaves it there")
+  @Test("a validating property judges values set on the inner property, and leaves them there")
   func innerChanges() {
     let inner = MutableProperty(1)
     let property = Validated(inner, Self.judge)
@@ -51,11 +51,11 @@ struct ValidatingPropertyTests {
     #expect(text(property.result.value) == "valid 7")
   }
 
-  /// What is set, and where, while the inner property tells of a change: it is told afterwards.
+  /// A value set, and where, during a callback of the inner property: it is delivered afterwards.
   enum Setting: Sendable { case inner(Int), outer(Int) }
 
   @Test(
-    "the result is of what was set last, wherever and whenever it is told",
+    "the result is of the last value set, wherever and whenever it is delivered",
     arguments: [
       ([Setting.inner(7), .outer(500)], "coerced 500 to 99", 99),
       ([.inner(7), .outer(8)], "valid 8", 8),
@@ -90,7 +90,7 @@ struct ValidatingPropertyTests {
     }
   }
 
-  @Test("tells each result once")
+  @Test("a validating property sends each result once")
   func results() {
     let property = Validated(1, Self.judge)
     let log = Log<String>()
@@ -100,7 +100,7 @@ struct ValidatingPropertyTests {
     #expect(log.entries == ["valid 1", "valid 2", "coerced 200 to 99"])
   }
 
-  @Test("is judged again when what it depends on changes")
+  @Test("a validating property is validated again when its dependency changes")
   func dependency() {
     let limit = MutableProperty(10)
     let property = ValidatingProperty<Int, Refusal>(1, with: limit) { value, limit in
@@ -112,7 +112,8 @@ struct ValidatingPropertyTests {
     #expect(!property.result.value.isInvalid && property.value == 20)
   }
 
-  @Test("is judged again when the property it depends on is set, even to something invalid")
+  @Test(
+    "a validating property is validated again when its dependency is set, even to an invalid value")
   func validatedDependency() {
     let first = Validated(1, Self.judge)
     let second = ValidatingProperty<Int, Refusal>(1, with: first) { value, other in
@@ -125,7 +126,7 @@ struct ValidatingPropertyTests {
     #expect(!second.result.value.isInvalid && second.value == -3)
   }
 
-  @Test("is released although it watches another")
+  @Test("a validating property is released although it observes another")
   func release() {
     let other = MutableProperty(1)
     var property: ValidatingProperty<Int, Refusal>? = .init(1, with: other) { _, _ in .valid }

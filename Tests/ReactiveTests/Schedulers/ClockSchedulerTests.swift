@@ -20,7 +20,7 @@ struct ClockSchedulerTests {
     }
   }
 
-  @Test("work is performed in the order of its date, and sees it, however late the clock is")
+  @Test("actions are performed in the order of their date, and see it, however late the clock is")
   func order() async {
     let scheduler = ClockScheduler(clock)
     note("c", at: 3, on: scheduler)
@@ -36,7 +36,7 @@ struct ClockSchedulerTests {
     #expect(log.entries.last == "d@7.0")
   }
 
-  @Test("work is not performed before its time")
+  @Test("an action is not performed before its date")
   func notEarly() async {
     let scheduler = ClockScheduler(clock)
     note("b", at: 2, on: scheduler)
@@ -49,7 +49,7 @@ struct ClockSchedulerTests {
     #expect(log.entries == ["a@1.999", "b@2.0"])
   }
 
-  @Test("work that is scheduled for now is performed in order, one after the other")
+  @Test("actions that are scheduled for now are performed in order, one after the other")
   func now() async {
     let scheduler = ClockScheduler(clock)
     let (first, second) = (Counter(), Counter())
@@ -66,7 +66,7 @@ struct ClockSchedulerTests {
     #expect(log.entries == (0..<100).map { "\($0)" })
   }
 
-  @Test("work that schedules itself again and again leaves other tasks their turn")
+  @Test("an action that schedules itself again and again leaves other tasks their turn")
   func fairness() async {
     let isOver = LockedValue(false)
     @Sendable func workAgain(on scheduler: ClockScheduler<TestClock>) {
@@ -78,7 +78,7 @@ struct ClockSchedulerTests {
     await Task.detached { isOver.value = true }.value
   }
 
-  @Test("what is cancelled is not performed")
+  @Test("a cancelled action is not performed")
   func cancellation() async {
     let scheduler = ClockScheduler(clock)
     let disposable = scheduler.schedule(after: date(1)) { log.append("cancelled") }
@@ -105,7 +105,7 @@ struct ClockSchedulerTests {
     #expect(log.entries == ["0.5", "0.75", "1.0", "1.25", "end@100.0"])
   }
 
-  @Test("work for the distant past is due, for the distant future not")
+  @Test("an action for the distant past is due, one for the distant future is not")
   func extremes() async {
     let scheduler = ClockScheduler(clock)
     scheduler.schedule(after: .distantFuture) { log.append("future") }
@@ -122,7 +122,7 @@ struct ClockSchedulerTests {
     #expect(log.entries.count == 2)
   }
 
-  @Test("it runs by a real clock, too")
+  @Test("a clock scheduler runs by a real clock, too")
   func continuousClock() async {
     let scheduler = ClockScheduler(ContinuousClock())
     scheduler.schedule(after: .milliseconds(1), interval: .seconds(3600)) { done.fulfill() }
@@ -183,7 +183,7 @@ struct ClockSchedulerTests {
     return log.entries
   }
 
-  @Test("time operators do what they do under a test scheduler", arguments: 0..<8)
+  @Test("time operators behave as under a test scheduler", arguments: 0..<8)
   func operators(_ index: Int) async {
     let (name, transform) = Self.operators[index]
     let expected = underTestScheduler(transform)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("ImmediateScheduler")
 struct ImmediateSchedulerTests {
-  @Test("performs before it returns")
+  @Test("the immediate scheduler performs before it returns")
   func immediate() {
     let runs = Counter()
     #expect(ImmediateScheduler().schedule { runs.increment() } == nil)
@@ -15,7 +15,7 @@ struct ImmediateSchedulerTests {
 
 @Suite("UIScheduler")
 struct UISchedulerTests {
-  @Test("performs at once on the main queue")
+  @Test("the UI scheduler performs at once on the main queue")
   @MainActor
   func atOnce() {
     let runs = Counter()
@@ -23,7 +23,7 @@ struct UISchedulerTests {
     #expect(runs.value == 1)
   }
 
-  @Test("performs work of other threads on the main actor")
+  @Test("the UI scheduler performs actions of other threads on the main actor")
   func elsewhere() async {
     let done = Expectation()
     let scheduler = UIScheduler()
@@ -33,7 +33,7 @@ struct UISchedulerTests {
     await done.wait()
   }
 
-  @Test("delivers what other threads send to closures of the main actor, in order")
+  @Test("the UI scheduler delivers values of other threads to closures of the main actor, in order")
   @MainActor
   func mainActorObservers() async {
     @MainActor final class Screen {
@@ -62,7 +62,7 @@ struct UISchedulerTests {
     #expect(screen.ends == ["one"])
   }
 
-  @Test("performs in order when work is scheduled from inside work")
+  @Test("the UI scheduler performs in order when an action schedules another")
   @MainActor
   func orderFromInside() async {
     let scheduler = UIScheduler()
@@ -85,7 +85,7 @@ struct UISchedulerTests {
     #expect(log.entries == [1, 2, 3, 4])
   }
 
-  @Test("work that is disposed of before its turn does not run")
+  @Test("an action that is disposed of before its turn does not run on the UI scheduler")
   @MainActor
   func cancellation() async {
     let scheduler = UIScheduler()
@@ -102,7 +102,7 @@ struct UISchedulerTests {
 
 @Suite("QueueScheduler", .ownThread)
 struct QueueSchedulerTests {
-  @Test("performs in the order of scheduling, whatever thread schedules")
+  @Test("a queue scheduler performs in the order of scheduling, whatever thread schedules")
   func order() async {
     let scheduler = QueueScheduler(name: "test")
     let log = Log<Int>()
@@ -121,7 +121,7 @@ struct QueueSchedulerTests {
     #expect(log.entries == Array(0...1_000))
   }
 
-  @Test("performs nothing while its queue is suspended")
+  @Test("a queue scheduler performs nothing while its queue is suspended")
   func suspension() async {
     let scheduler = QueueScheduler()
     let runs = Counter()
@@ -135,7 +135,7 @@ struct QueueSchedulerTests {
     #expect(runs.value == 5)
   }
 
-  @Test("two threads lose nothing and never overlap")
+  @Test("actions of two threads are all performed, and never overlap")
   func contention() async {
     let scheduler = QueueScheduler()
     let inside = Counter()
@@ -155,7 +155,7 @@ struct QueueSchedulerTests {
     #expect(maximum.entries == Array(1...10_000))
   }
 
-  @Test("work that is disposed of before its turn does not run")
+  @Test("an action that is disposed of before its turn does not run")
   func cancellation() async {
     let scheduler = QueueScheduler()
     let runs = Counter()
@@ -169,7 +169,7 @@ struct QueueSchedulerTests {
     #expect(runs.value == 0)
   }
 
-  @Test("the main one performs on the main actor, later even if called there")
+  @Test("the main queue scheduler performs on the main actor, later even if called there")
   @MainActor
   func main() async {
     let runs = Counter()
@@ -183,7 +183,7 @@ struct QueueSchedulerTests {
     #expect(runs.value == 1)
   }
 
-  @Test("performs at a date, not before")
+  @Test("a queue scheduler performs at a date, not before")
   func date() async {
     let scheduler = QueueScheduler()
     let due = scheduler.currentDate.addingTimeInterval(0.02)
@@ -198,7 +198,7 @@ struct QueueSchedulerTests {
     #expect(dates.entries.allSatisfy { $0 > due.addingTimeInterval(-0.001) })
   }
 
-  @Test("repeats until disposed of from inside, and not once more")
+  @Test("a queue scheduler repeats until disposed of from inside, and not once more")
   func repetition() async {
     let scheduler = QueueScheduler()
     let runs = Counter()
@@ -230,7 +230,7 @@ struct QueueSchedulerTests {
     }
   }
 
-  @Test("the present one is the one on whose queue the caller is")
+  @Test("the present queue scheduler is the one on whose queue the caller is")
   func current() async {
     let scheduler = QueueScheduler()
     let seen = Log<Bool>()

@@ -8,7 +8,7 @@ import Testing
 struct TestSchedulerTests {
   private let start = Date(timeIntervalSinceReferenceDate: 0)
 
-  @Test("performs nothing until it advances")
+  @Test("a test scheduler performs nothing until it advances")
   func advance() {
     let scheduler = TestScheduler()
     let runs = Counter()
@@ -19,7 +19,7 @@ struct TestSchedulerTests {
     #expect(scheduler.currentDate == start.addingTimeInterval(1e-9))
   }
 
-  @Test("performs by date, and for one date in the order of scheduling, at that date")
+  @Test("a test scheduler performs by date, in the order of scheduling, and at that date")
   func order() {
     let scheduler = TestScheduler()
     let log = Log<String>()
@@ -37,7 +37,7 @@ struct TestSchedulerTests {
     #expect(scheduler.currentDate == .distantFuture)
   }
 
-  @Test("follows work that work schedules, if it falls due")
+  @Test("a test scheduler performs newly scheduled actions if they fall due")
   func nestedWork() {
     let scheduler = TestScheduler()
     let log = Log<Int>()
@@ -51,7 +51,7 @@ struct TestSchedulerTests {
     #expect(log.entries == [1, 2, 3])
   }
 
-  @Test("work that is disposed of before its date never runs, however much of it there is")
+  @Test("an action that is disposed of before its date never runs, however many there are")
   func cancellation() {
     let scheduler = TestScheduler()
     let runs = Counter()
@@ -63,7 +63,7 @@ struct TestSchedulerTests {
     #expect(runs.value == 100)
   }
 
-  @Test("lets go of what disposed work captured, before its date")
+  @Test("a test scheduler releases what disposed actions captured, before their date")
   func cancellationReleases() {
     let scheduler = TestScheduler()
     var object: Counter? = Counter()
@@ -75,7 +75,7 @@ struct TestSchedulerTests {
     #expect(released == nil)
   }
 
-  @Test("repeats at the exact dates until disposed of, also from inside")
+  @Test("a test scheduler repeats at the exact dates until disposed of, also from inside")
   func repetition() {
     let scheduler = TestScheduler()
     let dates = Log<TimeInterval>()
@@ -88,7 +88,7 @@ struct TestSchedulerTests {
     #expect(dates.entries == [3, 3.5, 4, 4.5])
   }
 
-  @Test("can be set back; what is scheduled stays where it is")
+  @Test("a test scheduler can be set back; scheduled actions keep their dates")
   func rewind() {
     let scheduler = TestScheduler()
     let runs = Counter()
@@ -102,7 +102,9 @@ struct TestSchedulerTests {
     #expect(runs.value == 1)
   }
 
-  @Test("agrees with a sorted list on random schedules", arguments: 0..<20 as Range<UInt64>)
+  @Test(
+    "a test scheduler agrees with a sorted list on random schedules",
+    arguments: 0..<20 as Range<UInt64>)
   func agreesWithModel(seed: UInt64) {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
     func draw(_ bound: Int) -> Int {
@@ -222,7 +224,7 @@ struct TestSchedulerTests {
   }
 }
 
-/// A test scheduler that counts who sleeps.
+/// A test scheduler that counts sleeping tasks.
 private final class WatchedScheduler: DateScheduler {
   let base = TestScheduler()
   let sleepCount = Counter()

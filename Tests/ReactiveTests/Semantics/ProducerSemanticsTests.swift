@@ -2,7 +2,7 @@ import FoundationEssentials
 import Reactive
 import Testing
 
-/// What people who know ReactiveSwift count on, and no other suite looks at.
+/// Behaviour of ReactiveSwift that programs rely on, and that no other suite tests.
 @Suite("Producers, at their edges")
 struct ProducerSemanticsTests {
   private typealias Source = SignalProducer<Int, TestError>
@@ -16,7 +16,7 @@ struct ProducerSemanticsTests {
     #expect(Source([1, 2]).take(last: 0).recorded == ["COMPLETED"])
   }
 
-  @Test("starting is told from the outside in, started from the inside out")
+  @Test("starting is called from the outside in, started from the inside out")
   func startOrder() {
     let log = Log<String>()
     SignalProducer<Int, Never>(value: 0)
@@ -69,7 +69,7 @@ struct ProducerSemanticsTests {
     #expect(log.entries == ["below", "above"])
   }
 
-  @Test("a source that lets go of its input is interrupted, behind whatever operator")
+  @Test("a source that releases its input is interrupted, behind any operator")
   func lostInput() {
     let source = Source { observer, _ in observer.send(value: 1) }
     let chains = [
@@ -99,7 +99,7 @@ struct ProducerSemanticsTests {
     #expect(log.entries == ["VALUE 1", "COMPLETED", "ended", "returned"])
   }
 
-  @Test("what is added to the life of a run that has ended is disposed of at once")
+  @Test("a member added to the lifetime of a run that has ended is disposed of at once")
   func lateAddition() {
     let disposable = AnyDisposable()
     Source { observer, lifetime in
@@ -133,7 +133,7 @@ struct ProducerSemanticsTests {
     #expect(Source([1]).repeat(0).recorded == ["COMPLETED"])
   }
 
-  @Test("then passes a failure and an interruption on, and starts nothing")
+  @Test("the operator then passes a failure and an interruption on, and starts nothing")
   func thenAfterOtherEnds() {
     let starts = Counter()
     let next = SignalProducer<String, TestError> { observer, _ in
@@ -148,7 +148,7 @@ struct ProducerSemanticsTests {
     #expect(starts.value == 1)
   }
 
-  @Test("an end of a life that is past interrupts whoever starts")
+  @Test("taking values during a lifetime that has ended interrupts the start")
   func takeDuringThePast() {
     let starts = Counter()
     let source = Source.never.on(starting: { starts.increment() })
@@ -227,7 +227,8 @@ struct ProducerSemanticsTests {
     #expect((first.value, ended.value) == (5, 5))
   }
 
-  @Test("waiting starts when there is room, whatever made it", arguments: [true, false])
+  @Test(
+    "waiting streams start when there is room, whichever event made it", arguments: [true, false])
   func roomAfterTheEnd(byInterruption: Bool) {
     let (a, inA) = Signal<Int, TestError>.pipe()
     let (b, inB) = Signal<Int, TestError>.pipe()
@@ -241,7 +242,7 @@ struct ProducerSemanticsTests {
     #expect(log.entries == ["VALUE 1", "VALUE 2", "VALUE 3", "COMPLETED"])
   }
 
-  @Test("of synchronous inner streams latest passes all, race the first")
+  @Test("latest passes all synchronous inner streams, race the first")
   func synchronousInner() {
     let inner = SignalProducer<Source, TestError>([Source([1, 2]), Source([3]), Source([4, 5])])
     #expect(
@@ -254,7 +255,7 @@ struct ProducerSemanticsTests {
       SignalProducer<Source, TestError>.empty.flatten(.race).recorded == ["COMPLETED"])
   }
 
-  @Test("materialized, an interruption is told and is one")
+  @Test("a materialized interruption is a value and an interruption")
   func materialized() {
     let interrupted = Source { observer, _ in observer.sendInterrupted() }
     #expect(interrupted.materialize().recorded == ["VALUE INTERRUPTED", "INTERRUPTED"])
@@ -276,7 +277,7 @@ struct ProducerSemanticsTests {
         == ["VALUE 10", "FAILED two"])
   }
 
-  @Test("a replay without memory tells the end, and what comes while it runs")
+  @Test("a replay without memory sends the end, and later events while it runs")
   func replayWithoutMemory() {
     let (signal, input) = Signal<Int, TestError>.pipe()
     let replayed = signal.producer.replayLazily(upTo: 0)

@@ -3,12 +3,12 @@ import FoundationEssentials
 import Reactive
 import Testing
 
-/// What people who know ReactiveSwift count on, and no other suite looks at.
+/// Behaviour of ReactiveSwift that programs rely on, and that no other suite tests.
 @Suite("Signals, at their edges")
 struct SignalSemanticsTests {
   private typealias Source = Signal<Int, TestError>
 
-  @Test("what is disposed of with a pipe is, after any end", arguments: 0...3)
+  @Test("a disposable given to a pipe is disposed of after any end", arguments: 0...3)
   func pipeDisposable(_ ending: Int) {
     let disposable = AnyDisposable()
     let log = Log<String>()
@@ -84,7 +84,7 @@ struct SignalSemanticsTests {
     #expect(log.entries == ["VALUE 2"])
   }
 
-  @Test("of two that are merged, both must end")
+  @Test("two merged signals must both end before the result does")
   func merging() {
     let (a, inA) = Source.pipe()
     let (b, inB) = Source.pipe()

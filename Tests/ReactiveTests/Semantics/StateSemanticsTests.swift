@@ -3,7 +3,7 @@ import FoundationEssentials
 import Reactive
 import Testing
 
-/// What people who know ReactiveSwift count on, and no other suite looks at.
+/// Behaviour of ReactiveSwift that programs rely on, and that no other suite tests.
 @Suite("Properties, actions and bindings, at their edges")
 struct StateSemanticsTests {
   @Test("a property that is fed to its end keeps its value; its signal has ended")
@@ -27,13 +27,13 @@ struct StateSemanticsTests {
     }
   }
 
-  @Test("a composed property has the value before anybody is told of it")
+  @Test("a composed property has the value before any observer gets it")
   func valueBeforeEvent() {
     let (a, b) = (MutableProperty(1), MutableProperty(10))
     let sum = a.combineLatest(with: b).map { $0 + $1 }
     let log = Log<Int>()
     sum.producer.startWithValues { [weak sum] value in
-      // While the present value is told, too.
+      // Also during the delivery of the present value.
       log.append(value)
       if let sum { #expect(sum.value == value) }
     }
@@ -42,7 +42,7 @@ struct StateSemanticsTests {
     #expect(log.entries == [11, 12, 22])
   }
 
-  @Test("a property can be read, and modified values computed, while it tells")
+  @Test("a property can be read, and modified values computed, during its deliveries")
   func readingWhileTelling() {
     let property = MutableProperty(0)
     let log = Log<Int>()
@@ -105,7 +105,7 @@ struct StateSemanticsTests {
 
   // MARK: Actions
 
-  @Test("what an execution does is told in one order everywhere")
+  @Test("the events of an execution come in one order everywhere")
   func executionOrder() {
     let scheduler = TestScheduler()
     let action = Action<Int, Int, TestError> { value in
@@ -121,12 +121,12 @@ struct StateSemanticsTests {
     scheduler.advance(by: .seconds(1))
     #expect(log.entries.prefix(2).sorted() == ["enabled false", "executing true"])
     #expect(log.entries.dropFirst(2).prefix(3) == ["own VALUE 7", "values 7", "own COMPLETED"])
-    // Whoever is told of the completion finds the action enabled.
+    // An observer of the completion finds the action enabled.
     #expect(log.entries.dropFirst(5).prefix(2).sorted() == ["enabled true", "executing false"])
     #expect(log.entries.last == "completed")
   }
 
-  @Test("an attempt while disabled fails first and is then told, and executes nothing")
+  @Test("an attempt while disabled fails first and is then reported, and executes nothing")
   func disabled() {
     let executions = Counter()
     let enabled = MutableProperty(false)

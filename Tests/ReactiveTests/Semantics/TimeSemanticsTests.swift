@@ -3,7 +3,7 @@ import FoundationEssentials
 import Reactive
 import Testing
 
-/// What people who know ReactiveSwift count on, and no other suite looks at.
+/// Behaviour of ReactiveSwift that programs rely on, and that no other suite tests.
 @Suite("Time and lifetimes, at their edges")
 struct TimeSemanticsTests {
   /// Operators that deliver on a scheduler, and how they do when interrupted.
@@ -16,7 +16,7 @@ struct TimeSemanticsTests {
     { $0.collect(every: .seconds(1), on: $1).map(\.count) },
   ]
 
-  @Test("a run that is disposed of drops what waits, and is told so on the scheduler")
+  @Test("a run that is disposed of drops waiting values, and is interrupted on the scheduler")
   func disposal() {
     for operation in Self.operations {
       let scheduler = TestScheduler()
@@ -63,7 +63,7 @@ struct TimeSemanticsTests {
     }
   }
 
-  @Test("a failure is told on the scheduler, without waiting")
+  @Test("a failure is delivered on the scheduler, without waiting")
   func failure() {
     for operation in Self.operations.dropFirst() {
       let scheduler = TestScheduler()

@@ -16,7 +16,7 @@ struct SideEffectTests {
       value: { log.append("value \($0)") })
   }
 
-  @Test("are called around each event, in a fixed order, before it is passed on")
+  @Test("side effects are called around each event, in a fixed order, before it is passed on")
   func order() {
     let log = Log<String>()
     noting(SignalProducer<Int, Never>([1]), in: log).start { log.append("got \($0)") }
@@ -27,7 +27,7 @@ struct SideEffectTests {
       ])
   }
 
-  @Test("tell a failure")
+  @Test("side effects are called for a failure")
   func failure() {
     let log = Log<String>()
     noting(SignalProducer<Int, TestError>(error: .one), in: log).start()
@@ -37,7 +37,7 @@ struct SideEffectTests {
       ])
   }
 
-  @Test("tell the interruption of a run that is disposed of")
+  @Test("side effects are called for the interruption of a run that is disposed of")
   func interruption() {
     let log = Log<String>()
     noting(SignalProducer<Int, Never>.never, in: log).start().dispose()
@@ -47,7 +47,7 @@ struct SideEffectTests {
       ])
   }
 
-  @Test("see an interruption when what follows has had enough")
+  @Test("side effects are called with an interruption when the operators behind have had enough")
   func enough() {
     let log = Log<String>()
     SignalProducer<Int, Never>([1, 2, 3])
@@ -60,7 +60,7 @@ struct SideEffectTests {
     #expect(log.entries == ["value 1", "got VALUE 1", "got COMPLETED", "interrupted"])
   }
 
-  @Test("are called once for an event, however many observe")
+  @Test("side effects are called once for an event, however many observers there are")
   func severalObservers() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<String>()
@@ -71,7 +71,7 @@ struct SideEffectTests {
     #expect(log.entries == ["value 1", "first 1", "second 1"])
   }
 
-  @Test("happen for a signal that is held, and end with its last holder")
+  @Test("side effects happen for a signal that is held, and end with its last holder")
   func heldSignal() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<String>()
@@ -84,7 +84,7 @@ struct SideEffectTests {
     #expect(log.entries == ["value 1", "disposed"])
   }
 
-  @Test("let go of what they captured at the end")
+  @Test("side effects release what they captured at the end")
   func release() {
     let (signal, input) = Signal<Int, Never>.pipe()
     weak let counter: Counter? = {
@@ -108,7 +108,7 @@ struct LogEventsTests {
     }
   }
 
-  @Test("writes down everything by default")
+  @Test("logging writes all events by default")
   func all() {
     let log = Log<String>()
     SignalProducer<Int, Never>([7]).logEvents(identifier: "seven", logger: logger(log)).start()
@@ -119,7 +119,7 @@ struct LogEventsTests {
       ])
   }
 
-  @Test("writes down only what it is asked for")
+  @Test("logging writes only the requested events")
   func some() {
     let log = Log<String>()
     let (signal, input) = Signal<Void, TestError>.pipe()
@@ -158,7 +158,7 @@ struct BlockingTests {
     #expect(throws: Never.self) { try SignalProducer<Int, TestError>([1, 2]).wait().get() }
   }
 
-  @Test("waits for another thread, and leaves the run when it has what it wanted")
+  @Test("a blocking call waits for another thread, and leaves the run when it has its result")
   func otherThread() {
     let left = DispatchSemaphore(value: 0)
     let producer = SignalProducer<Int, Never> { observer, lifetime in

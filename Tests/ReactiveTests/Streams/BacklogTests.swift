@@ -44,7 +44,7 @@ struct BacklogTests {
     }
   }
 
-  @Test("makes senders wait, so that few values do", arguments: Way.allCases)
+  @Test("a slow observer makes senders wait, so that few values do", arguments: Way.allCases)
   func bounded(_ way: Way) {
     let (sent, received) = (Counter(), Counter())
     let most = Synchronization.Atomic(0)
@@ -67,7 +67,7 @@ struct BacklogTests {
     #expect(most.load(ordering: .relaxed) <= 6 * (256 + 3))
   }
 
-  @Test("doesn't keep one thread delivering for the others")
+  @Test("a slow observer doesn't keep one thread delivering for the others")
   func fairness() {
     let (signal, input) = Signal<Int, Never>.pipe()
     signal.observeValues { _ in work() }
@@ -84,7 +84,7 @@ struct BacklogTests {
     #expect(hasReturned.load(ordering: .relaxed) == 1)
   }
 
-  @Test("of two streams that feed each other holds nobody up for ever")
+  @Test("a slow observer of two streams that feed each other blocks no thread for ever")
   func crossing() {
     let (a, aInput) = Signal<Int, Never>.pipe()
     let (b, bInput) = Signal<Int, Never>.pipe()
@@ -110,7 +110,8 @@ struct BacklogTests {
   enum Lock: CaseIterable, Sendable { case withValue, modify, nestedModify }
 
   @Test(
-    "doesn't hold up who has a property that the observer is waiting for", arguments: Lock.allCases)
+    "a slow observer doesn't block a thread that holds the property it is waiting for",
+    arguments: Lock.allCases)
   func locked(_ lock: Lock) {
     let (property, other) = (MutableProperty(0), MutableProperty(0))
     let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -148,7 +149,7 @@ struct BacklogTests {
     #expect(received.value == 1_001)
   }
 
-  @Test("may send as much as it likes from inside its own delivery")
+  @Test("a slow observer may send as much as it likes from inside its own delivery")
   func nested() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let received = Counter()

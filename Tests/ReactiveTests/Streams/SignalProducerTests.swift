@@ -57,7 +57,7 @@ struct SignalProducerTests {
     #expect(counter.value == 3)
   }
 
-  @Test("startWithSignal starts after its setup, and not what was interrupted in it")
+  @Test("startWithSignal starts after its setup, and not streams that were interrupted in it")
   func startWithSignal() {
     let log = Log<String>()
     let producer = SignalProducer<Int, Never> { observer, _ in
@@ -76,7 +76,7 @@ struct SignalProducerTests {
     #expect(log.entries == ["set up", "started", "COMPLETED", "INTERRUPTED"])
   }
 
-  @Test("never stays until it is disposed of")
+  @Test("a never producer stays until it is disposed of")
   func never() {
     let log = Log<String>()
     let disposable = SignalProducer<Int, Never>.never.record(in: log)
@@ -96,7 +96,7 @@ struct SignalProducerTests {
     #expect(log.entries == ["VALUE 1", "INTERRUPTED"])
   }
 
-  @Test("results, errors and throwing actions become the events they stand for")
+  @Test("results, errors and throwing actions become their events")
   func results() {
     #expect(Result<Int, TestError>.success(1).producer.recorded == ["VALUE 1", "COMPLETED"])
     #expect(SignalProducer<Int, TestError>(error: .two).recorded == ["FAILED two"])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Signal", .ownThread)
 struct SignalTests {
-  @Test("delivers to every observer in the order of subscription")
+  @Test("a signal delivers to every observer in the order of subscription")
   func order() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<String>()
@@ -13,7 +13,7 @@ struct SignalTests {
     #expect(log.entries == ["0:7", "1:7", "2:7", "3:7", "4:7"])
   }
 
-  @Test("delivers nothing after the end")
+  @Test("a signal delivers nothing after the end")
   func afterTheEnd() {
     let (signal, input) = Signal<Int, TestError>.pipe()
     let log = Log<String>()
@@ -25,7 +25,7 @@ struct SignalTests {
     #expect(log.entries == ["VALUE 1", "FAILED one"])
   }
 
-  @Test("interrupts whoever comes after the end, and gives no disposable")
+  @Test("a signal interrupts observers that come after the end, and gives no disposable")
   func late() {
     let (signal, input) = Signal<Int, Never>.pipe()
     input.sendCompleted()
@@ -34,7 +34,7 @@ struct SignalTests {
     #expect(log.entries == ["INTERRUPTED"])
   }
 
-  @Test("what is sent from inside a delivery is delivered after it, to all observers alike")
+  @Test("events sent from inside a delivery are delivered after it, to all observers alike")
   func reentrancy() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<String>()
@@ -98,7 +98,7 @@ struct SignalTests {
   @Test("two threads' events come one at a time, and none is lost")
   func twoThreads() {
     let (signal, input) = Signal<Int, Never>.pipe()
-    // Guarded by the signal's own serialisation, which is what is tested.
+    // Guarded only by the signal's serialisation, which this test checks.
     nonisolated(unsafe) var sum = 0
     signal.observeValues { sum += $0 }
     race(
@@ -153,7 +153,7 @@ struct SignalTests {
     #expect(log.entries == ["VALUE 1", "INTERRUPTED"])
   }
 
-  @Test("a signal that nobody holds or observes disposes of itself")
+  @Test("a signal without holders and observers disposes of itself")
   func unreachable() {
     let disposable = AnyDisposable()
     var (signal, input): (Signal<Int, Never>?, Signal<Int, Never>.Observer) =
@@ -166,7 +166,7 @@ struct SignalTests {
     #expect(disposable.isDisposed)
   }
 
-  @Test("interruption overtakes what was sent from inside before it")
+  @Test("interruption overtakes events sent from inside before it")
   func interruptionOvertakes() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<String>()
@@ -180,7 +180,7 @@ struct SignalTests {
     #expect(log.entries == ["VALUE 1", "INTERRUPTED"])
   }
 
-  @Test("what a removed observer held is let go while its disposable is kept")
+  @Test("a removed observer is released while its disposable is kept")
   func retention() {
     final class Witness: Sendable {}
     let (signal, input) = Signal<Int, Never>.pipe()
@@ -197,7 +197,7 @@ struct SignalTests {
     _ = input
   }
 
-  @Test("and so is what one held that was removed while the end was told")
+  @Test("an observer that was removed while the end was delivered releases what it held")
   func retentionAtTheEnd() {
     final class Witness: Sendable {}
     let (signal, input) = Signal<Int, Never>.pipe()

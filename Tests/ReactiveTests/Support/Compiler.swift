@@ -9,8 +9,8 @@ enum Compiler {
   }
 
   /// Whether the wording of this compiler's diagnostics is known: tests were written against
-  /// Swift 6.3, and 6.2 says the same. For a later one, `swift test --filter SendableTests` with
-  /// the condition changed shows what it says instead.
+  /// Swift 6.3, whose wording equals that of 6.2. For a later one, change the condition and run
+  /// `swift test --filter SendableTests` to see the new wording.
   static var isWordingKnown: Bool {
     #if compiler(>=6.2) && compiler(<6.4)
       true

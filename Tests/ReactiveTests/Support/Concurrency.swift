@@ -9,7 +9,7 @@ func race(_ work: (@Sendable () -> Void)...) {
   for piece in work {
     detach(in: done) {
       waiting.wrappingSubtract(1, ordering: .acquiringAndReleasing)
-      // On a busy machine the others may not run; then there is nobody to wait for.
+      // On a busy machine the other threads may not run; then the wait ends.
       for _ in 0..<10_000 where waiting.load(ordering: .acquiring) > 0 {}
       piece()
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A public function of an extension in the sources, and what its documentation says.
+/// A public function of an extension in the sources, and its documentation.
 struct Function {
   private struct Parameter {
     var label: String
@@ -13,7 +13,7 @@ struct Function {
   var signature: String
 
   /// Those in the files of a folder of the library, without the overloads of three to ten streams,
-  /// which have nothing to say of each.
+  /// which have no documentation of their own.
   static func all(inFolder folder: String) throws -> [Function] {
     let place = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../../Sources/Reactive").appending(path: folder).standardized
@@ -62,7 +62,7 @@ struct Function {
     return String(rest[..<(rest.range(of: " where ")?.lowerBound ?? rest.endIndex)])
   }
 
-  /// The parameters that aren't mentioned, and what is returned, if that isn't.
+  /// The parameters without a description, and the result if it has none.
   var undocumented: [String] {
     let names = parts.parameters.map(\.name).filter { $0 != "_" }
     var missing = names.filter { name in

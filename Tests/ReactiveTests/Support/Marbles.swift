@@ -25,13 +25,13 @@ final class Marbles: Sendable {
   /// Where expectations stop looking: streams without an end are compared up to here.
   private static let lastFrame = 60.0
 
-  /// A producer that sends what is drawn, counted from its start, and writes down when it was
-  /// started and left.
+  /// A producer that plays the diagram, counted from its start, and records when it was started and
+  /// left.
   func source(_ diagram: String) -> ColdSource {
     ColdSource(Diagram(diagram), marbles: self)
   }
 
-  /// A signal that sends what is drawn, whoever observes, counted from now.
+  /// A signal that plays the diagram, counted from now, with or without observers.
   func signal(_ diagram: String) -> Signal<String, MarbleError> {
     let (output, input) = Signal<String, MarbleError>.pipe()
     play(Diagram(diagram), to: input)
@@ -48,7 +48,7 @@ final class Marbles: Sendable {
     scheduler.schedule(after: Date(timeIntervalSinceReferenceDate: frame), action: action)
   }
 
-  /// Sends what is drawn, counted from now.
+  /// Plays the diagram, counted from now.
   @discardableResult
   func play(
     _ diagram: Diagram, to input: Signal<String, MarbleError>.Observer
@@ -108,7 +108,7 @@ final class Marbles: Sendable {
     }
   }
 
-  /// What was started, and is to be compared.
+  /// A recording that is to be compared with a diagram.
   struct Expected {
     fileprivate let recording: Log<Diagram.Event>
     fileprivate let marbles: Marbles

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Marble diagrams")
 struct MarblesTests {
-  @Test("a diagram says what happens in which frame")
+  @Test("a diagram shows which events happen in which frame")
   func parsing() {
     let events = Diagram("-a [long]-(bc|)").events
     #expect(events.map(\.frame) == [1, 2, 4, 4, 4])
@@ -28,7 +28,7 @@ struct MarblesTests {
     #expect(diagram.description == "a at 1.5")
   }
 
-  @Test("a source plays what is drawn, and says when it was started and left")
+  @Test("a source plays the diagram, and records when it was started and left")
   func source() {
     let marbles = Marbles()
     let source = marbles.source("-1-2-3-|")

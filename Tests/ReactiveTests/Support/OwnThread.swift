@@ -56,7 +56,7 @@ extension Trait where Self == OwnThread {
 /// For tests that block their thread, or keep a processor busy for long: the few threads that all tests
 /// share are there for the others, and a test that waits for one of those doesn't wait for ever.
 struct OwnThread: TestTrait, SuiteTrait, TestScoping {
-  /// What is said of a suite is said of its tests.
+  /// A suite's trait applies to its tests.
   var isRecursive: Bool { true }
 
   @concurrent

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("lazyMap")
 struct LazyMapTests {
-  @Test("transforms the latest value when the scheduler gets to it, and only that")
+  @Test("the latest value is transformed when the scheduler gets to it, and only that")
   func latestOnly() {
     let scheduler = TestScheduler()
     let (signal, input) = Signal<Int, Never>.pipe()

@@ -5,7 +5,7 @@ import Testing
 /// What crosses to a queue waits there in batches; these tests fill one while the queue is held.
 @Suite("A batch on its way to a queue")
 struct QueueHopTests {
-  @Test("is dropped from the value on at which the observer has had enough")
+  @Test("a batch is dropped from the value on at which the observer disposes of the run")
   func disposalInside() async {
     let queue = QueueScheduler()
     let (signal, input) = Signal<Int, Never>.pipe()
@@ -24,7 +24,7 @@ struct QueueHopTests {
     #expect(log.entries == [1, 2, 3])
   }
 
-  @Test("releases its values, delivered or not", arguments: [1, 10_000])
+  @Test("a batch releases its values, delivered or not", arguments: [1, 10_000])
   func release(_ count: Int) async {
     let queue = QueueScheduler()
     let (signal, input) = Signal<Counter, Never>.pipe()
@@ -46,7 +46,7 @@ struct QueueHopTests {
     #expect(last == nil)
   }
 
-  @Test("lets values that its own delivery sends follow behind, in order")
+  @Test("a batch lets values that its own delivery sends follow behind, in order")
   func recursion() async {
     let queue = QueueScheduler()
     let (signal, input) = Signal<Int, Never>.pipe()
@@ -64,7 +64,7 @@ struct QueueHopTests {
     #expect(log.entries == Array(0..<200))
   }
 
-  @Test("lets in an observer that comes from another thread before it is through")
+  @Test("a batch lets in an observer that comes from another thread before it is through")
   func newcomer() async {
     let queue = QueueScheduler()
     let (signal, input) = Signal<Int, Never>.pipe()

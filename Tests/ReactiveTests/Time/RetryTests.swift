@@ -4,7 +4,8 @@ import Testing
 
 @Suite("retry after a pause")
 struct PausedRetryTests {
-  @Test("starts again the given time after each failure, and passes the last one at once")
+  @Test(
+    "a paused retry starts again the given time after each failure, and passes the last at once")
   func pauses() {
     let marbles = Marbles()
     let source = marbles.source("-1#")
@@ -68,7 +69,7 @@ struct BackoffTests {
     zip(starts.dropFirst(), starts).map { $0 - $1 }
   }
 
-  @Test("waits twice as long each time, but no longer than the maximum")
+  @Test("a backoff waits twice as long each time, but no longer than the maximum")
   func exponential() {
     #expect(
       waits(starts(upTo: 6, Backoff(initial: 1, maximum: 10))) == [1, 2, 4, 8, 10, 10])
@@ -76,7 +77,7 @@ struct BackoffTests {
       waits(starts(upTo: 3, Backoff(initial: 2, multiplier: 3, maximum: 100))) == [2, 6, 18])
   }
 
-  @Test("passes the failure of the last attempt at once, and of none if none is to be made")
+  @Test("a backoff passes the failure of the last attempt at once, also if there is no other")
   func failure() {
     let scheduler = TestScheduler()
     let log = Log<String>()
@@ -93,7 +94,7 @@ struct BackoffTests {
     #expect(log.entries == ["FAILED one", "FAILED one"])
   }
 
-  @Test("leaves the part of a wait to chance that is asked for", arguments: [0.25, 0.5, 1])
+  @Test("a backoff leaves the given part of each wait to chance", arguments: [0.25, 0.5, 1])
   func jitter(_ jitter: Double) {
     let backoff = Backoff(initial: 8, multiplier: 1, maximum: 8, jitter: jitter)
     let waits = waits(starts(upTo: 400, backoff))
@@ -108,7 +109,7 @@ struct BackoffTests {
     }
   }
 
-  @Test("is repeated by numbers that are; each run has its own")
+  @Test("a backoff is repeated by equal generators; each run has its own")
   func seeds() {
     let backoff = Backoff(initial: 1, maximum: 60, jitter: 1)
     let once = starts(upTo: 5, backoff)

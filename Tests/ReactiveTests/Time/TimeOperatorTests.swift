@@ -5,7 +5,7 @@ import Testing
 
 @Suite("delay")
 struct DelayTests {
-  @Test("moves values and completion, and keeps their distances")
+  @Test("delay moves values and completion, and keeps their distances")
   func delay() {
     let marbles = Marbles()
     let source = marbles.source("-1-23--|")
@@ -13,14 +13,14 @@ struct DelayTests {
     #expect(source.runs == ["^------!"])
   }
 
-  @Test("passes a failure at once and drops what waits")
+  @Test("delay passes a failure at once and drops the values that wait")
   func failure() {
     let marbles = Marbles()
     marbles.expect(marbles.source("-1-2#").producer.delay(2, on: marbles.scheduler))
       .toBe("---1#")
   }
 
-  @Test("delivers nothing but the interruption when it is disposed of, and leaves its source")
+  @Test("a delayed run that is disposed of delivers only the interruption, and leaves its source")
   func disposal() {
     let marbles = Marbles()
     let source = marbles.source("-1-2-3-|")
@@ -39,7 +39,7 @@ struct DelayTests {
 
 @Suite("debounce")
 struct DebounceTests {
-  @Test("delivers a value after a silence of the interval")
+  @Test("debounce delivers a value after a silence of the interval")
   func debounce() {
     let marbles = Marbles()
     marbles.expect(marbles.source("-12-3---45------|").producer.debounce(2, on: marbles.scheduler))
@@ -67,7 +67,7 @@ struct DebounceTests {
     ).toBe("---1-|")
   }
 
-  @Test("passes a failure at once, and an interruption of its run")
+  @Test("debounce passes a failure at once, and an interruption of its run")
   func otherEnds() {
     let marbles = Marbles()
     marbles.expect(
@@ -79,7 +79,7 @@ struct DebounceTests {
       .toBe("---!")
   }
 
-  @Test("a signal that nobody observes any more leaves its source, and its value goes")
+  @Test("a signal without observers leaves its source, and its value is released")
   func release() {
     final class Payload: Sendable {}
     let scheduler = TestScheduler()
@@ -98,7 +98,7 @@ struct DebounceTests {
 
 @Suite("throttle", .ownThread)
 struct ThrottleTests {
-  @Test("delivers the first value at once, then the latest of each interval")
+  @Test("throttle delivers the first value at once, then the latest of each interval")
   func throttle() {
     let marbles = Marbles()
     marbles.expect(
@@ -106,7 +106,7 @@ struct ThrottleTests {
     ).toBe("-1--4--7-----8--9--|")
   }
 
-  @Test("the end drops what waits")
+  @Test("the end drops the value that throttle holds back")
   func ends() {
     let marbles = Marbles()
     marbles.expect(marbles.source("-12|").producer.throttle(3, on: marbles.scheduler))
@@ -115,7 +115,7 @@ struct ThrottleTests {
     other.expect(other.source("-12-#").producer.throttle(9, on: other.scheduler)).toBe("-1--#")
   }
 
-  @Test("by a property: keeps the latest value back while it is true")
+  @Test("throttling by a property keeps the latest value back while it is true")
   func whileTrue() {
     let marbles = Marbles()
     let gate = MutableProperty(false)
@@ -127,7 +127,7 @@ struct ThrottleTests {
     ).toBe("-1---3-4--|")
   }
 
-  @Test("by a property: a value replaces one that is not delivered yet, the end follows it")
+  @Test("a value replaces one that throttling by a property holds back, and the end follows it")
   func whileUndelivered() {
     let scheduler = TestScheduler()
     let (signal, input) = Signal<Int, Never>.pipe()
@@ -145,7 +145,7 @@ struct ThrottleTests {
     #expect(log.entries == ["VALUE 2", "VALUE 3", "COMPLETED"])
   }
 
-  @Test("by a property: the value that was held back never takes the place of a later one")
+  @Test("a value that throttling by a property held back never replaces a later one")
   func whileOvertaken() {
     for _ in 0..<500 {
       let scheduler = TestScheduler()
@@ -160,7 +160,7 @@ struct ThrottleTests {
     }
   }
 
-  @Test("by a property: the producer doesn't keep it")
+  @Test("a producer throttled by a property doesn't keep it")
   func whileKept() {
     var gate: MutableProperty<Bool>? = MutableProperty(true)
     let (signal, input) = Signal<Int, Never>.pipe()
@@ -176,7 +176,7 @@ struct ThrottleTests {
     #expect(log.entries.isEmpty)
   }
 
-  @Test("by a property: goes on with its last value when the property is gone")
+  @Test("throttling by a property goes on with its last value when the property is gone")
   func whileGone() {
     let marbles = Marbles()
     var gate: MutableProperty<Bool>? = MutableProperty(false)
@@ -201,20 +201,20 @@ struct CollectEveryTests {
       .map { $0.joined() }
   }
 
-  @Test("delivers the values of each interval")
+  @Test("collecting delivers the values of each interval")
   func collect() {
     let marbles = Marbles()
     marbles.expect(collected(marbles, "-12-3-----|")).toBe("---[12]--3--[]|")
   }
 
-  @Test("leaves out empty intervals, if asked to")
+  @Test("collecting leaves out empty intervals, if requested")
   func skipEmpty() {
     let marbles = Marbles()
     marbles.expect(collected(marbles, "-12-3------|", skipEmpty: true))
       .toBe("---[12]--3----|")
   }
 
-  @Test("completion waits for the interval, if asked to")
+  @Test("completion waits for the interval, if requested")
   func completion() {
     let marbles = Marbles()
     marbles.expect(collected(marbles, "-12-3|", discard: false)).toBe("---[12]--(3|)")
@@ -225,7 +225,7 @@ struct CollectEveryTests {
 
 @Suite("timeout")
 struct TimeoutTests {
-  @Test("fails a stream that hasn't ended in time, and leaves it")
+  @Test("a timeout fails a stream that hasn't ended in time, and leaves it")
   func late() {
     let marbles = Marbles()
     let source = marbles.source("-1-2-3-|")
@@ -235,7 +235,7 @@ struct TimeoutTests {
     #expect(source.runs == ["^---!"])
   }
 
-  @Test("lets a stream be that ends in time")
+  @Test("a timeout leaves alone a stream that ends in time")
   func early() {
     let marbles = Marbles()
     marbles.expect(

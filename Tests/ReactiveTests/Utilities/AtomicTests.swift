@@ -5,7 +5,7 @@ import Testing
 struct AtomicTests {
   private struct Refusal: Error {}
 
-  @Test("reads, writes, swaps and modifies")
+  @Test("an atomic is read, written, swapped and modified")
   func access() {
     let atomic = Atomic(1)
     #expect(atomic.value == 1)
@@ -19,7 +19,7 @@ struct AtomicTests {
     #expect(atomic.withValue { $0 } == 4)
   }
 
-  @Test("what the closure throws comes out, and the lock is free again")
+  @Test("an error that the closure throws comes out, and the lock is free again")
   func throwing() {
     let atomic = Atomic(1)
     #expect(throws: Refusal.self) { try atomic.modify { _ in throw Refusal() } }

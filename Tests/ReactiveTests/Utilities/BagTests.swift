@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Bag")
 struct BagTests {
-  @Test("keeps the order of insertion")
+  @Test("a bag keeps the order of insertion")
   func order() {
     var bag = Bag<String>()
     for word in ["one", "two", "three"] { bag.insert(word) }
@@ -14,7 +14,7 @@ struct BagTests {
     #expect(iterator.next() == "one")
   }
 
-  @Test("takes out by token, and keeps the rest in order")
+  @Test("a bag removes by token, and keeps the rest in order")
   func removal() {
     var bag = Bag(["zero"])
     let tokens = (1...5).map { bag.insert(String($0)) }

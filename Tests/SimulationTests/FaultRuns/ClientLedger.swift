@@ -2,7 +2,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 
-/// What one client of a host asked for and was told; finds out where the host broke its word.
+/// The requests and events of one client of a host; finds violations of the host's contract.
 struct ClientLedger {
   /// A client's interest in a link, as the contract of `HostRequest` has it.
   enum LinkRequest: Equatable {
@@ -34,7 +34,7 @@ struct ClientLedger {
   private(set) var links: [DeviceAddress: LinkInfo] = [:]
   private(set) var linkRequests: [DeviceAddress: LinkRequest] = [:]
   private(set) var channels: [ChannelID: Channel] = [:]
-  /// What was discovered on links that are open now.
+  /// The discovered attributes of links that are open now.
   private(set) var characteristics: [DeviceAddress: [RemoteCharacteristic]] = [:]
   private(set) var services: [DeviceAddress: [RemoteService]] = [:]
   private(set) var published: [PublishedService] = []
@@ -53,7 +53,7 @@ struct ClientLedger {
     violations.append("client \(id.rawValue): \(text)")
   }
 
-  // MARK: What it asks
+  // MARK: Requests
 
   mutating func asks(_ request: HostRequest) {
     if let token = request.token { outstanding[token] = request }
@@ -87,7 +87,7 @@ struct ClientLedger {
     }
   }
 
-  // MARK: What it is told
+  // MARK: Events
 
   mutating func hears(_ event: HostEvent) {
     switch event {

@@ -3,7 +3,7 @@ import BluetoothWire
 import Essentials
 import Simulation
 
-/// A world with hosts whose clients ask for sensible things and nonsense, with devices, and with
+/// A world with hosts whose clients make valid and invalid requests, with devices, and with
 /// everything going wrong for a while. All of it follows from the seed.
 final class FaultRun {
   let world: World

@@ -12,18 +12,18 @@ final class RunHost {
   let controller: SimulatedController
   private(set) var machine: HostMachine
   private(set) var ledgers: [ClientLedger] = []
-  /// What was found wrong with clients that are gone.
+  /// The violations found for clients that are gone.
   private(set) var violations: [String] = []
-  /// Everything that was told, if anybody wants to know.
+  /// All events, if a test needs them.
   var transcript: Transcript?
   /// Whether the loss of power breaks the way to the controller; else nothing is heard any more.
   var noticesPowerLoss = true
-  /// Hears everything that clients are told.
+  /// Called for all events of all clients.
   var onEvent: ((ClientID, HostEvent) -> Void)?
   /// Whether its controller ever lost its settings without a word. Until the host notices, it may
-  /// take a new link for the one that had its handle before, and send what was meant for another.
+  /// take a new link for the one that had its handle before, and send data meant for another.
   private(set) var wasResetSilently = false
-  /// Answers peers' requests; nil says nothing.
+  /// Answers peers' requests; nil sends no answer.
   var answer: ((ServerRequest) -> Result<[UInt8], ATTErrorCode>?)?
 
   private var queue: [Work] = []
@@ -84,7 +84,7 @@ final class RunHost {
   }
 
   /// Hands the machine a packet that its controller never sent.
-  /// From now on it pairs with nobody.
+  /// From now on it refuses to pair.
   func losesBonds() { take(.input(.bondsUnavailable)) }
 
   func inject(_ packet: HCIPacket) { take(.input(.packet(packet))) }
@@ -192,7 +192,7 @@ final class RunHost {
     }
   }
 
-  /// What is wrong with a host whose clients gave up everything and whose world is quiet.
+  /// The violations of a host whose clients gave up everything and whose world is quiet.
   func checkQuiet() -> [String] {
     var found = violations
     for position in ledgers.indices {

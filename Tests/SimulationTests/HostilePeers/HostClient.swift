@@ -5,8 +5,8 @@ import Testing
 
 @testable import BluetoothMachines
 
-/// The client of a host in a world: it asks, runs the world until the answer is there, and keeps
-/// what it was told. A `ClientLedger` holds that against the contract.
+/// The client of a host in a world: it sends requests, runs the world until the answer comes, and
+/// keeps its events. A `ClientLedger` checks these against the contract.
 class HostClient {
   let world: World
   let host: RunHost
@@ -74,7 +74,7 @@ class HostClient {
 
   // MARK: Links
 
-  /// Connects and waits for that; what was told before is forgotten.
+  /// Connects and waits for that; drops the earlier events.
   func meet(_ peer: DeviceAddress, _ options: ConnectOptions = ConnectOptions()) throws {
     forgetEvents()
     send(.connect(peer, options))
@@ -102,7 +102,7 @@ class HostClient {
     return reason
   }
 
-  /// The characteristics of the first service with this UUID, over a link that stands.
+  /// The characteristics of the first service with this UUID, over an open link.
   func characteristics(
     in service: BluetoothUUID, of peer: DeviceAddress
   ) throws -> [BluetoothUUID: RemoteCharacteristic] {

@@ -42,7 +42,7 @@ struct HostileBearerTests {
     #expect(attacker.isEncrypted)
   }
 
-  /// Asks for bearers; the answer.
+  /// Requests bearers, and returns the answer.
   private func ask(
     _ cids: [UInt16], mtu: UInt16 = 64, credits: UInt16 = 5
   ) throws -> L2CAPEnhancedConnectionResponse {
@@ -65,7 +65,7 @@ struct HostileBearerTests {
     peer.frame([UInt8(pdu.count), 0] + pdu, on: cid)
   }
 
-  /// What was answered over a channel of the attacker's.
+  /// The answers over a channel of the attacker's.
   private func answers(on cid: UInt16) -> [[UInt8]] {
     peer.heard.filter { $0.channel == cid }.map { Array($0.payload.dropFirst(2)) }
   }
@@ -79,7 +79,7 @@ struct HostileBearerTests {
     #expect(peer.handle != nil)
   }
 
-  @Test("are refused without encryption, without an enhanced request, and beyond the bound")
+  @Test("bearers are refused without encryption, without an enhanced request, and beyond the bound")
   func refused() throws {
     #expect(try ask([0x40]).result == .insufficientAuthentication)
     pair()
@@ -103,7 +103,7 @@ struct HostileBearerTests {
     expectServed()
   }
 
-  @Test("that are asked for and ended over and over leave nothing behind")
+  @Test("bearers that are opened and ended over and over leave nothing behind")
   func overAndOver() throws {
     pair()
     for _ in 0..<30 {
@@ -119,7 +119,7 @@ struct HostileBearerTests {
     expectServed()
   }
 
-  @Test("serve one request at a time each, whatever else is said over them")
+  @Test("bearers serve one request at a time each, whatever else is sent over them")
   func served() throws {
     pair()
     let response = try ask([0x40, 0x41], credits: 60)
@@ -143,7 +143,7 @@ struct HostileBearerTests {
     expectServed()
   }
 
-  @Test("whose answers it takes no more are closed, and the link goes on")
+  @Test("bearers whose answers the central doesn't take are closed, and the link goes on")
   func takesNothing() throws {
     pair()
     let end = try #require(try ask([0x40], credits: 1).destinations.first)
@@ -156,7 +156,7 @@ struct HostileBearerTests {
     expectServed()
   }
 
-  @Test("get longer answers after a reconfiguration, and no shorter ones")
+  @Test("bearers get longer answers after a reconfiguration, and no shorter ones")
   func reconfigured() throws {
     pair()
     let end = try #require(try ask([0x40], credits: 60).destinations.first)

@@ -8,8 +8,8 @@ import Testing
 /// A central that abuses what our host serves.
 @Suite("A host that serves and a hostile central")
 struct HostileCentralTests {
-  /// Sentences about one PDU and the one answer that it gets; empty for none. `R` stands for the
-  /// register's handle, `C` for its configuration's, `Z` for a handle that isn't there.
+  /// Sentences about one PDU and its only answer; empty for none. `R` is replaced by the register's
+  /// handle, `C` by its configuration's, `Z` by a handle that isn't there.
   static let requests: [(String, String, String)] = [
     ("an unknown request is refused", "0000", "01 00 0000 06"),
     ("an unknown command is ignored", "7f 00", ""),
@@ -50,7 +50,7 @@ struct HostileCentralTests {
     ("a signed write without room for a signature is ignored", "d2 R 01", ""),
   ]
 
-  @Test("answers each PDU as the specification has it, and stays as it was")
+  @Test("a host answers each PDU as the specification requires, and keeps its state")
   func requests() throws {
     let rig = try ServingWorld()
     try rig.intrude()
@@ -73,7 +73,7 @@ struct HostileCentralTests {
     try rig.expectUnharmed()
   }
 
-  @Test("whatever the bytes, a request gets one answer and anything else none")
+  @Test("a request of any bytes gets one answer and anything else none")
   func anyBytes() throws {
     var random = SeededGenerator(seed: 1)
     let rig = try ServingWorld()
@@ -98,7 +98,7 @@ struct HostileCentralTests {
     try rig.expectUnharmed()
   }
 
-  @Test("takes any MTU that is asked for as one that there can be, also twice")
+  @Test("a host limits any requested MTU to the valid range, also the second time")
   func mtu() throws {
     let rig = try ServingWorld()
     try rig.intrude()
@@ -109,7 +109,7 @@ struct HostileCentralTests {
       let answer = rig.answers(to: ATTPDU.readRequest(handle: rig.registerHandle).bytes)
       #expect(answer.first?.count == min(agreed, 301))
     }
-    // Longer than what was agreed on.
+    // Longer than the agreed MTU allows.
     let long = ATTPDU.writeRequest(
       handle: rig.registerHandle, value: Array(repeating: 0, count: 21)[...])
     #expect(rig.answers(to: long.bytes) == [bytes("01 12 0000 04")])
@@ -117,7 +117,7 @@ struct HostileCentralTests {
     try rig.expectUnharmed()
   }
 
-  @Test("keeps a second request off as long as the first waits, and answers the first in time")
+  @Test("a host keeps a second request waiting until the first is answered, in time")
   func secondRequest() throws {
     let rig = try ServingWorld()
     try rig.intrude()
@@ -139,7 +139,7 @@ struct HostileCentralTests {
     try rig.expectUnharmed()
   }
 
-  @Test("queues so many prepared writes and no more, and does all of them or none")
+  @Test("a host queues a bounded number of prepared writes, and does all of them or none")
   func preparedWrites() throws {
     let rig = try ServingWorld()
     try rig.intrude()
@@ -182,7 +182,7 @@ struct HostileCentralTests {
     try rig.expectUnharmed()
   }
 
-  @Test("cannot be made to end another's subscription, and one's own is as it was written last")
+  @Test("a central can't end another's subscription, and its own is as it was written last")
   func subscriptions() throws {
     let rig = try ServingWorld()
     let register = rig.registerHandle
@@ -216,7 +216,7 @@ struct HostileCentralTests {
     try rig.expectUnharmed()
   }
 
-  @Test("is left after 30 s if it doesn't confirm, and others get their values meanwhile")
+  @Test("a central that doesn't confirm is left after 30 s, and others get their values meanwhile")
   func unconfirmed() throws {
     let rig = try ServingWorld()
     let handle = rig.indicatedHandle
@@ -240,7 +240,7 @@ struct HostileCentralTests {
     rig.world.run(for: .seconds(20))
     #expect(rig.isServing, "it owes a confirmation, and may ask all the same")
     let heard = rig.phone.count { if case .valueUpdated(_, handle, _) = $0 { true } else { false } }
-    // One on its way and the queue; the rest was refused to the client, who may try again.
+    // One under way and the queue; the others were refused to the client, which may try again.
     let waited = GATTLimits.waitingIndicationsMax + 1
     try #require(heard == waited)
     #expect(rig.endOfLink() == .attTimeout)
@@ -254,7 +254,7 @@ struct HostileCentralTests {
     try rig.expectUnharmed()
   }
 
-  @Test("may come and go as often as it likes, with requests half done")
+  @Test("a central may come and go as often as it likes, with requests half done")
   func comingAndGoing() throws {
     let rig = try ServingWorld()
     rig.isAnswering = false

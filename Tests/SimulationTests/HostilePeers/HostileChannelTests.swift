@@ -59,7 +59,7 @@ struct HostileChannelTests {
     + [0, 4, 5, 0x3F, 0x80, 0xFFFF].map { (request(from: $0), .invalidSourceCID) }
     + [0, 0x81, 0x100, 0xFFFF].map { (request($0), .spsmNotSupported) }
 
-  @Test("are refused where they can't be, with the reason, and no more open than the bound")
+  @Test("channels are refused with the reason if they are invalid or beyond the bound")
   func opening() throws {
     let rig = try listening()
     rig.forgetEvents()
@@ -121,7 +121,8 @@ struct HostileChannelTests {
     }
   }
 
-  @Test("that break the rules are closed with a reason, and a new one can be opened at once")
+  @Test(
+    "channels that break the rules are closed with a reason, and a new one can be opened at once")
   func violations() throws {
     let rig = try listening()
     for answers in [true, false] {
@@ -153,7 +154,7 @@ struct HostileChannelTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that are opened and broken without end take no more than their bound, until 30 s are over")
+  @Test("channels that are opened and broken without end stay within their bound for 30 s")
   func brokenStorm() throws {
     let rig = try listening()
     rig.forgetEvents()
@@ -175,7 +176,7 @@ struct HostileChannelTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that get senseless words stay open and of use")
+  @Test("channels that get senseless signals stay open and usable")
   func senselessWords() throws {
     let rig = try listening()
     let cid = try open(rig, Self.request(credits: 0))
@@ -188,7 +189,7 @@ struct HostileChannelTests {
       .disconnectionRequest(destination: 0x50, source: cid),
       .reconfigureRequest(mtu: 64, mps: 64, sources: [0x50]),
     ] { _ = answers(rig, to: signal) }
-    // Units of nothing cost nobody anything.
+    // Empty units use no memory.
     for _ in 0..<1_000 { rig.peer.frame([0, 0], on: cid) }
     rig.world.run(for: .seconds(1))
     rig.peer.frame([4, 0] + Pattern.stream(from: 0, count: 4), on: cid)
@@ -224,7 +225,7 @@ struct HostileChannelTests {
     (several(from: [0x50, 0x51, 0x3F]), .invalidSourceCID, 2),
   ]
 
-  @Test("that are asked for several at once open where they can be, each end once")
+  @Test("channels requested several at once are opened if valid, each end once")
   func enhanced() throws {
     let rig = try listening()
     for (request, result, openCount) in Self.severals {
@@ -294,7 +295,7 @@ struct HostileChannelTests {
     ("a refusal, then consent", [accepting(result: 2), accepting()], .channelRefused(2)),
   ]
 
-  @Test("are opened by us or refused with a reason, whatever the peer answers")
+  @Test("channels are opened by us or refused with a reason, whatever the peer answers")
   func answering() throws {
     let rig = try HostileWorld()
     for (sentence, answers, error) in Self.answers {
@@ -321,7 +322,7 @@ struct HostileChannelTests {
     try rig.expectUnharmed()
   }
 
-  @Test("with one end for two are refused the second time, and the first goes on")
+  @Test("channels with one end for two are refused the second time, and the first goes on")
   func sharedEnd() throws {
     let rig = try HostileWorld()
     rig.peer.react = { [weak peer = rig.peer] frame in
@@ -343,7 +344,7 @@ struct HostileChannelTests {
     try rig.expectUnharmed()
   }
 
-  @Test("without credit make sends wait in bounded memory, and fail with the reason at the end")
+  @Test("channels without credit make sends wait in bounded memory, and fail with the reason")
   func noCredit() throws {
     let rig = try HostileWorld()
     rig.peer.react = { [weak peer = rig.peer] frame in
@@ -384,7 +385,7 @@ struct HostileChannelTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that the peer won't let go of are closed for our client after 30 s")
+  @Test("channels that the peer doesn't disconnect are closed for our client after 30 s")
   func unansweredClose() throws {
     let rig = try HostileWorld()
     rig.peer.react = { [weak peer = rig.peer] frame in

@@ -25,7 +25,7 @@ struct HostileControllerTests {
       timing: ConnectionTiming(intervalUnits1250us: 24, latency: 0, timeoutUnits10ms: 72))
   }
 
-  @Test("that reports packets as sent which it never got is given no more than it has room for")
+  @Test("a controller that reports packets it never got is given no more than it has room for")
   func completedPackets() throws {
     let rig = try HostileWorld()
     try rig.meet()
@@ -50,7 +50,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that has data for links which nobody knows is told to end them, in bounded memory")
+  @Test("a controller with data for unknown links gets commands to end them, in bounded memory")
   func unknownLinks() throws {
     let rig = try HostileWorld()
     try rig.meet(HostileWorld.honest)
@@ -71,7 +71,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that announces a link twice, or the end of none, can't make it hold two or lose another")
+  @Test("a controller that announces a link twice, or an unknown end, doesn't confuse the links")
   func links() throws {
     let rig = try HostileWorld()
     for (newHandle, newPeer) in [(nil, nil), (0x123, nil), (nil, 0x77), (0x123, 0x77)]
@@ -97,7 +97,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that ends a link only in words is brought to reason when the peer is wanted again")
+  @Test("a controller that falsely reports the end of a link is corrected at the next request")
   func endInWords() throws {
     let rig = try HostileWorld()
     try rig.meet()
@@ -110,7 +110,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that makes up links without end fills no more than its table, and a reset clears it")
+  @Test("a controller that makes up links without end fills only its table, and a reset clears it")
   func phantomLinks() throws {
     let rig = try HostileWorld()
     for number in 0..<1_000 {
@@ -129,7 +129,7 @@ struct HostileControllerTests {
 
   // MARK: Commands
 
-  @Test("that answers what nobody asked changes nothing")
+  @Test("a controller that sends unrequested answers changes nothing")
   func strayAnswers() throws {
     let rig = try HostileWorld()
     try rig.meet()
@@ -157,7 +157,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that goes on saying that it takes no commands, and answers one, is used after 2 s")
+  @Test("a controller that gives no credit for commands, and answers one, is used after 2 s")
   func noCredit() throws {
     let rig = try HostileWorld()
     try rig.meet()
@@ -178,7 +178,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that sends data before it is started has nothing to say")
+  @Test("a controller that sends data before it is started is ignored")
   func earlyData() {
     let world = World(seed: 1, radio: .ideal)
     let host = RunHost(1, in: world, at: .origin, isBasic: false)
@@ -193,7 +193,9 @@ struct HostileControllerTests {
 
   // MARK: Events
 
-  @Test("whose events are noise, of every code and length, doesn't bring it down", arguments: 1...4)
+  @Test(
+    "a controller that sends noise, of every code and length, doesn't stop the host",
+    arguments: 1...4)
   func noise(seed: UInt64) throws {
     let rig = try HostileWorld()
     try rig.meet()
@@ -222,7 +224,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("whose reports of advertisers lie about counts and lengths tells of none of them")
+  @Test("advertising reports with wrong counts and lengths are dropped")
   func reports() throws {
     let rig = try HostileWorld()
     rig.send(.startScan(ScanOptions()))
@@ -247,7 +249,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that hears a hundred thousand advertisers tells of each and remembers its share")
+  @Test("advertising reports of a hundred thousand devices are delivered, in bounded memory")
   func advertisers() throws {
     let rig = try HostileWorld()
     var options = ScanOptions()
@@ -280,7 +282,8 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that hears advertisers talk nonsense tells of it as it is, and finds who makes sense")
+  @Test(
+    "advertising reports of nonsense are delivered as they are, and valid data are found in them")
   func nonsense() throws {
     let rig = try HostileWorld()
     var random = SeededGenerator(seed: 1)
@@ -315,7 +318,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("whose report never ends is cut at the longest that there can be")
+  @Test("an extended advertising report that never ends is cut at the maximum length")
   func endlessReport() throws {
     let rig = try HostileWorld()
     rig.send(.startScan(ScanOptions()))

@@ -12,7 +12,7 @@ struct HostileFloodTests {
     rig.count { if case .valueUpdated(_, handle, _) = $0 { true } else { false } }
   }
 
-  @Test("of values, on a real link: those subscribed to arrive, and an honest peer has its share")
+  @Test("a flood of values on a real link leaves subscribed values and an honest peer their share")
   func notifications() throws {
     let rig = try HostileWorld(radio: RadioModel())
     rig.peer.answer = { request in
@@ -45,7 +45,7 @@ struct HostileFloodTests {
     try rig.expectUnharmed()
   }
 
-  @Test("of indications: each is confirmed, whoever wanted it")
+  @Test("a flood of indications is confirmed one by one, also without a subscription")
   func indications() throws {
     let rig = try HostileWorld()
     try rig.meet()
@@ -60,7 +60,7 @@ struct HostileFloodTests {
     try rig.expectUnharmed()
   }
 
-  @Test("of requests, commands and signals: each gets what it is due, and an honest central too")
+  @Test("a flood of requests, commands and signals is answered, and an honest central is served")
   func requests() throws {
     let rig = try ServingWorld()
     try rig.phone.meet(rig.address)
@@ -88,7 +88,7 @@ struct HostileFloodTests {
     try rig.expectUnharmed()
   }
 
-  @Test("of requests whose answers the peer doesn't take: the link ends when a megabyte waits")
+  @Test("a flood of requests whose answers aren't taken ends the link at a megabyte")
   func backlog() throws {
     let rig = try ServingWorld()
     try rig.intrude()
@@ -109,7 +109,7 @@ struct HostileFloodTests {
     try rig.expectUnharmed()
   }
 
-  @Test("of peers, each with another vice at the same time: an honest one doesn't notice")
+  @Test("a crowd of peers with different vices doesn't disturb an honest one")
   func crowd() throws {
     let rig = try HostileWorld(radio: RadioModel())
     let crowd = (0..<12).map { number in

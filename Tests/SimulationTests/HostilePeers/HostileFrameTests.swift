@@ -10,7 +10,7 @@ import Testing
 struct HostileFrameTests {
   typealias Attack = @Sendable (HostilePeer) -> Void
 
-  /// What is dropped without a word: nothing but the answer to the request after it comes back.
+  /// Frames that are dropped silently: only the request after them is answered.
   static let dropped: [(String, Attack)] = [
     ("a continuation of nothing", { $0.raw([1, 2, 3], continuing: true) }),
     ("half a header and no more", { $0.raw([4, 0, 4]) }),
@@ -92,7 +92,7 @@ struct HostileFrameTests {
 
   private static let notUnderstood = L2CAPSignal.commandReject(.commandNotUnderstood)
 
-  /// What is refused with one command.
+  /// Frames that are refused with one command.
   static let refused: [(String, Attack, L2CAPSignal)] = [
     ("an unknown command", { $0.frame(bytes("77 05 0000"), on: 5) }, notUnderstood),
     ("an unknown command with data", { $0.frame(bytes("02 05 0200 0102"), on: 5) }, notUnderstood),
@@ -149,7 +149,7 @@ struct HostileFrameTests {
     return [serving, asking]
   }
 
-  @Test("that make no sense go nowhere, and what comes after them is heard")
+  @Test("frames that make no sense are dropped, and those after them are processed")
   func dropping() throws {
     for rig in try rigs() {
       for (sentence, attack) in Self.dropped {
@@ -160,7 +160,7 @@ struct HostileFrameTests {
     }
   }
 
-  @Test("that ask for what can't be are refused once, by their identifier")
+  @Test("frames that request something impossible are refused once, by their identifier")
   func refusing() throws {
     for rig in try rigs() {
       for (sentence, attack, answer) in Self.refused {
@@ -172,10 +172,10 @@ struct HostileFrameTests {
     }
   }
 
-  @Test("that pair are told that there is no pairing, where there is none")
+  @Test("frames that begin a pairing are answered with the refusal of a host without bonds")
   func pairing() throws {
     for rig in try rigs() {
-      // Its bonds can't be read: it pairs with nobody.
+      // Its bonds can't be read: it refuses to pair.
       rig.host.losesBonds()
       // Pairing Not Supported; where the request can't be read, Invalid Parameters.
       for (request, reason) in [("01 03 00 0d 10 07 07", 5), ("01", 10), ("0b 0d", 5)] {
@@ -202,7 +202,7 @@ struct HostileFrameTests {
     ("what can be", [40, 56, 0, 100], true),
   ]
 
-  @Test("that ask for another timing get it if a link can have it, one at a time")
+  @Test("frames that request another timing get it if a link can have it, one at a time")
   func timing() throws {
     let rig = try HostileWorld()
     try rig.meet()
@@ -238,7 +238,8 @@ struct HostileFrameTests {
     try rig.expectUnharmed()
   }
 
-  @Test("of a central that asks for another timing are rejected: it has to do it itself")
+  @Test(
+    "frames of a central that request another timing are rejected: it changes the timing itself")
   func wrongRole() throws {
     let rig = try ServingWorld()
     try rig.intrude()

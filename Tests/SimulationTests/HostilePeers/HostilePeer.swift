@@ -2,10 +2,10 @@ import BluetoothWire
 import Essentials
 import Simulation
 
-/// A peer without manners: it speaks raw HCI to its controller, and over the air it says whatever a
-/// test wants said.
+/// A peer that breaks the rules: it speaks raw HCI to its controller, and sends whichever PDUs a
+/// test needs.
 ///
-/// Until a test says otherwise it is an attribute server without any attributes.
+/// By default it is an attribute server without any attributes.
 final class HostilePeer {
   /// An L2CAP frame.
   struct Frame: Equatable {
@@ -22,7 +22,7 @@ final class HostilePeer {
   private(set) var endReason: HCIStatus?
   /// What came in since the link opened.
   private(set) var heard: [Frame] = []
-  /// What it says to an attribute request; nil leaves it to the server without attributes.
+  /// Its answers to an attribute request; nil leaves it to the server without attributes.
   var answer: (ATTPDU) -> [[UInt8]]? = { _ in nil }
   /// What it does about a frame of another channel than the attribute protocol's.
   var react: (Frame) -> Void = { _ in }
@@ -143,7 +143,7 @@ final class HostilePeer {
     }
   }
 
-  /// What a server without attributes says.
+  /// The answer of a server without attributes.
   static func nothing(to request: ATTPDU) -> [UInt8] {
     if case .exchangeMTURequest = request {
       return ATTPDU.exchangeMTUResponse(mtu: UInt16(ATTPDU.mtuMin)).bytes
@@ -185,7 +185,7 @@ final class HostilePeer {
     pump()
   }
 
-  /// Sends a frame; `length` is what its header says if that is to be a lie.
+  /// Sends a frame; `length` replaces the true length in its header.
   func frame(_ payload: [UInt8], on channel: UInt16, length: Int? = nil) {
     var writer = ByteWriter()
     writer.uint16(UInt16(truncatingIfNeeded: length ?? payload.count))
@@ -204,7 +204,7 @@ final class HostilePeer {
       on: L2CAPChannelIdentifier.signalling)
   }
 
-  /// No faster than its controller takes it: what a controller drops nobody is attacked with.
+  /// Sends no faster than its controller takes it: packets that a controller drops attack no host.
   private func pump() {
     while outboxStart < outbox.count, inFlight < Int(controller.capabilities.aclPacketCount) {
       controller.receive(outbox[outboxStart])

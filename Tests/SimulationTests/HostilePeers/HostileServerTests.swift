@@ -8,7 +8,7 @@ import Testing
 /// An attribute server that lies to our client.
 @Suite("A host and the answers of a hostile server")
 struct HostileServerTests {
-  /// What the server says to requests of one kind, and what the operation must come to.
+  /// The server's answers to requests of one kind, and the required result of the operation.
   struct Lie: CustomTestStringConvertible {
     var description: String
     var operation: GATTOperation
@@ -210,7 +210,7 @@ struct HostileServerTests {
   }
 
   @Test(
-    "whatever it takes and whatever its name, the link has an MTU that there can be, and is of use")
+    "a link has a valid MTU and is usable, whatever MTU and name the peer has")
   func introductions() throws {
     let rig = try HostileWorld()
     let names: [([UInt8], String?)] = [
@@ -343,7 +343,7 @@ struct HostileServerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("what a peer shows is remembered up to a bound, and told beyond it")
+  @Test("a peer's data is remembered up to a bound, and reported beyond it")
   func remembering() throws {
     let rig = try HostileWorld()
     rig.peer.answer = { request in
@@ -372,7 +372,7 @@ struct HostileServerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("services that include each other are told as they are, and nobody goes round in them")
+  @Test("services that include each other are reported as they are, without an endless search")
   func includeLoop() throws {
     let rig = try HostileWorld()
     let includes: [UInt16: (UInt16, UInt16)] = [1: (11, 20), 11: (1, 10), 21: (21, 30)]
@@ -399,7 +399,7 @@ struct HostileServerTests {
 }
 
 extension ATTPDU {
-  /// Whether our host asks it of every peer, whatever its clients want.
+  /// Whether our host sends it to every peer, independently of its clients.
   var isIntroduction: Bool {
     switch self {
     case .exchangeMTURequest, .readByTypeRequest(_, _, 0x2A00),

@@ -61,7 +61,7 @@ struct HostileTimeTests {
   }
 
   @Test(
-    "talk that is no answer doesn't buy a silent peer time",
+    "unrelated PDUs don't buy a silent peer time",
     arguments: [
       "1b 0300 41", "1d 0300 41", "0d 41", "01 12 0300 01", "0a 0300", "1e", "13", "00", "",
     ])
@@ -82,7 +82,7 @@ struct HostileTimeTests {
   }
 
   @Test(
-    "a peer that answers each time just before it is given up is endured, and stops nobody else")
+    "a peer that answers just before each time-out is endured, and delays no other peer")
   func slowness() throws {
     let rig = try HostileWorld()
     let value = (0..<100).map { UInt8($0) }
@@ -188,7 +188,7 @@ struct HostileTimeTests {
     try rig.expectUnharmed()
   }
 
-  @Test("a Database Hash that hides a change costs what the peer says itself, until it owns up")
+  @Test("a Database Hash that hides a change leaves stale data until the peer reports the change")
   func lyingHash() throws {
     let rig = try HostileWorld()
     var services = "11 06 0100 0600 0118"
@@ -208,7 +208,7 @@ struct HostileTimeTests {
     try rig.expectUnharmed()
   }
 
-  @Test("a storm of Service Changed is told, confirmed and survived")
+  @Test("a storm of Service Changed is reported, confirmed and survived")
   func changeStorm() throws {
     let rig = try HostileWorld()
     rig.peer.answer = { Self.changing($0, hash: { Array(repeating: 1, count: 16) }) }
@@ -217,7 +217,7 @@ struct HostileTimeTests {
     let target = SubscriptionTarget(
       valueHandle: 3, configurationHandle: 4, usesIndications: true)
     #expect(rig.complete { .subscribe(rig.peer.address, target, $0) } == .success(.done))
-    // Once discovering is over, the host asks to be told of changes.
+    // After the discovery, the host subscribes to Service Changed.
     rig.world.run(for: .seconds(2))
     rig.forgetEvents()
     rig.peer.forgetHeard()

@@ -43,7 +43,7 @@ class HostileWorld: HostClient {
 
   // MARK: The honest peer
 
-  /// Discovers and reads everything of the honest peer, over a link that stands.
+  /// Discovers and reads everything of the honest peer, over an open link.
   func useHonest() throws {
     let found = try characteristics(in: Probe.service, of: Self.honest)
     for uuid in Probe.constants {
@@ -54,7 +54,7 @@ class HostileWorld: HostClient {
   }
 
   /// What must hold after an attack: an honest peer can be connected to, discovered and read; and
-  /// once everybody has gone nothing is left, and nothing untrue was told.
+  /// once all links have ended nothing is left, and no event was wrong.
   func expectUnharmed() throws {
     try part()
     peer.disconnect()

@@ -6,19 +6,19 @@ import Simulation
 
 @testable import BluetoothMachines
 
-/// Somebody on the air who knows the Security Manager as well as an honest host, and then says something
-/// else: `change` sees each PDU before it is sent, `heard` each that comes.
+/// An attacker that runs the Security Manager like an honest host, and may change its PDUs:
+/// `change` gets each PDU before it is sent, `heard` each that comes.
 final class PairingAttacker {
   let peer: HostilePeer
   private var link: LinkSecurity
   private var host: HostSecurity
-  /// What is sent in place of a PDU; nothing: it is kept back.
+  /// The PDUs sent in place of one; none if it is held back.
   var change: (SMPPDU) -> [[UInt8]] = { [$0.bytes] }
   /// What the victim sends, before it is acted upon.
   var heard: (SMPPDU) -> Void = { _ in }
-  /// What it says to a question, such as a passkey.
+  /// Its answer to a prompt, such as a passkey.
   var answer: (PairingPrompt) -> PairingAnswer? = { _ in .accept }
-  /// Whether it gives its controller the key that the victim's asks for.
+  /// Whether it gives its controller the key when the victim's starts encryption.
   var givesKey = true
   /// What it was asked, or shown.
   private(set) var prompts: [PairingPrompt] = []
@@ -66,7 +66,7 @@ final class PairingAttacker {
     host.attempts = PairingAttempts()
   }
 
-  /// As the central: asks to pair. As the peripheral: asks the central to.
+  /// Sends a Pairing Request as the central, a Security Request as the peripheral.
   func pairs() {
     act { $0.secure(.encryption, host: &$1, now: self.world.now, into: &$2) }
   }

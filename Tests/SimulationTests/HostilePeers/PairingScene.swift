@@ -49,7 +49,7 @@ final class PairingScene {
 
   func connect() throws {
     if role == .central {
-      // It tries again where a link fails to be established, and ends those of somebody without a key.
+      // It retries a link that fails to be established, and ends those of peers without the key.
       victim.send(.connect(attacker.peer.address, ConnectOptions()))
       let wasThere = world.run(atMost: .seconds(10)) { [attacker] in
         attacker.peer.linkCount > 0

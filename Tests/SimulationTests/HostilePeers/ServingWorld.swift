@@ -16,7 +16,7 @@ final class ServingWorld: HostileWorld {
 
   /// The honest central.
   private(set) lazy var phone = HostClient(2, in: world, at: Position(x: 3))
-  /// What was written to the register.
+  /// The values written to the register.
   private(set) var written: [[UInt8]] = []
   private(set) var requestCount = 0
   /// The handle of each characteristic's value; its configuration follows it.
@@ -97,7 +97,7 @@ final class ServingWorld: HostileWorld {
 
   // MARK: The honest central
 
-  /// Discovers and reads what our host serves, over a link that stands.
+  /// Discovers and reads the services of our host, over an open link.
   func usePhone() throws {
     let found = try phone.characteristics(in: Self.service, of: address)
     let constant = try #require(found[Self.constant]).valueHandle

@@ -10,7 +10,7 @@ struct MuseumTests {
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
   }
 
-  /// `AMBIT_SEEDS` asks for more visits than the usual ones, `AMBIT_FIRST_SEED` for others.
+  /// `AMBIT_SEEDS` sets the number of visits, `AMBIT_FIRST_SEED` the first seed.
   private static let seeds: Range<UInt64> = {
     let usual: UInt64 = number("AMBIT_OPTIMIZED_MACHINES") == nil ? 8 : 60
     let first = number("AMBIT_FIRST_SEED") ?? 1
@@ -32,7 +32,7 @@ struct MuseumTests {
       calibration = PositionCalibration(learning: windows, on: museum.plan)
     }
 
-    /// What is said during a visit, by rooms' probabilities and by the zone around the loudest beacon.
+    /// Judges a visit by rooms' probabilities, and by the zone around the loudest beacon.
     func judge(_ visit: MuseumVisit) -> (filter: MuseumJudgement, nearest: MuseumJudgement) {
       var estimator = PositionEstimator(plan: museum.plan, calibration: calibration)
       var monitor = RoomMonitor()
@@ -65,7 +65,7 @@ struct MuseumTests {
     }
   }
 
-  @Test("exhibits are entered once, while somebody is there, and left when he or she has gone")
+  @Test("exhibits are entered once, during the visitor's stay, and left after it")
   func visits() throws {
     let surveyed = try Surveyed()
     var (filter, nearest) = (MuseumJudgement(), MuseumJudgement())
@@ -89,7 +89,7 @@ struct MuseumTests {
     #expect(Double(filter.early.count) <= 0.006 * stays + 2, told)
     #expect(filter.exitDelays.allSatisfy { $0 <= 60 }, told)
     #expect(MuseumJudgement.percentile(filter.entryDelays, 50) <= 8, told)
-    // The loudest beacon enters an exhibit where nobody is in every stay, on average.
+    // The loudest beacon causes a wrong entry in every stay, on average.
     #expect(nearest.mistakes > 20 * max(filter.mistakes, 1), told)
   }
 }

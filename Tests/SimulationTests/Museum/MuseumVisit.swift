@@ -16,7 +16,7 @@ struct Museum {
     let path = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../../Examples/floors/museum.json")
     var floor = try FloorFile([UInt8](Data(contentsOf: path)))
-    // The visitor of the file has a way of his own, and what is asked is where a phone is.
+    // The file's visitor has his own way; the phone gets another.
     floor.walkers = []
     floor.receivers = []
     floor.beacons.removeAll { if case .carried = $0.place { true } else { false } }
@@ -45,13 +45,13 @@ struct MuseumVisit {
   /// A time at an exhibit.
   struct Stay: Hashable {
     var exhibit: String
-    /// In seconds: when the visitor comes into the zone, stands before the exhibit, goes from there, and is
-    /// out of the zone.
+    /// In seconds: when the visitor enters the zone, reaches the exhibit, leaves it, and leaves the
+    /// zone.
     var entry, arrival, departure, exit: Double
   }
 
   private(set) var stays: [Stay] = []
-  /// What was heard each second.
+  /// The readings of each second.
   private(set) var windows: [ReadingWindow] = []
   /// In seconds.
   private(set) var length = 0.0
@@ -154,9 +154,9 @@ struct MuseumVisit {
   }
 }
 
-/// What was said during a visit.
+/// The results of a visit.
 struct MuseumJudgement {
-  /// What was said, with its time in seconds.
+  /// An action, with its time in seconds.
   typealias Event = (seconds: Double, action: RoomMonitor.Action)
 
   /// Exhibits that were entered in their stay exactly once, and in no other time.
@@ -180,13 +180,13 @@ struct MuseumJudgement {
 
   init() {}
 
-  /// What was said, with its time in seconds, against what was true.
+  /// Compares actions, with their times in seconds, with the true positions.
   mutating func judge(_ events: [Event], _ visit: MuseumVisit) {
     stays += visit.stays.count
     var rest = events
     var departure = 0.0
     for stay in visit.stays {
-      // From when the visitor went from the exhibit before: who walks up to one may be told early.
+      // From when the visitor left the exhibit before: an entry may come early, on the way.
       let range = departure...stay.exit + Self.grace
       departure = stay.departure
       let entries = rest.filter {
@@ -222,7 +222,7 @@ struct MuseumJudgement {
     stays += other.stays
   }
 
-  /// The value that so many percent are below.
+  /// The value below which `percent` of the values are.
   static func percentile(_ values: [Double], _ percent: Double) -> Double {
     let sorted = values.sorted()
     guard !sorted.isEmpty else { return .nan }

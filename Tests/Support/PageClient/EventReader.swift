@@ -2,7 +2,7 @@
 public struct StreamEvent: Hashable, Sendable {
   /// Its name.
   public var name: String
-  /// What `id:` said last.
+  /// The value of the last `id:` field.
   public var id: String
   /// The lines of data.
   public var data: String
@@ -15,7 +15,7 @@ public struct StreamEvent: Hashable, Sendable {
   }
 }
 
-/// Reads events off a stream, in whatever pieces it comes.
+/// Reads events from a stream, in pieces of any size.
 public struct EventReader: Sendable {
   private var line: [UInt8] = []
   private var name = ""
@@ -23,7 +23,7 @@ public struct EventReader: Sendable {
   private var data: [String] = []
   /// Comments so far: signs of life.
   public private(set) var commentCount = 0
-  /// What `retry:` said last, in milliseconds.
+  /// The value of the last `retry:` field, in milliseconds.
   public private(set) var retry: Int?
 
   /// A reader at the beginning of a stream.

@@ -2,9 +2,9 @@ package import JSONWire
 
 /// A page as binding.js keeps it, without elements: what tests compare with view models.
 ///
-/// The rules are the script's: what was typed and isn't acknowledged is not overwritten; messages are
-/// numbered and sent one at a time, and have no more than the server takes; a new view model gets again
-/// what was typed, a new session of the same one what it hasn't acknowledged.
+/// The rules are the script's: unacknowledged text is not overwritten; messages are numbered and
+/// sent one at a time, within the server's limits; a new view model gets all typed text again, a
+/// new session of the same one only the unacknowledged text.
 package final class PageClient {
   /// A value of the page, or of a row of a list.
   package enum Path: Hashable {
@@ -65,7 +65,7 @@ package final class PageClient {
   package private(set) var needsSnapshot = true
   /// What a server did that it must not do.
   package private(set) var faults: [String] = []
-  /// How often the script's observers of a list were told something.
+  /// How often the script's observers of a list were called.
   package private(set) var snapshotCount = 0
   package private(set) var patchCount = 0
 
@@ -110,7 +110,7 @@ package final class PageClient {
     queue.append((operationCount, operation))
   }
 
-  /// The next message, if there is something to be said and none is in flight.
+  /// The next message, if there are operations and none is in flight.
   package func takeMessage() -> Message? {
     guard inFlight == nil, let epoch, !queue.isEmpty else { return nil }
     sequence += 1
@@ -145,14 +145,14 @@ package final class PageClient {
         epoch = nil
         return
       }
-      // What was refused isn't typed again, and its number is the next one's.
+      // Refused text isn't typed again, and its number is the next one's.
       edits = edits.filter { $0.value.sequence != sequence }
       sequence -= 1
     }
     inFlight = nil
   }
 
-  /// What a message has at most; after so many characters nothing more is put in.
+  /// The maximum of operations in a message, and of characters after which no other is added.
   private static let operationCountMax = 256
   private static let sizeMax = 20_000
 
@@ -189,7 +189,7 @@ package final class PageClient {
     }
   }
 
-  /// Begins with a snapshot; returns what is to be typed again if it is of another session.
+  /// Begins with a snapshot; returns the text to type again if it is of another session.
   private func begin(_ message: [String: JSON], _ event: StreamEvent) -> [(Path, Edit)] {
     guard case .string(let current) = message["epoch"], case .string(let name) = message["model"],
       case .integer(let number) = message["a"]

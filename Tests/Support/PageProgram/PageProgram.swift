@@ -57,7 +57,7 @@ public final class PageProgram {
   /// The port on which it listens.
   public var port: Int { URLComponents(string: address)?.port ?? 0 }
 
-  /// Asks it to end, and waits for that.
+  /// Sends SIGTERM, and waits for the program to end.
   ///
   /// - Returns: Its exit status.
   @discardableResult

@@ -39,8 +39,8 @@ public struct RawAnswer: Sendable {
       }
     }
     guard status == 0 else { throw failure("connect") }
-    // A server that refuses what is too long may close before all of it is sent, and answer all the
-    // same.
+    // A server that refuses a long request may close before it is sent completely, and answer all
+    // the same.
     var rest = request[...]
     while !rest.isEmpty {
       let count = Array(rest).withUnsafeBytes {

@@ -2,9 +2,9 @@
 public struct AccessibilityNode: Sendable {
   /// Such as `button`, `textbox`, `listbox`; Chromium's own roles begin with a capital letter.
   public var role: String
-  /// What a screen reader says.
+  /// The accessible name, which a screen reader speaks.
   public var name: String
-  /// What it says in addition.
+  /// The accessible description, spoken in addition.
   public var description: String
   /// What a field has in it.
   public var value: String

@@ -117,9 +117,9 @@ public final class Browser: Sendable {
 
   /// Waits until a condition holds in the page.
   ///
-  /// The page itself looks: after each change to the document, and each ten milliseconds for what
-  /// is none. Nothing is evaluated as a string, so that it works under a strict content security
-  /// policy, too.
+  /// The page itself evaluates it: after each change to the document, and each ten milliseconds for
+  /// other changes. Nothing is evaluated as a string, so that it works under a strict content
+  /// security policy, too.
   ///
   /// - Parameters:
   ///   - condition: An expression in JavaScript, `arguments` as in ``script(_:_:as:)``.

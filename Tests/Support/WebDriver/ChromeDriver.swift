@@ -73,7 +73,7 @@ actor ChromeDriver {
 public struct WebDriverError: Error, CustomStringConvertible, Sendable {
   /// One of the error codes of the standard, such as `no such element`.
   public var code: String
-  /// What Chromium says of it.
+  /// Chromium's message.
   public var message: String
 
   /// The code and the first lines of the message, without Chromium's stack.

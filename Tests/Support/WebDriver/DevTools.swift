@@ -1,5 +1,5 @@
 /// A line of the page's console, or a complaint of Chromium's own: a request that failed, a
-/// violation of the content security policy, an exception that nobody caught.
+/// violation of the content security policy, an uncaught exception.
 public struct ConsoleMessage: Decodable, Hashable, Sendable {
   /// `SEVERE`, `WARNING`, `INFO` or `DEBUG`.
   public var level: String

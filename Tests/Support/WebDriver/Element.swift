@@ -88,12 +88,12 @@ extension Browser {
     try await send("GET", "element/active", as: Element.self)
   }
 
-  /// The role that screen readers say, by Chromium's computation.
+  /// The accessibility role, by Chromium's computation.
   public func computedRole(of element: Element) async throws -> String {
     try await send("GET", "element/\(element.reference)/computedrole", as: String.self)
   }
 
-  /// The name that screen readers say, by Chromium's computation.
+  /// The accessible name, by Chromium's computation.
   public func computedLabel(of element: Element) async throws -> String {
     try await send("GET", "element/\(element.reference)/computedlabel", as: String.self)
   }

@@ -57,7 +57,7 @@ public struct InputSequence: Encodable, Sendable {
   /// Moves a pointer, in a straight line with many events if it takes time.
   ///
   /// - Parameters:
-  ///   - x: CSS pixels from the left of what is visible of the page, or from the middle of `element`.
+  ///   - x: CSS pixels from the left of the viewport, or from the middle of `element`.
   ///   - y: CSS pixels from its top, or from the middle of `element`.
   public func move(
     x: Int, y: Int, from element: Element? = nil, over duration: Duration = .zero

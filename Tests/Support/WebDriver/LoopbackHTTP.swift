@@ -53,7 +53,7 @@ struct LoopbackHTTP: Sendable {
     guard status == 0 else { throw Self.failure("connect") }
   }
 
-  /// Reads a head and as many bytes as it says.
+  /// Reads a head and as many bytes as its Content-Length.
   private static func answer(from descriptor: Int32) throws -> (Int, Data) {
     var received = Data()
     let blankLine = Data("\r\n\r\n".utf8)

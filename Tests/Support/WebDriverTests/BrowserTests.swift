@@ -20,7 +20,7 @@ struct BrowserTests {
     "data:text/html;base64," + Data(html.utf8).base64EncodedString()
   }
 
-  @Test("types into a field, clicks a button and reads the result")
+  @Test("a browser types into a field, clicks a button and reads the result")
   func form() async throws {
     try await withBrowser { browser in
       try await browser.navigate(to: Self.page(Self.form))
@@ -43,7 +43,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("says which element is missing and what a script threw")
+  @Test("a browser reports a missing element, and the error that a script threw")
   func failures() async throws {
     try await withBrowser { browser in
       try await browser.navigate(to: Self.page(Self.form))
@@ -59,7 +59,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("waits for a condition, and says what it was when it never held")
+  @Test("a browser waits for a condition, and reports its last value when it never held")
   func waiting() async throws {
     try await withBrowser { browser in
       try await browser.navigate(to: Self.page(Self.form))
@@ -78,7 +78,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("moves pointers of all kinds, turns the wheel and holds keys")
+  @Test("a browser moves pointers of all kinds, turns the wheel and holds keys")
   func input() async throws {
     let html = """
       <!doctype html><body style="margin: 0; height: 3000px; touch-action: none"><script>
@@ -111,7 +111,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("sees what a screen reader sees")
+  @Test("a browser returns the accessibility tree that a screen reader uses")
   func accessibility() async throws {
     try await withBrowser { browser in
       try await browser.navigate(to: Self.page(Self.form))
@@ -126,7 +126,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("has the size that it is given, and makes pictures of that size")
+  @Test("a browser has the given size, and makes pictures of that size")
   func size() async throws {
     try await withBrowser { browser in
       try await browser.navigate(to: Self.page(Self.form))
@@ -150,7 +150,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("reports errors of the console, and each once")
+  @Test("a browser reports errors of the console, and each once")
   func console() async throws {
     let html = """
       <!doctype html>
@@ -171,7 +171,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("cuts a page off the network, and has the media features that it is given")
+  @Test("a browser cuts a page off the network, and has the given media features")
   func emulation() async throws {
     try await withBrowser { browser in
       try await browser.navigate(to: Self.page(Self.form))
@@ -184,7 +184,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("has tabs, each hidden or shown")
+  @Test("a browser has tabs, each hidden or shown")
   func tabs() async throws {
     try await withBrowser { browser in
       try await browser.navigate(to: Self.page(Self.form))
@@ -206,7 +206,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("drives several browsers at once, that share nothing")
+  @Test("several browsers can be driven at once, and share nothing")
   func several() async throws {
     try await withBrowser { first in
       try await withBrowser { second in

@@ -19,7 +19,7 @@
       await server.server.live.streams
     }
 
-    /// Waits until the server has so many streams.
+    /// Waits until the server has `count` streams.
     private static func expectStreams(
       _ count: Int, _ server: RunningServer, sourceLocation: SourceLocation = #_sourceLocation
     ) async {
@@ -28,7 +28,7 @@
       #expect(await streams(server) == count, sourceLocation: sourceLocation)
     }
 
-    @Test("dims while the server is away, and types again what was typed when another one is there")
+    @Test("a page dims while the server is away, and sends unacknowledged text to the next server")
     func restart() async throws {
       let first = try await RunningServer.start(
         site: Desk.site, pages: { [Page("index.html") { Desk() }] })
@@ -53,7 +53,7 @@
       }
     }
 
-    @Test("the caret stays where it is when another server gets what was typed")
+    @Test("the caret stays in place when another server gets the typed text")
     func caret() async throws {
       let first = try await RunningServer.start(
         site: Desk.site, pages: { [Page("index.html") { Desk() }] })
@@ -81,7 +81,7 @@
       }
     }
 
-    @Test("loses nothing that was typed while the network was down, or that it was taking along")
+    @Test("a page loses no text typed while the network was down, nor text in transit")
     func drop() async throws {
       let desk = await Desk()
       try await withServer(

@@ -99,7 +99,7 @@
       }
     }
 
-    @Test("what is selected, and what came to the front, are actions with the row's argument")
+    @Test("a selected cover, and one that came to the front, are actions with the row's argument")
     func actions() async throws {
       try await Self.withShelf { browser, shelf, _ in
         try await browser.run("document.querySelector('.cf-stage').focus({ focusVisible: true })")

@@ -134,7 +134,7 @@
       #expect(holds, sourceLocation: sourceLocation)
     }
 
-    @Test("what comes from elsewhere is text: no markup, and no script is run")
+    @Test("a value from elsewhere is text: no markup, and no script is run")
     func hostileText() async throws {
       try await Self.withPage { browser, desk, _ in
         let text = "<img src=x onerror=\"window.bad=1\"><script>window.bad=1</script>"
@@ -196,7 +196,7 @@
       try await Self.withPage { browser, desk, server in
         desk.count.value = 5
         try await browser.wait(until: "document.querySelector('#count').value == '5'")
-        /// Waits until the page has got what came of what was typed so far.
+        /// Waits until the page has received all effects of the text typed so far.
         func settle(_ marker: String) async throws {
           try await Self.expectSoon { server.server.live.messages > 0 }
           try await browser.run("return new Promise((done) => setTimeout(done, 100))")
@@ -276,7 +276,7 @@
       }
     }
 
-    @Test("a page works without shared workers, and with a clock that stands still or jumps")
+    @Test("a page works without shared workers, and with a clock that stops or jumps")
     func withoutWorkers() async throws {
       let script = """
         delete window.SharedWorker;

@@ -4,7 +4,7 @@
   import Testing
   import WebDriver
 
-  /// The page's script with a server that says and answers what the test wants.
+  /// The page's script with a scripted server.
   @Suite("The script of a page", .enabled(if: Browser.isExpected))
   struct ScriptTests {
     private static let stubs = """
@@ -49,7 +49,7 @@
       };
       """
 
-    /// Opens the page and waits until it asks for a stream. `body` of scripts may use what is above.
+    /// Opens the page and waits for its stream request. `body` of scripts may use the names above.
     private static func withPage(_ body: (Browser) async throws -> Void) async throws {
       try await withServer(site: Desk.site, pages: { [Page("index.html") { Desk() }] }) { server in
         try await withBrowser { browser in
@@ -63,7 +63,7 @@
       }
     }
 
-    @Test("counts anew in another session, and leaves what others have typed since")
+    @Test("the script numbers messages anew in another session, and keeps others' later text")
     func session() async throws {
       try await Self.withPage { browser in
         let result: [String] = try await browser.script(
@@ -85,7 +85,7 @@
     }
 
     @Test(
-      "types what wasn't acknowledged again in another session, and all into another view model")
+      "the script types unacknowledged text again in another session, all of it in another model")
     func retyping() async throws {
       try await Self.withPage { browser in
         let result: [String] = try await browser.script(
@@ -108,7 +108,7 @@
       }
     }
 
-    @Test("loses of a message that is refused what it has, and nothing else")
+    @Test("the script drops a refused message's operations, and nothing else")
     func refused() async throws {
       try await Self.withPage { browser in
         let result: [String] = try await browser.script(
@@ -132,7 +132,7 @@
       }
     }
 
-    @Test("keeps what was typed while the browser isn't let in")
+    @Test("the script keeps what was typed while the browser has no access")
     func lockedOut() async throws {
       try await Self.withPage { browser in
         let result: [String] = try await browser.script(
@@ -150,7 +150,7 @@
       }
     }
 
-    @Test("says in several messages what is too much for one")
+    @Test("the script splits operations that are too large for one message")
     func several() async throws {
       try await Self.withPage { browser in
         let result: [[Int]] = try await browser.script(
@@ -171,7 +171,8 @@
       }
     }
 
-    @Test("lets a field that waits for a pause wait, whatever the server sends meanwhile")
+    @Test(
+      "the script lets a field that waits for a pause wait, whatever the server sends meanwhile")
     func debounce() async throws {
       try await Self.withPage { browser in
         let times: [Double] = try await browser.script(
@@ -190,7 +191,7 @@
       }
     }
 
-    @Test("shows another stream's tabs at most as many as a stream has: those that came last")
+    @Test("the script serves at most as many tabs as one stream takes: the latest ones")
     func manyTabs() async throws {
       try await withServer(site: Desk.site, pages: { [Page("index.html") { Desk() }] }) { server in
         try await withBrowser { browser in

@@ -3,8 +3,8 @@
   import NIOPosix
   import Synchronization
 
-  /// Work that keeps the event loops of this process busy until ``stop()``, so that whatever else they
-  /// have to do waits, as on a machine that has too much to do.
+  /// Work that keeps the event loops of this process busy until ``stop()``, so that everything else
+  /// on them waits, as on an overloaded machine.
   final class BusyLoops: Sendable {
     private let isOver = Mutex(false)
 

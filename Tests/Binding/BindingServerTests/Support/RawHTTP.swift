@@ -65,7 +65,7 @@
         return waiting.removeFirst()
       }
 
-      /// What `retry:` said.
+      /// The value of the last `retry:` field.
       var retry: Int? { reader.retry }
     }
 
@@ -94,7 +94,7 @@
       }
     }
 
-    /// Opens a connection, on which nothing is said of its own accord.
+    /// Opens a connection without sending a request.
     func connected<Result>(
       receiveBuffer: Int? = nil,
       _ body: (
@@ -160,7 +160,7 @@
     }
   }
 
-  /// Takes apart a body in chunks (RFC 9112, §7.1), in whatever pieces it comes.
+  /// Decodes a body in chunks (RFC 9112, §7.1), in pieces of any size.
   struct ChunkReader {
     private var waiting: [UInt8] = []
     private(set) var isAtEnd = false

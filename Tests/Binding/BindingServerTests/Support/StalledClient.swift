@@ -1,7 +1,7 @@
 #if BindingServer
   import Foundation
 
-  /// A client that asks for something and never reads the answer.
+  /// A client that sends a request and never reads the answer.
   final class StalledClient: Sendable {
     private let descriptor: Int32
     private let serverPort: Int
@@ -44,7 +44,7 @@
 
     func send(_ text: String) throws {
       let bytes = Array(text.utf8)
-      // What is sent to a connection that is closed must not end the tests.
+      // Without SIGPIPE: sending to a closed connection must not end the tests.
       let count = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
       guard count == bytes.count else { throw Failure(call: "send") }
     }
@@ -70,7 +70,7 @@
       }
     }
 
-    /// Waits until the server has closed it, for at most so long; says whether it has.
+    /// Waits until the server has closed the connection, for at most `time`; false if it hasn't.
     func isClosed(within time: Duration) async throws -> Bool {
       let end = ContinuousClock().now + time
       while try isOpenAtServer {

@@ -22,7 +22,7 @@ final class OtherEnd: Sendable {
     return count > 0 ? Array(buffer.prefix(count)) : []
   }
 
-  /// Reads until so many bytes came.
+  /// Reads until `count` bytes came.
   func read(_ count: Int) -> [UInt8] {
     var found: [UInt8] = []
     while found.count < count {

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// A log that keeps what is logged.
+/// A log that keeps its entries.
 final class RecordingLog: Sendable {
   struct Entry: Equatable {
     var level: Logger.Level

@@ -84,7 +84,7 @@ final class StreamPeer: Sendable {
   /// Returns when the other end has closed the connection.
   func waitUntilClosed() async { for await _ in received {} }
 
-  /// Reads until so many bytes came.
+  /// Reads until `count` bytes came.
   func read(_ count: Int) async -> [UInt8] {
     var found: [UInt8] = []
     for await bytes in received {

@@ -43,7 +43,7 @@ final class TestClient: Sendable {
     return try result.get()
   }
 
-  /// Waits for the first event that `pick` takes, among those that nobody waited for yet.
+  /// Waits for the first event that `pick` takes, among those not yet taken.
   func first<Value>(
     _ sourceLocation: SourceLocation = #_sourceLocation, _ pick: (HostEvent) -> Value?
   ) async throws -> Value {

@@ -60,7 +60,7 @@ final class TransportHarness: Sendable {
     return await iterator.next()
   }
 
-  /// Gathers so many packets.
+  /// Waits for `count` packets.
   func packets(_ count: Int) async -> [HCIPacket] {
     var found: [HCIPacket] = []
     while found.count < count, case .packets(let more)? = await next() { found += more }

@@ -12,7 +12,7 @@ struct AdvertiserTests {
     return options
   }
 
-  @Test("sets parameters, data and scan response, then goes on the air and says so")
+  @Test("an advertiser sets parameters, data and scan response, then starts and reports it")
   func legacy() {
     var rig = HostRig.started()
     let token = rig.token()
@@ -27,7 +27,7 @@ struct AdvertiserTests {
     #expect(rig.controller.last(LESetAdvertisingEnable.self)?.isEnabled == false)
   }
 
-  @Test("gives every client a set of its own where there are sets")
+  @Test("an advertiser gives every client a set of its own if the controller has enough sets")
   func sets() {
     var rig = HostRig.started(.extended)
     rig.handle(.clientOpened(.two))
@@ -45,7 +45,7 @@ struct AdvertiserTests {
     #expect(rig.controller.last(LESetExtendedAdvertisingEnable.self)?.isEnabled == false)
   }
 
-  @Test("lets clients take turns where there are not enough")
+  @Test("an advertiser lets clients take turns if the controller has too few sets")
   func turns() {
     var rig = HostRig.started()
     for client in [ClientID.one, .two, .three] {
@@ -69,7 +69,7 @@ struct AdvertiserTests {
     }
   }
 
-  @Test("refuses what does not fit, with a sentence, and reports what the controller refuses")
+  @Test("an advertiser refuses data that does not fit, and reports the controller's refusals")
   func refusals() {
     var rig = HostRig.started()
     var long = AdvertisingOptions()
@@ -96,7 +96,7 @@ struct AdvertiserTests {
     #expect(rig.results(of: off) == [.failure(.radioNotReady)])
   }
 
-  @Test("sends long extended data in fragments")
+  @Test("an advertiser sends long extended data in fragments")
   func fragments() {
     var rig = HostRig.started(.extended)
     var options = AdvertisingOptions()
@@ -113,7 +113,7 @@ struct AdvertiserTests {
     #expect(rig.results(of: token) == [.success(.done)])
   }
 
-  @Test("fails a request that the end of the radio overtook, exactly once")
+  @Test("an advertiser fails a request once when the radio goes off before the answer")
   func overtaken() {
     var rig = HostRig.started()
     rig.controller.faults[.leSetAdvertisingEnable] = .silence

@@ -9,7 +9,7 @@ struct PrivateAddressTests {
   private static let first = DeviceAddress(bits: 0x4000_0000_0001, kind: .random)
   private let start = Instant.zero + .seconds(1)
 
-  @Test("keeps everything off the air until there is one, and while there is to be another")
+  @Test("a host stays off the air until it has a private address, and while it changes it")
   func stages() {
     var address = PrivateAddress(interval: .seconds(10))
     #expect(!address.needsSilence && !address.isDue)
@@ -28,7 +28,7 @@ struct PrivateAddressTests {
     #expect(!address.needsSilence && address.address == nil && address.nextWake == nil)
   }
 
-  @Test("a controller that refuses the first one three times can't be used")
+  @Test("a controller that refuses the first private address three times can't be used")
   func firstRefused() {
     var address = PrivateAddress(interval: .seconds(10))
     address.controllerStarted(isUsed: true)
@@ -44,7 +44,7 @@ struct PrivateAddressTests {
     #expect(address.isRefused)
   }
 
-  @Test("where another one is refused the old one stays, and attempts become rarer")
+  @Test("a host keeps its old private address when the next is refused, and tries less often")
   func laterRefused() {
     var address = PrivateAddress(interval: .seconds(10))
     address.controllerStarted(isUsed: true)
@@ -64,7 +64,7 @@ struct PrivateAddressTests {
     #expect(pauses == [1, 2, 4, 8, 16, 32, 64, 64].map { TimeSpan.seconds($0) })
   }
 
-  @Test("is used for a second at least, whatever is asked for")
+  @Test("a host uses a private address for at least a second, whatever the configured interval")
   func interval() {
     for interval in [TimeSpan.zero, .seconds(-5)] {
       var address = PrivateAddress(interval: interval)
@@ -92,14 +92,14 @@ struct PrivatePeerTests {
     return connector
   }
 
-  @Test("they are looked for where they were heard, and another address is believed after silence")
+  @Test("a peer is searched at its last address; another one is accepted after silence")
   func addresses() {
     var connector = connector()
     #expect(connector.isSearching)
     #expect(connector.peer(at: Self.second, known: Self.second) == nil)
     let moved = connector.heard(Self.known, at: Self.second, now: start)
     #expect(moved && connector.peer(at: Self.second, known: Self.third) == Self.known)
-    // A second advertising set, or somebody who repeats an old address.
+    // A second advertising set, or an attacker that repeats an old address.
     let flips = (1...19).map { number in
       let now = start + .milliseconds(100 * Int64(number))
       let isNews = connector.heard(Self.known, at: Self.third, now: now)
@@ -112,7 +112,7 @@ struct PrivatePeerTests {
     #expect(!other, "that is somebody else")
   }
 
-  @Test("a link is theirs by any name that a client knows")
+  @Test("a link is a peer's at any address that a client knows it by")
   func names() {
     let alias = connector(peer: Self.second)
     #expect(alias.peer(at: Self.third, known: Self.known) == Self.second)
@@ -121,7 +121,7 @@ struct PrivatePeerTests {
     #expect(plain.peer(at: Self.known, known: Self.known) == Self.known)
   }
 
-  @Test("without the bond they are looked for at their address only")
+  @Test("a peer without a bond is searched at its address only")
   func bondRemoved() {
     var connector = connector()
     _ = connector.heard(Self.known, at: Self.second, now: start)
@@ -130,7 +130,7 @@ struct PrivatePeerTests {
     #expect(connector.peer(at: Self.second, known: Self.second) == nil)
   }
 
-  @Test("the identity that a private peer names is no address of its: it may be somebody else's")
+  @Test("an identity that a private peer claims is not taken for its address")
   func claimedIdentity() {
     var table = BondTable()
     _ = table.store(Self.bond)
@@ -163,7 +163,7 @@ struct PrivatePeerTests {
     #expect(table.bond(of: Self.known) == bond)
   }
 
-  @Test("who doesn't keep keys gets none to follow this host with", arguments: [true, false])
+  @Test("a peer that doesn't keep keys gets none of this host's keys", arguments: [true, false])
   func strangers(_ isBonding: Bool) {
     var configuration = HostConfiguration()
     configuration.usesPrivateAddress = true

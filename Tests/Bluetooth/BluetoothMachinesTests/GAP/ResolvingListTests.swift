@@ -18,7 +18,7 @@ struct ResolvingListTests {
       isSecureConnections: true)
   }
 
-  /// A list for these, all of which are wanted unless it says how many.
+  /// A list of these bonds; all of their peers are requested unless `urgentCount` is given.
   private func list(
     capacity: Int, hasModes: Bool = true, _ bonds: [Bond] = [], urgentCount: Int? = nil
   ) -> ResolvingList {
@@ -44,7 +44,7 @@ struct ResolvingListTests {
     return opcodes
   }
 
-  @Test("is filled before anything is on the air, with modes as the peers have shown themselves")
+  @Test("the resolving list is filled before anything is on the air, with each peer's privacy mode")
   func filled() throws {
     var list = list(capacity: 8, [Self.bond(1), Self.bond(2, isPrivate: false)])
     #expect(!list.resolves(.peer(1)) && list.trust == .untested)
@@ -98,7 +98,7 @@ struct ResolvingListTests {
     #expect(list.entries.map(\.identity) == [.peer(2)] && !list.hides(.peer(1)))
   }
 
-  @Test("a full list holds those that are wanted; a controller may take fewer than it says")
+  @Test("a full list holds requested peers; a controller may take fewer than it reports")
   func full() throws {
     let bonds = (1...6).map { Self.bond($0) }
     var list = list(capacity: 2, bonds)
@@ -117,7 +117,7 @@ struct ResolvingListTests {
   }
 
   @Test(
-    "what the controller refuses because something is on the air is tried again, ever more rarely")
+    "a command refused because of activity on air is repeated, less and less often")
   func refused() throws {
     var list = list(capacity: 4, [Self.bond(1)], urgentCount: 1)
     var now = start

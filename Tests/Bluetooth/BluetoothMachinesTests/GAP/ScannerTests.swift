@@ -21,7 +21,7 @@ struct ScannerTests {
     }
   }
 
-  @Test("of an advertiser once, and again when it says something new or answers")
+  @Test("a scanner reports an advertiser once, and again when its data change or it responds")
   func coalescing() {
     var rig = HostRig.started()
     rig.request(.startScan(ScanOptions()))
@@ -43,7 +43,7 @@ struct ScannerTests {
     #expect(reports(rig).count == 4)
   }
 
-  @Test("of every advertisement if they allow duplicates, each as it wants")
+  @Test("a scanner reports every advertisement to clients that allow duplicates")
   func duplicates() {
     var rig = HostRig.started()
     rig.handle(.clientOpened(.two))
@@ -56,7 +56,7 @@ struct ScannerTests {
     #expect(reports(rig, .two).count == 10)
   }
 
-  @Test("of those with the services they look for, however these are written")
+  @Test("a scanner reports advertisers of the requested services, in any form of the UUIDs")
   func filter() {
     var rig = HostRig.started()
     var options = ScanOptions()
@@ -79,7 +79,7 @@ struct ScannerTests {
     #expect(found == [2, 3, 4, 5, 7].map { .peer($0) })
   }
 
-  @Test("actively if one of them wants it, and stops when the last does")
+  @Test("a scanner scans actively if one of its clients wants it, and stops when the last does")
   func merging() {
     var rig = HostRig.started()
     rig.handle(.clientOpened(.two))
@@ -98,7 +98,7 @@ struct ScannerTests {
     #expect(reports(rig).isEmpty)
   }
 
-  @Test("and tries again what the controller refused")
+  @Test("a scanner repeats commands that the controller refused")
   func refusal() {
     var rig = HostRig.started()
     rig.controller.faults[.leSetScanEnable] = .status(.commandDisallowed)
@@ -113,7 +113,7 @@ struct ScannerTests {
     #expect(rig.controller.last(LESetScanEnable.self) == nil)
   }
 
-  @Test("of extended data when the last part is here, and of no more than fits")
+  @Test("a scanner reports extended data with the last fragment, up to the maximum")
   func extendedParts() {
     var rig = HostRig.started(.extended)
     rig.request(.startScan(ScanOptions()))
@@ -129,7 +129,7 @@ struct ScannerTests {
     #expect(reports(rig).last?.isLegacy == false)
   }
 
-  @Test("of legacy data as it is, also where the last part of extended data never came")
+  @Test("a scanner reports legacy data as it is, also after incomplete extended data")
   func legacyAfterParts() {
     var rig = HostRig.started(.extended)
     rig.request(.startScan(ScanOptions()))
@@ -142,7 +142,7 @@ struct ScannerTests {
     #expect(reports(rig).map(\.data) == [[2, 1, 6]])
   }
 
-  @Test("of each advertising set of a device for itself, their parts never mixed")
+  @Test("a scanner reports each advertising set of a device by itself and never mixes fragments")
   func sets() {
     var rig = HostRig.started(.extended)
     rig.request(.startScan(ScanOptions()))
@@ -159,7 +159,7 @@ struct ScannerTests {
     #expect(reports(rig).map(\.data) == [[3, 3, 0x0D, 0x18], [2, 1, 6]])
   }
 
-  @Test("and forgets the advertiser that was silent for longest")
+  @Test("a scanner forgets the advertiser that was silent for longest")
   func eviction() {
     var table = AdvertiserTable(capacity: 3)
     for number in 1...3 { _ = table.hear(.peer(UInt64(number))) }
@@ -178,7 +178,7 @@ struct ScannerTests {
     }
   }
 
-  @Test("also where they are more than the bits of a word")
+  @Test("a scanner reports to more clients than a word has bits")
   func crowd() {
     var rig = HostRig.started()
     for number in 10..<90 {

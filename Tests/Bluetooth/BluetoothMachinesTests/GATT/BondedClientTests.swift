@@ -44,7 +44,7 @@ struct BondedClientTests {
     bench.act { $0.restore(configuration, of: ServerBench.peer, now: $1, into: &$2) }
   }
 
-  @Test("holds on the next link, once that is known to be theirs, and not before")
+  @Test("a bonded client's configuration holds on the next link, once its identity is known")
   func nextLink() throws {
     var (bench, configuration) = try configured()
     #expect(configuration.descriptors == [9: 2, 19: 1] && configuration.features == 1)
@@ -65,7 +65,7 @@ struct BondedClientTests {
     #expect(bench.receive("0a 1300") == ["0b0000"])
   }
 
-  @Test("gives way to what they write on this link")
+  @Test("a bonded client's configuration is replaced by what it writes on this link")
   func written() throws {
     var (bench, configuration) = try configured()
     configuration.databaseHash = bench.server.databaseHash()
@@ -83,7 +83,7 @@ struct BondedClientTests {
     #expect(bench.receive("0a 1300") == ["0b0000"])
   }
 
-  @Test("does not hold where the link is not protected as it has to be by now")
+  @Test("a bonded client's configuration doesn't hold on a link with too little protection")
   func protection() throws {
     var bench = ServerBench()
     try bench.add(
@@ -103,7 +103,7 @@ struct BondedClientTests {
     #expect(restore(configuration, &bench).isEmpty && bench.subscribed.isEmpty)
   }
 
-  @Test("of the same database, but before they knew it, holds, and they are told of the change")
+  @Test("a configuration of an unaware client holds for the same database, with Service Changed")
   func unaware() throws {
     var (bench, configuration) = try configured()
     configuration.databaseHash = bench.server.databaseHash()
@@ -113,7 +113,8 @@ struct BondedClientTests {
     #expect(bench.subscribed == [18])
   }
 
-  @Test("of another database only Service Changed holds, which they are told, and out of sync")
+  @Test(
+    "a configuration of another database is dropped but for Service Changed, which is indicated")
   func otherDatabase() throws {
     var (bench, configuration) = try configured()
     configuration.databaseHash = bench.server.databaseHash()
@@ -136,7 +137,7 @@ struct BondedClientTests {
     #expect(after?.descriptors == [9: 2])
   }
 
-  @Test("that makes no sense is left out")
+  @Test("a configuration that makes no sense is left out")
   func nonsense() throws {
     var (bench, configuration) = try configured()
     configuration.databaseHash = bench.server.databaseHash()
@@ -148,7 +149,7 @@ struct BondedClientTests {
     #expect(bench.receive("0a 0b00") == ["0b07"])
   }
 
-  @Test("is nothing where they configured nothing")
+  @Test("a bonded client that configured nothing has no configuration")
   func nothing() {
     var bench = ServerBench()
     let configuration = bench.server.clientConfiguration(of: ServerBench.peer)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Several bearers of one attribute protocol")
 struct EnhancedBearerTests {
-  /// A client and a server whose owner keeps six values and answers when a test says so.
+  /// A client and a server whose owner keeps six values and answers when a test lets it.
   private static func pair(bearers: UInt16 = 3) throws -> (GATTPair, [UInt16]) {
     var pair = GATTPair()
     pair.exchangeMTU()
@@ -79,7 +79,7 @@ struct EnhancedBearerTests {
     #expect(pair.ended.suffix(3) == ids)
   }
 
-  @Test("what ran over a bearer that ends is asked again over the fixed channel")
+  @Test("a request over a bearer that ends is repeated over the fixed channel")
   func bearerEnds() throws {
     var (pair, handles) = try Self.pair(bearers: 2)
     let ids = handles.map { pair.start(.read($0)) }
@@ -95,7 +95,7 @@ struct EnhancedBearerTests {
   }
 
   @Test(
-    "a bearer without an answer in 30 s is closed, and what it was to read is read over another")
+    "a bearer without an answer in 30 s is closed, and its read is repeated over another")
   func bearerStalls() throws {
     var (pair, handles) = try Self.pair(bearers: 1)
     pair.start(.read(handles[0]))
@@ -224,7 +224,7 @@ struct EnhancedBearerServerTests {
     #expect(bench.receive("021702") == ["034000"])
   }
 
-  @Test("what is prepared over several bearers is one queue, which any of them executes")
+  @Test("values prepared over several bearers are one queue, which any of them executes")
   func preparedWrites() throws {
     var (bench, handle) = try Self.bench()
     #expect(!bench.receive("16" + Self.hex(handle) + "0000AA", over: Self.first).isEmpty)
@@ -238,7 +238,7 @@ struct EnhancedBearerServerTests {
   }
 
   @Test(
-    "a client that is told over one bearer that it is out of sync is told so over the others, too")
+    "a client that learns over one bearer that it is out of sync learns it over the others, too")
   func outOfSync() throws {
     var (bench, handle) = try Self.bench()
     // Robust caching.

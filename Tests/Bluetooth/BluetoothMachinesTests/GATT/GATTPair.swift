@@ -137,7 +137,7 @@ struct GATTPair {
     withClient { $0.bearerOpened(bearer, mtu: mtu, now: now, into: &$1) }
   }
 
-  /// Ends one at both ends, with what is on its way over it.
+  /// Ends a bearer at both ends, and drops the PDUs under way on it.
   mutating func closeBearer(_ number: UInt16) {
     let bearer = ATTBearer(rawValue: number)
     let now = now

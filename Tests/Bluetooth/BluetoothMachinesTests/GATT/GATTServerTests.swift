@@ -110,7 +110,7 @@ struct GATTServerTests {
       // Prepare and execute.
       ("16 0b00 0000 01", "17 0b00 0000 01"), ("16 0300 0000 01", "01 16 0300 03"),
       ("18 01", "19"), ("18 00", "19"),
-      // Unknown, malformed, and what is not a request.
+      // Unknown opcodes, malformed PDUs, and PDUs that are no requests.
       ("14", "01 14 0000 06"), ("0a 03", "01 0a 0000 04"), ("18 02", "01 18 0000 04"),
       ("0b 00", ""), ("13", ""), ("1e", ""), ("52 0900 0200", ""), ("57 01", ""), ("d2 0300", ""),
       ("1b 0300 00", ""), ("01 0a 0300 01", ""),
@@ -275,7 +275,7 @@ struct GATTServerTests {
     #expect(bench.updates == [.success(.done), .success(.done), .success(.done)])
   }
 
-  @Test("robust caching: a client that doesn't know of a change is told before it is served")
+  @Test("robust caching: a client that doesn't know of a change gets an error before it is served")
   func robustCaching() throws {
     var bench = ServerBench()
     #expect(bench.receive("12 0b00 01") == ["13"])
@@ -288,7 +288,7 @@ struct GATTServerTests {
     #expect(bench.receive("0a 0300") == ["0b54657374"])
   }
 
-  @Test("handles of removed services are not given out again")
+  @Test("a removed service's handles are not given out again")
   func handles() throws {
     var bench = ServerBench()
     let first = try bench.add(.everything)
@@ -348,7 +348,7 @@ struct GATTServerTests {
     }
   }
 
-  @Test("what the properties don't say isn't done, whatever the permissions allow")
+  @Test("an operation without its property is refused, whatever the permissions allow")
   func properties() throws {
     var bench = ServerBench()
     let all: AttributePermissions = [.readable, .writeable]

@@ -105,7 +105,7 @@ struct GATTTests {
     }
   }
 
-  @Test("an echo that differs cancels what was prepared")
+  @Test("an echo that differs cancels the prepared writes")
   func wrongEcho() throws {
     var pair = GATTPair()
     let handle = try pair.publish(.everything).characteristics[2].valueHandle
@@ -178,7 +178,7 @@ struct GATTTests {
     EncryptionInfo(keyByteCount: 16, isAuthenticated: isAuthenticated, isSecureConnections: true)
   }
 
-  @Test("what needs authentication is refused where anybody could have taken part in the pairing")
+  @Test("a value that needs authentication is refused after a pairing without it")
   func authentication() throws {
     var pair = GATTPair()
     let service = ServiceDefinition(
@@ -209,7 +209,7 @@ struct GATTTests {
     #expect(try pair.run(.write(configuration, [1, 0])) == .done)
   }
 
-  @Test("what needs encryption is refused as the specification says")
+  @Test("a value that needs encryption is refused as the specification requires")
   func encryption() throws {
     var pair = GATTPair()
     let handle = try pair.publish(.everything).characteristics[3].valueHandle
@@ -340,7 +340,7 @@ struct GATTTests {
     // The hash, the search and its rest, each asked and answered.
     #expect(pair.pduCount == 6)
     let range = try #require(try pair.results[services]?.get().services?.first?.range)
-    // Step by step, with an app's pauses: still nobody else's requests in between.
+    // Step by step, with an app's pauses: still without requests of other clients in between.
     let steps: [GATTOperation] = [
       .discoverCharacteristics(in: range, nil), .discoverIncludedServices(in: range),
       .discoverDescriptors(in: range),
@@ -355,7 +355,7 @@ struct GATTTests {
     #expect(pair.changedRanges == [])
     let isDue2 = pair.advance()
     #expect(isDue2)
-    // Nothing of what was discovered has changed.
+    // No discovered service has changed.
     #expect(pair.changedRanges == [])
     let all = try #require(try pair.run(.discoverServices(nil)).services)
     #expect(all.contains { $0.range == more.range })
@@ -365,7 +365,7 @@ struct GATTTests {
     #expect(pair.changedRanges == [last.range])
   }
 
-  @Test("a peer without a Database Hash is asked to tell of changes before the first discovery")
+  @Test("a peer without a Database Hash gets a Service Changed subscription before the discovery")
   func noHash() throws {
     var pair = GATTPair()
     _ = try pair.publish(.everything)
@@ -380,7 +380,8 @@ struct GATTTests {
     #expect(pair.changedRanges == [more.range])
   }
 
-  @Test("a peer that has a hash and won't tell of changes is asked anew, not quoted from memory")
+  @Test(
+    "a peer with a hash that refuses Service Changed is discovered anew, not read from the cache")
   func refusedWatch() throws {
     var pair = GATTPair()
     _ = try pair.publish(.everything)
@@ -418,7 +419,7 @@ struct GATTTests {
     #expect(try third.run(.discoverServices(nil)) != services)
   }
 
-  @Test("a server that says nothing for 30 s fails its link and everything asked of it")
+  @Test("a server without an answer for 30 s fails its link and all requests")
   func timeout() throws {
     var pair = GATTPair()
     pair.tamper = { _ in nil }

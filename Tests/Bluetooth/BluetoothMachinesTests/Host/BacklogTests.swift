@@ -4,7 +4,7 @@ import Testing
 
 @testable import BluetoothMachines
 
-/// A central whose client says when it has handled its events, with peers that notify.
+/// A central whose client reports when it has handled its events, with peers that notify.
 private struct SlowClient {
   static let value: UInt16 = 0x20
   static let target = SubscriptionTarget(
@@ -61,7 +61,7 @@ private struct SlowClient {
     }
   }
 
-  /// How many packets the controller was told are completed, of a link.
+  /// How many packets of a link were reported to the controller as completed.
   func completedCount(_ handle: UInt16) -> Int {
     rig.controller.received.reduce(0) { sum, command in
       guard command.opcode == .hostNumberOfCompletedPackets,
@@ -92,7 +92,7 @@ struct BacklogTests {
   private let most = EventBacklog.Limits.unhandledMax
   private let buffers = EventBacklog.Limits.hostBufferCount
 
-  @Test("a controller that can limit what it hands over is told of the host's buffers at the start")
+  @Test("a controller with flow control gets the host's buffer sizes at the start")
   func startUp() throws {
     var rig = HostRig(.extended)
     rig.handle(.transportOpened)
@@ -136,7 +136,7 @@ struct BacklogTests {
     slow.handleAll()
     let before = slow.completedCount(first)
     slow.notify(most + buffers, on: first)
-    // The controller has no buffer left, whatever the peer sends.
+    // The controller has no buffer left, so the peer can't send more.
     #expect(slow.completedCount(first) - before <= most)
     #expect(slow.valueCount(peer) == most + buffers)
     #expect(slow.rig.machine.snapshot.links.first?.isHeldBack == true)
@@ -148,7 +148,8 @@ struct BacklogTests {
     #expect(slow.rig.machine.snapshot.counters.droppedValues == 0)
   }
 
-  @Test("beside another link a slow client keeps its share of buffers, and learns what was dropped")
+  @Test(
+    "a slow client keeps its share of buffers beside another link, and learns of dropped values")
   func shared() throws {
     var slow = SlowClient()
     slow.rig.handle(.clientOpened(.two, acknowledgesEvents: true))
@@ -212,7 +213,7 @@ struct BacklogTests {
     #expect(slow.confirmationCount == 0)
     slow.rig.handle(.clientClosed(.two))
     #expect(slow.confirmationCount == 1)
-    // One that nobody subscribed to, too.
+    // An indication without a subscription is confirmed, too.
     slow.receive([0x1D, 0x30, 0, 7], on: first)
     #expect(slow.confirmationCount == 2)
   }
@@ -306,7 +307,7 @@ struct BacklogTests {
     #expect(HostEvent.completed(RequestToken(rawValue: 1), .success(.done)).isAcknowledged)
   }
 
-  @Test("an indication of a client that doesn't say what it has handled is confirmed at once")
+  @Test("an indication of a client that doesn't report handling is confirmed at once")
   func plainIndication() {
     var slow = SlowClient()
     slow.rig.handle(.clientOpened(.two))
@@ -316,7 +317,7 @@ struct BacklogTests {
     #expect(slow.confirmationCount == 1)
   }
 
-  @Test("where the controller can't be told, the transport is not read, and no time-out counts")
+  @Test("a controller without flow control makes the host stop reading, and no time-out counts")
   func pause() {
     var slow = SlowClient(hasFlowControl: false)
     slow.connect(peer, handle: first)
@@ -431,7 +432,7 @@ struct BacklogTests {
     #expect(slow.rig.log().count { $0 == "discovered" } == most + 1)
   }
 
-  @Test("writes without response beyond a slow client's share are dropped, others answered")
+  @Test("a write without response beyond a slow client's share is dropped, others are answered")
   func writes() throws {
     var slow = SlowClient()
     let token = slow.rig.token()

@@ -8,7 +8,8 @@ import Testing
 struct ConnectingTests {
   let peer = DeviceAddress.peer(1)
 
-  @Test("and announces one when the peer was heard, first to all, then to who wanted it")
+  @Test(
+    "a host announces a link when the peer was heard, first to all clients, then to the requester")
   func usual() {
     var rig = HostRig.started()
     rig.handle(.clientOpened(.two))
@@ -22,7 +23,7 @@ struct ConnectingTests {
     #expect(rig.controller.opcodes.contains(.leSetDataLength))
   }
 
-  @Test("and takes silence for success once six intervals have passed")
+  @Test("a host takes a link for established after six intervals without an answer")
   func silentPeer() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))
@@ -33,7 +34,7 @@ struct ConnectingTests {
     #expect(rig.log() == ["linkOpened", "connected"])
   }
 
-  @Test("and drops what comes over one that was given up before the peer was heard")
+  @Test("a host drops data of a link that was given up before the peer was heard")
   func dataOfUnknownLink() {
     var rig = HostRig.started()
     let service = ServiceDefinition(
@@ -54,7 +55,7 @@ struct ConnectingTests {
     #expect(rig.log() == heard)
   }
 
-  @Test("and retries in silence one that failed to be established")
+  @Test("a host retries a link that failed to be established without an event")
   func failedToBeEstablished() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))
@@ -77,7 +78,7 @@ struct ConnectingTests {
     #expect(rig.log() == ["linkOpened", "connected"])
   }
 
-  @Test("and never times out, and asks again after a reset of the controller")
+  @Test("a connection request never times out, and is repeated after a reset of the controller")
   func pendingSurvivesReset() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))
@@ -95,7 +96,7 @@ struct ConnectingTests {
       ])
   }
 
-  @Test("and drops one when its last holder lets go")
+  @Test("a host disconnects a link when its last client releases it")
   func sharedLink() {
     var rig = HostRig.started()
     rig.handle(.clientOpened(.two))
@@ -115,7 +116,7 @@ struct ConnectingTests {
     #expect(rig.log() == ["linkOpened", "connected", "disconnected", "linkClosed"])
   }
 
-  @Test("and tells who let go that it is disconnected when the link is down")
+  @Test("a host reports the disconnection to the client that requested it once the link is down")
   func disconnecting() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))
@@ -133,7 +134,7 @@ struct ConnectingTests {
     #expect(rig.log().suffix(2) == ["linkOpened", "connected"])
   }
 
-  @Test("and tells of the loss of one, with the reason, and brings it back if asked to")
+  @Test("a host reports a lost link with the reason, and reconnects it if requested")
   func loss() {
     var rig = HostRig.started()
     rig.handle(.clientOpened(.two))
@@ -151,7 +152,7 @@ struct ConnectingTests {
     #expect(rig.log(of: .two).last == "connected")
   }
 
-  @Test("and gives up an attempt that nobody wants any more")
+  @Test("a host cancels a connection attempt that no client wants any more")
   func cancelling() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))
@@ -168,7 +169,7 @@ struct ConnectingTests {
     #expect(rig.controller.opcodes.last == .leCreateConnection)
   }
 
-  @Test("and wants none any more, though the peer seemed to be making one itself")
+  @Test("a host cancels the connection even if the peer seemed to be connecting itself")
   func givenUpWhileThePeerConnects() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))
@@ -179,7 +180,7 @@ struct ConnectingTests {
     #expect(rig.controller.opcodes.last == .leCreateConnectionCancel)
   }
 
-  @Test("and goes on after a cancel that the controller refused or forgot")
+  @Test("a host goes on after a cancel that the controller refused or forgot")
   func cancelRefused() {
     for fault in [ScriptedController.Fault.status(.memoryCapacityExceeded), nil] {
       var rig = HostRig.started()
@@ -193,7 +194,7 @@ struct ConnectingTests {
     }
   }
 
-  @Test("and finds its way out when the controller makes an attempt that was forgotten")
+  @Test("a host recovers from a connection attempt of the controller that it has forgotten")
   func strayAttempt() {
     var rig = HostRig.started()
     rig.controller.faults[.leCreateConnection] = .status(.commandDisallowed)
@@ -208,7 +209,7 @@ struct ConnectingTests {
     #expect(rig.log() == ["linkOpened", "connected"])
   }
 
-  @Test("to several wanted peers by the filter accept list, whichever comes first")
+  @Test("a host connects several requested peers by the filter accept list, whichever comes first")
   func acceptList() {
     var rig = HostRig.started()
     for number in 1...5 { rig.request(.connect(.peer(UInt64(number)), ConnectOptions())) }
@@ -227,7 +228,7 @@ struct ConnectingTests {
     #expect(rig.log().filter { $0 == "connected" }.count == 5)
   }
 
-  @Test("to each of a hundred wanted peers, though the list takes eight")
+  @Test("a host connects each of a hundred requested peers, though the list takes eight")
   func manyPeers() {
     var rig = HostRig.started()
     for number in 1...100 { rig.request(.connect(.peer(UInt64(number)), ConnectOptions())) }
@@ -254,7 +255,7 @@ struct ConnectingTests {
         peer: PeerAddress(DeviceAddress(bits: 0, kind: .public)), timing: .usual))
   }
 
-  @Test("and fails where the controller has no room for more")
+  @Test("a connection fails when the controller has no room for more")
   func limit() {
     var rig = HostRig.started()
     rig.controller.faults[.leCreateConnection] = .status(.connectionLimitExceeded)
@@ -262,7 +263,7 @@ struct ConnectingTests {
     #expect(rig.log() == ["connectionFailed"])
   }
 
-  @Test("while it scans and advertises, which goes on when a central comes")
+  @Test("a host connects while it scans and advertises, which goes on when a central comes")
   func peripheral() {
     for controller in [ScriptedController(), .extended] {
       var rig = HostRig.started(controller)
@@ -286,7 +287,7 @@ struct ConnectingTests {
     }
   }
 
-  @Test("and loses them before it tells that the radio is off")
+  @Test("a host reports its links as lost before it reports that the radio is off")
   func powerOff() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))
@@ -302,7 +303,7 @@ struct ConnectingTests {
     #expect(rig.results(of: late) == [.failure(.radioNotReady)])
   }
 
-  @Test("and answers those who ask for keys or for other timing")
+  @Test("a host answers peers' requests for keys and for other timing")
   func requestsOfPeers() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))
@@ -322,7 +323,7 @@ struct ConnectingTests {
   }
 
   @Test(
-    "and are refused pairing by a host that never pairs, with the reason",
+    "a peer is refused pairing by a host that never pairs, with the reason",
     arguments: [
       // Pairing Request, with a key size that there isn't, cut; Security Request.
       ([1, 3, 0, 1, 16, 7, 7], 0x05), ([1, 3, 0, 1, 17, 7, 7], 0x0A), ([1, 3, 0], 0x0A),
@@ -343,7 +344,7 @@ struct ConnectingTests {
     #expect(rig.data.map { Array($0.bytes.dropFirst(4)) } == answers)
   }
 
-  @Test("and reads their strength and changes their timing")
+  @Test("a host reads the signal strength of a link and changes its timing")
   func strengthAndTiming() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))

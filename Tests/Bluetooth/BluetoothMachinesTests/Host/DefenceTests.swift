@@ -18,7 +18,7 @@ struct DefenceTests {
   // MARK: Controllers
 
   @Test(
-    "against a busy controller: a bonded peer's key never goes to the next link with its handle",
+    "a bonded peer's key is not sent to the next link with its handle when the controller is slow",
     arguments: [false, true])
   func keyOfAnEndedLink(_ hasEnded: Bool) {
     var controller = ScriptedController()
@@ -47,7 +47,7 @@ struct DefenceTests {
     #expect(rig.controller.opcodes.contains(.leEnableEncryption) != hasEnded)
   }
 
-  @Test("against a controller that starts and then fails: it is started less and less often")
+  @Test("a controller that fails soon after each start is started less and less often")
   func failingAfterStart() {
     var rig = HostRig()
     rig.controller.faults[.leSetScanEnable] = .death
@@ -72,7 +72,7 @@ struct DefenceTests {
     #expect(rig.states() == [.poweredOff, .poweredOn, .poweredOff])
   }
 
-  @Test("against a controller that was reset without a word")
+  @Test("a controller that was reset without an event is started again")
   func silentReset() {
     var rig = HostRig.started(.extended)
     rig.pass(.seconds(60))
@@ -87,7 +87,7 @@ struct DefenceTests {
     #expect(rig.states() == [.poweredOff])
   }
 
-  @Test("against a controller that died while nobody wanted anything of it")
+  @Test("a controller that stopped answering while the host was idle is started again")
   func silentDeath() {
     var rig = HostRig.started()
     rig.controller.faults[.leReadFilterAcceptListSize] = .death
@@ -95,7 +95,7 @@ struct DefenceTests {
     #expect(rig.reopenings.count == 1)
   }
 
-  @Test("against a controller that forgets to tell how a connection attempt ended")
+  @Test("a controller that doesn't report the end of a connection attempt is started again")
   func lostEnd() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))
@@ -108,7 +108,7 @@ struct DefenceTests {
       rig.reopenings == [.transport("The controller did not tell how a connection attempt ended.")])
   }
 
-  @Test("but not against one whose report of a link crosses the wish to have none")
+  @Test("a controller whose report of a link crosses the cancellation is not started again")
   func crossingEnd() {
     var rig = HostRig.started()
     rig.request(.connect(peer, ConnectOptions()))
@@ -120,10 +120,10 @@ struct DefenceTests {
     #expect(rig.controller.opcodes.contains(.disconnect))
   }
 
-  @Test("against a controller that loses data for want of buffers")
+  @Test("a controller that loses data for want of buffers is started again")
   func overflow() {
     var rig = connected()
-    // Synchronous and isochronous data is none of this host's.
+    // This host has no synchronous or isochronous data.
     for linkType in [0, 2, 0xFF] as [UInt8] { rig.event(DataBufferOverflow(linkType: linkType)) }
     #expect(rig.reopenings.isEmpty)
     rig.event(DataBufferOverflow(linkType: 1))
@@ -131,7 +131,7 @@ struct DefenceTests {
     #expect(rig.log().contains("linkClosed"))
   }
 
-  @Test("and doesn't ask a controller how it is while that shows by itself")
+  @Test("a host doesn't probe a controller that sends events")
   func noNeedToAsk() {
     var rig = HostRig.started(.extended)
     for _ in 0..<20 {
@@ -141,7 +141,7 @@ struct DefenceTests {
     #expect(rig.controller.opcodes.isEmpty)
   }
 
-  @Test("against clients that fill the line of commands: what steers the radio still gets through")
+  @Test("a scan starts although requests of clients fill the queue of commands")
   func fullLine() {
     var rig = connected()
     rig.controller.faults[.readRSSI] = .silence
@@ -156,7 +156,7 @@ struct DefenceTests {
     #expect(rig.log().filter { $0 == "completed" }.count == 1_100 - refusals)
   }
 
-  @Test("against being woken for nothing while a command is under way")
+  @Test("a host isn't woken needlessly while a command is under way")
   func noSpinning() {
     var rig = HostRig.started()
     rig.controller.faults[.leCreateConnection] = .silence
@@ -176,7 +176,7 @@ struct DefenceTests {
     #expect(wakes < 20)
   }
 
-  @Test("against a change of timing that never ends: 40 s, then the next may try")
+  @Test("a change of timing that never ends fails after 40 s, and the next may begin")
   func endlessTimingChange() {
     var rig = connected()
     // Its attributes answer (the MTU, no name), only its link layer doesn't.
@@ -204,7 +204,7 @@ struct DefenceTests {
     #expect(rig.results(of: third) == [.success(.done)])
   }
 
-  @Test("against timing that no link can have: nobody waits for longer than the longest")
+  @Test("a link with impossible timing is treated like one with the longest intervals")
   func impossibleTiming() {
     let timing = ConnectionTiming(
       intervalUnits1250us: 0xFFFF, latency: 0xFFFF, timeoutUnits10ms: 0xFFFF)
@@ -221,7 +221,7 @@ struct DefenceTests {
     #expect(rig.log().last == "linkClosed")
   }
 
-  @Test("and sends at twice the speed where both ends can, and only there")
+  @Test("a host switches to LE 2M if both ends support it, and only then")
   func twiceTheSpeed() {
     var controller = ScriptedController.extended
     for (ours, theirs) in [(true, true), (true, false), (false, true)] {
@@ -236,7 +236,7 @@ struct DefenceTests {
 
   // MARK: Clients
 
-  @Test("against requests that make no sense: each is answered once, and nothing traps")
+  @Test("requests that make no sense are each answered once, and don't trap")
   func nonsense() {
     var rig = connected()
     let long = [UInt8](repeating: 1, count: 100_000)
@@ -285,7 +285,7 @@ struct DefenceTests {
     for token in tokens { #expect(rig.results(of: token).count == 1, "\(token)") }
   }
 
-  @Test("against writes without end: what is too much is refused, and the link lives on")
+  @Test("a client's endless writes are refused beyond a bound, and the link lives on")
   func commandFlood() {
     var rig = connected()
     let tokens = (0..<5_000).map { _ in rig.token() }
@@ -305,7 +305,7 @@ struct DefenceTests {
     #expect(done.count + refused.count == 5_000)
   }
 
-  @Test("against subscribing without end while the peer is silent: each is answered, few wait")
+  @Test("a client's endless subscriptions to a silent peer are each answered, and few wait")
   func subscriptionFlood() {
     var rig = connected()
     let target = SubscriptionTarget(
@@ -324,7 +324,7 @@ struct DefenceTests {
     for token in tokens { #expect(rig.results(of: token).count == 1) }
   }
 
-  @Test("against more links than it has room for: who wanted one is told")
+  @Test("a link beyond the host's limit is disconnected, and the request for it fails")
   func tooManyLinks() {
     var rig = HostRig.started()
     for number in 1...LinkTable.Limits.linksMax {
@@ -337,7 +337,7 @@ struct DefenceTests {
     #expect(rig.controller.last(Disconnect.self)?.handle == 0x400)
   }
 
-  @Test("against a client that leaves while its channel opens: the channel is closed")
+  @Test("a channel that opens after its client has left is closed")
   func leavingWhileOpening() throws {
     var rig = connected()
     rig.handle(.clientOpened(.two))
@@ -360,7 +360,7 @@ struct DefenceTests {
   }
 
   @Test(
-    "against a controller that won't end a link: what that link holds of its buffers stays in use",
+    "a link that the controller doesn't end keeps its share of buffers in use",
     arguments: [true, false])
   func refusedDisconnect(_ isAnswered: Bool) {
     var rig = connected()

@@ -26,7 +26,7 @@ struct ReleaseTests {
     }
   }
 
-  @Test("has its requests completed as cancelled in the order in which it asked; others go on")
+  @Test("a client's requests are cancelled in order when it gives up a link; others go on")
   func order() {
     var rig = shared()
     var tokens: [RequestToken] = []
@@ -52,7 +52,7 @@ struct ReleaseTests {
     #expect(rig.machine.links.count == 1)
   }
 
-  @Test("is not told what its operations come to later")
+  @Test("a client that gave up a link gets no results of its operations")
   func lateAnswer() {
     var rig = shared()
     let token = rig.token()
@@ -62,7 +62,7 @@ struct ReleaseTests {
     #expect(rig.results(of: token, client: .two) == [.failure(.cancelled)])
   }
 
-  @Test("whose link drops has its requests failed in the order in which it asked")
+  @Test("a client's requests fail in order when its link is lost")
   func orderAtTheEnd() {
     var rig = shared()
     let tokens = (0..<20).map { _ in rig.token() }
@@ -80,7 +80,7 @@ struct PeerCacheTests {
     return database
   }
 
-  @Test("has one entry for a peer: what was learned last")
+  @Test("the cache has one entry for a peer: the latest")
   func newest() {
     var cache = PeerCache()
     for hash in 1...3 as ClosedRange<UInt8> { cache.store(database(hash), of: .peer(1)) }
@@ -88,7 +88,7 @@ struct PeerCacheTests {
     #expect(cache.database(of: .peer(1))?.hash?.first == 3)
   }
 
-  @Test("keeps what it knows where a link ended before anything was learned")
+  @Test("the cache keeps its entry if a link ended before anything was learned")
   func nothingLearned() {
     var cache = PeerCache()
     cache.store(database(1), of: .peer(1))
@@ -96,7 +96,7 @@ struct PeerCacheTests {
     #expect(cache.database(of: .peer(1))?.hash?.first == 1)
   }
 
-  @Test("is bounded: the peer that was not seen for longest leaves first")
+  @Test("the cache is bounded: the peer that was not seen for longest is removed first")
   func bound() {
     var cache = PeerCache()
     for number in 0..<PeerCache.Limits.peersMax {

@@ -3,7 +3,7 @@ import Essentials
 
 @testable import BluetoothMachines
 
-/// A controller that answers every command at once, and wrongly where a test says so.
+/// A controller that answers every command at once, and wrongly according to `faults`.
 struct ScriptedController {
   /// What goes wrong with the answer to a command.
   enum Fault {
@@ -157,7 +157,7 @@ struct HostRig {
   var machine: HostMachine
   var controller: ScriptedController
   var now = Instant.zero
-  /// What clients were told, oldest first.
+  /// The events sent to clients, oldest first.
   var events: [(client: ClientID, event: HostEvent)] = []
   /// Why the machine wanted the transport reopened.
   var reopenings: [HostError] = []
@@ -242,14 +242,14 @@ struct HostRig {
     if isHeard { event(LEReadRemoteFeaturesComplete(handle: handle, features: [])) }
   }
 
-  /// The states that a client was told, oldest first.
+  /// The states reported to a client, oldest first.
   func states(of client: ClientID = .one) -> [RadioState] {
     events.compactMap { entry in
       if entry.client == client, case .stateChanged(let state) = entry.event { state } else { nil }
     }
   }
 
-  /// Short names of what a client was told, oldest first.
+  /// Short names of the events sent to a client, oldest first.
   func log(of client: ClientID = .one) -> [String] {
     events.filter { $0.client == client }.map { $0.event.shortName }
   }

@@ -25,7 +25,7 @@ struct SnapshotTests {
       ACLHeader.packet(handle: handle, boundary: .firstFlushable, payload: frame.bytes))
   }
 
-  @Test("shows the controller, and what it said it can do")
+  @Test("a snapshot shows the controller and the features that it reported")
   func controller() {
     let before = HostMachine(random: SeededGenerator(seed: 1)).snapshot
     #expect(before.controller.state == .unknown)
@@ -44,7 +44,7 @@ struct SnapshotTests {
     #expect(controller.failureCount == 0)
   }
 
-  @Test("counts failures of the controller until it is in good health")
+  @Test("a snapshot counts failures of the controller until it works again")
   func failures() {
     var rig = HostRig.started()
     rig.handle(.transportClosed(.transport("Unplugged.")))
@@ -52,7 +52,7 @@ struct SnapshotTests {
     #expect(rig.machine.snapshot.controller.state == .poweredOff)
   }
 
-  @Test("shows a link with its clients, timing, subscriptions and what waits for it")
+  @Test("a snapshot shows a link with its clients, timing, subscriptions and queues")
   func link() throws {
     var rig = connected(clients: [.one, .two])
     let target = SubscriptionTarget(
@@ -84,7 +84,7 @@ struct SnapshotTests {
     #expect(snapshot.linkRequests.isEmpty)
   }
 
-  @Test("shows scans, advertisements, published channels and requests for links")
+  @Test("a snapshot shows scans, advertisements, published channels and requests for links")
   func requests() {
     var rig = HostRig.started()
     rig.request(.startScan(ScanOptions()))
@@ -99,7 +99,7 @@ struct SnapshotTests {
     #expect(snapshot.linkRequests.map(\.peer) == ["C0:00:00:00:00:01"])
   }
 
-  @Test("shows a request that waits for the end of its link")
+  @Test("a snapshot shows a request that waits for the end of its link")
   func cancelling() {
     var rig = connected()
     rig.request(.disconnect(peer))
@@ -108,7 +108,7 @@ struct SnapshotTests {
     #expect(snapshot.links.map(\.clients) == [[]])
   }
 
-  @Test("counts events and data about links that don't exist")
+  @Test("a snapshot counts events and data about links that don't exist")
   func strayPackets() {
     var rig = HostRig()
     rig.handle(.clientOpened(.one))
@@ -124,7 +124,7 @@ struct SnapshotTests {
     #expect(rig.machine.snapshot.counters.malformedPackets == 0)
   }
 
-  @Test("counts what a link threw away also when the link is gone")
+  @Test("a snapshot counts what a link dropped also when the link is gone")
   func linkCounters() {
     var rig = connected()
     // A value without subscription, a response without request, a frame of no channel, a signal of
@@ -144,7 +144,7 @@ struct SnapshotTests {
     #expect(rig.machine.snapshot.counters == expected)
   }
 
-  @Test("counts packets that can't be read, and answers to nothing, also after a restart")
+  @Test("a snapshot counts invalid packets and unexpected answers, also after a restart")
   func controllerCounters() {
     var rig = HostRig.started()
     rig.handle(.packet(HCIPacket(kind: .event, bytes: [0x0E, 0x20, 0x01])))
@@ -159,7 +159,7 @@ struct SnapshotTests {
     #expect(counters.bogusCompletions == 3)
   }
 
-  @Test("can be encoded and decoded")
+  @Test("a snapshot can be encoded and decoded")
   func coding() throws {
     let snapshot = connected().machine.snapshot
     let data = try JSONEncoder().encode(snapshot)

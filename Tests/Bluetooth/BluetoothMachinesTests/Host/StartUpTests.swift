@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A host starts its controller")
 struct StartUpTests {
-  @Test("and reports unknown, then powered on, to every client")
+  @Test("a host reports unknown, then powered on, to every client")
   func usual() {
     var rig = HostRig()
     rig.handle(.clientOpened(.one))
@@ -18,7 +18,7 @@ struct StartUpTests {
     #expect(rig.states(of: .two) == [.poweredOn])
   }
 
-  @Test("and uses extended commands only where the controller has them")
+  @Test("a host uses extended commands only if the controller has them")
   func extended() {
     var rig = HostRig.started(.extended)
     #expect(rig.machine.abilities.usesExtendedCommands)
@@ -30,7 +30,7 @@ struct StartUpTests {
     #expect(rig.controller.opcodes == [.leSetScanParameters, .leSetScanEnable])
   }
 
-  @Test("and makes up an address if the controller has none")
+  @Test("a host generates an address if the controller has none")
   func madeUpAddress() {
     var controller = ScriptedController()
     controller.address = DeviceAddress(bits: 0, kind: .public)
@@ -39,7 +39,7 @@ struct StartUpTests {
     #expect(rig.machine.state == .poweredOn)
   }
 
-  @Test("and finds that it cannot do Bluetooth LE")
+  @Test("a host reports a controller without Bluetooth LE as unsupported")
   func unsupported() {
     var controller = ScriptedController()
     controller.classicFeatures = []
@@ -51,7 +51,7 @@ struct StartUpTests {
     #expect(rig.reopenings.isEmpty)
   }
 
-  @Test("that shares classic buffers")
+  @Test("a host starts a controller that shares its classic buffers")
   func sharedBuffers() {
     var controller = ScriptedController()
     controller.bufferCount = 0
@@ -63,7 +63,7 @@ struct StartUpTests {
       rig.reopenings == [.transport("The controller's answer to Read Buffer Size makes no sense.")])
   }
 
-  @Test("and gives up one that falls silent at any step, with a sentence, and tries again")
+  @Test("a host gives up a controller that falls silent at any step, with a sentence, and retries")
   func silence() {
     var script = HostRig(.extended)
     script.handle(.transportOpened)
@@ -89,7 +89,7 @@ struct StartUpTests {
     }
   }
 
-  @Test("and never hangs on an error status, a cut answer or garbage at any step")
+  @Test("a host never hangs on an error status, a cut answer or garbage at any step")
   func wrongAnswers() {
     var probe = HostRig(.extended)
     probe.handle(.transportOpened)
@@ -111,7 +111,7 @@ struct StartUpTests {
     }
   }
 
-  @Test("and waits longer and longer for a way to it, up to 5 s")
+  @Test("a host waits longer and longer before it opens the transport again, up to 5 s")
   func backOff() {
     var rig = HostRig()
     rig.handle(.clientOpened(.one))
@@ -127,7 +127,7 @@ struct StartUpTests {
     #expect(rig.states() == [.unknown, .poweredOff])
   }
 
-  @Test("and ignores what comes before the answer to Reset, and late answers")
+  @Test("a host ignores packets before the answer to Reset, and late answers")
   func lateAnswers() {
     var rig = HostRig()
     rig.controller.faults[.reset] = .silence
@@ -144,7 +144,7 @@ struct StartUpTests {
     #expect(rig.machine.state == .poweredOn)
   }
 
-  @Test("and starts it anew after a hardware error, taking up scans and advertising")
+  @Test("a host restarts after a hardware error, and resumes scans and advertising")
   func hardwareError() {
     var rig = HostRig.started()
     rig.request(.startScan(ScanOptions()))
@@ -158,7 +158,7 @@ struct StartUpTests {
     #expect(rig.results(of: token).count == 1)
   }
 
-  @Test("and waits for credit before it sends a command")
+  @Test("a host waits for credit before it sends a command")
   func credits() {
     var rig = HostRig.started()
     rig.event(CommandComplete(numberOfCommandPackets: 0, opcode: .none, returnParameters: []))
@@ -173,7 +173,7 @@ struct StartUpTests {
     #expect(rig.reopenings == [.transport("The controller took no command for 2 s.")])
   }
 
-  @Test("and is not held off by events that give no credit")
+  @Test("a host is not delayed by events that give no credit")
   func emptyCredit() {
     var rig = HostRig.started()
     let none = CommandComplete(numberOfCommandPackets: 0, opcode: .none, returnParameters: [])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A host in a storm of events")
 private struct StormTests {
-  @Test("never traps, answers every request once and tells no client nonsense")
+  @Test("a host never traps, answers every request once and reports only valid events")
   func storm() {
     for seed in 0..<300 as Range<UInt64> {
       var storm = Storm(seed: seed)
@@ -18,7 +18,7 @@ private struct StormTests {
     }
   }
 
-  @Test("is the same storm every time")
+  @Test("a storm of events is the same every time")
   func determinism() {
     for seed in 0..<20 as Range<UInt64> {
       var runs: [[String]] = []
@@ -39,7 +39,7 @@ private struct Storm {
   private var random: SeededGenerator
   private var open: [ClientID] = []
   private var asked: [(client: ClientID, token: RequestToken)] = []
-  /// How many events had been told when a client went.
+  /// The number of events sent when each client closed.
   private var closedAt: [ClientID: Int] = [:]
 
   init(seed: UInt64) {
@@ -211,7 +211,7 @@ private struct Storm {
     return found
   }
 
-  /// Links open and close in turns, and nobody is connected to what isn't open.
+  /// Links open and close in turns, and no client is connected to a link that isn't open.
   private func nonsense(for client: ClientID) -> [String] {
     var found: [String] = []
     var links: Set<DeviceAddress> = []

@@ -87,7 +87,7 @@ struct TwoHostsTests {
     return published
   }
 
-  @Test("agree on an MTU, and the central learns the other's name")
+  @Test("two hosts agree on an MTU, and the central learns the peripheral's name")
   func introduction() throws {
     var hosts = TwoHosts()
     hosts.connect()
@@ -103,7 +103,7 @@ struct TwoHostsTests {
     #expect(hosts.peripheral.log().first == "linkOpened")
   }
 
-  @Test("discover, read and write, and the owner of the service answers")
+  @Test("two hosts discover, read and write, and the owner of the service answers")
   func operations() throws {
     var hosts = TwoHosts()
     let place = try published(&hosts)
@@ -146,7 +146,7 @@ struct TwoHostsTests {
     }
   }
 
-  @Test("share one subscription among the clients of one host")
+  @Test("a host shares one subscription among its clients")
   func subscriptions() throws {
     var hosts = TwoHosts()
     let place = try published(&hosts)
@@ -182,7 +182,7 @@ struct TwoHostsTests {
     #expect(hosts.central.machine.links.first?.isClosing == false)
   }
 
-  @Test("forget a subscription with the service it was to, and subscribe to the next one anew")
+  @Test("a host forgets a subscription with its service, and subscribes to the next service anew")
   func subscriptionToRemovedService() throws {
     var hosts = TwoHosts()
     let place = try published(&hosts)
@@ -208,7 +208,7 @@ struct TwoHostsTests {
     #expect(hosts.central.results(of: again) == [.failure(.att(.invalidHandle, handle: handle))])
   }
 
-  @Test("report the error of a subscription that the peer refuses, and try again")
+  @Test("a host reports the error of a subscription that the peer refuses, and tries again")
   func refusedSubscription() throws {
     var hosts = TwoHosts()
     let place = try published(&hosts)
@@ -227,7 +227,7 @@ struct TwoHostsTests {
     #expect(hosts.central.results(of: again) == [.success(.done)])
   }
 
-  @Test("open channels to each other and send on them")
+  @Test("two hosts open channels to each other and send on them")
   func channels() throws {
     var hosts = TwoHosts()
     let listening = hosts.peripheral.token()
@@ -263,7 +263,7 @@ struct TwoHostsTests {
     #expect(hosts.central.results(of: late) == [.failure(.notConnected)])
   }
 
-  @Test("close the channels of a client that lets go of a link which others keep")
+  @Test("a host closes the channels of a client that releases a link which others keep")
   func sharedLinkChannels() {
     var hosts = TwoHosts()
     let listening = hosts.peripheral.token()
@@ -284,7 +284,7 @@ struct TwoHostsTests {
     #expect(hosts.central.machine.links.count == 1)
   }
 
-  @Test("change the timing of their link when the peripheral asks")
+  @Test("a host changes the timing of a link when the peripheral requests it")
   func timing() {
     var hosts = TwoHosts()
     hosts.connect()
@@ -296,7 +296,7 @@ struct TwoHostsTests {
     #expect(command?.timing.intervalMinUnits1250us == 12)
   }
 
-  @Test("fail what was under way when the link breaks, once each, before they tell of it")
+  @Test("a host fails pending requests once each when the link breaks, before it reports the end")
   func linkLoss() throws {
     var hosts = TwoHosts()
     let place = try published(&hosts)
@@ -316,7 +316,7 @@ struct TwoHostsTests {
         == ["failed", "failed", "failed", "failed", "failed", "lost", "linkClosed"])
   }
 
-  @Test("give up a peer that never answers, after 30 s, with that reason")
+  @Test("a host gives up a peer that never answers, after 30 s, with that reason")
   func silence() throws {
     var hosts = TwoHosts()
     hosts.connect()
@@ -336,7 +336,7 @@ struct TwoHostsTests {
     }
   }
 
-  @Test("remember what they discovered for the next link")
+  @Test("a host remembers the discovered database for the next link")
   func remembering() throws {
     var hosts = TwoHosts()
     _ = try published(&hosts)

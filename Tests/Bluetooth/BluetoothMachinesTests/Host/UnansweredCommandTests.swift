@@ -16,7 +16,7 @@ struct UnansweredCommandTests {
     return rig
   }
 
-  @Test("starts it without what the command would have told")
+  @Test("a host starts a controller without the data of an unanswered command")
   func start() {
     for opcode in [HCIOpcode.leReadMaximumDataLength, .readLocalVersionInformation, .readBDADDR] {
       var rig = HostRig()
@@ -28,7 +28,7 @@ struct UnansweredCommandTests {
     }
   }
 
-  @Test("fails its request, keeps the link, and ignores the answer when it comes late")
+  @Test("a host fails an unanswered request, keeps the link, and ignores the late answer")
   func lateAnswer() {
     var rig = connected()
     rig.controller.faults[.readRSSI] = .silence
@@ -44,7 +44,7 @@ struct UnansweredCommandTests {
     #expect(rig.reopenings.isEmpty)
   }
 
-  @Test("takes an answer that comes after the probe was sent")
+  @Test("a host takes an answer that comes after the probe was sent")
   func answerAfterProbe() {
     var rig = connected()
     rig.controller.faults[.readRSSI] = .silence
@@ -58,7 +58,7 @@ struct UnansweredCommandTests {
     #expect(rig.reopenings.isEmpty)
   }
 
-  @Test("goes on although the controller never gives back the command's credit")
+  @Test("a host goes on although the controller never gives back the command's credit")
   func lostCredit() {
     var rig = connected()
     rig.controller.faults[.readRSSI] = .silence
@@ -72,7 +72,7 @@ struct UnansweredCommandTests {
     #expect(rig.controller.last(LESetScanEnable.self)?.isEnabled == true)
   }
 
-  @Test("doesn't wait again for a command that it can do without")
+  @Test("a host doesn't wait again for an unanswered command that it can do without")
   func secondTime() {
     var rig = connected()
     rig.controller.faults[.readRSSI] = .silence
@@ -83,7 +83,7 @@ struct UnansweredCommandTests {
     #expect(rig.results(of: second) == [.failure(.controller(.unspecifiedError))])
   }
 
-  @Test("starts it again when it doesn't answer the probe either")
+  @Test("a host restarts a controller that doesn't answer the probe either")
   func death() {
     var rig = connected()
     rig.controller.answersLeft = 0
@@ -95,7 +95,7 @@ struct UnansweredCommandTests {
     #expect(rig.states() == [.poweredOff])
   }
 
-  @Test("reports resetting only when another controller took its place")
+  @Test("a host reports resetting only when another controller has replaced the first")
   func otherController() {
     var rig = connected()
     rig.handle(.transportClosed(.transport("Unplugged.")))

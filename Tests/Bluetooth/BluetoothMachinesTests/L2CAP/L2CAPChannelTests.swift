@@ -44,7 +44,7 @@ struct L2CAPChannelTests {
   }
 
   @Test(
-    "a refusal tells its result",
+    "a refusal has its result",
     arguments: [
       L2CAPResult.spsmNotSupported, .noResources, .insufficientAuthentication,
       .insufficientAuthorization, .encryptionKeyTooShort, .insufficientEncryption,
@@ -222,7 +222,7 @@ struct L2CAPChannelTests {
     #expect(highest <= 8 * 1004)
   }
 
-  @Test("a client that never waits is told so before it fills the memory")
+  @Test("a client that never waits gets an error before it fills the memory")
   func sendBound() throws {
     var pair = L2CAPPair()
     pair.peripheral.consumes = false
@@ -289,7 +289,7 @@ struct L2CAPChannelTests {
     #expect(pair.central.closed.map(\.1) == [nil])
   }
 
-  @Test("frames handed over late say nothing about a new channel with the same CID")
+  @Test("frames handed over late don't affect a new channel with the same CID")
   func staleTags() throws {
     var pair = L2CAPPair(aclLength: 27, aclCount: 1)
     let cid = try pair.open().central

@@ -52,7 +52,7 @@ struct L2CAPEnhancedTests {
     #expect(station.opened.isEmpty)
   }
 
-  @Test("ends that can't be are refused, the others opened")
+  @Test("channel identifiers that are invalid are refused, the others opened")
   mutating func partly() {
     receive("1200 0500 17 07 0E00 8000 4000 4000 0500 5000 5000 3F00")
     #expect(answer?.result == .invalidSourceCID)

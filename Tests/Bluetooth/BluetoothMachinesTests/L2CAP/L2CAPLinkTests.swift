@@ -52,7 +52,7 @@ struct L2CAPLinkTests {
     #expect(station.link.dropped.strayContinuations == 1)
   }
 
-  @Test("a frame longer than its header says is dropped, in one piece or several")
+  @Test("a frame longer than the length in its header is dropped, in one piece or several")
   mutating func overlong() {
     receive("0200 0400 010203")
     receive("0300 0400 0102")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BluetoothMachines
 
-/// Peers that name an identity address at pairing: it is theirs, or somebody else's.
+/// Peers that name an identity address at pairing: their own, or another device's.
 @Suite("Identities that peers claim")
 struct ClaimedIdentityTests {
   private static let lock = DeviceAddress.peer(0x10C)

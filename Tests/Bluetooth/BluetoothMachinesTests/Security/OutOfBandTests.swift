@@ -11,7 +11,7 @@ struct OutOfBandTests {
   }
 
   @Test(
-    "LE Secure Connections are authenticated by what either side was told, and nobody is asked",
+    "LE Secure Connections are authenticated by either side's out-of-band data, without a prompt",
     arguments: Told.allCases)
   private func secureConnections(_ told: Told) throws {
     for seed in 1...4 {
@@ -30,7 +30,7 @@ struct OutOfBandTests {
     }
   }
 
-  @Test("a device without display and keyboard is authenticated if it was told")
+  @Test("a device without display and keyboard is authenticated by out-of-band data")
   func noInputNoOutput() throws {
     var pair = PairingPair()
     try pair.tells(isCentral: true)
@@ -40,7 +40,7 @@ struct OutOfBandTests {
   }
 
   @Test(
-    "a man in the middle with a public key of his own is found out by whom was told",
+    "a man in the middle with his own public key is detected by the side with out-of-band data",
     arguments: [false, true])
   func otherKey(_ toldCentral: Bool) throws {
     var pair = PairingPair()
@@ -57,7 +57,7 @@ struct OutOfBandTests {
     #expect(end.stored.isEmpty)
   }
 
-  @Test("who was told another number doesn't get in")
+  @Test("a peer that has another out-of-band random number doesn't get in")
   func otherNumber() throws {
     var pair = PairingPair()
     let made = try pair.makes(isCentral: false)
@@ -68,11 +68,12 @@ struct OutOfBandTests {
     #expect(pair.central.ends == [.pairingFailed(.confirmValueFailed)])
   }
 
-  @Test("who only says that it was told doesn't get in", arguments: [false, true])
+  @Test(
+    "a peer that only claims to have out-of-band data doesn't get in", arguments: [false, true])
   func claim(_ hasMade: Bool) throws {
     var pair = PairingPair()
     if hasMade { _ = try pair.makes(isCentral: false) }
-    // The central was told something that the peripheral didn't make.
+    // The central has out-of-band data that the peripheral didn't make.
     pair.takes(
       .secureConnections(confirm: SMPValue(number: 1), random: SMPValue(number: 2)),
       isCentral: true)
@@ -84,7 +85,7 @@ struct OutOfBandTests {
     #expect(pair.central.secured == [false])
   }
 
-  @Test("what was told is spent by the pairing that it protected, and kept by one that failed")
+  @Test("out-of-band data is spent by a successful pairing, and kept by one that failed")
   func spent() throws {
     var pair = PairingPair()
     try pair.tells(isCentral: true)
@@ -105,7 +106,7 @@ struct OutOfBandTests {
     #expect(pair.peripheral.host.outOfBand.known(of: PairingPair.centralAddress).own == nil)
   }
 
-  @Test("what was made before holds no longer")
+  @Test("out-of-band data that was made before is no longer valid")
   func replaced() throws {
     var pair = PairingPair()
     let first = try pair.makes(isCentral: false)
@@ -116,7 +117,7 @@ struct OutOfBandTests {
   }
 
   @Test(
-    "a client is given this host's data, made for it; without LE Secure Connections there is none")
+    "a client gets fresh out-of-band data of this host, and none without LE Secure Connections")
   func request() throws {
     for isSecure in [true, false] {
       var machine = HostMachine(
@@ -167,7 +168,7 @@ struct OutOfBandTests {
       central: configuration, peripheral: configuration, centralIO: io, peripheralIO: io)
   }
 
-  @Test("legacy pairing is authenticated by the key that both were told")
+  @Test("legacy pairing is authenticated by a key that both sides have")
   func legacy() throws {
     var pair = Self.legacyPair()
     pair.takes(Self.temporaryKey, isCentral: true)
@@ -188,7 +189,7 @@ struct OutOfBandTests {
     #expect(pair.central.ends == [.peerFailed(.confirmValueFailed)])
   }
 
-  @Test("a key that only one side was told is of no use to legacy pairing, which asks people")
+  @Test("a key that only one side has is not used by legacy pairing, which prompts instead")
   func oneLegacyKey() throws {
     var pair = Self.legacyPair(.keyboardDisplay)
     pair.takes(Self.temporaryKey, isCentral: true)
@@ -197,7 +198,7 @@ struct OutOfBandTests {
     #expect(pair.central.stored.first?.isAuthenticated == true)
   }
 
-  @Test("a key of legacy pairing doesn't stand in for a commitment, nor the other way round")
+  @Test("a key of legacy pairing doesn't replace a commitment, nor the other way round")
   func otherKind() throws {
     var secure = PairingPair()
     secure.takes(Self.temporaryKey, isCentral: true)
@@ -214,7 +215,7 @@ struct OutOfBandTests {
     #expect(legacy.central.secured == [false] && legacy.central.stored.isEmpty)
   }
 
-  @Test("data of more peers than there is room for is refused, and what is known stays")
+  @Test("data of more peers than the limit is refused, and existing data stays")
   func bound() {
     var table = OutOfBandTable()
     let max = OutOfBandTable.Limits.peersMax

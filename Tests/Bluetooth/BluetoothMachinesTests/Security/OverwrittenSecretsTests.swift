@@ -5,8 +5,8 @@ import Testing
 
 @testable import BluetoothMachines
 
-/// What is in this process's memory, also where it was freed: read by the kernel, so that looking is no
-/// use of memory after its end.
+/// This process's memory, including freed memory. The kernel reads it, so that the test itself
+/// doesn't use memory after it was freed.
 private final class ProcessMemory {
   private let descriptor = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
 
@@ -103,7 +103,7 @@ struct OverwrittenSecretsTests {
   }
 
   @Test(
-    "of a pairing that has ended no private key and no Diffie-Hellman key is left", arguments: 0..<3
+    "no private key and no Diffie-Hellman key is left of a pairing that has ended", arguments: 0..<3
   )
   func ephemeralKeys(_ kind: Int) {
     var pair = PairingPair(

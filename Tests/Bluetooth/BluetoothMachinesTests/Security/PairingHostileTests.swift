@@ -123,7 +123,7 @@ struct PairingHostileTests {
     var pair = PairingPair(
       central: configuration, peripheral: configuration, centralIO: .keyboardDisplay,
       peripheralIO: .keyboardDisplay)
-    // Somebody in the middle wants Just Works.
+    // An attacker in the middle wants Just Works.
     pair.tamper = Self.replacing(fromCentral: ofCentral) { pdu in
       switch pdu {
       case .pairingRequest(var features):
@@ -168,14 +168,14 @@ struct PairingHostileTests {
   }
 
   @Test(
-    "nobody replaces an authenticated bond by Just Works, or a Secure Connections bond by a legacy one"
+    "no peer replaces an authenticated bond by Just Works, or a secure bond by a legacy one"
   )
   func weakerBond() throws {
     var strong = PairingPair(centralIO: .keyboardOnly, peripheralIO: .displayOnly)
     strong.securesCentral()
     let bond = try #require(strong.peripheral.stored.first)
     #expect(bond.isAuthenticated)
-    // The central lost its bond, or is somebody else.
+    // The central lost its bond, or is another device.
     var pair = PairingPair(bonds: ([], [bond]))
     pair.securesCentral()
     #expect(pair.central.ends == [.peerFailed(.authenticationRequirements)])
@@ -228,7 +228,7 @@ struct PairingHostileTests {
     let refused = claiming(victim, from: own, key: key, bonds: [bond])
     #expect(refused.central.stored.isEmpty && refused.central.ends == [nil])
     #expect(refused.central.host.bonds.bond(of: victim) == bond)
-    // Nobody's place: it is known by its identity from now on.
+    // The identity of no other bond: the peer is known by it from now on.
     let other = claiming(.peer(0x98), from: own, key: key, bonds: [bond])
     #expect(other.central.stored.map(\.identity) == [.peer(0x98)])
     #expect(other.central.host.bonds.bond(of: own)?.identity == .peer(0x98))
@@ -308,7 +308,7 @@ struct PairingHostileTests {
     #expect(pair.peripheral.link.encryption == nil)
   }
 
-  @Test("a question that comes when who would answer has left ends the pairing at once")
+  @Test("a prompt without a client that can answer ends the pairing at once")
   func leftBeforeQuestion() {
     var pair = PairingPair(
       central: .pairing(secureConnections: false), peripheral: .pairing(secureConnections: false),
@@ -329,7 +329,7 @@ struct PairingHostileTests {
     #expect(pair.peripheral.ends == [.peerFailed(.unspecifiedReason)])
   }
 
-  @Test("a link whose pairing timed out says so, however often it is asked for another")
+  @Test("a link whose pairing timed out reports that for each later request")
   func afterTimeout() {
     var pair = PairingPair()
     pair.tamper = { fromCentral, bytes in fromCentral ? [bytes] : [] }

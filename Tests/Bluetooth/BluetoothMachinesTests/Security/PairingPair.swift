@@ -4,7 +4,7 @@ import Essentials
 @testable import BluetoothMachines
 
 /// Diffie-Hellman modulo a small prime, in place of P-256: quick, with the same interface, and safe
-/// against no one. A point is valid if its y coordinate says so.
+/// against no one. A point is valid if its y coordinate matches.
 struct SmallKeyAgreement: KeyAgreement {
   private static let prime: UInt128 = 0xFFFF_FFFF_FFFF_FFC5
   private static let y = coordinate(7)
@@ -52,7 +52,7 @@ struct PairingPair {
     var host: HostSecurity
     var incoming: [[UInt8]] = []
     var prompts: [PairingPrompt] = []
-    /// Why pairings ended; nil stands for success.
+    /// Why pairings ended; nil is a success.
     var ends: [SecurityFailure?] = []
     var stored: [Bond] = []
     var secured: [Bool] = []
@@ -144,7 +144,7 @@ struct PairingPair {
     run()
   }
 
-  /// Both ask before either has heard of the other's wish.
+  /// Both request encryption before either has received the other's request.
   mutating func bothSecure(centralFirst: Bool) {
     for isCentral in [centralFirst, !centralFirst] {
       act(isCentral: isCentral) { $0.link.secure(.encryption, host: &$0.host, now: $1, into: &$2) }
@@ -230,7 +230,7 @@ struct PairingPair {
     }
   }
 
-  /// The central's controller asks the peripheral's for the same key.
+  /// The central's controller starts encryption and requests the same key of the peripheral's.
   private mutating func encrypt(with key: LongTermKey) {
     var outputs: [LinkSecurity.Output] = []
     peripheral.link.longTermKeyRequested(

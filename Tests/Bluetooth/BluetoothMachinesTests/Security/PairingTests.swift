@@ -85,7 +85,7 @@ struct PairingTests {
     #expect(second.peripheral.link.encryption == first.central.link.encryption)
     #expect(second.central.secured == [true])
     #expect(second.central.sent.isEmpty && second.peripheral.sent.isEmpty)
-    // The peripheral can ask for it, too.
+    // The peripheral can request it, too.
     var third = PairingPair(central: configuration, peripheral: configuration, bonds: bonds)
     third.securesPeripheral()
     #expect(third.peripheral.secured == [true] && third.central.ends.isEmpty)
@@ -113,14 +113,14 @@ struct PairingTests {
     }
   }
 
-  @Test("what needs more than a pairing under way will give leads to another pairing after it")
+  @Test("a request for more protection than a pairing under way gives leads to another after it")
   func lateRequirement() {
     var pair = PairingPair()
     pair.acknowledges = false
     pair.securesCentral()
     #expect(
       pair.central.secured == [true] && pair.central.link.encryption?.isAuthenticated == false)
-    // Somebody is there by now who could enter a passkey.
+    // By now there are clients that can show and enter a passkey.
     pair.central.host.register(.one, .keyboardOnly)
     pair.peripheral.host.register(.one, .displayOnly)
     pair.securesCentral(.authentication)
@@ -131,7 +131,7 @@ struct PairingTests {
     #expect(pair.central.link.encryption?.isAuthenticated == true)
   }
 
-  @Test("who sends the last key waits for its acknowledgement, whichever side that is")
+  @Test("the sender of the last key waits for its acknowledgement, on whichever side")
   func lastSender() {
     let pair = PairingPair()
     var host = pair.peripheral.host
@@ -175,7 +175,7 @@ struct PairingTests {
     #expect(pair.peripheral.secured == [true])
   }
 
-  @Test("two that ask for protection at once pair once", arguments: [true, false])
+  @Test("two peers that request protection at the same time pair once", arguments: [true, false])
   func bothAtOnce(_ isCentralFirst: Bool) {
     var pair = PairingPair()
     pair.bothSecure(centralFirst: isCentralFirst)
@@ -195,7 +195,7 @@ struct PairingTests {
     #expect(begins)
     #expect(pair.central.disconnection == .keyMissing)
     #expect(pair.central.link.encryption == nil && pair.central.ends.isEmpty)
-    // What is held back fails with the link; nothing is released in clear.
+    // Held-back requests fail with the link; none is sent in clear.
     #expect(pair.central.secured.isEmpty)
   }
 
@@ -211,7 +211,7 @@ struct PairingTests {
     #expect(pair.central.link.encryption == nil)
   }
 
-  @Test("a host that never pairs refuses, and says so")
+  @Test("a host that never pairs refuses with that reason")
   func never() {
     var pair = PairingPair(peripheral: .pairing(.never))
     pair.securesCentral()
@@ -224,7 +224,7 @@ struct PairingTests {
     #expect(other.peripheral.secured == [false])
   }
 
-  @Test("a host that asks pairs by Just Works only after consent", arguments: [true, false])
+  @Test("a host that prompts pairs by Just Works only after consent", arguments: [true, false])
   func consent(_ agrees: Bool) {
     var pair = PairingPair(peripheral: .pairing(.ask), peripheralIO: .displayOnly)
     pair.answer = { _, _, prompt in prompt == .consent ? (agrees ? .accept : .reject) : nil }

@@ -23,7 +23,7 @@ struct AssignedNumbersTests {
     #expect(AssignedNumbers.serviceName(uart) == "Nordic UART Service")
   }
 
-  @Test("a number that nobody assigned has no name")
+  @Test("an unassigned number has no name")
   func unknown() throws {
     #expect(AssignedNumbers.serviceName(0x0001) == nil)
     #expect(AssignedNumbers.characteristicName(0xFFFF) == nil)

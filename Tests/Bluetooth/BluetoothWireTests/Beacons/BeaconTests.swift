@@ -61,7 +61,7 @@ struct BeaconTests {
     #expect(Beacon.read(manufacturerData: (bytes + [0])[...]) == .malformed)
   }
 
-  @Test("malformed iBeacons are told from what else Apple's devices advertise")
+  @Test("malformed iBeacons are distinguished from other advertisements of Apple's devices")
   func malformed() throws {
     let whole = IBeacon(uuid: Self.uuid, major: 1, minor: 2, powerAtOneMetre: -59)
       .manufacturerData
@@ -97,11 +97,11 @@ struct BeaconTests {
     }
     #expect(Beacon.read(AdvertisingData((broken + name)[...])) == .malformed)
     #expect(Beacon.read(AdvertisingData(name[...])) == .foreign)
-    // A structure that claims more than there is says nothing.
+    // A structure with a length beyond the data is ignored.
     #expect(Beacon.read(AdvertisingData(structure.dropLast())) == .foreign)
   }
 
-  @Test("what is not a beacon stays readable as manufacturer data")
+  @Test("an advertisement that is not a beacon stays readable as manufacturer data")
   func others() {
     let data: [UInt8] = [7, 0xFF, 0x4C, 0, 0x10, 0x02, 1, 2]
     #expect(
@@ -133,7 +133,7 @@ struct BeaconTests {
     #expect(Beacon(serviceData: [0x10, 0, 9], of: 0xFEAA) == nil)
   }
 
-  @Test("malformed Eddystone frames are told from unknown and encrypted ones")
+  @Test("malformed Eddystone frames are distinguished from unknown and encrypted ones")
   func eddystoneReadings() {
     func read(_ bytes: [UInt8]) -> Beacon.Reading {
       Beacon.read(serviceData: bytes[...], of: 0xFEAA)

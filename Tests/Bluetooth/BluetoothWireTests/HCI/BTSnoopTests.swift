@@ -29,12 +29,12 @@ struct BTSnoopTests {
     return found
   }
 
-  @Test("A capture is read back as it was written")
+  @Test("a capture is read back as it was written")
   func roundTrip() throws {
     #expect(try read(file(records)[...]) == records)
   }
 
-  @Test("A file has the header, flags and times that other readers expect")
+  @Test("a file has the header, flags and times that other readers expect")
   func layout() {
     let bytes = file([records[0]])
     #expect(
@@ -43,7 +43,7 @@ struct BTSnoopTests {
         + "00e2e7d7274fa240" + "01030c00")
   }
 
-  @Test("A file that was cut gives what came before the cut, then an error")
+  @Test("a file that was cut gives what came before the cut, then an error")
   func cut() throws {
     let whole = file(records)
     let ends = [16, 16 + 28, 16 + 28 + 31, whole.count]
@@ -53,7 +53,7 @@ struct BTSnoopTests {
     #expect(try read(whole.prefix(16 + 28)) == [records[0]])
   }
 
-  @Test("Other files, other data links and damaged lengths are refused")
+  @Test("other files, other data links and damaged lengths are refused")
   func refusals() {
     let good = file(records)
     for (index, value) in [(0, 0x63), (11, 2), (15, 0xE9), (19, 3), (20, 0xFF), (40, 9)] {

@@ -33,7 +33,7 @@ struct H4DecoderTests {
     return found
   }
 
-  @Test("Glued, dripped and cut anywhere, a stream gives the same packets")
+  @Test("glued, dripped and cut anywhere, a stream gives the same packets")
   func portions() throws {
     for seed in 0..<40 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
@@ -53,7 +53,7 @@ struct H4DecoderTests {
     }
   }
 
-  @Test("Portions that come before the last packets were read wait behind them")
+  @Test("portions that come before the last packets were read wait behind them")
   func appendedUnread() throws {
     var generator = SeededGenerator(seed: 3)
     let packets = packets(10, using: &generator)
@@ -64,7 +64,7 @@ struct H4DecoderTests {
     #expect(found == packets)
   }
 
-  @Test("A whole packet shares the storage of the portion it came in")
+  @Test("a whole packet shares the storage of the portion it came in")
   func sharesStorage() throws {
     let stream: [UInt8] = [4, 0x0E, 3, 1, 0, 0, 4, 0x13, 1, 0]
     var decoder = H4Decoder()
@@ -74,7 +74,7 @@ struct H4DecoderTests {
     #expect(try decoder.next() == nil)
   }
 
-  @Test("An indicator that doesn't exist ends the stream until it is reset")
+  @Test("an indicator that doesn't exist ends the stream until it is reset")
   func unknownIndicator() throws {
     var decoder = H4Decoder()
     decoder.append([4, 0x13, 1, 0, 9, 4, 0x13, 1, 0])
@@ -87,7 +87,7 @@ struct H4DecoderTests {
     #expect(try decoder.next() == HCIPacket(kind: .event, bytes: [0x13, 1, 0]))
   }
 
-  @Test("Any bytes give packets or one error, and never more bytes than came")
+  @Test("any bytes give packets or one error, and never more bytes than came")
   func anything() {
     for seed in 0..<300 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
@@ -109,7 +109,7 @@ struct H4DecoderTests {
 
 @Suite("ACL packets")
 struct ACLHeaderTests {
-  @Test("A header and its data are read as they were written")
+  @Test("a header and its data are read as they were written")
   func roundTrip() throws {
     let packet = ACLHeader.packet(handle: 0xEFF, boundary: .firstFlushable, payload: [1, 2, 3])
     #expect(Array(packet.bytes) == [0xFF, 0x2E, 3, 0, 1, 2, 3])
@@ -120,7 +120,7 @@ struct ACLHeaderTests {
     #expect(!ACLBoundary.continuing.isFirst)
   }
 
-  @Test("Cut, overlong and reserved packets are refused")
+  @Test("packets that are cut, overlong or reserved are refused")
   func refusals() {
     let packet: [UInt8] = [0x40, 0x20, 3, 0, 1, 2, 3]
     for length in 0..<packet.count {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("HCI commands and events")
 struct HCICodecTests {
-  @Test("Every value survives being written and read back", arguments: 0..<20 as Range<UInt64>)
+  @Test("every value survives being written and read back", arguments: 0..<20 as Range<UInt64>)
   func roundTrip(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     for type in HCISamples.all { try expectRoundTrip(type, seed: seed, &generator) }
@@ -23,7 +23,7 @@ struct HCICodecTests {
     #expect(HCISamples.encoded(again) == bytes, "\(type), seed \(seed)")
   }
 
-  @Test("A value cut short is refused, wherever it was cut", arguments: 0..<5 as Range<UInt64>)
+  @Test("a value cut short is refused, wherever it was cut", arguments: 0..<5 as Range<UInt64>)
   func truncation(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     for type in HCISamples.all where !(type is CommandComplete.Type) {
@@ -45,7 +45,7 @@ struct HCICodecTests {
     }
   }
 
-  @Test("An event packet comes back as the same case, and cut short it is refused")
+  @Test("an event packet comes back as the same case, and cut short it is refused")
   func eventPackets() throws {
     var generator = SeededGenerator(seed: 7)
     for type in HCISamples.events {
@@ -61,7 +61,7 @@ struct HCICodecTests {
     }
   }
 
-  @Test("No bytes whatever make the decoders trap, and what they accept can be written again")
+  @Test("no bytes make the decoders trap, and accepted ones can be written again")
   func mutation() throws {
     var generator = SeededGenerator(seed: 11)
     for _ in 0..<20_000 {
@@ -93,7 +93,7 @@ struct HCICodecTests {
     #expect(command.packet.bytes.count <= 258)
   }
 
-  @Test("Bytes too many are an error in a command, and ignored in an event")
+  @Test("bytes too many are an error in a command, and ignored in an event")
   func trailingBytes() throws {
     let reset = try HCICommandHeader(decoding: [0x03, 0x0C, 1, 0])
     #expect(throws: WireError.trailingBytes(count: 1)) { try reset.decode(as: Reset.self) }
@@ -107,7 +107,7 @@ struct HCICodecTests {
           DisconnectionComplete(handle: 0x40, reason: .remoteUserTerminatedConnection)))
   }
 
-  @Test("Events that we don't know keep their bytes")
+  @Test("events that we don't know keep their bytes")
   func unknownEvents() throws {
     let general = try HCIEvent(decoding: [0xFF, 2, 7, 8])
     #expect(general == .unknown(code: 0xFF, parameters: [7, 8]))
@@ -117,7 +117,7 @@ struct HCICodecTests {
     #expect(Array(le.packet.bytes) == [0x3E, 3, 0x7F, 7, 8])
   }
 
-  @Test("A Command Complete gives the status and what the command returns")
+  @Test("a Command Complete gives the status and what the command returns")
   func commandComplete() throws {
     let buffers = LEReadBufferSizeReturn(aclLength: 251, aclCount: 12)
     let packet = CommandComplete(LEReadBufferSize.self, returning: buffers).packet
@@ -139,7 +139,7 @@ struct HCICodecTests {
     #expect(CommandComplete(opcode: .none, returnParameters: []).status == nil)
   }
 
-  @Test("Reserved values are refused with the field's name")
+  @Test("reserved values are refused with the field's name")
   func reservedValues() {
     #expect(throws: WireError.invalidValue(field: "OwnAddressType", value: 4)) {
       try HCICommandHeader(decoding: [0x0B, 0x20, 7, 0, 16, 0, 16, 0, 4, 0])
@@ -154,7 +154,7 @@ struct HCICodecTests {
     }
   }
 
-  @Test("an undirected report is read whatever stands where its target would be")
+  @Test("an undirected report is read with any bytes in place of a target")
   func undirectedTarget() throws {
     // As rootcanal 1.10 sends it for a legacy advertisement.
     let bytes = try #require(
@@ -172,7 +172,7 @@ struct HCICodecTests {
     #expect(AdvertisingFields(report.data).localName == "Bumble peer")
   }
 
-  @Test("An anonymous advertiser has no address, and an unresolvable target is random")
+  @Test("an anonymous advertiser has no address, and an unresolvable target is random")
   func unusualAddresses() throws {
     var report = LEExtendedAdvertisingReport(type: .directed, advertiser: nil, rssi: nil, data: [1])
     var bytes = HCISamples.encoded(report)
@@ -186,7 +186,7 @@ struct HCICodecTests {
 
 @Suite("Supported commands")
 struct SupportedCommandsTests {
-  @Test("Every command that can be written has a name and a bit of its own")
+  @Test("every command that can be written has a name and a bit of its own")
   func complete() {
     for type in HCISamples.commands {
       let only = SupportedCommands([type.opcode])
@@ -201,7 +201,7 @@ struct SupportedCommandsTests {
     #expect(all.bitmap.reduce(0) { $0 + $1.nonzeroBitCount } == HCISamples.commands.count)
   }
 
-  @Test("The bits stand where the specification puts them")
+  @Test("the bits are at the positions of the specification")
   func places() {
     let places: [(HCIOpcode, octet: Int, bit: Int)] = [
       (.disconnect, 0, 5), (.reset, 5, 7), (.readBDADDR, 15, 1), (.leSetEventMask, 25, 0),
@@ -223,7 +223,7 @@ struct SupportedCommandsTests {
 
 @Suite("HCI status")
 struct HCIStatusTests {
-  @Test("Known codes say what they mean, unknown ones their number")
+  @Test("known codes have descriptions, unknown ones their number")
   func descriptions() {
     #expect(HCIStatus.connectionTimeout.description == "the peer was not heard any more")
     #expect(HCIStatus(rawValue: 0xEE).description == "code 0xee")

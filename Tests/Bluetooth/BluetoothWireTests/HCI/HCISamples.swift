@@ -91,7 +91,7 @@ enum HCISamples {
     }
   }
 
-  /// Some value of the type: whatever the decoder first makes of chance.
+  /// Some value of the type: the first that the decoder accepts from random bytes.
   static func value<Value: HCICodable>(
     _ type: Value.Type, using generator: inout SeededGenerator
   ) -> Value? {

@@ -275,7 +275,7 @@ struct HCIVectorTests {
     ),
   ]
 
-  @Test("Commands are written and read as another host writes them")
+  @Test("commands are written and read as another host writes them")
   func commandsMatch() throws {
     for (command, hex) in Self.commands {
       let packet = command.packet
@@ -291,7 +291,7 @@ struct HCIVectorTests {
     #expect(try header.decode(as: Command.self) == command)
   }
 
-  @Test("Events are written and read as another controller writes them")
+  @Test("events are written and read as another controller writes them")
   func eventsMatch() throws {
     for (event, hex) in Self.events {
       #expect(Hexadecimal.string(event.packet.bytes) == hex, "\(event)")

@@ -124,7 +124,7 @@ struct L2CAPSignalTests {
     }
   }
 
-  @Test("a header reads and writes; three bytes are none")
+  @Test("a header reads and writes; three bytes are refused")
   func header() throws {
     var reader = ByteReader([0x07, 0x00, 0x04, 0x00, 0xAA][...])
     let header = try L2CAPHeader(decoding: &reader)

@@ -23,7 +23,7 @@ struct PairingFunctionsTests {
   private let initiator = DeviceAddress(bits: 0x5612_3737_BFCE, kind: .public)
   private let responder = DeviceAddress(bits: 0xA713_702D_CFC1, kind: .public)
 
-  @Test("c1, the confirm value of legacy pairing")
+  @Test("c1 gives the confirm value of legacy pairing")
   func legacyConfirmValue() throws {
     let request = try SMPPDU(decoding: [0x01, 0x01, 0x00, 0x00, 0x10, 0x07, 0x07])
     let response = try SMPPDU(decoding: [0x02, 0x03, 0x00, 0x00, 0x08, 0x00, 0x05])
@@ -35,7 +35,7 @@ struct PairingFunctionsTests {
     #expect(Hexadecimal.string(confirm.bytes) == "1e1e3fef878988ead2a74dc5bef13b86")
   }
 
-  @Test("s1, the short term key of legacy pairing")
+  @Test("s1 gives the short term key of legacy pairing")
   func shortTermKey() throws {
     let key = PairingFunctions.shortTermKey(
       temporaryKey: try value(String(repeating: "0", count: 32)),
@@ -44,14 +44,14 @@ struct PairingFunctionsTests {
     #expect(Hexadecimal.string(key.bytes) == "9a1fe1f0e8b0f49b5b4216ae796da062")
   }
 
-  @Test("f4, the confirm value (D.2)")
+  @Test("f4 gives the confirm value (D.2)")
   func confirmValue() throws {
     let confirm = PairingFunctions.confirmValue(
       own: try coordinate(u), other: try coordinate(v), random: try value(n1), passkeyBit: 0)
     #expect(Hexadecimal.string(confirm.bytes) == "f2c916f107a9bd1cf1eda1bea974872d")
   }
 
-  @Test("f5, the keys (D.3)")
+  @Test("f5 gives the keys (D.3)")
   func keys() throws {
     let keys = PairingFunctions.keys(
       diffieHellmanKey: try coordinate(
@@ -62,7 +62,7 @@ struct PairingFunctionsTests {
     #expect(Hexadecimal.string(keys.longTermKey.bytes) == "6986791169d7cd23980522b594750a38")
   }
 
-  @Test("f6, the check value (D.4)")
+  @Test("f6 gives the check value (D.4)")
   func checkValue() throws {
     let features = SMPPairingFeatures(
       ioCapability: .keyboardOnly, hasOutOfBandData: true, authenticationRequirements: .bonding,
@@ -74,7 +74,7 @@ struct PairingFunctionsTests {
     #expect(Hexadecimal.string(check.bytes) == "e3c473989cd0e8c5d26c0b09da958f61")
   }
 
-  @Test("g2, the number that is compared (D.5)")
+  @Test("g2 gives the number that is compared (D.5)")
   func comparisonNumber() throws {
     let number = PairingFunctions.comparisonNumber(
       initiator: try coordinate(u), responder: try coordinate(v), initiatorRandom: try value(n1),
@@ -82,7 +82,7 @@ struct PairingFunctionsTests {
     #expect(number == 0x2F9E_D5BA % 1_000_000)
   }
 
-  @Test("h6 and h7, which convert keys (D.6, D.8)")
+  @Test("h6 and h7 convert keys (D.6, D.8)")
   func conversions() throws {
     let key = try value("ec0234a357c8ad05341010a60a397d9b")
     #expect(
@@ -96,7 +96,7 @@ struct PairingFunctionsTests {
 
   /// What becomes of a key for the other transport, which no host here does: the functions are checked.
   @Test(
-    "keys of the other transport: LTK to link key and back, with h7 and without (D.9 to D.12)",
+    "an LTK is converted to a link key and back, with h7 and without (D.9 to D.12)",
     arguments: [
       (
         "368df9bce3264b58bd066c33334fbf64", "tmp1", "lebr", true, "287ad379dca402530a39f1f43047b835"

@@ -58,7 +58,7 @@ struct SMPPDUTests {
     }
   }
 
-  @Test("each is read and written as the specification has it")
+  @Test("PDUs are read and written as the specification lays them out")
   func bytes() throws {
     for (hex, pdu) in try Self.table() {
       let bytes = try #require(Hexadecimal.bytes(hex))
@@ -70,7 +70,7 @@ struct SMPPDUTests {
   }
 
   @Test(
-    "what the specification reserves is refused",
+    "reserved values are refused",
     arguments: [
       // IO capability, OOB flag, key sizes; the address type; the kind of keypress; codes.
       "01 05 00 0d 10 03 06", "01 04 02 0d 10 03 06", "01 04 00 0d 06 03 06",
@@ -95,7 +95,7 @@ struct SMPPDUTests {
   }
 
   @Test(
-    "cut, glued and mutated PDUs are refused or read, and what is read is written back the same")
+    "PDUs that are cut, glued or mutated are refused, or read and written back the same")
   func hostile() throws {
     for (index, (hex, _)) in try Self.table().enumerated() {
       let bytes = try #require(Hexadecimal.bytes(hex))
@@ -115,7 +115,7 @@ struct SMPPDUTests {
     }
   }
 
-  @Test("keys are not in what is printed of a PDU")
+  @Test("a PDU is printed without its keys")
   func secrecy() throws {
     let secret = try #require(SMPValue([UInt8](repeating: 0xA7, count: 16)))
     var dumped = ""

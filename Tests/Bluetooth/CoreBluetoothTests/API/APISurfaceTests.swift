@@ -40,7 +40,7 @@ struct APISurfaceTests {
     expect(CBL2CAPPSM.self, UInt16(0x80))
   }
 
-  @Test("CBManager and CBCentralManager")
+  @Test("CBManager and CBCentralManager have Apple's members")
   func centralManager() {
     expect(KeyPath<CBManager, CBManagerState>.self, \.state)
     expect(CBManagerAuthorization.self, CBManager.authorization)
@@ -91,7 +91,7 @@ struct APISurfaceTests {
     _ = CBATTError(.success)
   }
 
-  @Test("CBPeer and CBPeripheral")
+  @Test("CBPeer and CBPeripheral have Apple's members")
   func peripheral() {
     typealias Peripheral = CBPeripheral
     expect(KeyPath<CBPeer, UUID>.self, \.identifier)
@@ -130,7 +130,7 @@ struct APISurfaceTests {
     expect(((Peripheral) -> () -> Void).self, Peripheral.cancelChannelSoundingSession)
   }
 
-  @Test("CBPeripheralManager")
+  @Test("CBPeripheralManager has Apple's members")
   func peripheralManager() {
     typealias Manager = CBPeripheralManager
     typealias Delegate = (any CBPeripheralManagerDelegate)?
@@ -159,7 +159,7 @@ struct APISurfaceTests {
     expect(((Manager) -> (CBL2CAPPSM) -> Void).self, Manager.unpublishL2CAPChannel(_:))
   }
 
-  @Test("attributes, requests and centrals")
+  @Test("attributes, requests and centrals have Apple's members")
   func attributes() {
     expect(KeyPath<CBAttribute, CBUUID>.self, \.uuid)
     expect(KeyPath<CBService, CBPeripheral?>.self, \.peripheral)
@@ -196,7 +196,7 @@ struct APISurfaceTests {
     expect(KeyPath<CBCentral, Int>.self, \.maximumUpdateValueLength)
   }
 
-  @Test("UUIDs, channels and channel sounding")
+  @Test("UUIDs, channels and channel sounding have Apple's members")
   func values() {
     expect(((String) -> CBUUID).self, CBUUID.init(string:))
     expect(((Data) -> CBUUID).self, CBUUID.init(data:))
@@ -264,15 +264,15 @@ struct APISurfaceTests {
     #expect(attCodes.map(\.rawValue) == Array(0...17))
   }
 
-  @Test("what Apple deprecated is there, and warns who names it")
+  @Test("members that Apple deprecated exist, with a warning")
   func deprecated() {
     let members: any DeprecatedMembers = Deprecated()
     members.check()
   }
 }
 
-/// Lets members that warn be named without a warning: a deprecated method may, and who calls it
-/// through a protocol is not warned.
+/// Avoids the warnings of deprecated members: a deprecated method may use them, and a call of it
+/// through a protocol doesn't warn.
 private protocol DeprecatedMembers { func check() }
 
 private struct Deprecated: DeprecatedMembers {

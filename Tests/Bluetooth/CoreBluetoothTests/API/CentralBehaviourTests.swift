@@ -55,7 +55,7 @@ struct CentralBehaviourTests {
     fixture.host.deliver(.connected(.strap))
     #expect(fixture.record.lines == ["connected"])
     #expect(anew.state == .connected)
-    // The void object has no say over the link of the one that took its place.
+    // The invalid object can't cancel the link of the one that replaced it.
     fixture.manager.cancelPeripheralConnection(peripheral)
     #expect(fixture.host.requests.last?.name == "connect")
     #expect(peripheral.state == .disconnected)
@@ -99,7 +99,7 @@ struct CentralBehaviourTests {
     #expect(watcher.record.lines == ["given"])
   }
 
-  @Test("§9.2 without a queue, the main queue it is")
+  @Test("§9.2 the main queue is used if no queue is given")
   func mainQueue() async {
     DispatchQueue.main.setSpecific(key: QueueWatcher.key, value: "main")
     let radio = VirtualRadio(seed: 3)
@@ -134,7 +134,7 @@ struct CentralBehaviourTests {
     #expect(radio.advance(within: .seconds(10)) { phone.record.lines.last == "connected" })
   }
 
-  @Test("§9.3 a cancellation ends without error, and the peripheral says nothing after")
+  @Test("§9.3 a cancellation ends without error, and no call of the peripheral's delegate follows")
   func cancel() throws {
     let pair = Pair()
     let peripheral = try pair.connect()
@@ -184,7 +184,7 @@ struct CentralBehaviourTests {
     #expect(pair.central.retrieveConnectedPeripherals(withServices: services).isEmpty)
   }
 
-  @Test("§9.5 without duplicates a peripheral is told when its data change, always the same object")
+  @Test("§9.5 without duplicates a peripheral is reported as the same object when its data change")
   func duplicates() throws {
     let pair = Pair()
     pair.phone.record.clear()
@@ -222,7 +222,7 @@ struct CentralBehaviourTests {
     #expect(identifiers[0] == identifiers[1])
   }
 
-  @Test("§9.7 what was discovered is nil before, merged by filters, void after modification")
+  @Test("§9.7 the attributes are nil before discovery, merged by filters, void after modification")
   func discovery() throws {
     let pair = Pair()
     let peripheral = try pair.connect()
@@ -272,7 +272,7 @@ struct CentralBehaviourTests {
     #expect(same.services?.map(\.uuid.uuidString) == ["1800", "1801", "181A"])
   }
 
-  @Test("§9.8 reads, whole however long, and notifications arrive in one method; errors typed")
+  @Test("§9.8 reads of any length and notifications arrive in one method, with typed errors")
   func values() throws {
     let pair = Pair()
     let long = Data((0..<400).map { UInt8(truncatingIfNeeded: $0) })
@@ -293,7 +293,7 @@ struct CentralBehaviourTests {
     pair.wait(pair.phone.record, for: "value 2A6E 9 att insufficientAuthorization")
   }
 
-  @Test("§9.9 writes with response take 512 bytes; those without, what fits in one PDU")
+  @Test("§9.9 a write with response takes 512 bytes; one without takes what fits in one PDU")
   func writes() throws {
     let pair = Pair()
     let peripheral = try pair.connect()
@@ -320,7 +320,7 @@ struct CentralBehaviourTests {
     #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) >= 182)
   }
 
-  @Test("§9.18 a lost link that is to come back says so, and comes back")
+  @Test("§9.18 a lost link that is to be reconnected is reported so, and is reconnected")
   func reconnects() throws {
     final class Watcher: NSObject, CBCentralManagerDelegate, Sendable {
       let record = Record()

@@ -232,7 +232,7 @@ struct DelegateSurfaceTests {
     callAll(silent as any CBPeripheralManagerDelegate)
   }
 
-  @Test("a disconnection is told in one method: the one with a time stamp where there is one")
+  @Test("a disconnection is reported in one method: the one with a time stamp if implemented")
   func oneDisconnection() throws {
     let loud = LoudCentral()
     central.manager.delegate = loud

@@ -137,7 +137,7 @@ struct ProtectedValueTests {
     pair.radio.advance(by: .seconds(1))
     pair.central.cancelPeripheralConnection(setup.peripheral)
     pair.wait(pair.phone.record, for: "disconnected ok")
-    // Somebody who was not paired with it, at the same place.
+    // A central that was not paired with the gadget, at the same position.
     let strangerHost = pair.radio.makeHost(name: "stranger")
     let stranger = CentralRecorder()
     let strangersCentral = BluetoothHost.$current.withValue(strangerHost) {

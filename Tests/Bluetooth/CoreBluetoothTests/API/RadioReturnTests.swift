@@ -43,7 +43,7 @@ struct RadioReturnTests {
     return (pair, app, central)
   }
 
-  @Test("after a crash is used again with the peripheral that the app kept")
+  @Test("a radio that crashed is used again with the peripheral that the app kept")
   func crash() throws {
     let (pair, app, central) = try meet()
     pair.radio.withController(of: pair.phoneHost) { $0.crash() }
@@ -61,7 +61,7 @@ struct RadioReturnTests {
     withExtendedLifetime(central) {}
   }
 
-  @Test("after it fell silent is used again with the peripheral that the app kept")
+  @Test("a radio that fell silent is used again with the peripheral that the app kept")
   func silence() throws {
     let (pair, app, central) = try meet()
     pair.radio.withController(of: pair.phoneHost) { $0.faults.isSilent = true }
@@ -74,7 +74,7 @@ struct RadioReturnTests {
     withExtendedLifetime(central) {}
   }
 
-  @Test("fails a connection to another manager's peripheral through the delegate")
+  @Test("a connection to another manager's peripheral fails through the delegate")
   func foreignPeripheral() throws {
     let (pair, app, central) = try meet()
     let other = try #require(

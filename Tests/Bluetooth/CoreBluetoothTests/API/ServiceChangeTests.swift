@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A peripheral whose services change")
 struct ServiceChangeTests {
-  @Test("soon after they were discovered makes only those invalid that changed")
+  @Test("a service change soon after discovery invalidates only the changed services")
   func soonAfterDiscovery() throws {
     let pair = Pair()
     let other = CBMutableService(type: CBUUID(string: "180F"), primary: true)
@@ -21,7 +21,7 @@ struct ServiceChangeTests {
     peripheral.discoverCharacteristics(nil, for: kept)
     pair.wait(pair.phone.record, for: "characteristics 181A ok")
     let characteristics = try #require(kept.characteristics)
-    // Before the central asked to be told of changes.
+    // Before the central has subscribed to Service Changed.
     pair.manager.remove(other)
     pair.wait(pair.phone.record, for: "modified [\"180F\"]")
     pair.radio.advance(by: .seconds(10))
@@ -33,7 +33,7 @@ struct ServiceChangeTests {
     pair.wait(pair.phone.record, for: "value 2A29 65,109,98,105,116 ok")
   }
 
-  @Test("gives its name after what an app asks for as soon as it is connected")
+  @Test("a peripheral's name is read after the requests that an app makes once connected")
   func name() throws {
     let pair = Pair()
     pair.central.scanForPeripherals(withServices: [CBUUID(string: "181A")])

@@ -23,7 +23,7 @@ struct UnansweredCommandTests {
     .leSetExtendedScanEnable, .leCreateConnection, .leExtendedCreateConnection,
   ]
 
-  @Test("doesn't cost the radio: its link goes on, and so does what is asked for later")
+  @Test("an unanswered command doesn't cost the radio: its link and later requests go on")
   func running() throws {
     #expect(Self.opcodes.count > 40)
     for opcode in Self.opcodes {
@@ -50,7 +50,7 @@ struct UnansweredCommandTests {
     }
   }
 
-  @Test("from its start on is used for all that it does answer")
+  @Test("a controller that ignores a command from its start on is used for all others")
   func start() throws {
     for opcode in Self.opcodes where !Self.essential.contains(opcode) {
       let pair = Pair(phoneIgnores: [opcode])

@@ -35,7 +35,7 @@ struct InboxTests {
     #expect(handler.count.withLock { $0 } == 1)
   }
 
-  @Test("waiting until a concurrent queue has handled what was posted returns when it has")
+  @Test("waiting for a concurrent queue returns when it has handled all posted items")
   func concurrentQueue() {
     let handled = Mutex(0)
     let inbox = Inbox<Int>(queue: DispatchQueue(label: "app", attributes: .concurrent))
@@ -49,7 +49,7 @@ struct InboxTests {
     }
   }
 
-  @Test("closing releases those who wait, also while the queue's thread looks for the next item")
+  @Test("closing releases waiting threads, also while the queue's thread looks for the next item")
   func closingWhilePolling() {
     for _ in 1...200 {
       let inbox = Inbox<Int>(queue: DispatchQueue(label: "app"))

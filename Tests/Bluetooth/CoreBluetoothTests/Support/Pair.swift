@@ -62,7 +62,7 @@ struct Pair {
     radio.advance(by: .seconds(1))
   }
 
-  /// Lets time pass until the delegate has said this, and forgets what it said.
+  /// Lets time pass until the delegate has recorded this line, and clears the record.
   @discardableResult
   func wait(_ record: Record, for line: String) -> Bool {
     let isThere = radio.advance(within: .seconds(40)) { record.lines.contains(line) }

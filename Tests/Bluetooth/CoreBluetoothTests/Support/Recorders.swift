@@ -25,7 +25,7 @@ func text(_ error: (any Error)?) -> String {
   }
 }
 
-/// Writes down what a central manager and its peripherals say.
+/// Records the delegate calls of a central manager and its peripherals.
 final class CentralRecorder: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate,
   @unchecked Sendable
 {
@@ -127,7 +127,7 @@ final class CentralRecorder: NSObject, CBCentralManagerDelegate, CBPeripheralDel
   ) { record.add("sounding \(text(error))") }
 }
 
-/// Writes down what a peripheral manager says.
+/// Records the delegate calls of a peripheral manager.
 final class PeripheralManagerRecorder: NSObject, CBPeripheralManagerDelegate,
   @unchecked Sendable
 {

@@ -15,7 +15,7 @@ extension EpollLoop {
   }
 }
 
-/// What is used on a loop only, and handed around elsewhere.
+/// A value that is used on one loop only, and passed around elsewhere.
 struct OnLoop<Value>: @unchecked Sendable {
   // Sendable because only work on the loop looks inside.
   let value: Value

@@ -49,7 +49,7 @@ struct BrowsingTests {
     discovery.notify(
       try request(), .serviceRemoved(try .lamp("A")), .serviceRemoved(try .lamp("B")))
     discovery.notify(try request(), .serviceRemoved(try .lamp("A")), on: .second)
-    // The last of what is told at once has no more coming, whatever is not told behind it.
+    // The last event reported at once has no more coming, although unreported ones follow it.
     #expect(
       await recorder.events.next(5) == [
         "will search", "found A…", "found B", "gone B", "gone A",

@@ -110,7 +110,7 @@ struct PublishingTests {
   }
 
   @Test(
-    "stopping withdraws the service and is told once; a service that does nothing tells nothing")
+    "stopping unregisters the service and is reported once; stopping an idle service is not")
   func stops() async throws {
     let service = await service()
     await thread.run {
@@ -120,7 +120,7 @@ struct PublishingTests {
     }
     #expect(await recorder.events.next() == "stopped")
     #expect(discovery.published.first?.isLive == false)
-    // What was still to be told of the first time is not.
+    // Pending delegate calls of the first publication are dropped.
     service.publish()
     #expect(await recorder.events.next() == "will publish Desk lamp")
     await thread.end()
@@ -163,7 +163,7 @@ struct PublishingTests {
       #expect(await recorder.events.next() == "will publish Desk lamp")
       (service, delegate) = (held, recorder)
     }
-    // What is being told just now may hold it for that long.
+    // A delegate call under way may keep it until it returns.
     await thread.run {}
     #expect(service == nil && delegate == nil)
     #expect(discovery.published.first?.isLive == false)
@@ -200,7 +200,7 @@ struct PublishingTests {
     await thread.end()
   }
 
-  @Test("of many texts that threads set at once, the one that the service has is published last")
+  @Test("the last of many texts that threads set at the same time is the one published")
   func textsAtOnce() async throws {
     let service = await service()
     service.publish()

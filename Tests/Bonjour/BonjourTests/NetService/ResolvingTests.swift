@@ -84,7 +84,7 @@ struct ResolvingTests {
     await thread.end()
   }
 
-  @Test("without a timeout it goes on until it is stopped")
+  @Test("a service resolves without a timeout until it is stopped")
   func noTimeout() async throws {
     let service = await service()
     await thread.run { [discovery] in

@@ -47,7 +47,7 @@ struct RunLoopTests {
     service.remove(from: thread.loop, forMode: .default)
     discovery.notify(.registered(try ServiceName.lamp("Lamp (2)").name))
     await thread.run {}
-    // Nothing was told, so the name is the old one.
+    // The delegate was not called, so the name is the old one.
     #expect(service.name == "Desk lamp")
     service.schedule(in: thread.loop, forMode: .default)
     #expect(await recorder.events.next() == "published Lamp (2) in local.")
@@ -103,7 +103,7 @@ struct RunLoopTests {
     await thread.end()
   }
 
-  @Test("a browser without a run loop drops what came and went, and nothing else")
+  @Test("a browser without a run loop drops services that came and went, and nothing else")
   func browserIsBounded() async throws {
     let recorder = BrowserRecorder()
     let browser = DiscoveryContext.$override.withValue(discovery) {

@@ -12,7 +12,7 @@ struct StreamTests {
   private let thread = RunLoopThread()
   private let recorder = ServiceRecorder()
 
-  /// Reads to the end and writes back what was read, on the run loop on which it is scheduled.
+  /// Reads to the end and writes the input back, on the run loop on which it is scheduled.
   private final class Echo: NSObject, StreamDelegate, @unchecked Sendable {
     // Unchecked: used on one run loop only.
     let input: InputStream
@@ -69,7 +69,7 @@ struct StreamTests {
     }
   }
 
-  /// Says that it is at that port of this host.
+  /// Reports that the service is at that port of this host.
   private func reportResolution(port: UInt16, _ address: String) throws {
     let name = try ServiceName.lamp()
     let resolution = ServiceResolution(name: name, host: .lampHost, port: port, text: TXTRecord())

@@ -25,7 +25,7 @@ struct TextRecordTests {
       NetService.dictionary(fromTXTRecord: data) == ["a": Data(), "b": Data("1".utf8)])
   }
 
-  @Test("what can't be in a record is left out")
+  @Test("a pair that can't be in a record is left out")
   func leftOut() {
     let entries = [
       "": Data(), "a=b": Data(), "ü": Data(), "long": Data(count: 251), "fits": Data(count: 250),
@@ -35,7 +35,7 @@ struct TextRecordTests {
     #expect(NetService.data(fromTXTRecord: [:]) == Data([0]))
   }
 
-  @Test("what is no text record has no entries")
+  @Test("data that is no text record has no entries")
   func malformed() {
     #expect(NetService.dictionary(fromTXTRecord: Data([5, 0x61])).isEmpty)
     #expect(NetService.dictionary(fromTXTRecord: Data()).isEmpty)

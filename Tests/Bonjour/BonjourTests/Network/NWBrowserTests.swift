@@ -39,7 +39,7 @@ struct NWBrowserTests {
       interfaces: interfaces.compactMap { NWInterface($0) }, metadata: metadata)
   }
 
-  @Test("it is ready, and reports in one call what comes together")
+  @Test("a browser becomes ready, and reports results that come together in one call")
   func batch() async throws {
     let browser = browser()
     #expect(browser.state == .setup && browser.queue == nil)
@@ -104,7 +104,7 @@ struct NWBrowserTests {
     #expect(discovery.searchedInterfaces == [nil, .first])
   }
 
-  @Test("what can't be looked for fails")
+  @Test("a type that can't be browsed for fails")
   func failures() async throws {
     browser(.bonjour(type: "lamp", domain: nil)).start(queue: queue)
     #expect(await states.next() == .failed(.dns(DNSServiceErrorType(kDNSServiceErr_BadParam))))
@@ -119,7 +119,7 @@ struct NWBrowserTests {
     #expect(await states.next() == .failed(.dns(DNSServiceErrorType(kDNSServiceErr_Unsupported))))
   }
 
-  @Test("one that is cancelled reports that, and nothing more, and holds no handlers")
+  @Test("a browser that is cancelled reports that, and nothing more, and holds no handlers")
   func cancels() async throws {
     let browser = browser()
     browser.start(queue: queue)
@@ -133,7 +133,7 @@ struct NWBrowserTests {
     #expect(browser.state == .cancelled)
   }
 
-  @Test("one that is released stops")
+  @Test("a browser that is released stops")
   func letGo() async throws {
     weak var browser: NWBrowser?
     do {
@@ -147,7 +147,7 @@ struct NWBrowserTests {
     #expect(discovery.requests.isEmpty)
   }
 
-  @Test("a change is what makes one result another")
+  @Test("a change is reported if it makes one result another")
   func change() throws {
     let (lo, other) = (NWInterface(name: "lo", index: 1), NWInterface(name: "eth9", index: 9))
     let endpoint = NWEndpoint.service(name: "A", type: "_a._tcp", domain: "local.", interface: nil)

@@ -63,7 +63,7 @@ struct NWConnectionTests {
     client.start(queue: queue)
     #expect(await states.next() == .preparing)
     try notify(port: port)
-    // Nobody listens there.
+    // No socket listens there.
     notify(.init(127, 0, 0, 2), .init(127, 0, 0, 3))
     await discovery.passOnceSecondIsAwaited(seconds: 0.9)
     notify(.init(127, 0, 0, 1))
@@ -154,7 +154,7 @@ struct NWConnectionTests {
     withExtendedLifetime(client) {}
   }
 
-  @Test("of a host's addresses 64 are tried")
+  @Test("only 64 of a host's addresses are tried")
   func addressLimit() async throws {
     let (listener, port) = try await listener()
     let client = connection(to: Self.lamp)
@@ -248,7 +248,7 @@ struct NWConnectionTests {
     withExtendedLifetime((listener, client, notHere, notLikeThis, never)) {}
   }
 
-  @Test("what TCP options say is set of the sockets of both ends")
+  @Test("TCP options are set on the sockets of both ends")
   func options() async throws {
     let options = NWProtocolTCP.Options()
     options.noDelay = true

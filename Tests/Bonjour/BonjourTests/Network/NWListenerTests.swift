@@ -130,7 +130,7 @@ struct NWListenerTests {
 
     let big = Data((0..<4_000_000).map { UInt8(truncatingIfNeeded: $0) })
     server.send(content: big, completion: .idempotent)
-    // More than the system holds: what was to be sent before still is.
+    // More than the system buffers: cancelling still sends the pending data.
     server.cancel()
     #expect(await Self.receive(client, big.count, big.count).content == big)
     client.cancel()
@@ -302,7 +302,7 @@ struct NWListenerTests {
     #expect(await clientStates.next() == .cancelled)
   }
 
-  @Test("what comes without end is handed over in parts")
+  @Test("endless input is handed over in parts")
   func parts() async throws {
     let (listener, client, _) = try await connected()
     let server = try #require(await connections.next())

@@ -54,7 +54,7 @@ struct NWValueTests {
     #expect("\(NWEndpoint.url(url))" == "http://example.com/")
   }
 
-  @Test("addresses know what they are for")
+  @Test("addresses are classified by their range")
   func addresses() {
     #expect(
       IPv4Address("127.0.0.1") == .loopback && IPv4Address.loopback.isLoopback)
@@ -118,7 +118,7 @@ struct NWTXTRecordTests {
       NWTXTRecord(["bytes": Data([0xFF, 0])]).getEntry(for: "bytes") == .data(Data([0xFF, 0])))
   }
 
-  @Test("what can't be in a record is refused and changes nothing")
+  @Test("a pair that can't be in a record is refused and changes nothing")
   func limits() {
     var record = NWTXTRecord(["a": "1"])
     let before = record
@@ -133,7 +133,7 @@ struct NWTXTRecordTests {
     #expect(NWTXTRecord(Data([9, 1])).isEmpty)
   }
 
-  @Test("it is a collection in the order of the wire, forwards and backwards")
+  @Test("a text record is a collection in the order of the wire, forwards and backwards")
   func collection() {
     let record = NWTXTRecord(["txtvers": "1", "a": "", "b": "2"])
     #expect(record.map(\.key) == ["txtvers", "a", "b"])

@@ -22,7 +22,7 @@ final class Events<Event: Sendable>: @unchecked Sendable {
     return await iterator.next(isolation: #isolation)
   }
 
-  /// So many events.
+  /// Waits for the next `count` events.
   func next(_ count: Int) async -> [Event] {
     var events: [Event] = []
     for _ in 0..<count { if let event = await next() { events.append(event) } }
@@ -30,9 +30,9 @@ final class Events<Event: Sendable>: @unchecked Sendable {
   }
 }
 
-/// What a service's delegate is told, as text.
+/// The calls of a service's delegate, as text.
 final class ServiceRecorder: NSObject, NetServiceDelegate, @unchecked Sendable {
-  // Unchecked: all it has is constant, but for what is set before it is used.
+  // Unchecked: all properties are constant, or set before it is used.
 
   let events = Events<String>()
   var onAccept: (@Sendable (InputStream, OutputStream) -> Void)?
@@ -74,7 +74,7 @@ final class ServiceRecorder: NSObject, NetServiceDelegate, @unchecked Sendable {
   }
 }
 
-/// What a browser's delegate is told, as text.
+/// The calls of a browser's delegate, as text.
 final class BrowserRecorder: NSObject, NetServiceBrowserDelegate, @unchecked Sendable {
   // Unchecked: what changes is used on one run loop only.
 

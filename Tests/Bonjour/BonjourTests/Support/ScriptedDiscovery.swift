@@ -7,7 +7,7 @@ import Synchronization
 
 @testable import Bonjour
 
-/// A network that says what a test says, at the time that it says.
+/// A network whose events a test sends, at the time of its choice.
 final class ScriptedDiscovery: DiscoveryProvider {
   /// Something that goes on until it is let go of.
   final class Token: DiscoveryRegistration {
@@ -114,7 +114,7 @@ final class ScriptedDiscovery: DiscoveryProvider {
 
   // MARK: For the tests
 
-  /// The network becomes another one; unless it is named, what the system says counts.
+  /// Changes the network to `path`, or to the system's if that is nil.
   func changeNetwork(_ path: NetworkPath? = nil) {
     let observers = state.withLock { state in
       state.path = path
@@ -128,7 +128,7 @@ final class ScriptedDiscovery: DiscoveryProvider {
     state.withLock { $0.networkObservers.filter(\.liveness.isLive).count }
   }
 
-  /// Lets time pass once somebody waits for the end of a second.
+  /// Lets time pass once a task waits for the end of a second.
   func passOnceSecondIsAwaited(seconds: Double) async {
     while !isSecondAwaited { await Task.yield() }
     pass(seconds: seconds)
@@ -140,7 +140,7 @@ final class ScriptedDiscovery: DiscoveryProvider {
     }
   }
 
-  /// What is looked for now.
+  /// The requests of the live queries.
   var requests: [QueryRequest] {
     state.withLock { $0.searches.filter(\.liveness.isLive).map(\.request) }
   }
@@ -150,7 +150,7 @@ final class ScriptedDiscovery: DiscoveryProvider {
     state.withLock { $0.searches.filter(\.liveness.isLive).map(\.interface) }
   }
 
-  /// What was published, also if it no longer is.
+  /// All publications, also those that have ended.
   var published: [Published] { state.withLock { $0.published } }
 
   /// Has this called whenever something begins to be published.
@@ -161,14 +161,14 @@ final class ScriptedDiscovery: DiscoveryProvider {
   /// How many timers run.
   var timerCount: Int { state.withLock { $0.timers.filter(\.liveness.isLive).count } }
 
-  /// Tells everybody who looks for that.
+  /// Sends events one by one to all queries with this request.
   func notify(
     _ request: QueryRequest, _ events: QueryEvent..., on interface: InterfaceIndex? = .first
   ) {
     notify(request, events, on: interface)
   }
 
-  /// Tells everybody who looks for that, all at once.
+  /// Sends events together to all queries with this request.
   func notify(
     _ request: QueryRequest, _ events: [QueryEvent], on interface: InterfaceIndex? = .first
   ) {
@@ -183,7 +183,7 @@ final class ScriptedDiscovery: DiscoveryProvider {
     }
   }
 
-  /// Tells who published the last service what became of it.
+  /// Sends an event to the last publication that is live.
   func notify(_ event: RegistrationEvent) {
     let last = state.withLock { $0.published.last(where: \.isLive) }
     last?.onEvent(event)

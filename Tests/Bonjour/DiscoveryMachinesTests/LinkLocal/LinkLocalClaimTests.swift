@@ -36,7 +36,7 @@ struct LinkLocalClaimTests {
     #expect(LinkLocalRig.started(seed: 1).address == LinkLocalRig.started(seed: 2).address)
   }
 
-  @Test("F2: an address that was remembered is tried first, and what is claimed is remembered")
+  @Test("F2: a remembered address is tried first, and a claimed one is remembered")
   func remembered() {
     let address = Inet4Address(169, 254, 77, 7)
     var rig = LinkLocalRig.started(remembered: address)

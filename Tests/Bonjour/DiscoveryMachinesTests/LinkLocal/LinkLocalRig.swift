@@ -2,7 +2,7 @@ import ARPWire
 import DiscoveryMachines
 import Essentials
 
-/// One machine alone with a tester who sees every packet and says what arrives.
+/// One machine with a tester that records every packet sent and feeds it packets.
 struct LinkLocalRig {
   var machine: LinkLocalMachine
   var now = Instant.zero

@@ -73,7 +73,7 @@ struct AskingTests {
     }
   }
 
-  @Test("B3: the first question waits 20 to 120 ms by chance where others may ask the same")
+  @Test("B3: the first question waits 20 to 120 ms by chance if other hosts may ask the same")
   func firstDelay() throws {
     let restarted = try firstDelays { lab in
       lab.start(try Web.browse)
@@ -92,7 +92,7 @@ struct AskingTests {
     }
   }
 
-  @Test("B3: what a client alone gave rise to is asked within 5 ms")
+  @Test("B3: a question that only this host's client causes is asked within 5 ms")
   func clientsQuestion() throws {
     let delays = try firstDelays { $0.start(try Web.browse) }
     let afterNews = try firstDelays { lab in
@@ -120,7 +120,7 @@ struct AskingTests {
     #expect(again == [true, false, false])
   }
 
-  @Test("B5 B7: what is known is listed, without the cache-flush bit")
+  @Test("B5 B7: known answers are listed, without the cache-flush bit")
   func knownAnswers() throws {
     var lab = QuerierLab()
     lab.start(try Web.browse)
@@ -192,7 +192,7 @@ struct AskingTests {
     #expect(lab.pauses(Web.type, .ptr) == [1, 12])
   }
 
-  @Test("B9: a question that says to know more than we do, is QU or unfinished is no substitute")
+  @Test("B9: a question with known answers that we lack, with QU or with TC is no substitute")
   func noDuplicate() throws {
     for kind in 0..<5 {
       var lab = QuerierLab(versions: [.v4, .v6])
@@ -215,7 +215,7 @@ struct AskingTests {
     }
   }
 
-  @Test("B9: what was asked over IPv4 only is still asked over IPv6")
+  @Test("B9: a question that was asked over IPv4 only is still asked over IPv6")
   func duplicateOnOneVersion() throws {
     var lab = QuerierLab(versions: [.v4, .v6])
     lab.start(try Web.browse)
@@ -281,7 +281,7 @@ struct AskingTests {
     #expect(lab.events(query) == [.serviceAdded(try Web.service("Hall"))])
   }
 
-  @Test("one seed, one run")
+  @Test("a seed determines the packets")
   func determinism() throws {
     func run() throws -> [Instant] {
       var lab = QuerierLab(seed: 77, versions: [.v4, .v6], interfaceCount: 2)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Querier: received records")
 struct CacheTests {
-  @Test("B10: what others say to know is not believed")
+  @Test("B10: known answers of other hosts are not cached")
   func knownAnswersOfOthers() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -47,7 +47,7 @@ struct CacheTests {
     #expect(lab.wakeCount < 30, "it is woken for nothing")
   }
 
-  @Test("an address after its negative answer in one message is no absence")
+  @Test("an address after its negative answer in one message counts as present")
   func negativeAnswerBeforeAddress() throws {
     var lab = QuerierLab()
     let query = lab.start(.addresses(Web.host, versions: [.v4]))
@@ -327,7 +327,7 @@ struct CacheTests {
     #expect(lab.sent.isEmpty, "there is nothing to ask for")
     lab.run(.seconds(60))
     #expect(lab.times(Web.host, .aaaa).count >= 1)
-    // Who asks later hears it at once, too.
+    // A later query gets it at once, too.
     lab.hear([Web.address(5)], additionals: [Web.denial(Web.host, has: [.a])])
     let later = lab.start(.records(Web.host, .aaaa))
     #expect(lab.events(later) == [.recordAbsent(.aaaa)])
@@ -371,7 +371,7 @@ struct CacheTests {
     #expect(lab.wakeCount < 10)
   }
 
-  @Test("B28 G11: two hundred thousand records fill the cache to its bound; what is in use stays")
+  @Test("B28 G11: two hundred thousand records fill the cache to its bound; used ones stay")
   func recordFlood() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -429,7 +429,7 @@ struct CacheTests {
       lab.start(try Web.browse), lab.start(.resolve(try Web.service("Hall"))),
       lab.start(.records(Web.type, .any)),
     ]
-    // Said once more, it is no news.
+    // A second goodbye is not reported.
     lab.hear([Web.goodbye(try Web.pointer("Hall"))])
     lab.run(.seconds(10))
     #expect(after.flatMap { lab.events($0) } == [])
@@ -438,7 +438,7 @@ struct CacheTests {
   }
 
   @Test(
-    "B15: who asks after a goodbye is told if the record is heard again in time, others are not")
+    "B15: a query after a goodbye gets the record if it is received again in time, others don't")
   func rescued() throws {
     for pause in [TimeSpan.zero, .milliseconds(1), .milliseconds(900)] {
       var lab = QuerierLab()
@@ -456,7 +456,7 @@ struct CacheTests {
       #expect(after.map { lab.events($0) } == told, "\(pause)")
       lab.run(.seconds(10))
       #expect((before + after).map { lab.events($0) } == told + told)
-      // From now on all are told the same.
+      // From now on all queries get the same events.
       lab.hear(records.map(Web.goodbye))
       lab.run(.seconds(2))
       for query in [before[0], after[0]] {
@@ -466,7 +466,7 @@ struct CacheTests {
   }
 
   @Test(
-    "B15: an alias that said goodbye is followed again if it is heard in time, and its end is quiet"
+    "B15: an alias with a goodbye is followed again if received in time, without reporting its end"
   )
   func aliasAfterGoodbye() {
     let alias = DNSRecord(
@@ -499,7 +499,7 @@ struct CacheTests {
     #expect(lab.events(query) == [])
   }
 
-  @Test("G11: a record that says goodbye and comes back for ever piles nothing up")
+  @Test("G11: a record that alternates between goodbye and return uses no more memory")
   func flapping() throws {
     var lab = QuerierLab()
     lab.start(try Web.browse)

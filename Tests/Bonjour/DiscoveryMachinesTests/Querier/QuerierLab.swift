@@ -3,7 +3,7 @@ import DiscoveryMachines
 import Essentials
 import Testing
 
-/// A querier in virtual time, on interface 1 unless said otherwise, and what it did.
+/// A querier in virtual time, on interface 1 by default, and its output.
 struct QuerierLab {
   struct Sent {
     var at: Instant
@@ -107,7 +107,7 @@ struct QuerierLab {
     return id
   }
 
-  /// A response of a peer, to all unless said otherwise.
+  /// Receives a response of a peer, by multicast unless given otherwise.
   mutating func hear(
     _ answers: [DNSRecord], additionals: [DNSRecord] = [], header: DNSHeader = .response,
     questions: [DNSQuestion] = [], from source: Endpoint = peer,

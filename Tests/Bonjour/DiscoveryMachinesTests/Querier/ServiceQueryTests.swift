@@ -28,7 +28,7 @@ struct ServiceQueryTests {
     #expect(lab.times(try Web.service("Hall").name, .srv).count == 1)
   }
 
-  @Test("E16: what came along with a browse's answer resolves without a question")
+  @Test("E16: additional records of a browse's answer resolve without a question")
   func additionals() throws {
     var lab = QuerierLab()
     lab.start(try Web.browse)
@@ -45,7 +45,7 @@ struct ServiceQueryTests {
     #expect(lab.sent.isEmpty)
   }
 
-  @Test("E16: a peer that says only what it is asked is resolved step by step")
+  @Test("E16: a peer that sends no additional records is resolved step by step")
   func noAdditionals() throws {
     var lab = QuerierLab()
     let browse = lab.start(try Web.browse)
@@ -73,7 +73,7 @@ struct ServiceQueryTests {
     lab.run(.seconds(5))
     #expect(lab.events(query) == [try resolved("Hall")])
     #expect(lab.told.first?.at == begin + .seconds(1))
-    // The owner says that there is none: no need to wait.
+    // The owner denies that a record exists: no need to wait.
     let other = lab.start(.resolve(try Web.service("Shop")))
     let name = try Web.service("Shop").name
     lab.hear([try Web.location("Shop"), Web.denial(name, has: [.srv])])
@@ -141,7 +141,7 @@ struct ServiceQueryTests {
     #expect(lab.events(all).isEmpty)
   }
 
-  @Test("a pointer to what is no service of the type is not reported by browsing")
+  @Test("a pointer to a name that is no service of the type is not reported by browsing")
   func oddPointers() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -188,7 +188,7 @@ struct ServiceQueryTests {
       ])
   }
 
-  @Test("E19: of events that come together, all but the last of each client have more coming")
+  @Test("E19: all but the last of each client's events that come together have more coming")
   func moreComing() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -217,7 +217,7 @@ struct ServiceQueryTests {
     #expect(service.description == "Dr\\.\\032A\\\\B._http._tcp.local.")
   }
 
-  @Test("an alias is followed, and what was found behind it ends with it")
+  @Test("an alias is followed, and the records of its target end with it")
   func alias() {
     var lab = QuerierLab()
     let query = lab.start(.addresses("www.local.", versions: [.v4]))
@@ -247,7 +247,7 @@ struct ServiceQueryTests {
     #expect(lab.sent.isEmpty)
   }
 
-  @Test("an alias and what is behind it, in one packet, are reported once")
+  @Test("an alias and its target's records, in one packet, are reported once")
   func aliasWithAddress() {
     var lab = QuerierLab()
     let query = lab.start(.addresses("www.local.", versions: [.v4]))
@@ -291,7 +291,7 @@ struct ServiceQueryTests {
     let all = ["+a.local. CNAME", "+b.local. CNAME", "+host.local. A"]
     #expect(texts(lab, query) == all)
     #expect(texts(lab, silent) == ["+host.local. A"])
-    // From the cache, and for who asks for everything, no more often.
+    // The same comes from the cache, and to a query for all types, each once.
     let later = lab.start(.records("a.local.", .a), options: QueryOptions(reportsAliases: true))
     #expect(texts(lab, later) == all)
     let any = lab.start(.records("b.local.", .any), options: QueryOptions(reportsAliases: true))
@@ -307,7 +307,7 @@ struct ServiceQueryTests {
     #expect(texts(lab, silent).dropFirst() == ["-host.local. A"])
   }
 
-  @Test("an alias that said goodbye hides no longer that a name has no such record")
+  @Test("an alias with a goodbye hides no longer that a name has no such record")
   func aliasThatLeft() {
     var lab = QuerierLab()
     let alias = DNSRecord(

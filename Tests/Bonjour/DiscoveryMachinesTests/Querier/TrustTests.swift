@@ -9,7 +9,7 @@ struct TrustTests {
     Endpoint(QuerierLab.peer.address, port: number)
   }
 
-  /// A browsing client that hears a response of this kind: what it was told.
+  /// The number of events of a browsing client after a response of this kind.
   private func outcome(_ hear: (inout QuerierLab) throws -> Void) throws -> Int {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -119,7 +119,7 @@ struct TrustTests {
     #expect(try outcome { $0.hear([try Web.pointer("Hall")], questions: bogus) } == 1)
   }
 
-  @Test("A14: answers in a question are no response, and questions in a response ask nothing")
+  @Test("A14: answers in a question are no response, and questions in a response are not answered")
   func mixedUp() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)

@@ -32,7 +32,7 @@ struct WholeLinkTests {
     #expect(delays[40] <= 1.1)
   }
 
-  @Test("what was found is resolved without another packet")
+  @Test("a found service is resolved without another packet")
   func timeToResolve() throws {
     var link = WholeLink(seed: 3)
     let publisher = try link.join()
@@ -94,7 +94,7 @@ struct WholeLinkTests {
     link.pass(.milliseconds(1_300))
     #expect(Set(link.hosts[browser].found.keys) == [try Web.service("Shop")])
     link.crash(second)
-    // Somebody tried to use it: ten seconds decide.
+    // A client reconfirms it: the record ends after ten seconds.
     let name = try Web.service("Shop").name
     link.query(
       .reconfirm(DNSRecord(name: Web.type, ttlSeconds: 1, data: .ptr(name))), at: browser)
@@ -102,7 +102,7 @@ struct WholeLinkTests {
     #expect(link.hosts[browser].found.isEmpty)
   }
 
-  @Test("a browser of a hundred services says no more in a minute than it must")
+  @Test("a browser of a hundred services sends no more in a minute than it must")
   func thrift() throws {
     var link = WholeLink(seed: 5)
     let publisher = try link.join()

@@ -67,7 +67,7 @@ struct AnnouncingTests {
     #expect(all.allSatisfy { $0.ttlSeconds == 4500 && $0.flushesCache })
   }
 
-  @Test("D17: a shared record that changes says goodbye to what it was")
+  @Test("D17: a shared record that changes gets a goodbye for its old data")
   func changedSharedRecord() throws {
     var rig = try ResponderRig.ready()
     let id = rig.register(.ptr(.http, .lamp), .shared)
@@ -132,7 +132,7 @@ struct AnnouncingTests {
     #expect(rig.answer(.lamp, .srv).isEmpty)
   }
 
-  @Test("D25: shutting down says goodbye to everything at once")
+  @Test("D25: shutting down sends goodbyes for everything at once")
   func shutDown() throws {
     var rig = try ResponderRig.registered()
     rig.handle(.shutDown)
@@ -146,7 +146,7 @@ struct AnnouncingTests {
     #expect(rig.sent.count == 1)
   }
 
-  @Test("what was never announced says no goodbye")
+  @Test("a record that was never announced gets no goodbye")
   func goodbyeWhileProbing() throws {
     var rig = try ResponderRig.ready()
     let id = try rig.register("Lamp")
@@ -158,7 +158,7 @@ struct AnnouncingTests {
     #expect(rig.responder.nextWake == nil)
   }
 
-  @Test("a thousand services that go together say goodbye in few packets")
+  @Test("a thousand services that end together send their goodbyes in few packets")
   func manyGoodbyes() throws {
     var rig = try ResponderRig.ready()
     let ids = try (0..<1000).map { try rig.register("Service \($0)") }
@@ -170,7 +170,7 @@ struct AnnouncingTests {
     #expect(rig.answers.count == 3001)
   }
 
-  @Test("C27: what contains a host's name is valid for 120 s, everything else for 4,500 s")
+  @Test("C27: records with a host's name are valid for 120 s, all others for 4,500 s")
   func timesToLive() throws {
     var rig = try ResponderRig()
     rig.connect(ResponderRig.eth0, ["10.0.0.1", "fe80::1"])

@@ -15,7 +15,7 @@ struct AnsweringTests {
     #expect(rig.answer(.http, .ptr).flatMap(\.message.answers) == [.ptr(.http, .lamp)])
   }
 
-  @Test("an alias answers whatever is asked for its name")
+  @Test("an alias answers questions of any type for its name")
   func alias() throws {
     var rig = try ResponderRig.ready()
     let alias = DNSRecord(name: "www.local.", ttlSeconds: 120, data: .cname("host.local."))
@@ -146,7 +146,7 @@ struct AnsweringTests {
     }
   }
 
-  @Test("a record of ours that another host withdraws, or that is about to expire, is said again")
+  @Test("our record is sent again when another host withdraws it or lets it expire")
   func rescue() throws {
     for ttlSeconds in [UInt32(0), 1, 2249] {
       var rig = try ResponderRig.registered()
@@ -191,7 +191,7 @@ struct AnsweringTests {
     }
   }
 
-  @Test("A25: names are found whatever the case of their ASCII letters, and said as registered")
+  @Test("A25: names are found in any case of their ASCII letters, and sent as registered")
   func letterCase() throws {
     var rig = try ResponderRig.registered("Lämp")
     let name = try DNSName(text: "LäMP._HTTP._tcp.LOCAL")

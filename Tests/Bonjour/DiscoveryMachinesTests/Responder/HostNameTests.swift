@@ -30,7 +30,7 @@ struct HostNameTests {
     #expect(rig.responder.nextWake == nil)
   }
 
-  @Test("D4: it probes for its name together with that of the first service")
+  @Test("D4: a host probes for its name together with that of the first service")
   func firstService() throws {
     var rig = try idle()
     let id = try rig.register("Lamp")
@@ -81,7 +81,7 @@ struct HostNameTests {
     #expect(named.count == 3 && named.allSatisfy { $0.packet.link == ResponderRig.link })
   }
 
-  @Test("D6: what another host says of the name costs nothing until the name is needed")
+  @Test("D6: another host's records of the name have no effect until the name is needed")
   func conflict() throws {
     var rig = try idle()
     for _ in 0..<3 {
@@ -122,7 +122,7 @@ struct HostNameTests {
     #expect(rig.answers(.a) == [.a(.ambit, 1, ttlSeconds: 0)])
   }
 
-  @Test("D19: on a link that restarts while nothing is registered the name is not announced again")
+  @Test("D19: a name is not announced again on a link that restarts while nothing is registered")
   func restart() throws {
     var rig = try idle()
     let id = try rig.register("Lamp")
@@ -139,7 +139,7 @@ struct HostNameTests {
     #expect(rig.answer(.ambit, .a).count == 1)
   }
 
-  @Test("a name lost to another host while nothing needs it is followed by none")
+  @Test("a name lost to another host while no record needs it is not replaced")
   func lostWithoutNeed() throws {
     var rig = try idle()
     let id = try rig.register("Lamp")
@@ -159,7 +159,8 @@ struct HostNameTests {
   }
 
   @Test(
-    "handed over it gets goodbyes unless a service that needs it goes on", arguments: [true, false])
+    "records handed over to another process get goodbyes unless a service that needs them goes on",
+    arguments: [true, false])
   func handOver(isNeeded: Bool) throws {
     var rig = try idle()
     let id = try rig.register("Lamp")

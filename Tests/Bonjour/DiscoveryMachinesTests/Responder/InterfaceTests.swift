@@ -15,7 +15,7 @@ struct InterfaceTests {
     return rig
   }
 
-  @Test("C19 C28: on each link the host has the addresses of that interface and no others")
+  @Test("C19 C28: a host has on each link the addresses of that interface and no others")
   func addressesPerLink() throws {
     var rig = try twoInterfaces()
     for packet in rig.responses {
@@ -70,7 +70,7 @@ struct InterfaceTests {
     #expect(rig.answers.allSatisfy { $0.name == "ambit-2.local." })
   }
 
-  @Test("C31: a new address is announced at once, a lost one is no longer said")
+  @Test("C31: a new address is announced at once, a lost one is no longer sent")
   func addressesChange() throws {
     var rig = try ResponderRig.registered()
     rig.connect(ResponderRig.eth0, ["10.0.0.1", "10.0.0.7"])
@@ -87,7 +87,7 @@ struct InterfaceTests {
     #expect(rig.answer(.lamp, .srv).count == 1)
   }
 
-  @Test("F14: when a host's only address of a version goes, that is said with a goodbye")
+  @Test("F14: the loss of a host's only address of a version is announced with a goodbye")
   func lastAddress() throws {
     var rig = try ResponderRig()
     rig.connect(ResponderRig.eth0, ["169.254.7.7", "fe80::1"])
@@ -132,7 +132,7 @@ struct InterfaceTests {
     #expect(rig.responses.count == 1)
   }
 
-  @Test("a host with another name says goodbye to the old one")
+  @Test("a host with another name sends goodbyes for the old one")
   func newHostName() throws {
     var rig = try ResponderRig.registered()
     rig.handle(.setHostLabel(Array("Küche".utf8)))

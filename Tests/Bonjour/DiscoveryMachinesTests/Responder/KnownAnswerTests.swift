@@ -6,7 +6,7 @@ import Testing
 @Suite("Known answers")
 struct KnownAnswerTests {
   @Test(
-    "C8 C9: an answer is not given to who knows it for at least half of its time",
+    "C8 C9: an answer is left out if the querier knows it for at least half of its time",
     arguments: [(UInt32(4500), true), (2250, true), (2249, false), (1125, false), (10, false)])
   func suppression(ttlSeconds: UInt32, isSuppressed: Bool) throws {
     var rig = try ResponderRig.registered()
@@ -15,7 +15,7 @@ struct KnownAnswerTests {
     #expect(answers.isEmpty == isSuppressed)
   }
 
-  @Test("only what is known is left out")
+  @Test("only known answers are left out")
   func partly() throws {
     var rig = try ResponderRig.registered()
     try rig.register("Torch")
@@ -24,7 +24,7 @@ struct KnownAnswerTests {
     #expect(answers.flatMap(\.message.answers).map(\.data) == [.ptr("Torch._http._tcp.local.")])
   }
 
-  @Test("C5: a query that says that more follows is answered after 400 to 500 ms")
+  @Test("C5: a query with TC is answered after 400 to 500 ms")
   func truncated() throws {
     var delays: [Double] = []
     for seed in UInt64(1)...20 {
@@ -44,7 +44,7 @@ struct KnownAnswerTests {
     return DNSMessage(header: header, answers: records)
   }
 
-  @Test("C6: what the asker's next packet says is known is not answered")
+  @Test("C6: an answer that the querier's next packet lists as known is left out")
   func secondPacket() throws {
     var rig = try ResponderRig.registered()
     rig.query(.http, .ptr, truncated: true)
@@ -75,7 +75,7 @@ struct KnownAnswerTests {
     #expect(rig.responses.isEmpty)
   }
 
-  @Test("B10 C1: what others know never becomes an answer of ours")
+  @Test("B10 C1: known answers of other hosts never become answers of ours")
   func foreignKnowledge() throws {
     var rig = try ResponderRig.registered()
     rig.query(.http, .ptr, known: [.ptr(.http, "Torch._http._tcp.local.")])
@@ -85,7 +85,7 @@ struct KnownAnswerTests {
   }
 
   @Test(
-    "G11: 50,000 askers that say that more follows cost no more memory than 64, and are answered")
+    "G11: 50,000 queriers with TC cost no more memory than 64, and are answered")
   func floodOfTruncated() throws {
     var rig = try ResponderRig.registered()
     for number in 0..<50_000 {

@@ -39,7 +39,7 @@ struct NameConflictTests {
   }
 
   @Test(
-    "D21: what listed a service under the name that it lost is taken back",
+    "D21: a pointer to a service under the name that it lost gets a goodbye",
     arguments: [
       ConflictPolicy.rename, .refuse,
     ])
@@ -69,7 +69,7 @@ struct NameConflictTests {
     #expect(rig.probes.isEmpty && rig.events.isEmpty)
   }
 
-  @Test("D22: a host becomes \"host-2\", and its services say so without being probed for again")
+  @Test("D22: a host becomes \"host-2\", and its services' targets change without new probes")
   func hostRename() throws {
     var rig = try ResponderRig.registered()
     rig.say([.a(.ambit, 99)])
@@ -154,7 +154,7 @@ struct NameConflictTests {
     var rig = try ResponderRig(seed: seed &+ 1000)
     rig.connect()
     let id = try rig.register("Lamp", port: 81)
-    // What the crashed one said last is still under way; nobody repeats it.
+    // The crashed host's last packet is still under way; it is not repeated.
     rig.receive(before.responses[0].message)
     rig.pass(.seconds(5))
     #expect(rig.responder.name(of: id) == .lamp, "seed \(seed)")
@@ -183,7 +183,7 @@ struct NameConflictTests {
     #expect(rig.events == [.registered(.host, .ambit)])
   }
 
-  @Test("D28: another host that says the same is no rival")
+  @Test("D28: another host with the same record is no rival")
   func cooperation() throws {
     var rig = try ResponderRig.registered()
     rig.say([.srv(.lamp, port: 80, .ambit), .a(.ambit, 1)])
@@ -253,7 +253,7 @@ struct NameConflictTests {
     #expect(rig.responder.name(of: second) == "Printer._printer._tcp.local.")
     let service = rig.answer("Printer._printer._tcp.local.", .srv).flatMap(\.message.answers)
     #expect(service.map(\.data) == [.srv(DNSService(port: 0, target: .ambit))])
-    // It only holds the name: nobody who browses finds it.
+    // It only holds the name: browsing doesn't find it.
     #expect(rig.answer("_printer._tcp.local.", .ptr).isEmpty)
     let types = rig.answer(.serviceTypes, .ptr).flatMap(\.message.answers)
     #expect(types.map(\.data) == [.ptr("_ipp._tcp.local.")])
@@ -262,7 +262,7 @@ struct NameConflictTests {
 
 @Suite("The next name")
 struct NameRevisionTests {
-  @Test("counts on from a number that the name has already, as Apple's does")
+  @Test("the next name counts on from a number that the name has already, as Apple's does")
   func numbers() throws {
     let table = [
       ("Lamp (2)", "Lamp (3)"), ("Lamp (9)", "Lamp (10)"), ("Lamp (1)", "Lamp (1) (2)"),
@@ -279,7 +279,7 @@ struct NameRevisionTests {
     }
   }
 
-  @Test("is refused where the domain leaves no room for it")
+  @Test("the next name is refused if the domain leaves no room for it")
   func noRoom() throws {
     let label = String(repeating: "d", count: 60)
     let domain = try DNSName(

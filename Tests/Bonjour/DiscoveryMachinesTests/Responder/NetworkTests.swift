@@ -52,7 +52,7 @@ struct NetworkTests {
   @Test("hosts that lose a fifth of all packets end with different names", arguments: 1...20)
   func lossy(_ seed: UInt64) throws {
     var network = try network(hosts: 4, seed: seed, lossProbability: 0.2)
-    // Those who did not hear of each other while probing do when somebody asks.
+    // Hosts that missed each other's probes detect the conflict when a query comes.
     for _ in 0..<60 {
       network.pass(.seconds(3))
       for name in names(network).hosts.union(names(network).services) { network.query(name) }

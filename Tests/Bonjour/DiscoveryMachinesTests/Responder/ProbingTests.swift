@@ -20,7 +20,7 @@ struct ProbingTests {
   }
 
   @Test(
-    "D2 D3 D4 D5: three probes, 250 ms apart, ask anybody for the name and say what is proposed")
+    "D2 D3 D4 D5: three probes, 250 ms apart, query any type and list the proposed records")
   func threeProbes() throws {
     var rig = try ResponderRig.ready()
     try rig.register("Lamp", subtypes: ["_colour"])
@@ -76,7 +76,7 @@ struct ProbingTests {
     #expect(rig.events.filter { $0 == .registered(id, .lamp) }.count == 1)
   }
 
-  @Test("D6: whatever another host says of the name while it is probed for, another name is tried")
+  @Test("D6: any record of another host for the name during probing leads to another name")
   func conflict() throws {
     let records: [DNSRecord] = [
       .srv(.lamp), .a(.lamp, 7),
@@ -96,7 +96,7 @@ struct ProbingTests {
     }
   }
 
-  @Test("D7: what was said before the first probe is no conflict")
+  @Test("D7: records received before the first probe are no conflict")
   func earlyResponse() throws {
     for seed in UInt64(1)...20 {
       var rig = try ResponderRig.ready(seed: seed)
@@ -107,7 +107,7 @@ struct ProbingTests {
     }
   }
 
-  @Test("D8: what a host said that has left does not keep the name from being probed for")
+  @Test("D8: records of a host that has left don't keep the name from being probed for")
   func noCache() throws {
     var rig = try ResponderRig.ready()
     rig.say([.srv(.lamp)])
@@ -125,12 +125,12 @@ struct ProbingTests {
     let gaps = try gapsOfAttempts(24, &rig)
     #expect(gaps.prefix(14).allSatisfy { $0 < 0.3 })
     #expect(gaps.dropFirst(14).allSatisfy { $0 >= 5 })
-    // Nobody has that one, and ten seconds later all is forgotten.
+    // No host has that name, and ten seconds later all conflicts are forgotten.
     rig.pass(.seconds(18))
     #expect(try gapsOfAttempts(14, &rig).allSatisfy { $0 < 0.8 })
   }
 
-  /// Somebody has each name that is tried: the seconds between the attempts.
+  /// Another host has each name that is tried: returns the seconds between the attempts.
   private func gapsOfAttempts(_ count: Int, _ rig: inout ResponderRig) throws -> [Double] {
     var attempts: [Instant] = []
     while attempts.count < count {
@@ -191,7 +191,7 @@ struct ProbingTests {
       rig.pass(.milliseconds(1))
       let new = rig.sent.dropFirst(echoed)
       echoed = rig.sent.count
-      // Both interfaces are on one bridge: each hears what the other says, and itself.
+      // Both interfaces are on one bridge: each receives the other's packets, and its own.
       for packet in new {
         for interface in [ResponderRig.eth0, ResponderRig.eth1] {
           rig.receive(packet.message, on: MulticastLink(interface, .v4))

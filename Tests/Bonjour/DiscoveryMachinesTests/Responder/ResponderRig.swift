@@ -3,7 +3,7 @@ import DiscoveryMachines
 import Essentials
 import Testing
 
-/// A packet that a responder sent, and what it says.
+/// A packet that a responder sent, with its message.
 struct SentPacket {
   var at: Instant
   var packet: OutgoingPacket
@@ -13,7 +13,7 @@ struct SentPacket {
   var isResponse: Bool { message.header.isResponse }
 }
 
-/// One responder alone with a tester who sees every packet and says what arrives.
+/// One responder with a tester that records every packet sent and feeds it packets.
 struct ResponderRig {
   static let eth0 = InterfaceIndex(rawValue: 2)
   static let eth1 = InterfaceIndex(rawValue: 3)
@@ -169,7 +169,7 @@ struct ResponderRig {
 
   func answers(_ type: DNSType) -> [DNSRecord] { answers.filter { $0.type == type } }
 
-  /// Asks and says what was answered within two seconds, how, and after what time.
+  /// Sends a query, and returns the responses of the next two seconds with their times.
   mutating func answer(
     _ name: DNSName, _ type: DNSType, unicast: Bool = false, known: [DNSRecord] = []
   ) -> [SentPacket] {

@@ -31,7 +31,7 @@ struct ServiceTests {
     #expect(packets.flatMap(\.message.additionals).filter { $0.type == .a }.count == 1)
   }
 
-  @Test("of a service that no packet holds whole, the answer to browsing has what fits")
+  @Test("an answer to browsing has what fits of a service that no packet holds whole")
   func browseLarge() throws {
     var rig = try ResponderRig.ready()
     try rig.register("Small")
@@ -57,7 +57,7 @@ struct ServiceTests {
     #expect(packet.message.additionals.map(\.type) == [.a, .aaaa])
   }
 
-  @Test("what was multicast within the last second is not added to an answer")
+  @Test("a record that was multicast within the last second is not added to an answer")
   func recentAdditionals() throws {
     var rig = try ResponderRig.registered()
     rig.query(.ambit, .a)
@@ -130,7 +130,7 @@ struct ServiceTests {
     #expect(record.data.wireBytes == [0])
   }
 
-  @Test("A24: a name arrives precomposed, whatever form it was given in")
+  @Test("A24: a name is sent precomposed, in whichever form it was given")
   func precomposed() throws {
     var rig = try ResponderRig.registered("Zoe\u{308} 你好")
     let listed = rig.answer(.http, .ptr).flatMap(\.message.answers)
@@ -141,7 +141,7 @@ struct ServiceTests {
     #expect(try #require(name.firstLabel).elementsEqual("Zo\u{EB} 你好".utf8))
   }
 
-  @Test("C17 C18: a name of ours without the type asked for says which types it has")
+  @Test("C17 C18: a name of ours without the queried type is answered with its types")
   func negative() throws {
     var rig = try ResponderRig.registered()
     let cases: [(DNSName, DNSType, DNSTypeBitmap)] = [
@@ -172,7 +172,7 @@ struct ServiceTests {
   }
 
   @Test(
-    "C20: an address comes with those of the other version, or with the word that there are none")
+    "C20: an address comes with those of the other version, or with their denial")
   func otherVersion() throws {
     var rig = try ResponderRig.registered()
     #expect(rig.answer(.ambit, .a).first?.message.additionals.map(\.type) == [.nsec])

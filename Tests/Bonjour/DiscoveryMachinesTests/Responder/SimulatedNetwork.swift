@@ -43,7 +43,7 @@ struct SimulatedNetwork {
     perform(actions, of: index)
   }
 
-  /// Somebody asks everybody for a name.
+  /// Sends a query for a name by multicast.
   mutating func query(_ name: DNSName) {
     let message = DNSMessage(header: .query, questions: [DNSQuestion(name: name, type: .any)])
     let stranger = Endpoint(.v4(Inet4Address(10, 0, 0, 250)), port: 5353)
@@ -76,7 +76,7 @@ struct SimulatedNetwork {
     inFlight.removeAll { $0.at <= now }
     for (_, from, packet) in due {
       guard let message = try? DNSMessage(decoding: packet.bytes[...]) else { continue }
-      // Who sends to the group hears it, too.
+      // The sender of a multicast packet receives it, too.
       for index in hosts.indices where index == from || rng.unit() >= lossProbability {
         switch packet.destination {
         case .multicast: break

@@ -83,7 +83,7 @@ struct UnicastTests {
     #expect(rig.responses.map(\.isMulticast) == [true])
   }
 
-  @Test("an answer that does not fit says so")
+  @Test("an answer that does not fit has TC set")
   func legacyTruncation() throws {
     var rig = try ResponderRig.ready()
     for number in 0..<200 { try rig.register("Service number \(number)") }
@@ -110,7 +110,7 @@ struct UnicastTests {
   }
 
   @Test(
-    "G6: what would be an answer to everybody is none to one",
+    "G6: a query from a broadcast or network address is not answered",
     arguments: ["10.0.0.255", "10.0.0.0", "169.254.255.255"])
   func nobodysAddress(text: String) throws {
     var rig = try ResponderRig.registered()
@@ -144,7 +144,7 @@ struct UnicastTests {
     #expect(rig.answer(.lamp, .srv).count == 1)
   }
 
-  @Test("A9: a response from another port than 5353 says nothing")
+  @Test("A9: a response from another port than 5353 is ignored")
   func responseFromElsewhere() throws {
     var rig = try ResponderRig.ready()
     let id = try rig.register("Lamp")

@@ -19,7 +19,7 @@ struct ResponderWithdrawalTests {
     rig.answers.filter { $0.ttlSeconds == 0 }
   }
 
-  @Test("D26: they are sent at once, for all records of a service; for its type a little later")
+  @Test("D26: goodbyes are sent at once for all records of a service; for its type a little later")
   func service() throws {
     var rig = try ResponderRig.ready()
     let data = DNSRecordData.hinfo(processor: [1], system: [2])
@@ -39,7 +39,7 @@ struct ResponderWithdrawalTests {
     #expect(rig.answer(.lamp, .srv).isEmpty && rig.answer(.http, .ptr).isEmpty)
   }
 
-  @Test("records that are registered here, too, or are again, get none")
+  @Test("records that are registered here, too, or are again, get no goodbyes")
   func registeredAgain() throws {
     var rig = try ResponderRig.registered("Lamp", subtypes: ["_colour"])
     rig.handle(.withdrawService(try service("Lamp"), addedRecords: []))
@@ -56,7 +56,7 @@ struct ResponderWithdrawalTests {
       ])
   }
 
-  @Test("they are sent where the service was: on its interface, or on all")
+  @Test("goodbyes are sent on the service's interface, or on all")
   func interfaces() throws {
     var rig = try ResponderRig.ready()
     rig.connect(ResponderRig.eth1, ["10.0.1.1"])

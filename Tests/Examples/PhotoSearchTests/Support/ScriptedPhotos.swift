@@ -4,7 +4,7 @@ import Testing
 
 @testable import photo_search
 
-/// A service that answers what a test says, when it says so.
+/// A service whose answers a test sends.
 final class ScriptedPhotos: Photos {
   struct Search: Sendable {
     let text: String

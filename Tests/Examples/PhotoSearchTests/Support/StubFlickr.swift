@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A server that answers as Flickr's, in the shape that its documentation has, or as a test says.
+/// A server that answers as Flickr's documentation describes, or as a test decides.
 ///
 /// One connection after another, each with a thread of its own; bytes are sent as they are, so that an
 /// answer can be cut off, slow, or none.
@@ -121,7 +121,7 @@ final class StubFlickr: Sendable {
     }
   }
 
-  /// Whether the client has closed its side, after so many milliseconds at most.
+  /// Whether the client closes its side within `milliseconds`.
   private func isGone(_ connection: Int32, within milliseconds: Int32) -> Bool {
     var waiting = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
     guard poll(&waiting, 1, milliseconds) > 0 else { return false }
@@ -166,7 +166,7 @@ final class StubFlickr: Sendable {
       """.utf8)
   }
 
-  /// Flickr's way to say no.
+  /// A refusal of Flickr.
   static let invalidKey = Array(
     #"{"stat":"fail","code":100,"message":"Invalid API Key (Key has invalid format)"}"#.utf8)
 }

@@ -45,7 +45,7 @@ enum TestPicture {
     return header(width: width, height: height) + chunk("IDAT", stored(raw)) + chunk("IEND", [])
   }
 
-  /// The beginning of a PNG file, which says how large the picture is.
+  /// The beginning of a PNG file, with the size of the picture.
   static func header(width: Int, height: Int) -> [UInt8] {
     [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
       + chunk("IHDR", four(width) + four(height) + [8, 2, 0, 0, 0])

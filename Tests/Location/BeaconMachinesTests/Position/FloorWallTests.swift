@@ -15,7 +15,7 @@ struct FloorWallTests {
     try #require(FloorPlan(receivers: receivers, walls: walls, beaconHeight: 2))
   }
 
-  /// What is heard of a beacon behind the wall, without chance.
+  /// The readings of a beacon behind the wall, without noise.
   private static func window(at place: FloorPoint, second: Int64) -> ReadingWindow {
     let heard = receivers.enumerated().map { index, receiver in
       let distance = max(receiver.position.distance(to: place), 0.3)
@@ -43,7 +43,7 @@ struct FloorWallTests {
     #expect(with < 1.2 && without > 3, "\(with), \(without)")
   }
 
-  @Test("what a known wall takes is not learnt as fading")
+  @Test("the attenuation of a known wall is not learnt as fading")
   func learning() throws {
     let places = (0..<200).map { index in
       FloorPoint(x: 1 + Double(index % 19), y: Double(index / 19), z: 2)
@@ -55,7 +55,7 @@ struct FloorWallTests {
     #expect(known.receivers.allSatisfy { abs($0.offset + 59) < 0.5 })
   }
 
-  @Test("the silence of a receiver that is off says nothing")
+  @Test("the silence of a receiver that is off has no effect")
   func deaf() throws {
     let ends = [
       FloorReceiver(id: "end", position: FloorPoint(x: 0, y: 0, z: 2)),

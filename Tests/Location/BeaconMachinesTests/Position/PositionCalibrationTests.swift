@@ -5,7 +5,9 @@ import Testing
 
 @Suite("position calibration")
 struct PositionCalibrationTests {
-  @Test("learns exponent, offsets and spread from a walk", arguments: 0..<10 as Range<UInt64>)
+  @Test(
+    "the calibration learns exponent, offsets and spread from a walk",
+    arguments: 0..<10 as Range<UInt64>)
   func walk(seed: UInt64) {
     var hall = SyntheticHall(seed: seed)
     let windows = hall.walk(seconds: 600, noise: 3)
@@ -28,7 +30,8 @@ struct PositionCalibrationTests {
     #expect(abs(learned.receivers[2].offset - SyntheticHall.offsets[2]) < 1.5)
   }
 
-  @Test("without truth it is a guess, and a receiver that heard nothing has the mean of the others")
+  @Test(
+    "a calibration without truth is a guess; a receiver that heard nothing gets the mean offset")
   func little() {
     var hall = SyntheticHall(seed: 2)
     var windows = hall.walk(seconds: 100, noise: 2)
@@ -59,7 +62,7 @@ struct PositionCalibrationTests {
       }
     }
     let learned = try #require(PositionCalibration(links: links, on: plan))
-    // What they share is how loud the followed beacon is, which links can't say.
+    // The common offset is the followed beacon's power, which links can't reveal.
     let differences = zip(learned.receivers, SyntheticHall.offsets).map { $0.offset - $1 }
     let mean = differences.reduce(0, +) / 6
     for difference in differences {

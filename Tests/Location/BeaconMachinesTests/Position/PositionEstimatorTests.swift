@@ -4,7 +4,7 @@ import Testing
 
 @Suite("position estimator")
 struct PositionEstimatorTests {
-  @Test("stays within the goals on public tracks, each scored with what the others taught")
+  @Test("the estimator stays within the goals on public tracks, each scored after the others")
   func publicTracks() throws {
     let plan = try #require(try PublicTracks.plan())
     let tracks = try PublicTracks.names.map { try PublicTracks.windows($0, on: plan) }
@@ -20,7 +20,7 @@ struct PositionEstimatorTests {
     }
   }
 
-  @Test("its radius holds the truth about as often as it says")
+  @Test("an estimate's radius holds the truth about as often as it claims")
   func coverage() throws {
     let plan = try #require(try PublicTracks.plan())
     let tracks = try PublicTracks.names.map { try PublicTracks.windows($0, on: plan) }
@@ -36,7 +36,7 @@ struct PositionEstimatorTests {
         count += 1
       }
     }
-    // Said are 68 %.
+    // The estimator claims 68 %.
     let share = Double(inside) / Double(count)
     #expect((0.45...0.85).contains(share), "\(share)")
   }
@@ -52,7 +52,7 @@ struct PositionEstimatorTests {
     #expect(walk.prefix(20).map { part.update($0) } == Array(fixes.prefix(20)))
   }
 
-  @Test("a beacon that stands still is found, with its room", arguments: 0..<10 as Range<UInt64>)
+  @Test("a beacon that doesn't move is found, with its room", arguments: 0..<10 as Range<UInt64>)
   func still(seed: UInt64) throws {
     var hall = SyntheticHall(seed: seed)
     let walk = hall.walk(seconds: 200, noise: 3)
@@ -92,7 +92,7 @@ struct PositionEstimatorTests {
     #expect(fix.readingCount == 0)
   }
 
-  @Test("a receiver that hears nothing says that the beacon is not beside it")
+  @Test("a receiver that hears nothing makes positions beside it less probable")
   func censored() throws {
     let ends = [
       FloorReceiver(id: "end", position: FloorPoint(x: 0, y: 0, z: 2)),
@@ -110,7 +110,7 @@ struct PositionEstimatorTests {
     #expect(beside < away / 3, "\(beside), \(away)")
   }
 
-  @Test("explains a fix by readings, offsets and weights")
+  @Test("an estimate explains its position by readings, offsets and weights")
   func explanation() throws {
     var hall = SyntheticHall(seed: 7)
     let calibration = PositionCalibration(

@@ -2,7 +2,7 @@ import BeaconMachines
 import Essentials
 import Foundation
 
-/// A hall of 20 m by 15 m with receivers that hear as path loss says, with offsets and noise.
+/// A hall of 20 m by 15 m with receivers that hear by path loss, with offsets and noise.
 struct SyntheticHall {
   static let offsets = [-60.0, -55, -63, -58, -61, -57]
   static let exponent = 2.2
@@ -35,7 +35,7 @@ struct SyntheticHall {
     return radius * cos(2 * .pi * generator.unit())
   }
 
-  /// What is heard of a beacon in one second.
+  /// The readings of a beacon in one second.
   mutating func window(at place: FloorPoint, second: Int64, noise: Double) -> ReadingWindow {
     let heard = Self.plan.receivers.enumerated().map { index, receiver in
       let level =

@@ -15,7 +15,7 @@ struct PositionTraceTests {
     } catch { return error.description }
   }
 
-  @Test("reads receptions with and without the truth, and fields that say more")
+  @Test("a trace is read with and without the truth, and with additional fields")
   func readings() throws {
     let trace = try Self.trace(
       """
@@ -32,7 +32,7 @@ struct PositionTraceTests {
   }
 
   @Test(
-    "refuses a bad line by its number",
+    "a trace with a bad line is refused with its number",
     arguments: [
       ("0,r,b", "found 3 fields"), ("0,r,b,-60,1", "found 5 fields"),
       ("x,r,b,-60", "not a time"), ("nan,r,b,-60", "not a time"), ("-1,r,b,-60", "not a time"),
@@ -56,7 +56,7 @@ struct PositionTraceTests {
     }
   }
 
-  @Test("is cut into windows from its first reading on, with means")
+  @Test("a trace is cut into windows from its first reading on, with means")
   func windows() throws {
     let plan = SyntheticHall.plan
     let trace = try Self.trace(

@@ -23,7 +23,7 @@ struct RoomMonitorTests {
     return settings
   }
 
-  /// A fix a second; what was said, by the second.
+  /// Feeds a fix a second; returns the actions by the second.
   private static func run(_ fixes: [PositionFix]) -> [Int: [RoomMonitor.Action]] {
     var monitor = RoomMonitor(settings: settings)
     var said: [Int: [RoomMonitor.Action]] = [:]
@@ -77,7 +77,7 @@ struct RoomMonitorTests {
   }
 
   @Test(
-    "it alternates between entered and left, whatever the fixes are",
+    "a room alternates between entered and left, whatever the fixes are",
     arguments: 0..<200 as Range<UInt64>)
   func alternates(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)

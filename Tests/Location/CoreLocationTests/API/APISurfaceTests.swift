@@ -43,7 +43,7 @@ struct APISurfaceTests {
     expect(((any CLLocationManagerDelegate) -> any NSObjectProtocol).self, { $0 })
   }
 
-  @Test("CLError")
+  @Test("CLError has Apple's declarations")
   func errors() {
     expect(String.self, kCLErrorDomain)
     expect(String.self, kCLErrorUserInfoAlternateRegionKey)
@@ -63,7 +63,7 @@ struct APISurfaceTests {
     _ = CLError(.denied)
   }
 
-  @Test("CLRegion, CLBeaconRegion and CLCircularRegion")
+  @Test("CLRegion, CLBeaconRegion and CLCircularRegion have Apple's declarations")
   func regions() {
     expect(KeyPath<CLRegion, String>.self, \.identifier)
     expect(ReferenceWritableKeyPath<CLRegion, Bool>.self, \.notifyOnEntry)
@@ -97,7 +97,7 @@ struct APISurfaceTests {
       ((CLCircularRegion) -> (CLLocationCoordinate2D) -> Bool).self, CLCircularRegion.contains(_:))
   }
 
-  @Test("CLBeaconIdentityConstraint and CLBeacon")
+  @Test("CLBeaconIdentityConstraint and CLBeacon have Apple's declarations")
   func beacons() {
     typealias Constraint = CLBeaconIdentityConstraint
     expect(((UUID) -> Constraint).self, Constraint.init(uuid:))
@@ -118,7 +118,7 @@ struct APISurfaceTests {
     expect(KeyPath<CLBeacon, Date>.self, \.timestamp)
   }
 
-  @Test("CLLocationManager: authorization, regions and ranging")
+  @Test("CLLocationManager has Apple's declarations for authorization, regions and ranging")
   func manager() {
     typealias Manager = CLLocationManager
     expect((() -> Manager).self, Manager.init)
@@ -147,7 +147,7 @@ struct APISurfaceTests {
       KeyPath<Manager, Set<CLBeaconIdentityConstraint>>.self, \.rangedBeaconConstraints)
   }
 
-  @Test("CLLocationManager: what beacons don't need")
+  @Test("CLLocationManager has Apple's declarations that beacons don't need")
   func locations() {
     typealias Manager = CLLocationManager
     for action in [
@@ -197,7 +197,7 @@ struct APISurfaceTests {
     try await manager.requestTemporaryFullAccuracyAuthorization(withPurposeKey: "key")
   }
 
-  @Test("CLMonitor and its values")
+  @Test("CLMonitor and its values have Apple's declarations")
   func monitor() {
     expect(((any CLCondition) -> any Sendable).self, { $0 })
     typealias Condition = CLMonitor.BeaconIdentityCondition
@@ -245,7 +245,7 @@ struct APISurfaceTests {
     }
   }
 
-  @Test("sessions")
+  @Test("sessions have Apple's declarations")
   func sessions() {
     let requirements: [CLServiceSession.AuthorizationRequirement] = [.none, .whenInUse, .always]
     #expect(requirements.map(\.rawValue) == [0, 1, 2])
@@ -257,15 +257,15 @@ struct APISurfaceTests {
       KeyPath<CLServiceSession, CLServiceSession.Diagnostics>.self, \.diagnostics)
   }
 
-  @Test("what Apple deprecated is there, and warns who names it")
+  @Test("members that Apple deprecated exist, with a warning")
   func deprecated() {
     let old: any OldNames = OldNamesUse()
     old.use()
   }
 }
 
-/// Lets members that warn be named without a warning: a deprecated method may, and who calls it
-/// through a protocol isn't warned.
+/// Avoids the warnings of deprecated members: a deprecated method may use them, and a call of it
+/// through a protocol doesn't warn.
 private protocol OldNames { func use() }
 private struct OldNamesUse: OldNames {
   @available(*, deprecated)

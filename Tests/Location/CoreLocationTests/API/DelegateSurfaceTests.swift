@@ -113,7 +113,7 @@ struct DelegateSurfaceTests {
     #expect(delegate.calls.count == 17 && Set(delegate.calls).count == 17)
   }
 
-  @Test("none has to be implemented")
+  @Test("a delegate may implement none of its methods")
   func optional() { #expect(!callAll(Silent())) }
 
   @Test("a delegate of before iOS 14 hears of the authorization by the old method")
@@ -134,7 +134,7 @@ struct LocationAnswerTests {
   private let room = BeaconRoom()
 
   @Test(
-    "locations that are asked for fail with Apple's error, by what the program may",
+    "requests for locations fail with Apple's error, according to the authorization",
     arguments: [
       (LocationPolicy.always, CLError.Code.locationUnknown), (.denied, .denied),
     ])
@@ -157,7 +157,7 @@ struct LocationAnswerTests {
     #expect(manager.location == nil && manager.heading == nil)
   }
 
-  @Test("live updates say once that there is no location, and end with their task")
+  @Test("live updates report once that there is no location, and end with their task")
   func liveUpdates() async throws {
     let task = Task {
       var updates = CLLocationUpdate.liveUpdates().makeAsyncIterator()

@@ -79,7 +79,7 @@ struct ValueTests {
     #expect(CLBeaconRegion(uuid: uuid, identifier: "all").major == nil)
   }
 
-  @Test("a beacon of which nothing is known says so")
+  @Test("a beacon with unknown values reports that")
   func freshBeacon() {
     let beacon = CLBeacon()
     #expect(beacon.proximity == .unknown && beacon.accuracy == -1 && beacon.rssi == 0)
@@ -94,7 +94,7 @@ struct ValueTests {
       try NSKeyedUnarchiver.unarchivedObject(ofClass: Value.self, from: data))
   }
 
-  @Test("what was archived comes back with all its values")
+  @Test("archived values come back with all their properties")
   func archives() throws {
     let region = CLBeaconRegion(uuid: uuid, major: 0, minor: 65_535, identifier: "höll")
     region.notifyOnEntry = false

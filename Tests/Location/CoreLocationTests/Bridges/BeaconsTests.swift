@@ -26,7 +26,7 @@ struct BeaconsTests {
     return beacons
   }
 
-  @Test("the beacons in range are there once a second; of reports that nobody took the last waits")
+  @Test("the beacons in range are sent once a second; the last report waits until it is taken")
   func ranged() async throws {
     room.addBeacon(minor: 7, metres: 1)
     room.addBeacon(minor: 8, metres: 8)
@@ -77,7 +77,7 @@ struct BeaconsTests {
     await #expect(throws: CLError(.rangingUnavailable)) { _ = try await reports.next() }
   }
 
-  @Test("a region's state is told at once and with each change, its crossings as they come")
+  @Test("a region's state is sent at once and with each change, its crossings as they come")
   func statesAndCrossings() async throws {
     var states = beacons.states(of: region).makeAsyncIterator()
     var crossings = beacons.crossings(of: region).makeAsyncIterator()
@@ -92,13 +92,13 @@ struct BeaconsTests {
     #expect(try await states.next() == .outside)
     #expect(try await crossings.next() == .exited)
     #expect(beacons.locationManager.monitoredRegions == [region])
-    // A second sequence hears what is known.
+    // A second sequence gets the known state.
     var more = beacons.states(of: region).makeAsyncIterator()
     room.radio.advance(by: .seconds(1))
     #expect(try await more.next() == .outside)
   }
 
-  @Test("of crossings that nobody took the last two wait")
+  @Test("only the last two crossings that were not awaited wait")
   func slowTaker() async throws {
     var crossings = beacons.crossings(of: region).makeAsyncIterator()
     for _ in 0..<3 {
@@ -132,7 +132,7 @@ struct BeaconsTests {
     await #expect(throws: CLError(.regionMonitoringFailure)) { _ = try await states.next() }
   }
 
-  @Test("the authorization is told now and when it changes")
+  @Test("the authorization is sent now and when it changes")
   func authorization() async {
     let asking = Self.makeBeacons(in: room, policy: .ask)
     // The room's services have a policy already; one room, one program.

@@ -65,7 +65,7 @@ struct CoreLocationReactiveTests {
     #expect(events.take() == ["interrupted"])
   }
 
-  @Test("runs of one region share its monitoring, and hear its state and crossings")
+  @Test("all runs of one region share its monitoring, and receive its state and crossings")
   func statesAndCrossings() {
     let (states, first) = start(manager.reactive.states(of: region)) { "\($0)" }
     let (crossings, second) = start(manager.reactive.crossings(of: region)) { "\($0)" }

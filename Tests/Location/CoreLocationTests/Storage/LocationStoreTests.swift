@@ -37,7 +37,7 @@ struct LocationStoreTests {
     await withCheckedContinuation { done in store.finish { done.resume() } }
   }
 
-  @Test("what is kept is read again, by its user only")
+  @Test("kept regions are read again, by their user only")
   func roundTrip() async throws {
     let file = try Self.file("hall", "Ünïcode \u{0}\n")
     #expect(try LocationFile(decoding: file.bytes.file) == file)
@@ -107,7 +107,7 @@ struct LocationStoreTests {
     }
   }
 
-  @Test("lines that were changed at random are read or refused, and what is read is written again")
+  @Test("lines that were changed at random are read or refused, and read ones are written again")
   func mutations() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
@@ -133,7 +133,7 @@ struct LocationStoreTests {
     #expect(readCount > 0, "seed \(seed)")
   }
 
-  @Test("without a place for the file nothing is kept, and a program that keeps nothing isn't told")
+  @Test("a store without a path keeps nothing, and is unavailable once there is something to keep")
   func noPlace() async throws {
     let store = LocationStore(path: nil)
     #expect(store.load() == LocationFile())
@@ -261,7 +261,7 @@ struct LocationStoreTests {
     }
   }
 
-  @Test("what comes while the disk is slow is written once, the last of it")
+  @Test("changes while the disk is slow are written once, the last of them")
   func latestWins() async throws {
     let isHeld = DispatchSemaphore(value: 0)
     let hasBegun = DispatchSemaphore(value: 0)
@@ -293,7 +293,7 @@ struct LocationStoreTests {
   }
 
   @Test(
-    "the file is where AMBIT_LOCATIONS says, else among the state files under the program's name")
+    "the file's path is AMBIT_LOCATIONS, else among the state files under the program's name")
   func place() throws {
     func path(_ values: [String: String]) -> String? {
       StateFile.path(of: "locations/app") { values[$0] }

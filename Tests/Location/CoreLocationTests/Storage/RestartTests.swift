@@ -65,7 +65,7 @@ struct RestartTests {
     #expect(third.recorder.take() == ["authorization authorizedAlways", "outside hall"])
   }
 
-  @Test("a region that was entered before is not entered again, and its state is told")
+  @Test("a region that was entered before is not entered again, and its state is reported")
   func stillInside() async throws {
     let first = ProgramRun(room, folder)
     first.start(region)
@@ -127,7 +127,7 @@ struct RestartTests {
       second.recorder.take() == ["authorization authorizedAlways", "exited hall", "outside hall"])
   }
 
-  @Test("what happens while there is no manager waits for the next one")
+  @Test("events while there is no manager wait for the next one")
   func noManager() async throws {
     let run = ProgramRun(room, folder)
     run.start(region)
@@ -217,7 +217,7 @@ struct RestartTests {
   // MARK: Two processes
 
   @Test(
-    "of two processes of one program the first has the file, and the second says that it has none")
+    "only the first of two processes of one program has the file; the second logs that it has none")
   func twoProcesses() async throws {
     let first = ProgramRun(room, folder)
     first.start(region)

@@ -87,7 +87,7 @@ final class ProgramRun {
     await settle()
   }
 
-  /// Returns when what is monitored is on the disk.
+  /// Returns when the monitored regions are on the disk.
   func settle() async {
     room.radio.advance(by: .milliseconds(10))
     guard let store else { return }
