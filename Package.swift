@@ -42,7 +42,7 @@ let package = Package(
       description: "Links the simulated radio into CoreBluetooth. Devices that ship do without it."),
     .trait(
       name: "SecureConnections",
-      description: "Links P-256 from swift-crypto into CoreBluetooth, for LE Secure Connections."),
+      description: "Links P-256 from libcrypto into CoreBluetooth, for LE Secure Connections."),
     .trait(
       name: "BindingServer",
       description: "Compiles BindingServer, which serves pages with SwiftNIO and hummingbird."),
@@ -51,8 +51,6 @@ let package = Package(
   dependencies: [
     // What the products need.
     .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
-    // What the trait SecureConnections needs (docs/decisions/0102-secure-connections-is-a-trait.md).
-    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.0.0"),
     // What the trait BindingServer needs; without it, none is fetched
     // (docs/decisions/0140-the-server-is-a-trait.md).
     .package(
@@ -87,6 +85,9 @@ let package = Package(
     // What Linux has and Swift's module of the C library leaves out.
     .systemLibrary(name: "CLinux"),
 
+    // OpenSSL's cryptography (docs/decisions/0173-p-256-comes-from-libcrypto.md).
+    .systemLibrary(name: "CLibcrypto"),
+
     // Signals, producers, properties, actions, schedulers, bindings.
     .target(name: "Reactive"),
     .target(name: "ReactiveFoundation", dependencies: ["Reactive"]),
@@ -118,9 +119,7 @@ let package = Package(
       name: "SecureConnections",
       dependencies: [
         "BluetoothWire", "BluetoothMachines", "BluetoothHost",
-        .product(
-          name: "Crypto", package: "swift-crypto",
-          condition: .when(traits: ["SecureConnections"])),
+        .target(name: "CLibcrypto", condition: .when(traits: ["SecureConnections"])),
       ],
       path: "Sources/Bluetooth/SecureConnections"),
     .target(
@@ -238,7 +237,7 @@ let package = Package(
         serverProduct("HTTPTypes", of: "swift-http-types"),
         serverProduct("ServiceLifecycle", of: "swift-service-lifecycle"),
         serverProduct("UnixSignals", of: "swift-service-lifecycle"),
-        serverProduct("Crypto", of: "swift-crypto"),
+        .target(name: "CLibcrypto", condition: .when(traits: ["BindingServer"])),
       ],
       path: "Sources/Binding/BindingServer", exclude: ["Resources/binding.js"],
       resources: [

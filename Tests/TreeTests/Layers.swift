@@ -71,6 +71,7 @@ enum Layers {
 
     // Headers of the C library.
     "CLinux": Module(.hosts),
+    "CLibcrypto": Module(.hosts),
     "EventLoop": Module(.hosts, ["Glibc", "Synchronization"]),
     "StateFiles": Module(.hosts, ["Glibc"]),
     "RunLoopSupport": Module(
@@ -80,7 +81,7 @@ enum Layers {
     "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),
-    "SecureConnections": Module(.hosts, ["Crypto"], mayTouchTheWorld: false),
+    "SecureConnections": Module(.hosts, mayTouchTheWorld: false),
 
     "KeyValueObserving": Module(.api, ["Foundation", "Synchronization"]),
     // A module map only.
@@ -108,7 +109,7 @@ enum Layers {
     "BindingServer": Module(
       .bridges,
       [
-        "Crypto", "Foundation", "HTTPTypes", "HummingbirdCore", "Logging", "NIOCore",
+        "Foundation", "HTTPTypes", "HummingbirdCore", "Logging", "NIOCore",
         "NIOHTTPTypes", "NIOPosix", "ServiceLifecycle", "Synchronization", "UnixSignals",
       ],
       mayTouchTheWorld: true),

@@ -1,5 +1,4 @@
 #if BindingServer
-  internal import Crypto
   internal import Foundation
   internal import HTTPTypes
   internal import Synchronization
@@ -9,7 +8,7 @@
   final class AccessControl: Sendable {
     private let names: Set<String>
     let needsToken: Bool
-    private let key: SymmetricKey
+    private let key: [UInt8]
     /// Whether cookies outlive this run. Those of a key made for this run don't expire: a small
     /// machine's clock may be at 1970 when it starts.
     private let isKeyKept: Bool
@@ -31,7 +30,7 @@
     ) {
       self.names = Set(names.map { $0.lowercased() }).union(["localhost"])
       self.needsToken = needsToken
-      self.key = key.map { SymmetricKey(data: $0) } ?? SymmetricKey(size: .bits256)
+      self.key = key ?? Self.randomBytes(32)
       isKeyKept = key != nil
       self.now = now
     }
@@ -78,7 +77,7 @@
 
     /// A token that lets one browser in, once.
     func makeToken() -> String {
-      let token = Self.text(SymmetricKey(size: .bits192))
+      let token = Self.text(Self.randomBytes(24))
       tokens.withLock { tokens in
         tokens.append(token)
         if tokens.count > Self.tokenCountMax { tokens.removeFirst() }
@@ -97,7 +96,7 @@
       }
       guard isKnown else { return nil }
       let end = Int(now() + Self.cookieLifetime)
-      let name = "\(Self.text(SymmetricKey(size: .bits128))).\(end)"
+      let name = "\(Self.text(Self.randomBytes(16))).\(end)"
       let value = "\(name).\(signature(of: name))"
       return "\(Self.cookieName(port))=\(value); HttpOnly; SameSite=Lax; Path=/; "
         + "Max-Age=\(Int(Self.cookieLifetime))"
@@ -127,12 +126,16 @@
     private static func cookieName(_ port: Int) -> String { "ambit-\(port)" }
 
     private func signature(of text: String) -> String {
-      let code = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key)
-      return code.map { Self.hexadecimal($0) }.joined()
+      Self.text(SHA256.authenticationCode(of: Array(text.utf8), key: key))
     }
 
-    private static func text(_ key: SymmetricKey) -> String {
-      key.withUnsafeBytes { $0.map { hexadecimal($0) }.joined() }
+    private static func randomBytes(_ count: Int) -> [UInt8] {
+      var random = SystemRandomNumberGenerator()
+      return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String {
+      bytes.map { hexadecimal($0) }.joined()
     }
 
     private static func hexadecimal(_ byte: UInt8) -> String {

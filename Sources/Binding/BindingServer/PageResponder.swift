@@ -1,6 +1,5 @@
 #if BindingServer
   internal import BindingMachines
-  internal import Crypto
   internal import Foundation
   internal import HTTPTypes
   internal import HummingbirdCore
@@ -310,7 +309,7 @@
     }
 
     private static func version(of bytes: [UInt8]) -> String {
-      SHA256.hash(data: bytes).prefix(12).map { String($0, radix: 36) }.joined(separator: ".")
+      SHA256.digest(of: bytes).prefix(12).map { String($0, radix: 36) }.joined(separator: ".")
     }
 
     private static let ownFiles = [

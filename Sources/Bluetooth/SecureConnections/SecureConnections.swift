@@ -1,12 +1,11 @@
-// Without the trait there is nothing in this module, and no swift-crypto to import.
+// Without the trait this module is empty, and libcrypto isn't linked.
 #if SecureConnections
   import BluetoothHost
   import BluetoothMachines
   import BluetoothWire
-  import Crypto
 
   /// LE Secure Connections for hosts of this program: pairing with keys that are agreed on by
-  /// Diffie-Hellman on the curve P-256, which swift-crypto computes.
+  /// Diffie-Hellman on the curve P-256, which OpenSSL's libcrypto computes.
   public enum SecureConnections {
     /// Makes LE Secure Connections available to the hosts that are made from now on. `CoreBluetooth` does
     /// this itself, unless its package is used without the trait `SecureConnections`; programs that use
@@ -19,7 +18,7 @@
     }()
   }
 
-  /// The functions of Core 5.4, Vol 3, Part H, §2.2.6 and §2.3.5.6.1, by swift-crypto.
+  /// The functions of Core 5.4, Vol 3, Part H, §2.2.6 and §2.3.5.6.1, by libcrypto.
   struct P256KeyAgreement: KeyAgreement {
     func perform(_ operation: KeyAgreementRequest.Operation) -> KeyAgreementResult {
       switch operation {
@@ -29,17 +28,8 @@
     }
 
     private func publicKey(of privateKey: SMPCoordinate) -> KeyAgreementResult {
-      var secret = privateKey.bytes
-      defer { overwrite(&secret) }
-      guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: secret) else {
-        return .invalidKey
-      }
-      let bytes = Array(key.publicKey.rawRepresentation)
-      guard let x = SMPCoordinate(bytes.prefix(32)), let y = SMPCoordinate(bytes.dropFirst(32))
-      else {
-        return .invalidKey
-      }
-      return .publicKey(PublicKey(x: x, y: y))
+      guard let key = P256.multiply(privateKey, nil) else { return .invalidKey }
+      return .publicKey(key)
     }
 
     /// The peer's point is validated as it is read: both coordinates are below the field's order, and the
@@ -47,15 +37,8 @@
     private func sharedSecret(
       _ privateKey: SMPCoordinate, _ peer: PublicKey
     ) -> KeyAgreementResult {
-      var bytes = privateKey.bytes
-      defer { overwrite(&bytes) }
-      guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: bytes),
-        let point = try? P256.KeyAgreement.PublicKey(
-          rawRepresentation: peer.x.bytes + peer.y.bytes),
-        let secret = try? key.sharedSecretFromKeyAgreement(with: point),
-        let x = SMPCoordinate(unsafe secret.withUnsafeBytes { unsafe Array($0) })
-      else { return .invalidKey }
-      return .sharedSecret(x)
+      guard let product = P256.multiply(privateKey, peer) else { return .invalidKey }
+      return .sharedSecret(product.x)
     }
   }
 #endif
