@@ -12,8 +12,9 @@
 
   /// Serves pages over HTTP and synchronizes them with their view models.
   ///
-  /// let server = try await PageServer( site: .folder("Site"), pages: [Page("index.html") {
-  /// SignIn(authenticate: ask) }]) try await server.runService { print("Open \($0)") }
+  ///     let server = try await PageServer(
+  ///       site: .folder("Site"), pages: [Page("index.html") { SignIn(authenticate: ask) }])
+  ///     try await server.runService { print("Open \($0)") }
   ///
   /// The first page is at `/`, each file of the site at its path, the script that binds pages at
   /// `/binding.js`, its style sheet at `/binding.css`, and the stream at `/live`. View models are
