@@ -8,7 +8,7 @@ public enum WireError: Error, Equatable, Sendable {
   case trailingBytes(count: Int)
   /// A length field contradicts the bytes that follow, or passes a bound.
   case invalidLength(Int)
-  /// A field holds a value that the specification does not allow.
+  /// A field has a value that the specification does not allow.
   case invalidValue(field: String, value: Int)
   /// A code that this decoder does not know.
   case unknownCode(Int)

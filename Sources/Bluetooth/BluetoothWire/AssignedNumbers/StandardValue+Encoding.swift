@@ -7,12 +7,12 @@ public struct ValueTextError: Error, Hashable, Sendable {
 }
 
 extension StandardValue {
-  /// The value of a standard characteristic from the text that `text(_:of:)` gives for it, or from
-  /// the number alone: `25.5` or `25.50 °C`.
+  /// Encodes the value of a standard characteristic from the text that `text(_:of:)` returns, or
+  /// from the number alone: `25.5` or `25.50 °C`.
   ///
-  /// - Returns: The bytes; nil where the characteristic is not a standard one, or is one that can
-  ///   be read as text but not made from it.
-  /// - Throws: `ValueTextError` where the text does not fit the characteristic.
+  /// - Returns: The bytes; nil if the characteristic is not a standard one, or can't be encoded
+  ///   from text.
+  /// - Throws: `ValueTextError` if the text is not valid for the characteristic.
   public static func bytes(
     _ text: String, of uuid: BluetoothUUID
   ) throws(ValueTextError) -> [UInt8]? {
