@@ -193,7 +193,7 @@ extension Bindings.Member {
   }
 }
 
-/// What pages have of each row of a list of values, by the names that they use.
+/// The values of each row of a list that pages can use, by name.
 ///
 ///     "devices": .list(\.devices, ["name": .value(\.name), "strength": .value(\.strength)])
 @MainActor

@@ -37,7 +37,7 @@ package final class BoundModel {
     self.changes = changes
   }
 
-  /// Ends all observations. The view model itself may be used further.
+  /// Ends all observations. The view model itself remains usable.
   package func detach() {
     scope.detach()
     for list in lists { list.detach() }

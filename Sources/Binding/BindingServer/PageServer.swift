@@ -24,7 +24,7 @@
   /// the address that the server returns, with a token that is valid once; the browser that opens
   /// it gets a signed cookie. The server doesn't support TLS: use a reverse proxy.
   public final class PageServer: Service {
-    /// The address of a server, and who may access it.
+    /// The address of a server, and the rules for access to it.
     public struct Configuration: Sendable {
       /// The address to listen on; `0.0.0.0` and `::` mean all addresses of this machine.
       public var host = "127.0.0.1"

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Which radio a host uses, as `AMBIT_RADIO` and `--radio` name it.
+/// The radio of a host, in the format of `AMBIT_RADIO` and `--radio`:
 ///
 /// ```
 /// sim                            the simulated radio, populated with a few devices

@@ -1,6 +1,7 @@
 public import Essentials
 
-/// Why bytes from a controller or a peer could not be read. No decoder traps; all throw this.
+/// The reason why bytes from a controller or a peer could not be decoded. No decoder traps; all
+/// throw this.
 public enum WireError: Error, Equatable, Sendable {
   /// The bytes ended before the value did.
   case truncated(needed: Int, available: Int)

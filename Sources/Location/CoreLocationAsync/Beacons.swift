@@ -55,9 +55,9 @@ public final class Beacons: Sendable {
   /// Emits the beacons in range once a second, nearest first; an empty array if there are none.
   /// Only the latest report is buffered.
   ///
-  /// While Bluetooth is off no beacons are in range; ranging goes on when Bluetooth is back. The
-  /// sequence throws `CLError.rangingUnavailable` if Bluetooth is unauthorized or unsupported, and
-  /// other `CLError`s when ranging doesn't work.
+  /// While Bluetooth is off no beacons are in range; ranging resumes when Bluetooth is available
+  /// again. The sequence throws `CLError.rangingUnavailable` if Bluetooth is unauthorized or
+  /// unsupported, and other `CLError`s when ranging doesn't work.
   public func ranged(
     satisfying constraint: CLBeaconIdentityConstraint
   ) -> AsyncThrowingStream<[CLBeacon], any Error> {

@@ -1,9 +1,9 @@
 /// The values of a stream as an `AsyncSequence`.
 ///
-/// Every iterator is a run of its own: a producer is started, a signal observed, when the iterator
-/// is made. It ends with the stream, by throwing its failure or, if the stream completes or is
-/// interrupted, with nil. Cancelling the task that iterates interrupts the run, drops buffered
-/// values and ends the iteration. Releasing the iterator does the same.
+/// Each iterator begins its own run when it is created: it starts a producer, or observes a signal.
+/// It ends with the stream, by throwing its failure or, if the stream completes or is interrupted,
+/// with nil. Cancelling the task that iterates interrupts the run, drops buffered values and ends
+/// the iteration. Releasing the iterator does the same.
 public struct AsyncValues<Element: Sendable, Failure: Error>: AsyncSequence, Sendable {
   private let producer: SignalProducer<Element, Failure>
   private let buffering: AsyncBuffering

@@ -188,9 +188,9 @@ extension SignalProducer where Error == any Swift.Error {
 }
 
 extension SignalProducer where Value == Never {
-  /// A stream that could have values, for where one is asked for.
+  /// Converts to a stream with a value type, for code that requires one.
   ///
-  /// The end is passed on as it is. The type of the values is inferred where it is left out.
+  /// The end is passed on as it is. The type of the values is inferred if it is left out.
   ///
   /// - Returns: A producer of that type, which never sends a value.
   public func promoteValue<U>(_: U.Type = U.self) -> SignalProducer<U, Error> {

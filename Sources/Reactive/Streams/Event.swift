@@ -1,5 +1,5 @@
 extension Signal {
-  /// What happens on a stream: any number of values, then at most one of the others.
+  /// An event of a stream: any number of values, then at most one of the others.
   @frozen
   public enum Event {
     /// A value.

@@ -1,4 +1,4 @@
-/// How a stream ended.
+/// The end of a stream.
 public enum Termination<Error: Swift.Error> {
   /// With an error.
   case failed(Error)

@@ -75,9 +75,9 @@ public struct RadioModel: Hashable, Sendable {
 public struct Jamming: Hashable, Sendable {
   /// The affected channels: data channels 0 ... 36, advertising channels 37 ... 39.
   public var channels: ClosedRange<Int> = 0...39
-  /// When it starts.
+  /// The start of the noise.
   public var start: Instant = .zero
-  /// When it ends.
+  /// The end of the noise.
   public var end: Instant = .distantFuture
   /// The position of the source; nil for noise everywhere.
   public var centre: Position?

@@ -19,7 +19,8 @@ public struct HostConfiguration: Sendable, Hashable {
   /// Whether the host uses a private address, which only bonded peers can resolve, instead of
   /// `address` or the controller's address (Core 5.4, Vol 3, Part C, §10.7).
   public var usesPrivateAddress = false
-  /// How long a private address is used (Core 5.4, Vol 3, Part C, Appendix A, TGAP(private_addr_int)).
+  /// The lifetime of a private address (Core 5.4, Vol 3, Part C, Appendix A,
+  /// TGAP(private_addr_int)).
   public var privateAddressInterval = TimeSpan.seconds(900)
   /// The pairings that the host accepts.
   public var pairingPolicy = PairingPolicy.automatic

@@ -127,7 +127,7 @@ public struct Bond: Sendable, Hashable {
   public var isSecureConnections: Bool
   /// The key of the peer's signatures; nil if it distributed none.
   public var peerSigning: SigningKey?
-  /// The key of this host's signatures for the peer; nil if none was distributed.
+  /// The peer's configuration of this host's GATT server; nil without one.
   public var localSigning: SigningKey?
   /// The peer's configuration of this host's GATT server; nil if there is none.
   public var clientConfiguration: ClientConfiguration?

@@ -146,7 +146,7 @@ public struct ACLScheduler: Sendable {
   }
 
   /// The tag of the next frame of the link's Security Manager that the peer's controller has
-  /// acknowledged; nil if there is none.
+  /// acknowledged; nil without one.
   public mutating func takeAcknowledged(handle: UInt16) -> SendTag? {
     guard let slot = slot(of: handle), let first = links[slot].unacknowledged.first,
       first.givenCount <= links[slot].completedCount

@@ -1,6 +1,6 @@
 import Essentials
 
-/// Why a text is no value of a characteristic.
+/// The reason why a text is not a valid value of a characteristic.
 public struct ValueTextError: Error, Hashable, Sendable {
   /// The expected format: `a number with up to 2 decimals, in °C`.
   public var expected: String

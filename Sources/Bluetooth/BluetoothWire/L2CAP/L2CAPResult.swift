@@ -52,7 +52,7 @@ public struct L2CAPReconfigureResult: RawRepresentable, Hashable, Sendable {
   public static let unacceptableParameters = L2CAPReconfigureResult(rawValue: 0x0004)
 }
 
-/// Why a signalling command was rejected (Core 5.4, Vol 3, Part A, §4.1).
+/// The reason why a signalling command was rejected (Core 5.4, Vol 3, Part A, §4.1).
 public enum L2CAPRejectReason: Hashable, Sendable {
   /// The code is unknown, or not valid in this direction or with this length.
   case commandNotUnderstood

@@ -244,8 +244,8 @@ public enum SMPKeypress: UInt8, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// Why pairing failed (Core 5.4, Vol 3, Part H, §3.5.5, table 3.7). Any byte is a reason, known
-/// or not.
+/// The reason why pairing failed (Core 5.4, Vol 3, Part H, §3.5.5, table 3.7). Any byte is a
+/// reason, known or not.
 public struct SMPFailureReason: RawRepresentable, Hashable, Sendable, Error {
   /// The byte on the wire.
   public let rawValue: UInt8

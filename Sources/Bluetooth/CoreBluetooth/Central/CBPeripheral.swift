@@ -205,9 +205,9 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   /// Writes a value.
   ///
-  /// A write with response can have up to 512 bytes, whatever the MTU. A write without response is
-  /// dropped if it is longer than `maximumWriteValueLength(for:)` or `canSendWriteWithoutResponse`
-  /// is false.
+  /// A write with response can have up to 512 bytes, independent of the MTU. A write without
+  /// response is dropped if it is longer than `maximumWriteValueLength(for:)` or
+  /// `canSendWriteWithoutResponse` is false.
   open func writeValue(
     _ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType
   ) {

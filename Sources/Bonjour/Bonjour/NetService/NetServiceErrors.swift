@@ -30,7 +30,7 @@ extension NetService {
     case invalidError = -72006
     /// The operation timed out.
     case timeoutError = -72007
-    /// The app is not allowed to use the service.
+    /// The app lacks a required configuration.
     case missingRequiredConfigurationError = -72008
   }
 

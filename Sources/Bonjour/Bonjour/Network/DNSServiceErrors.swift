@@ -25,7 +25,7 @@ public let kDNSServiceErr_NotInitialized = -65_545
 public let kDNSServiceErr_AlreadyRegistered = -65_547
 /// Another service has the name.
 public let kDNSServiceErr_NameConflict = -65_548
-/// An index or data is not valid.
+/// A value is not valid.
 public let kDNSServiceErr_Invalid = -65_549
 /// A firewall prevents the operation.
 public let kDNSServiceErr_Firewall = -65_550

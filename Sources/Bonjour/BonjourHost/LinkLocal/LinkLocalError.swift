@@ -12,7 +12,7 @@ public struct LinkLocalError: Error, Hashable, Sendable {
     public static let noHardwareAddress = Code(rawValue: 2)
     /// Another program of this host configures the interface.
     public static let alreadyManaged = Code(rawValue: 3)
-    /// This program lacks a capability, see ``Capability``.
+    /// This program lacks a capability, see ``LinkLocalError/Capability``.
     public static let notPermitted = Code(rawValue: 4)
     /// The system refused an operation.
     public static let refused = Code(rawValue: 5)

@@ -29,7 +29,7 @@ public struct Querier: Sendable {
     case reconfirm(DNSRecord, on: InterfaceIndex? = nil)
   }
 
-  /// What the driver does for the querier: it sends packets and delivers results.
+  /// Output of the querier: packets to send, and results to deliver.
   public typealias Action = DiscoveryAction
 
   struct Subscription: Sendable {

@@ -2,7 +2,7 @@ public import Essentials
 
 extension CoverFlowMachine {
   /// Applies a change of the list. The item at the front stays there, even while the covers move.
-  /// If it is removed, the next one takes its place, or the last one if there is none.
+  /// If it is removed, the next one takes its place, or else the last one.
   ///
   /// - Returns: False if an index doesn't exist or the list would be too long. Then nothing has
   ///   changed, and the caller's list differs from this one.

@@ -142,13 +142,13 @@ public struct CoverFlowMachine: Sendable {
     }
   }
 
-  /// The item that shows its back or is turning; nil if there is none.
+  /// The item that shows its back or is turning; nil without one.
   public var turnedIndex: Int? { flip?.index }
   /// Whether that item shows its back, or is turning to it.
   public var isFlipped: Bool { flip?.isFlipped ?? false }
 
-  /// The time of the next frame that is due without a motion, on the clock of the last call; nil if
-  /// there is none.
+  /// The time of the next frame that is due without a motion, on the clock of the last call; nil
+  /// without one.
   public var nextWake: Instant? {
     guard case .announceAt(let time) = settling else { return nil }
     return clock.callersTime(time)

@@ -8,7 +8,7 @@ open class CLBeacon: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
   public let proximity: CLProximity
   /// The uncertainty of the distance in metres, one standard deviation; negative if it is unknown.
   public let accuracy: CLLocationAccuracy
-  /// The mean of the signal strengths in dBm since the last report; 0 if nothing was heard since.
+  /// The mean of the RSSI values in dBm since the last report; 0 without any.
   public let rssi: Int
   /// The time at which it was last received.
   public let timestamp: Date

@@ -334,7 +334,7 @@ public struct ReadLocalExtendedFeaturesReturn: HCIRecord {
   }
 }
 
-/// Reads how much the controller can take at a time; shared by LE where LE has none of its own.
+/// Reads the size and number of the controller's buffers. LE uses them if it has no separate ones.
 public struct ReadBufferSize: ParameterlessCommand {
   /// The return parameters.
   public typealias Return = ReadBufferSizeReturn

@@ -158,7 +158,7 @@ public struct LERemoteConnectionParameterRequestNegativeReply: HCIRecord, HCICom
   public static let opcode = HCIOpcode.leRemoteConnectionParameterRequestNegativeReply
   /// The connection.
   public var handle: UInt16
-  /// Why.
+  /// The reason.
   public var reason: HCIStatus
 
   /// The command with its parameters.

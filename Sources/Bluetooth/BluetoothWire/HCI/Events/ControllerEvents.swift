@@ -32,7 +32,7 @@ public struct DisconnectionComplete: HCIRecord, HCIEventParameters {
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
-  /// Why.
+  /// The reason.
   public var reason: HCIStatus
 
   /// The event with its parameters.
