@@ -1,10 +1,10 @@
 package import Essentials
 
-/// The order and the times in which the addresses of a host are connected to ("Happy Eyeballs", RFC
-/// 8305, §4 and §5): the versions of IP in turn, the next address when an attempt fails or has not
-/// succeeded for a while, without ending that attempt.
+/// Decides in which order and when to connect to the addresses of a host ("Happy Eyeballs", RFC
+/// 8305, §4 and §5): IP versions alternate, and the next address is tried when an attempt fails or
+/// has not succeeded for a while, without ending that attempt.
 package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
-  /// How long an attempt has the race for itself: the Connection Attempt Delay that §5 recommends.
+  /// The time after which the next attempt starts: the Connection Attempt Delay that §5 recommends.
   package static var attemptDelay: TimeSpan { .milliseconds(250) }
 
   private var waiting: [(endpoint: Endpoint, isIPv6: Bool)] = []
@@ -15,23 +15,23 @@ package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
   /// When the next attempt may begin beside those that are running.
   private var nextAt: Instant?
 
-  /// A race without addresses.
+  /// Creates a race without addresses.
   package init() {}
 
   /// Whether no attempt is running and no address is left.
   package var isExhausted: Bool { waiting.isEmpty && running.isEmpty }
 
-  /// When ``next(now:)`` is to be called; nil if there is nothing to wait for.
+  /// The time to call ``next(now:)``; nil if no timer is running.
   package var nextWake: Instant? { waiting.isEmpty || running.isEmpty ? nil : nextAt }
 
-  /// Sets the known addresses. Those that were tried are not tried again.
+  /// Sets the known addresses. Addresses that were already tried are not tried again.
   package mutating func offer(_ endpoints: [Endpoint], isIPv6: (Endpoint) -> Bool) {
     tried = tried.intersection(endpoints).union(running)
     let untried = endpoints.filter { !tried.contains($0) }.map { ($0, isIPv6: isIPv6($0)) }
     waiting = Self.interleave(untried, beginningWithIPv6: wasIPv6.map { !$0 })
   }
 
-  /// The address to which an attempt has to begin now; nil if none is left, or not yet.
+  /// The address to connect to now; nil if none is left, or if it is too early.
   package mutating func next(now: Instant) -> Endpoint? {
     guard let (next, isIPv6) = waiting.first else { return nil }
     if !running.isEmpty, let nextAt, now < nextAt { return nil }
@@ -43,12 +43,12 @@ package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
     return next
   }
 
-  /// An attempt has failed: the next one may begin at once.
+  /// Records that an attempt has failed, so that the next one may start at once.
   package mutating func fail(_ endpoint: Endpoint) {
     if running.remove(endpoint) != nil { nextAt = nil }
   }
 
-  /// Forgets all addresses, except for those that are being tried.
+  /// Removes all addresses except those of running attempts.
   package mutating func forget() {
     waiting = []
     tried = running

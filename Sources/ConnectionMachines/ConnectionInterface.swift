@@ -1,22 +1,22 @@
 package import Essentials
 
 extension ConnectionMachine {
-  /// An operation that the application requested. The host chooses the number and doesn't use it
-  /// again.
+  /// The identifier of an operation that the application requested. The host chooses it and must
+  /// not reuse it.
   package typealias OperationID = UInt64
 
-  /// The life of a connection, as `NWConnection.State` has it.
+  /// The state of a connection, as in `NWConnection.State`.
   package enum State: Hashable, Sendable {
     /// Not started.
     case setup
-    /// No address answers for now. It is tried again after ``Event/restart`` and when the network
+    /// No address answers at the moment. It is retried after ``Event/restart`` and when the network
     /// changes.
     case waiting(ConnectionError)
     /// Addresses are being resolved or connected to.
     case preparing
     /// Bytes can be sent and received.
     case ready
-    /// Ended by an error, or impossible with these parameters.
+    /// The connection ended with an error, or is impossible with these parameters.
     case failed(ConnectionError)
     /// Ended by the application.
     case cancelled
@@ -32,14 +32,14 @@ extension ConnectionMachine {
 
   /// The network path of an established connection.
   package struct PathReport: Hashable, Sendable {
-    /// What the API shows of it.
+    /// The path that the API reports.
     package var path: Path
-    /// Whether bytes can get through.
+    /// Whether the connection is viable.
     package var isViable: Bool
-    /// Whether a connection that is made now would use another interface.
+    /// Whether a new connection would use another interface.
     package var hasBetterPath: Bool
 
-    /// A path and what follows from it.
+    /// Creates a report.
     package init(_ path: Path, isViable: Bool, hasBetterPath: Bool) {
       self.path = path
       self.isViable = isViable
@@ -52,7 +52,7 @@ extension ConnectionMachine {
     // From the application.
     /// The first call of `start(queue:)`.
     case start
-    /// The application asked for another attempt.
+    /// The application called `restart()`.
     case restart
     /// Ends the connection after pending sends.
     case cancel
@@ -68,21 +68,22 @@ extension ConnectionMachine {
     // From the socket, and from the search for addresses.
     /// The parameters or the endpoint can't be used.
     case rejected(ConnectionError)
-    /// No known address answered; the last one for this reason.
+    /// All known addresses were tried without success; this is the last error.
     case exhausted(ConnectionError)
-    /// A socket is connected; with its path, nil if that is unknown.
+    /// A socket is connected. The path is nil if it is unknown.
     case connected(PathReport?)
-    /// The system's routes or addresses changed.
+    /// Routes or addresses of the system changed.
     case networkChanged
-    /// The answer to ``Action/evaluatePath``.
+    /// The result of ``Action/evaluatePath``.
     case path(PathReport?)
-    /// There may be something to read.
+    /// The socket may be readable.
     case readable
-    /// There may be room to write.
+    /// The socket may be writable.
     case writable
-    /// The answer to ``Action/write(_:)``: how many bytes the system took, 0 if there is no room.
+    /// The result of ``Action/write(_:)``: the number of bytes that the system accepted; 0 if there
+    /// is no space.
     case wrote(Int)
-    /// The answer to ``Action/read(byteCountMax:)``: empty if there is nothing now.
+    /// The result of ``Action/read(byteCountMax:)``; empty if no bytes are available.
     case received([UInt8], isEnd: Bool, error: ConnectionError?)
     /// The socket is closed, for this reason.
     case ended(ConnectionError?)
@@ -92,11 +93,11 @@ extension ConnectionMachine {
   package enum Action: Sendable {
     /// Create the socket and observe the network; connect if it isn't connected already.
     case open
-    /// Resolve and try addresses again, also those that did not answer before.
+    /// Resolve and try addresses again, including those that did not answer before.
     case search
     /// Look up the path of the connection.
     case evaluatePath
-    /// Write as many of these bytes as there is room for.
+    /// Write as many of these bytes as possible.
     case write(ArraySlice<UInt8>)
     /// Close the output side of the socket.
     case closeOutput
@@ -120,24 +121,25 @@ extension ConnectionMachine {
       OperationID, content: [UInt8]?, isComplete: Bool, error: ConnectionError?)
   }
 
-  /// Times and sizes.
+  /// Limits.
   package enum Limits {
-    /// For how long a cancelled connection may go on sending to a peer that reads slowly.
+    /// The time that a cancelled connection may continue to send to a slow peer.
     package static var lingerMax: TimeSpan { .seconds(30) }
-    /// The most bytes of one write, so that a large send does not keep receives waiting.
+    /// The maximum size of one write, so that a large send does not delay receives.
     package static var writeByteCountMax: Int { 262_144 }
-    /// The most bytes of one read. A receive with this many is completed although more may come.
+    /// The maximum size of one read. A receive with this many bytes is completed even if more are
+    /// available.
     package static var readByteCountMax: Int { 65_536 }
   }
 }
 
-/// Why a connection, or an operation on it, failed.
+/// The reason why a connection, or an operation on it, failed.
 package enum ConnectionError: Error, Hashable, Sendable {
-  /// An error number of the system.
+  /// An `errno` value.
   case posix(Int32)
-  /// An error number of DNS Service Discovery.
+  /// An error code of DNS Service Discovery.
   case dns(Int32)
-  /// A status of TLS.
+  /// A TLS status.
   case tls(Int32)
 
   // The numbers of Linux; machines don't import the C library.

@@ -1,10 +1,10 @@
 package import Essentials
 
-/// One connection of `NWConnection`: its states, its path, and the sends and receives that wait,
-/// each completed exactly once and in order.
+/// The state machine of an `NWConnection`: its state, its path, and the pending sends and receives,
+/// each of which is completed exactly once and in order.
 ///
-/// The host passes on what the application requests and what the socket does, performs the actions
-/// in order, and calls ``wake(now:into:)`` at ``nextWake``. `Path` is what the host reports of the
+/// The host passes requests of the application and events of the socket to it, performs the actions
+/// in order, and calls ``wake(now:into:)`` at ``nextWake``. `Path` is the host's description of the
 /// path; the machine only compares it.
 package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
   private struct Send: Sendable {
@@ -37,7 +37,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
   package private(set) var state = State.setup
   /// The path of the connection; nil before it is established and after it has ended.
   package private(set) var path: PathReport?
-  /// When ``wake(now:into:)`` has to be called; nil for never.
+  /// The time to call ``wake(now:into:)``; nil if no timer is running.
   package private(set) var nextWake: Instant?
   /// Whether the connection was cancelled and still sends the data that was pending then.
   package private(set) var isLingering = false
@@ -55,13 +55,13 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
   /// Whether the network changed while addresses were being tried.
   private var changedWhilePreparing = false
 
-  /// A connection that is not started.
+  /// Creates a connection that is not started.
   package init() {}
 
-  /// How many sends and receives are not completed.
+  /// The number of sends and receives that are not completed.
   package var pendingCount: Int { sends.count - firstSend + receives.count - firstReceive }
 
-  /// Processes an event and appends what the host has to do.
+  /// Handles an event and appends the resulting actions.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     switch event {
     case .start: start(into: &actions)

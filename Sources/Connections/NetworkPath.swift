@@ -1,18 +1,18 @@
 package import Essentials
 internal import Glibc
 
-/// The path to an address, as the system reports it now.
+/// The current network path to an address.
 package struct NetworkPath: Hashable, Sendable {
-  /// An interface that is on and carries packets.
+  /// An interface that is up and running.
   package struct Interface: Hashable, Sendable {
-    /// The system's name.
+    /// The name of the interface.
     package var name: String
-    /// The system's number of it.
+    /// The index of the interface.
     package var index: UInt32
-    /// Its addresses.
+    /// The addresses of the interface.
     package var addresses: Set<InetAddress>
 
-    /// An interface.
+    /// Creates an interface.
     package init(name: String, index: UInt32, addresses: Set<InetAddress>) {
       self.name = name
       self.index = index
@@ -20,12 +20,12 @@ package struct NetworkPath: Hashable, Sendable {
     }
   }
 
-  /// The interfaces that work.
+  /// The interfaces that are up and running.
   package var interfaces: [Interface]
   /// The source address of packets; nil without a route.
   package var source: SocketEndpoint?
 
-  /// A path from an address, or none.
+  /// Creates a path.
   package init(interfaces: [Interface], source: SocketEndpoint?) {
     self.interfaces = interfaces
     self.source = source
@@ -41,7 +41,7 @@ package struct NetworkPath: Hashable, Sendable {
       interfaces: Self.workingInterfaces(), source: Self.source(to: endpoint, on: interfaceName))
   }
 
-  /// The interface that has an end's address; nil where none that works does.
+  /// The interface that has the address of an endpoint; nil if no working interface has it.
   package func interface(of end: SocketEndpoint) -> Interface? {
     interfaces.first { interface in
       // Several interfaces may have the same link-local address.

@@ -6,12 +6,12 @@ internal import EventLoop
 internal import Synchronization
 
 /// Reports changes of interfaces, addresses or routes of this host (rtnetlink(7)), until it is
-/// released. Where the system has no rtnetlink, nothing is reported.
+/// released. On a system without rtnetlink, nothing is reported.
 package final class NetworkWatch: Sendable {
   private let number: UInt64
 
-  /// - Parameter onChange: Called on a thread of the system, once for what changes within a tenth
-  ///   of a second.
+  /// - Parameter onChange: Called on a system thread, once for all changes within a tenth of a
+  ///   second.
   package init(onChange: @escaping @Sendable () -> Void) {
     number = NetworkSocket.shared.add(onChange)
   }

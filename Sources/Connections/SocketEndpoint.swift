@@ -1,23 +1,23 @@
 package import Essentials
 internal import Glibc
 
-/// An address and a TCP port.
+/// An IP address and a TCP port.
 package struct SocketEndpoint: Hashable, Sendable {
   /// The address.
   package var address: InetAddress
   /// The port.
   package var port: UInt16
-  /// The number of the interface on which a link-local address is meant; 0 for any.
+  /// The index of the interface to which a link-local address is scoped; 0 for any.
   package var scope: UInt32
 
-  /// An address and a port.
+  /// Creates an endpoint.
   package init(_ address: InetAddress, port: UInt16, scope: UInt32 = 0) {
     self.address = address
     self.port = port
     self.scope = address.isLinkLocal && address.version == .v6 ? scope : 0
   }
 
-  /// `struct sockaddr_in` or `struct sockaddr_in6`.
+  /// The endpoint as a `struct sockaddr_in` or `struct sockaddr_in6`.
   package var systemBytes: [UInt8] {
     var bytes = ByteWriter()
     switch address {
@@ -38,7 +38,7 @@ package struct SocketEndpoint: Hashable, Sendable {
     return bytes.bytes
   }
 
-  /// Reads what `systemBytes` writes; nil for anything else.
+  /// Decodes a `struct sockaddr_in` or `struct sockaddr_in6`; nil for any other bytes.
   package init?(systemBytes: [UInt8]) {
     var reader = ByteReader(systemBytes)
     do throws(Truncated) {

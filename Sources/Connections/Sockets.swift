@@ -52,13 +52,13 @@ final class Descriptor: Sendable {
   }
 }
 
-/// Calls once, after a delay, unless it was released before.
+/// Calls a closure once, after a delay, unless the timer was released before.
 package final class OneShotTimer: @unchecked Sendable {
   // Unchecked: Dispatch's sources are thread-safe, but their type isn't marked so.
 
   private let source: any DispatchSourceTimer
 
-  /// - Parameter call: Called on a thread of the system.
+  /// - Parameter call: Called on a system thread.
   package init(afterSeconds seconds: Double, _ call: @escaping @Sendable () -> Void) {
     source = DispatchSource.makeTimerSource(queue: .global())
     source.schedule(deadline: .now() + seconds)

@@ -1,11 +1,11 @@
 internal import Dispatch
 internal import Glibc
 
-/// The system's resolver: `/etc/hosts`, unicast DNS and what else is configured.
+/// The system's resolver: `/etc/hosts`, unicast DNS and other configured sources.
 package enum SystemLookup {
-  /// Looks up a host; none where there is no such host.
+  /// Looks up a host. The result is empty if the host is unknown.
   ///
-  /// - Parameter completion: Called on a thread of the system.
+  /// - Parameter completion: Called on a system thread.
   package static func endpoints(
     of host: String, port: UInt16, _ completion: @escaping @Sendable ([SocketEndpoint]) -> Void
   ) {

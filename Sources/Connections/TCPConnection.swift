@@ -5,17 +5,17 @@ internal import Glibc
 package import EventLoop
 internal import Synchronization
 
-/// A TCP connection: accepted, or to be established. It may be used from any thread. Releasing it
-/// closes it.
+/// A TCP connection that was accepted, or that will be established. It may be used from any thread.
+/// Releasing it closes it.
 package final class TCPConnection: Sendable {
   /// The progress of connecting.
   package enum Progress: Sendable {
-    /// It is connected.
+    /// The connection is established.
     case connected
-    /// None of the addresses that are known answered, the last one for this reason. There may be
-    /// others.
+    /// All known addresses were tried without success; this is the last error. Others may be
+    /// offered.
     case exhausted(SystemError)
-    /// It has ended.
+    /// The connection has ended.
     case ended
   }
 
@@ -64,7 +64,7 @@ package final class TCPConnection: Sendable {
   private static let attemptSeconds = 5
   private static let noAddress = SystemError(number: EADDRNOTAVAIL)
 
-  /// A connection that is not established.
+  /// Creates a connection that is not established.
   package init(_ settings: TCPSettings = TCPSettings()) {
     state = Mutex(State())
     self.settings = settings
@@ -82,19 +82,19 @@ package final class TCPConnection: Sendable {
 
   // MARK: Connecting
 
-  /// Has this called, on any thread, when connecting gets on or doesn't.
+  /// Sets the closure that is called, on any thread, when the progress of connecting changes.
   package func observeProgress(_ call: @escaping @Sendable (Progress) -> Void) {
     state.withLock { $0.onProgress = call }
   }
 
-  /// Sets the known addresses. Those that were not tried yet race for the connection (RFC 8305).
+  /// Sets the known addresses. Those that were not tried yet are tried (RFC 8305).
   package func offer(_ endpoints: [SocketEndpoint]) {
     let allowed = endpoints.filter(settings.allows)
     state.withLock { $0.race.offer(allowed) { $0.address.version == .v6 } }
     tryNext()
   }
 
-  /// Has addresses tried again that did not answer, when they are offered again.
+  /// Allows addresses that did not answer to be tried again when they are offered again.
   package func forgetAttempts() {
     state.withLock { state in
       state.race.forget()
@@ -102,7 +102,7 @@ package final class TCPConnection: Sendable {
     }
   }
 
-  /// Gives up connecting, for this reason.
+  /// Ends connecting with this error.
   package func fail(_ error: SystemError) { end(error) }
 
   /// Begins the attempts that are due.
@@ -241,7 +241,7 @@ package final class TCPConnection: Sendable {
     notifyOutput()
   }
 
-  /// Whether there is a connection, or was one.
+  /// Whether the connection is, or was, established.
   package var isConnected: Bool {
     switch currentPhase {
     case .open: true
@@ -250,30 +250,30 @@ package final class TCPConnection: Sendable {
     }
   }
 
-  /// Whether no address is being tried, nor is there one that wasn't.
+  /// Whether all known addresses were tried without success.
   package var isExhausted: Bool {
     state.withLock { state in
       if case .searching = state.phase { state.race.isExhausted } else { false }
     }
   }
 
-  /// Whether it has ended for both sides.
+  /// Whether the connection has ended in both directions.
   package var isEnded: Bool { if case .ended = currentPhase { true } else { false } }
 
-  /// Whether there is nothing more to read.
+  /// Whether the end of input was reached.
   package var isInputEnded: Bool { isEnded || state.withLock { $0.isInputEnded } }
 
-  /// Why it ended, where that was not in good order.
+  /// The error with which the connection ended; nil if it was closed without one.
   package var error: SystemError? {
     if case .ended(let error) = currentPhase { error } else { nil }
   }
 
-  /// The other side's address; nil without a connection.
+  /// The remote address; nil without a connection.
   package var remoteEndpoint: SocketEndpoint? {
     openSocket.flatMap { SocketEndpoint(of: $0.number, getpeername) }
   }
 
-  /// This side's address; nil without a connection.
+  /// The local address; nil without a connection.
   package var localEndpoint: SocketEndpoint? {
     openSocket.flatMap { SocketEndpoint(of: $0.number, getsockname) }
   }
@@ -282,13 +282,13 @@ package final class TCPConnection: Sendable {
     if case .open(let open) = currentPhase { open.socket } else { nil }
   }
 
-  /// Has this called, on a thread of the system, whenever there may be something to read.
+  /// Sets the closure that is called, on a system thread, when bytes may be available.
   package func observeInput(_ call: @escaping @Sendable () -> Void) {
     state.withLock { $0.onInput = call }
     if case .open(let open) = currentPhase { open.reading.arm() }
   }
 
-  /// Has this called, on a thread of the system, whenever there may be room to write.
+  /// Sets the closure that is called, on a system thread, when there may be space to write.
   package func observeOutput(_ call: @escaping @Sendable () -> Void) {
     state.withLock { $0.onOutput = call }
     if case .open(let open) = currentPhase { open.writing.arm() }
@@ -296,7 +296,7 @@ package final class TCPConnection: Sendable {
 
   // MARK: Bytes
 
-  /// Whether something can be read without blocking; if not, `observeInput` reports when it can.
+  /// Whether bytes can be read without blocking. If not, `observeInput` reports when they can.
   package var hasBytes: Bool {
     guard case .open(let open) = currentPhase, !isInputEnded else { return false }
     var byte: UInt8 = 0
@@ -306,8 +306,7 @@ package final class TCPConnection: Sendable {
     return count > 0
   }
 
-  /// Whether something can be written without blocking; if not, `observeOutput` reports when it
-  /// can.
+  /// Whether bytes can be written without blocking. If not, `observeOutput` reports when they can.
   package var hasSpace: Bool {
     guard case .open(let open) = currentPhase else { return false }
     var entry = pollfd(fd: open.socket.number, events: Int16(POLLOUT), revents: 0)
@@ -328,7 +327,7 @@ package final class TCPConnection: Sendable {
     return bytes
   }
 
-  /// Sends as many of the bytes as there is room for now.
+  /// Sends as many of the bytes as possible without blocking.
   package func send(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard case .open(let open) = currentPhase, let start = bytes.baseAddress else { return 0 }
     let count = Glibc.send(open.socket.number, start, bytes.count, Int32(MSG_NOSIGNAL))
@@ -337,7 +336,7 @@ package final class TCPConnection: Sendable {
     return max(0, count)
   }
 
-  /// Waits for bytes and reads up to `byteCountMax`; empty at the end.
+  /// Blocks until bytes are available, and reads up to `byteCountMax`; empty at the end.
   package func waitAndReceive(_ byteCountMax: Int) -> [UInt8] {
     connecting.wait()
     while let socket = openSocket, !isInputEnded {
@@ -348,7 +347,7 @@ package final class TCPConnection: Sendable {
     return []
   }
 
-  /// Waits for room and sends as many of the bytes as fit; 0 at the end.
+  /// Blocks until there is space, and sends as many of the bytes as fit; 0 at the end.
   package func waitAndSend(_ bytes: UnsafeRawBufferPointer) -> Int {
     connecting.wait()
     while let socket = openSocket {
@@ -368,11 +367,11 @@ package final class TCPConnection: Sendable {
     }
   }
 
-  /// Closes output; input can still be read.
+  /// Closes output. Input can still be read.
   package func closeOutput() {
     if let socket = openSocket { shutdown(socket.number, Int32(SHUT_WR)) }
   }
 
-  /// Ends it.
+  /// Closes the connection.
   package func close() { end(nil) }
 }

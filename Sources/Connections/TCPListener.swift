@@ -14,18 +14,17 @@ package final class TCPListener: Sendable {
   /// the other.
   private static let attemptsMax = 16
 
-  /// How many accepted connections wait for an app that does not take them; more would only hold
-  /// descriptors.
+  /// The maximum number of accepted connections that wait for an app that does not accept them.
   package static let waitingConnectionsMax = 128
   /// Connections that wait to be accepted.
   private static let backlog: Int32 = 128
 
-  /// Starts to listen. Throws the system's error where that is not possible over any version.
+  /// Starts to listen. Throws the system's error if that is not possible over any IP version.
   ///
   /// - Parameters:
   ///   - port: The port, or 0 for one that the system chooses.
-  ///   - settings: Of the listener and of the connections.
-  ///   - onConnection: Called on a thread of the system with each accepted connection.
+  ///   - settings: The settings of the listener and of its connections.
+  ///   - onConnection: Called on a system thread with each accepted connection.
   package init(
     port: UInt16, _ settings: TCPSettings = TCPSettings(),
     onConnection: @escaping @Sendable (TCPConnection) -> Void

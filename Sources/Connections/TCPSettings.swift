@@ -2,14 +2,13 @@ package import Essentials
 internal import Glibc
 internal import EventLoop
 
-/// The options of the sockets of a connection or a listener, without their addresses. Zero and nil
-/// leave the system's choice.
+/// The socket options of a connection or a listener. Zero and nil mean the system's default.
 package struct TCPSettings: Hashable, Sendable {
-  /// Whether small packets are sent at once (TCP_NODELAY).
+  /// Whether Nagle's algorithm is disabled (TCP_NODELAY).
   package var sendsAtOnce = false
   /// Whether to send only full packets, and the remaining bytes after 0.2 s (TCP_CORK).
   package var sendsFullPackets = false
-  /// Whether a silent peer is probed now and then (SO_KEEPALIVE).
+  /// Whether keepalive probes are sent to a silent peer (SO_KEEPALIVE).
   package var keepsAlive = false
   /// The number of idle seconds before the first keepalive probe.
   package var keepaliveIdleSeconds = 0
@@ -17,22 +16,22 @@ package struct TCPSettings: Hashable, Sendable {
   package var keepaliveIntervalSeconds = 0
   /// The number of unanswered keepalive probes after which the connection is broken.
   package var keepaliveCount = 0
-  /// The longest segment, in bytes.
+  /// The maximum segment size in bytes.
   package var segmentByteCountMax = 0
-  /// For how many seconds an address is tried.
+  /// The number of seconds for which each address is tried.
   package var connectingSecondsMax = 0
-  /// For how many seconds sent data may stay unacknowledged (TCP_USER_TIMEOUT).
+  /// The number of seconds for which sent data may remain unacknowledged (TCP_USER_TIMEOUT).
   package var unacknowledgedSecondsMax = 0
-  /// How many routers a packet may pass.
+  /// The hop limit of packets.
   package var hopCountMax = 0
-  /// The only version of IP that is used.
+  /// The only version of IP to use.
   package var version: IPVersion?
-  /// The only interface that is used.
+  /// The only interface to use.
   package var interfaceName: String?
-  /// This side's address and port.
+  /// The local address and port.
   package var localEndpoint: SocketEndpoint?
 
-  /// All by the system's choice.
+  /// Creates settings with the system's defaults.
   package init() {}
 
   /// Whether an endpoint may be used.

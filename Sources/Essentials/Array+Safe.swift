@@ -1,5 +1,5 @@
 extension Array {
-  /// The element; nil where the index is out of bounds.
+  /// The element at an index; nil if the index is out of bounds.
   package subscript(safe index: Int) -> Element? {
     indices.contains(index) ? self[index] : nil
   }

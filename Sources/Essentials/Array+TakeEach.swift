@@ -1,5 +1,5 @@
 extension Array {
-  /// Takes out all elements, the first one first, and keeps the storage.
+  /// Removes all elements, the first one first, and keeps the storage.
   ///
   /// The elements are moved: a loop over the array would copy each one, and emptying it afterwards
   /// destroy each one once more.

@@ -1,11 +1,11 @@
-/// Bytes ended before a value did.
+/// The bytes ended before a value did.
 public struct Truncated: Error, Equatable, Sendable {
-  /// How many bytes the value needed.
+  /// The number of bytes that the value needs.
   public var needed: Int
-  /// How many bytes were left.
+  /// The number of remaining bytes.
   public var available: Int
 
-  /// Makes the error for a value that needed more bytes than were left.
+  /// Creates the error for a value that needs more bytes than remain.
   public init(needed: Int, available: Int) {
     self.needed = needed
     self.available = available
@@ -17,30 +17,30 @@ public struct Truncated: Error, Equatable, Sendable {
 /// A slice shares its storage with the packet it came from, so reading allocates nothing.
 @frozen
 public struct ByteReader: Sendable {
-  /// The bytes not yet read.
+  /// The bytes that are not read yet.
   public var remaining: ArraySlice<UInt8>
 
-  /// Starts at the first of `bytes`.
+  /// Creates a reader at the first of `bytes`.
   @inlinable
   public init(_ bytes: ArraySlice<UInt8>) {
     remaining = bytes
   }
 
-  /// Starts at the first of `bytes`.
+  /// Creates a reader at the first of `bytes`.
   @inlinable
   public init(_ bytes: [UInt8]) {
     remaining = bytes[...]
   }
 
-  /// How many bytes are left.
+  /// The number of remaining bytes.
   @inlinable
   public var count: Int { remaining.count }
 
-  /// Whether everything was read.
+  /// Whether all bytes were read.
   @inlinable
   public var isAtEnd: Bool { remaining.isEmpty }
 
-  /// Takes `count` bytes.
+  /// Reads `count` bytes.
   @inlinable
   public mutating func slice(_ count: Int) throws(Truncated) -> ArraySlice<UInt8> {
     guard count >= 0, remaining.count >= count else {
@@ -52,7 +52,7 @@ public struct ByteReader: Sendable {
     return head
   }
 
-  /// Takes everything that is left.
+  /// Reads all remaining bytes.
   @inlinable
   public mutating func rest() -> ArraySlice<UInt8> {
     let all = remaining
@@ -60,7 +60,7 @@ public struct ByteReader: Sendable {
     return all
   }
 
-  /// Takes one byte.
+  /// Reads one byte.
   @inlinable
   public mutating func uint8() throws(Truncated) -> UInt8 {
     guard let byte = remaining.first else { throw Truncated(needed: 1, available: 0) }
@@ -68,37 +68,37 @@ public struct ByteReader: Sendable {
     return byte
   }
 
-  /// Takes one byte as a two's complement number.
+  /// Reads one byte as a two's complement number.
   @inlinable
   public mutating func int8() throws(Truncated) -> Int8 {
     Int8(bitPattern: try uint8())
   }
 
-  /// Takes two bytes, least significant first.
+  /// Reads two bytes, least significant first.
   @inlinable
   public mutating func uint16() throws(Truncated) -> UInt16 {
     UInt16(truncatingIfNeeded: try littleEndian(2))
   }
 
-  /// Takes three bytes, least significant first.
+  /// Reads three bytes, least significant first.
   @inlinable
   public mutating func uint24() throws(Truncated) -> UInt32 {
     UInt32(truncatingIfNeeded: try littleEndian(3))
   }
 
-  /// Takes four bytes, least significant first.
+  /// Reads four bytes, least significant first.
   @inlinable
   public mutating func uint32() throws(Truncated) -> UInt32 {
     UInt32(truncatingIfNeeded: try littleEndian(4))
   }
 
-  /// Takes eight bytes, least significant first.
+  /// Reads eight bytes, least significant first.
   @inlinable
   public mutating func uint64() throws(Truncated) -> UInt64 {
     try littleEndian(8)
   }
 
-  /// Takes `count` (at most 8) bytes, least significant first.
+  /// Reads `count` (at most 8) bytes, least significant first.
   @inlinable
   public mutating func littleEndian(_ count: Int) throws(Truncated) -> UInt64 {
     precondition(count <= 8, "a UInt64 has room for eight bytes")
@@ -108,7 +108,7 @@ public struct ByteReader: Sendable {
     return value
   }
 
-  /// Takes `count` (at most 8) bytes, most significant first.
+  /// Reads `count` (at most 8) bytes, most significant first.
   @inlinable
   public mutating func bigEndian(_ count: Int) throws(Truncated) -> UInt64 {
     precondition(count <= 8, "a UInt64 has room for eight bytes")

@@ -4,14 +4,14 @@ public struct ByteWriter: Sendable {
   /// The bytes written so far.
   public var bytes: [UInt8]
 
-  /// Starts an empty packet with room for `capacity` bytes.
+  /// Creates an empty packet with capacity for `capacity` bytes.
   @inlinable
   public init(capacity: Int = 32) {
     bytes = []
     bytes.reserveCapacity(capacity)
   }
 
-  /// How many bytes were written.
+  /// The number of written bytes.
   @inlinable
   public var count: Int { bytes.count }
 

@@ -1,5 +1,5 @@
-/// The exponential function and its inverse, as good as `Double` is and the same on every machine. The C
-/// library's are neither for machines nor in a browser.
+/// The exponential function and its inverse with the precision of `Double` and the same results on
+/// every machine. Those of the C library differ between machines, and are missing in a browser.
 package enum Exponential {
   /// The natural logarithm of 2 in two parts, the first with few enough digits that its products with
   /// exponents are exact.
@@ -8,7 +8,7 @@ package enum Exponential {
   /// The natural logarithm of 10.
   package static let ln10 = 2.302585092994045684
 
-  /// e to the power of `x`; 0 and infinity where that is too small or too large.
+  /// e to the power of `x`; 0 or infinity if the result is out of range.
   package static func exp(_ x: Double) -> Double {
     guard !x.isNaN else { return x }
     guard x > -745 else { return 0 }

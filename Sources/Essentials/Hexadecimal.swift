@@ -1,8 +1,8 @@
-/// Bytes as text and back, for people: `0a1b2c`.
+/// Converts bytes to hexadecimal text and back: `0a1b2c`.
 public enum Hexadecimal {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  /// Two lower-case digits a byte.
+  /// Two lower-case digits for each byte.
   public static func string(_ bytes: some Sequence<UInt8>) -> String {
     var text: [UInt8] = []
     for byte in bytes {
@@ -12,7 +12,7 @@ public enum Hexadecimal {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Reads digit pairs of either case; spaces, colons, dashes between pairs and a leading `0x` are
+  /// Parses digit pairs of either case; spaces, colons, dashes between pairs and a leading `0x` are
   /// allowed. Nil if there are other characters or a single digit.
   public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
     var result: [UInt8] = []

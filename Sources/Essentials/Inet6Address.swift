@@ -1,24 +1,24 @@
-/// An address of IPv6, without a scope.
+/// An IPv6 address, without a scope.
 public struct Inet6Address: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The first eight bytes as one number: the network, mostly.
+  /// The first eight bytes as a number: the network prefix in most addresses.
   public var high: UInt64
-  /// The last eight bytes as one number: the interface, mostly.
+  /// The last eight bytes as a number: the interface identifier in most addresses.
   public var low: UInt64
 
-  /// The address of these halves.
+  /// Creates an address from its halves.
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  /// Reads 16 bytes; nil for any other number of them.
+  /// Creates an address from 16 bytes; nil for any other number of bytes.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
     high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// The 16 bytes as on the wire.
+  /// The 16 bytes in network order.
   public var bytes: [UInt8] {
     var writer = ByteWriter(capacity: 16)
     writer.bigEndian(high, count: 8)
@@ -31,8 +31,8 @@ public struct Inet6Address: Hashable, Comparable, Sendable, CustomStringConverti
     (0..<8).map { UInt16(truncatingIfNeeded: ($0 < 4 ? high : low) >> (16 * (3 - $0 % 4))) }
   }
 
-  /// Reads the forms of RFC 4291, §2.2: `::` for zeros, an IPv4 address at the end; no scope. Nil
-  /// for anything else.
+  /// Parses the forms of RFC 4291, §2.2: `::` for zeros, an IPv4 address at the end; no scope. Nil
+  /// for any other text.
   public init?(text: some StringProtocol) {
     let halves = Array(text.utf8).split(doubledSeparator: UInt8(ascii: ":"))
     guard halves.count <= 2 else { return nil }
@@ -91,14 +91,14 @@ public struct Inet6Address: Hashable, Comparable, Sendable, CustomStringConverti
   /// `::`: no address.
   public static let any = Inet6Address(high: 0, low: 0)
 
-  /// Whether it lies in fe80::/10.
+  /// Whether it is a link-local address: fe80::/10.
   public var isLinkLocal: Bool { high >> 54 == 0xFE80 >> 6 }
-  /// Whether it is ::1.
+  /// Whether it is the loopback address, ::1.
   public var isLoopback: Bool { high == 0 && low == 1 }
-  /// Whether it lies in ff00::/8.
+  /// Whether it is a multicast address: ff00::/8.
   public var isMulticast: Bool { high >> 56 == 0xFF }
 
-  /// Whether the first `bitCount` bits (all from 128 on) are those of `other`.
+  /// Whether the first `bitCount` bits (all if it is 128 or more) are equal to those of `other`.
   public func hasPrefix(of other: Inet6Address, bitCount: Int) -> Bool {
     if bitCount <= 0 { return true }
     if bitCount <= 64 { return (high ^ other.high) >> UInt64(64 - bitCount) == 0 }

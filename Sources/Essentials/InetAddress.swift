@@ -1,4 +1,4 @@
-/// The two versions of the Internet Protocol.
+/// The version of the Internet Protocol.
 public enum IPVersion: Hashable, CaseIterable, Sendable {
   /// IPv4.
   case v4
@@ -6,14 +6,14 @@ public enum IPVersion: Hashable, CaseIterable, Sendable {
   case v6
 }
 
-/// An address of either version of the Internet Protocol.
+/// An IPv4 or IPv6 address.
 public enum InetAddress: Hashable, Sendable, CustomStringConvertible {
-  /// Of IPv4.
+  /// An IPv4 address.
   case v4(Inet4Address)
-  /// Of IPv6; link-local ones need an interface beside them.
+  /// An IPv6 address. A link-local one is only meaningful together with an interface.
   case v6(Inet6Address)
 
-  /// Reads either form of text, without a scope; nil for anything else.
+  /// Parses an IPv4 or IPv6 address without a scope; nil for any other text.
   public init?(text: some StringProtocol) {
     if let address = Inet4Address(text: text) {
       self = .v4(address)
@@ -24,8 +24,8 @@ public enum InetAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The address in four or sixteen bytes in the order of the network; nil where there are not so
-  /// many.
+  /// Creates an address from four or sixteen bytes in network order; nil for any other number of
+  /// bytes.
   public init?(bytes: some Collection<UInt8>) {
     if let address = Inet4Address(bytes: bytes) {
       self = .v4(address)
@@ -36,7 +36,7 @@ public enum InetAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Which version it is of.
+  /// The version of the address.
   public var version: IPVersion {
     switch self {
     case .v4: .v4
@@ -44,7 +44,7 @@ public enum InetAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The four or sixteen bytes as on the wire.
+  /// The four or sixteen bytes in network order.
   public var bytes: [UInt8] {
     switch self {
     case .v4(let address): address.bytes
@@ -52,7 +52,7 @@ public enum InetAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The text of RFC 5952 or four decimal numbers.
+  /// The text form of RFC 5952, or four decimal numbers.
   public var description: String {
     switch self {
     case .v4(let address): address.description
@@ -60,7 +60,7 @@ public enum InetAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether it can be used on one link only.
+  /// Whether it is a link-local address.
   public var isLinkLocal: Bool {
     switch self {
     case .v4(let address): address.isLinkLocal
@@ -68,7 +68,7 @@ public enum InetAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether it names this host to itself.
+  /// Whether it is a loopback address.
   public var isLoopback: Bool {
     switch self {
     case .v4(let address): address.isLoopback
@@ -76,7 +76,7 @@ public enum InetAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether it names a group.
+  /// Whether it is a multicast address.
   public var isMulticast: Bool {
     switch self {
     case .v4(let address): address.isMulticast
@@ -84,7 +84,7 @@ public enum InetAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether both are of one version and the first `bitCount` bits are the same.
+  /// Whether both have the same version and the first `bitCount` bits are equal.
   public func hasPrefix(of other: InetAddress, bitCount: Int) -> Bool {
     switch (self, other) {
     case (.v4(let a), .v4(let b)): a.hasPrefix(of: b, bitCount: bitCount)

@@ -1,13 +1,13 @@
 /// A point on a monotonic time line, in nanoseconds since an origin that the caller chose.
 ///
 /// Machines never read a clock; they are given an `Instant`. In the simulated world the origin is
-/// the start of the simulation, in a host it is the event loop's.
+/// the start of the simulation; in a host it is that of the event loop's clock.
 @frozen
 public struct Instant: Comparable, Hashable, Sendable {
   /// Nanoseconds since the origin.
   public var nanoseconds: Int64
 
-  /// Makes the instant that lies `nanoseconds` after the origin.
+  /// Creates the instant `nanoseconds` after the origin.
   @inlinable
   public init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
@@ -42,19 +42,19 @@ public struct Instant: Comparable, Hashable, Sendable {
   }
 }
 
-/// A length of time in nanoseconds; one machine word, where `Duration` takes two and a division.
+/// A duration in nanoseconds. It is one machine word, whereas `Duration` needs two and a division.
 @frozen
 public struct TimeSpan: Comparable, Hashable, Sendable {
   /// The length in nanoseconds.
   public var nanoseconds: Int64
 
-  /// Makes a span of a number of nanoseconds.
+  /// Creates a span from a number of nanoseconds.
   @inlinable
   public init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
   }
 
-  /// No time at all.
+  /// A span of length zero.
   @inlinable
   public static var zero: TimeSpan { TimeSpan(nanoseconds: 0) }
 
@@ -76,7 +76,7 @@ public struct TimeSpan: Comparable, Hashable, Sendable {
   @inlinable
   public static func seconds(_ count: Int64) -> TimeSpan { .zero.adding(count, of: 1_000_000_000) }
 
-  /// The length in seconds, for arithmetic and for people.
+  /// The length in seconds, for computations and for display.
   @inlinable
   public var seconds: Double { Double(nanoseconds) / 1e9 }
 

@@ -1,10 +1,11 @@
-/// A small, fast, seedable random number generator (SplitMix64): one seed, one sequence, on every machine.
+/// A small, fast, seedable random number generator (SplitMix64): the same seed gives the same
+/// sequence on every machine.
 ///
-/// Not for secrets: one output is enough to compute the rest.
+/// Not suitable for secrets: all numbers can be computed from one output.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Starts the sequence that belongs to `seed`.
+  /// Creates a generator from a seed.
   public init(seed: UInt64) {
     state = seed
   }
@@ -18,7 +19,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return z ^ (z >> 31)
   }
 
-  /// Splits off an independent generator, so that one part's use does not shift another's numbers.
+  /// Returns an independent generator, so that its use does not affect the numbers of this one.
   public mutating func fork() -> SeededGenerator {
     SeededGenerator(seed: next())
   }

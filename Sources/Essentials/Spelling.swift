@@ -1,6 +1,6 @@
 /// Suggests the probably intended name for one that doesn't exist.
 package enum Spelling {
-  /// The candidate that is nearest to a name; nil if none is near.
+  /// The candidate that is most similar to a name; nil if none is similar.
   package static func nearest(to name: String, in candidates: [String]) -> String? {
     let letters = Array(name.lowercased())
     let distances = candidates.map { ($0, distance(Array($0.lowercased()), letters)) }

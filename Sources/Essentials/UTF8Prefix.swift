@@ -1,8 +1,8 @@
 extension RandomAccessCollection<UInt8> {
-  /// The longest prefix of at most `byteCountMax` bytes that doesn't cut a UTF-8 encoded code point
-  /// in two.
+  /// The longest prefix of at most `byteCountMax` bytes that doesn't end within a UTF-8 encoded
+  /// code point.
   ///
-  /// Of bytes that aren't UTF-8, at most three fewer than `byteCountMax` are returned.
+  /// If the bytes aren't UTF-8, the prefix is at most three bytes shorter than `byteCountMax`.
   public func utf8Prefix(_ byteCountMax: Int) -> SubSequence {
     guard count > byteCountMax else { return self[...] }
     var end = index(startIndex, offsetBy: byteCountMax)

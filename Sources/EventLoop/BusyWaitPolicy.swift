@@ -1,23 +1,23 @@
 package import Essentials
 import Glibc
 
-/// Decides whether a thread polls for a moment for what it waits for, before it sleeps.
+/// Decides whether a thread polls for events for a short time before it sleeps.
 ///
-/// While packets follow one another closely, polling always pays: waking a processor that sleeps takes
-/// longer than answering a packet does. Every attempt that finds nothing doubles the number of
+/// While packets follow one another closely, polling is faster: waking a sleeping processor takes
+/// longer than answering a packet. Every attempt that finds nothing doubles the number of
 /// opportunities that are skipped before the next attempt.
 package struct BusyWaitPolicy: Sendable {
   private var skipsLeft = 0
   private var nextSkipCount = 1
 
-  /// The most opportunities that are skipped in a row.
+  /// The maximum number of consecutive opportunities that are skipped.
   package static let skipCountMax = 1_024
 
-  /// How long to poll at most, by default: a few times as long as another process of the same machine
-  /// takes to answer (docs/decisions/0030-a-host-looks-before-it-sleeps.md).
+  /// The default for the time to poll: several times the time in which another process of the same
+  /// machine answers (docs/decisions/0030-a-host-looks-before-it-sleeps.md).
   package static let span = TimeSpan.microseconds(200)
 
-  /// A policy that polls at the first opportunity.
+  /// Creates a policy that polls at the first opportunity.
   package init() {}
 
   /// Whether to poll this time; counts the opportunity.
@@ -40,8 +40,8 @@ package struct BusyWaitPolicy: Sendable {
 }
 
 extension BusyWaitPolicy {
-  /// Polls a condition for ``span`` at most, and gives the processor away between two looks, so that
-  /// what it waits for can happen on the same processor.
+  /// Polls a condition for at most ``span``, and yields the processor between two checks, so that
+  /// the event can happen on the same processor.
   package static func poll(until condition: () -> Bool) {
     let end = Instant.now + span
     while !condition(), Instant.now < end { sched_yield() }

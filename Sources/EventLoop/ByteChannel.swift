@@ -1,13 +1,13 @@
 import Essentials
 import Glibc
 
-/// Reads and writes a descriptor without waiting: a socket, a serial line. Used on its loop only.
+/// Reads and writes a non-blocking descriptor, such as a socket or a serial line. Used on its loop
+/// only.
 ///
-/// What the descriptor doesn't take at once is kept, without a bound of its own:
-/// ``pendingByteCount`` is for the owner to bound. The owner must call ``close()``, or wait for
-/// `onEnd`.
+/// Bytes that can't be written at once are buffered, without a limit: the owner must bound
+/// ``pendingByteCount``. The owner must call ``close()``, or wait for `onEnd`.
 package final class ByteChannel {
-  /// What one write is to the system.
+  /// The unit of a write to the descriptor.
   package enum Framing: Sendable {
     /// Any portion of a stream of bytes.
     case stream
@@ -29,18 +29,18 @@ package final class ByteChannel {
   private var writtenCount = 0
   private var hasFailed = false
 
-  /// How many bytes wait until the descriptor takes them.
+  /// The number of bytes that are buffered until the descriptor accepts them.
   package private(set) var pendingByteCount = 0
-  /// Called when nothing waits any more, after something did.
+  /// Called when the buffer becomes empty.
   package var onDrain: () -> Void = {}
 
-  /// Whether bytes are taken from the descriptor. While they are not, the system's buffers fill up, so
-  /// that the peer has to wait.
+  /// Whether the descriptor is read. If false, the system's buffers fill up, and flow control stops
+  /// the peer.
   package var isReading = true {
     didSet { if isReading != oldValue { updateInterest() } }
   }
 
-  /// Owns a non-blocking descriptor, and reads from it from now on; closes it if that fails.
+  /// Takes ownership of a non-blocking descriptor, and starts reading. Closes it if that fails.
   ///
   /// - Parameters:
   ///   - descriptor: A socket, or another file that epoll(7) can watch.
@@ -68,12 +68,10 @@ package final class ByteChannel {
     watched?.expectsPromptEvents = expectsPromptEvents
   }
 
-  /// Whether it is neither closed nor ended.
+  /// Whether the descriptor is open.
   package var isOpen: Bool { watched != nil }
 
-  /// Writes bytes, now or as soon as the descriptor takes them; nothing once it has ended.
-  ///
-  /// - Parameter bytes: One packet, or any portion of a stream.
+  /// Writes bytes, at once or as soon as the descriptor accepts them. Ignored after the end.
   package func write(_ bytes: [UInt8]) {
     guard watched != nil, !hasFailed, !bytes.isEmpty else { return }
     if pendingByteCount == 0 {

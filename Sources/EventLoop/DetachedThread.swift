@@ -1,15 +1,15 @@
 import Glibc
 
-/// Threads that nothing waits for.
+/// Creates detached threads.
 package enum DetachedThread {
   private final class Body {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Runs `body` on a new thread that takes no signals but those it raises itself.
+  /// Runs `body` on a new thread, which blocks all signals except those that it raises itself.
   ///
-  /// - Returns: Whether the system gave a thread.
+  /// - Returns: Whether the thread could be created.
   package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     var all = sigset_t()
     var before = sigset_t()

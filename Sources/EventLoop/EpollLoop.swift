@@ -3,17 +3,18 @@ package import Essentials
 import Glibc
 import Synchronization
 
-/// A thread that waits for descriptors and times (epoll(7)), and does one thing after the other.
+/// An event loop: a thread that waits for descriptors and timers (epoll(7)), and handles them
+/// serially.
 ///
-/// It takes no signals, starts with the first work that is handed over, and never ends. Everything but
-/// ``execute(_:)`` is for what runs on it.
+/// The thread blocks signals, starts with the first enqueued work, and never ends. All methods
+/// except ``execute(_:)`` must be called on the loop.
 package final class EpollLoop: @unchecked Sendable {
   // Sendable because the inbox is locked, and everything else that changes is touched on the loop's
   // thread only.
 
   package typealias Work = @Sendable () -> Void
 
-  /// The one of this process.
+  /// The loop that is shared in this process.
   package static let shared = EpollLoop()
 
   private struct Inbox {
@@ -44,7 +45,7 @@ package final class EpollLoop: @unchecked Sendable {
   private lazy var readBuffer = UnsafeMutableRawBufferPointer.allocate(
     byteCount: Self.readByteCountMax, alignment: 16)
 
-  /// The most that one read takes: a burst of small packets, or the largest of one.
+  /// The maximum number of bytes of one read: a burst of small packets, or the largest packet.
   package static let readByteCountMax = 128 * 1024
 
   /// How many ready descriptors are handled before the loop polls again.
@@ -52,10 +53,10 @@ package final class EpollLoop: @unchecked Sendable {
   /// How long to wait before something that the system refused is tried again.
   private static let retryMilliseconds: Int32 = 1_000
 
-  /// A loop that has no thread yet.
+  /// Creates a loop whose thread is not started.
   ///
-  /// - Parameter busyWaitSpan: How long to poll before sleeping, at most, after a descriptor that
-  ///   ``WatchedDescriptor/expectsPromptEvents`` was ready.
+  /// - Parameter busyWaitSpan: The maximum time to poll before sleeping, after an event of a
+  ///   descriptor with ``WatchedDescriptor/expectsPromptEvents``.
   package init(busyWaitSpan: TimeSpan = BusyWaitPolicy.span) {
     self.busyWaitSpan = busyWaitSpan
   }
@@ -75,12 +76,12 @@ package final class EpollLoop: @unchecked Sendable {
     if let bell { eventfd_write(bell, 1) }
   }
 
-  /// Does the work on the loop after a while.
+  /// Runs a closure on the loop after a delay.
   package func schedule(in span: TimeSpan, _ work: @escaping () -> Void) {
     makeTimer(work).set(.now + span)
   }
 
-  /// A timer that rings on the loop; it lives while it is set.
+  /// Creates a timer that fires on the loop. It is retained while it is set.
   package func makeTimer(_ onFire: @escaping () -> Void) -> any LoopTimer {
     EpollTimer(self, onFire)
   }
@@ -177,8 +178,8 @@ package final class EpollLoop: @unchecked Sendable {
     watched.onReady(Readiness(events: event.events))
   }
 
-  /// Polls for a moment before the loop sleeps the next time, where that is worth it: an event is
-  /// likely to follow within microseconds. On the loop.
+  /// Makes the loop poll for a short time before it sleeps the next time, because an event is
+  /// likely to follow within microseconds. On the loop only.
   package func expectPromptEvent() { hadPromptEvent = true }
 
   /// Reads what a descriptor has, ``readByteCountMax`` bytes at most.

@@ -1,17 +1,17 @@
 package import Essentials
 import Glibc
 
-/// Rings once at the time last set. Used on its loop only.
+/// A timer that fires once, at the time that was set last. Used on its loop only.
 package protocol LoopTimer: AnyObject {
-  /// Rings at `time` instead of any time set before; at once if that has passed.
+  /// Sets the time, instead of any time set before. A past time fires at once.
   func set(_ time: Instant)
-  /// Rings no more.
+  /// Cancels the timer.
   func cancel()
 }
 
 extension Instant {
-  /// The time by the monotonic clock (clock_gettime(2)), which is that of event loops: the only clock
-  /// of the hosts.
+  /// The current time by the monotonic clock (clock_gettime(2)), which event loops use. It is the
+  /// only clock of the hosts.
   package static var now: Instant {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

@@ -3,15 +3,16 @@ import Synchronization
 
 /// Looks up the addresses of hosts with the system's resolver (getaddrinfo(3)), off the loop.
 package enum NameLookup {
-  /// How many lookups may wait for the system at a time: each takes a thread for as long as name
-  /// servers are silent.
+  /// The maximum number of simultaneous lookups. Each occupies a thread while name servers don't
+  /// answer.
   static let waitingCountMax = 8
   private static let waitingCount = Atomic<Int>(0)
 
   /// Looks up the addresses of a host, in the order in which they should be tried (RFC 6724).
   ///
-  /// Returns at once; `completion` is called on the loop, at once where `host` is an address. It gets
-  /// no addresses where the host is unknown, and nil where there is no room for another lookup.
+  /// Returns at once. `completion` is called on the loop; before this returns if `host` is an
+  /// address. It gets an empty array if the host is unknown, and nil if the limit of lookups is
+  /// reached.
   package static func addresses(
     of host: String, port: UInt16, isPassive: Bool = false, on loop: EpollLoop,
     completion: @escaping ([SocketAddress]?) -> Void

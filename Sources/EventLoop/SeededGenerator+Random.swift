@@ -1,6 +1,6 @@
 package import Essentials
 
 extension SeededGenerator {
-  /// Another one every time.
+  /// A generator with a random seed.
   package static func random() -> SeededGenerator { SeededGenerator(seed: .random(in: 0 ... .max)) }
 }

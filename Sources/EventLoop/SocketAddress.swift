@@ -1,13 +1,14 @@
 import Glibc
 
-/// The address of a stream socket, as the system's functions take it.
+/// The address of a stream socket in the system's form.
 package struct SocketAddress: Hashable, Sendable {
   /// `AF_INET`, `AF_INET6` or `AF_UNIX`.
   package let family: Int32
   /// `struct sockaddr_in`, `sockaddr_in6` or `sockaddr_un`.
   let bytes: [UInt8]
 
-  /// Linux has room for 108 bytes in a `sockaddr_un`, the last of them zero.
+  /// The maximum length of a UNIX socket's path: a `sockaddr_un` on Linux has 108 bytes, the last
+  /// of them zero.
   package static let unixPathByteCountMax = 107
 
   init(_ address: UnsafePointer<sockaddr>, byteCount: Int) {
@@ -15,7 +16,7 @@ package struct SocketAddress: Hashable, Sendable {
     bytes = unsafe Array(UnsafeRawBufferPointer(start: address, count: byteCount))
   }
 
-  /// The address of a UNIX socket; nil where the path is empty or too long.
+  /// The address of a UNIX socket; nil if the path is empty or too long.
   package init?(path: String) {
     let path = Array(path.utf8)
     guard !path.isEmpty, path.count <= Self.unixPathByteCountMax, !path.contains(0) else {
@@ -39,7 +40,7 @@ package struct SocketAddress: Hashable, Sendable {
     self = address
   }
 
-  /// The port of an IPv4 or IPv6 address; nil of others.
+  /// The port of an IPv4 or IPv6 address; nil for a UNIX socket.
   package var port: UInt16? {
     guard [AF_INET, AF_INET6].contains(family), bytes.count >= 4 else { return nil }
     return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
@@ -70,7 +71,7 @@ func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32) {
 }
 
 extension SocketAddress {
-  /// Whether a program listens at this address of a UNIX socket. Tries to connect, without waiting.
+  /// Whether a program listens at this UNIX socket address. Tries to connect, without blocking.
   package var isListenedAt: Bool {
     guard let descriptor = try? makeSocket() else { return false }
     defer { close(descriptor) }

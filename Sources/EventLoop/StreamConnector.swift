@@ -1,21 +1,21 @@
 package import Essentials
 import Glibc
 
-/// Why there is no connection.
+/// The reason why a connection failed.
 package enum ConnectError: Error, Hashable, Sendable {
   /// The host has no addresses.
   case unknownHost
-  /// None of the addresses answered in time.
+  /// No address answered in time.
   case timedOut
-  /// The last of the addresses failed like this.
+  /// The error of the last address.
   case system(SystemError)
 }
 
-/// Connects a stream socket to the first address of a host that answers, or to a path. Used once, on
-/// its loop only.
+/// Connects a stream socket to the first address of a host that answers, or to a path. Used for one
+/// connection, on its loop only.
 ///
-/// The addresses are tried in order, the next where one fails or doesn't answer for a quarter of a
-/// second (RFC 8305, §5); the first that answers wins.
+/// The addresses are tried in order. The next one is tried when one fails or doesn't answer for a
+/// quarter of a second (RFC 8305, §5); the first that answers is used.
 package final class StreamConnector {
   package typealias Completion = (Result<Int32, ConnectError>) -> Void
 
@@ -33,10 +33,10 @@ package final class StreamConnector {
   private static let fullQueueDelay = TimeSpan.milliseconds(10)
 
   /// - Parameters:
-  ///   - loop: Where everything happens.
-  ///   - timeout: How long everything may take, the lookup included.
-  ///   - completion: Called once, possibly before the method that connects returns: takes a connected
-  ///     socket, which doesn't block and belongs to it from then on. Not called after ``cancel()``.
+  ///   - loop: The event loop.
+  ///   - timeout: The timeout, including the lookup.
+  ///   - completion: Called once with a connected, non-blocking socket, which it owns, possibly
+  ///     before the method that connects returns. Not called after ``cancel()``.
   package init(on loop: EpollLoop, timeout: TimeSpan, completion: @escaping Completion) {
     self.loop = loop
     self.completion = completion
@@ -64,7 +64,7 @@ package final class StreamConnector {
     tryNext()
   }
 
-  /// Gives up; the completion is not called.
+  /// Cancels the attempt. The completion is not called.
   package func cancel() {
     completion = nil
     stop()

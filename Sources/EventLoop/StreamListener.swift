@@ -7,7 +7,7 @@ package final class StreamListener {
   private let loop: EpollLoop
   private var watched: WatchedDescriptor?
   private let onAccept: (Int32) -> Void
-  /// Where the system let it listen: with the port that it chose where 0 was asked for.
+  /// The address at which it listens, with the port that the system chose if 0 was requested.
   package let address: SocketAddress
 
   /// How many connections wait to be accepted.
@@ -23,8 +23,8 @@ package final class StreamListener {
 
   /// Listens at an address.
   ///
-  /// - Parameter onAccept: Takes each connection: a socket that doesn't block, isn't inherited by other
-  ///   programs and belongs to it.
+  /// - Parameter onAccept: Called with each accepted socket, which it owns. The socket is
+  ///   non-blocking and close-on-exec.
   package init(
     at address: SocketAddress, on loop: EpollLoop, onAccept: @escaping (Int32) -> Void
   ) throws(SystemError) {
@@ -45,7 +45,7 @@ package final class StreamListener {
     }
   }
 
-  /// Listens no more.
+  /// Stops listening.
   package func close() {
     watched?.close()
     watched = nil

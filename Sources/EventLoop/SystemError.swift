@@ -1,6 +1,6 @@
 import Glibc
 
-/// An error number of the operating system, in words.
+/// An error number of the operating system.
 package struct SystemError: Error, Hashable {
   package let number: Int32
 
@@ -9,7 +9,7 @@ package struct SystemError: Error, Hashable {
   /// The calling thread's last error.
   package static var current: SystemError { SystemError(number: errno) }
 
-  /// The system's words, beginning in lower case so that they can follow a colon.
+  /// The system's description of the error, beginning in lower case so that it can follow a colon.
   package var text: String {
     // glibc keeps one answer per thread.
     let text = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"

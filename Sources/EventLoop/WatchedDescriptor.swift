@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What can be done with a descriptor without waiting. After an error, and at the end, it is both:
+/// The operations of a descriptor that don't block. After an error, and at the end, both are set:
 /// reading and writing then report the error.
 package struct Readiness: OptionSet, Sendable {
   package let rawValue: UInt8
@@ -26,9 +26,10 @@ package struct Readiness: OptionSet, Sendable {
   }
 }
 
-/// A descriptor that a loop looks at until it is closed. Used on that loop only.
+/// A descriptor that a loop watches until it is closed. Used on that loop only.
 ///
-/// The loop holds it until then, so its owner must call ``close()``: releasing it does not close it.
+/// The loop retains it until then, so its owner must call ``close()``: releasing it does not close
+/// it.
 package final class WatchedDescriptor {
   package let descriptor: Int32
   private let loop: EpollLoop
@@ -44,7 +45,7 @@ package final class WatchedDescriptor {
     didSet { if let number, interest != oldValue { loop.change(self, number) } }
   }
 
-  /// Owns a descriptor, which must not block, and looks at it from now on; closes it if that cannot be.
+  /// Takes ownership of a non-blocking descriptor, and starts watching it. Closes it if that fails.
   ///
   /// - Parameter onReady: Called on the loop; released when the descriptor is closed.
   package init(
@@ -59,10 +60,10 @@ package final class WatchedDescriptor {
     }
   }
 
-  /// Whether it is not closed yet.
+  /// Whether it is open.
   package var isOpen: Bool { number != nil }
 
-  /// Closes it; `onReady` is not called any more.
+  /// Closes the descriptor. `onReady` is not called afterwards.
   package func close() {
     if isOpen { Glibc.close(release()) }
   }

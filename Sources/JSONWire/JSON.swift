@@ -1,5 +1,5 @@
-/// A JSON value (RFC 8259) whose objects keep the order of their keys, so that texts read well and
-/// stay the same.
+/// A JSON value (RFC 8259) whose objects keep the order of their keys, so that texts are readable
+/// and reproducible.
 public enum JSON: Hashable, Sendable {
   /// No value.
   case null
@@ -7,49 +7,49 @@ public enum JSON: Hashable, Sendable {
   case bool(Bool)
   /// A whole number.
   case integer(Int64)
-  /// Any number. What JSON has no number for, infinity for instance, is written as `null`.
+  /// A number. Numbers that JSON can't represent, such as infinity, are written as `null`.
   case number(Double)
-  /// A text.
+  /// A string.
   case string(String)
-  /// A list of values.
+  /// An array.
   case array([JSON])
-  /// Values by their keys.
+  /// An object.
   case object([Member])
 
   /// A key with its value.
   public struct Member: Hashable, Sendable {
-    /// The key, which no other member of the object has.
+    /// The key, which is unique in the object.
     public var key: String
     /// The value.
     public var value: JSON
 
-    /// A key with its value.
+    /// Creates a member.
     public init(key: String, value: JSON) {
       self.key = key
       self.value = value
     }
   }
 
-  /// An object of those members that have a value.
+  /// An object of the members whose values aren't nil.
   public static func object(_ members: KeyValuePairs<String, JSON?>) -> JSON {
     .object(members.compactMap { pair in pair.value.map { Member(key: pair.key, value: $0) } })
   }
 
-  /// Reads a text, whose length is for the caller to bound.
+  /// Parses a text. The caller must limit its length.
   package init(parsing bytes: [UInt8]) throws(JSONError) {
     self = try JSONParser.parse(bytes).json
   }
 
   // MARK: Writing
 
-  /// The value on one line, without blanks.
+  /// The value as text on one line, without spaces.
   public var line: String {
     var bytes: [UInt8] = []
     write(to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Appends the value in UTF-8, on one line, without blanks.
+  /// Appends the value as UTF-8 on one line, without spaces.
   package func write(to bytes: inout [UInt8]) {
     switch self {
     case .null: bytes += "null".utf8
@@ -76,7 +76,7 @@ public enum JSON: Hashable, Sendable {
     }
   }
 
-  /// A text in quotes.
+  /// A JSON string with quotes and escapes.
   package static func quoted(_ text: String) -> String {
     var bytes: [UInt8] = []
     write(text, to: &bytes)

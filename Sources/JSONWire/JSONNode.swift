@@ -3,27 +3,27 @@ package struct JSONNode: Hashable, Sendable {
   package enum Value: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// A number without a fraction and an exponent, if it is one of 64 bits.
+    /// A number without a fraction and an exponent that fits in 64 bits.
     case integer(Int64)
     case number(Double)
     case string(String)
     case array([JSONNode])
-    /// In the order of the text; no key occurs twice.
+    /// The members in the order of the text, with distinct keys.
     case object([Member])
   }
 
   package struct Member: Hashable, Sendable {
     package var key: String
-    /// Where the key begins.
+    /// The offset of the key.
     package var offset: Int
     package var value: JSONNode
   }
 
   package var value: Value
-  /// Where it begins, in bytes from the start of the text.
+  /// The offset of the value, in bytes from the start of the text.
   package var offset: Int
 
-  /// What kind of value it is, for a sentence.
+  /// The kind of the value, for error messages.
   package var kind: String {
     switch value {
     case .null: "null"

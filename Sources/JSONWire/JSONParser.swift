@@ -1,12 +1,12 @@
 import Essentials
 
-/// Reads JSON strictly. Depth and the count of values are bounded; the text's length is for the
-/// caller to bound.
+/// Parses JSON strictly. Depth and number of values are limited; the caller must limit the length
+/// of the text.
 package struct JSONParser {
   /// Deeper than any file of ours; keeps recursion within the stack.
   private static let depthMax = 32
-  /// A text of 16 MB may hold eight million values of one digit, and each takes some 60 bytes of
-  /// memory. The largest file of ours, a recording, has 800,000.
+  /// The maximum number of values. A text of 16 MB could contain eight million values of one digit,
+  /// each of which needs some 60 bytes of memory. The largest real file, a recording, has 800,000.
   package static let nodeCountMax = 1_000_000
 
   private let bytes: [UInt8]
@@ -15,7 +15,7 @@ package struct JSONParser {
 
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The value that the whole text is.
+  /// Parses a complete text.
   package static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONNode {
     var parser = JSONParser(bytes)
     // A byte order mark may be ignored (RFC 8259, §8.1).
@@ -219,9 +219,9 @@ package struct JSONParser {
   }
 }
 
-/// Why a text is no JSON that is read here, and where.
+/// The reason why a text is not valid JSON, or exceeds a limit.
 package struct JSONError: Error, Hashable {
-  /// In bytes from the start of the text.
+  /// The offset of the mistake, in bytes from the start of the text.
   package var offset: Int
   /// A sentence without a full stop.
   package var reason: String

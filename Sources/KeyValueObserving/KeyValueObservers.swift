@@ -12,10 +12,10 @@ package final class KeyValueObservers: Sendable {
 
   private let observations = Mutex<[WeakObservation]>([])
 
-  /// No observations.
+  /// Creates an object without observations.
   package init() {}
 
-  /// Calls the handlers of the observations whose property has another value than before.
+  /// Calls the handlers of the observations whose property has changed.
   package func propertiesMayHaveChanged() {
     let current = observations.withLock { $0 }
     for weak in current { weak.observation?.report() }
@@ -34,7 +34,7 @@ package final class KeyValueObservers: Sendable {
     }
   }
 
-  /// How many observations there are, for tests.
+  /// The number of observations, for tests.
   package var count: Int { observations.withLock { $0.count { $0.observation != nil } } }
 }
 

@@ -1,9 +1,9 @@
 public import Foundation
 internal import Synchronization
 
-/// What happened to an observed property.
+/// The kind of a change of an observed property.
 public enum NSKeyValueChange: UInt, Sendable {
-  /// The property has a new value. The only kind that the classes here report.
+  /// The property was set. The only kind that is reported.
   case setting = 1
   /// Elements were inserted into a collection.
   case insertion = 2
@@ -13,15 +13,15 @@ public enum NSKeyValueChange: UInt, Sendable {
   case replacement = 4
 }
 
-/// What a change handler wants to know, and when it is called.
+/// The content of changes, and the times at which the handler is called.
 public struct NSKeyValueObservingOptions: OptionSet, Hashable, Sendable {
   /// The bits.
   public let rawValue: UInt
-  /// Options from their bits.
+  /// Creates options from their bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
-  /// The change holds the new value.
+  /// The change contains the new value.
   public static let new = NSKeyValueObservingOptions(rawValue: 1 << 0)
-  /// The change holds the old value.
+  /// The change contains the old value.
   public static let old = NSKeyValueObservingOptions(rawValue: 1 << 1)
   /// The handler is also called once before `observe` returns.
   public static let initial = NSKeyValueObservingOptions(rawValue: 1 << 2)
@@ -31,15 +31,15 @@ public struct NSKeyValueObservingOptions: OptionSet, Hashable, Sendable {
 
 /// A change of an observed property.
 public struct NSKeyValueObservedChange<Value> {
-  /// What happened to a property.
+  /// The kind of a change.
   public typealias Kind = NSKeyValueChange
-  /// What happened.
+  /// The kind of the change.
   public let kind: Kind
-  /// The value after the change, if `.new` was asked for; nil in a prior call.
+  /// The value after the change, if `.new` was requested; nil in a prior call.
   public let newValue: Value?
-  /// The value before the change, if `.old` was asked for; nil in the initial call.
+  /// The value before the change, if `.old` was requested; nil in the initial call.
   public let oldValue: Value?
-  /// Always nil: no collection is observed element by element.
+  /// Always nil: changes of single elements are not reported.
   public let indexes: IndexSet?
   /// Whether this is the first of the two calls made with `.prior`.
   public let isPrior: Bool
@@ -49,7 +49,7 @@ extension NSKeyValueObservedChange: Sendable where Value: Sendable {}
 
 /// An observation that lasts as long as this object, or until `invalidate()`.
 ///
-/// The observed object does not hold the handler. It may end before the observation does.
+/// The observed object doesn't retain the handler. It may be released before the observation.
 public final class NSKeyValueObservation: NSObject, Sendable {
   private let observation: any Observation
 
@@ -67,7 +67,8 @@ public final class NSKeyValueObservation: NSObject, Sendable {
   public func invalidate() { observation.invalidate() }
 }
 
-/// Objects whose properties can be observed. Apple's name for what `NSObject` conforms to.
+/// Objects whose properties can be observed; Apple's name for a protocol that `NSObject` conforms
+/// to.
 public protocol _KeyValueCodingAndObserving: AnyObject {}
 
 /// Objects that report changes of their properties to observations.

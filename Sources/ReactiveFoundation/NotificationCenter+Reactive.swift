@@ -4,14 +4,15 @@ public import Reactive
 extension NotificationCenter: ReactiveExtensionsProvider {}
 
 extension Reactive where Base: NotificationCenter {
-  /// The notifications that are posted from now on.
+  /// Sends the notifications that are posted from now on.
   ///
-  /// They are sent on the thread that posts them. The signal doesn't end by itself: it goes when
-  /// it is neither held nor observed.
+  /// They are sent on the thread that posts them. The signal doesn't end: it is released when it is
+  /// neither retained nor observed.
   ///
   /// - Parameters:
-  ///   - name: Which notifications; nil for all.
-  ///   - object: Whose notifications, held while the signal lives; nil for those of every object.
+  ///   - name: The name of the notifications; nil for all.
+  ///   - object: The sender of the notifications, which is retained while the signal lives; nil for
+  ///     all senders.
   public func notifications(
     forName name: Notification.Name?, object: AnyObject? = nil
   ) -> Signal<Notification, Never> {

@@ -8,10 +8,10 @@ public import Reactive
 extension URLSession: ReactiveExtensionsProvider {}
 
 extension Reactive where Base: URLSession {
-  /// A producer that makes `request` at every start, and sends the body and head of the response.
+  /// Sends `request` at every start, and produces the body and the head of the response.
   ///
-  /// A response of any status is a value; only what prevents a response is a failure. Interrupting
-  /// a run cancels its task. Events are sent on the session's delegate queue.
+  /// A response with any status is a value; it fails only if there is no response. Interrupting a
+  /// run cancels its task. Events are sent on the session's delegate queue.
   public func data(
     with request: URLRequest
   ) -> SignalProducer<(Data, URLResponse), any Error> {

@@ -1,37 +1,38 @@
 /// The source and sink of the bytes of a pair of streams. All methods may be called from any thread.
 package protocol BytePipe: AnyObject, Sendable {
-  /// Whether bytes can flow. A pipe that is still connecting becomes connected later.
+  /// Whether bytes can be transferred. False while the pipe is connecting.
   var isConnected: Bool { get }
-  /// Whether something can be read without waiting.
+  /// Whether bytes can be read without blocking.
   var hasBytes: Bool { get }
-  /// Whether something can be written without waiting.
+  /// Whether bytes can be written without blocking.
   var hasSpace: Bool { get }
-  /// How many bytes were written and not sent yet.
+  /// The number of bytes that were written, but not sent yet.
   var unsentByteCount: Int { get }
-  /// How the reading side ended; nil while more bytes may come.
+  /// The result with which reading ended; nil while more bytes may arrive.
   var inputEnding: PipeEnding? { get }
-  /// How the writing side ended; nil while it is open.
+  /// The result with which writing ended; nil while it is open.
   var ending: PipeEnding? { get }
 
-  /// One of the streams was opened.
+  /// Called when one of the streams is opened.
   func open()
-  /// Takes up to `count` bytes; waits for the first. Empty at the end.
+  /// Blocks until bytes are available, and reads up to `count`; empty at the end.
   func read(_ count: Int) -> [UInt8]
-  /// Takes as many of the bytes as there is room for, waiting for the first; 0 at the end.
+  /// Blocks until there is space, and writes as many of the bytes as fit. Returns their number, 0
+  /// at the end.
   func write(_ bytes: UnsafeBufferPointer<UInt8>) -> Int
-  /// Ends it for both streams.
+  /// Closes the pipe in both directions.
   func close()
 
-  /// Has this called when something changed for the reading side.
+  /// Sets the closure that is called when the state of the reading side changes.
   func observeInput(_ call: @escaping @Sendable () -> Void)
-  /// Has this called when something changed for the writing side.
+  /// Sets the closure that is called when the state of the writing side changes.
   func observeOutput(_ call: @escaping @Sendable () -> Void)
 }
 
-/// How a pipe ended.
+/// The result with which a pipe ended.
 package enum PipeEnding: Sendable {
-  /// In good order: one of the sides closed it.
+  /// One of the sides closed the pipe.
   case closed
-  /// Not in good order.
+  /// The pipe ended with an error.
   case failed(any Error)
 }

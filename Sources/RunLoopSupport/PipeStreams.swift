@@ -2,9 +2,9 @@ internal import EventLoop
 package import Foundation
 internal import Synchronization
 
-/// The two streams of a pipe.
+/// Creates the two streams of a pipe.
 package enum PipeStreams {
-  /// Makes them; when both are closed or let go of, so is the pipe.
+  /// Creates the streams. The pipe is closed when both are closed or released.
   package static func pair(_ pipe: any BytePipe) -> (input: InputStream, output: OutputStream) {
     let ends = PipeEnds(pipe: pipe)
     return (PipeInputStream(pipe: pipe, ends: ends), PipeOutputStream(pipe: pipe, ends: ends))
@@ -276,7 +276,7 @@ private final class PipeOutputStream: OutputStream {
 }
 
 extension Stream.PropertyKey {
-  /// How many bytes of a pipe's output stream wait to be sent, as an `NSNumber`.
+  /// The number of bytes in a pipe's output stream that are not sent yet, as an `NSNumber`.
   package static let unsentPipeByteCountKey = Stream.PropertyKey(
     rawValue: "ambit.unsentByteCount")
 }

@@ -1,8 +1,8 @@
 internal import EventLoop
 package import Foundation
 
-/// Hands items over on the run loops on which its owner is scheduled, one after the other. What
-/// comes while none of them runs waits.
+/// A queue that delivers items on the run loops on which its owner is scheduled, serially. Items
+/// are kept while none of these run loops runs.
 package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
@@ -12,8 +12,8 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
   private var onItem: (@Sendable (Item) -> Void)?
   private let add: @Sendable (Item, inout ArraySlice<Item>) -> Void
 
-  /// - Parameter add: Puts a new item to those that wait, at best so that they never become too many.
-  ///   Called with a lock held.
+  /// - Parameter add: Appends a new item to the pending ones. It should limit their number. Called
+  ///   with a lock held.
   package init(
     adding add: @escaping @Sendable (_ new: Item, _ waiting: inout ArraySlice<Item>) -> Void
   ) { self.add = add }
@@ -25,7 +25,7 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
     lock.withLock { onItem = call }
   }
 
-  /// Puts an item to those that wait, from any thread.
+  /// Enqueues an item, from any thread.
   package func post(_ new: Item) {
     let sources = lock.withLock {
       add(new, &items)
@@ -34,7 +34,7 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
     for source in sources { source.signal() }
   }
 
-  /// Hands over on this run loop, too, while it runs in that mode.
+  /// Adds a run loop on which items are delivered while it runs in the mode.
   package func schedule(in runLoop: RunLoop, forMode mode: RunLoop.Mode) {
     let isKnown = lock.withLock { sources.contains { $0.isIn(runLoop, mode) } }
     guard !isKnown else { return }
@@ -49,10 +49,10 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
     source.signal()
   }
 
-  /// Whether it hands over anywhere.
+  /// Whether it is scheduled on any run loop.
   package var isScheduled: Bool { lock.withLock { !sources.isEmpty } }
 
-  /// Hands over no more on this run loop in that mode.
+  /// Removes a run loop in a mode.
   package func remove(from runLoop: RunLoop, forMode mode: RunLoop.Mode) {
     let removed = lock.withLock {
       let removed = sources.filter { $0.isIn(runLoop, mode) }
@@ -62,7 +62,7 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
     for source in removed { source.invalidate() }
   }
 
-  /// Hands over what waits, if this thread's run loop is one of its owner's.
+  /// Delivers the pending items, if the owner is scheduled on this thread's run loop.
   package func deliverOnCurrentLoop() {
     let current = RunLoop.current
     let source = lock.withLock { sources.first { $0.isIn(current) } }

@@ -2,11 +2,11 @@ internal import CoreFoundation
 internal import EventLoop
 package import Foundation
 
-/// Has something called on a run loop, from any thread, and keeps the loop alive.
+/// Calls a closure on a run loop when it is signalled from any thread, and keeps the loop alive.
 ///
-/// Foundation on Linux hides a `RunLoop`'s `CFRunLoop`, so the source is added from within the loop;
-/// for the loop of the calling thread and the main loop that is at once, any other is brought to it
-/// by a timer, which unlike `perform` wakes a sleeping loop.
+/// Foundation on Linux hides a `RunLoop`'s `CFRunLoop`, so the source must be added on the loop's
+/// thread. For the loop of the calling thread and the main loop that is done at once. For any other
+/// loop a timer does it, which unlike `perform` wakes a sleeping loop.
 package final class RunLoopSource: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`; Core Foundation's sources are thread-safe.
 
@@ -41,7 +41,7 @@ package final class RunLoopSource: @unchecked Sendable {
 
   package func isIn(_ runLoop: RunLoop) -> Bool { self.runLoop === runLoop }
 
-  /// Has it called once more.
+  /// Requests another call of the closure.
   package func signal() {
     let (source, loop) = lock.withLock { (self.source, self.loop) }
     guard let source, let loop else { return }
@@ -49,7 +49,7 @@ package final class RunLoopSource: @unchecked Sendable {
     CFRunLoopWakeUp(loop)
   }
 
-  /// Takes it out of the run loop.
+  /// Removes the source from the run loop.
   package func invalidate() {
     let source = lock.withLock {
       isValid = false

@@ -1,6 +1,6 @@
 extension ArraySlice {
-  /// Takes the first element. Unlike `popFirst`, which leaves it in the memory that slices share, it
-  /// lets go of everything that was taken once nothing is left.
+  /// Removes and returns the first element. Unlike `popFirst`, which leaves it in the storage that
+  /// slices share, this releases all removed elements once the slice is empty.
   package mutating func takeFirst() -> Element? {
     defer { if isEmpty { self = [] } }
     return popFirst()

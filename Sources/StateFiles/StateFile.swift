@@ -4,20 +4,21 @@ import Glibc
 /// A file of this user's state, which only this user may read
 /// (docs/decisions/0100-bonds-are-a-text-file.md).
 ///
-/// A change replaces the file as a whole, so that a process that is killed loses at most the change that
-/// it is making. Processes and threads may change one file at the same time: each change begins with
-/// what the file has by then. All functions wait for the disk; from any thread.
+/// A change replaces the file as a whole, so that a process that is killed loses at most the change
+/// that it is making. Processes and threads may change one file at the same time: each change
+/// begins by reading the file. All functions block until the disk operation is done, and may be
+/// called from any thread.
 package struct StateFile: Sendable {
-  /// At most this many damaged files are kept beside a file.
+  /// The maximum number of damaged files that are kept beside a file.
   package static let damagedFileCountMax = 9
   /// How often the lock is tried, and the time between: 2 s, where a change takes milliseconds.
   private static let lockTryCount = 400
   private static let lockTryNanoseconds = 5_000_000
 
-  /// Makes content from a file's bytes.
+  /// Decodes content from a file's bytes.
   package typealias Decoding<Content> = ([UInt8]) throws(StateFormError) -> Content
 
-  /// Where the file is; a path with a folder.
+  /// The path of the file, with a folder.
   package let path: String
   private let byteCountMax: Int
   private let probe: StateFileProbe
@@ -29,11 +30,11 @@ package struct StateFile: Sendable {
   private var lockName: String { name + ".lock" }
   private var newName: String { ".\(name).ambit-new" }
 
-  /// A file, which is made, with the folders it is in, with the first change.
+  /// Creates a reference to a file. The file and its folders are created with the first change.
   ///
   /// - Parameters:
-  ///   - byteCountMax: The file's bytes at most.
-  ///   - forget: Overwrites bytes that were read or written, where they are secret.
+  ///   - byteCountMax: The maximum size of the file.
+  ///   - forget: Overwrites bytes that were read or written, if they are secret.
   package init(
     path: String, byteCountMax: Int, probe: StateFileProbe = StateFileProbe(),
     forget: @escaping @Sendable (inout [UInt8]) -> Void = { _ in }
@@ -65,7 +66,7 @@ package struct StateFile: Sendable {
   /// - Parameters:
   ///   - replacingDamaged: Whether a damaged file is replaced, and kept under another name;
   ///     otherwise it is an error.
-  ///   - body: Makes the new file from the present content, which is nil if the file doesn't exist
+  ///   - body: Returns the new file for the current content, which is nil if the file doesn't exist
   ///     or is damaged. Returns nil to change nothing.
   /// - Returns: Whether the file was changed, and the path to which a damaged file was moved.
   @discardableResult
@@ -86,7 +87,8 @@ package struct StateFile: Sendable {
     return try replace(in: folder, isDamaged: found.isDamaged)
   }
 
-  /// Takes a lock beside the file for the life of the object that is returned; nil where it is taken.
+  /// Locks a file beside this one until the returned object is released. Nil if it is already
+  /// locked.
   package func takeLock(_ purpose: String) throws(StateFileError) -> StateFileLock? {
     try checkPath()
     let folder = try openForWriting()
@@ -118,7 +120,7 @@ package struct StateFile: Sendable {
   }
 }
 
-/// A lock that is held as long as this object is there, at most as long as the process.
+/// A lock that is held until this object is released, or the process ends.
 package final class StateFileLock: Sendable {
   private let descriptor: Int32
   fileprivate init(descriptor: Int32) { self.descriptor = descriptor }
@@ -311,7 +313,7 @@ extension StateFile {
 // MARK: - Where it is
 
 extension StateFile {
-  /// A file of Ambit among this user's state files: in `XDG_STATE_HOME`, or `~/.local/state`; nil where
+  /// The path of a state file of this user: in `XDG_STATE_HOME`, or `~/.local/state`. Nil if
   /// neither that nor `HOME` is set.
   package static func path(of file: String, _ environment: (String) -> String?) -> String? {
     // A relative one is to be ignored (XDG Base Directory Specification).
@@ -322,8 +324,8 @@ extension StateFile {
     return "\(home)/.local/state/ambit/\(file)"
   }
 
-  /// The name of this program's executable file, also where another file has taken its place since; nil
-  /// where the system doesn't tell.
+  /// The name of this program's executable file, even if it was replaced since; nil if the system
+  /// doesn't report it.
   package static func programName() -> String? {
     var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe readlink("/proc/self/exe", &bytes, bytes.count)

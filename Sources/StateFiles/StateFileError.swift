@@ -1,16 +1,16 @@
-/// Why a state file cannot be read or written. Never contains the file's content.
+/// The reason why a state file can't be read or written. It never contains the file's content.
 package struct StateFileError: Error, Hashable, Sendable {
-  /// The kind of problem, by its remedy.
+  /// The kinds of problems.
   package enum Kind: Hashable, Sendable {
-    /// There is something that is no file of this user and this form. It is left as it is.
+    /// The path has something else than a file of this user in this format. It is not changed.
     case refused
-    /// The file's content was changed or cut.
+    /// The file's content was changed or truncated.
     case damaged
     /// The file cannot be read.
     case unreadable
-    /// The file cannot be written; what it had is there as before.
+    /// The file cannot be written; it still has its previous content.
     case unwritable
-    /// Another process is writing, and has been for longer than that takes.
+    /// Another process has locked the file for longer than a write takes.
     case busy
   }
 
@@ -24,12 +24,12 @@ package struct StateFileError: Error, Hashable, Sendable {
   }
 }
 
-/// Why bytes are not a file of a form. Never contains the bytes, which may be keys.
+/// The reason why bytes are not a file of a format. It never contains the bytes, which may be keys.
 package enum StateFormError: Error, Hashable {
-  /// It is something else.
+  /// The file has another format.
   case foreign
-  /// It is of a form that a later version writes.
+  /// The file has a later version of the format.
   case laterForm
-  /// Part of it is missing or changed; how that shows.
+  /// A part of the file is missing or changed, with the symptom.
   case damaged(String)
 }

@@ -1,17 +1,17 @@
 package import EventLoop
 package import Glibc
 
-/// Where tests look on at the system calls of a state file.
+/// Lets tests observe and fail the system calls of a state file.
 package struct StateFileProbe: Sendable {
-  /// Takes the name of each system call before it is made; a number other than 0 is the error that it
-  /// fails with instead.
+  /// Called with the name of each system call before it is made. A result other than 0 is the error
+  /// with which the call fails instead.
   package var willCall: @Sendable (_ name: String) -> Int32
-  /// Bytes that one call writes at most.
+  /// The maximum number of bytes of one write.
   package var writeByteCountMax: Int
 
   /// - Parameters:
-  ///   - willCall: As above.
-  ///   - writeByteCountMax: As above.
+  ///   - willCall: See ``willCall``.
+  ///   - writeByteCountMax: See ``writeByteCountMax``.
   package init(
     willCall: @escaping @Sendable (_ name: String) -> Int32 = { _ in 0 },
     writeByteCountMax: Int = .max
@@ -21,7 +21,8 @@ package struct StateFileProbe: Sendable {
   }
 }
 
-/// The folder of a state file, with one method for each system call. The opener must close it.
+/// The folder of a state file, with one method for each system call. The code that opens it must
+/// close it.
 package struct StateFolder {
   private let descriptor: Int32
   private let probe: StateFileProbe
@@ -35,7 +36,7 @@ package struct StateFolder {
 
   package func close() { Glibc.close(descriptor) }
 
-  /// Makes a folder that is not there, and those that it is in, for this user only.
+  /// Creates a folder with its parent folders, for this user only, if it doesn't exist.
   package static func make(_ path: String, probe: StateFileProbe) throws(SystemError) {
     let parent = Self.parent(of: path)
     do throws(SystemError) {
@@ -51,7 +52,7 @@ package struct StateFolder {
     try folder.sync()
   }
 
-  /// The folder that a file is in.
+  /// The folder that contains a file.
   package static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -85,7 +86,7 @@ package struct StateFolder {
     return information.st_ino
   }
 
-  /// Opens a file, which is no link. Does not wait where it is a pipe.
+  /// Opens a file that isn't a symbolic link. Doesn't block if it is a pipe.
   package func open(_ name: String, _ flags: Int32) throws(SystemError) -> Int32 {
     try call("open") {
       unsafe openat(
@@ -122,28 +123,28 @@ package struct StateFolder {
     try call("fchmod") { fchmod(file, 0o600) }
   }
 
-  /// Returns when a file's content is on the disk.
+  /// Waits until a file's content is on the disk.
   package func sync(_ file: Int32) throws(SystemError) { try call("fsync") { fsync(file) } }
 
-  /// Returns when the names of the folder's files are on the disk.
+  /// Waits until the folder's directory entries are on the disk.
   package func sync() throws(SystemError) { try call("fsync folder") { fsync(descriptor) } }
 
-  /// Takes the lock that a file is, if no other process or thread has it.
+  /// Locks a file, if no other process or thread has locked it.
   package func lock(_ file: Int32) throws(SystemError) {
     try call("flock") { flock(file, LOCK_EX | LOCK_NB) }
   }
 
-  /// Gives a file another name, in place of a file that has it.
+  /// Renames a file, replacing one with the new name.
   package func rename(_ name: String, to other: String) throws(SystemError) {
     try call("rename") { unsafe renameat(descriptor, name, descriptor, other) }
   }
 
-  /// Gives a file one more name, which no file has.
+  /// Adds a hard link to a file, under an unused name.
   package func link(_ name: String, to other: String) throws(SystemError) {
     try call("link") { unsafe linkat(descriptor, name, descriptor, other, 0) }
   }
 
-  /// Removes a file, if there is one.
+  /// Removes a file, if it exists.
   package func remove(_ name: String) throws(SystemError) {
     do throws(SystemError) {
       try call("unlink") { unsafe unlinkat(descriptor, name, 0) }

@@ -1,13 +1,13 @@
 import Essentials
 
-/// A form of text files: a line that names it, lines of content, and a line with the checksum
-/// (CRC-32) of all bytes before it.
+/// A format of text files: a line with its name and version, lines of content, and a line with the
+/// checksum (CRC-32) of all bytes before it.
 ///
 ///     ambit bonds 1
 ///     …
 ///     end 5a17c0de
 package struct StateForm: Sendable {
-  /// A file's bytes at most.
+  /// The maximum size of a file in bytes.
   package let byteCountMax: Int
   /// What the first line begins with, and a number follows.
   private let prefix: [UInt8]
@@ -17,21 +17,21 @@ package struct StateForm: Sendable {
   private static let lineFeed = UInt8(ascii: "\n")
 
   /// - Parameters:
-  ///   - name: The name in the first line, without a number.
-  ///   - version: The number after it.
+  ///   - name: The name in the first line, without the version.
+  ///   - version: The version after the name.
   package init(name: String, version: Int, byteCountMax: Int) {
     prefix = Array("\(name) ".utf8)
     header = Array("\(name) \(version)\n".utf8)
     self.byteCountMax = byteCountMax
   }
 
-  /// Lines, each with its end, as a file.
+  /// The file with these lines, each of which includes its end of line.
   package func file(of lines: [UInt8]) -> [UInt8] {
     let file = header + lines
     return file + Self.end + Array(Self.checksum(file[...]).utf8) + [Self.lineFeed]
   }
 
-  /// The lines of a file, without their ends.
+  /// The lines of a file, without their ends of line.
   package func lines(of bytes: [UInt8]) throws(StateFormError) -> [ArraySlice<UInt8>] {
     try checkFirstLine(bytes)
     guard bytes.count <= byteCountMax else { throw .damaged("it is too large") }

@@ -120,7 +120,7 @@ extension Bindings {
 
   var hasLists: Bool { members.contains { if case .list = $0.member { true } else { false } } }
 
-  /// All of what pages may name.
+  /// The values, lists and actions that pages may name.
   package var schema: BindingSchema {
     BindingSchema(
       page: scope,

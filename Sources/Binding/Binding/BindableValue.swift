@@ -10,7 +10,7 @@ public import JSONWire
 ///       init?(pageValue: JSON) { nil }  // Only shown, never set.
 ///     }
 public protocol BindableValue: Sendable {
-  /// The value as the page has it.
+  /// The value in the form that is sent to the page.
   var pageValue: JSON { get }
 
   /// Makes a value from the JSON that the page sent. If it returns nil, a two-way property keeps
@@ -22,7 +22,7 @@ extension String: BindableValue {
   /// The text.
   public var pageValue: JSON { .string(self) }
 
-  /// The text; numbers and booleans are no texts.
+  /// Accepts texts only, not numbers or booleans.
   public init?(pageValue: JSON) {
     guard case .string(let text) = pageValue else { return nil }
     self = text
@@ -33,7 +33,7 @@ extension Bool: BindableValue {
   /// `true` or `false`.
   public var pageValue: JSON { .bool(self) }
 
-  /// The state of a switch.
+  /// Accepts booleans only.
   public init?(pageValue: JSON) {
     guard case .bool(let value) = pageValue else { return nil }
     self = value
@@ -41,10 +41,10 @@ extension Bool: BindableValue {
 }
 
 extension FixedWidthInteger where Self: BindableValue {
-  /// The number. JavaScript has all digits of those below 2⁵³.
+  /// The number. JavaScript represents numbers below 2⁵³ exactly.
   public var pageValue: JSON { Int64(exactly: self).map { .integer($0) } ?? .number(Double(self)) }
 
-  /// The number, also from a text with nothing else in it: a choice of a menu is one.
+  /// Accepts numbers, and texts that contain only a number, such as the value of a menu.
   public init?(pageValue: JSON) {
     switch pageValue {
     case .integer(let value): self.init(exactly: value)
@@ -70,7 +70,7 @@ extension Double: BindableValue {
   /// The number; `null` if it is infinite or not a number.
   public var pageValue: JSON { .number(self) }
 
-  /// The number, also from a text with nothing else in it.
+  /// Accepts numbers, and texts that contain only a number.
   public init?(pageValue: JSON) {
     switch pageValue {
     case .integer(let value): self.init(value)
@@ -82,11 +82,11 @@ extension Double: BindableValue {
 }
 
 extension Float: BindableValue {
-  /// The number, with as many digits as tell it from others: 0.1, and not 0.10000000149011612.
-  /// `null` if it is infinite or not a number.
+  /// The number in its shortest form that identifies it: 0.1, not 0.10000000149011612. `null` if it
+  /// is infinite or not a number.
   public var pageValue: JSON { .number(Double(description) ?? Double(self)) }
 
-  /// The nearest number, also from a text with nothing else in it.
+  /// Accepts numbers, which are rounded to the nearest value, and texts that contain only a number.
   public init?(pageValue: JSON) {
     guard let value = Double(pageValue: pageValue) else { return nil }
     self.init(value)
@@ -97,7 +97,8 @@ extension Optional: BindableValue where Wrapped: BindableValue {
   /// The value, or `null`.
   public var pageValue: JSON { self?.pageValue ?? .null }
 
-  /// The value; nil for `null` and for the empty text of a field that takes something else.
+  /// Accepts the wrapped type's values. `null` is nil, and so is an empty text, if the wrapped type
+  /// doesn't accept that.
   public init?(pageValue: JSON) {
     if let value = Wrapped(pageValue: pageValue) {
       self = .some(value)
@@ -113,7 +114,7 @@ extension Array: BindableValue where Element: BindableValue {
   /// The values in order.
   public var pageValue: JSON { .array(map(\.pageValue)) }
 
-  /// None: controls of a page hold one value each.
+  /// Always nil: arrays are one-way, because controls of a page have one value each.
   public init?(pageValue: JSON) { nil }
 }
 
@@ -121,7 +122,7 @@ extension BindableValue where Self: RawRepresentable, RawValue: BindableValue {
   /// The raw value.
   public var pageValue: JSON { rawValue.pageValue }
 
-  /// The case with this raw value.
+  /// Accepts the raw values of the cases.
   public init?(pageValue: JSON) {
     guard let rawValue = RawValue(pageValue: pageValue) else { return nil }
     self.init(rawValue: rawValue)

@@ -4,13 +4,14 @@ public import Reactive
 
 /// The members of a view model that pages may use, by the names that pages use for them.
 ///
-/// Written as a dictionary. Because the values are key paths, the compiler checks that each member
-/// exists and is of the right kind. Names begin with a letter and have letters, digits and `_`.
+/// It is written as a dictionary. Because the values are key paths, the compiler checks that each
+/// member exists and is of the right kind. Names begin with a letter and have letters, digits and
+/// `_`.
 @MainActor
 public struct Bindings<Model>: ExpressibleByDictionaryLiteral {
   let members: [(name: String, member: Member.Part)]
 
-  /// The members by name. A name that occurs twice, or isn't one, is a mistake of the program and
+  /// Creates bindings from members by name. A duplicate or invalid name is a programming error and
   /// traps.
   public init(dictionaryLiteral elements: (String, Member)...) {
     var members: [(name: String, member: Member.Part)] = []
@@ -33,7 +34,7 @@ public struct Bindings<Model>: ExpressibleByDictionaryLiteral {
     return isFit && text.utf8.first.map { $0 | 0x20 >= UInt8(ascii: "a") } == true
   }
 
-  /// One thing that pages may name, or an action and the values that it comes with.
+  /// A member that pages may name: a value, a list or an action.
   @MainActor
   public struct Member {
     enum Part {
@@ -78,7 +79,7 @@ extension Bindings.Member {
       })
   }
 
-  /// A value that the page shows and that doesn't change.
+  /// A constant value that the page shows.
   public static func value<V: BindableValue>(_ path: KeyPath<Model, V>) -> Self {
     Self(
       .value(isTwoWay: false) { model, _ in
@@ -92,13 +93,12 @@ extension Bindings.Member {
 extension Bindings.Member {
   /// An action that the page starts.
   ///
-  /// Beside the action of this name the page has three values: `name.enabled`, `name.executing` and
-  /// `name.error`, which is the text of the last failure, and `null` from when the action is started
-  /// again.
+  /// The page can also use three values: `name.enabled`, `name.executing` and `name.error`, which
+  /// is the text of the last failure, or `null` after the action is started again.
   ///
   /// - Parameters:
   ///   - path: The view model's action.
-  ///   - text: The text of an error; nil to use its description.
+  ///   - text: Returns the text of an error; nil to use its description.
   public static func action<Output, Failure>(
     _ path: KeyPath<Model, Action<Void, Output, Failure>>,
     error text: KeyPath<Failure, String>? = nil
@@ -108,12 +108,12 @@ extension Bindings.Member {
 
   /// An action that the page starts with an argument, `data-arg`.
   ///
-  /// Otherwise like the action without an argument. An argument that can't be made an
-  /// `Input` starts nothing.
+  /// Otherwise like the action without an argument. An argument that can't be converted to `Input`
+  /// is ignored, and the action isn't started.
   ///
   /// - Parameters:
   ///   - path: The view model's action.
-  ///   - text: The text of an error; nil to use its description.
+  ///   - text: Returns the text of an error; nil to use its description.
   public static func action<Input: BindableValue, Output, Failure>(
     _ path: KeyPath<Model, Action<Input, Output, Failure>>,
     error text: KeyPath<Failure, String>? = nil
@@ -148,12 +148,12 @@ extension Bindings.Member {
 extension Bindings.Member {
   /// A list of values with an identity, such as structures that are `Identifiable` and `Equatable`.
   ///
-  /// A row that has changed has the same identity and other values. Two rows of the same identity
+  /// A row that has changed has the same identity and other values. Two rows with the same identity
   /// are a mistake: pages show the first one, and the server logs the problem.
   ///
   /// - Parameters:
   ///   - path: The view model's property with the rows.
-  ///   - values: What the page has of each row.
+  ///   - values: The values of each row that the page can use.
   public static func list<P: PropertyProtocol, Row: Identifiable & Equatable>(
     _ path: KeyPath<Model, P>, _ values: RowValues<Row>
   ) -> Self where P.Value == [Row], Row.ID: CustomStringConvertible {
@@ -163,9 +163,9 @@ extension Bindings.Member {
       })
   }
 
-  /// A list of view models with an identity; what the page has of each are the row's own bindings.
+  /// A list of view models with an identity. The page can use each row's own bindings.
   ///
-  /// Rows may have values of both ways and actions, and no lists.
+  /// Rows may have one-way and two-way values and actions, but no lists.
   public static func list<P: PropertyProtocol, Row: ViewModel & Identifiable>(
     _ path: KeyPath<Model, P>
   ) -> Self where P.Value == [Row], Row.ID: CustomStringConvertible, Model: ViewModel {
@@ -175,8 +175,8 @@ extension Bindings.Member {
       })
   }
 
-  /// All that another view model declares, which belongs to this one. Its names come after a dot:
-  /// `search.text`.
+  /// The bindings of another view model, which is a part of this one. Their names get a prefix with
+  /// a dot: `search.text`.
   public static func group<Part: ViewModel>(_ path: KeyPath<Model, Part>) -> Self
   where Model: ViewModel {
     Self(
@@ -193,7 +193,7 @@ extension Bindings.Member {
   }
 }
 
-/// What pages have of each row of a list of values, by the names that they use.
+/// The values of each row of a list that pages can use, by name.
 ///
 ///     "devices": .list(\.devices, ["name": .value(\.name), "strength": .value(\.strength)])
 @MainActor
@@ -212,7 +212,7 @@ public struct RowValues<Row>: ExpressibleByDictionaryLiteral {
   let scope: BindingScope
   let reads: [(Row) -> JSON]
 
-  /// The values by name. A name that occurs twice is a mistake of the program and traps.
+  /// Creates the values by name. A duplicate name is a programming error and traps.
   public init(dictionaryLiteral elements: (String, Value)...) {
     var scope = BindingScope()
     for (name, _) in elements {

@@ -2,7 +2,8 @@ package import BindingMachines
 internal import Essentials
 internal import JSONWire
 
-/// A view model that pages show: reads its changes, and performs the pages' operations on it.
+/// Connects a view model with its pages: reads its changes, and performs the pages' operations on
+/// it.
 @MainActor
 package final class BoundModel {
   private let scope: AttachedScope
@@ -12,12 +13,12 @@ package final class BoundModel {
   /// Keeps what the closures of its bindings read.
   private let model: AnyObject
 
-  /// Observes a view model, of which all counts as changed at first.
+  /// Observes a view model. At first, all of its members count as changed.
   ///
   /// - Parameters:
-  ///   - problems: Where to report what pages can't be shown.
-  ///   - onChange: Called when something has changed, once until ``capture(into:)``: on the thread
-  ///     that changes it, which may be in the middle of something, so that it must return at once.
+  ///   - problems: The receiver of problems with values that pages can't show.
+  ///   - onChange: Called at the first change after each ``capture(into:)``, on the thread that
+  ///     makes the change. It must return at once.
   package init<Model: ViewModel>(
     _ model: Model, problems: Problems, onChange: @escaping @Sendable () -> Void
   ) {
@@ -36,7 +37,7 @@ package final class BoundModel {
     self.changes = changes
   }
 
-  /// Ends all observations. The view model itself may live on.
+  /// Ends all observations. The view model itself remains usable.
   package func detach() {
     scope.detach()
     for list in lists { list.detach() }
@@ -58,8 +59,8 @@ package final class BoundModel {
     }
   }
 
-  /// Performs an operation of a page. Ignores rows that have gone, and values that a property
-  /// doesn't take.
+  /// Performs an operation of a page. Ignores operations on removed rows, and values that a
+  /// property doesn't accept.
   package func perform(_ operation: BindingOperation) {
     switch operation {
     case .set(let path, let value):
@@ -74,14 +75,14 @@ package final class BoundModel {
   }
 }
 
-/// What of a page's view models can't be shown as it is. Each kind is reported once while the program
-/// runs, not with every change and every model.
+/// Problems with values that pages can't show. Each kind is reported only once while the program
+/// runs.
 @MainActor
 package final class Problems {
   package enum Problem: Hashable, Sendable {
     /// A list has more rows than a page can have; the first ones are shown.
     case tooManyRows(Int)
-    /// Two rows have one identity, or it is too long; the first one is shown.
+    /// Two rows have the same identity, and the first one is shown; or an identity is too long.
     case badKey(String)
     /// A text is too long; its beginning is shown.
     case longText(Int)

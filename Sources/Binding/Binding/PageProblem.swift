@@ -1,10 +1,10 @@
 internal import BindingMachines
 
-/// Something that a page names and its view model doesn't declare, or not like that.
+/// A mistake in a page: it uses a name that its view model doesn't declare, or of another kind.
 public struct PageProblem: Error, Hashable, Sendable, CustomStringConvertible {
   /// The name of the page's file.
   public var page: String
-  /// The line, from 1 on.
+  /// The line, starting at 1.
   public var line: Int
   /// The problem as a sentence without a full stop.
   public var reason: String

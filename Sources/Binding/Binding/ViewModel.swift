@@ -24,6 +24,6 @@
 /// may show only some of them.
 @MainActor
 public protocol ViewModel: AnyObject {
-  /// The white list of what pages may show, set and start. What isn't in it, they can't.
+  /// The values, lists and actions that pages may use. All others are inaccessible to them.
   static var bindings: Bindings<Self> { get }
 }

@@ -4,51 +4,52 @@ package import Essentials
 package enum BindingLimits {
   // MARK: What a client sends
 
-  /// A request's body. All input between two requests fits many times over.
+  /// The maximum size of a request's body in bytes, far more than the input between two requests.
   package static let bodyByteCountMax = 256 * 1_024
-  /// Operations in one request; a page splits more operations over several requests.
+  /// The maximum number of operations in one request; a page splits more over several requests.
   package static let operationCountMax = 256
-  /// A text that is set, in UTF-8: a long letter.
+  /// The maximum size of a text that is set, in bytes of UTF-8.
   package static let textByteCountMax = 64 * 1_024
-  /// The key of a row, in UTF-8.
+  /// The maximum size of a row's key, in bytes of UTF-8.
   package static let keyByteCountMax = 256
-  /// The name of a page and the number of its tab.
+  /// The maximum size of a page's name with the number of its tab.
   package static let tabByteCountMax = 96
 
   // MARK: What a view model shows
 
-  /// Paths of a page, and of a row.
+  /// The maximum number of paths of a page, and of a row.
   package static let pathCountMax = 1_024
-  /// Rows of a list. The page has an element for each; browsers take seconds for more.
+  /// The maximum number of rows of a list. The page has an element for each; browsers take seconds
+  /// for more.
   package static let rowCountMax = 10_000
-  /// Values of a one-way array: a chart's.
+  /// The maximum number of elements of a one-way array, such as those of a chart.
   package static let elementCountMax = 4_096
-  /// Orders of a list that are remembered, so that a client that is that many changes behind gets
-  /// the difference. It gets all rows otherwise.
+  /// The number of previous orders of a list that are stored. A client that is more changes behind
+  /// gets all rows instead of the difference.
   package static let orderCountMax = 32
 
   // MARK: Clients
 
-  /// Tabs at a time, of all browsers; per tab there are a view model and some kilobytes.
+  /// The maximum number of tabs of all browsers. Each needs a view model and some kilobytes.
   package static let sessionCountMax = 4_096
-  /// Tabs that share one stream, which is one browser's.
+  /// The maximum number of tabs that share one stream; they belong to one browser.
   package static let tabCountMax = 64
-  /// How long a tab's view model waits for it to come back.
+  /// The time that a tab's view model is kept after the tab disconnected.
   package static let idleTimeMax = TimeSpan.seconds(30 * 60)
-  /// What a client hasn't read for so long, it won't: the stream ends, and it connects anew.
+  /// The time after which a stream is closed if its client doesn't read. The client connects again.
   package static let writeTimeMax = TimeSpan.seconds(30)
-  /// What proxies and clients take for a sign of life.
+  /// The interval of messages that keep proxies and clients from closing an idle stream.
   package static let heartbeatInterval = TimeSpan.seconds(15)
-  /// From one patch to the next: 30 a second. Users don't notice a higher rate.
+  /// The minimum time between patches to one client: 30 a second. Users don't notice a higher rate.
   package static let patchInterval = TimeSpan.nanoseconds(1_000_000_000 / 30)
-  /// From one patch to the next of all clients together: 12,000 a second, so that a page that hundreds
-  /// of clients look at leaves most of a processor to others. Each of 500 clients whose page changes
-  /// without a pause gets 24 a second.
+  /// The minimum time between patches to all clients: 12,000 a second, so that a page with hundreds
+  /// of clients leaves most of a processor to others. Each of 500 clients whose page changes
+  /// permanently gets 24 a second.
   package static let sharedPatchInterval = TimeSpan.nanoseconds(1_000_000_000 / 12_000)
-  /// How long a client may wait for others after its own turn has come.
+  /// The maximum time that a client's patch can be delayed in favour of other clients.
   package static let sharedPatchDelayMax = TimeSpan.milliseconds(500)
-  /// Patches that may come sooner because they acknowledge the user's input.
+  /// The maximum number of patches that are sent early because they acknowledge the user's input.
   package static let urgentPatchCountMax = 10
-  /// Waking is rounded up to this, so that a thousand clients are served in one go.
+  /// Wake times are rounded up to a multiple of this, so that many clients are served together.
   package static let wakeGranularity = TimeSpan.milliseconds(4)
 }

@@ -1,8 +1,8 @@
 package import JSONWire
 
-/// What the page of a view model may name: the white list of paths and actions.
+/// The values, lists and actions of a view model that its page may use.
 package struct BindingSchema: Hashable, Sendable {
-  /// A list and what its rows have.
+  /// A list and the members of its rows.
   package struct List: Hashable, Sendable {
     package var name: String
     package var row: BindingScope
@@ -13,7 +13,7 @@ package struct BindingSchema: Hashable, Sendable {
     }
   }
 
-  /// What the page itself has.
+  /// The members of the page itself.
   package var page: BindingScope
   package var lists: [List]
 
@@ -26,11 +26,11 @@ package struct BindingSchema: Hashable, Sendable {
   package func list(named name: String) -> Int? { lists.firstIndex { $0.name == name } }
 }
 
-/// The values and actions that can be named in one place: in the page, or in a row of a list.
+/// The values and actions of a page, or of a row of a list.
 package struct BindingScope: Hashable, Sendable {
   package struct Value: Hashable, Sendable {
     package var name: String
-    /// Whether the page may set it.
+    /// Whether the page may set the value.
     package var isTwoWay: Bool
     /// The name as the key of an object in JSON, with its colon.
     let key: [UInt8]
@@ -61,7 +61,7 @@ package struct BindingScope: Hashable, Sendable {
 
   /// Adds a value.
   ///
-  /// - Returns: Its index; nil if there is another of the name.
+  /// - Returns: Its index; nil if the name is already used.
   @discardableResult
   package mutating func add(_ value: Value) -> Int? {
     guard valueIndices[value.name] == nil else { return nil }
@@ -72,7 +72,7 @@ package struct BindingScope: Hashable, Sendable {
 
   /// Adds an action.
   ///
-  /// - Returns: Its index; nil if there is another of the name.
+  /// - Returns: Its index; nil if the name is already used.
   @discardableResult
   package mutating func add(_ action: Action) -> Int? {
     guard actionIndices[action.name] == nil else { return nil }
@@ -91,7 +91,7 @@ package enum BindingPlace: Hashable, Sendable {
   case row(list: Int, key: String)
 }
 
-/// A value of a view model, by its place and its index in the scope there.
+/// The path of a value: its place, and its index in the scope of that place.
 package struct ValuePath: Hashable, Sendable {
   package var place: BindingPlace
   package var index: Int
@@ -108,8 +108,8 @@ package struct ValuePath: Hashable, Sendable {
 
 /// An operation of a client on a view model.
 package enum BindingOperation: Hashable, Sendable {
-  /// Sets a two-way value. It may be of a kind that the value doesn't take.
+  /// Sets a two-way value. The JSON may be of a kind that the value doesn't accept.
   case set(ValuePath, JSON)
-  /// Executes an action of a place, by its index in the scope there.
+  /// Executes an action, given by its place and its index in the scope of that place.
   case call(BindingPlace, Int, JSON?)
 }

@@ -115,7 +115,7 @@ struct ClientSession {
   }
 }
 
-/// A view model that is shown, by a number of its own.
+/// The identifier of a view model with clients.
 package struct ModelID: Hashable, Sendable, CustomStringConvertible {
   package var number: Int
 
@@ -124,14 +124,14 @@ package struct ModelID: Hashable, Sendable, CustomStringConvertible {
   package var description: String { "model \(number)" }
 }
 
-/// A connection down which events go to one or more tabs of a browser.
+/// The identifier of a connection that sends events to one or more tabs of a browser.
 package struct StreamID: Hashable, Sendable {
   package var number: Int
 
   package init(number: Int) { self.number = number }
 }
 
-/// A request that waits for its answer.
+/// The identifier of a pending request.
 package struct RequestID: Hashable, Sendable {
   package var number: Int
 

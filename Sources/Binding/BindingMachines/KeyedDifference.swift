@@ -1,16 +1,17 @@
-/// How one order of keys becomes another: what a page does to its elements, one after the other.
+/// The difference between two orders of keys, as changes that a page performs one after the other
+/// on its elements.
 package enum KeyedDifference {
   package enum Change: Hashable, Sendable {
     case remove(String)
     /// Puts a new key before another one, or at the end.
     case insert(String, before: String?)
-    /// Puts a key that is there before another one, or at the end.
+    /// Moves an existing key before another one, or to the end.
     case move(String, before: String?)
   }
 
-  /// The changes, as few as there can be: what stays in order isn't moved.
+  /// The minimum number of changes: elements that stay in order aren't moved.
   ///
-  /// No key may occur twice in either order. Takes a time of n log n.
+  /// No key may occur twice in either order. Takes O(n log n) time.
   package static func changes(from old: [String], to new: [String]) -> [Change] {
     let oldIndices = Dictionary(old.enumerated().map { ($1, $0) }) { first, _ in first }
     let newKeys = Set(new)

@@ -1,22 +1,22 @@
 package import Essentials
 import JSONWire
 
-/// Keeps the tabs of all browsers equal to the view models that they show.
+/// Synchronizes the tabs of all browsers with the view models that they show.
 ///
 /// Its driver owns the view models, streams and requests. The machine's actions tell the driver to
 /// make a view model, to perform operations on it, to read its changes (``Action/capture(_:)``),
-/// and to write to a stream. One write at a time is under way on each stream; later changes are
-/// merged, so that a slow client costs no more memory than the shown values.
+/// and to write to a stream. Each stream has at most one pending write; later changes are merged,
+/// so that a slow client needs no more memory than the shown values.
 package struct LiveMachine {
   package enum Event: Sendable {
-    /// A stream was asked for, for these tabs.
+    /// A client requested a stream for these tabs.
     case streamOpened(StreamID, [TabName])
-    /// A stream has ended, from either side.
+    /// A stream was closed, by either side.
     case streamClosed(StreamID)
-    /// The last write to a stream is done: its connection takes more.
+    /// The last write to a stream has completed.
     case written(StreamID)
     case received(RequestID, PageMessage)
-    /// A model has changed. Sent once until the model is captured.
+    /// A model has changed. Sent only once before the model is captured.
     case changed(ModelID)
     /// The model's changes have been written into its state.
     case captured(ModelID)
@@ -34,26 +34,25 @@ package struct LiveMachine {
     case answer(RequestID, Answer)
   }
 
-  /// Why there is no stream.
+  /// The reason why a stream is refused.
   package enum Refusal: Hashable, Sendable {
-    /// There is no page of the name that a tab has.
+    /// No page has the name in a tab's name.
     case unknownPage
-    /// There are as many tabs as there can be.
+    /// The limit of tabs is reached.
     case noRoom
-    /// The tabs are none, or too many for one stream.
+    /// There are no tabs, or too many for one stream.
     case badTabs
   }
 
   package enum Answer: Hashable, Sendable {
     case accepted
-    /// The tab is unknown, or the message is for another session of it: it needs a snapshot.
+    /// The tab is unknown, or the message belongs to another session of it. It needs a snapshot.
     case conflict
     /// The message names a member that doesn't exist.
     case malformed(String)
   }
 
-  /// A page: its name in that of its tabs, what it may name, and whether all tabs have one view
-  /// model.
+  /// A page: its name, its schema, and whether all tabs share one view model.
   package struct Page: Sendable {
     package var name: String
     package var schema: BindingSchema
@@ -103,14 +102,14 @@ package struct LiveMachine {
   private var sessionCount = 0
   package internal(set) var counters = Counters()
 
-  /// When to call ``wake(now:into:)``; nil if not at all.
+  /// The time to call ``wake(now:into:)``; nil if no timer is running.
   package internal(set) var nextWake: Instant?
 
-  /// A machine without tabs.
+  /// Creates a machine without tabs.
   ///
   /// - Parameters:
-  ///   - pages: The first one is that of tabs without the name of a page.
-  ///   - epoch: Chance, so that a tab that outlives this process sees that it talks to another.
+  ///   - pages: The pages. The first one is used for tabs without the name of a page.
+  ///   - epoch: A random number, by which a tab from an earlier process is recognized.
   package init(pages: [Page], epoch: UInt64) {
     self.pages = pages
     self.epoch = String(epoch, radix: 36)
@@ -121,20 +120,20 @@ package struct LiveMachine {
     package var snapshots = 0
     package var patches = 0
     package var messages = 0
-    /// Messages that came again.
+    /// Messages that were received twice.
     package var duplicates = 0
-    /// Messages for another epoch, or with others missing before them.
+    /// Messages with another epoch, or with missing messages before them.
     package var conflicts = 0
     package var malformed = 0
-    /// Tabs that had no room.
+    /// Tabs that were refused because of a limit.
     package var refused = 0
-    /// Streams whose client didn't read.
+    /// Streams that were closed because the client didn't read.
     package var stalled = 0
   }
 
   // MARK: Events
 
-  /// Takes an event.
+  /// Handles an event.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     defer { countSharedPatches(now) }
     switch event {
@@ -180,13 +179,13 @@ package struct LiveMachine {
     sharedPatchCount = 0
   }
 
-  /// Lets the driver write a model's changes into its state.
+  /// Calls a closure with a model's state, to which the driver writes the changes.
   package mutating func update(_ model: ModelID, _ body: (inout PageState) -> Void) {
     guard let index = models.index(forKey: model) else { return }
     body(&models.values[index].state)
   }
 
-  /// What a model's page is shown; nil if there is no such model.
+  /// The state that a model's pages show; nil if the model doesn't exist.
   package func state(of model: ModelID) -> PageState? { models[model]?.state }
 
   // MARK: Messages
@@ -324,10 +323,10 @@ package struct LiveMachine {
 
   // MARK: For tests
 
-  /// How many values are remembered because tabs have set them.
+  /// The number of values that are sent again because tabs have set them.
   package var correctionCount: Int { sessions.values.reduce(0) { $0 + $1.correctionCount } }
 
-  /// What doesn't agree with each other; empty if all is well.
+  /// The violated invariants; empty if there are none.
   package func violations() -> [String] {
     var found: [String] = []
     for (stream, open) in streams {

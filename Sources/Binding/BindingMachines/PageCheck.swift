@@ -1,11 +1,11 @@
 import Essentials
 
-/// Compares the paths of a page with what its view model declares.
+/// Compares the paths in a page with the schema of its view model.
 package struct PageCheck {
-  /// Something that a page names and its view model doesn't have, or doesn't have like that.
+  /// A mistake in a page: a path that its view model doesn't have, or of another kind.
   package struct Finding: Hashable, Sendable {
     package var line: Int
-    /// A sentence without a full stop.
+    /// The mistake, as a sentence without a full stop.
     package var reason: String
   }
 

@@ -16,11 +16,11 @@ package struct PageMessage: Hashable, Sendable {
     case call(Path, JSON?)
   }
 
-  /// Why a message is refused before its operations are resolved.
+  /// The reason why a message is refused before its operations are resolved.
   package enum Fault: Error, Hashable, Sendable {
-    /// It is no such message.
+    /// The text is not a valid message.
     case malformed(String)
-    /// It has more than may be.
+    /// The message exceeds a limit.
     case tooLarge(String)
   }
 
@@ -36,7 +36,7 @@ package struct PageMessage: Hashable, Sendable {
     self.operations = operations
   }
 
-  /// Reads a request's body.
+  /// Parses the body of a request.
   package init(_ body: [UInt8]) throws(Fault) {
     guard body.count <= BindingLimits.bodyByteCountMax else { throw .tooLarge("the body") }
     let value: JSON
@@ -104,7 +104,7 @@ package struct PageMessage: Hashable, Sendable {
   }
 }
 
-/// The name of a tab: that of its page, if the server has several, and what the tab drew by chance.
+/// The name of a tab: the name of its page, if the server has several pages, and a random number.
 /// `search.8f3a…`, `8f3a…`.
 package struct TabName: Hashable, Sendable {
   package let text: String
@@ -114,16 +114,17 @@ package struct TabName: Hashable, Sendable {
     text.firstIndex(of: ".").map { text[..<$0] }
   }
 
-  /// What a tab draws has at most 43 characters: four numbers of 32 bits, with hyphens between.
+  /// The maximum length of a page's name. The random part has at most 43 characters: four numbers
+  /// of 32 bits, with hyphens between them.
   package static let pageByteCountMax = BindingLimits.tabByteCountMax - 1 - 43
 
-  /// Whether the tabs of a page can have its name.
+  /// Whether a name is valid for a page.
   package static func isFit(forPage name: String) -> Bool {
     !name.isEmpty && name.utf8.count <= pageByteCountMax && TabName(name + ".1") != nil
   }
 
-  /// Nil if the text has other characters than ASCII letters and digits, `-`, `_` and one dot, or
-  /// too many of them.
+  /// Parses a name. Nil if the text has other characters than ASCII letters and digits, `-`, `_`
+  /// and one dot, or if it is too long.
   package init?(_ text: some StringProtocol) {
     let isFit = text.utf8.allSatisfy { byte in
       switch byte {

@@ -1,23 +1,23 @@
-/// An element of an HTML page, as its start tag has it.
+/// The start tag of an element in an HTML page.
 package struct PageElement: Hashable, Sendable {
   package struct Attribute: Hashable, Sendable {
     package var name: String
     package var value: String
-    /// From 1 on.
+    /// The line, starting at 1.
     package var line: Int
   }
 
-  /// In lower case.
+  /// The name in lower case.
   package var name: String
   package var attributes: [Attribute]
   package var line: Int
 
-  /// The value of an attribute; nil if it isn't there.
+  /// The attribute with this name; nil if it doesn't exist.
   package subscript(name: String) -> Attribute? { attributes.first { $0.name == name } }
 }
 
-/// Finds the start and end tags of an HTML page, and nothing else: comments, scripts, styles and
-/// text are skipped. It accepts any bytes; malformed tags count as text.
+/// Finds the start and end tags of an HTML page, and skips comments, scripts, styles and text. It
+/// accepts any bytes; malformed tags count as text.
 package struct PageScanner {
   package enum Tag: Hashable, Sendable {
     case start(PageElement)

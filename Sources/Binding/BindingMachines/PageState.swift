@@ -1,15 +1,15 @@
 package import JSONWire
 
-/// The values that one view model shows at present, and the revision at which each part last
-/// changed: from them follow the changes since any earlier revision, whatever a client has missed.
+/// The current values of a view model, and the revision at which each part last changed. From these
+/// it derives the changes since any earlier revision, regardless of what a client has missed.
 ///
-/// It belongs to a model and knows no client. Its size is that of the shown values; it has no
-/// queue.
+/// It belongs to a model, and is independent of clients. Its size is that of the shown values; it
+/// has no queue.
 package struct PageState {
   package let schema: BindingSchema
 
-  /// Counts committed changes. Values set since the last ``commit()`` are stamped with the next
-  /// revision; patches and snapshots have committed values only.
+  /// The number of committed changes. Values set since the last ``commit()`` get the next revision;
+  /// patches and snapshots contain committed values only.
   package private(set) var revision: UInt64 = 1
   private var hasChanged = false
 
@@ -39,16 +39,16 @@ package struct PageState {
   /// Sets the order of a list's rows and the values of some.
   ///
   /// - Parameters:
-  ///   - order: The keys of all rows, of which none occurs twice; nil if the order is as it was.
-  ///   - rows: The values of those rows that are new or may have changed, in the order of the
-  ///     row's scope.
+  ///   - order: The keys of all rows, without duplicates; nil if the order is unchanged.
+  ///   - rows: The values of those rows that are new or may have changed, in the order of the row's
+  ///     scope.
   package mutating func setRows(
     of list: Int, order: [String]?, rows: [(key: String, values: [JSON])]
   ) {
     if lists[list].set(order: order, rows: rows, revision: revision + 1) { hasChanged = true }
   }
 
-  /// Makes a revision of the changes since the last one.
+  /// Commits the changes since the last revision.
   ///
   /// - Returns: Whether anything changed.
   @discardableResult
@@ -63,7 +63,7 @@ package struct PageState {
 
   // MARK: For tests and operations
 
-  /// A value of the page or of a row; nil if the row isn't there.
+  /// A value of the page or of a row; nil if the row doesn't exist.
   package func value(at path: ValuePath) -> JSON? {
     switch path.place {
     case .page: return values.cells[path.index]
@@ -76,7 +76,8 @@ package struct PageState {
 
   // MARK: Texts
 
-  /// The members of a snapshot, from the comma on: those of a patch, with all values and all rows.
+  /// The members of a snapshot as JSON text that begins with a comma: those of a patch, with all
+  /// values and all rows.
   package mutating func snapshot() -> [UInt8] {
     assert(!hasChanged, "what is sent is of a revision")
     if let snapshotText { return snapshotText }
@@ -91,8 +92,8 @@ package struct PageState {
     return text.bytes
   }
 
-  /// The members of a patch for a client that has `revision`, from the comma on:
-  /// `,"v":{…},"l":[…]`. Empty if nothing has changed since.
+  /// The members of a patch for a client that has the revision `sent`, as JSON text that begins
+  /// with a comma: `,"v":{…},"l":[…]`. Empty if nothing has changed since.
   ///
   /// - Parameter corrections: Values that are written even if unchanged: the client has set them
   ///   and must see the property's value.

@@ -2,16 +2,16 @@
   internal import Foundation
   internal import NIOCore
 
-  /// How long a connection may take for each step, so that a client that doesn't read, or sends a
-  /// byte now and then, can't keep a connection open.
+  /// The timeouts of a connection, so that a client that doesn't read, or sends very slowly, can't
+  /// keep it open.
   package struct ConnectionTimes: Sendable {
-    /// For the body of a request.
+    /// The time to receive the body of a request.
     package var request = Duration.seconds(30)
-    /// For a write to leave, where a writer waits for that.
+    /// The time to complete a write, if the writer waits for that.
     package var write = Duration.seconds(30)
-    /// For the remaining writes of a stream that ends.
+    /// The time to complete the remaining writes of a stream that is closed.
     package var streamEnd = Duration.milliseconds(500)
-    /// For the requests under way at shutdown.
+    /// The time to complete pending requests at shutdown.
     package var shutdown = Duration.seconds(1)
 
     package init() {}

@@ -46,7 +46,7 @@
 
     // MARK: Requests of connections
 
-    /// Opens a stream for tabs; what goes down it is in the pipe.
+    /// Opens a stream for tabs. The pipe contains its events.
     func open(_ tabs: [TabName]) -> Result<(StreamID, EventPipe), StreamRefused> {
       streamCount += 1
       let stream = StreamID(number: streamCount)

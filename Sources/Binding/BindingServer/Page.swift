@@ -7,7 +7,8 @@
   public struct Page {
     /// The file of the page in the server's site.
     public let file: String
-    /// Whether the page's scripts may compile WebAssembly. Evaluating text as a script they never may.
+    /// Whether the page's scripts may compile WebAssembly. They may never evaluate text as a
+    /// script.
     public var allowsWebAssembly = false
 
     let schema: BindingSchema
@@ -15,21 +16,21 @@
     let bind: (Problems, @escaping @Sendable () -> Void) -> BoundModel
     let problems: ([UInt8]) -> [PageProblem]
 
-    /// A page of which each tab has a view model of its own. It is released when the tab has been away
-    /// for half an hour.
+    /// Creates a page that has one view model for each tab. It is released when the tab has been
+    /// disconnected for half an hour.
     ///
     /// - Parameters:
     ///   - file: The file of the page in the server's site, such as `index.html`.
-    ///   - makeModel: Makes a view model, when a tab first connects.
+    ///   - makeModel: Creates a view model. Called when a tab connects for the first time.
     public init<Model: ViewModel>(_ file: String, _ makeModel: @escaping @MainActor () -> Model) {
       self.init(file, Model.self, isShared: false, makeModel)
     }
 
-    /// A page of which all tabs, of all browsers, show one view model.
+    /// Creates a page that shares one view model among all tabs of all browsers.
     ///
     /// - Parameters:
     ///   - file: The file of the page in the server's site, such as `index.html`.
-    ///   - model: The view model, which the page keeps.
+    ///   - model: The view model, which the page retains.
     public init<Model: ViewModel>(_ file: String, sharing model: Model) {
       self.init(file, Model.self, isShared: true) { model }
     }
@@ -68,8 +69,8 @@
       return isFirst ? [] : [PageProblem(page: file, line: 1, reason: "there is no html element")]
     }
 
-    /// The name of the page, in its `data-page` and in the names of its tabs: the file's, without its
-    /// folder and its extension.
+    /// The name of the page, in its `data-page` and in the names of its tabs: the file name without
+    /// folder and extension.
     public var name: String {
       let last = file.split(separator: "/").last ?? ""
       return last.firstIndex(of: ".").map { String(last[..<$0]) } ?? String(last)

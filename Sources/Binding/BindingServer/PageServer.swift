@@ -10,38 +10,41 @@
   internal import Synchronization
   internal import UnixSignals
 
-  /// Serves pages over HTTP and keeps them equal to their view models.
+  /// Serves pages over HTTP and synchronizes them with their view models.
   ///
   ///     let server = try await PageServer(
   ///       site: .folder("Site"), pages: [Page("index.html") { SignIn(authenticate: ask) }])
   ///     try await server.runService { print("Open \($0)") }
   ///
   /// The first page is at `/`, each file of the site at its path, the script that binds pages at
-  /// `/binding.js`, its style sheet at `/binding.css`, and the stream at `/live`. View models are on
-  /// the main actor; all else runs on the threads of SwiftNIO.
+  /// `/binding.js`, its style sheet at `/binding.css`, and the stream at `/live`. View models are
+  /// on the main actor; all else runs on the threads of SwiftNIO.
   ///
-  /// It can be reached from this machine only, unless it is given another host. Then access needs
-  /// the address that the server hands out, with a token that is valid once. The browser that opens
-  /// it gets a signed cookie. TLS is for a proxy in front of it.
+  /// By default the server is reachable from this machine only. With another host, access requires
+  /// the address that the server returns, with a token that is valid once; the browser that opens
+  /// it gets a signed cookie. The server doesn't support TLS: use a reverse proxy.
   public final class PageServer: Service {
-    /// Where a server can be reached, and by whom.
+    /// The address of a server, and the rules for access to it.
     public struct Configuration: Sendable {
-      /// The address to listen on: `0.0.0.0` and `::` are all of this machine's.
+      /// The address to listen on; `0.0.0.0` and `::` mean all addresses of this machine.
       public var host = "127.0.0.1"
-      /// The port; 0 for any that is free.
+      /// The port; 0 for any free port.
       public var port = 8_080
-      /// Names by which it may be asked for, beside `localhost`, its addresses and the machine's name.
+      /// Additional host names that requests may use, besides `localhost`, the server's addresses
+      /// and the machine's name.
       public var hostNames: [String] = []
-      /// Whether a token is needed on this machine, too. From others, it always is.
+      /// Whether access from this machine also requires a token. Access from other machines always
+      /// does.
       public var needsToken = false
-      /// What cookies are signed with, at least 32 bytes, so that they hold when the server is
-      /// started again; nil for another key each time.
+      /// The key for signing cookies, at least 32 bytes, so that they remain valid when the server
+      /// is restarted; nil for a random key.
       public var signingKey: [UInt8]?
-      /// How many connections there are at most; nil for what the process has descriptors for.
+      /// The maximum number of connections; nil for the number that the limit of file descriptors
+      /// allows.
       package var connectionCountMax: Int?
       package var times = ConnectionTimes()
 
-      /// This machine only, at port 8080.
+      /// Creates a configuration for this machine only, at port 8080.
       public init() {}
     }
 
@@ -50,13 +53,13 @@
     private let responder: PageResponder
     private let port = Mutex<Int?>(nil)
 
-    /// A server, which doesn't listen before it runs. Compares the pages with their view models.
+    /// Creates a server, which listens when it is run. Compares the pages with their view models.
     ///
     /// - Parameters:
     ///   - site: The files.
     ///   - pages: The pages; the first one is at `/`.
-    ///   - configuration: Where to listen, and bounds.
-    ///   - logger: Where to write what goes wrong.
+    ///   - configuration: The address and limits.
+    ///   - logger: The logger for problems.
     /// - Throws: ``PageServerError``.
     @MainActor
     public init(
@@ -117,27 +120,28 @@
 
     // MARK: Running
 
-    /// Serves until it is asked to shut down, as a service of a group.
+    /// Runs the server as a service of a group, until graceful shutdown is triggered.
     public func run() async throws { try await run { _ in } }
 
-    /// Serves until the process is asked to end, by SIGTERM or SIGINT. Streams end at once then, and
-    /// requests are answered.
+    /// Runs the server until the process receives SIGTERM or SIGINT. Then streams are closed at
+    /// once, and pending requests are answered.
     ///
     /// - Parameter onListening: Called once with the address to open, which has a token if one is
     ///   needed.
-    /// - Throws: As ``run(onListening:)``.
+    /// - Throws: See ``run(onListening:)``.
     public func runService(
       onListening: @escaping @Sendable (_ address: String) -> Void
     ) async throws {
       try await makeGroup(endingAt: [.sigterm, .sigint], onListening).run()
     }
 
-    /// Serves until the task is cancelled. Streams end at once then, and requests are answered.
+    /// Runs the server until the task is cancelled. Then streams are closed at once, and pending
+    /// requests are answered.
     ///
-    /// For programs that watch over signals by themselves.
+    /// For programs that handle signals themselves.
     ///
-    /// - Parameter onListening: As for ``runService(onListening:)``.
-    /// - Throws: As ``run(onListening:)``.
+    /// - Parameter onListening: See ``runService(onListening:)``.
+    /// - Throws: See ``run(onListening:)``.
     public func runUntilCancelled(
       onListening: @escaping @Sendable (_ address: String) -> Void
     ) async throws {
@@ -164,10 +168,10 @@
         gracefulShutdownSignals: signals, logger: quiet(logger))
     }
 
-    /// Serves until it is asked to shut down.
+    /// Runs the server until graceful shutdown is triggered.
     ///
     /// - Parameter onListening: Called once with the address to open.
-    /// - Throws: ``PageServerError`` with the code `cannotListen`, and what goes wrong later.
+    /// - Throws: ``PageServerError`` with the code `cannotListen`, or an error that occurs later.
     public func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
       let logger = quiet(logger)
       let server = Server(
@@ -212,8 +216,8 @@
       return quiet
     }
 
-    /// An address to open: with a new token if one is needed, for one more browser. Before the server
-    /// listens it has the port that was asked for.
+    /// Returns an address to open in one more browser, with a new token if one is needed. Before
+    /// the server listens, the address has the configured port.
     public func makeAddress() -> String {
       let port = port.withLock { $0 } ?? configuration.port
       let isEverywhere = ["0.0.0.0", "::"].contains(configuration.host)
@@ -232,7 +236,7 @@
       return outside?.ipAddress ?? "127.0.0.1"
     }
 
-    /// The machine behind the pages, for tests and benchmarks.
+    /// Counters of the server, for tests and benchmarks.
     @MainActor
     package var live: (streams: Int, snapshots: Int, patches: Int, messages: Int) {
       let counters = responder.live.counters
@@ -242,22 +246,23 @@
     }
   }
 
-  /// Why there is no server.
+  /// The reason why a server can't be created or can't listen.
   public struct PageServerError: Error, CustomStringConvertible {
-    /// The kind of error; there may be more in later versions.
+    /// The kind of an error. Later versions may add more.
     public struct Code: Hashable, Sendable {
       private enum Wrapped { case noPages, missingPage, pageProblems, shortKey, cannotListen }
       private var wrapped: Wrapped
 
       /// No page was given.
       public static let noPages = Code(wrapped: .noPages)
-      /// The site has no file of a page.
+      /// The file of a page doesn't exist in the site.
       public static let missingPage = Code(wrapped: .missingPage)
-      /// A page names what its view model doesn't declare; see ``PageServerError/problems``.
+      /// A page uses names that its view model doesn't declare; see ``PageServerError/problems``.
       public static let pageProblems = Code(wrapped: .pageProblems)
       /// The key for signing cookies is too short.
       public static let shortKey = Code(wrapped: .shortKey)
-      /// The address or the port can't be listened on: another program has it, as a rule.
+      /// The server can't listen on the address or the port, usually because another program uses
+      /// it.
       public static let cannotListen = Code(wrapped: .cannotListen)
     }
 

@@ -1,20 +1,21 @@
 #if BindingServer
   internal import Foundation
 
-  /// The files that a server has: pages, styles, scripts, pictures.
+  /// The files of a server: pages, styles, scripts, pictures.
   ///
-  /// A path has names between slashes, none of them empty, hidden or `..`: others never get here.
+  /// A path consists of names between slashes. Requests with names that are empty, hidden or `..`
+  /// are refused before they get here.
   public struct Site: Sendable {
-    /// A file's content.
+    /// The content of a file.
     public struct Resource: Sendable {
       /// The content.
       public var bytes: [UInt8]
       /// The media type, such as `image/png`; nil to derive it from the file name's extension.
       public var mediaType: String?
-      /// Changes when the content does; nil if the server is to compute it.
+      /// The version of the content; nil if the server is to compute it.
       public var version: String?
 
-      /// A file's content.
+      /// Creates a resource.
       public init(_ bytes: [UInt8], mediaType: String? = nil, version: String? = nil) {
         self.bytes = bytes
         self.mediaType = mediaType
@@ -22,14 +23,14 @@
       }
     }
 
-    /// Why a file isn't sent, other than that it doesn't exist.
+    /// The reason why a file isn't sent, other than that it doesn't exist.
     public struct Refusal: Error, Hashable, Sendable {
-      /// The status of the answer, such as 403 or 504.
+      /// The HTTP status of the response, such as 403 or 504.
       public var status: Int
-      /// The reason, for people.
+      /// The reason, for users.
       public var reason: String
 
-      /// Makes a refusal. Traps if the status isn't one of an error, 400 to 599.
+      /// Creates a refusal. Traps if the status isn't an error, 400 to 599.
       public init(status: Int, reason: String) {
         precondition((400..<600).contains(status), "\(status) is no status of a refusal")
         self.status = status
@@ -39,18 +40,19 @@
 
     private let find: @Sendable (String) async throws(Refusal) -> Resource?
 
-    /// A site whose files are found by a function.
+    /// Creates a site whose files are returned by a function.
     ///
-    /// - Parameter find: Called on any thread with a path without a leading slash. Nil if there is
-    ///   no such file, which is answered with 404; what it throws is the answer.
+    /// - Parameter find: Called on any thread with a path without a leading slash. Returns nil if
+    ///   the file doesn't exist, which is answered with 404. Errors that it throws become the
+    ///   response.
     public init(
       _ find: @escaping @Sendable (_ path: String) async throws(Refusal) -> Resource?
     ) {
       self.find = find
     }
 
-    /// The files of a folder, as they are when they are requested. Links out of the folder, files
-    /// of more than 32 MB and anything but ordinary files count as missing.
+    /// A site with the files of a folder, as they are when they are requested. Links out of the
+    /// folder, files of more than 32 MB and special files count as missing.
     public static func folder(_ path: String) -> Site {
       let root = realPath(path)
       return Site { name in
@@ -63,12 +65,12 @@
       }
     }
 
-    /// Files that are part of the program, by their paths.
+    /// A site with files that are part of the program, by their paths.
     public static func files(_ files: [String: [UInt8]]) -> Site {
       Site { files[$0].map { Resource($0) } }
     }
 
-    /// This site, and what it doesn't have from another one.
+    /// A site that first looks up a file in this site, and then in another one.
     public func or(_ other: Site) -> Site {
       Site { path throws(Refusal) in
         if let resource = try await find(path) { return resource }

@@ -1,29 +1,29 @@
 /// Whether programs may use Bluetooth, from `AMBIT_AUTHORIZATION`: a policy in place of the prompt
 /// that Apple's systems show to the user.
 package enum BluetoothAuthorization: String, Sendable, CaseIterable {
-  /// They may. The default.
+  /// Programs may use Bluetooth. The default.
   case allowed
   /// The user denied it.
   case denied
   /// The machine's administrator denied it, and the user can't change that.
   case restricted
 
-  /// The policy of the environment; an unknown name counts as `denied`.
+  /// The policy that the environment sets; an unknown name counts as `denied`.
   package static var current: BluetoothAuthorization {
     named(BluetoothHost.environment("AMBIT_AUTHORIZATION"))
   }
 
-  /// The policy of this name; `allowed` for none, `denied` for one that doesn't exist.
+  /// Parses the name of a policy. Nil is `allowed`, an unknown name `denied`.
   package static func named(_ name: String?) -> BluetoothAuthorization {
     name.map { BluetoothAuthorization(rawValue: $0) ?? .denied } ?? .allowed
   }
 
-  /// Why this program has no radio; nil if it may have one.
+  /// The reason why this program must not use a radio; nil if it is allowed.
   package static var refusal: String? {
     refusal(named: BluetoothHost.environment("AMBIT_AUTHORIZATION"))
   }
 
-  /// Why a host with this policy has no radio; nil if it has one.
+  /// The reason why a host with this policy must not use a radio; nil if it is allowed.
   static func refusal(named name: String?) -> String? {
     switch named(name) {
     case .allowed: nil

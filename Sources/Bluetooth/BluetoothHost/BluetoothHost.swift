@@ -9,11 +9,11 @@ import Synchronization
 /// It drives a `HostMachine` on an event loop over a transport. All methods may be called from any
 /// thread; events are delivered on the event loop, in order.
 public final class BluetoothHost: Sendable {
-  /// The radio that the host was asked to use, and why it is the one.
+  /// The radio that the host was created with, and the reason for the selection.
   public let selection: RadioSelection
   let driver: HostDriver
 
-  /// The radio that the host was asked to use.
+  /// The radio that the host was created with.
   public var radio: RadioChoice { selection.radio }
 
   /// Starts a host on a radio.
@@ -41,7 +41,7 @@ public final class BluetoothHost: Sendable {
       bondsIn: bondPath, logger: logger)
   }
 
-  /// Starts a host on a radio that ``RadioSelection/select(named:)`` gave; see
+  /// Starts a host on a radio that ``RadioSelection/select(named:)`` returned; see
   /// ``init(radio:configuration:captureTo:bondsIn:logger:)``.
   public convenience init(
     _ selection: RadioSelection, configuration: HostConfiguration = HostConfiguration(),
@@ -114,19 +114,19 @@ public final class BluetoothHost: Sendable {
     }
   }
 
-  /// Distinguishes hosts from each other, for as long as they run.
+  /// Identifies the host among all running hosts.
   package var identity: ObjectIdentifier { ObjectIdentifier(driver) }
 
   /// Opens a client. `onEvent` is called on the host's event loop; first with the state.
   ///
   /// - Parameters:
-  ///   - acknowledgesEvents: Whether the client calls ``HostClient/eventsHandled(_:)``. Peers that
-  ///     cause more events than it handles are then held back. Otherwise an event counts as handled
-  ///     when `onEvent` returns.
+  ///   - acknowledgesEvents: Whether the client calls ``HostClient/eventsHandled(_:)``. Flow
+  ///     control then stops peers that cause more events than it handles. Otherwise an event counts
+  ///     as handled when `onEvent` returns.
   ///   - settle: Only for hosts of a `VirtualRadio`: called after events were delivered and before
   ///     virtual time goes on; returns when the client has dealt with them. A client that passes
   ///     events to a queue waits for the queue here.
-  ///   - onEvent: Takes the client's events, one after the other.
+  ///   - onEvent: Called with each of the client's events.
   public func makeClient(
     acknowledgesEvents: Bool = false, settle: (@Sendable () -> Void)? = nil,
     onEvent: @escaping @Sendable (HostEvent) -> Void
@@ -137,8 +137,8 @@ public final class BluetoothHost: Sendable {
         acknowledgesEvents: acknowledgesEvents, settle: settle, handler: .each(onEvent)))
   }
 
-  /// Opens a client that acknowledges events and takes those of one turn of the host's loop together.
-  /// After it was closed it may get the rest of the events that it is just given.
+  /// Opens a client that acknowledges events and gets all events of one turn of the host's loop in
+  /// one call. A call that has already begun may still deliver its events after `close()`.
   package func makeClient(
     settle: (@Sendable () -> Void)?, onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> HostClient {
@@ -147,16 +147,17 @@ public final class BluetoothHost: Sendable {
       slot: driver.open(acknowledgesEvents: true, settle: settle, handler: .batches(onEvents)))
   }
 
-  /// Stops the host for good: its clients hear nothing more, the way to the controller is closed,
-  /// and the capture and the file of bonds are complete when this returns.
+  /// Stops the host for good. Its clients get no more events, the connection to the controller is
+  /// closed, and the capture file and the bond file are complete when this returns.
   public func close() async {
     await withCheckedContinuation { continuation in driver.stop { continuation.resume() } }
   }
 }
 
-/// One user of a host. Closing it, or letting go of it, ends everything it asked for.
+/// A client of a host. Closing or releasing it ends all of its requests, such as scans and
+/// connections.
 public final class HostClient: Sendable {
-  /// The host that this is a client of; it lives at least as long as its clients.
+  /// The host of this client; it lives at least as long as its clients.
   public let host: BluetoothHost
   private let slot: ClientSlot
 
@@ -167,22 +168,23 @@ public final class HostClient: Sendable {
 
   deinit { close() }
 
-  /// The client's number within its host.
+  /// The identifier of the client within its host.
   public var id: ClientID { slot.id }
 
-  /// Sends a request to the host; returns at once. Answers arrive as events. From any thread.
+  /// Sends a request to the host, and returns at once. Replies are delivered as events. May be
+  /// called from any thread.
   public func send(_ request: HostRequest) {
     host.driver.post(.request(slot.id, request))
   }
 
-  /// Acknowledges that the client has handled this number of events, in the order of delivery. For
-  /// clients that were created to acknowledge events; from any thread.
+  /// Acknowledges that the client has handled this number of events, in the order of delivery. Only
+  /// for clients that were created to acknowledge events. May be called from any thread.
   public func eventsHandled(_ count: Int) {
     host.driver.post(.eventsHandled(slot.id, count: count))
   }
 
-  /// Notifies the host that the client has work that no event caused. A `VirtualRadio` calls
-  /// `settle`, and so waits for it, before time goes on.
+  /// Notifies the host that the client has work that no event caused. A `VirtualRadio` then calls
+  /// `settle`, and so waits for that work, before it advances the time.
   public func hasWork() { host.driver.hasWork(slot) }
 
   /// Ends the client. No event is delivered after this returns, except one that another thread is
@@ -199,7 +201,7 @@ enum EventHandler: Sendable {
   case batches(@Sendable ([HostEvent]) -> Void)
 }
 
-/// What the driver knows of a client.
+/// The driver's state of a client.
 package final class ClientSlot: Sendable {
   let id: ClientID
   let acknowledgesEvents: Bool

@@ -3,7 +3,7 @@ import Essentials
 import Glibc
 import EventLoop
 
-/// Why a capture cannot be written.
+/// The reason why a capture can't be written.
 public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The capture file.
   public var path: String
@@ -16,8 +16,8 @@ public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Writes HCI traffic to a btsnoop file.
 ///
-/// Records are gathered and written in whole, so that a process that is killed leaves a file that
-/// can be read up to the last flush. Confined to its host's loop.
+/// Only whole records are written, so that the file of a killed process can be read up to the last
+/// flush. Used on its host's loop only.
 package final class Capture {
   /// What went wrong first; nothing more is written after that.
   private(set) var failure: CaptureError?

@@ -1,8 +1,8 @@
 import Glibc
 
 extension RadioChoice {
-  /// The radios that this machine seems to have: its Bluetooth controllers, and serial lines on USB
-  /// behind which there may be one. The simulated radio comes first, where the program has it.
+  /// The radios that were detected on this machine: Bluetooth controllers, and USB serial devices,
+  /// which may have a controller. The simulated radio comes first, if the program has it.
   public static func detected() -> [RadioChoice] {
     let lines = entries(of: "/dev")
       .filter { $0.hasPrefix("ttyACM") || $0.hasPrefix("ttyUSB") }

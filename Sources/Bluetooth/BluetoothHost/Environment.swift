@@ -81,7 +81,7 @@ extension BluetoothHost {
     ) { UnavailableTransport(error) }
   }
 
-  /// A variable of the environment; nil if it is empty or not set.
+  /// The value of an environment variable; nil if it is empty or not set.
   package static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
     let text = unsafe String(cString: value)
@@ -90,8 +90,9 @@ extension BluetoothHost {
 }
 
 extension BondStore {
-  /// The default path of the bonds with peers on this radio: `AMBIT_BONDS`; else ``defaultPath()``,
-  /// and nil for the simulated radio, whose devices are new each time.
+  /// The default path of the bonds on this radio: the value of `AMBIT_BONDS`, or else
+  /// ``defaultPath()``. Nil for the simulated radio, whose devices are new in each run, unless
+  /// `AMBIT_BONDS` is set.
   public static func defaultPath(for radio: RadioChoice) throws(BondStoreError) -> String? {
     if let path = BluetoothHost.environment("AMBIT_BONDS") { return path }
     if case .simulated = radio { return nil }
@@ -100,7 +101,7 @@ extension BondStore {
 }
 
 extension Logger {
-  /// Where hosts log unless they are given another logger. Made anew each time, so that it is the
-  /// handler that the app has set with `LoggingSystem.bootstrap` by then.
+  /// The logger of hosts that are created without one. It is created on each access, so that it
+  /// uses the log handler that the app has set with `LoggingSystem.bootstrap`.
   package static var bluetooth: Logger { Logger(label: "ambit.bluetooth") }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Marks threads that deal with a host's events, so that code which waits for those events, like
-/// `VirtualRadio.advance`, can refuse to run there instead of waiting for ever.
+/// Marks threads that handle a host's events. A function that waits for those events, such as
+/// `VirtualRadio.advance`, refuses to run on such a thread, where it would deadlock.
 package enum EventThread {
   /// Thread-specific data (pthread_key_create(3)), as this is set for every batch of events.
   private static let key: pthread_key_t? = {
@@ -9,13 +9,13 @@ package enum EventThread {
     return unsafe pthread_key_create(&key, nil) == 0 ? key : nil
   }()
 
-  /// Whether this thread deals with events.
+  /// Whether the current thread is handling events.
   package static var isCurrent: Bool {
     guard let key else { return false }
     return unsafe pthread_getspecific(key) != nil
   }
 
-  /// Deals with events on this thread.
+  /// Runs a closure and marks this thread as handling events meanwhile.
   package static func run(_ body: () -> Void) {
     guard let key else { return body() }
     let before = unsafe pthread_getspecific(key)

@@ -43,7 +43,7 @@ extension HostConfiguration {
   }
 }
 
-/// Why a text is no address that a host may choose.
+/// The reason why a text is not a valid address for a host.
 public struct HostAddressError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The invalid text.
   public var text: String

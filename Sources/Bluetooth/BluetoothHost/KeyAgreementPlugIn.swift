@@ -1,8 +1,8 @@
 package import BluetoothMachines
 import Synchronization
 
-/// What computes on the curve P-256 for hosts, which this module doesn't know: the module
-/// `SecureConnections` installs itself here.
+/// The implementation of P-256 key agreement for hosts. This module doesn't depend on one: the
+/// module `SecureConnections` installs it.
 package enum KeyAgreementPlugIn {
   private static let installed = Mutex<(any KeyAgreement)?>(nil)
 

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Which radio a host uses, as `AMBIT_RADIO` and `--radio` name it.
+/// The radio of a host, in the format of `AMBIT_RADIO` and `--radio`:
 ///
 /// ```
 /// sim                            the simulated radio, populated with a few devices
@@ -21,10 +21,10 @@ public enum RadioChoice: Hashable, Sendable {
   case unix(path: String)
   /// H4 over a serial line.
   case uart(SerialLine)
-  /// The user channel of a controller of this Linux machine: `hci0` is 0.
+  /// The HCI user channel of a controller of this Linux machine; the index of `hci0` is 0.
   case hci(UInt16)
 
-  /// The devices and the conditions of the simulated radio.
+  /// The settings of the simulated radio.
   public struct SimulatedAir: Hashable, Sendable {
     /// Whether the built-in devices are present.
     public var isPopulated: Bool
@@ -33,10 +33,10 @@ public enum RadioChoice: Hashable, Sendable {
     /// Whether no packet in range is lost, so that links don't break and all advertisements are
     /// received.
     public var isLossless: Bool
-    /// Peripheral files whose devices are present.
+    /// Paths of peripheral files whose devices are present.
     public var files: [String]
 
-    /// An air with or without devices.
+    /// Creates the settings of a simulated radio.
     public init(
       isPopulated: Bool = true, seed: UInt64 = 1, isLossless: Bool = false, files: [String] = []
     ) {
@@ -47,16 +47,16 @@ public enum RadioChoice: Hashable, Sendable {
     }
   }
 
-  /// A serial line, eight bits without parity.
+  /// A serial line with eight data bits and no parity.
   public struct SerialLine: Hashable, Sendable {
     /// The device file.
     public var path: String
     /// Bits per second.
     public var baudRate: Int
-    /// Whether both ends use RTS and CTS to stop each other.
+    /// Whether RTS/CTS flow control is used.
     public var usesFlowControl: Bool
 
-    /// A line with its settings.
+    /// Creates the settings of a serial line.
     public init(path: String, baudRate: Int = 115_200, usesFlowControl: Bool = false) {
       self.path = path
       self.baudRate = baudRate
@@ -68,6 +68,7 @@ public enum RadioChoice: Hashable, Sendable {
   public static let standard = RadioChoice.simulated(SimulatedAir())
 
   /// Parses the name of a radio.
+  ///
   /// - Throws: `RadioChoiceError` with the reason in one sentence.
   public init(parsing text: String) throws(RadioChoiceError) {
     let scheme = text.prefix { $0 != ":" }
@@ -201,7 +202,7 @@ extension Character {
 }
 
 extension RadioChoice: CustomStringConvertible {
-  /// The name that `init(parsing:)` reads.
+  /// The name of the radio, which `init(parsing:)` accepts.
   public var description: String {
     switch self {
     case .simulated(let air):
@@ -222,7 +223,7 @@ extension RadioChoice: CustomStringConvertible {
   }
 }
 
-/// Why a text names no radio.
+/// The reason why a text is not the name of a radio.
 public struct RadioChoiceError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The invalid name.
   public var text: String

@@ -1,16 +1,17 @@
 import BluetoothMachines
 import Glibc
 
-/// A radio, and why it is the one.
+/// A radio and the reason for its selection.
 public struct RadioSelection: Hashable, Sendable {
-  /// Why a radio was selected.
+  /// The reason why a radio was selected.
   public enum Origin: Hashable, Sendable {
     /// The program, the command line or `AMBIT_RADIO` names it.
     case named
     /// The first controller of this machine that this process may open; no radio was named.
     case detected
-    /// No radio was named and no controller may be opened, so that it is simulated (or, in a
-    /// program without the simulated radio, doesn't work yet). The sentence is the reason.
+    /// No radio was named and no controller may be opened, so the simulated radio is used; a
+    /// program without it waits for a controller. The associated value is the reason, as a
+    /// sentence.
     case fallback(String)
   }
 
@@ -19,7 +20,7 @@ public struct RadioSelection: Hashable, Sendable {
   /// The reason for the selection.
   public var origin: Origin
 
-  /// A radio that the program names.
+  /// Creates a selection of a radio that the program names.
   public init(_ radio: RadioChoice) {
     self.radio = radio
     origin = .named
@@ -36,8 +37,8 @@ public struct RadioSelection: Hashable, Sendable {
     if case .fallback = origin, case .simulated = radio { true } else { false }
   }
 
-  /// Selects the radio of a program: the named one; else the first controller of this machine that
-  /// may be opened; else the simulated one (docs/decisions/0056-the-default-radio.md).
+  /// Selects the radio of a program: the named one; or else the first controller of this machine
+  /// that may be opened; or else the simulated one (docs/decisions/0056-the-default-radio.md).
   ///
   /// - Parameter name: The value of `AMBIT_RADIO` or `--radio`; nil or empty if not set.
   /// - Throws: `RadioChoiceError` if the name is invalid.

@@ -1,16 +1,16 @@
 package import BluetoothMachines
 import BluetoothWire
 
-/// What a host needs of the outside for pairing.
+/// External services that a host needs for pairing.
 package struct SecurityServices: Sendable {
-  /// Keeps bonds for later runs; nil: they end with the host.
+  /// The store of bonds for later runs. If nil, bonds end with the host.
   package var bonds: BondStore?
-  /// Computes on P-256; nil: legacy pairing only.
+  /// The P-256 key agreement. If nil, only legacy pairing is supported.
   package var keyAgreement: (any KeyAgreement)?
-  /// What keys are made from; nil in simulations, whose keys are predictable.
+  /// The entropy that keys are generated from; nil in simulations, whose keys are predictable.
   package var entropy: [UInt8]?
 
-  /// None of a store and of entropy; P-256 where the program has it.
+  /// The services of a simulation: no store and no entropy, but P-256 if the program has it.
   package static var simulated: SecurityServices {
     SecurityServices(keyAgreement: KeyAgreementPlugIn.current)
   }

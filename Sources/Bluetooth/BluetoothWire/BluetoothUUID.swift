@@ -6,7 +6,7 @@ public import Essentials
 /// 5.4, Vol 3, Part B, §2.5.1).
 @frozen
 public struct BluetoothUUID: Hashable, Sendable {
-  /// How many bits the short form of a UUID takes.
+  /// The width of a UUID's short form.
   public enum Width: UInt8, Sendable {
     /// Two bytes on the wire.
     case bits16 = 2
@@ -91,7 +91,7 @@ public struct BluetoothUUID: Hashable, Sendable {
     }
   }
 
-  /// How many bytes `append(to:)` writes in an attribute PDU: 2 or 16.
+  /// The number of bytes that `append(to:)` writes in an ATT PDU: 2 or 16.
   public var attributeByteCount: Int { width == .bits16 ? 2 : 16 }
 }
 

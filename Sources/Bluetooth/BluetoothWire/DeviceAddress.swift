@@ -15,7 +15,8 @@ public struct DeviceAddress: Hashable, Sendable {
   public enum RandomKind: Sendable {
     /// Stays the same at least until the device is switched off.
     case `static`
-    /// Changes; holders of the identity resolving key can resolve it.
+    /// A resolvable private address, which changes. Devices with the identity resolving key can
+    /// resolve it.
     case resolvable
     /// Changes, and can't be resolved.
     case nonResolvable
@@ -39,14 +40,14 @@ public struct DeviceAddress: Hashable, Sendable {
     self.init(bits: bytes.reduce(0) { $0 << 8 | UInt64($1) }, kind: kind)
   }
 
-  /// Makes up a random static address (Core 5.4, Vol 6, Part B, §1.3.2.1).
+  /// Generates a random static address (Core 5.4, Vol 6, Part B, §1.3.2.1).
   public static func randomStatic(
     using generator: inout some RandomNumberGenerator
   ) -> DeviceAddress {
     DeviceAddress(bits: generator.next() | 0xC000_0000_0000, kind: .random)
   }
 
-  /// Which sort of random address this is; nil for a public one or a reserved bit pattern.
+  /// The kind of random address; nil for a public one or a reserved bit pattern.
   public var randomKind: RandomKind? {
     guard kind == .random else { return nil }
     switch bits >> 46 {

@@ -16,7 +16,7 @@ public struct HCIPacket: Hashable, Sendable {
     case isochronous = 5
   }
 
-  /// What sort of packet it is.
+  /// The kind of the packet.
   public var kind: Kind
   /// The packet from its first header byte on, without the indicator.
   public var bytes: ArraySlice<UInt8>

@@ -9,8 +9,8 @@ extension DeviceAddress {
     return DeviceAddress(bits: UInt64(part) << 24 | UInt64(hash), kind: .random)
   }
 
-  /// Whether the holder of this identity resolving key made the address (§1.3.2.3). One other address
-  /// in 16 million looks as if.
+  /// Whether the address was generated with this identity resolving key (§1.3.2.3). The probability
+  /// of a false match is 1 in 16 million.
   public func isMade(withIdentityResolvingKey key: AES128) -> Bool {
     guard randomKind == .resolvable else { return false }
     return UInt64(key.addressHash(of: UInt32(truncatingIfNeeded: bits >> 24))) == bits & 0xFF_FFFF

@@ -1,6 +1,7 @@
 public import Essentials
 
-/// Why bytes from a controller or a peer could not be read. No decoder traps; all throw this.
+/// The reason why bytes from a controller or a peer could not be decoded. No decoder traps; all
+/// throw this.
 public enum WireError: Error, Equatable, Sendable {
   /// The bytes ended before the value did.
   case truncated(needed: Int, available: Int)
@@ -8,7 +9,7 @@ public enum WireError: Error, Equatable, Sendable {
   case trailingBytes(count: Int)
   /// A length field contradicts the bytes that follow, or passes a bound.
   case invalidLength(Int)
-  /// A field holds a value that the specification does not allow.
+  /// A field has a value that the specification does not allow.
   case invalidValue(field: String, value: Int)
   /// A code that this decoder does not know.
   case unknownCode(Int)

@@ -5,5 +5,5 @@
 // On Apple's systems a part of Foundation.
 @_exported public import KeyValueObserving
 
-/// The name that Apple's declarations give a queue; on Linux Dispatch itself lacks it.
+/// The name of `DispatchQueue` in Apple's declarations; Dispatch on Linux lacks it.
 public typealias dispatch_queue_t = DispatchQueue

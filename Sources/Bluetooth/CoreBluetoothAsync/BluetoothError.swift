@@ -12,7 +12,7 @@ public import CoreBluetooth
 /// }
 /// ```
 public struct BluetoothError: Error, Hashable, Sendable {
-  /// The kind of an error. Later versions may have more.
+  /// The kind of an error. Later versions may add more.
   public struct Code: Hashable, Sendable {
     fileprivate let rawValue: UInt8
 
@@ -23,11 +23,11 @@ public struct BluetoothError: Error, Hashable, Sendable {
     public static let unknownPeripheral = Code(rawValue: 2)
     /// The connection cannot be established, because of the ``cause``.
     public static let connectionFailed = Code(rawValue: 3)
-    /// The connection ended, because of the ``cause``; nil if this side ended it.
+    /// The connection ended because of the ``cause``, which is nil if the local host ended it.
     public static let disconnected = Code(rawValue: 4)
-    /// The peripheral answered with an error of the attribute protocol, ``attributeErrorCode``.
+    /// The peripheral responded with an ATT error, ``attributeErrorCode``.
     public static let attribute = Code(rawValue: 5)
-    /// The host refused, because of the ``cause``.
+    /// The local host rejected the operation, because of the ``cause``.
     public static let refused = Code(rawValue: 6)
     /// The peripheral has no service or characteristic with this ``uuid``.
     public static let notFound = Code(rawValue: 7)
@@ -53,19 +53,19 @@ public struct BluetoothError: Error, Hashable, Sendable {
     self.detail = detail
   }
 
-  /// The state of the radio, of ``Code/notAvailable``.
+  /// The state of the radio, for ``Code/notAvailable``.
   public var state: CBManagerState? { if case .state(let state) = detail { state } else { nil } }
 
-  /// Which peripheral was asked for, of ``Code/unknownPeripheral``.
+  /// The identifier that no peripheral of this host has, for ``Code/unknownPeripheral``.
   public var peripheralIdentifier: UUID? {
     if case .peripheral(let identifier) = detail { identifier } else { nil }
   }
 
-  /// What Core Bluetooth reported, of ``Code/connectionFailed``, ``Code/disconnected`` and
-  /// ``Code/refused``.
+  /// The error that Core Bluetooth reported, for ``Code/connectionFailed``, ``Code/disconnected``
+  /// and ``Code/refused``.
   public var cause: CBError? { if case .cause(let error) = detail { error } else { nil } }
 
-  /// The error code (Core 5.4, Vol 3, Part F, §3.4.1.1), of ``Code/attribute``.
+  /// The ATT error code (Core 5.4, Vol 3, Part F, §3.4.1.1), for ``Code/attribute``.
   public var attributeErrorCode: Int? {
     if case .attribute(let code) = detail { code } else { nil }
   }
@@ -113,7 +113,7 @@ extension BluetoothError {
   /// See ``Code/cancelled``.
   public static let cancelled = BluetoothError(.cancelled)
 
-  /// The error for one that a delegate got.
+  /// Converts an error that was passed to a delegate.
   package init(_ error: any Error) {
     switch error {
     case let error as CBATTError: self = .attribute(code: error.errorCode)
@@ -131,7 +131,7 @@ extension BluetoothError {
 }
 
 extension BluetoothError: CustomStringConvertible, LocalizedError {
-  /// One sentence for people.
+  /// A description in one sentence for users.
   public var description: String {
     switch detail {
     case .none: code == .cancelled ? "Cancelled." : "The connection was closed."
@@ -145,6 +145,6 @@ extension BluetoothError: CustomStringConvertible, LocalizedError {
     }
   }
 
-  /// The same sentence.
+  /// The same as ``description``.
   public var errorDescription: String? { description }
 }

@@ -20,13 +20,13 @@ public final class Central: Sendable {
   private let listener: CentralListener
   private let host: BluetoothHost?
 
-  /// A central on a host; by default on the current host, which is the one on the radio that
-  /// `AMBIT_RADIO` names, unless the task has set another.
+  /// Creates a central on a host. The default is the current host: the one that the task has set,
+  /// or else the one on the radio that `AMBIT_RADIO` names.
   ///
   /// - Parameters:
   ///   - host: The host.
-  ///   - showsSystemServices: Whether Generic Access and Generic Attribute are discovered, too,
-  ///     which Core Bluetooth hides.
+  ///   - showsSystemServices: Whether to discover also Generic Access and Generic Attribute, which
+  ///     Core Bluetooth hides.
   public init(host: BluetoothHost? = nil, showsSystemServices: Bool = false) {
     self.host = host ?? BluetoothHost.current
     let listener = CentralListener()
@@ -51,12 +51,12 @@ public final class Central: Sendable {
   /// The radio's state.
   public var state: CBManagerState { manager.state }
 
-  /// The state now and whenever it changes.
+  /// Emits the current state and each change.
   public func states() -> AsyncStream<CBManagerState> { listener.states() }
 
   /// Waits until the radio is on.
   ///
-  /// - Throws: `.notAvailable` if it never will be: it cannot do this or is not allowed to.
+  /// - Throws: `.notAvailable` if the radio is unsupported or unauthorized.
   public func waitUntilPoweredOn() async throws(BluetoothError) {
     for await state in states() {
       switch state {
@@ -70,12 +70,13 @@ public final class Central: Sendable {
 
   // MARK: Scanning
 
-  /// What advertises one of the services, or anything. The scan runs while the sequence is read;
-  /// it begins when the radio is on and goes on after an interruption.
+  /// Discovers the peripherals that advertise one of the services, or all peripherals. The scan
+  /// runs while the sequence is iterated. It starts when the radio is on, and resumes after the
+  /// radio was off.
   ///
   /// - Parameters:
-  ///   - services: The services looked for; nil for all advertisers.
-  ///   - allowDuplicates: Every advertisement instead of every change.
+  ///   - services: The services to scan for; nil for all peripherals.
+  ///   - allowDuplicates: Whether to emit every advertisement instead of every change.
   public func scan(
     services: [CBUUID]? = nil, allowDuplicates: Bool = false
   ) -> AsyncStream<Discovery> {
@@ -91,8 +92,8 @@ public final class Central: Sendable {
 
   // MARK: Connecting
 
-  /// Connects, however long it takes; cancel the task to give up. For a
-  /// peripheral that is connected already it returns the same object.
+  /// Connects to a peripheral. The attempt has no timeout; cancel the task to give up. Returns the
+  /// same object if the peripheral is already connected.
   ///
   /// - Throws: `.unknownPeripheral`, `.notAvailable`, `.connectionFailed` or `.cancelled`.
   public func connect(_ identifier: UUID) async throws(BluetoothError) -> ConnectedPeripheral {
@@ -111,7 +112,7 @@ public final class Central: Sendable {
     }
   }
 
-  /// The peripherals with one of these services that any client of this host is connected with.
+  /// The peripherals with one of these services that any client of this host is connected to.
   public func connectedPeripherals(with services: [CBUUID]) -> [UUID] {
     manager.retrieveConnectedPeripherals(withServices: services).map(\.identifier)
   }

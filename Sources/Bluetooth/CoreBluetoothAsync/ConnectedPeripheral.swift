@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// A connected peripheral for `async` code.
 ///
-/// Services, characteristics and descriptors are Core Bluetooth's objects. Everything throws
-/// `.disconnected` once the connection ended; connect again for a new one.
+/// Services, characteristics and descriptors are Core Bluetooth's objects. All operations throw
+/// `.disconnected` after the connection has ended; connect again to get a new object.
 public final class ConnectedPeripheral: Sendable {
-  /// The peripheral itself. Its delegate belongs to this object.
+  /// The underlying peripheral. Its delegate is set by this object.
   public let peripheral: CBPeripheral
   private let central: Central
   /// Tells this connection from others with the same peripheral.
@@ -33,18 +33,18 @@ public final class ConnectedPeripheral: Sendable {
 
   func ended(_ error: BluetoothError) { listener.ended(error) }
 
-  /// Ends the connection; returns when it has ended.
+  /// Disconnects, and returns when the connection has ended.
   public func disconnect() async {
     if !listener.hasEnded { central.manager.cancelPeripheralConnection(peripheral) }
     _ = await listener.waitForEnd()
   }
 
-  /// Waits until the connection has ended, and returns why.
+  /// Waits until the connection has ended, and returns the reason.
   public func waitForDisconnection() async -> BluetoothError { await listener.waitForEnd() }
 
   // MARK: Discovering
 
-  /// Discovers these services, or all, and returns what the peripheral has of them.
+  /// Discovers the services with these UUIDs, or all if nil, and returns those that were found.
   @discardableResult
   public func discoverServices(
     _ uuids: [CBUUID]? = nil
@@ -64,7 +64,7 @@ public final class ConnectedPeripheral: Sendable {
     return (service.includedServices ?? []).filter { uuids?.contains($0.uuid) ?? true }
   }
 
-  /// Discovers these characteristics of a service, or all.
+  /// Discovers the characteristics of a service with these UUIDs, or all if nil.
   @discardableResult
   public func discoverCharacteristics(
     _ uuids: [CBUUID]? = nil, for service: CBService
@@ -86,7 +86,8 @@ public final class ConnectedPeripheral: Sendable {
     return characteristic.descriptors ?? []
   }
 
-  /// Discovers all attributes: for exploring, not for apps that need specific ones.
+  /// Discovers all attributes. For tools that explore a peripheral; apps should discover only the
+  /// attributes that they use.
   @discardableResult
   public func discoverAll() async throws(BluetoothError) -> [CBService] {
     let services = try await discoverServices()
@@ -99,9 +100,9 @@ public final class ConnectedPeripheral: Sendable {
     return services
   }
 
-  /// The characteristic of a service, discovering no more than these two.
+  /// Discovers one service and one of its characteristics, and returns the characteristic.
   ///
-  /// - Throws: `.notFound` if the peripheral lacks the one or the other.
+  /// - Throws: `.notFound` if the peripheral lacks the service or the characteristic.
   public func characteristic(
     _ uuid: CBUUID, of serviceUUID: CBUUID
   ) async throws(BluetoothError) -> CBCharacteristic {
@@ -114,27 +115,27 @@ public final class ConnectedPeripheral: Sendable {
     return found
   }
 
-  /// The lists of services that the peripheral withdrew or changed.
+  /// Emits the services that the peripheral has removed or changed.
   public func modifiedServices() -> AsyncStream<[CBService]> {
     listener.modifications.stream(bufferMax: Limits.statesMax)
   }
 
   // MARK: Values
 
-  /// Reads a whole value. While the characteristic notifies, a notified value may answer.
+  /// Reads a whole value. While notifications are enabled, a notified value may be returned.
   public func read(_ characteristic: CBCharacteristic) async throws(BluetoothError) -> Data {
     try await listener.wait(.read(characteristic)) { peripheral.readValue(for: characteristic) }
     return characteristic.value ?? Data()
   }
 
-  /// Reads a descriptor and stores the value in its `value`.
+  /// Reads a descriptor. The value is then in its `value` property.
   public func read(_ descriptor: CBDescriptor) async throws(BluetoothError) {
     try await listener.wait(.readDescriptor(descriptor)) {
       peripheral.readValue(for: descriptor)
     }
   }
 
-  /// Writes a value; without response, waits for space first.
+  /// Writes a value. A write without response waits until there is space to send it.
   public func write(
     _ data: Data, to characteristic: CBCharacteristic,
     type: CBCharacteristicWriteType = .withResponse
@@ -170,9 +171,9 @@ public final class ConnectedPeripheral: Sendable {
     }
   }
 
-  /// Notified or indicated values, as long as the sequence is read; it throws a `BluetoothError`
-  /// if the subscription is refused, the connection ends or the peripheral withdraws the
-  /// characteristic's service.
+  /// Emits notified and indicated values. Notifications are enabled while the sequence is iterated.
+  /// It throws a `BluetoothError` if the subscription is refused, the connection ends or the
+  /// peripheral removes the characteristic's service.
   public func values(of characteristic: CBCharacteristic) -> AsyncThrowingStream<Data, any Error> {
     let (stream, continuation) = AsyncThrowingStream.makeStream(
       of: Data.self, bufferingPolicy: .bufferingNewest(Limits.valuesMax))
@@ -197,14 +198,14 @@ public final class ConnectedPeripheral: Sendable {
     return stream
   }
 
-  /// The link's strength in dBm.
+  /// Reads the RSSI of the link, in dBm.
   public func readRSSI() async throws(BluetoothError) -> Int {
     guard case .rssi(let value) = try await listener.wait(.rssi, { peripheral.readRSSI() })
     else { return 127 }
     return value
   }
 
-  /// Opens a channel to a PSM of the peripheral.
+  /// Opens an L2CAP channel to a PSM of the peripheral.
   public func openChannel(psm: CBL2CAPPSM) async throws(BluetoothError) -> CBL2CAPChannel {
     let answer = try await listener.wait(.channel) { peripheral.openL2CAPChannel(psm) }
     guard case .channel(let channel) = answer else { throw .disconnected(nil) }

@@ -2,27 +2,27 @@ public import CoreBluetooth
 
 /// One advertisement of a peripheral.
 public struct Discovery: Sendable, Identifiable {
-  /// The peripheral's identifier; `Central.connect(_:)` takes it.
+  /// The peripheral's identifier, to be passed to `Central.connect(_:)`.
   public let id: UUID
-  /// What it is called, from its advertising or an earlier connection.
+  /// The peripheral's name, from its advertisement or an earlier connection.
   public let name: String?
-  /// Strength in dBm; nil if the radio cannot tell.
+  /// The RSSI in dBm; nil if the radio can't measure it.
   public let rssi: Int?
-  /// The name in the advertisement.
+  /// The local name in this advertisement.
   public let localName: String?
-  /// The services it lists.
+  /// The advertised services.
   public let services: [CBUUID]
-  /// The services it lists beside, for lack of room.
+  /// The services in the overflow area.
   public let overflowServices: [CBUUID]
-  /// The services it looks for.
+  /// The solicited services.
   public let solicitedServices: [CBUUID]
-  /// Data of services.
+  /// The advertised service data.
   public let serviceData: [CBUUID: Data]
-  /// Company identifier, least significant byte first, and what the company put there.
+  /// The company identifier, least significant byte first, and the company's data.
   public let manufacturerData: Data?
-  /// Transmit power in dBm, if it is advertised.
+  /// The advertised transmit power in dBm.
   public let txPower: Int?
-  /// Whether it takes connections.
+  /// Whether the advertisement is connectable.
   public let isConnectable: Bool
 
   package init(_ peripheral: CBPeripheral, _ advertisement: [String: Any], _ rssi: NSNumber) {

@@ -3,9 +3,9 @@ public import CoreBluetoothAsync
 public import Reactive
 internal import Synchronization
 
-/// A peripheral that advertises, with its advertisement.
+/// A discovered peripheral and its advertisement.
 public struct DiscoveredPeripheral: Sendable {
-  /// The peripheral, to be connected with the manager that discovered it.
+  /// The peripheral. Connect to it with the manager that discovered it.
   public let peripheral: CBPeripheral
   /// The advertising data and the signal strength.
   public let advertisement: Discovery
@@ -15,17 +15,17 @@ public struct DiscoveredPeripheral: Sendable {
 // host then holds back the peers. Values passed to another scheduler are bounded by that
 // scheduler's operators.
 extension Reactive where Base: CBCentralManager {
-  /// The peripherals that advertise one of the services, or all of them.
+  /// Discovers the peripherals that advertise one of the services, or all peripherals.
   ///
-  /// The manager scans while a run lasts and the radio is on, again when it is back. Runs at the same
-  /// time share the manager's scan, and each gets what it is about; one that comes or goes may make
-  /// the others hear of a peripheral again.
+  /// The manager scans while a run lasts and the radio is on; it resumes when the radio is switched
+  /// on again. Simultaneous runs share one scan, and each gets the peripherals that match its
+  /// services. When a run starts or ends, the others may get a peripheral again.
   ///
   /// - Parameters:
-  ///   - services: The services looked for; nil for all advertisers.
-  ///   - allowDuplicates: Every advertisement instead of every change.
-  /// - Returns: A producer that does not complete. It fails with `.notAvailable` where there is no
-  ///   radio, or none that may be used.
+  ///   - services: The services to scan for; nil for all peripherals.
+  ///   - allowDuplicates: Whether to send every advertisement instead of every change.
+  /// - Returns: A producer that does not complete. It fails with `.notAvailable` if the radio is
+  ///   unsupported or unauthorized.
   public func discoveries(
     withServices services: [CBUUID]? = nil, allowDuplicates: Bool = false
   ) -> SignalProducer<DiscoveredPeripheral, BluetoothError> {
@@ -53,8 +53,8 @@ extension Reactive where Base: CBCentralManager {
   /// A connection to a peripheral, established or pending while a run lasts.
   ///
   /// A run waits until the radio is on, connects, without a timeout, and sends the peripheral. When
-  /// it is disposed of, the connection, established or pending, is cancelled. If several runs have
-  /// the same peripheral, the last one cancels it.
+  /// it is disposed of, the connection, established or pending, is cancelled. Runs with the same
+  /// peripheral share its connection, which is cancelled when the last one ends.
   ///
   /// ```swift
   /// central.reactive.connection(to: strap)
@@ -65,12 +65,13 @@ extension Reactive where Base: CBCentralManager {
   ///
   /// - Parameters:
   ///   - peripheral: A peripheral of this manager.
-  ///   - options: As of `connect(_:options:)`. With `CBConnectPeripheralOptionEnableAutoReconnect`
-  ///     a run goes on after a loss, and sends the peripheral each time that it is connected.
-  /// - Returns: A producer that completes when this side ended the connection by other means. It
-  ///   fails with `.connectionFailed`; with `.disconnected` when the connection is lost; and with
-  ///   `.notAvailable` when the radio is switched off during the connection, or is unsupported or
-  ///   unauthorized.
+  ///   - options: The options of `connect(_:options:)`. With
+  ///     `CBConnectPeripheralOptionEnableAutoReconnect` a run continues after the connection is
+  ///     lost, and sends the peripheral after each reconnection.
+  /// - Returns: A producer that completes when the connection is cancelled locally by other code.
+  ///   It fails with `.connectionFailed`; with `.disconnected` when the connection is lost; and
+  ///   with `.notAvailable` when the radio is switched off during the connection, or is unsupported
+  ///   or unauthorized.
   public func connection(
     to peripheral: CBPeripheral, options: [String: any Sendable]? = nil
   ) -> SignalProducer<CBPeripheral, BluetoothError> {
@@ -81,8 +82,8 @@ extension Reactive where Base: CBCentralManager {
     return whenPoweredOn.then(connection)
   }
 
-  /// The links that come up and go down of the peers that `registerForConnectionEvents(options:)`
-  /// was called for.
+  /// Sends connections and disconnections of the peers for which
+  /// `registerForConnectionEvents(options:)` was called.
   public var connectionEvents: SignalProducer<ConnectionEvent, Never> {
     CentralProxy.all.producer(of: base) { proxy, notify in
       proxy.events.observeValues {
@@ -93,7 +94,7 @@ extension Reactive where Base: CBCentralManager {
     }
   }
 
-  /// What happened to a link, and with which peripheral it is.
+  /// A connection event and the peripheral that it concerns.
   public typealias ConnectionEvent = (event: CBConnectionEvent, peripheral: CBPeripheral)
 }
 

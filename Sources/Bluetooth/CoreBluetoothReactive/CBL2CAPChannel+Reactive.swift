@@ -8,15 +8,15 @@ extension CBL2CAPChannel: ReactiveExtensionsProvider {}
 // These members need neither a run loop nor opened streams. As without producers, the channel
 // closes when both streams are closed or its last reference is released; runs hold a reference.
 extension Reactive where Base: CBL2CAPChannel {
-  /// What the peer sends, in pieces of any size, on the manager's queue.
+  /// Sends the bytes received from the peer, in pieces of any size, on the manager's queue.
   ///
-  /// Bytes that came before a run are its first, and those that come after it wait for the next. An
-  /// observer that takes its time holds the peer back. There is one run at a time, as every byte is read
-  /// once: what a run reads, the input stream does not.
+  /// Bytes received before a run starts are sent first; bytes received after it ends are kept for
+  /// the next run. A slow observer makes flow control stop the peer. Only one run is possible at a
+  /// time, because every byte is read once: bytes that a run has read are not in the input stream.
   ///
-  /// - Returns: A producer that completes when either side has closed the channel, after the last
-  ///   byte. It fails with `.disconnected` when the link is lost, and with `.refused` where another
-  ///   run lasts.
+  /// - Returns: A producer that completes after the last byte when either side has closed the
+  ///   channel. It fails with `.disconnected` when the link is lost, and with `.refused` while
+  ///   another run is active.
   public var receivedData: SignalProducer<Data, BluetoothError> {
     let channel: CBL2CAPChannel = base
     return ChannelProxy.all.producer(of: channel) { proxy, notify in
@@ -35,14 +35,14 @@ extension Reactive where Base: CBL2CAPChannel {
     }
   }
 
-  /// Writes all of the bytes, and completes when there was room for the last of them.
+  /// Writes all bytes, and completes when the last of them is in the send buffer.
   ///
-  /// Writes are sent in the order in which they were started. One that is disposed of before its first
-  /// byte was sent is not sent; later it is sent to its end, as the peer could not tell where it
-  /// broke off.
+  /// Writes are sent in the order in which they were started. A write that is disposed of before
+  /// its first byte was sent is dropped; later it is sent completely, as the peer could not detect
+  /// where it was cut off.
   ///
-  /// - Returns: A producer that fails with `.disconnected` when the channel has ended; the error is nil
-  ///   where one of the sides closed it.
+  /// - Returns: A producer that fails with `.disconnected` when the channel has ended; the error's
+  ///   cause is nil if one of the sides closed the channel.
   public func write(_ data: Data) -> SignalProducer<Never, BluetoothError> {
     let channel: CBL2CAPChannel = base
     return SignalProducer(registering: { notify in

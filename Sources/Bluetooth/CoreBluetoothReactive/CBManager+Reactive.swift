@@ -5,7 +5,7 @@ public import Reactive
 extension CBManager: ReactiveExtensionsProvider {}
 
 extension Reactive where Base: CBManager {
-  /// The radio's state now, and whenever it changes.
+  /// Sends the radio's current state and each change.
   public var states: SignalProducer<CBManagerState, Never> { producer(for: \.state) }
 
   /// Completes when the radio is on; fails if it never will be.

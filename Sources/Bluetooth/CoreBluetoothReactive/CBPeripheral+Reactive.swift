@@ -11,14 +11,14 @@ extension CBPeripheral: ReactiveExtensionsProvider {}
 // answer comes lets go of everything but the peripheral, which it holds until then: the answer must
 // not be taken for that to the next request.
 extension Reactive where Base: CBPeripheral {
-  /// How far the connection is now, and whenever that changes.
+  /// Sends the current state of the connection and each change.
   public var states: SignalProducer<CBPeripheralState, Never> { producer(for: \.state) }
 
-  /// The name, now and whenever it changes.
+  /// Sends the current name and each change.
   public var names: SignalProducer<String?, Never> { producer(for: \.name) }
 
-  /// The lists of services that the peripheral removes or changes: discover the services again that
-  /// the app needs.
+  /// Sends the services that the peripheral has removed or changed. Discover those that the app
+  /// needs again.
   public var modifiedServices: SignalProducer<[CBService], Never> {
     PeripheralProxy.all.producer(of: base) { proxy, notify in
       proxy.events.observeValues {
@@ -29,7 +29,7 @@ extension Reactive where Base: CBPeripheral {
 
   // MARK: Discovering
 
-  /// Discovers these services, or all, and sends what the peripheral has of them.
+  /// Discovers the services with these UUIDs, or all if nil, and sends those that were found.
   public func discoverServices(
     _ uuids: [CBUUID]? = nil
   ) -> SignalProducer<[CBService], BluetoothError> {
@@ -40,7 +40,7 @@ extension Reactive where Base: CBPeripheral {
     }
   }
 
-  /// Discovers the services that a service includes: these, or all.
+  /// Discovers the included services of a service with these UUIDs, or all if nil.
   public func discoverIncludedServices(
     _ uuids: [CBUUID]? = nil, for service: CBService
   ) -> SignalProducer<[CBService], BluetoothError> {
@@ -51,7 +51,7 @@ extension Reactive where Base: CBPeripheral {
     }
   }
 
-  /// Discovers these characteristics of a service, or all.
+  /// Discovers the characteristics of a service with these UUIDs, or all if nil.
   public func discoverCharacteristics(
     _ uuids: [CBUUID]? = nil, for service: CBService
   ) -> SignalProducer<[CBCharacteristic], BluetoothError> {
@@ -73,8 +73,8 @@ extension Reactive where Base: CBPeripheral {
     }
   }
 
-  /// The characteristic of a service, discovering no more than these two. Fails with `.notFound` if
-  /// the peripheral lacks the one or the other.
+  /// Discovers one service and one of its characteristics, and sends the characteristic. Fails with
+  /// `.notFound` if the peripheral lacks the service or the characteristic.
   public func characteristic(
     _ uuid: CBUUID, of serviceUUID: CBUUID
   ) -> SignalProducer<CBCharacteristic, BluetoothError> {
@@ -87,7 +87,7 @@ extension Reactive where Base: CBPeripheral {
 
   // MARK: Values
 
-  /// Reads a whole value. While the characteristic notifies, a notified value may answer.
+  /// Reads a whole value. While notifications are enabled, a notified value may be sent.
   public func read(_ characteristic: CBCharacteristic) -> SignalProducer<Data, BluetoothError> {
     request(.read(characteristic)) {
       $0.readValue(for: characteristic)
@@ -96,7 +96,7 @@ extension Reactive where Base: CBPeripheral {
     }
   }
 
-  /// Reads a descriptor, and sends it with its `value`.
+  /// Reads a descriptor, and sends it. The value is in its `value` property.
   public func read(_ descriptor: CBDescriptor) -> SignalProducer<CBDescriptor, BluetoothError> {
     request(.readDescriptor(descriptor)) {
       $0.readValue(for: descriptor)
@@ -105,9 +105,9 @@ extension Reactive where Base: CBPeripheral {
     }
   }
 
-  /// Writes a value, and completes: when the peripheral has acknowledged it or, without response,
-  /// when there was room to send it. Writes without response that wait for room are sent in the order
-  /// in which they were started; those that are disposed of before are not.
+  /// Writes a value. Completes when the peripheral has acknowledged it or, for a write without
+  /// response, when there was space to send it. Writes without response that wait for space are
+  /// sent in the order in which they were started; those that are disposed of before are dropped.
   public func write(
     _ data: Data, to characteristic: CBCharacteristic,
     type: CBCharacteristicWriteType = .withResponse
@@ -128,8 +128,8 @@ extension Reactive where Base: CBPeripheral {
     request(.writeDescriptor(descriptor)) { $0.writeValue(data, for: descriptor) }
   }
 
-  /// Sends a value when there is space for writes without response: at once if there is, and each
-  /// time that space becomes available again.
+  /// Sends a value when there is space for writes without response: at once if there is space, and
+  /// each time that space becomes available again.
   public var writeReadiness: SignalProducer<Void, Never> {
     let peripheral: CBPeripheral = base
     return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in
@@ -141,15 +141,15 @@ extension Reactive where Base: CBPeripheral {
     }
   }
 
-  /// Notified or indicated values. The first run of those with the same characteristic turns
-  /// notifications on, the last turns them off.
+  /// Sends notified and indicated values. The first run for a characteristic enables notifications,
+  /// and the end of the last run disables them.
   ///
-  /// Values that are read while a run lasts are sent, too: Core Bluetooth reports them the same way.
+  /// Values that are read during a run are sent, too, as Core Bluetooth reports them the same way.
   ///
-  /// - Returns: A producer that completes when this side ends the connection. It fails when the
+  /// - Returns: A producer that completes when the connection is ended locally. It fails when the
   ///   connection is lost; when the peripheral refuses; with `.notFound` when the peripheral
-  ///   withdraws the service; and with `.refused` when values were lost because the manager's queue
-  ///   was blocked for too long, and the controller could not hold the peripheral back.
+  ///   removes the service; and with `.refused` when values were lost because the manager's queue
+  ///   was blocked for too long, and the controller could not apply flow control.
   public func values(
     of characteristic: CBCharacteristic
   ) -> SignalProducer<Data, BluetoothError> {
@@ -181,14 +181,14 @@ extension Reactive where Base: CBPeripheral {
     }
   }
 
-  /// The link's strength in dBm.
+  /// Reads the RSSI of the link, in dBm.
   public func readRSSI() -> SignalProducer<Int, BluetoothError> {
     request(.rssi, { $0.readRSSI() }) { _, answer in
       if case .rssi(let value) = answer { value } else { nil }
     }
   }
 
-  /// Opens a channel to a PSM of the peripheral.
+  /// Opens an L2CAP channel to a PSM of the peripheral.
   public func openChannel(psm: CBL2CAPPSM) -> SignalProducer<CBL2CAPChannel, BluetoothError> {
     request(.channel, { $0.openL2CAPChannel(psm) }) { _, answer in
       if case .channel(let channel) = answer { channel } else { nil }

@@ -3,19 +3,20 @@ public import CoreBluetoothAsync
 public import Reactive
 internal import Synchronization
 
-/// A central's subscription to a characteristic, which began or ended.
+/// The start or end of a central's subscription to a characteristic.
 public struct SubscriptionChange: Sendable {
   /// The central.
   public let central: CBCentral
   /// The characteristic.
   public let characteristic: CBCharacteristic
-  /// Whether the central subscribes now; false also when its link went down.
+  /// Whether the central is subscribed now; false also when it has disconnected.
   public let isSubscribed: Bool
 }
 
-/// What comes of publishing a channel.
+/// An event of a published L2CAP channel.
 public enum ChannelPublicationEvent: Sendable {
-  /// Centrals can open channels with this PSM from now on. Tell them, in a characteristic's value.
+  /// Centrals can open channels with this PSM from now on. The app has to publish it, for example
+  /// in the value of a characteristic.
   case published(CBL2CAPPSM)
   /// A central has opened a channel.
   case opened(CBL2CAPChannel)
@@ -25,11 +26,11 @@ public enum ChannelPublicationEvent: Sendable {
 extension Reactive where Base: CBPeripheralManager {
   /// Publishes a service while a run lasts.
   ///
-  /// A run waits until the radio is on, publishes, and sends the service when it is done. It survives
-  /// that the radio is switched off.
+  /// A run waits until the radio is on, publishes the service, and then sends it. The run continues
+  /// when the radio is switched off.
   ///
-  /// - Returns: A producer that does not complete. It fails with `.refused` when the service can't be
-  ///   published, and with `.notAvailable` when its controller is lost and the service with it.
+  /// - Returns: A producer that does not complete. It fails with `.refused` when the service can't
+  ///   be published, and with `.notAvailable` when the controller, and thus the service, is lost.
   public func publication(
     of service: CBMutableService
   ) -> SignalProducer<CBMutableService, BluetoothError> {
@@ -71,11 +72,11 @@ extension Reactive where Base: CBPeripheralManager {
     return whenPoweredOn.then(publication)
   }
 
-  /// Advertises while a run lasts and the radio is on, again when it is back.
+  /// Advertises while a run lasts and the radio is on; resumes when the radio is switched on again.
   ///
   /// If there are several runs, the data of the latest is advertised.
   ///
-  /// - Parameter data: As of `startAdvertising(_:)`: a local name and service UUIDs.
+  /// - Parameter data: The argument of `startAdvertising(_:)`: a local name and service UUIDs.
   /// - Returns: A producer that sends a value each time that advertising has started, and does not
   ///   complete. It fails with `.refused` when the radio refuses, and with `.notAvailable` when it
   ///   is unsupported or unauthorized.
@@ -102,15 +103,16 @@ extension Reactive where Base: CBPeripheralManager {
     }
   }
 
-  /// Publishes a channel while a run lasts: sends its PSM, then each channel that a central opens.
+  /// Listens for L2CAP channels while a run lasts: sends the PSM, then each channel that a central
+  /// opens.
   ///
-  /// A run waits until the radio is on, and continues when it is switched off. Channels that were
-  /// opened outlive it. While a run waits for its PSM, no other code may publish a channel with
-  /// this manager.
+  /// A run waits until the radio is on, and continues when the radio is switched off. Open channels
+  /// stay open after the run. While a run waits for its PSM, no other code may call
+  /// `publishL2CAPChannel(withEncryption:)` of this manager.
   ///
-  /// - Parameter encryptionRequired: Whether centrals have to pair.
-  /// - Returns: A producer that does not complete. It fails with `.refused` when there is no PSM
-  ///   left, and with `.notAvailable` when the radio is unsupported or unauthorized.
+  /// - Parameter encryptionRequired: Whether centrals must pair.
+  /// - Returns: A producer that does not complete. It fails with `.refused` when no PSM is free,
+  ///   and with `.notAvailable` when the radio is unsupported or unauthorized.
   public func channelPublication(
     withEncryption encryptionRequired: Bool
   ) -> SignalProducer<ChannelPublicationEvent, BluetoothError> {
@@ -123,7 +125,7 @@ extension Reactive where Base: CBPeripheralManager {
     return whenPoweredOn.then(publication)
   }
 
-  /// Centrals that subscribe to characteristics, or no longer do.
+  /// Sends the subscriptions of centrals to characteristics, and their ends.
   public var subscriptionChanges: SignalProducer<SubscriptionChange, Never> {
     PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
       proxy.events.observeValues { event in
@@ -144,28 +146,29 @@ extension Reactive where Base: CBPeripheralManager {
     }
   }
 
-  /// Requests to read characteristics that have no value of their own: set the request's value, from
-  /// its offset on, and respond.
+  /// Sends read requests for characteristics without a fixed value. The app must set the request's
+  /// value, from its offset on, and respond.
   ///
-  /// While a run lasts the manager's delegate does not get these requests, as they are answered
-  /// once. Where several runs last, one of them has to.
+  /// During a run the manager's delegate doesn't get these requests, as each must be answered once.
+  /// If there are several runs, all of them get each request, and exactly one must respond.
   public var readRequests: SignalProducer<CBATTRequest, Never> {
     PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
       proxy.reads.observe { notify(.value($0)) }
     }
   }
 
-  /// Requests to write: perform all or none of them and respond once, to the first. Delivered to
-  /// runs or to the delegate as with ``readRequests``.
+  /// Sends batches of write requests. The app must perform all writes or none, and respond once, to
+  /// the first request. During a run the manager's delegate doesn't get these requests, as with
+  /// ``readRequests``.
   public var writeRequests: SignalProducer<[CBATTRequest], Never> {
     PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
       proxy.writes.observe { notify(.value($0)) }
     }
   }
 
-  /// Notifies or indicates a value to subscribed centrals, all or these, and completes when there was
-  /// room for it. Updates that wait for room are sent in the order in which they were started; those
-  /// that are disposed of before are not.
+  /// Notifies or indicates a value to all subscribed centrals, or to those listed, and completes
+  /// when there was space for it. Updates that wait for space are sent in the order in which they
+  /// were started; those that are disposed of before are dropped.
   ///
   /// - Returns: A producer that fails with `.notAvailable` while the radio is off.
   public func updateValue(
@@ -197,7 +200,7 @@ extension Reactive where Base: CBPeripheralManager {
     }
   }
 
-  /// Sends a value when there is space for updates again after there was none.
+  /// Sends a value each time that space for updates becomes available again.
   public var updateReadiness: SignalProducer<Void, Never> {
     PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
       proxy.events.observeValues { if case .readyToUpdate = $0 { notify(.value(())) } }

@@ -2,12 +2,12 @@ public import CoreBluetooth
 public import Reactive
 
 extension Reactive where Base: _KeyValueCodingAndObserving & Sendable {
-  /// The value of a property now, and whenever it changes.
+  /// Sends the current value of a property, and each change.
   ///
-  /// The properties are those that `observe(_:options:changeHandler:)` observes, such as the `state`
-  /// of a manager, its `isScanning`, the `state` and `name` of a peripheral. Values are sent on the
-  /// thread that changed the property: the manager's queue for what the radio reports, that of the
-  /// caller for what a method changes.
+  /// Supported are the properties that `observe(_:options:changeHandler:)` can observe: the `state`
+  /// of a manager, its `isScanning` or `isAdvertising`, and the `state` and `name` of a peripheral.
+  /// Values are sent on the thread that changed the property: the manager's queue for changes
+  /// reported by the radio, the caller's thread for changes made by a method.
   public func producer<Value: Equatable & Sendable>(
     for keyPath: any KeyPath<Base, Value> & Sendable
   ) -> SignalProducer<Value, Never> {

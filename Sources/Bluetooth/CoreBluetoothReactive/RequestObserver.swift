@@ -2,7 +2,7 @@ internal import CoreBluetoothAsync
 internal import Reactive
 internal import Synchronization
 
-/// Takes the answer to a request, unless its run was disposed of.
+/// Forwards the result of a request to its observer, unless the run was disposed of.
 final class RequestObserver<Value: Sendable>: Sendable {
   typealias Notify = @Sendable (Signal<Value, BluetoothError>.Event) -> Void
 
@@ -10,7 +10,7 @@ final class RequestObserver<Value: Sendable>: Sendable {
 
   init(_ notify: @escaping Notify) { self.notify = Mutex(notify) }
 
-  /// Lets go of whom it would notify.
+  /// Releases the observer.
   func cancel() { _ = take() }
 
   func send(_ result: Result<Value?, BluetoothError>) {

@@ -2,7 +2,7 @@ import BluetoothMachines
 public import BluetoothWire
 import Essentials
 
-/// Finds the devices in a capture of HCI traffic, and makes a peripheral file of each: from its
+/// Finds the devices in a capture of HCI traffic, and creates a peripheral file for each: from its
 /// advertisements, and from the discovery, reads, writes and notifications over links in which this
 /// host was the central.
 public struct CaptureRecorder: Sendable {
@@ -12,7 +12,7 @@ public struct CaptureRecorder: Sendable {
     public var address: DeviceAddress
     /// Its name, if it was advertised or read.
     public var name: String?
-    /// Whether there was a link with it.
+    /// Whether there was a connection to it.
     public var wasConnected: Bool
   }
 
@@ -30,7 +30,8 @@ public struct CaptureRecorder: Sendable {
   private var order: [DeviceAddress] = []
   private var links: [UInt16: Link] = [:]
   private var lastTime = Instant.zero
-  /// Packets and PDUs that made no sense, or found no room.
+  /// The number of packets and PDUs that were skipped because they were invalid or exceeded a
+  /// limit.
   public private(set) var skippedCount = 0
 
   private struct Link: Sendable {
@@ -65,8 +66,8 @@ public struct CaptureRecorder: Sendable {
   }
 
   /// Reads a whole capture.
-  /// - Throws: `WireError` if the bytes are no btsnoop file of H4 packets. A file that is cut at
-  ///   its end, because its writer was killed, is read up to there.
+  /// - Throws: `WireError` if the bytes aren't a btsnoop file of H4 packets. A file that was
+  ///   truncated, because its writer was killed, is read up to its end.
   public init(_ capture: ArraySlice<UInt8>) throws(WireError) {
     var reader = try BTSnoop.Reader(capture)
     var start: Int64?
@@ -87,7 +88,7 @@ public struct CaptureRecorder: Sendable {
     }
   }
 
-  /// The devices, in the order in which they were heard; those with a link first.
+  /// The devices: those with a connection first, then in the order in which they were received.
   public var devices: [Device] {
     let all = order.compactMap { address in
       recordings[address].map {

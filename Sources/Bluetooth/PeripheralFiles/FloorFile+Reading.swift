@@ -2,7 +2,7 @@ import BluetoothWire
 import Essentials
 
 extension FloorFile {
-  /// Reads a floor: UTF-8 JSON.
+  /// Parses a floor from UTF-8 JSON.
   ///
   /// - Parameter needsReceivers: Whether a floor without receivers is refused.
   /// - Throws: `PeripheralFileError` with the position of the mistake and the expected value.

@@ -4,73 +4,73 @@ public import Essentials
 /// A floor as a JSON file describes it: receivers and rooms, to locate beacons, and walls, beacons
 /// and people, for a simulated radio. All lengths are in metres, whichever unit the file uses.
 public struct FloorFile: Hashable, Sendable {
-  /// How much a file may describe.
+  /// Limits of a file's contents.
   public enum Limits {
-    /// A file is not larger: 1 MB.
+    /// The maximum size of a file: 1 MB.
     public static let byteCount = 1 << 20
-    /// Receivers of a floor.
+    /// The maximum number of receivers.
     public static let receiverCount = 100
-    /// Rooms of a floor.
+    /// The maximum number of rooms.
     public static let roomCount = 1_000
-    /// Corners of a room.
+    /// The maximum number of corners of a room.
     public static let cornerCount = 1_000
-    /// Walls; every one is looked at for every pair of places.
+    /// The maximum number of walls. Each is checked for every pair of positions.
     public static let wallCount = 1_000
-    /// Beacons.
+    /// The maximum number of beacons.
     public static let beaconCount = 10_000
-    /// People; every one is looked at for every packet.
+    /// The maximum number of people. Each is checked for every packet.
     public static let walkerCount = 100
-    /// Stops on a person's path.
+    /// The maximum number of stops on a person's path.
     public static let stopCount = 1_000
-    /// No floor is larger: a kilometre in either direction.
+    /// The maximum extent of a floor in either direction: a kilometre.
     public static let metres = 1_000.0
   }
 
-  /// A place on the floor.
+  /// A position on the floor.
   public struct Point: Hashable, Sendable {
-    /// Along the floor's first axis.
+    /// The coordinate along the floor's first axis.
     public var x: Double
-    /// Along the floor's second axis.
+    /// The coordinate along the floor's second axis.
     public var y: Double
-    /// Above the floor.
+    /// The height above the floor.
     public var z = 0.0
   }
 
-  /// Something with an antenna whose place is known.
+  /// A receiver at a fixed position.
   public struct Receiver: Hashable, Sendable {
-    /// What maps, traces and people call it.
+    /// The receiver's name in maps and traces.
     public var id: String
-    /// Where its antenna is.
+    /// The position of its antenna.
     public var place: Point
-    /// In dB, how much louder than others it hears; in the simulated radio only.
+    /// The antenna gain relative to other receivers, in dB; in the simulated radio only.
     public var gain = 0.0
   }
 
   /// A polygon with a name.
   public struct Room: Hashable, Sendable {
-    /// What it is called.
+    /// The name of the room.
     public var name: String
-    /// Its corners, at least three.
+    /// The corners, at least three.
     public var corners: [Point]
   }
 
-  /// What weakens signals that pass it.
+  /// A wall, which weakens signals.
   public struct Wall: Hashable, Sendable {
     /// One end.
     public var from: Point
-    /// The other.
+    /// The other end.
     public var to: Point
-    /// In dB.
+    /// The attenuation in dB.
     public var attenuation: Double
   }
 
   /// An iBeacon.
   public struct Beacon: Hashable, Sendable {
-    /// Where a beacon is.
+    /// The position of a beacon.
     public enum Place: Hashable, Sendable {
-      /// It hangs there.
+      /// The beacon is at a fixed position.
       case at(Point)
-      /// A person carries it: an index of `walkers`.
+      /// A person carries the beacon: an index of `walkers`.
       case carried(by: Int)
     }
 
@@ -78,39 +78,39 @@ public struct FloorFile: Hashable, Sendable {
     public var advertisement: IBeacon
     /// Time between two advertisements.
     public var interval: TimeSpan
-    /// How much stronger it sends than the advertised power, in dB.
+    /// The transmit power relative to the advertised power, in dB.
     public var error: Double
-    /// Where it is.
+    /// The position of the beacon.
     public var place: Place
   }
 
   /// A person that walks and whose body weakens signals.
   public struct Walker: Hashable, Sendable {
-    /// A place on a person's path, and how long he or she stays there.
+    /// A stop on a person's path.
     public struct Stop: Hashable, Sendable {
-      /// Where.
+      /// The position of the stop.
       public var place: Point
-      /// How long.
+      /// The duration of the stop.
       public var stay: TimeSpan
     }
 
-    /// What people call him or her.
+    /// The person's name.
     public var name: String
-    /// The way, at least one stop.
+    /// The stops, at least one.
     public var path: [Stop]
-    /// In metres a second.
+    /// The walking speed in metres per second.
     public var speed: Double
-    /// Whether the way begins anew after its end; the first stop is walked back to.
+    /// Whether the person walks back to the first stop after the last one, and starts again.
     public var repeats: Bool
-    /// In dB, what the body takes from a signal.
+    /// The attenuation of a signal by the body, in dB.
     public var attenuation: Double
-    /// Whether a host that joins is in his or her hand.
+    /// Whether the person holds a phone, on which a host can run.
     public var hasPhone: Bool
   }
 
   /// The height at which beacons are carried, in metres; used to estimate positions.
   public var beaconHeight = 1.75
-  /// Where receivers are, at most one of each name.
+  /// The receivers, with distinct names.
   public var receivers: [Receiver] = []
   /// The rooms; where they overlap, a point belongs to the first.
   public var rooms: [Room] = []
@@ -122,14 +122,14 @@ public struct FloorFile: Hashable, Sendable {
   public var walkers: [Walker] = []
 }
 
-/// What a file can add to a simulated radio.
+/// The content of a file for the simulated radio.
 public enum SimulationFile: Hashable, Sendable {
   /// A device.
   case device(PeripheralFile)
   /// A floor with its receivers, walls, beacons and people.
   case floor(FloorFile)
 
-  /// Reads a file: UTF-8 JSON. A floor has the key `units`, a device doesn't.
+  /// Parses a file from UTF-8 JSON. A floor has the key `units`, a device doesn't.
   /// - Throws: `PeripheralFileError` with the position of the mistake and the expected value.
   public init(_ text: [UInt8]) throws(PeripheralFileError) {
     // Text that isn't JSON fails as a device.

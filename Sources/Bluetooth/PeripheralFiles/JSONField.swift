@@ -1,18 +1,18 @@
 import Essentials
 package import JSONWire
 
-/// A value with the keys that lead to it, so that every error has the path and the expected value.
+/// A JSON value with its path, so that every error contains the path and the expected value.
 package struct JSONField {
   package let path: String
   package let node: JSONNode
 
-  /// The value at a path; the outermost has none.
+  /// Creates a field for the value at a path, which is empty for the outermost value.
   package init(path: String, node: JSONNode) {
     self.path = path
     self.node = node
   }
 
-  /// The outermost value of a text.
+  /// Parses a text and creates a field for its outermost value.
   package init(parsing text: [UInt8]) throws(FileFault) {
     do throws(JSONError) {
       self.init(path: "", node: try JSONParser.parse(text))
@@ -21,7 +21,7 @@ package struct JSONField {
     }
   }
 
-  /// The error that names this place.
+  /// Creates an error for this field.
   package func fault(_ sentence: String) -> FileFault {
     FileFault(offset: node.offset, path: path, reason: sentence)
   }
@@ -30,7 +30,7 @@ package struct JSONField {
     fault("expected \(what), found \(node.kind)")
   }
 
-  /// The members of an object that may have these keys only.
+  /// The members of an object. Throws if it has other keys than these.
   package func object(keys: [String]) throws(FileFault) -> JSONObject {
     guard case .object(let members) = node.value else { throw expected("an object") }
     for member in members where !keys.contains(member.key) {
@@ -44,7 +44,7 @@ package struct JSONField {
     return JSONObject(field: self, members: members)
   }
 
-  /// The elements; throws if there are more than `max`.
+  /// The elements of an array. Throws if there are more than `max`.
   package func array(max: Int, of what: String) throws(FileFault) -> [JSONField] {
     guard case .array(let nodes) = node.value else { throw expected("an array") }
     guard nodes.count <= max else { throw fault("at most \(max) \(what)") }
@@ -114,19 +114,19 @@ package struct JSONField {
   }
 }
 
-/// An object's members, with the keys that lead to it.
+/// The members of an object, with their paths.
 package struct JSONObject {
   let field: JSONField
   let members: [JSONNode.Member]
 
-  /// The member, if it is there.
+  /// The member with this key, if it exists.
   package subscript(key: String) -> JSONField? {
     members.first { $0.key == key }.map { member in
       JSONField(path: field.path.isEmpty ? key : "\(field.path).\(key)", node: member.value)
     }
   }
 
-  /// The member, which must be there.
+  /// The member with this key. Throws if it doesn't exist.
   package func required(_ key: String, _ what: String) throws(FileFault) -> JSONField {
     if let member = self[key] { return member }
     throw field.fault("the key \"\(key)\" is missing; expected \(what)")

@@ -3,7 +3,7 @@ import BluetoothWire
 import Essentials
 
 extension PeripheralFile {
-  /// Reads a description: UTF-8 JSON.
+  /// Parses a peripheral file from UTF-8 JSON.
   /// - Throws: `PeripheralFileError` with the position of the mistake and the expected value.
   public init(_ text: [UInt8]) throws(PeripheralFileError) {
     guard text.count <= Limits.byteCount else {

@@ -4,8 +4,8 @@ import Essentials
 import JSONWire
 
 extension PeripheralFile {
-  /// The file's text, which `init(_:)` reads; equal devices have equal texts. Each attribute and
-  /// each notification is on its own line, so that changes can be compared.
+  /// The text of the file, which `init(_:)` parses. Equal devices have equal texts. Each attribute
+  /// and each notification is on a separate line, so that versions can be compared.
   public var json: String {
     var top: [String] = []
     if let name { top.append(Self.member("name", .text(name))) }

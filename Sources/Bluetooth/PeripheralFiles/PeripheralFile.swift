@@ -10,33 +10,36 @@ public import Essentials
 public struct PeripheralFile: Hashable, Sendable {
   /// Limits of a file's contents.
   public enum Limits {
-    /// An hour of a strap's notifications takes less than a megabyte.
+    /// The maximum size of a file. An hour of a strap's notifications takes less than a megabyte.
     public static let byteCount = 16 << 20
-    /// Attribute handles are 16 bits; a real device has a dozen services.
+    /// The maximum number of services. Attribute handles are 16 bits; a real device has a dozen
+    /// services.
     public static let serviceCount = 64
-    /// Likewise.
+    /// The maximum number of characteristics of a service.
     public static let characteristicCount = 64
-    /// Real characteristics have three or four.
+    /// The maximum number of descriptors of a characteristic. Real ones have three or four.
     public static let descriptorCount = 16
-    /// An attribute value's longest length (Core 5.4, Vol 3, Part F, §3.2.9).
+    /// The maximum length of an attribute value (Core 5.4, Vol 3, Part F, §3.2.9).
     public static let valueByteCount = 512
-    /// Enough for an hour at one a second.
+    /// The maximum number of `values` of a characteristic: an hour at one a second.
     public static let valueCount = 3_600
-    /// Of one characteristic: enough for a quarter of an hour at 100 a second.
+    /// The maximum number of notifications of a characteristic: a quarter of an hour at 100 a
+    /// second.
     public static let notificationCount = 100_000
-    /// Commands that a control point knows, and then some.
+    /// The maximum number of answers of a characteristic, more than control points have commands.
     public static let answerCount = 1_024
-    /// Changes of the advertising data.
+    /// The maximum number of changes of the advertising data.
     public static let advertisingChangeCount = 10_000
-    /// What fits into one advertising PDU of either kind (Core 5.4, Vol 6, Part B, §2.3.4.9).
+    /// The maximum size of one advertising PDU's data of either kind (Core 5.4, Vol 6, Part B,
+    /// §2.3.4.9).
     public static let advertisingByteCount = 251
-    /// What fits into a legacy advertising PDU.
+    /// The maximum size of a legacy advertising PDU's data.
     public static let legacyAdvertisingByteCount = 31
-    /// Notifications follow each other no faster than connection events do.
+    /// The minimum time between notifications, that of the fastest connection events.
     public static let shortestInterval = TimeSpan.milliseconds(10)
-    /// A day.
+    /// The maximum time: one day.
     public static let longestTime = TimeSpan.seconds(86_400)
-    /// A device name's longest length (Core 5.4, Vol 3, Part C, §12.1).
+    /// The maximum length of a device name (Core 5.4, Vol 3, Part C, §12.1).
     public static let nameByteCount = 248
   }
 
@@ -44,52 +47,52 @@ public struct PeripheralFile: Hashable, Sendable {
   public var name: String?
   /// The GAP appearance.
   public var appearance: UInt16?
-  /// The device's own address; nil for any.
+  /// The device's address; nil for any.
   public var address: DeviceAddress?
   /// The services to advertise unless `advertising` is set; by default all primary ones.
   public var advertisedServices: [BluetoothUUID] = []
-  /// The exact advertising data; nil to make it from name and services.
+  /// The exact advertising data; nil to derive it from name and services.
   public var advertising: Advertising?
   /// The GATT database, without the services that every device has (1800, 1801).
   public var services: [Service] = []
-  /// How long the notifications take until they begin anew, or end.
+  /// The duration after which the notifications repeat or end.
   public var duration: TimeSpan?
-  /// Whether notifications and changes of advertising begin anew after their duration.
+  /// Whether notifications and changes of advertising repeat after their duration.
   public var repeats = true
 
-  /// A device without anything.
+  /// Creates a device without content.
   public init() {}
 
-  /// What a device advertises.
+  /// The advertising of a device.
   public struct Advertising: Hashable, Sendable {
-    /// Whether it takes connections.
+    /// Whether the advertising is connectable.
     public var isConnectable = true
     /// Time between two advertising events.
     public var interval = TimeSpan.milliseconds(100)
     /// The advertising data.
     public var data: [UInt8] = []
-    /// What answers a scan request.
+    /// The scan response data.
     public var scanResponse: [UInt8] = []
-    /// How strongly it was heard, in dBm. For people; playing does not use it.
+    /// The recorded RSSI in dBm. For information only; it has no effect on playback.
     public var rssi: Int?
-    /// Later advertising data, in the order of time.
+    /// Later advertising data, in order of time.
     public var changes: [Change] = []
-    /// After how long the changes begin anew, if the file repeats.
+    /// The time after which the changes repeat, if the file repeats.
     public var duration: TimeSpan?
 
-    /// Connectable advertising of nothing.
+    /// Creates connectable advertising without data.
     public init() {}
 
-    /// Advertising data from a point of time on.
+    /// Advertising data that is used from a time on.
     public struct Change: Hashable, Sendable {
-      /// Since the device was switched on.
+      /// The time since the device was switched on.
       public var time: TimeSpan
       /// The advertising data.
       public var data: [UInt8]
-      /// What answers a scan request.
+      /// The scan response data.
       public var scanResponse: [UInt8]
 
-      /// A change.
+      /// Creates a change.
       public init(time: TimeSpan, data: [UInt8], scanResponse: [UInt8]) {
         self.time = time
         self.data = data
@@ -100,30 +103,30 @@ public struct PeripheralFile: Hashable, Sendable {
 
   /// A service.
   public struct Service: Hashable, Sendable {
-    /// What it is.
+    /// The type of the service.
     public var uuid: BluetoothUUID
-    /// Whether it is more than there to be included.
+    /// Whether the service is primary. A secondary service is only included in other services.
     public var isPrimary = true
-    /// The services it includes, by their index in the file.
+    /// The included services, by their index in the file.
     public var includedServices: [Int] = []
     /// Its characteristics.
     public var characteristics: [Characteristic] = []
 
-    /// A primary service with nothing in it.
+    /// Creates a primary service without characteristics.
     public init(uuid: BluetoothUUID) { self.uuid = uuid }
   }
 
   /// A characteristic.
   public struct Characteristic: Hashable, Sendable {
-    /// What it is.
+    /// The type of the characteristic.
     public var uuid: BluetoothUUID
-    /// What may be done with it.
+    /// The operations that the characteristic supports.
     public var properties: CharacteristicProperties
-    /// The value, or the values that follow one another.
+    /// The value, or the list of values that it has one after the other.
     public var values: [[UInt8]] = []
     /// The time between `values`, or between two notifications of the same value.
     public var interval: TimeSpan?
-    /// What a read is refused with.
+    /// The error that reads return.
     public var readError: ATTErrorCode?
     /// Whether reading needs an encrypted link.
     public var readNeedsEncryption = false
@@ -131,18 +134,19 @@ public struct PeripheralFile: Hashable, Sendable {
     public var writeNeedsEncryption = false
     /// Whether subscribing needs an encrypted link.
     public var notifyNeedsEncryption = false
-    /// Descriptors, without the configuration (2902), which follows from the properties.
+    /// The descriptors, without the client characteristic configuration (2902), which follows from
+    /// the properties.
     public var descriptors: [Descriptor] = []
-    /// Where written values are notified: a characteristic of the same service.
+    /// The characteristic of the same service that notifies the written values.
     public var echo: BluetoothUUID?
-    /// The longest value that may be written.
+    /// The maximum length of a written value.
     public var longest = Limits.valueByteCount
-    /// Notifications, in the order of time, which counts from the first subscription.
+    /// The notifications, in order of time, which starts with the first subscription.
     public var notifications: [TimedValue] = []
-    /// What given writes lead to.
+    /// The answers to certain written values.
     public var answers: [Answer] = []
 
-    /// A characteristic without a value.
+    /// Creates a characteristic without a value.
     public init(uuid: BluetoothUUID, properties: CharacteristicProperties) {
       self.uuid = uuid
       self.properties = properties
@@ -151,56 +155,56 @@ public struct PeripheralFile: Hashable, Sendable {
 
   /// A descriptor.
   public struct Descriptor: Hashable, Sendable {
-    /// What it is.
+    /// The type of the descriptor.
     public var uuid: BluetoothUUID
     /// Its value.
     public var value: [UInt8]
 
-    /// A descriptor with its value.
+    /// Creates a descriptor.
     public init(uuid: BluetoothUUID, value: [UInt8]) {
       self.uuid = uuid
       self.value = value
     }
   }
 
-  /// A value at a point of time.
+  /// A value at a certain time.
   public struct TimedValue: Hashable, Sendable {
     /// The time from the start of the list's timeline.
     public var time: TimeSpan
     /// The value.
     public var value: [UInt8]
 
-    /// A value at a point of time.
+    /// Creates a value at a certain time.
     public init(time: TimeSpan, value: [UInt8]) {
       self.time = time
       self.value = value
     }
   }
 
-  /// What the device does when a certain value is written.
+  /// The reaction of the device to a certain written value.
   public struct Answer: Hashable, Sendable {
     /// The value that was written.
     public var written: [UInt8]
-    /// What the write is refused with.
+    /// The error that the write returns.
     public var error: ATTErrorCode?
     /// The value of later reads; nil for the written value.
     public var value: [UInt8]?
     /// Notifications after the write; times count from the write.
     public var notifications: [Notification] = []
 
-    /// An answer that takes the write.
+    /// Creates an answer that accepts the write.
     public init(written: [UInt8]) { self.written = written }
 
-    /// A notification that a write leads to.
+    /// A notification that follows a write.
     public struct Notification: Hashable, Sendable {
-      /// Since the write.
+      /// The time since the write.
       public var time: TimeSpan
-      /// On which characteristic.
+      /// The characteristic that notifies.
       public var target: CharacteristicIndex
       /// The value.
       public var value: [UInt8]
 
-      /// A notification that a write leads to.
+      /// Creates a notification that follows a write.
       public init(time: TimeSpan, target: CharacteristicIndex, value: [UInt8]) {
         self.time = time
         self.target = target
@@ -209,20 +213,20 @@ public struct PeripheralFile: Hashable, Sendable {
     }
   }
 
-  /// Names a characteristic of the file.
+  /// The position of a characteristic in the file.
   public struct CharacteristicIndex: Hashable, Sendable, Comparable {
     /// The index of its service.
     public var service: Int
-    /// Its index in the service.
+    /// The index of the characteristic in the service.
     public var characteristic: Int
 
-    /// Names a characteristic.
+    /// Creates an index.
     public init(service: Int, characteristic: Int) {
       self.service = service
       self.characteristic = characteristic
     }
 
-    /// In the order of the file.
+    /// Compares by the order in the file.
     public static func < (a: CharacteristicIndex, b: CharacteristicIndex) -> Bool {
       (a.service, a.characteristic) < (b.service, b.characteristic)
     }
@@ -244,9 +248,9 @@ public struct PeripheralFile: Hashable, Sendable {
   }
 }
 
-/// What may be done with a characteristic, in the words of the files and of `ambit inspect`.
+/// The names of characteristic properties, as in the files and in `ambit inspect`.
 public enum PropertyNames {
-  /// Each property with its word.
+  /// Each property with its name.
   public static let all: [(property: CharacteristicProperties, name: String)] = [
     (.broadcast, "broadcast"), (.read, "read"),
     (.writeWithoutResponse, "write-without-response"), (.write, "write"), (.notify, "notify"),
@@ -254,7 +258,7 @@ public enum PropertyNames {
     (.extendedProperties, "extended"),
   ]
 
-  /// The words for some properties.
+  /// The names of these properties.
   public static func names(_ properties: CharacteristicProperties) -> [String] {
     all.filter { properties.contains($0.property) }.map(\.name)
   }

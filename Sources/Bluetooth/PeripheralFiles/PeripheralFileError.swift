@@ -1,6 +1,6 @@
-/// Why a text is no peripheral file.
+/// The reason why a text is not a valid peripheral file.
 public struct PeripheralFileError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// A line and a column of a text, both from 1 on; columns count Unicode scalars.
+  /// A position in a text: line and column start at 1, and columns count Unicode scalars.
   public struct Position: Hashable, Sendable {
     /// The line.
     public var line: Int
@@ -8,9 +8,9 @@ public struct PeripheralFileError: Error, Hashable, Sendable, CustomStringConver
     public var column: Int
   }
 
-  /// Where the mistake is; nil where it concerns the file as a whole.
+  /// The position of the mistake; nil if it concerns the file as a whole.
   public var position: Position?
-  /// The keys that lead there: `services[0].uuid`; empty for the outermost value.
+  /// The path of the value: `services[0].uuid`; empty for the outermost value.
   public var path: String
   /// The expected value or the mistake, without a full stop.
   public var reason: String
@@ -39,7 +39,7 @@ public struct PeripheralFileError: Error, Hashable, Sendable, CustomStringConver
   }
 }
 
-/// A mistake at an offset of the text, before lines are counted.
+/// A mistake at an offset of the text, whose line is not known yet.
 package struct FileFault: Error, Hashable {
   package var offset: Int?
   package var path: String

@@ -4,23 +4,23 @@ public import Essentials
 /// Plays a device's file: answers reads and writes, and returns due notifications and changes of
 /// advertising as actions.
 ///
-/// Recorded notifications count from the moment in which the first of their characteristics is
-/// subscribed to, so that an app misses none however slowly it connects; they end with the last
-/// subscription, and start again with the next one. Changes of advertising count from `init`.
-/// Values of a list with `every` follow one another from `init` on.
+/// The times of recorded notifications count from the first subscription to any of their
+/// characteristics, so that a slow app doesn't miss any. They end with the last subscription, and
+/// start again with the next one. The times of advertising changes and of values in a list with
+/// `every` count from `init`.
 ///
-/// A file may contain any number of notifications at one time. At most 64 are made in each ten
-/// milliseconds, which is more than a link carries; those of a recording and of answers are
-/// delayed, those of a list with `every` are left out.
+/// At most 64 notifications are sent in each ten milliseconds, which is more than a link carries.
+/// Additional ones of a recording and of answers are delayed, those of a list with `every` are
+/// dropped.
 public struct PeripheralPlayer: Sendable {
-  /// Names a characteristic of the file.
+  /// The index of a characteristic of the file.
   public typealias Index = PeripheralFile.CharacteristicIndex
 
-  /// What the caller does.
+  /// An action for the caller.
   public enum Action: Hashable, Sendable {
-    /// Notify or indicate to all subscribers.
+    /// Notify or indicate a value to all subscribers.
     case notify(Index, [UInt8])
-    /// Advertise this from now on.
+    /// Change the advertising data.
     case advertise(data: [UInt8], scanResponse: [UInt8])
   }
 
@@ -73,11 +73,11 @@ public struct PeripheralPlayer: Sendable {
   private var turn: Turn
   /// The earliest time of the next change of advertising.
   private var nextAdvertising: Instant
-  /// How many notifications were given up: of answers because too many were waiting, of lists
-  /// because too many came at once.
+  /// The number of dropped notifications: of answers because too many were pending, of lists
+  /// because too many were due at once.
   public private(set) var droppedCount: UInt64 = 0
 
-  /// A device that is switched on now.
+  /// Creates a player for a device that is switched on now.
   public init(_ file: PeripheralFile, now: Instant) {
     self.file = file
     turn = Turn(end: now)
@@ -96,13 +96,13 @@ public struct PeripheralPlayer: Sendable {
     if file.advertising?.changes.isEmpty == false { advertisingTrack = Track(start: now) }
   }
 
-  /// What a central reads: the whole value, or an error.
+  /// The result of a read: the whole value, or an error.
   public func read(_ index: Index) -> Result<[UInt8], ATTErrorCode> {
     if let error = file[index].readError { return .failure(error) }
     return .success(values[index] ?? [])
   }
 
-  /// Takes a write of a whole value. Nothing changes where it is refused.
+  /// Handles a write of a whole value. If it is refused, nothing changes.
   public mutating func write(
     _ index: Index, _ value: [UInt8], now: Instant, into actions: inout [Action]
   ) -> Result<Void, ATTErrorCode> {
@@ -140,7 +140,7 @@ public struct PeripheralPlayer: Sendable {
     return .success(())
   }
 
-  /// Takes that a characteristic has subscribers, or none any more.
+  /// Updates whether a characteristic has subscribers.
   public mutating func setSubscribed(_ index: Index, _ isSubscribed: Bool, now: Instant) {
     if isSubscribed { subscribed.insert(index) } else { subscribed.remove(index) }
     if subscribed.isDisjoint(with: recorded) {
@@ -150,7 +150,7 @@ public struct PeripheralPlayer: Sendable {
     }
   }
 
-  /// When to call `wake`; nil while nothing is to come.
+  /// The time to call `wake`; nil if no timer is running.
   public var nextWake: Instant? {
     var times = cycles.values.map(\.time)
     let isFull = turn.count >= Limits.turnCount
@@ -161,8 +161,8 @@ public struct PeripheralPlayer: Sendable {
     return times.min()
   }
 
-  /// Appends the due actions. After a time without a call, each list of values goes on by one, and
-  /// recorded notifications are made up for as far as `Limits` of the file allow within a round.
+  /// Appends the due actions. If it is called late, each list of values advances by one only, and
+  /// delayed recorded notifications are sent as far as the limits allow.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     if now >= turn.end { turn = Turn(end: now + Limits.turnTime) }
     playPending(now: now, into: &actions)

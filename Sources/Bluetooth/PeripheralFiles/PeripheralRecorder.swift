@@ -4,22 +4,22 @@ public import Essentials
 
 /// The result of a recording.
 public struct PeripheralRecording: Hashable, Sendable {
-  /// The file, which `PeripheralFile.init(_:)` reads from its own text.
+  /// The file. It can be written as text and parsed again by `PeripheralFile.init(_:)`.
   public var file: PeripheralFile
   /// Number of parts that are missing from the file, because they exceed its limits, or because the
   /// format can't represent them, such as notifications of a characteristic without that property.
   public var droppedCount: Int
 }
 
-/// Makes a peripheral file from a device's advertisements and responses, live or in a capture.
+/// Creates a peripheral file from a device's advertisements and responses, live or in a capture.
 ///
-/// Values are stored as they are, secrets included.
+/// Values are stored unchanged, including secrets.
 public struct PeripheralRecorder: Sendable {
-  /// Names a characteristic of the file.
+  /// The index of a characteristic of the file.
   public typealias Index = PeripheralFile.CharacteristicIndex
 
-  /// What belongs to an answer comes within this time after the write. Devices answer within a few
-  /// connection intervals, which are at most 4 s long and mostly below 100 ms.
+  /// The time after a write within which notifications count as its answers. Devices answer within
+  /// a few connection intervals, which are at most 4 s long and mostly below 100 ms.
   public static let answerTime = TimeSpan.seconds(1)
   /// The shortest gap between two advertising events; what follows closer is the scan response.
   private static let shortestGap = TimeSpan.milliseconds(10)
@@ -58,15 +58,15 @@ public struct PeripheralRecorder: Sendable {
   private var readable: Set<Index> = []
   /// The room that is left in the file for events.
   private var room = TextRoom()
-  /// What found no room so far.
+  /// The number of parts that exceeded a limit so far.
   public private(set) var droppedCount = 0
 
-  /// Nothing is known yet.
+  /// Creates a recorder without recorded data.
   public init() {}
 
   // MARK: Advertising
 
-  /// Takes an advertisement. A scan response that is not known yet is empty.
+  /// Records an advertisement. An unknown scan response is empty.
   public mutating func heard(
     data: [UInt8], scanResponse: [UInt8], isConnectable: Bool, rssi: Int?, at time: Instant
   ) {
@@ -147,7 +147,8 @@ public struct PeripheralRecorder: Sendable {
   /// Ends the timeline: later notifications are answers to writes, or are ignored.
   public mutating func endTimeline(at time: Instant) { timelineEnd = timelineEnd ?? time }
 
-  /// Takes the outcome of a read. What a write changed before is not its first value.
+  /// Records the outcome of a read. A value that an earlier write has changed is not recorded as
+  /// the initial value.
   public mutating func read(_ index: Index, _ result: Result<[UInt8], ATTErrorCode>) {
     switch result {
     case .success(let value):
@@ -165,7 +166,7 @@ public struct PeripheralRecorder: Sendable {
     }
   }
 
-  /// Takes a notification or indication.
+  /// Records a notification or indication.
   public mutating func notified(_ index: Index, _ value: [UInt8], at time: Instant) {
     guard value.count <= PeripheralFile.Limits.valueByteCount,
       notificationCount < PeripheralFile.Limits.notificationCount,
@@ -175,7 +176,7 @@ public struct PeripheralRecorder: Sendable {
     notifications[index, default: []].append((time, value))
   }
 
-  /// Takes a write; nil where its outcome is not known, as for writes without response.
+  /// Records a write. The outcome is nil if it is not known, as for writes without response.
   public mutating func wrote(
     _ index: Index, _ value: [UInt8], error: ATTErrorCode?, at time: Instant
   ) {
@@ -189,7 +190,7 @@ public struct PeripheralRecorder: Sendable {
     writes.append(Write(index: index, time: time, answer: answer))
   }
 
-  /// The recording up to `end`.
+  /// Returns the recording up to `end`.
   public func finished(at end: Instant) -> PeripheralRecording {
     var file = file
     file.advertising = advertising

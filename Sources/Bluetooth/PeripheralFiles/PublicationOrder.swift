@@ -3,11 +3,11 @@ extension PeripheralFile {
   public enum PublicationOrder: Hashable, Sendable {
     /// The indices of all services, each after those that it includes.
     case order([Int])
-    /// No order exists: this service includes itself, directly or through others.
+    /// There is no order, because this service includes itself, directly or indirectly.
     case circle(Int)
   }
 
-  /// The order of the file, but for services that are included by earlier ones.
+  /// The order of the file, except that included services come before those that include them.
   public func publicationOrder() -> PublicationOrder {
     var order: [Int] = []
     var isDone = [Bool](repeating: false, count: services.count)

@@ -1,7 +1,7 @@
 import Essentials
 import JSONWire
 
-/// How a value is written, on the command line and in a peripheral file.
+/// The text format of a value, on the command line and in a peripheral file.
 public enum ValueFormat: String, CaseIterable, Sendable {
   /// Bytes in hexadecimal.
   case hex
@@ -20,7 +20,7 @@ public enum ValueFormat: String, CaseIterable, Sendable {
   /// Four bytes, little-endian, two's complement.
   case int32
 
-  /// The bytes of a number; nil where it doesn't fit, or the format isn't numeric.
+  /// The bytes of a number; nil if it is out of range or the format isn't numeric.
   public func bytes(_ number: Int64) -> [UInt8]? {
     guard byteCount > 0, range.contains(number) else { return nil }
     var writer = ByteWriter(capacity: 4)
@@ -28,7 +28,7 @@ public enum ValueFormat: String, CaseIterable, Sendable {
     return writer.bytes
   }
 
-  /// The numbers that fit.
+  /// The range of valid numbers.
   public var range: ClosedRange<Int64> {
     switch self {
     case .hex, .text: 0...0

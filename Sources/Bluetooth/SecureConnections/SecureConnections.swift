@@ -4,12 +4,13 @@
   import BluetoothMachines
   import BluetoothWire
 
-  /// LE Secure Connections for hosts of this program: pairing with keys that are agreed on by
-  /// Diffie-Hellman on the curve P-256, which OpenSSL's libcrypto computes.
+  /// LE Secure Connections for hosts of this program: pairing with P-256 Diffie-Hellman key
+  /// agreement, implemented by OpenSSL's libcrypto.
   public enum SecureConnections {
-    /// Makes LE Secure Connections available to the hosts that are made from now on. `CoreBluetooth` does
-    /// this itself, unless its package is used without the trait `SecureConnections`; programs that use
-    /// `BluetoothHost` directly call it before they make a host. From any thread, any number of times.
+    /// Makes LE Secure Connections available to hosts that are created from now on. `CoreBluetooth`
+    /// does this automatically, unless its package is used without the trait `SecureConnections`;
+    /// programs that use `BluetoothHost` directly must call it before they create a host. May be
+    /// called from any thread, and repeatedly.
     public static func install() { _ = isInstalled }
 
     private static let isInstalled: Bool = {

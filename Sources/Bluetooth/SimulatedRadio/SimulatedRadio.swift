@@ -11,9 +11,10 @@ import Simulation
 
 /// The simulated radio for hosts of this program.
 public enum SimulatedRadio {
-  /// Makes the simulated radio available to the hosts that are made from now on. `CoreBluetooth` does
-  /// this itself, unless its package is used without the trait `SimulatedRadio`; programs that use
-  /// `BluetoothHost` directly call it before they make a host. From any thread, any number of times.
+  /// Makes the simulated radio available to hosts that are created from now on. `CoreBluetooth`
+  /// does this automatically, unless its package is used without the trait `SimulatedRadio`;
+  /// programs that use `BluetoothHost` directly must call it before they create a host. May be
+  /// called from any thread, and repeatedly.
   public static func install() { _ = isInstalled }
 
   private static let isInstalled: Bool = {

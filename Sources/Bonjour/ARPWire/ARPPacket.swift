@@ -3,9 +3,9 @@ public import Essentials
 /// A packet of the Address Resolution Protocol for IPv4 on Ethernet (RFC 826), without the frame
 /// around it.
 public struct ARPPacket: Hashable, Sendable {
-  /// The protocol's number in an Ethernet frame.
+  /// The EtherType of ARP.
   public static let etherType: UInt16 = 0x0806
-  /// How many bytes a packet has; what follows in a frame is padding.
+  /// The size of a packet in bytes; the bytes after it in a frame are padding.
   public static let byteCount = 28
 
   /// Whether a packet is a request or a reply.
@@ -18,16 +18,16 @@ public struct ARPPacket: Hashable, Sendable {
 
   /// Whether this is a request or a reply.
   public var operation: Operation
-  /// The interface that sent it.
+  /// The hardware address of the sender's interface.
   public var senderHardware: MACAddress
-  /// The address the sender claims; 0.0.0.0 in a probe.
+  /// The protocol address that the sender claims; 0.0.0.0 in a probe.
   public var senderAddress: Inet4Address
-  /// The hardware address of the receiver; zero in a request.
+  /// The hardware address of the target; zero in a request.
   public var targetHardware: MACAddress
-  /// The address that is sought.
+  /// The protocol address of the target.
   public var targetAddress: Inet4Address
 
-  /// Puts a packet together.
+  /// Creates a packet.
   public init(
     _ operation: Operation, senderHardware: MACAddress, senderAddress: Inet4Address,
     targetHardware: MACAddress = .zero, targetAddress: Inet4Address
@@ -46,24 +46,24 @@ public struct ARPPacket: Hashable, Sendable {
       .request, senderHardware: hardware, senderAddress: .any, targetAddress: candidate)
   }
 
-  /// An ARP Announcement: claims `address` and mends stale caches (RFC 3927, §2.4).
+  /// An ARP Announcement: claims `address` and updates stale ARP caches (RFC 3927, §2.4).
   public static func announcement(
     of address: Inet4Address, from hardware: MACAddress
   ) -> ARPPacket {
     ARPPacket(.request, senderHardware: hardware, senderAddress: address, targetAddress: address)
   }
 
-  /// Whether it is a probe: a request that claims no address.
+  /// Whether it is an ARP Probe: a request without a sender address.
   public var isProbe: Bool { operation == .request && senderAddress == .any }
 }
 
-/// Why bytes are not an ARP packet for IPv4 on Ethernet.
+/// The reason why bytes are not an ARP packet for IPv4 on Ethernet.
 public enum ARPError: Error, Equatable, Sendable {
-  /// The bytes ended before the packet did.
+  /// The bytes are shorter than a packet.
   case truncated(Truncated)
-  /// Addresses of another kind of hardware or protocol, or of other lengths.
+  /// The hardware type, protocol type or address lengths are not those of IPv4 on Ethernet.
   case unsupportedKind(hardware: UInt16, protocol: UInt16, lengths: UInt16)
-  /// Neither a request nor a reply.
+  /// The operation is neither a request nor a reply.
   case unknownOperation(UInt16)
 }
 
@@ -73,7 +73,7 @@ extension ARPPacket {
   /// The lengths of a hardware and of a protocol address, one byte each.
   private static let lengths: UInt16 = 0x0604
 
-  /// Reads a packet. Bytes after it are padding of the frame, and are ignored.
+  /// Decodes a packet. Bytes after it are padding of the frame, and are ignored.
   ///
   /// - Throws: ``ARPError``. No input traps.
   public init(decoding bytes: ArraySlice<UInt8>) throws(ARPError) {
@@ -110,7 +110,7 @@ extension ARPPacket {
     }
   }
 
-  /// The packet's 28 bytes.
+  /// The 28 bytes of the packet.
   public var bytes: [UInt8] {
     var writer = ByteWriter(capacity: Self.byteCount)
     writer.bigEndian(UInt64(Self.ethernet), count: 2)

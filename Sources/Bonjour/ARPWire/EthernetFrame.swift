@@ -1,21 +1,21 @@
 public import Essentials
 
-/// A frame of Ethernet, as packet sockets give and take it: without preamble, tag and check
+/// An Ethernet frame in the form that packet sockets use: without preamble, VLAN tag and check
 /// sequence.
 public struct EthernetFrame: Hashable, Sendable {
-  /// How many bytes come before the payload.
+  /// The size of the header in bytes.
   public static let headerByteCount = 14
 
-  /// To whom it goes.
+  /// The address of the receiver.
   public var destination: MACAddress
-  /// The sender.
+  /// The address of the sender.
   public var source: MACAddress
   /// The type of the payload: ``ARPPacket/etherType`` for ARP.
   public var etherType: UInt16
   /// The payload, with the padding of short frames.
   public var payload: ArraySlice<UInt8>
 
-  /// Puts a frame together.
+  /// Creates a frame.
   public init(
     to destination: MACAddress, from source: MACAddress, etherType: UInt16,
     payload: ArraySlice<UInt8>
@@ -26,16 +26,16 @@ public struct EthernetFrame: Hashable, Sendable {
     self.payload = payload
   }
 
-  /// A frame with an ARP packet for everybody.
+  /// Creates a broadcast frame with an ARP packet.
   public init(broadcasting packet: ARPPacket) {
     self.init(
       to: .broadcast, from: packet.senderHardware, etherType: ARPPacket.etherType,
       payload: packet.bytes[...])
   }
 
-  /// Reads a frame; the payload shares its storage with `bytes`.
+  /// Decodes a frame. The payload shares its storage with `bytes`.
   ///
-  /// - Throws: `Truncated` where there are fewer than 14 bytes.
+  /// - Throws: `Truncated` if there are fewer than 14 bytes.
   public init(decoding bytes: ArraySlice<UInt8>) throws(Truncated) {
     var reader = ByteReader(bytes)
     destination = MACAddress(rawValue: try reader.bigEndian(6))
@@ -44,7 +44,7 @@ public struct EthernetFrame: Hashable, Sendable {
     payload = reader.rest()
   }
 
-  /// The frame's bytes.
+  /// The bytes of the frame.
   public var bytes: [UInt8] {
     var writer = ByteWriter(capacity: Self.headerByteCount + payload.count)
     writer.bigEndian(destination.rawValue, count: 6)

@@ -4,17 +4,17 @@ public struct MACAddress: Hashable, Sendable {
   /// The address in the low 48 bits; 02:00:00:00:00:01 is 0x0200_0000_0001.
   public let rawValue: UInt64
 
-  /// Makes an address of the low 48 bits of a number.
+  /// Creates an address from the low 48 bits of a number.
   @inlinable
   public init(rawValue: UInt64) { self.rawValue = rawValue & 0xFFFF_FFFF_FFFF }
 
-  /// The address in six bytes in the order of the network; nil where there are not six.
+  /// Creates an address from six bytes in network order; nil for any other number of bytes.
   public init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == 6 else { return nil }
     rawValue = bytes.reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// Everybody on the link.
+  /// The broadcast address, which all hosts on the link receive.
   public static let broadcast = MACAddress(rawValue: 0xFFFF_FFFF_FFFF)
   /// All zero: an unknown address.
   public static let zero = MACAddress(rawValue: 0)

@@ -4,14 +4,15 @@
   import EventLoop
 
   extension BonjourHost {
-    /// Unregisters everything with goodbye records, and ends. No callback is called afterwards.
+    /// Unregisters all services and records with goodbye records, and stops the host. No callback
+    /// is called afterwards.
     public func close() async {
       await withCheckedContinuation { continuation in
         engine.onLoop { $0.stop { continuation.resume() } }
       }
     }
 
-    /// The system's names of the interfaces that take part, with their numbers.
+    /// The names and indices of the interfaces that the host uses.
     public var interfaces: [InterfaceIndex: String] {
       get async {
         await withCheckedContinuation { continuation in
@@ -20,7 +21,8 @@
       }
     }
 
-    /// The same, once they are known; nil if the host ended before, or is not served.
+    /// The interfaces that the host uses, once they are known; nil if the host is closed before, or
+    /// if the owner rejects it.
     public var knownInterfaces: [InterfaceIndex: String]? {
       get async {
         await withCheckedContinuation { continuation in
@@ -38,17 +40,18 @@
       }
     }
 
-    /// The same as a word, for measurements: owner, alone or client.
+    /// The role of the host as a word, for measurements: owner, alone or client.
     package var roleName: String {
       get async { "\(await settledRole)" }
     }
   }
 
   extension LinkLocalHost {
-    /// Starts on an interface.
+    /// Starts configuring an interface.
     ///
     /// - Parameters:
-    ///   - interfaceName: The interface, as in `eth0`. It may be down, and go and come back later.
+    ///   - interfaceName: The name of the interface, such as `eth0`. It may be down, and may
+    ///     disappear and return later.
     ///   - configuration: The address to try first, and where addresses are stored.
     ///   - onEvent: Called on the event loop of this process, serially; must not block.
     /// - Throws: ``LinkLocalError`` where it cannot start.
@@ -65,7 +68,7 @@
       return LinkLocalHost(driver)
     }
 
-    /// Removes the address, and ends. No callback is called afterwards.
+    /// Removes the address, and stops the host. No callback is called afterwards.
     public func close() async {
       await withCheckedContinuation { continuation in
         driver.onLoop { $0.stop { continuation.resume() } }

@@ -9,11 +9,12 @@ import Synchronization
 /// Registers and browses services of the local network by Multicast DNS, on every suitable
 /// interface, as interfaces come and go.
 ///
-/// Where several processes of one user do so, one of them owns the sockets and the cache and serves
+/// If several processes of one user do so, one of them owns the sockets and the cache and serves
 /// the others. When it ends, another process takes over; clients see no interruption, but events
-/// may be up to ten seconds late. An owner that runs as root serves all users. A host whose
-/// configuration is not the default one runs by itself. If the owner serves as many programs as it
-/// can, queries and registrations fail with `tooManyClients`; the next one looks for an owner again.
+/// may be up to ten seconds late. An owner that runs as root serves all users. A host with another
+/// configuration than the default one runs standalone. If the owner serves as many programs as it
+/// can, queries and registrations fail with `tooManyClients`; the next request searches for an
+/// owner again.
 ///
 /// All methods may be called from any thread. Callbacks are called serially on the one event loop
 /// of this process, and must not block it. The host runs until it is closed or released.
@@ -21,14 +22,14 @@ public final class BonjourHost: Sendable {
   let engine: BonjourEngine
   private let lastNumber = Atomic<UInt64>(0)
 
-  /// The host that everything in this process shares by default, with the system's host name.
+  /// The process-wide default host, with the system's host name.
   public static let shared = BonjourHost()
 
   /// Starts a host.
   ///
   /// - Parameters:
-  ///   - configuration: Host name, interfaces, and whether it shares an owner.
-  ///   - log: Called with a sentence for each link that can't be used, and why.
+  ///   - configuration: Host name, interfaces, and whether the port is shared.
+  ///   - log: Called with a sentence for each interface that can't be used, with the reason.
   public init(
     configuration: BonjourConfiguration = BonjourConfiguration(),
     log: (@Sendable (String) -> Void)? = nil
@@ -39,10 +40,11 @@ public final class BonjourHost: Sendable {
 
   deinit { engine.onLoop { $0.stop {} } }
 
-  /// Unregisters everything with goodbye records, and ends. No other callback is called afterwards.
+  /// Unregisters all services and records with goodbye records, and stops the host. No other
+  /// callback is called afterwards.
   ///
-  /// - Parameter completion: Called on the event loop of this process when that is done; must not
-  ///   block.
+  /// - Parameter completion: Called on the event loop of this process when the host has stopped;
+  ///   must not block.
   public func close(_ completion: @escaping @Sendable () -> Void) {
     engine.onLoop { $0.stop(completion) }
   }
@@ -74,8 +76,8 @@ public final class BonjourHost: Sendable {
   ///
   /// - Parameters:
   ///   - service: Name, type, port and TXT record.
-  ///   - onEvent: Called on the event loop of this process with the name that it got; must not
-  ///     block.
+  ///   - onEvent: Called on the event loop of this process with the name under which it is
+  ///     registered; must not block.
   public func register(
     _ service: ServiceRegistration, onEvent: @escaping @Sendable (RegistrationEvent) -> Void
   ) -> Registration {
@@ -104,23 +106,23 @@ public final class BonjourHost: Sendable {
   }
 }
 
-/// How a host takes part.
+/// The configuration of a host.
 public struct BonjourConfiguration: Sendable {
-  /// The host's name without `.local`; by default the first part of the system's.
+  /// The host name without `.local`; by default the first label of the system's host name.
   public var hostName: String
   /// The interfaces to use, by their names; nil for all that are suitable, or the loopback
   /// interface if none is.
   public var interfaceNames: Set<String>?
 
-  /// Whether other processes of this machine may do the work for this one, and it for them. It
-  /// counts for hosts that use the system's name and all suitable interfaces; others work by
-  /// themselves.
+  /// Whether the host shares the port with other processes of this machine: one of them runs the
+  /// protocol for all. Only for hosts with the system's host name and all suitable interfaces;
+  /// others run standalone.
   public var isShared = true
-  /// Replaces the default name of the socket where processes that share the port find each other.
-  /// Unlike the default, it is used with any host name and interfaces.
+  /// Replaces the default name of the socket by which processes that share the port find each
+  /// other. Unlike the default, it is used with any host name and interfaces.
   package var ownerSocketNameOverride: String?
 
-  /// The system's name and all suitable interfaces.
+  /// Creates a configuration, by default with the system's host name and all suitable interfaces.
   public init(hostName: String? = nil, interfaceNames: Set<String>? = nil) {
     self.hostName = hostName ?? Self.systemHostName
     self.interfaceNames = interfaceNames
@@ -149,16 +151,16 @@ public struct BonjourConfiguration: Sendable {
 
 /// A result of a query.
 public struct FoundEvent: Hashable, Sendable {
-  /// What it is.
+  /// The result.
   public var event: QueryEvent
-  /// The interface on which it was received; nil if it is the same on all.
+  /// The interface on which the result was received; nil if it is the same on all.
   public var interface: InterfaceIndex?
-  /// Whether more results follow at once.
+  /// Whether more results follow immediately.
   public var moreComing: Bool
-  /// Whether it was in the cache when the query began.
+  /// Whether the result was in the cache when the query began.
   public var isFromCache = false
 
-  /// A result.
+  /// Creates an event.
   public init(event: QueryEvent, interface: InterfaceIndex?, moreComing: Bool) {
     self.event = event
     self.interface = interface
@@ -166,23 +168,24 @@ public struct FoundEvent: Hashable, Sendable {
   }
 }
 
-/// The result of a registration.
+/// An event of a registration.
 public enum RegistrationEvent: Hashable, Sendable {
-  /// It is registered under this name, which is not the requested one if another host has that.
+  /// The service or record is registered under this name, which differs from the requested one if
+  /// another host has that.
   case registered(DNSName)
-  /// Another host has the name, and the conflict policy was to refuse.
+  /// Another host has the name, and the conflict policy is to refuse.
   case refused(DNSName)
-  /// It is not registered, or no longer. It may be registered again.
+  /// The service or record is not registered, or no longer. It may be registered again later.
   case failed(RegistrationError)
 }
 
-/// Why a service or record could not be registered.
+/// The reason why a service or record could not be registered.
 public struct RegistrationError: Error, Hashable, Sendable {
-  /// The kind of an error. Later versions may have more.
+  /// The kind of an error. Later versions may add more.
   public struct Code: Hashable, Sendable {
     fileprivate let rawValue: UInt8
 
-    /// The owner of the port serves as many programs as it can.
+    /// The owner of the port already serves the maximum number of clients.
     public static let tooManyClients = Code(rawValue: 1)
   }
 
@@ -235,8 +238,8 @@ public final class Registration: Sendable {
     engine.onLoop { [id] in $0.unregister(id) }
   }
 
-  /// Changes the service's keys and values. Throws for a text that no message could take, as
-  /// `ServiceRegistration` does.
+  /// Changes the keys and values of the service. Throws if the TXT record is too long for a
+  /// message, as `ServiceRegistration` does.
   public func update(_ text: TXTRecord) throws(DNSWireError) {
     try ServiceRegistration.check(text)
     engine.onLoop { [id] in $0.update(id, text) }

@@ -2,14 +2,15 @@ public import Bonjour
 public import Reactive
 
 extension Reactive where Base: NetServiceBrowser {
-  /// The services of a type that there are, whenever that changes; the search goes on until the
-  /// producer's run is interrupted.
+  /// Browses for services: sends the services of a type that are present, and again after each
+  /// change. The search lasts until the producer's run is interrupted.
   ///
   /// Values are sent on a thread of the host: observe them on a scheduler.
   ///
   /// - Parameters:
-  ///   - type: Such as `_http._tcp.`, with the name of one subtype after a comma.
-  ///   - domain: Where; empty for the default, `local.`.
+  ///   - type: The type, such as `_http._tcp.`, optionally with the name of one subtype after a
+  ///     comma.
+  ///   - domain: The domain; empty for the default, `local.`.
   public static func services(
     ofType type: String, in domain: String = ""
   ) -> SignalProducer<Set<NetService>, NetServiceError> {
@@ -23,15 +24,16 @@ extension NWBrowser: ReactiveExtensionsProvider {}
 extension NWEndpoint: ReactiveExtensionsProvider {}
 
 extension Reactive where Base: NetService {
-  /// The resolved service, and each change of it.
+  /// Sends the resolved service, and each change of it.
   public var resolutions: SignalProducer<NetService.ResolvedService, NetServiceError> {
     SignalProducer(base.resolutionFeed)
   }
 
-  /// The TXT record, and each change of it.
+  /// Sends the TXT record, and each change of it.
   public var txtRecords: SignalProducer<Data, NetServiceError> { SignalProducer(base.textFeed) }
 
-  /// Publishes the service during the producer's run, and sends the name under which it is.
+  /// Publishes the service during the producer's run, and sends the name under which it is
+  /// registered.
   public func publishedNames(
     options: NetService.Options = []
   ) -> SignalProducer<String, NetServiceError> {
@@ -40,7 +42,7 @@ extension Reactive where Base: NetService {
 }
 
 extension Reactive where Base == NWBrowser {
-  /// The results, and each change of them; the search goes on until the producer's run is
+  /// Sends all results, and again after each change. The search lasts until the producer's run is
   /// interrupted. Values are sent on a thread of the host: observe them on a scheduler.
   public static func results(
     for descriptor: NWBrowser.Descriptor, using parameters: NWParameters = NWParameters()
@@ -50,7 +52,7 @@ extension Reactive where Base == NWBrowser {
 }
 
 extension Reactive where Base == NWEndpoint {
-  /// The addresses and ports of a service, whenever they change.
+  /// Sends the addresses and ports of a service, and each change of them.
   public var addresses: SignalProducer<[NWEndpoint], NWError> {
     SignalProducer(base.addressFeed)
   }

@@ -1,25 +1,26 @@
 public import DNSWire
 public import Essentials
 
-/// Multicast DNS on all interfaces of a host: its registrations and the queries of its clients.
+/// The Multicast DNS state machine of a host: the registrations and queries of its clients, on all
+/// interfaces.
 ///
 /// The host passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
 public struct DiscoveryMachine: Sendable {
   /// Input of the machine.
   public enum Event: DiscoveryRequestInput, Sendable {
-    /// An interface takes part, or its addresses or versions changed.
+    /// An interface is available, or its addresses or versions changed.
     case interfaceChanged(NetworkInterface)
-    /// An interface no longer takes part.
+    /// An interface is no longer available.
     case interfaceGone(InterfaceIndex)
-    /// The network behind an interface may be another than before, or the host slept.
+    /// An interface may be connected to another network, or the host slept.
     case interfaceRestarted(InterfaceIndex)
-    /// A message arrived, from whomever, the host's own included.
+    /// A message was received. Includes the host's own messages.
     case received(ReceivedMessage)
     /// A request of a client.
     case request(DiscoveryRequest)
-    /// Another process of this host continues the registration; that of the host includes its name
-    /// and addresses. It ends here without goodbye records.
+    /// Another process of this host takes over the registration. Removes it without goodbye
+    /// records. The registration of the host includes its name and addresses.
     case handOver(RegistrationID)
     /// Send goodbyes for a service that a killed process of this host had registered, and for the
     /// records added to it (RFC 6762, §10.1).
@@ -45,21 +46,21 @@ public struct DiscoveryMachine: Sendable {
   /// Packets sent on the local-only interface, to be handled as received.
   private var returning: [OutgoingPacket] = []
 
-  /// A machine without interfaces, for a host of this name.
+  /// Creates a machine without interfaces.
   ///
   /// - Parameters:
-  ///   - hostLabel: the host's name without `.local`, 1 to 63 bytes of UTF-8.
-  ///   - rng: decides on pauses only.
+  ///   - hostLabel: The host name without `.local`, 1 to 63 bytes of UTF-8.
+  ///   - rng: Used for random delays only.
   public init(hostLabel: [UInt8], rng: SeededGenerator) throws(DNSWireError) {
     var rng = rng
     responder = try Responder(hostLabel: hostLabel, rng: rng.fork())
     querier = Querier(rng: rng.fork())
   }
 
-  /// The host's name, whether it was probed for already or not.
+  /// The host name, even if it has not been probed yet.
   public var hostName: DNSName { responder.hostName }
 
-  /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
+  /// The time to call ``wake(now:into:)``; nil if no timer is running.
   public var nextWake: Instant? {
     .earliest(responder.nextWake, querier.nextWake)
   }
@@ -178,9 +179,10 @@ public struct DiscoveryMachine: Sendable {
 public enum DiscoveryAction: Sendable, Hashable {
   /// Send a packet.
   case send(OutgoingPacket)
-  /// The name is the registration's on all its links. Reported again only if it changes.
+  /// The registration has this name on all its links. Reported again only if the name changes.
   case registered(RegistrationID, DNSName)
-  /// Another host has the name, and the policy was to refuse: the registration has ended.
+  /// The registration has ended, because another host has the name and the conflict policy is to
+  /// refuse.
   case refused(RegistrationID, DNSName)
   /// Deliver an event of a query, with the interface on which it was received; `moreComing` on
   /// all but the last event that is delivered now.

@@ -1,13 +1,15 @@
-/// The files that a page with a cover flow loads, as parts of the program: nothing is looked for on disk.
+/// The files that a page with a cover flow loads. They are part of the program, not read from disk.
 ///
-/// They refer to each other by their names, and so have to be served from one folder. A page's content
-/// security policy has to allow `script-src 'self' 'wasm-unsafe-eval'`, which lets WebAssembly be compiled;
-/// `style-src 'self'`; `connect-src 'self'`, to load it; and in `img-src` wherever pictures come from.
+/// They refer to each other by their names, so they must be served from one folder. A page's
+/// content security policy must allow `script-src 'self' 'wasm-unsafe-eval'`, to compile
+/// WebAssembly; `style-src 'self'`; `connect-src 'self'`, to load it; and in `img-src` the sources
+/// of the pictures.
 public enum CoverFlowPage {
   /// The contents of the files by their names.
   ///
-  /// `cover-flow.js` is the module that pages import, `cover-flow.css` its style. WebAssembly has to be
-  /// served as `application/wasm`. `cover-flow-binding.js` is for pages of the module BindingServer.
+  /// `cover-flow.js` is the module that pages import, `cover-flow.css` its style sheet. The
+  /// WebAssembly file must be served as `application/wasm`. `cover-flow-binding.js` is for pages of
+  /// the module BindingServer.
   public static let files: [String: [UInt8]] = [
     "cover-flow.js": PackageResources.cover_flow_js,
     "cover-flow-back.js": PackageResources.cover_flow_back_js,

@@ -1,15 +1,15 @@
 public import CoreLocation
 internal import Synchronization
 
-/// A region that was entered or left.
+/// Whether a region was entered or left.
 public enum RegionCrossing: Hashable, Sendable {
-  /// A beacon of the region is heard.
+  /// The region was entered.
   case entered
-  /// None is any more.
+  /// The region was left.
   case exited
 }
 
-/// The beacons around, as sequences.
+/// Ranges and monitors beacons with async sequences.
 ///
 /// ```swift
 /// let beacons = Beacons()
@@ -18,24 +18,26 @@ public enum RegionCrossing: Hashable, Sendable {
 /// }
 /// ```
 ///
-/// A sequence begins to listen when it is made, and ends that when its loop or its task ends. Several of
-/// the same constraint or region share one ranging, or one monitoring. From any thread.
+/// Ranging or monitoring starts when a sequence is created, and stops when its loop or its task
+/// ends. Several sequences of the same constraint share the ranging, and those of the same region
+/// the monitoring. All methods may be called from any thread.
 ///
-/// It uses the Bluetooth host that is current in the task that makes it.
+/// It uses the Bluetooth host that is current in the task that creates it.
 public final class Beacons: Sendable {
   private let manager: CLLocationManager
   private let listener = LocationListener()
 
-  /// The beacons that the current Bluetooth host hears.
+  /// Creates an object that uses the current Bluetooth host.
   public init() {
     manager = CLLocationManager(queue: DispatchQueue(label: "CoreLocationAsync.Beacons"))
     manager.delegate = listener
   }
 
-  /// The underlying manager, to request authorization, for example. Its delegate is this object's.
+  /// The underlying manager, for example to request authorization. Its delegate is set by this
+  /// object.
   public var locationManager: CLLocationManager { manager }
 
-  /// Whether the program may use location services: now, and whenever that changes.
+  /// Emits the current authorization and each change.
   public func authorizations() -> AsyncStream<CLAuthorizationStatus> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CLAuthorizationStatus.self, bufferingPolicy: .bufferingNewest(1))
@@ -50,12 +52,12 @@ public final class Beacons: Sendable {
     return stream
   }
 
-  /// The beacons in range, nearest first, once a second; an empty array if there are none. Only the
-  /// latest report is buffered.
+  /// Emits the beacons in range once a second, nearest first; an empty array if there are none.
+  /// Only the latest report is buffered.
   ///
-  /// While Bluetooth is off no beacons are in range; ranging goes on when Bluetooth is back. The
-  /// sequence throws `CLError.rangingUnavailable` if Bluetooth is unauthorized or unsupported, and
-  /// other `CLError`s when ranging doesn't work.
+  /// While Bluetooth is off no beacons are in range; ranging resumes when Bluetooth is available
+  /// again. The sequence throws `CLError.rangingUnavailable` if Bluetooth is unauthorized or
+  /// unsupported, and other `CLError`s when ranging doesn't work.
   public func ranged(
     satisfying constraint: CLBeaconIdentityConstraint
   ) -> AsyncThrowingStream<[CLBeacon], any Error> {
@@ -77,11 +79,11 @@ public final class Beacons: Sendable {
     return stream
   }
 
-  /// The state of a region now, as soon as it is known, and whenever it changes. Only the latest
-  /// state is buffered.
+  /// Emits the state of a region as soon as it is known, and each change. Only the latest state is
+  /// buffered.
   ///
-  /// The region is monitored as long as the sequence lasts, or longer if it was before. The
-  /// sequence throws the `CLError` with which monitoring fails.
+  /// The region is monitored while the sequence lasts, or longer if it was monitored before. The
+  /// sequence throws a `CLError` if monitoring fails.
   public func states(
     of region: CLBeaconRegion
   ) -> AsyncThrowingStream<CLRegionState, any Error> {
@@ -96,7 +98,7 @@ public final class Beacons: Sendable {
   /// Emits when a region is entered and left. The latest two crossings are buffered, so that an
   /// enter doesn't replace the exit before it.
   ///
-  /// Monitoring and errors are as those of ``states(of:)``.
+  /// The region is monitored as with ``states(of:)``, and the sequence throws the same errors.
   public func crossings(
     of region: CLBeaconRegion
   ) -> AsyncThrowingStream<RegionCrossing, any Error> {

@@ -1,7 +1,7 @@
 package import CoreLocation
 internal import Synchronization
 
-/// What a location manager's delegate receives of beacons.
+/// A delegate call of a location manager about beacons.
 package enum LocationEvent: Sendable {
   case authorizationChanged(CLAuthorizationStatus)
   case entered(CLRegion)
@@ -9,7 +9,7 @@ package enum LocationEvent: Sendable {
   case determined(CLRegionState, CLRegion)
   case monitoringFailed(CLRegion?, CLError)
   case ranged([CLBeacon], CLBeaconIdentityConstraint)
-  /// It goes on by itself unless that is final.
+  /// Ranging failed. It resumes automatically unless the failure is final.
   case rangingFailed(CLBeaconIdentityConstraint, CLError, isFinal: Bool)
 }
 
@@ -37,7 +37,7 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
 
   package override init() { super.init() }
 
-  /// The delegate that everything is passed on to.
+  /// The delegate that all calls are forwarded to.
   package var next: (any CLLocationManagerDelegate)? {
     get { nextStorage.withLock { $0 }.delegate }
     set {
@@ -48,7 +48,7 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
 
   // MARK: Observers
 
-  /// Reports what comes from now on, until `remove(_:)` is called with the number that is returned.
+  /// Adds an observer of events, and returns the number to pass to `remove(_:)`.
   package func add(_ observer: @escaping Observer) -> Int {
     state.withLock { state in
       state.lastObserver += 1
@@ -71,7 +71,7 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
 
   // MARK: Requests
 
-  /// Ranges a constraint, until `stopRanging` is called as often.
+  /// Ranges a constraint until `stopRanging` was called once for each call of this function.
   package func startRanging(
     _ constraint: CLBeaconIdentityConstraint, with manager: CLLocationManager
   ) {
@@ -93,7 +93,8 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
     if isLast { manager.stopRangingBeacons(satisfying: constraint) }
   }
 
-  /// Monitors a region, until `stopMonitoring` is called as often, and has its state determined.
+  /// Monitors a region until `stopMonitoring` was called once for each call of this function, and
+  /// requests its state.
   package func startMonitoring(_ region: CLBeaconRegion, with manager: CLLocationManager) {
     let isFirst = state.withLock { state in
       if state.monitored[region] == nil, manager.monitoredRegions.contains(region) {

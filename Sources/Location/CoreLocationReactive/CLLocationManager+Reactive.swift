@@ -6,7 +6,7 @@ extension CLLocationManager: ReactiveExtensionsProvider {}
 
 // Values are sent where the manager calls its delegate: on its run loop or queue.
 extension Reactive where Base: CLLocationManager {
-  /// Whether the program may use location services: now, and whenever that changes.
+  /// Sends the current authorization and each change.
   public var authorizations: SignalProducer<CLAuthorizationStatus, Never> {
     let manager: CLLocationManager = base
     return LocationListener.all.producer(of: manager) { listener, notify in
@@ -18,13 +18,13 @@ extension Reactive where Base: CLLocationManager {
     }.skipRepeats()
   }
 
-  /// The beacons in range, nearest first, once a second: an empty array while there are none.
+  /// Sends the beacons in range once a second, nearest first; an empty array if there are none.
   ///
-  /// The manager ranges while a run lasts; runs of one constraint share that.
+  /// The manager ranges while a run lasts. Runs of the same constraint share the ranging.
   ///
-  /// - Returns: A producer that does not complete. While Bluetooth is off none are in range; it fails with
-  ///   `rangingUnavailable` where Bluetooth may not be used or isn't there, with other errors when ranging
-  ///   doesn't work.
+  /// - Returns: A producer that does not complete. While Bluetooth is off it sends empty arrays. It
+  ///   fails with `rangingUnavailable` if Bluetooth is unauthorized or unsupported, and with other
+  ///   errors when ranging doesn't work.
   public func ranged(
     satisfying constraint: CLBeaconIdentityConstraint
   ) -> SignalProducer<[CLBeacon], CLError> {
@@ -45,20 +45,20 @@ extension Reactive where Base: CLLocationManager {
     }
   }
 
-  /// The state of a region now, as soon as it is known, and whenever it changes.
+  /// Sends the state of a region as soon as it is known, and each change.
   ///
-  /// The region is monitored while a run lasts, or longer if it was before.
+  /// The region is monitored while a run lasts, or longer if it was monitored before.
   ///
-  /// - Returns: A producer that does not complete. It fails with the error with which monitoring fails.
+  /// - Returns: A producer that does not complete. It fails with a `CLError` if monitoring fails.
   public func states(of region: CLBeaconRegion) -> SignalProducer<CLRegionState, CLError> {
     monitoring(region) { event in
       if case .determined(let state, region) = event { state } else { nil }
     }.skipRepeats()
   }
 
-  /// When a region is entered and left.
+  /// Sends a value when a region is entered and left.
   ///
-  /// - Returns: As of ``states(of:)``.
+  /// - Returns: A producer that doesn't complete, and fails like ``states(of:)``.
   public func crossings(of region: CLBeaconRegion) -> SignalProducer<RegionCrossing, CLError> {
     monitoring(region) { event in
       switch event {

@@ -4,9 +4,10 @@ public import Reactive
 extension CLMonitor: ReactiveExtensionsProvider {}
 
 extension Reactive where Base == CLMonitor {
-  /// The events of the monitor, on a thread of the concurrency runtime.
+  /// Sends the events of the monitor, on a thread of the concurrency runtime.
   ///
-  /// One run at a time gets them, as one task does; it completes when another monitor takes this one's name.
+  /// Only one run at a time gets the events. It completes when another monitor with the same name
+  /// replaces this one.
   public var events: SignalProducer<CLMonitor.Event, any Error> {
     let monitor = base
     return SignalProducer(sending: { input in

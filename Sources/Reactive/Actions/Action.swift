@@ -17,7 +17,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
   private let eventsInput: Signal<Signal<Output, Error>.Event, Never>.Observer
   private let disabledErrorsInput: Signal<(), Never>.Observer
 
-  /// The life of the action: ends when it is released.
+  /// The lifetime of the action, which ends when it is released.
   public let lifetime: Lifetime
 
   /// The events of all executions.
@@ -35,11 +35,11 @@ public final class Action<Input, Output, Error: Swift.Error> {
   /// Sends a value for every execution that completed.
   public let completed: Signal<(), Never>
 
-  /// Every execution that begins, as a producer of its events: from its beginning, whenever it is
-  /// started, without another execution.
+  /// Sends each execution that begins, as a producer of its events. Starting the producer replays
+  /// the events from the beginning; it doesn't execute the action again.
   ///
-  /// An execution's values are kept while it runs, and as long as its producer is; those of
-  /// executions that began before this was first asked for aren't.
+  /// The values of an execution are kept while it runs, and as long as its producer is retained;
+  /// values of executions that began before this property was first used aren't kept.
   public var executions: Signal<SignalProducer<Output, Error>, Never> {
     tellsExecutions.store(true, ordering: .releasing)
     return executionsOutput
@@ -57,9 +57,10 @@ public final class Action<Input, Output, Error: Swift.Error> {
   /// Whether an execution can be started.
   public let isEnabled: Property<Bool>
 
-  /// An action with a state, which decides whether it is enabled and is handed to each execution.
+  /// Creates an action with a state, which determines whether it is enabled and is passed to each
+  /// execution.
   ///
-  /// Keeps `state`.
+  /// Retains `state`.
   ///
   /// - Parameters:
   ///   - state: The property that the action depends on.
@@ -138,7 +139,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
   /// A producer that executes the action when it is started, and sends what the execution sends.
   ///
   /// Fails with ``ActionError/disabled`` if the action is disabled when the producer is started.
-  /// Interrupting it interrupts the execution. Keeps the action.
+  /// Interrupting it interrupts the execution. Retains the action.
   @preconcurrency
   public func apply(
     _ input: Input
@@ -196,7 +197,7 @@ extension MutableProperty {
 }
 
 extension Action {
-  /// An action with a state, which is handed to each execution. Keeps `state`.
+  /// Creates an action with a state, which is passed to each execution. Retains `state`.
   @available(swift 6)
   public convenience init<P: PropertyProtocol>(
     state: P, execute: @escaping @Sendable (P.Value, Input) -> SignalProducer<Output, Error>
@@ -204,7 +205,7 @@ extension Action {
     self.init(state: state, enabledIf: { _ in true }, execute: execute)
   }
 
-  /// An action that is enabled while `isEnabled` is true. Keeps `isEnabled`.
+  /// Creates an action that is enabled while `isEnabled` is true. Retains `isEnabled`.
   @available(swift 6)
   public convenience init<P: PropertyProtocol>(
     enabledIf isEnabled: P,
@@ -213,8 +214,8 @@ extension Action {
     self.init(state: isEnabled, enabledIf: { $0 }) { execute($1) }
   }
 
-  /// An action that is enabled while `state` isn't nil, and is handed what it holds. Keeps
-  /// `state`.
+  /// Creates an action that is enabled while `state` isn't nil. The unwrapped value is passed to
+  /// each execution. Retains `state`.
   @available(swift 6)
   public convenience init<P: PropertyProtocol, T>(
     unwrapping state: P,
@@ -226,7 +227,8 @@ extension Action {
     }
   }
 
-  /// An action that is enabled while `state` is valid, and is handed its value. Keeps `state`.
+  /// Creates an action that is enabled while `state` is valid. Its value is passed to each
+  /// execution. Retains `state`.
   @available(swift 6)
   public convenience init<T, E: Swift.Error>(
     validated state: ValidatingProperty<T, E>,
@@ -235,7 +237,7 @@ extension Action {
     self.init(unwrapping: state.result.map { $0.value }, execute: execute)
   }
 
-  /// An action that is always enabled, unless it is executing.
+  /// Creates an action that is always enabled, unless it is executing.
   @available(swift 6)
   public convenience init(
     execute: @escaping @Sendable (Input) -> SignalProducer<Output, Error>
@@ -246,7 +248,7 @@ extension Action {
 
 extension Action: BindingTargetProvider {
   /// Executes the action with every value; attempts that find it disabled are dropped. Does not
-  /// keep the action.
+  /// retain the action.
   public var bindingTarget: BindingTarget<Input> {
     let target = UncheckedWeak(self)
     return BindingTarget(lifetime: lifetime) { input in
@@ -262,8 +264,8 @@ extension Action where Input == Void {
     apply(())
   }
 
-  /// An action that is enabled while `state` isn't nil, and is handed what it holds. Keeps
-  /// `state`.
+  /// Creates an action that is enabled while `state` isn't nil. The unwrapped value is passed to
+  /// each execution. Retains `state`.
   @available(swift 6)
   public convenience init<P: PropertyProtocol, T>(
     unwrapping state: P, execute: @escaping @Sendable (T) -> SignalProducer<Output, Error>
@@ -271,7 +273,8 @@ extension Action where Input == Void {
     self.init(unwrapping: state) { state, _ in execute(state) }
   }
 
-  /// An action that is enabled while `state` is valid, and is handed its value. Keeps `state`.
+  /// Creates an action that is enabled while `state` is valid. Its value is passed to each
+  /// execution. Retains `state`.
   @available(swift 6)
   public convenience init<T, E: Swift.Error>(
     validated state: ValidatingProperty<T, E>,
@@ -280,7 +283,7 @@ extension Action where Input == Void {
     self.init(validated: state) { state, _ in execute(state) }
   }
 
-  /// An action with a state, which is handed to each execution. Keeps `state`.
+  /// Creates an action with a state, which is passed to each execution. Retains `state`.
   @available(swift 6)
   public convenience init<P: PropertyProtocol, T>(
     state: P, execute: @escaping @Sendable (T) -> SignalProducer<Output, Error>
@@ -289,7 +292,7 @@ extension Action where Input == Void {
   }
 }
 
-/// How an execution that was asked for can fail.
+/// The error of a requested execution.
 public enum ActionError<Error: Swift.Error>: Swift.Error {
   /// The action was disabled: there was no execution.
   case disabled

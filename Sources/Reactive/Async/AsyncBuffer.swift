@@ -106,7 +106,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
     if let result { consumer.resume(returning: result) }
   }
 
-  /// Ends the iteration and drops what waits. The run must have been disposed of.
+  /// Ends the iteration and drops pending events. The run must have been disposed of.
   func close() {
     let dropped = state.withLock { state in
       state.isClosed = true

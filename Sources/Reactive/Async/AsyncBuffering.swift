@@ -1,16 +1,16 @@
-/// What happens to values that come faster than the task that awaits them takes them.
+/// The policy for values that are sent faster than the awaiting task receives them.
 public enum AsyncBuffering: Sendable, Hashable {
-  /// All are kept.
+  /// Keeps all values.
   case unbounded
   /// Keeps the newest values, at most this many; the oldest is dropped to make room for a new one.
   ///
-  /// The number is not negative. `newest(0)` keeps no values: a value is taken by a task that
-  /// already waits for it, or lost.
+  /// The number is not negative. `newest(0)` keeps no values: a value is received by a task that
+  /// already waits for it, or dropped.
   case newest(Int)
-  /// Keeps the first values, at most this many; a value that finds no room is lost.
+  /// Keeps the first values, at most this many; more values are dropped.
   ///
-  /// The number is not negative. `oldest(0)` keeps no values: a value is taken by a task that
-  /// already waits for it, or lost.
+  /// The number is not negative. `oldest(0)` keeps no values: a value is received by a task that
+  /// already waits for it, or dropped.
   case oldest(Int)
   /// Keeps all values, and suspends sources that can wait while this many are kept.
   ///

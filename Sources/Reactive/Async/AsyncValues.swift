@@ -1,9 +1,9 @@
-/// The values of a stream, to be awaited one after the other.
+/// The values of a stream as an `AsyncSequence`.
 ///
-/// Every iterator is a run of its own: a producer is started, a signal observed, when the iterator
-/// is made. It ends with the stream, by throwing its failure or, if the stream completes or is
-/// interrupted, with nil. Cancelling the task that iterates interrupts the run, drops what waits
-/// and ends the iteration; so does losing the iterator.
+/// Each iterator begins its own run when it is created: it starts a producer, or observes a signal.
+/// It ends with the stream, by throwing its failure or, if the stream completes or is interrupted,
+/// with nil. Cancelling the task that iterates interrupts the run, drops buffered values and ends
+/// the iteration. Releasing the iterator does the same.
 public struct AsyncValues<Element: Sendable, Failure: Error>: AsyncSequence, Sendable {
   private let producer: SignalProducer<Element, Failure>
   private let buffering: AsyncBuffering
@@ -28,7 +28,7 @@ public struct AsyncValues<Element: Sendable, Failure: Error>: AsyncSequence, Sen
       try await run.next(isolation: #isolation)
     }
 
-    /// The next value, or nil at the end. Awaited without leaving the actor but to suspend.
+    /// The next value, or nil at the end. Runs on the given actor, except while it is suspended.
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(Failure) -> Element? {
@@ -44,7 +44,7 @@ extension SignalProducerConvertible where Value: Sendable {
   /// for try await text in search.values(buffering: .newest(1)) { … }
   /// ```
   ///
-  /// - Parameter buffering: What becomes of values that come while none is awaited.
+  /// - Parameter buffering: The policy for values that are sent while none is awaited.
   public func values(buffering: AsyncBuffering) -> AsyncValues<Value, Error> {
     AsyncValues(producer, buffering: buffering)
   }
@@ -62,9 +62,9 @@ extension SignalProducerConvertible where Value: Sendable {
     try await producer.take(last: 1).firstValue()
   }
 
-  /// Awaits completion and returns the only value. Nil if there was none or, then without awaiting
-  /// more than the second, several; or if the stream was interrupted, as it is when the task is
-  /// cancelled.
+  /// Awaits completion and returns the only value. Nil if there was none, if there were several
+  /// (then it returns after the second), or if the stream was interrupted, as it is when the task
+  /// is cancelled.
   public func singleValue() async throws(Error) -> Value? {
     let values = try await producer.take(first: 2).collect().firstValue() ?? []
     return values.count == 1 ? values.first : nil

@@ -1,18 +1,18 @@
 public import Observation
 
-/// A property as the Observation framework sees it: what reads ``value`` where reads are tracked is
-/// notified of its next change.
+/// Makes a property observable by the Observation framework: code that reads ``value`` while reads
+/// are tracked is notified of its next change.
 ///
 /// ```swift
 /// let name = Observed(model.name)
 /// for await text in Observations({ name.value }) { … }
 /// ```
 ///
-/// Observation reports that a value changes, not what it becomes: a later read sees the value
-/// of then, and several changes in between are one. Where every value counts, await the property's
-/// `values(buffering:)` or observe its signal.
+/// Observation reports that a value changes, without the new value: a later read returns the value
+/// of that time, and several changes in between count as one. Where every value matters, await the
+/// property's `values(buffering:)` or observe its signal.
 ///
-/// It keeps the property.
+/// It retains the property.
 public final class Observed<Value>: Observable {
   private let property: any PropertyProtocol<Value>
   private let changes = Changes()
@@ -24,7 +24,7 @@ public final class Observed<Value>: Observable {
     return property.value
   }
 
-  /// Lets `property` be tracked.
+  /// Creates an observable object for a property.
   public init(_ property: any PropertyProtocol<Value>) {
     self.property = property
     let changes = changes

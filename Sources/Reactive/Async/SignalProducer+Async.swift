@@ -1,4 +1,4 @@
-/// What a function sends values to, see ``SignalProducer/init(priority:sending:)``.
+/// The input to which a function sends values, see ``SignalProducer/init(priority:sending:)``.
 public struct AsyncInput<Value, Error: Swift.Error> {
   fileprivate let observer: Signal<Value, Error>.Observer
   fileprivate let demand: (any Demander)?
@@ -18,15 +18,16 @@ public struct AsyncInput<Value, Error: Swift.Error> {
 extension AsyncInput: Sendable where Value: Sendable {}
 
 extension SignalProducer {
-  /// A producer of what an asynchronous function sends. It completes when the function returns and
-  /// fails when that throws; a `CancellationError` is an interruption.
+  /// Creates a producer of the values that an asynchronous function sends. It completes when the
+  /// function returns and fails when that throws; a `CancellationError` is an interruption.
   ///
   /// Where the values are awaited with ``AsyncBuffering/backpressure(_:)``, sending a value
   /// suspends until it is wanted.
   ///
   /// - Parameters:
-  ///   - priority: Of the task that runs the function; by default, that of the caller that starts it.
-  ///   - function: Called at every start, in a task of its own. Interrupting the run cancels that.
+  ///   - priority: Of the task that runs the function; by default, that of the caller that starts
+  ///     it.
+  ///   - function: Called at every start, in a new task. Interrupting the run cancels the task.
   public init(
     priority: TaskPriority? = nil,
     sending function:
@@ -56,7 +57,7 @@ extension SignalProducer {
   }
 
   /// A producer of the one value that an asynchronous function returns, called at every start in a
-  /// task of its own. Interrupting the run cancels that.
+  /// new task. Interrupting the run cancels the task.
   public init(
     priority: TaskPriority? = nil,
     awaiting function: @escaping @Sendable @concurrent () async throws(Error) -> Value
@@ -66,11 +67,11 @@ extension SignalProducer {
     }
   }
 
-  /// A producer of the elements of an asynchronous sequence, iterated anew at every start in a task
-  /// of its own. Interrupting the run cancels that.
+  /// A producer of the elements of an asynchronous sequence, iterated anew at every start in a new
+  /// task. Interrupting the run cancels the task.
   ///
   /// Where the values are awaited with ``AsyncBuffering/backpressure(_:)``, the next element is
-  /// asked for when it is wanted.
+  /// requested when it is wanted.
   public init<Elements: AsyncSequence & Sendable>(
     _ elements: Elements, priority: TaskPriority? = nil
   ) where Elements.Element == Value, Elements.Failure == Error {

@@ -6,15 +6,15 @@ precedencegroup BindingPrecedence {
 
 infix operator <~ : BindingPrecedence
 
-/// What can be bound to a target: something that sends values and can't fail.
+/// A source of values that can be bound to a target: it can't fail.
 public protocol BindingSource<Value>: SignalProducerConvertible where Error == Never {}
 
 extension Signal: BindingSource where Error == Never {}
 extension SignalProducer: BindingSource where Error == Never {}
 
-/// What a source can be bound to.
+/// A type that sources can be bound to.
 public protocol BindingTargetProvider<Value> {
-  /// What the target takes.
+  /// The type of the values.
   associatedtype Value
 
   /// The target.
@@ -45,7 +45,7 @@ extension BindingTargetProvider {
 }
 
 extension Signal.Observer {
-  /// Sends the values of `source` to `observer`. Does not keep the observer.
+  /// Sends the values of `source` to `observer`. Does not retain the observer.
   ///
   /// - Returns: A disposable that ends the binding.
   @discardableResult
@@ -57,12 +57,12 @@ extension Signal.Observer {
   }
 }
 
-/// Takes values for as long as its owner lives.
+/// Receives values until its owner is released.
 public struct BindingTarget<Value>: BindingTargetProvider {
-  /// The life of the owner: no binding outlives it.
+  /// The lifetime of the owner, which ends all bindings.
   public let lifetime: Lifetime
 
-  /// Takes a value.
+  /// Handles a value.
   public var action: (Value) -> Void { take }
 
   /// The same, for where a stream of such values may be, too.
@@ -91,7 +91,7 @@ public struct BindingTarget<Value>: BindingTargetProvider {
   }
 
   // Disfavoured: as above.
-  /// A target that sets a property of `object`, which it does not keep, on `scheduler`.
+  /// A target that sets a property of `object`, which it does not retain, on `scheduler`.
   ///
   /// The scheduler must be one on which `object` may be used.
   @_disfavoredOverload
@@ -108,10 +108,10 @@ public struct BindingTarget<Value>: BindingTargetProvider {
 extension BindingTarget: Sendable where Value: Sendable {}
 
 extension Optional: BindingTargetProvider where Wrapped: BindingTargetProvider {
-  /// What the wrapped target takes.
+  /// The type of the values.
   public typealias Value = Wrapped.Value
 
-  /// The wrapped target; of nil, one whose owner is gone.
+  /// The wrapped target; for nil, one whose lifetime has ended.
   public var bindingTarget: BindingTarget<Wrapped.Value> {
     self?.bindingTarget ?? BindingTarget(lifetime: .empty) { _ in }
   }

@@ -1,10 +1,10 @@
 infix operator <~> : BindingPrecedence
 
 extension MutableProperty {
-  /// Links two properties, so that a change of either is a change of both. The left one takes the
+  /// Links two properties, so that each follows the changes of the other. The left one gets the
   /// right one's value now.
   ///
-  /// The link keeps neither; it ends when one of them is released.
+  /// The link retains neither; it ends when one of them is released.
   ///
   /// - Returns: A disposable that ends the link.
   @discardableResult
@@ -14,7 +14,7 @@ extension MutableProperty {
     left.link(to: right, reading: { $0 }, writing: { $0 })
   }
 
-  /// Links this property to one that represents the same value differently. This one takes the
+  /// Links this property to one that represents the same value differently. This one gets the
   /// other's value now.
   ///
   /// A change is translated once and not back again: after a user has typed `" 7"` here, the other

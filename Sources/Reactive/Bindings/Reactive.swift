@@ -1,5 +1,5 @@
-/// A type that others can give reactive members, found under `reactive`, so that they don't
-/// collide with its own.
+/// A type that can be extended with reactive members. They are found under `reactive`, so that they
+/// don't collide with its own.
 public protocol ReactiveExtensionsProvider {}
 
 extension ReactiveExtensionsProvider {
@@ -10,7 +10,7 @@ extension ReactiveExtensionsProvider {
   public static var reactive: Reactive<Self>.Type { Reactive<Self>.self }
 }
 
-/// Where reactive members are put: `extension Reactive where Base: Door { … }`.
+/// The namespace of reactive members: `extension Reactive where Base: Door { … }`.
 public struct Reactive<Base> {
   /// The instance whose reactive members these are.
   public let base: Base

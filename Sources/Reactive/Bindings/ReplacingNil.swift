@@ -1,5 +1,5 @@
 extension BindingTargetProvider {
-  /// The target, for sources that may send nil: it takes `replacement` then.
+  /// The target, for sources that may send nil, which is replaced with `replacement`.
   public func replacingNil(with replacement: Value) -> BindingTarget<Value?> {
     let target = bindingTarget
     let action = target.take

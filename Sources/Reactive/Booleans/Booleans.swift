@@ -36,7 +36,7 @@ extension Signal where Value == Bool {
   /// Whether the latest values of all signals are true.
   ///
   /// Nothing is sent before each has sent a value; then, whenever one of them sends. It completes
-  /// when all have, fails with any and is interrupted with any. Of no signals, nothing is sent.
+  /// when all have, fails with any and is interrupted with any. Without signals, nothing is sent.
   ///
   /// - Parameter booleans: The signals.
   /// - Returns: A signal that sends whether all are true, on the thread of the one that sends.
@@ -49,7 +49,7 @@ extension Signal where Value == Bool {
   /// Whether the latest values of all signals are true.
   ///
   /// Nothing is sent before each has sent a value; then, whenever one of them sends. It completes
-  /// when all have, fails with any and is interrupted with any. Of no signals, nothing is sent.
+  /// when all have, fails with any and is interrupted with any. Without signals, nothing is sent.
   ///
   /// - Parameter booleans: The signals.
   /// - Returns: A signal that sends whether all are true, on the thread of the one that sends.
@@ -60,7 +60,7 @@ extension Signal where Value == Bool {
   /// Whether at least one of the latest values of the signals is true.
   ///
   /// Nothing is sent before each has sent a value; then, whenever one of them sends. It completes
-  /// when all have, fails with any and is interrupted with any. Of no signals, nothing is sent.
+  /// when all have, fails with any and is interrupted with any. Without signals, nothing is sent.
   ///
   /// - Parameter booleans: The signals.
   /// - Returns: A signal that sends whether one is true, on the thread of the one that sends.
@@ -73,7 +73,7 @@ extension Signal where Value == Bool {
   /// Whether at least one of the latest values of the signals is true.
   ///
   /// Nothing is sent before each has sent a value; then, whenever one of them sends. It completes
-  /// when all have, fails with any and is interrupted with any. Of no signals, nothing is sent.
+  /// when all have, fails with any and is interrupted with any. Without signals, nothing is sent.
   ///
   /// - Parameter booleans: The signals.
   /// - Returns: A signal that sends whether one is true, on the thread of the one that sends.
@@ -87,7 +87,7 @@ extension SignalProducer where Value == Bool {
   ///
   /// Every run starts all of them, in order. Nothing is sent before each has sent a value; then,
   /// whenever one of them sends. It completes when all have, fails with any and is interrupted with
-  /// any. Of no producers, true is sent.
+  /// any. Without producers, true is sent.
   ///
   /// - Parameter booleans: The producers.
   /// - Returns: A producer that sends whether all are true, on the thread of the one that sends.
@@ -102,7 +102,7 @@ extension SignalProducer where Value == Bool {
   ///
   /// Every run starts all of them, in order. Nothing is sent before each has sent a value; then,
   /// whenever one of them sends. It completes when all have, fails with any and is interrupted with
-  /// any. Of no producers, true is sent.
+  /// any. Without producers, true is sent.
   ///
   /// - Parameter booleans: The producers.
   /// - Returns: A producer that sends whether all are true, on the thread of the one that sends.
@@ -116,7 +116,7 @@ extension SignalProducer where Value == Bool {
   ///
   /// Every run starts all of them, in order. Nothing is sent before each has sent a value; then,
   /// whenever one of them sends. It completes when all have, fails with any and is interrupted with
-  /// any. Of no producers, true is sent.
+  /// any. Without producers, true is sent.
   ///
   /// - Parameter booleans: The producers.
   /// - Returns: A producer that sends whether all are true, on the thread of the one that sends.
@@ -134,7 +134,7 @@ extension SignalProducer where Value == Bool {
   ///
   /// Every run starts all of them, in order. Nothing is sent before each has sent a value; then,
   /// whenever one of them sends. It completes when all have, fails with any and is interrupted with
-  /// any. Of no producers, false is sent.
+  /// any. Without producers, false is sent.
   ///
   /// - Parameter booleans: The producers.
   /// - Returns: A producer that sends whether one is true, on the thread of the one that sends.
@@ -149,7 +149,7 @@ extension SignalProducer where Value == Bool {
   ///
   /// Every run starts all of them, in order. Nothing is sent before each has sent a value; then,
   /// whenever one of them sends. It completes when all have, fails with any and is interrupted with
-  /// any. Of no producers, false is sent.
+  /// any. Without producers, false is sent.
   ///
   /// - Parameter booleans: The producers.
   /// - Returns: A producer that sends whether one is true, on the thread of the one that sends.
@@ -163,7 +163,7 @@ extension SignalProducer where Value == Bool {
   ///
   /// Every run starts all of them, in order. Nothing is sent before each has sent a value; then,
   /// whenever one of them sends. It completes when all have, fails with any and is interrupted with
-  /// any. Of no producers, false is sent.
+  /// any. Without producers, false is sent.
   ///
   /// - Parameter booleans: The producers.
   /// - Returns: A producer that sends whether one is true, on the thread of the one that sends.

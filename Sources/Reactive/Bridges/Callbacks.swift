@@ -33,11 +33,11 @@ extension SignalProducer {
     })
   }
 
-  /// A producer of the values that a listener is called with. It is interrupted when the listener is
-  /// released.
+  /// A producer of the values that a listener is called with. It is interrupted when the listener
+  /// is released.
   ///
   /// - Parameter register: Called at every start with the listener, which may be called from any
-  ///   thread. The disposable it returns takes the listener out, after the run.
+  ///   thread. The disposable that it returns removes the listener after the run.
   @available(swift 6)
   public init(
     listener register:
@@ -48,9 +48,9 @@ extension SignalProducer {
     self.init(registering: { notify in register { notify(.value($0)) } })
   }
 
-  /// A producer of what a delegate receives, with a delegate of its own for every start.
+  /// Creates a producer of the calls that a delegate receives. Each start creates its own delegate.
   ///
-  /// Owners hold their delegates weakly; the run holds this one.
+  /// Owners hold their delegates weakly; the run retains this one.
   ///
   /// ```swift
   /// SignalProducer<Location, Never>(
@@ -60,9 +60,9 @@ extension SignalProducer {
   /// ```
   ///
   /// - Parameters:
-  ///   - makeDelegate: Makes an object that sends what it receives to the observer.
+  ///   - makeDelegate: Creates a delegate that sends the calls it receives to the observer.
   ///   - attach: Gives the delegate to its owner, on the thread that starts the run.
-  ///   - detach: Takes it away again after the run, on the thread on which that ends.
+  ///   - detach: Removes it after the run, on the thread on which that ends.
   @available(swift 6)
   public init<Delegate: AnyObject>(
     delegate makeDelegate: @escaping @Sendable (Signal<Value, Error>.Observer) -> Delegate,

@@ -1,20 +1,20 @@
 /// A delegate that takes the place of an object's own: it sends the calls it receives as events to
 /// any number of producers, and forwards them to the previous delegate.
 package protocol DelegateProxy: AnyObject, Sendable {
-  /// Whose delegate it is.
+  /// The type whose delegate it is.
   associatedtype Owner: AnyObject, Sendable
 
   /// A proxy that is not attached.
   init()
 
-  /// Becomes the owner's delegate, if it isn't, and remembers the one that was there.
+  /// Becomes the owner's delegate, if it isn't already, and stores the previous one.
   ///
-  /// - Returns: The delegate that was there, so that the caller can release it without a lock.
+  /// - Returns: The previous delegate, so that the caller can release it without a lock.
   func attach(to owner: Owner) -> AnyObject?
 
-  /// Gives the owner its delegate back, unless it was given another one meanwhile.
+  /// Restores the owner's previous delegate, unless another one was set meanwhile.
   ///
-  /// - Returns: As above.
+  /// - Returns: The delegate to release without a lock.
   func detach(from owner: Owner) -> AnyObject?
 }
 
@@ -28,15 +28,16 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
   /// By owner. A run that uses a proxy retains its owner, so that the identifier stays valid.
   private let entries = Locked<[ObjectIdentifier: Entry]>([:])
 
-  /// No proxy is in use.
+  /// Creates an empty collection.
   package init() {}
 
-  /// How many proxies are in use, for tests.
+  /// The number of users of the owner's proxy, for tests.
   package func useCount(for owner: Proxy.Owner) -> Int {
     entries.withLock { $0[ObjectIdentifier(owner)]?.useCount ?? 0 }
   }
 
-  /// The owner's proxy, attached. The caller holds the owner until it calls `release(for:)`.
+  /// Returns the owner's proxy, which is attached if needed. The caller must retain the owner until
+  /// it calls `release(for:)`.
   package func retain(for owner: Proxy.Owner) -> Proxy {
     let (proxy, old) = entries.withLock { entries in
       let key = ObjectIdentifier(owner)
@@ -48,7 +49,7 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
     return proxy
   }
 
-  /// Detaches the owner's proxy when this was the last matching call of `release` for `retain`.
+  /// Detaches the owner's proxy after the last call of `release` that matches a `retain`.
   package func release(for owner: Proxy.Owner) {
     let old = entries.withLock { entries -> (Proxy, AnyObject?)? in
       let key = ObjectIdentifier(owner)
@@ -66,8 +67,8 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
   /// A producer whose runs use the owner's proxy.
   ///
   /// - Parameters:
-  ///   - owner: Held by the producer.
-  ///   - register: As of ``SignalProducer/init(registering:)``.
+  ///   - owner: The owner, retained by the producer.
+  ///   - register: See ``SignalProducer/init(registering:)``.
   package func producer<Value, Error: Swift.Error>(
     of owner: Proxy.Owner,
     _ register:

@@ -103,7 +103,7 @@ private final class Named<Value, Error: Swift.Error>: ValueStage<Value, Value, E
 }
 
 extension Signal {
-  /// The same events, from a node that has a name: ``dumpGraph(to:)`` shows it.
+  /// Passes events through a node with a name: ``dumpGraph(to:)`` shows it.
   public func named(
     _ name: String, file: StaticString = #fileID, line: UInt = #line
   ) -> Signal<Value, Error> {
@@ -140,7 +140,7 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// The same events, from a node that has a name: ``Signal/dumpGraph(to:)`` shows it.
+  /// Passes events through a node with a name: ``Signal/dumpGraph(to:)`` shows it.
   public func named(
     _ name: String, file: StaticString = #fileID, line: UInt = #line
   ) -> SignalProducer<Value, Error> {

@@ -27,7 +27,7 @@ public final class AnyDisposable: Disposable {
     self.base = nil
   }
 
-  /// A disposable that only remembers whether it was disposed.
+  /// A disposable without an action, which only records whether it was disposed.
   public init() {
     self.action = nil
     self.base = nil

@@ -26,7 +26,7 @@ public final class CompositeDisposable: Disposable {
     self.init(disposables.compactMap { $0 })
   }
 
-  /// A composite of nothing yet.
+  /// Creates an empty composite.
   public convenience init() {
     self.init([any Disposable]())
   }
@@ -39,8 +39,8 @@ public final class CompositeDisposable: Disposable {
 
   /// Adds a disposable; disposes of it at once if the composite has been disposed.
   ///
-  /// - Returns: A disposable that takes it out again without disposing of it. Nil if there was
-  ///   nothing to add: the argument was nil, or it or the composite has been disposed.
+  /// - Returns: A disposable that removes it without disposing of it. Nil if nothing was added: the
+  ///   argument was nil, or it or the composite has been disposed.
   @discardableResult
   public func add(_ disposable: (any Disposable)?) -> (any Disposable)? {
     guard let disposable, let token = insert(disposable) else { return nil }
@@ -65,7 +65,7 @@ public final class CompositeDisposable: Disposable {
 
   /// Adds an action to be run at disposal; runs it at once if the composite has been disposed.
   ///
-  /// - Returns: A disposable that takes the action out again. Nil if the action has run.
+  /// - Returns: A disposable that removes the action. Nil if the action has run.
   @available(swift 6)
   @discardableResult
   public func add(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {

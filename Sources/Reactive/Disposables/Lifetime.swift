@@ -1,4 +1,5 @@
-/// The life of an object, as something that can be observed: it ends once, when its token does.
+/// The observable lifetime of an object: it ends once, when its token is deinitialised or disposed
+/// of.
 ///
 /// An object that wants to be observed holds a ``Token`` and hands out the lifetime:
 ///
@@ -13,7 +14,7 @@ public final class Lifetime: Sendable {
   /// What to do at the end.
   let disposables: CompositeDisposable
 
-  /// Whether the end has come.
+  /// Whether the lifetime has ended.
   public var hasEnded: Bool { disposables.isDisposed }
 
   /// The lifetime that ends when `disposables` is disposed of.
@@ -26,9 +27,9 @@ public final class Lifetime: Sendable {
     self.init(token.disposables)
   }
 
-  /// Runs `action` at the end, on the thread that ends the life; at once if it has ended.
+  /// Runs `action` when the lifetime ends, on the thread that ends it; at once if it has ended.
   ///
-  /// - Returns: A disposable that takes the action back. Nil if the end has come.
+  /// - Returns: A disposable that removes the action. Nil if the lifetime has ended.
   @available(swift 6)
   @discardableResult
   public func observeEnded(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
@@ -37,8 +38,7 @@ public final class Lifetime: Sendable {
 
   /// Disposes of `disposable` at the end of `lifetime`; at once if it has ended.
   ///
-  /// - Returns: A disposable that takes it out again. Nil if there was nothing to add or the end
-  ///   has come.
+  /// - Returns: A disposable that removes it. Nil if nothing was added or the lifetime has ended.
   @discardableResult
   public static func += (
     lifetime: Lifetime, disposable: (any Disposable)?

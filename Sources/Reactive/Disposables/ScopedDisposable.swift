@@ -48,7 +48,7 @@ extension ScopedDisposable where Inner == CompositeDisposable {
 }
 
 extension ScopedDisposable where Inner == SerialDisposable {
-  /// The content's content; setting it disposes of the one before.
+  /// The content of the serial disposable; setting it disposes of the previous one.
   public var inner: (any Disposable)? {
     get { (inner as SerialDisposable).inner }
     set { (inner as SerialDisposable).inner = newValue }

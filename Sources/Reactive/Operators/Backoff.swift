@@ -1,29 +1,29 @@
 public import FoundationEssentials
 
-/// How long to wait before each further attempt: exponentially longer, up to a maximum, less a
-/// random part.
+/// The delays before further attempts: they grow exponentially up to a maximum, less a random part.
 ///
-/// Before attempt *n*, counted from zero, the wait is `initial` × `multiplier`ⁿ seconds, or `maximum`
-/// if that is shorter. The jitter keeps clients that failed together from trying again together: 0
-/// for none, 0.5 for “equal jitter”, 1 for “full jitter”.
+/// Before attempt *n*, counted from zero, the wait is `initial` × `multiplier`ⁿ seconds, or
+/// `maximum` if that is shorter. The jitter keeps clients that failed together from trying again
+/// together: 0 for none, 0.5 for “equal jitter”, 1 for “full jitter”.
 public struct Backoff: Sendable, Hashable {
-  /// Seconds before the first further attempt.
+  /// The delay before the first further attempt, in seconds.
   public let initial: TimeInterval
-  /// How much longer each wait is than the one before.
+  /// The factor by which each delay is longer than the previous one.
   public let multiplier: Double
-  /// Seconds that no wait exceeds.
+  /// The maximum delay in seconds.
   public let maximum: TimeInterval
-  /// The part of each wait, from 0 to 1, that is left to chance: a wait of *d* seconds is one of
-  /// between (1 − `jitter`) × *d* and *d* seconds, each as likely.
+  /// The random part of each delay, from 0 to 1: a delay of *d* seconds becomes a uniformly
+  /// distributed one between (1 − `jitter`) × *d* and *d* seconds.
   public let jitter: Double
 
-  /// Waits that grow exponentially.
+  /// Creates delays that grow exponentially.
   ///
   /// - Parameters:
-  ///   - initial: Seconds before the first further attempt; not negative.
-  ///   - multiplier: How much longer each wait is than the one before; at least 1, and finite.
-  ///   - maximum: Seconds that no wait exceeds; at least `initial`.
-  ///   - jitter: The part of each wait that is left to chance, from 0 to 1.
+  ///   - initial: The delay before the first further attempt, in seconds; not negative.
+  ///   - multiplier: The factor by which each delay is longer than the previous one; at least 1,
+  ///     and finite.
+  ///   - maximum: The maximum delay in seconds; at least `initial`.
+  ///   - jitter: The random part of each delay, from 0 to 1.
   public init(
     initial: TimeInterval, multiplier: Double = 2, maximum: TimeInterval, jitter: Double = 0
   ) {
@@ -41,7 +41,8 @@ public struct Backoff: Sendable, Hashable {
 }
 
 extension SignalProducer {
-  /// Starts again on `scheduler` after a failure, `count` times at most, waiting longer each time.
+  /// Restarts the producer on `scheduler` after a failure, at most `count` times, with a growing
+  /// delay.
   ///
   /// ```swift
   /// request.retry(
@@ -50,15 +51,15 @@ extension SignalProducer {
   /// ```
   ///
   /// Values are passed as they come, those of runs that fail later, too. The failure after the last
-  /// start, completion and an interruption are passed on. Disposal disposes of the run that is
-  /// under way, or of the wait for the next.
+  /// start, completion and an interruption are passed on. Disposal disposes of the current run, or
+  /// of the wait for the next.
   ///
   /// - Parameters:
-  ///   - count: How often, at most, the producer is started again; the failure after that is the
-  ///     stream's. Not negative, or the call traps.
-  ///   - backoff: How long to wait before each start. Every run begins with the initial wait.
-  ///   - scheduler: Where the time is waited for and the producer started again.
-  ///   - generator: What the jitter is drawn from. Every run has a copy of its own.
+  ///   - count: The maximum number of restarts. The next failure is passed on. Traps if it is
+  ///     negative.
+  ///   - backoff: The delays before each restart. Each run begins with the initial delay.
+  ///   - scheduler: The scheduler of the delays and the starts.
+  ///   - generator: The random number generator for the jitter. Each run uses its own copy.
   /// - Returns: A producer that fails when there have been `count` + 1 failures.
   public func retry(
     upTo count: Int, backoff: Backoff, on scheduler: any DateScheduler,

@@ -60,7 +60,7 @@ extension Signal {
   /// At completion, the remaining values, fewer than `count`, are sent; without any value, an empty
   /// array. A failure or an interruption is passed on, and drops the collected values.
   ///
-  /// - Parameter count: How many values an array has; positive, or the call traps.
+  /// - Parameter count: The number of values in an array; traps if it isn't positive.
   /// - Returns: A signal that sends arrays of `count` values, and the remaining values.
   public func collect(count: Int) -> Signal<[Value], Error> {
     let rule = Collect<Value, Error>.count(count)

@@ -87,7 +87,7 @@ extension Signal {
   /// Sends the latest values of all signals whenever one of them sends.
   ///
   /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
-  /// is interrupted with any. Of none, it completes at once.
+  /// is interrupted with any. Without any, it completes at once.
   ///
   /// - Parameter signals: The signals, in the order in which their values are in the arrays.
   /// - Returns: A signal that sends arrays, on the thread of the one that sends.
@@ -127,7 +127,7 @@ extension SignalProducer {
   ///
   /// Every run starts them in order. Nothing is sent before each has sent a value. It completes
   /// when all have, fails with any and is interrupted with any. At the end all runs are disposed
-  /// of. Of none, it completes at once.
+  /// of. Without any, it completes at once.
   ///
   /// - Parameter producers: The producers, in the order in which their values are in the arrays.
   /// - Returns: A producer that sends arrays, on the thread of the one that sends.

@@ -2,7 +2,7 @@ extension SignalProducer {
   /// Starts `next` when this has ended, unless it failed.
   ///
   /// A failure of either is passed on; an interruption of this is treated as its completion.
-  /// Disposal disposes of the run that is under way.
+  /// Disposal disposes of the current run.
   ///
   /// - Parameter next: The producer that is started on the thread on which this ends.
   /// - Returns: A producer that sends the values of this, and then those of `next`.
@@ -18,9 +18,9 @@ extension SignalProducer {
     concat(SignalProducer(value: value))
   }
 
-  /// Fails where it would complete.
+  /// Fails with `error` instead of completing.
   ///
-  /// - Parameter error: What the failure is, when this has ended without one.
+  /// - Parameter error: The error to fail with.
   /// - Returns: A producer that sends the values of this and fails.
   public func concat(error: Error) -> SignalProducer<Value, Error> {
     concat(SignalProducer(error: error))
@@ -29,7 +29,7 @@ extension SignalProducer {
   /// Starts when `previous` has ended, unless that failed.
   ///
   /// A failure of either is passed on; an interruption of `previous` is treated as its completion.
-  /// Disposal disposes of the run that is under way.
+  /// Disposal disposes of the current run.
   ///
   /// - Parameter previous: The producer that is started first.
   /// - Returns: A producer that sends the values of `previous`, and then those of this.

@@ -79,7 +79,7 @@ extension Signal {
     through(MapError(transform))
   }
 
-  /// Passes the values for which `action` succeeds; its failure is the stream's.
+  /// Passes values while `action` succeeds; fails with the error that it returns.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -94,7 +94,7 @@ extension Signal {
     through(AttemptMap(passing(action)))
   }
 
-  /// Transforms every value; the failure of `transform` is the stream's.
+  /// Transforms every value; fails with the error that `transform` returns.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -109,7 +109,7 @@ extension Signal {
     through(AttemptMap(transform))
   }
 
-  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  /// Passes values while `action` doesn't throw; fails with the error that it throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -124,7 +124,7 @@ extension Signal {
     through(AttemptMap(passing(catching(action))))
   }
 
-  /// Transforms every value; what `transform` throws is the failure.
+  /// Transforms every value; fails with the error that `transform` throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -174,7 +174,7 @@ extension Signal {
 }
 
 extension Signal where Error == Never {
-  /// A stream that could fail, for where one is asked for.
+  /// Converts to a stream with an error type, for code that requires one.
   ///
   /// Values and the end are passed on as they are. The type of the error is inferred where it is
   /// left out.
@@ -184,14 +184,14 @@ extension Signal where Error == Never {
     through(PromoteError())
   }
 
-  /// The signal itself, which could fail with such an error before.
+  /// Returns the signal itself, whose error type is already this one.
   ///
   /// - Returns: The signal itself.
   public func promoteError(_: Error.Type = Error.self) -> Signal<Value, Error> {
     self
   }
 
-  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  /// Passes values while `action` doesn't throw; fails with the error that it throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -205,7 +205,7 @@ extension Signal where Error == Never {
     promoteError((any Swift.Error).self).attempt(action)
   }
 
-  /// Transforms every value; what `transform` throws is the failure.
+  /// Transforms every value; fails with the error that `transform` throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -222,7 +222,7 @@ extension Signal where Error == Never {
 }
 
 extension Signal where Error == any Swift.Error {
-  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  /// Passes values while `action` doesn't throw; fails with the error that it throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -236,7 +236,7 @@ extension Signal where Error == any Swift.Error {
     through(AttemptMap(passing(catching(action))))
   }
 
-  /// Transforms every value; what `transform` throws is the failure.
+  /// Transforms every value; fails with the error that `transform` throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -253,9 +253,9 @@ extension Signal where Error == any Swift.Error {
 }
 
 extension Signal where Value == Never {
-  /// A stream that could have values, for where one is asked for.
+  /// Converts to a stream with a value type, for code that requires one.
   ///
-  /// The end is passed on as it is. The type of the values is inferred where it is left out.
+  /// The end is passed on as it is. The type of the values is inferred if it is left out.
   ///
   /// - Returns: A signal of that type, which never sends a value.
   public func promoteValue<U>(_: U.Type = U.self) -> Signal<U, Error> {

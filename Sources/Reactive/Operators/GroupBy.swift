@@ -1,9 +1,9 @@
-/// The values of a stream that have a key in common.
+/// The values of a stream with the same key.
 public struct Group<Key, Value, Error: Swift.Error> {
-  /// What the values have in common.
+  /// The key of the values.
   public let key: Key
 
-  /// The values, from the first that had the key. It ends when, and as, the whole stream does.
+  /// The values with the key, from the first on. It ends with the same event as the whole stream.
   public let signal: Signal<Value, Error>
 }
 
@@ -46,14 +46,14 @@ final class GroupBy<Key: Hashable, Value, Error: Swift.Error>:
 }
 
 extension Signal {
-  /// Sorts values into groups: sends a group when the first of its values comes.
+  /// Groups values by a key: sends a group when its first value is received.
   ///
   /// A group's first value follows at once: an observer that observes the group when it receives it
-  /// misses nothing. Groups end when, and as, the whole does. They are kept until then: memory
-  /// grows with the number of keys.
+  /// misses no value. Groups end with the same event as the whole stream, and are kept until then:
+  /// memory grows with the number of keys.
   ///
   /// - Parameter key: Called with every value, on the thread that sends the value, one call at a
-  ///   time. Values with the same key are in one group.
+  ///   time. Values with equal keys are in one group.
   /// - Returns: A signal that sends every group once.
   @available(swift 6)
   public func group<Key: Hashable>(

@@ -4,7 +4,7 @@
 // the unapplied method may be called from any thread it checks whether the values are `Sendable`,
 // before it looks at the arguments that would rule the method out.
 
-/// What `stream.merge(with: other)` calls.
+/// The callable value behind `stream.merge(with: other)`.
 @frozen
 public struct MergeOperator<Stream> {
   @usableFromInline let stream: Stream
@@ -15,7 +15,7 @@ public struct MergeOperator<Stream> {
   }
 }
 
-/// What `stream.combineLatest(with: other)` calls.
+/// The callable value behind `stream.combineLatest(with: other)`.
 @frozen
 public struct CombineLatestOperator<Stream> {
   @usableFromInline let stream: Stream
@@ -26,7 +26,7 @@ public struct CombineLatestOperator<Stream> {
   }
 }
 
-/// What `stream.zip(with: other)` calls.
+/// The callable value behind `stream.zip(with: other)`.
 @frozen
 public struct ZipOperator<Stream> {
   @usableFromInline let stream: Stream
@@ -64,8 +64,8 @@ extension Signal {
 extension MergeOperator {
   /// Passes the values of both signals as they come.
   ///
-  /// It completes when both have ended without failing, and fails with either. An interruption of
-  /// one is as its completion.
+  /// It completes when both have ended without failing, and fails with either. The interruption of
+  /// one counts as its completion.
   ///
   /// - Parameter other: The other signal.
   /// - Returns: A signal that sends the values of both, on the thread of the one that sends.
@@ -96,8 +96,8 @@ extension CombineLatestOperator {
 extension ZipOperator {
   /// Sends the first values of both signals, then the second values, and so on.
   ///
-  /// A value waits for the one of the other it is to be paired with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with
+  /// A value is buffered until the other has sent the value to pair it with; the buffer is not
+  /// limited. It completes when one has completed and has no buffered values left, fails with
   /// either and is interrupted with either.
   ///
   /// - Parameter other: The other signal.
@@ -125,7 +125,7 @@ extension PropertyProtocol {
 extension CombineLatestOperator where Stream: PropertyProtocol {
   /// The values of both properties.
   ///
-  /// Every change of one of them is a change of the result. The property composed of both keeps
+  /// Every change of one of them is a change of the result. The property composed of both retains
   /// neither of them: it follows them while they are there.
   ///
   /// - Parameter other: The other property.
@@ -141,7 +141,7 @@ extension CombineLatestOperator where Stream: PropertyProtocol {
 extension ZipOperator where Stream: PropertyProtocol {
   /// The values of both properties, the n-th of one with the n-th of the other.
   ///
-  /// The result changes when both have. The property composed of both keeps neither of them: it
+  /// The result changes when both have. The property composed of both retains neither of them: it
   /// follows them while they are there.
   ///
   /// - Parameter other: The other property.

@@ -130,7 +130,7 @@ extension Signal {
     through(Filter(isIncluded))
   }
 
-  /// Passes what isn't nil, unwrapped.
+  /// Unwraps the values, and drops nil.
   ///
   /// The end is passed on as it is.
   ///

@@ -95,7 +95,7 @@ extension Signal {
 }
 
 extension Signal where Error == Never {
-  /// Turns values that are events into those events: what `materialize()` did is undone.
+  /// Turns values that are events into those events: the inverse of `materialize()`.
   ///
   /// The first event that is an end is the end. Otherwise, the end is passed on as it is.
   ///
@@ -104,7 +104,7 @@ extension Signal where Error == Never {
     through(Dematerialize())
   }
 
-  /// Turns results into values and a failure: what `materializeResults()` did is undone.
+  /// Turns results into values and a failure: the inverse of `materializeResults()`.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///

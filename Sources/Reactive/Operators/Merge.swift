@@ -2,8 +2,8 @@
 extension Signal {
   /// Passes the values of all signals as they come.
   ///
-  /// It completes when all have ended without failing, and fails with any. An interruption of one
-  /// is as its completion. Of none, it completes at once.
+  /// It completes when all have ended without failing, and fails with any. The interruption of one
+  /// counts as its completion. Without any, it completes at once.
   ///
   /// - Parameter signals: The signals.
   /// - Returns: A signal that sends the values of all, on the thread of the one that sends.
@@ -27,8 +27,8 @@ extension Signal {
 
   /// Passes the values of all signals as they come.
   ///
-  /// It completes when all have ended without failing, and fails with any. An interruption of one
-  /// is as its completion. Of none, it completes at once.
+  /// It completes when all have ended without failing, and fails with any. The interruption of one
+  /// counts as its completion. Without any, it completes at once.
   ///
   /// - Parameter signals: The signals.
   /// - Returns: A signal that sends the values of all, on the thread of the one that sends.
@@ -40,8 +40,9 @@ extension Signal {
 extension SignalProducer {
   /// Starts all producers, in order, and passes their values as they come.
   ///
-  /// It completes when all have ended without failing, and fails with any. An interruption of one
-  /// is as its completion. At the end all runs are disposed of. Of none, it completes at once.
+  /// It completes when all have ended without failing, and fails with any. The interruption of one
+  /// counts as its completion. At the end all runs are disposed of. Without any, it completes at
+  /// once.
   ///
   /// - Parameter producers: The producers.
   /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
@@ -52,8 +53,8 @@ extension SignalProducer {
 
   /// Starts both producers, `a` first, and passes their values as they come.
   ///
-  /// It completes when both have ended without failing, and fails with either. An interruption of
-  /// one is as its completion. At the end both runs are disposed of.
+  /// It completes when both have ended without failing, and fails with either. The interruption of
+  /// one counts as its completion. At the end both runs are disposed of.
   ///
   /// - Parameters:
   ///   - a: The one that is started first.

@@ -125,14 +125,14 @@ extension SignalProducer {
 }
 
 extension SignalProducer {
-  /// Starts again after a failure, `count` times at most.
+  /// Restarts the producer after a failure, at most `count` times.
   ///
   /// Values are passed as they come, those of runs that fail later, too. The failure after the last
-  /// start, completion and an interruption are passed on. Disposal disposes of the run that is
-  /// under way, or of the wait for the next.
+  /// start, completion and an interruption are passed on. Disposal disposes of the current run, or
+  /// of the wait for the next.
   ///
-  /// - Parameter count: How often, at most, the producer is started again, on the thread on which
-  ///   it fails; not negative, or the call traps.
+  /// - Parameter count: The maximum number of restarts, each on the thread of the failure; traps if
+  ///   it is negative.
   /// - Returns: A producer that fails when there have been `count` + 1 failures.
   public func retry(upTo count: Int) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "retry(upTo:) makes no negative number of attempts, got \(count)")
@@ -140,16 +140,18 @@ extension SignalProducer {
     return restarting(count, after: .failed)
   }
 
-  /// Starts again on `scheduler`, `interval` seconds after a failure, `count` times at most.
+  /// Restarts the producer on `scheduler`, `interval` seconds after a failure, at most `count`
+  /// times.
   ///
   /// Values are passed as they come, those of runs that fail later, too. The failure after the last
-  /// start, completion and an interruption are passed on. Disposal disposes of the run that is
-  /// under way, or of the wait for the next.
+  /// start, completion and an interruption are passed on. Disposal disposes of the current run, or
+  /// of the wait for the next.
   ///
   /// - Parameters:
-  ///   - count: How often, at most, the producer is started again; not negative, or the call traps.
-  ///   - interval: Seconds between a failure and the next start; not negative, or the call traps.
-  ///   - scheduler: Where the time is waited for and the producer is started again.
+  ///   - count: The maximum number of restarts; traps if it is negative.
+  ///   - interval: The time between a failure and the next start, in seconds; traps if it is
+  ///     negative.
+  ///   - scheduler: The scheduler of the delays and the starts.
   /// - Returns: A producer that fails when there have been `count` + 1 failures.
   public func retry(
     upTo count: Int, interval: TimeInterval, on scheduler: any DateScheduler
@@ -162,12 +164,12 @@ extension SignalProducer {
       pause: Pause(backoff: backoff, scheduler: scheduler, generator: nil))
   }
 
-  /// Starts again after completion, until there have been `count` runs; of none, completes.
+  /// Repeats the producer when it completes, `count` runs in total; with 0, it completes at once.
   ///
-  /// A failure or an interruption is passed on. Disposal disposes of the run that is under way.
+  /// A failure or an interruption is passed on. Disposal disposes of the current run.
   ///
-  /// - Parameter count: How many runs there are, each started on the thread on which the one before
-  ///   completes; not negative, or the call traps.
+  /// - Parameter count: The number of runs, each started on the thread on which the previous one
+  ///   completes; traps if it is negative.
   /// - Returns: A producer that sends the values of all runs, and completes with the last.
   public func `repeat`(_ count: Int) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "repeat(_:) makes no negative number of runs, got \(count)")

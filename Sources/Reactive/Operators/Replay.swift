@@ -159,14 +159,14 @@ private final class WeakRelay<Value, Error: Swift.Error>: StreamObserver<Value, 
 }
 
 extension SignalProducer {
-  /// One run, shared by all starts of the returned producer: the first start begins it, and each
+  /// Shares one run among all starts of the returned producer. The first start begins it, and each
   /// start gets the last `capacity` values before new ones.
   ///
   /// Remembered events, including the end, are sent on the starting thread, new ones on the thread
   /// that sends them. Disposing of one start doesn't affect the shared run, which is disposed of
   /// when the returned producer and everything started from it are gone.
   ///
-  /// - Parameter capacity: How many values are kept; not negative, or the call traps.
+  /// - Parameter capacity: The number of values to keep; traps if it is negative.
   /// - Returns: A producer that starts this one once at most.
   public func replayLazily(upTo capacity: Int) -> SignalProducer<Value, Error> {
     precondition(capacity >= 0, "replayLazily(upTo:) keeps no negative number, got \(capacity)")
@@ -178,14 +178,13 @@ extension SignalProducer {
       })
   }
 
-  /// A producer of events that are sent to the observer, whose every start gets the last `capacity`
-  /// values, and the end, if those are past, before what comes.
+  /// Creates a producer of the events that are sent to an observer. Each start gets the last
+  /// `capacity` values, and the end if it was sent, before new events.
   ///
-  /// Values are remembered while the producer, its runs or the observer are held. The loss of the
+  /// Values are remembered while the producer, its runs or the observer are held. Releasing the
   /// observer interrupts the runs.
   ///
-  /// - Parameter capacity: How many values are kept; not negative, or the call traps. By default,
-  ///   all.
+  /// - Parameter capacity: The number of values to keep; traps if it is negative. By default, all.
   /// - Returns: The producer, and the observer that its events are sent to, from any thread.
   public static func replayPipe(
     upTo capacity: Int = .max

@@ -46,7 +46,7 @@ extension Signal {
   }
 
   // Producers: the argument starts first.
-  /// Adds to every value the latest of `samplee`.
+  /// Pairs every value with the latest one of `samplee`.
   ///
   /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
   /// last value is used from then on. The end of this one is passed on as it is.
@@ -64,7 +64,7 @@ extension Signal {
   }
 
   // Producers: by hand, because the overload for a signal takes a producer there.
-  /// Adds to every value the latest of `samplee`, which is started at once.
+  /// Pairs every value with the latest one of `samplee`, which is started at once.
   ///
   /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
   /// last value is used from then on. The end of this one is passed on as it is. The run of
@@ -83,7 +83,7 @@ extension Signal {
   }
 
   // Producers: by hand, because the overload for a signal takes a producer there.
-  /// Adds to every value the latest of `samplee`, which is started at once.
+  /// Pairs every value with the latest one of `samplee`, which is started at once.
   ///
   /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
   /// last value is used from then on. The end of this one is passed on as it is. The run of

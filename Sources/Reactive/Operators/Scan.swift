@@ -46,7 +46,7 @@ final class ScanMap<Input, State, Output, Error: Swift.Error>:
 }
 
 extension Signal {
-  /// Combines every value with what came of those before, and sends the result each time.
+  /// Combines every value with the result of the previous ones, and sends each result.
   ///
   /// Nothing is sent before the first value. The end is passed on as it is.
   ///
@@ -55,7 +55,7 @@ extension Signal {
   /// ```
   ///
   /// - Parameters:
-  ///   - initialResult: What the first value is combined with.
+  ///   - initialResult: The result before the first value.
   ///   - nextPartialResult: Called with the result so far and every value, on the thread that sends
   ///     the value, one call at a time. What it returns is sent, and is the result so far for the
   ///     next.
@@ -72,13 +72,13 @@ extension Signal {
       })
   }
 
-  /// Combines every value into what came of those before, and sends the result each time.
+  /// Combines every value into the result of the previous ones, and sends each result.
   ///
   /// As `scan(_:_:)`, without a copy of the result for every value where that is a collection. The
   /// end is passed on as it is.
   ///
   /// - Parameters:
-  ///   - initialResult: What the first value is combined into.
+  ///   - initialResult: The result before the first value.
   ///   - nextPartialResult: Called with the result so far, to be changed, and every value, on the
   ///     thread that sends the value, one call at a time.
   /// - Returns: A signal that sends the result after every value.
@@ -100,7 +100,7 @@ extension Signal {
   /// nothing is sent before it.
   ///
   /// - Parameters:
-  ///   - initialResult: What the first value is combined with.
+  ///   - initialResult: The result before the first value.
   ///   - nextPartialResult: Called with the result so far and every value, on the thread that sends
   ///     the value, one call at a time. What it returns is the result so far for the next.
   /// - Returns: A signal that sends one value, the result, and completes.
@@ -119,7 +119,7 @@ extension Signal {
   /// nothing is sent before it.
   ///
   /// - Parameters:
-  ///   - initialResult: What the first value is combined into.
+  ///   - initialResult: The result before the first value.
   ///   - nextPartialResult: Called with the result so far, to be changed, and every value, on the
   ///     thread that sends the value, one call at a time.
   /// - Returns: A signal that sends one value, the result, and completes.

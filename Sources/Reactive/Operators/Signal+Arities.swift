@@ -257,9 +257,9 @@ extension Signal {
 
   /// Sends the first values of three signals, their second values, and so on.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -280,9 +280,9 @@ extension Signal {
 
   /// Sends the first values of four signals, their second values, and so on.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -306,9 +306,9 @@ extension Signal {
 
   /// Sends the first values of five signals, their second values, and so on.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -337,9 +337,9 @@ extension Signal {
 
   /// Sends the first values of six signals, their second values, and so on.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -370,9 +370,9 @@ extension Signal {
 
   /// Sends the first values of seven signals, their second values, and so on.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -405,9 +405,9 @@ extension Signal {
 
   /// Sends the first values of eight signals, their second values, and so on.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -443,9 +443,9 @@ extension Signal {
 
   /// Sends the first values of nine signals, their second values, and so on.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -484,9 +484,9 @@ extension Signal {
 
   /// Sends the first values of ten signals, their second values, and so on.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable

@@ -209,9 +209,9 @@ extension SignalProducer {
   ///
   /// Every run starts them in order.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -232,9 +232,9 @@ extension SignalProducer {
   ///
   /// Every run starts them in order.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -256,9 +256,9 @@ extension SignalProducer {
   ///
   /// Every run starts them in order.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -280,9 +280,9 @@ extension SignalProducer {
   ///
   /// Every run starts them in order.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -305,9 +305,9 @@ extension SignalProducer {
   ///
   /// Every run starts them in order.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -330,9 +330,9 @@ extension SignalProducer {
   ///
   /// Every run starts them in order.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -357,9 +357,9 @@ extension SignalProducer {
   ///
   /// Every run starts them in order.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -388,9 +388,9 @@ extension SignalProducer {
   ///
   /// Every run starts them in order.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any.
   ///
   /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
@@ -420,7 +420,7 @@ extension SignalProducer {
   /// Starts three producers and passes the values of all.
   ///
   /// Every run starts them in order. It completes when all have ended without failing, and fails
-  /// with any. An interruption of one is as its completion.
+  /// with any. The interruption of one counts as its completion.
   ///
   /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C>(
@@ -439,7 +439,7 @@ extension SignalProducer {
   /// Starts four producers and passes the values of all.
   ///
   /// Every run starts them in order. It completes when all have ended without failing, and fails
-  /// with any. An interruption of one is as its completion.
+  /// with any. The interruption of one counts as its completion.
   ///
   /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D>(
@@ -458,7 +458,7 @@ extension SignalProducer {
   /// Starts five producers and passes the values of all.
   ///
   /// Every run starts them in order. It completes when all have ended without failing, and fails
-  /// with any. An interruption of one is as its completion.
+  /// with any. The interruption of one counts as its completion.
   ///
   /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E>(
@@ -478,7 +478,7 @@ extension SignalProducer {
   /// Starts six producers and passes the values of all.
   ///
   /// Every run starts them in order. It completes when all have ended without failing, and fails
-  /// with any. An interruption of one is as its completion.
+  /// with any. The interruption of one counts as its completion.
   ///
   /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E, F>(
@@ -499,7 +499,7 @@ extension SignalProducer {
   /// Starts seven producers and passes the values of all.
   ///
   /// Every run starts them in order. It completes when all have ended without failing, and fails
-  /// with any. An interruption of one is as its completion.
+  /// with any. The interruption of one counts as its completion.
   ///
   /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E, F, G>(
@@ -521,7 +521,7 @@ extension SignalProducer {
   /// Starts eight producers and passes the values of all.
   ///
   /// Every run starts them in order. It completes when all have ended without failing, and fails
-  /// with any. An interruption of one is as its completion.
+  /// with any. The interruption of one counts as its completion.
   ///
   /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E, F, G, H>(
@@ -544,7 +544,7 @@ extension SignalProducer {
   /// Starts nine producers and passes the values of all.
   ///
   /// Every run starts them in order. It completes when all have ended without failing, and fails
-  /// with any. An interruption of one is as its completion.
+  /// with any. The interruption of one counts as its completion.
   ///
   /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E, F, G, H, I>(
@@ -568,7 +568,7 @@ extension SignalProducer {
   /// Starts ten producers and passes the values of all.
   ///
   /// Every run starts them in order. It completes when all have ended without failing, and fails
-  /// with any. An interruption of one is as its completion.
+  /// with any. The interruption of one counts as its completion.
   ///
   /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E, F, G, H, I, J>(

@@ -95,10 +95,10 @@ extension Signal {
   // Producers: by hand, because a run of which nothing is taken isn't begun.
   /// Passes the first `count` values and completes with the last of them.
   ///
-  /// With none, it completes at once, so that observers are interrupted. An end that comes before
-  /// is passed on as it is.
+  /// With none, it completes at once, so that observers are interrupted. An earlier end is passed
+  /// on as it is.
   ///
-  /// - Parameter count: How many values; not negative, or the call traps.
+  /// - Parameter count: The number of values; traps if it is negative.
   /// - Returns: A signal that sends at most `count` values.
   public func take(first count: Int) -> Signal<Value, Error> {
     precondition(count >= 0, "take(first:) takes no negative number of values, got \(count)")
@@ -109,7 +109,7 @@ extension Signal {
   ///
   /// As many are kept until then. A failure or an interruption is passed on, and drops them.
   ///
-  /// - Parameter count: How many values; not negative, or the call traps.
+  /// - Parameter count: The number of values; traps if it is negative.
   /// - Returns: A signal that sends at most `count` values, and completes.
   public func take(last count: Int) -> Signal<Value, Error> {
     precondition(count >= 0, "take(last:) takes no negative number of values, got \(count)")
@@ -118,7 +118,7 @@ extension Signal {
 
   /// Passes values until one is not to be passed, and completes instead.
   ///
-  /// An end that comes before is passed on as it is.
+  /// An earlier end is passed on as it is.
   ///
   /// - Parameter shouldContinue: Called with every value, on the thread that sends the value, one
   ///   call at a time, until it returns false.
@@ -135,8 +135,8 @@ extension Signal {
   /// false; then completes.
   ///
   /// It differs from `take(while:)` in that last value. As in ReactiveSwift, which has the same
-  /// name for it, the predicate decides when to continue, not when to end. An end that comes before
-  /// is passed on as it is.
+  /// name for it, the predicate decides when to continue, not when to end. An earlier end is passed
+  /// on as it is.
   ///
   /// - Parameter shouldContinue: Called with every value, on the thread that sends the value, one
   ///   call at a time, until it returns false.
@@ -153,7 +153,7 @@ extension Signal {
   ///
   /// The end is passed on as it is.
   ///
-  /// - Parameter count: How many values; not negative, or the call traps.
+  /// - Parameter count: The number of values; traps if it is negative.
   /// - Returns: A signal that sends the values from the one after those on.
   public func skip(first count: Int) -> Signal<Value, Error> {
     precondition(count >= 0, "skip(first:) skips no negative number of values, got \(count)")
@@ -180,10 +180,10 @@ extension SignalProducer {
   /// Passes the first `count` values and completes with the last of them, upon which the run is
   /// disposed of.
   ///
-  /// A run of which nothing is taken isn't begun: it is interrupted. An end that comes before is
-  /// passed on as it is.
+  /// A run of which nothing is taken isn't begun: it is interrupted. An earlier end is passed on as
+  /// it is.
   ///
-  /// - Parameter count: How many values; not negative, or the call traps.
+  /// - Parameter count: The number of values; traps if it is negative.
   /// - Returns: A producer that sends at most `count` values.
   public func take(first count: Int) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "take(first:) takes no negative number of values, got \(count)")

@@ -2,8 +2,8 @@ extension Signal {
   // Producers: by hand, because a run is not begun when the end of the lifetime is past.
   /// Completes at the end of `lifetime`, on the thread on which that ends.
   ///
-  /// If that is past, it completes at once, so that observers are interrupted. An end that comes
-  /// before is passed on as it is.
+  /// If `lifetime` has already ended, it completes at once, so that observers are interrupted. An
+  /// earlier end is passed on as it is.
   ///
   /// - Parameter lifetime: How long to pass events.
   /// - Returns: A signal that ends with `lifetime` at the latest.
@@ -18,7 +18,7 @@ extension Signal {
   // Producers: the argument starts first.
   /// Completes when `trigger` sends a value or completes.
   ///
-  /// An interruption of `trigger` means nothing. An end that comes before is passed on as it is.
+  /// An interruption of `trigger` is ignored. An earlier end is passed on as it is.
   ///
   /// - Parameter trigger: When to complete.
   /// - Returns: A signal that ends with `trigger` at the latest.
@@ -34,12 +34,12 @@ extension Signal {
   }
 
   // Producers: the argument starts first.
-  /// Passes the events of `replacement` once it sends one, and nothing of this any more.
+  /// Passes events until `replacement` sends one, and from then on those of `replacement`.
   ///
-  /// When `replacement` ends, however it does, the whole does; when this completes, `replacement`
-  /// is waited for. A failure or an interruption of this, before it is replaced, is passed on.
+  /// The result ends with `replacement`; if this completes before, it waits for `replacement`. A
+  /// failure or an interruption of this, before it is replaced, is passed on.
   ///
-  /// - Parameter replacement: What takes over.
+  /// - Parameter replacement: The stream that replaces this one.
   /// - Returns: A signal that sends the values of this, and then those of `replacement`.
   public func take(
     untilReplacement replacement: Signal<Value, Error>
@@ -64,9 +64,9 @@ extension Signal {
   // Producers: the argument starts first.
   /// Drops values until `trigger` sends a value or completes.
   ///
-  /// Before, not even the end is passed on: if this ends while `trigger` hasn't sent, nothing is
-  /// known of it until `trigger` does, and observers are interrupted then. If `trigger` is
-  /// interrupted, nothing is ever sent. Afterwards, the end is passed on as it is.
+  /// Before that, the end is held back, too: if this ends first, observers are interrupted when
+  /// `trigger` sends. If `trigger` is interrupted, nothing is ever sent. Afterwards, the end is
+  /// passed on as it is.
   ///
   /// - Parameter trigger: When to begin.
   /// - Returns: A signal that sends the values that come after `trigger` has sent.
@@ -90,8 +90,8 @@ extension SignalProducer {
   /// Completes every run at the end of `lifetime`, on the thread on which that ends; the run is
   /// disposed of.
   ///
-  /// If that is past, runs aren't begun: they are interrupted. An end that comes before is passed
-  /// on as it is.
+  /// If `lifetime` has already ended, runs aren't begun: they are interrupted. An earlier end is
+  /// passed on as it is.
   ///
   /// - Parameter lifetime: How long to pass events.
   /// - Returns: A producer whose runs end with `lifetime` at the latest.

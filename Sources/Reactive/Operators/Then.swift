@@ -42,7 +42,7 @@ extension SignalProducer {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
@@ -56,7 +56,7 @@ extension SignalProducer {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
@@ -69,7 +69,7 @@ extension SignalProducer {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
@@ -84,7 +84,7 @@ extension SignalProducer where Error == Never {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
@@ -97,7 +97,7 @@ extension SignalProducer where Error == Never {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
@@ -110,7 +110,7 @@ extension SignalProducer where Error == Never {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.

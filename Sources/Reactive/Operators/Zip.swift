@@ -91,8 +91,8 @@ final class Zipper<Output, Error: Swift.Error> {
 extension Signal {
   /// Sends the first values of both signals, then the second values, and so on.
   ///
-  /// A value waits for the one of the other it is to be paired with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with
+  /// A value is buffered until the other has sent the value to pair it with; the buffer is not
+  /// limited. It completes when one has completed and has no buffered values left, fails with
   /// either and is interrupted with either.
   ///
   /// - Parameters:
@@ -112,9 +112,9 @@ extension Signal {
 
   /// Sends the first values of all signals, then the second values, and so on.
   ///
-  /// A value waits for those of the others it is to be combined with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
-  /// and is interrupted with any. Of none, it completes at once.
+  /// A value is buffered until all others have sent theirs; the buffer is not limited. It completes
+  /// when one has completed and has no buffered values left, fails with any and is interrupted with
+  /// any. Without any, it completes at once.
   ///
   /// - Parameter signals: The signals, in the order in which their values are in the arrays.
   /// - Returns: A signal that sends arrays, on the thread of the one that sends.
@@ -132,9 +132,9 @@ extension Signal {
 extension SignalProducer {
   /// Starts both producers: sends the first values of both, then the second values, and so on.
   ///
-  /// Every run starts `a` and then `b`. A value waits for the one of the other it is to be paired
-  /// with: memory grows with how far one is ahead. It completes when one that has completed has no
-  /// value that waits; it fails with either and is interrupted with either. At the end both runs
+  /// Every run starts `a` and then `b`. A value is buffered until the other has sent the value to
+  /// pair it with; the buffer is not limited. It completes when one has completed and has no
+  /// buffered values left, fails with either and is interrupted with either. At the end both runs
   /// are disposed of.
   ///
   /// - Parameters:
@@ -153,10 +153,10 @@ extension SignalProducer {
 
   /// Starts all producers: sends the first values of all, then the second values, and so on.
   ///
-  /// Every run starts them in order. A value waits for those of the others it is to be combined
-  /// with: memory grows with how far one is ahead. It completes when one that has completed has no
-  /// value that waits; it fails with any and is interrupted with any. At the end all runs are
-  /// disposed of. Of none, it completes at once.
+  /// Every run starts them in order. A value is buffered until all others have sent theirs; the
+  /// buffer is not limited. It completes when one has completed and has no buffered values left,
+  /// fails with any and is interrupted with any. At the end all runs are disposed of. Without any,
+  /// it completes at once.
   ///
   /// - Parameter producers: The producers, in the order in which their values are in the arrays.
   /// - Returns: A producer that sends arrays, on the thread of the one that sends.
@@ -171,10 +171,10 @@ extension SignalProducer {
 
   /// Starts all producers: sends the first values of all, then the second values, and so on.
   ///
-  /// Every run starts them in order. A value is kept until all others have sent theirs for the same
-  /// array: memory grows with how far one is ahead. It completes when one that has completed has no
-  /// kept value left; it fails with any and is interrupted with any. At the end all runs are
-  /// disposed of. If there are no producers, `emptySentinel` is sent.
+  /// Every run starts them in order. A value is buffered until all others have sent theirs; the
+  /// buffer is not limited. It completes when one has completed and has no buffered values left,
+  /// fails with any and is interrupted with any. At the end all runs are disposed of. If there are
+  /// no producers, `emptySentinel` is sent.
   ///
   /// - Parameters:
   ///   - producers: The producers, in the order in which their values are in the arrays.

@@ -4,7 +4,7 @@ extension SignalProducer {
   /// Starts `next` when this has ended, unless it failed.
   ///
   /// A failure of either is passed on; an interruption of this is treated as its completion.
-  /// Disposal disposes of the run that is under way.
+  /// Disposal disposes of the current run.
   ///
   /// - Parameter next: The producer that is started on the thread on which this ends.
   /// - Returns: A producer that sends the values of this, and then those of `next`.
@@ -17,7 +17,7 @@ extension SignalProducer {
   /// Starts when `previous` has ended, unless that failed.
   ///
   /// A failure of either is passed on; an interruption of `previous` is treated as its completion.
-  /// Disposal disposes of the run that is under way.
+  /// Disposal disposes of the current run.
   ///
   /// - Parameter previous: The producer that is started first.
   /// - Returns: A producer that sends the values of `previous`, and then those of this.

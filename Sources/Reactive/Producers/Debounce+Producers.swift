@@ -3,13 +3,13 @@
 public import FoundationEssentials
 
 extension SignalProducer {
-  /// Delivers a value when `interval` seconds have gone by without another.
+  /// Delivers a value when no other value has followed for `interval` seconds.
   ///
-  /// One timer at most is set for it, however many values come. Disposal drops what waits, and
-  /// delivers the interruption on `scheduler`.
+  /// At most one timer is set at a time. Disposal drops pending events, and delivers the
+  /// interruption on `scheduler`.
   ///
   /// - Parameters:
-  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - interval: The time in seconds; traps if it is negative.
   ///   - scheduler: Where the time is waited for and all events are delivered.
   ///   - discardWhenCompleted: Whether completion drops the value that waits. Otherwise completion
   ///     waits for it. A failure or an interruption always drops it.

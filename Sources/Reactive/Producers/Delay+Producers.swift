@@ -5,11 +5,11 @@ public import FoundationEssentials
 extension SignalProducer {
   /// Delivers values and completion `interval` seconds later, in their order.
   ///
-  /// A failure or an interruption is delivered as soon as can be, and drops what waits. Disposal
-  /// drops what waits, and delivers the interruption on `scheduler`.
+  /// A failure or an interruption is delivered as soon as possible, and drops pending events.
+  /// Disposal drops pending events, and delivers the interruption on `scheduler`.
   ///
   /// - Parameters:
-  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - interval: The time in seconds; traps if it is negative.
   ///   - scheduler: Where the time is waited for and all events are delivered.
   /// - Returns: A producer that sends the values on `scheduler`.
   @preconcurrency

@@ -14,7 +14,7 @@ extension SignalProducer {
     through { MapError(transform) }
   }
 
-  /// Passes the values for which `action` succeeds; its failure is the stream's.
+  /// Passes values while `action` succeeds; fails with the error that it returns.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -29,7 +29,7 @@ extension SignalProducer {
     through { AttemptMap(passing(action)) }
   }
 
-  /// Transforms every value; the failure of `transform` is the stream's.
+  /// Transforms every value; fails with the error that `transform` returns.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -44,7 +44,7 @@ extension SignalProducer {
     through { AttemptMap(transform) }
   }
 
-  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  /// Passes values while `action` doesn't throw; fails with the error that it throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -59,7 +59,7 @@ extension SignalProducer {
     through { AttemptMap(passing(catching(action))) }
   }
 
-  /// Transforms every value; what `transform` throws is the failure.
+  /// Transforms every value; fails with the error that `transform` throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -109,7 +109,7 @@ extension SignalProducer {
 }
 
 extension SignalProducer where Error == Never {
-  /// A stream that could fail, for where one is asked for.
+  /// Converts to a stream with an error type, for code that requires one.
   ///
   /// Values and the end are passed on as they are. The type of the error is inferred where it is
   /// left out.
@@ -119,14 +119,14 @@ extension SignalProducer where Error == Never {
     through { PromoteError() }
   }
 
-  /// The producer itself, which could fail with such an error before.
+  /// Returns the producer itself, whose error type is already this one.
   ///
   /// - Returns: The producer itself.
   public func promoteError(_: Error.Type = Error.self) -> SignalProducer<Value, Error> {
     self
   }
 
-  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  /// Passes values while `action` doesn't throw; fails with the error that it throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -140,7 +140,7 @@ extension SignalProducer where Error == Never {
     promoteError((any Swift.Error).self).attempt(action)
   }
 
-  /// Transforms every value; what `transform` throws is the failure.
+  /// Transforms every value; fails with the error that `transform` throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -157,7 +157,7 @@ extension SignalProducer where Error == Never {
 }
 
 extension SignalProducer where Error == any Swift.Error {
-  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  /// Passes values while `action` doesn't throw; fails with the error that it throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -171,7 +171,7 @@ extension SignalProducer where Error == any Swift.Error {
     through { AttemptMap(passing(catching(action))) }
   }
 
-  /// Transforms every value; what `transform` throws is the failure.
+  /// Transforms every value; fails with the error that `transform` throws.
   ///
   /// The first failure is the end. Otherwise, the end is passed on as it is.
   ///
@@ -188,9 +188,9 @@ extension SignalProducer where Error == any Swift.Error {
 }
 
 extension SignalProducer where Value == Never {
-  /// A stream that could have values, for where one is asked for.
+  /// Converts to a stream with a value type, for code that requires one.
   ///
-  /// The end is passed on as it is. The type of the values is inferred where it is left out.
+  /// The end is passed on as it is. The type of the values is inferred if it is left out.
   ///
   /// - Returns: A producer of that type, which never sends a value.
   public func promoteValue<U>(_: U.Type = U.self) -> SignalProducer<U, Error> {

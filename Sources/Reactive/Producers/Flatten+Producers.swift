@@ -9,7 +9,7 @@ extension SignalProducer {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
@@ -30,7 +30,7 @@ extension SignalProducer {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
@@ -50,7 +50,7 @@ extension SignalProducer {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
@@ -72,7 +72,7 @@ extension SignalProducer {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
@@ -94,7 +94,7 @@ extension SignalProducer where Error == Never {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
@@ -116,7 +116,7 @@ extension SignalProducer where Error == Never {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
@@ -136,7 +136,7 @@ extension SignalProducer where Error == Never {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
@@ -157,7 +157,7 @@ extension SignalProducer where Error == Never {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
@@ -178,7 +178,7 @@ extension SignalProducer where Value: SignalProducerConvertible, Error == Value.
   /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
   /// disposed of.
   ///
-  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Error> {
@@ -194,7 +194,7 @@ extension SignalProducer where Value: SignalProducerConvertible, Error == Never 
   /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
   /// disposed of.
   ///
-  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Value.Error> {
@@ -211,7 +211,7 @@ where Value: SignalProducerConvertible, Error == Never, Value.Error == Never {
   /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
   /// disposed of.
   ///
-  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Value.Error> {
@@ -227,7 +227,7 @@ extension SignalProducer where Value: SignalProducerConvertible, Value.Error == 
   /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
   /// disposed of.
   ///
-  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Error> {

@@ -29,8 +29,8 @@ extension SignalProducer {
 extension MergeOperator {
   /// Passes the values of both producers as they come.
   ///
-  /// It completes when both have ended without failing, and fails with either. An interruption of
-  /// one is as its completion.
+  /// It completes when both have ended without failing, and fails with either. The interruption of
+  /// one counts as its completion.
   ///
   /// - Parameter other: The other producer.
   /// - Returns: A producer that sends the values of both, on the thread of the one that sends.
@@ -43,8 +43,8 @@ extension MergeOperator {
 
   /// Passes the values of both producers as they come.
   ///
-  /// It completes when both have ended without failing, and fails with either. An interruption of
-  /// one is as its completion.
+  /// It completes when both have ended without failing, and fails with either. The interruption of
+  /// one counts as its completion.
   ///
   /// - Parameter other: The other producer.
   /// - Returns: A producer that sends the values of both, on the thread of the one that sends.
@@ -91,8 +91,8 @@ extension CombineLatestOperator {
 extension ZipOperator {
   /// Sends the first values of both producers, then the second values, and so on.
   ///
-  /// A value waits for the one of the other it is to be paired with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with
+  /// A value is buffered until the other has sent the value to pair it with; the buffer is not
+  /// limited. It completes when one has completed and has no buffered values left, fails with
   /// either and is interrupted with either.
   ///
   /// - Parameter other: The other producer.
@@ -106,8 +106,8 @@ extension ZipOperator {
 
   /// Sends the first values of both producers, then the second values, and so on.
   ///
-  /// A value waits for the one of the other it is to be paired with: memory grows with how far one
-  /// is ahead. It completes when one that has completed has no value that waits; it fails with
+  /// A value is buffered until the other has sent the value to pair it with; the buffer is not
+  /// limited. It completes when one has completed and has no buffered values left, fails with
   /// either and is interrupted with either.
   ///
   /// - Parameter other: The other producer.

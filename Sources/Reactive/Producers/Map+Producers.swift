@@ -70,7 +70,7 @@ extension SignalProducer {
     through { Filter(isIncluded) }
   }
 
-  /// Passes what isn't nil, unwrapped.
+  /// Unwraps the values, and drops nil.
   ///
   /// The end is passed on as it is.
   ///

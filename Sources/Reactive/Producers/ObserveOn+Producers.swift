@@ -3,11 +3,10 @@
 extension SignalProducer {
   /// Delivers all events on `scheduler`, in order.
   ///
-  /// Sending returns at once: values wait for their turn on the scheduler, and memory grows with
-  /// how many do. The end comes after them. Disposal drops what waits, and delivers the
-  /// interruption on `scheduler`.
+  /// Sending returns at once: events are queued for the scheduler, without a limit. Disposal drops
+  /// pending events, and delivers the interruption on `scheduler`.
   ///
-  /// - Parameter scheduler: Where events are delivered.
+  /// - Parameter scheduler: The scheduler that delivers events.
   /// - Returns: A producer that sends the same events on `scheduler`.
   @preconcurrency
   public func observe(

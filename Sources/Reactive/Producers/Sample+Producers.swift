@@ -63,7 +63,7 @@ extension SignalProducer {
     sample(on: sampler.producer)
   }
 
-  /// Adds to every value the latest of `samplee`.
+  /// Pairs every value with the latest one of `samplee`.
   ///
   /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
   /// last value is used from then on. The end of this one is passed on as it is.
@@ -78,7 +78,7 @@ extension SignalProducer {
     liftArgumentFirst { $0.withLatest(from: $1) }(samplee)
   }
 
-  /// Adds to every value the latest of `samplee`.
+  /// Pairs every value with the latest one of `samplee`.
   ///
   /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
   /// last value is used from then on. The end of this one is passed on as it is.

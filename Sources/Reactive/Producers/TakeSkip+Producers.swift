@@ -5,7 +5,7 @@ extension SignalProducer {
   ///
   /// As many are kept until then. A failure or an interruption is passed on, and drops them.
   ///
-  /// - Parameter count: How many values; not negative, or the call traps.
+  /// - Parameter count: The number of values; traps if it is negative.
   /// - Returns: A producer that sends at most `count` values, and completes.
   public func take(last count: Int) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "take(last:) takes no negative number of values, got \(count)")
@@ -14,7 +14,7 @@ extension SignalProducer {
 
   /// Passes values until one is not to be passed, and completes instead.
   ///
-  /// An end that comes before is passed on as it is.
+  /// An earlier end is passed on as it is.
   ///
   /// - Parameter shouldContinue: Called with every value, on the thread that sends the value, one
   ///   call at a time, until it returns false.
@@ -31,8 +31,8 @@ extension SignalProducer {
   /// false; then completes.
   ///
   /// It differs from `take(while:)` in that last value. As in ReactiveSwift, which has the same
-  /// name for it, the predicate decides when to continue, not when to end. An end that comes before
-  /// is passed on as it is.
+  /// name for it, the predicate decides when to continue, not when to end. An earlier end is passed
+  /// on as it is.
   ///
   /// - Parameter shouldContinue: Called with every value, on the thread that sends the value, one
   ///   call at a time, until it returns false.
@@ -49,7 +49,7 @@ extension SignalProducer {
   ///
   /// The end is passed on as it is.
   ///
-  /// - Parameter count: How many values; not negative, or the call traps.
+  /// - Parameter count: The number of values; traps if it is negative.
   /// - Returns: A producer that sends the values from the one after those on.
   public func skip(first count: Int) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "skip(first:) skips no negative number of values, got \(count)")

@@ -3,7 +3,7 @@
 extension SignalProducer {
   /// Completes when `trigger` sends a value or completes.
   ///
-  /// An interruption of `trigger` means nothing. An end that comes before is passed on as it is.
+  /// An interruption of `trigger` is ignored. An earlier end is passed on as it is.
   ///
   /// Every run starts `trigger` and then this producer.
   ///
@@ -15,7 +15,7 @@ extension SignalProducer {
 
   /// Completes when `trigger` sends a value or completes.
   ///
-  /// An interruption of `trigger` means nothing. An end that comes before is passed on as it is.
+  /// An interruption of `trigger` is ignored. An earlier end is passed on as it is.
   ///
   /// Every run starts `trigger` and then this producer.
   ///
@@ -27,14 +27,14 @@ extension SignalProducer {
     take(until: trigger.producer)
   }
 
-  /// Passes the events of `replacement` once it sends one, and nothing of this any more.
+  /// Passes events until `replacement` sends one, and from then on those of `replacement`.
   ///
-  /// When `replacement` ends, however it does, the whole does; when this completes, `replacement`
-  /// is waited for. A failure or an interruption of this, before it is replaced, is passed on.
+  /// The result ends with `replacement`; if this completes before, it waits for `replacement`. A
+  /// failure or an interruption of this, before it is replaced, is passed on.
   ///
   /// Every run starts `replacement` and then this producer.
   ///
-  /// - Parameter replacement: What takes over.
+  /// - Parameter replacement: The stream that replaces this one.
   /// - Returns: A producer that sends the values of this, and then those of `replacement`.
   public func take(
     untilReplacement replacement: SignalProducer<Value, Error>
@@ -42,14 +42,14 @@ extension SignalProducer {
     liftArgumentFirst { $0.take(untilReplacement: $1) }(replacement)
   }
 
-  /// Passes the events of `replacement` once it sends one, and nothing of this any more.
+  /// Passes events until `replacement` sends one, and from then on those of `replacement`.
   ///
-  /// When `replacement` ends, however it does, the whole does; when this completes, `replacement`
-  /// is waited for. A failure or an interruption of this, before it is replaced, is passed on.
+  /// The result ends with `replacement`; if this completes before, it waits for `replacement`. A
+  /// failure or an interruption of this, before it is replaced, is passed on.
   ///
   /// Every run starts `replacement` and then this producer.
   ///
-  /// - Parameter replacement: What takes over.
+  /// - Parameter replacement: The stream that replaces this one.
   /// - Returns: A producer that sends the values of this, and then those of `replacement`.
   public func take<Replacement: SignalProducerConvertible>(
     untilReplacement replacement: Replacement
@@ -59,9 +59,9 @@ extension SignalProducer {
 
   /// Drops values until `trigger` sends a value or completes.
   ///
-  /// Before, not even the end is passed on: if this ends while `trigger` hasn't sent, nothing is
-  /// known of it until `trigger` does, and observers are interrupted then. If `trigger` is
-  /// interrupted, nothing is ever sent. Afterwards, the end is passed on as it is.
+  /// Before that, the end is held back, too: if this ends first, observers are interrupted when
+  /// `trigger` sends. If `trigger` is interrupted, nothing is ever sent. Afterwards, the end is
+  /// passed on as it is.
   ///
   /// Every run starts `trigger` and then this producer.
   ///
@@ -73,9 +73,9 @@ extension SignalProducer {
 
   /// Drops values until `trigger` sends a value or completes.
   ///
-  /// Before, not even the end is passed on: if this ends while `trigger` hasn't sent, nothing is
-  /// known of it until `trigger` does, and observers are interrupted then. If `trigger` is
-  /// interrupted, nothing is ever sent. Afterwards, the end is passed on as it is.
+  /// Before that, the end is held back, too: if this ends first, observers are interrupted when
+  /// `trigger` sends. If `trigger` is interrupted, nothing is ever sent. Afterwards, the end is
+  /// passed on as it is.
   ///
   /// Every run starts `trigger` and then this producer.
   ///

@@ -4,7 +4,7 @@ extension SignalProducer {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
@@ -18,7 +18,7 @@ extension SignalProducer {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
@@ -31,7 +31,7 @@ extension SignalProducer {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
@@ -46,7 +46,7 @@ extension SignalProducer where Error == Never {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
@@ -59,7 +59,7 @@ extension SignalProducer where Error == Never {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
@@ -72,7 +72,7 @@ extension SignalProducer where Error == Never {
   /// Ignores the values, and starts `replacement` when this completes.
   ///
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
+  /// disposes of the current run.
   ///
   /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.

@@ -3,15 +3,15 @@
 public import FoundationEssentials
 
 extension SignalProducer {
-  /// Delivers values at least `interval` seconds apart: the first as soon as can be, then the
-  /// latest of those that came meanwhile.
+  /// Delivers values at least `interval` seconds apart: the first as soon as possible, then the
+  /// latest one received meanwhile.
   ///
-  /// The end of the stream is delivered as soon as can be. A value that is due before is delivered
-  /// before; one whose time has not come is dropped. Disposal drops what waits, and delivers the
-  /// interruption on `scheduler`.
+  /// The end of the stream is delivered as soon as possible. A value that is already due is
+  /// delivered before it; one that is not due yet is dropped. Disposal drops pending events, and
+  /// delivers the interruption on `scheduler`.
   ///
   /// - Parameters:
-  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - interval: The time in seconds; traps if it is negative.
   ///   - scheduler: Where the time is waited for and all events are delivered.
   /// - Returns: A producer that sends, on `scheduler`, no two values within `interval`.
   @preconcurrency

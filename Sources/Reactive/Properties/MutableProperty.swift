@@ -9,19 +9,19 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
   let core: PropertyCore<Value>
   private let token: Lifetime.Token
 
-  /// The life of the property: ends when it is released.
+  /// The lifetime of the property, which ends when it is released.
   public let lifetime: Lifetime
 
   /// Sends every value that is set; completes when the property is released.
   public let signal: Signal<Value, Never>
 
-  /// The present value. Setting it notifies all observers, also if the value is equal.
+  /// The current value. Setting it notifies all observers, also if the value is equal.
   public var value: Value {
     get { core.value }
     set { core.replace(newValue) }
   }
 
-  /// The present value.
+  /// The current value.
   public var wrappedValue: Value {
     get { value }
     set { value = newValue }
@@ -30,8 +30,8 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
   /// The property itself.
   public var projectedValue: MutableProperty<Value> { self }
 
-  /// Sends the present value, then every value that is set; completes when the property is
-  /// released. Does not keep the property.
+  /// Sends the current value, then every value that is set; completes when the property is
+  /// released. Does not retain the property.
   public var producer: SignalProducer<Value, Never> {
     SignalProducer(of: core, keeping: signal)
   }
@@ -56,7 +56,7 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
   /// Replaces the value, and notifies all observers.
   ///
   /// - Parameter newValue: The value from now on.
-  /// - Returns: The value before.
+  /// - Returns: The previous value.
   @discardableResult
   public func swap(_ newValue: Value) -> Value {
     modify { value in

@@ -1,22 +1,23 @@
-/// A value that can be observed and not be set.
+/// A value that can be observed, but not set.
 ///
 /// It is a constant, or a view of another property, or composed of properties and streams by an
-/// operator. A composed property keeps none of its sources: it follows them while they are there.
-/// It is kept up to date while it, its ``signal`` or its ``producer`` is retained or observed.
+/// operator. A composed property retains none of its sources: it follows them until they are
+/// released. It is kept up to date while it, its ``signal`` or its ``producer`` is retained or
+/// observed.
 @propertyWrapper
 public final class Property<Value>: PropertyProtocol {
   private let read: () -> Value
 
-  /// Sends the present value, then every change; completes when the sources have no more.
+  /// Sends the current value, then every change; completes when the sources can't change any more.
   public let producer: SignalProducer<Value, Never>
 
-  /// Sends every change; completes when the sources have no more.
+  /// Sends every change; completes when the sources can't change any more.
   public let signal: Signal<Value, Never>
 
-  /// The present value.
+  /// The current value.
   public var value: Value { read() }
 
-  /// The present value.
+  /// The current value.
   public var wrappedValue: Value { value }
 
   /// The property itself.
@@ -38,25 +39,27 @@ public final class Property<Value>: PropertyProtocol {
     signal = .empty
   }
 
-  /// A view of `property`, which it keeps.
+  /// A view of `property`, which it retains.
   public init<P: PropertyProtocol>(capturing property: P) where P.Value == Value {
     read = { property.value }
     producer = property.producer
     signal = property.signal
   }
 
-  /// A view of `property`, which it does not keep.
+  /// A view of `property`, which it does not retain.
   public convenience init<P: PropertyProtocol>(_ property: P) where P.Value == Value {
     self.init(unsafeProducer: property.producer)
   }
 
-  /// `initial`, until `values` sends a value, then that. Starts `values` now.
+  /// Creates a property with the value `initial`, which then has the latest value that `values`
+  /// sends. Starts `values` now.
   public convenience init(initial: Value, then values: SignalProducer<Value, Never>) {
     let core = PropertyCore(initial)
     self.init(core, fedBy: values)
   }
 
-  /// `initial`, until `values` sends a value, then that. Starts `values` now.
+  /// Creates a property with the value `initial`, which then has the latest value that `values`
+  /// sends. Starts `values` now.
   public convenience init<Values: SignalProducerConvertible>(
     initial: Value, then values: Values
   ) where Values.Value == Value, Values.Error == Never {
@@ -89,12 +92,14 @@ public final class Property<Value>: PropertyProtocol {
 extension Property: @unchecked Sendable where Value: Sendable {}
 
 extension Property where Value: OptionalProtocol {
-  /// `initial`, until `values` sends a value, then that. Starts `values` now.
+  /// Creates a property with the value `initial`, which then has the latest value that `values`
+  /// sends. Starts `values` now.
   public convenience init(initial: Value, then values: SignalProducer<Value.Wrapped, Never>) {
     self.init(initial: initial, then: values.map { Value(reconstructing: $0) })
   }
 
-  /// `initial`, until `values` sends a value, then that. Starts `values` now.
+  /// Creates a property with the value `initial`, which then has the latest value that `values`
+  /// sends. Starts `values` now.
   public convenience init<Values: SignalProducerConvertible>(
     initial: Value, then values: Values
   ) where Values.Value == Value.Wrapped, Values.Error == Never {

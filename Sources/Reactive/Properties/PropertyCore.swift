@@ -2,14 +2,14 @@ internal import Synchronization
 
 /// A value, and the stream of its changes.
 ///
-/// Two things must agree: the order in which values are stored and the order in which observers
-/// see them. A thread that gets into the stream's gate stores and delivers; one that doesn't,
-/// because another thread or it itself is inside, stores and leaves its delivery in the gate's
-/// inbox, both under the lock. A thread that enters and finds deliveries waiting queues up behind
-/// them. So the value can be read back at once, observers see every value in order, and no user
-/// code runs with the lock held.
+/// Two things must agree: the order in which values are stored and the order in which observers see
+/// them. A thread that gets into the stream's gate stores and delivers; one that doesn't, because
+/// another thread or it itself is inside, stores and leaves its delivery in the gate's inbox, both
+/// under the lock. A thread that enters and finds deliveries waiting queues up behind them. So the
+/// value can be read back at once, observers see every value in order, and no user code runs with
+/// the lock held.
 ///
-/// An observer that wants the present value first receives it at once and is pending from then on:
+/// An observer that wants the current value first receives it at once and is pending from then on:
 /// the next change to be stored, or the next thread through the gate, attaches it. Values it has
 /// received already are recognised by the version.
 final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
@@ -163,7 +163,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
 
   /// Replaces the value in its place: the other one may be in use, inside the gate.
   ///
-  /// - Returns: The value before.
+  /// - Returns: The previous value.
   private func exchange(_ newValue: Value) -> Value? {
     version += 1
     guard !content.isEmpty else {
@@ -227,7 +227,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     return try action(&present.pointee)
   }
 
-  /// Leaves the delivery of the present value to the gate, in its turn; newcomers are let in
+  /// Leaves the delivery of the current value to the gate, in its turn; newcomers are let in
   /// before. Call with the lock held.
   private func queueDelivery() {
     queuedCount += 1
@@ -253,7 +253,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
 
   /// Makes an observer of all changes from now on.
   ///
-  /// - Returns: The present value, to which the changes are changes.
+  /// - Returns: The current value, to which the changes are changes.
   fileprivate func register(_ newcomer: PropertySubscription<Value>) -> Value {
     let isAcquired = acquire()
     defer { release(isAcquired) }

@@ -5,7 +5,7 @@ extension PropertyProtocol {
   ///
   /// Every change of one of them is a change of the result.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func combineLatest<A, B, C>(
     _ a: A, _ b: B, _ c: C
@@ -22,7 +22,7 @@ extension PropertyProtocol {
   ///
   /// Every change of one of them is a change of the result.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func combineLatest<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
@@ -40,7 +40,7 @@ extension PropertyProtocol {
   ///
   /// Every change of one of them is a change of the result.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
@@ -58,7 +58,7 @@ extension PropertyProtocol {
   ///
   /// Every change of one of them is a change of the result.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
@@ -76,7 +76,7 @@ extension PropertyProtocol {
   ///
   /// Every change of one of them is a change of the result.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
@@ -94,7 +94,7 @@ extension PropertyProtocol {
   ///
   /// Every change of one of them is a change of the result.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
@@ -113,7 +113,7 @@ extension PropertyProtocol {
   ///
   /// Every change of one of them is a change of the result.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
@@ -132,7 +132,7 @@ extension PropertyProtocol {
   ///
   /// Every change of one of them is a change of the result.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
@@ -153,7 +153,7 @@ extension PropertyProtocol {
   ///
   /// The result changes when all have.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func zip<A, B, C>(
     _ a: A, _ b: B, _ c: C
@@ -170,7 +170,7 @@ extension PropertyProtocol {
   ///
   /// The result changes when all have.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func zip<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
@@ -188,7 +188,7 @@ extension PropertyProtocol {
   ///
   /// The result changes when all have.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func zip<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
@@ -206,7 +206,7 @@ extension PropertyProtocol {
   ///
   /// The result changes when all have.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func zip<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
@@ -224,7 +224,7 @@ extension PropertyProtocol {
   ///
   /// The result changes when all have.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func zip<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
@@ -242,7 +242,7 @@ extension PropertyProtocol {
   ///
   /// The result changes when all have.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func zip<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
@@ -261,7 +261,7 @@ extension PropertyProtocol {
   ///
   /// The result changes when all have.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func zip<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
@@ -280,7 +280,7 @@ extension PropertyProtocol {
   ///
   /// The result changes when all have.
   ///
-  /// - Returns: A property of tuples, which keeps none of them.
+  /// - Returns: A property of tuples, which retains none of them.
   @inlinable
   public static func zip<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J

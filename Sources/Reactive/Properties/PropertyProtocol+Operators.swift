@@ -11,8 +11,8 @@ extension PropertyProtocol {
   /// Transforms the value.
   ///
   /// - Parameter transform: Called with every value, on the thread that sets this property, one
-  ///   call at a time, and once at once with the present value.
-  /// - Returns: A property of what `transform` returns. It does not keep this one.
+  ///   call at a time, and once at once with the current value.
+  /// - Returns: A property of what `transform` returns. It does not retain this one.
   @available(swift 6)
   public func map<U>(_ transform: @escaping @Sendable (Value) -> U) -> Property<U> {
     lift { $0.map(transform) }
@@ -21,7 +21,7 @@ extension PropertyProtocol {
   /// A property that is always `value`, and notifies its observers as often as this one.
   ///
   /// - Parameter value: The value.
-  /// - Returns: A property of `value`. It does not keep this one.
+  /// - Returns: A property of `value`. It does not retain this one.
   @_disfavoredOverload
   public func map<U>(value: U) -> Property<U> {
     lift { $0.map(value: value) }
@@ -30,7 +30,7 @@ extension PropertyProtocol {
   /// A part of the value.
   ///
   /// - Parameter keyPath: Which part.
-  /// - Returns: A property of that part. It does not keep this one.
+  /// - Returns: A property of that part. It does not retain this one.
   @_disfavoredOverload
   @available(swift 6)
   public func map<U>(_ keyPath: any KeyPath<Value, U> & Sendable) -> Property<U> {
@@ -42,8 +42,8 @@ extension PropertyProtocol {
   /// - Parameters:
   ///   - initial: The value until `predicate` has returned true.
   ///   - predicate: Called with every value, on the thread that sets this property, one call at a
-  ///     time, and once at once with the present value.
-  /// - Returns: A property of the values that are included. It does not keep this one.
+  ///     time, and once at once with the current value.
+  /// - Returns: A property of the values that are included. It does not retain this one.
   @available(swift 6)
   public func filter(
     initial: Value, _ predicate: @escaping @Sendable (Value) -> Bool
@@ -54,7 +54,7 @@ extension PropertyProtocol {
   /// The value before and the value.
   ///
   /// - Parameter initial: What counts as the value before the first.
-  /// - Returns: A property of pairs. It does not keep this one.
+  /// - Returns: A property of pairs. It does not retain this one.
   public func combinePrevious(_ initial: Value) -> Property<(Value, Value)> {
     lift { $0.combinePrevious(initial) }
   }
@@ -63,7 +63,7 @@ extension PropertyProtocol {
   ///
   /// - Parameter isEquivalent: Called with the value that was passed last and the new one, on the
   ///   thread that sets this property, one call at a time.
-  /// - Returns: A property whose changes are changes. It does not keep this one.
+  /// - Returns: A property that only changes when the value does. It does not retain this one.
   @available(swift 6)
   public func skipRepeats(
     _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
@@ -77,8 +77,8 @@ extension PropertyProtocol {
   ///   - strategy: Which of those properties are followed. With any but `.latest`, the value may be
   ///     that of an earlier one.
   ///   - transform: Called with every value, on the thread that sets this property, one call at a
-  ///     time, and once at once with the present value.
-  /// - Returns: A property that follows those that `transform` returns. It keeps neither them nor
+  ///     time, and once at once with the current value.
+  /// - Returns: A property that follows those that `transform` returns. It retains neither them nor
   ///   this one.
   @available(swift 6)
   public func flatMap<P: PropertyProtocol>(
@@ -92,9 +92,9 @@ extension PropertyProtocol {
   /// Every identity is remembered: memory grows with their number.
   ///
   /// - Parameter transform: Called with every value, on the thread that sets this property, one
-  ///   call at a time, and once at once with the present value. What it returns is the value's
+  ///   call at a time, and once at once with the current value. What it returns is the value's
   ///   identity.
-  /// - Returns: A property that has one value of each identity. It does not keep this one.
+  /// - Returns: A property that has one value of each identity. It does not retain this one.
   @available(swift 6)
   public func uniqueValues<Identity: Hashable>(
     _ transform: @escaping @Sendable (Value) -> Identity
@@ -106,7 +106,7 @@ extension PropertyProtocol {
 extension PropertyProtocol where Value: Equatable {
   /// Leaves out a value that is equal to the one before.
   ///
-  /// - Returns: A property whose changes are changes. It does not keep this one.
+  /// - Returns: A property that only changes when the value does. It does not retain this one.
   public func skipRepeats() -> Property<Value> {
     lift { $0.skipRepeats() }
   }
@@ -117,7 +117,7 @@ extension PropertyProtocol where Value: Hashable {
   ///
   /// Every value is remembered: memory grows with their number.
   ///
-  /// - Returns: A property that has no value twice. It does not keep this one.
+  /// - Returns: A property that has no value twice. It does not retain this one.
   public func uniqueValues() -> Property<Value> {
     lift { $0.uniqueValues() }
   }
@@ -128,7 +128,8 @@ extension PropertyProtocol where Value: PropertyProtocol {
   ///
   /// - Parameter strategy: Which of those properties are followed. With any but `.latest`, the
   ///   value may be that of an earlier one.
-  /// - Returns: A property that follows the values of this one. It keeps neither them nor this one.
+  /// - Returns: A property that follows the values of this one. It retains neither them nor this
+  ///   one.
   public func flatten(_ strategy: FlattenStrategy) -> Property<Value.Value> {
     lift { $0.flatMap(strategy) { $0.producer } }
   }
@@ -144,7 +145,7 @@ extension PropertyProtocol {
   /// - Parameters:
   ///   - a: The one whose values come first in the pairs.
   ///   - b: The other.
-  /// - Returns: A property of pairs. It keeps neither of the two.
+  /// - Returns: A property of pairs. It retains neither of the two.
   @inlinable
   public static func combineLatest<A: PropertyProtocol, B: PropertyProtocol>(
     _ a: A, _ b: B
@@ -157,7 +158,7 @@ extension PropertyProtocol {
   /// Every change of one of them is a change of the result.
   ///
   /// - Parameter properties: The properties, in the order in which their values are in the arrays.
-  /// - Returns: A property of arrays, which keeps none of them; nil, if there are none.
+  /// - Returns: A property of arrays, which retains none of them; nil, if there are none.
   public static func combineLatest<S: Sequence>(
     _ properties: S
   ) -> Property<[S.Iterator.Element.Value]>? where S.Element: PropertyProtocol {
@@ -174,7 +175,7 @@ extension PropertyProtocol {
   /// - Parameters:
   ///   - properties: The properties, in the order in which their values are in the arrays.
   ///   - emptySentinel: The value where there are no properties.
-  /// - Returns: A property of arrays, which keeps none of them.
+  /// - Returns: A property of arrays, which retains none of them.
   public static func combineLatest<S: Sequence>(
     _ properties: S, emptySentinel: [S.Iterator.Element.Value]
   ) -> Property<[S.Iterator.Element.Value]> where S.Element: PropertyProtocol {
@@ -188,7 +189,7 @@ extension PropertyProtocol {
   /// - Parameters:
   ///   - a: The one whose values come first in the pairs.
   ///   - b: The other.
-  /// - Returns: A property of pairs. It keeps neither of the two.
+  /// - Returns: A property of pairs. It retains neither of the two.
   @inlinable
   public static func zip<A: PropertyProtocol, B: PropertyProtocol>(
     _ a: A, _ b: B
@@ -201,7 +202,7 @@ extension PropertyProtocol {
   /// The result changes when all have.
   ///
   /// - Parameter properties: The properties, in the order in which their values are in the arrays.
-  /// - Returns: A property of arrays, which keeps none of them; nil, if there are none.
+  /// - Returns: A property of arrays, which retains none of them; nil, if there are none.
   public static func zip<S: Sequence>(
     _ properties: S
   ) -> Property<[S.Iterator.Element.Value]>? where S.Element: PropertyProtocol {
@@ -218,7 +219,7 @@ extension PropertyProtocol {
   /// - Parameters:
   ///   - properties: The properties, in the order in which their values are in the arrays.
   ///   - emptySentinel: The value where there are no properties.
-  /// - Returns: A property of arrays, which keeps none of them.
+  /// - Returns: A property of arrays, which retains none of them.
   public static func zip<S: Sequence>(
     _ properties: S, emptySentinel: [S.Iterator.Element.Value]
   ) -> Property<[S.Iterator.Element.Value]> where S.Element: PropertyProtocol {
@@ -231,7 +232,7 @@ extension PropertyProtocol {
 extension PropertyProtocol where Value == Bool {
   /// The opposite of the value.
   ///
-  /// - Returns: A property that is true while this one is false. It does not keep this one.
+  /// - Returns: A property that is true while this one is false. It does not retain this one.
   public func negate() -> Property<Value> {
     lift { $0.negate() }
   }
@@ -239,7 +240,7 @@ extension PropertyProtocol where Value == Bool {
   /// Whether both are true.
   ///
   /// - Parameter property: The other.
-  /// - Returns: A property that changes whenever one of the two does. It keeps neither of them.
+  /// - Returns: A property that changes whenever one of the two does. It retains neither of them.
   public func and<P: PropertyProtocol>(_ property: P) -> Property<Value>
   where P.Value == Value {
     Property(unsafeProducer: producer.and(property))
@@ -248,7 +249,7 @@ extension PropertyProtocol where Value == Bool {
   /// Whether at least one of both is true.
   ///
   /// - Parameter property: The other.
-  /// - Returns: A property that changes whenever one of the two does. It keeps neither of them.
+  /// - Returns: A property that changes whenever one of the two does. It retains neither of them.
   public func or<P: PropertyProtocol>(_ property: P) -> Property<Value>
   where P.Value == Value {
     Property(unsafeProducer: producer.or(property))
@@ -257,7 +258,7 @@ extension PropertyProtocol where Value == Bool {
   /// Whether all are true; of none, true.
   ///
   /// - Parameter properties: The properties.
-  /// - Returns: A property that changes whenever one of them does. It keeps none of them.
+  /// - Returns: A property that changes whenever one of them does. It retains none of them.
   public static func all<P: PropertyProtocol, Properties: Collection>(
     _ properties: Properties
   ) -> Property<Value> where P.Value == Value, Properties.Element == P {
@@ -268,7 +269,7 @@ extension PropertyProtocol where Value == Bool {
   /// Whether all are true; of none, true.
   ///
   /// - Parameter properties: The properties.
-  /// - Returns: A property that changes whenever one of them does. It keeps none of them.
+  /// - Returns: A property that changes whenever one of them does. It retains none of them.
   public static func all<P: PropertyProtocol>(_ properties: P...) -> Property<Value>
   where P.Value == Value {
     all(properties)
@@ -277,7 +278,7 @@ extension PropertyProtocol where Value == Bool {
   /// Whether at least one is true; of none, false.
   ///
   /// - Parameter properties: The properties.
-  /// - Returns: A property that changes whenever one of them does. It keeps none of them.
+  /// - Returns: A property that changes whenever one of them does. It retains none of them.
   public static func any<P: PropertyProtocol, Properties: Collection>(
     _ properties: Properties
   ) -> Property<Value> where P.Value == Value, Properties.Element == P {
@@ -287,7 +288,7 @@ extension PropertyProtocol where Value == Bool {
   /// Whether at least one is true; of none, false.
   ///
   /// - Parameter properties: The properties.
-  /// - Returns: A property that changes whenever one of them does. It keeps none of them.
+  /// - Returns: A property that changes whenever one of them does. It retains none of them.
   public static func any<P: PropertyProtocol>(_ properties: P...) -> Property<Value>
   where P.Value == Value {
     any(properties)

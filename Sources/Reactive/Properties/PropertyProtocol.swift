@@ -1,9 +1,9 @@
-/// A value that can be observed: what it is now, and every change.
+/// A value that can be observed: its current value, and every change.
 public protocol PropertyProtocol<Value>: AnyObject, BindingSource, SendableMetatype {
-  /// The present value.
+  /// The current value.
   var value: Value { get }
 
-  /// Sends the present value, then every change; completes when there can be no more changes.
+  /// Sends the current value, then every change; completes when there can be no more changes.
   var producer: SignalProducer<Value, Never> { get }
 
   /// Sends every change; completes when there can be no more.
@@ -12,18 +12,18 @@ public protocol PropertyProtocol<Value>: AnyObject, BindingSource, SendableMetat
 
 /// A property whose value can be set.
 public protocol MutablePropertyProtocol<Value>: PropertyProtocol, BindingTargetProvider {
-  /// What it holds and takes.
+  /// The type of the value.
   associatedtype Value
 
-  /// The present value.
+  /// The current value.
   var value: Value { get set }
 
-  /// The life of the property.
+  /// The lifetime of the property.
   var lifetime: Lifetime { get }
 }
 
 extension MutablePropertyProtocol {
-  /// Sets the property. Does not keep it.
+  /// A target that sets the property. Does not retain it.
   public var bindingTarget: BindingTarget<Value> {
     let target = UncheckedWeak(self)
     return BindingTarget(lifetime: lifetime) { target.object?.value = $0 }

@@ -1,15 +1,15 @@
-/// A property that validates a new value before it takes it.
+/// A property that validates a new value before it accepts it.
 ///
-/// A valid value is taken, a coercible one is replaced, and an invalid one leaves the property
-/// unchanged; ``result`` has the outcome. A value set directly on the inner property is always
-/// taken, and validated.
+/// A valid value is accepted, a coercible one is replaced, and an invalid one leaves the property
+/// unchanged; ``result`` has the outcome. A value that is set directly on the inner property is
+/// always accepted, and validated.
 public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
   MutablePropertyProtocol
 {
   private let read: () -> Value
   private let write: (Value) -> Void
 
-  /// What came of the last value that was set.
+  /// The result of validating the value that was set last.
   public let result: Property<Result>
 
   /// The value. Setting it validates.
@@ -18,16 +18,17 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
     set { write(newValue) }
   }
 
-  /// Sends the present value, then every change; completes when the inner property is released.
+  /// Sends the current value, then every change; completes when the inner property is released.
   public let producer: SignalProducer<Value, Never>
 
   /// Sends every change; completes when the inner property is released.
   public let signal: Signal<Value, Never>
 
-  /// The life of the inner property.
+  /// The lifetime of the inner property.
   public let lifetime: Lifetime
 
-  /// A property that passes on what `validator` lets pass to `inner`, which it keeps.
+  /// Creates a property that forwards the values that `validator` accepts to `inner`, which it
+  /// retains.
   @available(swift 6)
   public convenience init<Inner: ComposableMutablePropertyProtocol>(
     _ inner: Inner, _ validator: @escaping @Sendable (Value) -> Decision
@@ -55,7 +56,8 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
     }
   }
 
-  /// A property that starts with `initial`, valid or not, and validates what it is set to.
+  /// Creates a property that starts with `initial`, valid or not, and validates the values that are
+  /// set.
   @available(swift 6)
   public convenience init(
     _ initial: Value, _ validator: @escaping @Sendable (Value) -> Decision
@@ -63,8 +65,9 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
     self.init(MutableProperty(initial), validator)
   }
 
-  /// A property whose validator also looks at `other`; whenever that changes, the value that was
-  /// last set is validated again. Keeps `inner`, and follows `other` without keeping it.
+  /// Creates a property whose validator also gets the value of `other`. Whenever that changes, the
+  /// value that was last set is validated again. Retains `inner`, and follows `other` without
+  /// retaining it.
   @available(swift 6)
   public convenience init<Other: PropertyProtocol>(
     _ inner: MutableProperty<Value>, with other: Other,
@@ -74,8 +77,8 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
     self.init(inner, following: view) { validator($0, $1) }
   }
 
-  /// A property whose validator also looks at `other`; whenever that changes, the value that was
-  /// last set is validated again. Follows `other` without keeping it.
+  /// Creates a property whose validator also gets the value of `other`. Whenever that changes, the
+  /// value that was last set is validated again. Follows `other` without retaining it.
   @available(swift 6)
   public convenience init<Other: PropertyProtocol>(
     _ initial: Value, with other: Other,
@@ -84,8 +87,8 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
     self.init(MutableProperty(initial), with: other, validator)
   }
 
-  /// A property whose validator also looks at what `other` was last set to, valid or not;
-  /// whenever that is set, the value that was last set here is validated again.
+  /// Creates a property whose validator also gets the value that was last set on `other`, valid or
+  /// not. Whenever that is set, the value that was last set here is validated again.
   @available(swift 6)
   public convenience init<U, E: Swift.Error>(
     _ initial: Value, with other: ValidatingProperty<U, E>,
@@ -94,8 +97,9 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
     self.init(MutableProperty(initial), with: other, validator)
   }
 
-  /// A property whose validator also looks at what `other` was last set to, valid or not;
-  /// whenever that is set, the value that was last set here is validated again. Keeps `inner`.
+  /// Creates a property whose validator also gets the value that was last set on `other`, valid or
+  /// not. Whenever that is set, the value that was last set here is validated again. Retains
+  /// `inner`.
   @available(swift 6)
   public convenience init<U, E: Swift.Error>(
     _ inner: MutableProperty<Value>, with other: ValidatingProperty<U, E>,
@@ -118,29 +122,29 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
 
   /// A validator's decision on a value.
   public enum Decision {
-    /// It may be taken.
+    /// The value is accepted.
     case valid
-    /// Another is to be taken in its stead.
+    /// Another value replaces it.
     case coerced(Value, ValidationError?)
-    /// It must not be taken.
+    /// The value is rejected.
     case invalid(ValidationError)
   }
 
-  /// What came of a value that was set.
+  /// The result of validating a value.
   public enum Result {
-    /// It was taken.
+    /// The value was accepted.
     case valid(Value)
-    /// Another was taken in its stead.
+    /// Another value replaced it.
     case coerced(replacement: Value, proposed: Value, error: ValidationError?)
-    /// It was not taken.
+    /// The value was rejected.
     case invalid(Value, ValidationError)
 
-    /// Whether nothing was taken.
+    /// Whether the value was rejected.
     public var isInvalid: Bool {
       if case .invalid = self { true } else { false }
     }
 
-    /// The value that the property took, if any.
+    /// The value that the property accepted, if any.
     public var value: Value? {
       switch self {
       case .valid(let value): value
@@ -149,7 +153,7 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
       }
     }
 
-    /// Why it wasn't taken as it was.
+    /// The reason why the value was rejected or replaced.
     public var error: ValidationError? {
       switch self {
       case .valid: nil

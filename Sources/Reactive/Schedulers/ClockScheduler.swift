@@ -67,7 +67,7 @@ public final class ClockScheduler<C: Clock>: DateScheduler where C.Duration == D
 
   private static var currentThread: UInt { UInt(pthread_self()) }
 
-  /// Enqueues work to be performed as soon as can be.
+  /// Enqueues work to be performed as soon as possible.
   ///
   /// - Returns: A disposable that cancels the work if it has not begun.
   @preconcurrency
@@ -78,7 +78,7 @@ public final class ClockScheduler<C: Clock>: DateScheduler where C.Duration == D
     return scheduled
   }
 
-  /// Enqueues work to be performed at `date`, or as soon after as can be.
+  /// Enqueues work to be performed at `date`, or as soon as possible after.
   ///
   /// - Returns: A disposable that cancels the work if it has not begun.
   @preconcurrency

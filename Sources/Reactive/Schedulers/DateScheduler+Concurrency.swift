@@ -26,10 +26,10 @@ extension DateScheduler {
     try Task.checkCancellation()
   }
 
-  /// The dates on the scheduler's clock, one every `interval` from now on. The first comes after
-  /// one interval. Ends when the task is cancelled.
+  /// Emits the date of the scheduler's clock every `interval`, for the first time after one
+  /// interval. Ends when the task is cancelled.
   ///
-  /// To save power a date may come up to `leeway` later than due.
+  /// To save power a date may be up to `leeway` late.
   public func timer(
     interval: DispatchTimeInterval, leeway: DispatchTimeInterval = .seconds(0)
   ) -> AsyncStream<Date> {

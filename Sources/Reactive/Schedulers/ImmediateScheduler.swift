@@ -1,6 +1,6 @@
 /// Performs work at once, on the caller's thread.
 public final class ImmediateScheduler: Scheduler {
-  /// All immediate schedulers are alike.
+  /// Creates an immediate scheduler.
   public init() {}
 
   /// Performs the work before returning.

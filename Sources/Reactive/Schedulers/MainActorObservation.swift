@@ -117,12 +117,12 @@ extension BindingTarget {
     }
   }
 
-  /// A target that sets a property of `object`, which it does not keep, on the main actor.
+  /// A target that sets a property of `object`, which it does not retain, on the main actor.
   ///
   /// - Parameters:
-  ///   - scheduler: The main actor's.
-  ///   - lifetime: When it has ended, nothing is set any more.
-  ///   - object: Whose property is set, as long as there is the object.
+  ///   - scheduler: The scheduler of the main actor.
+  ///   - lifetime: The lifetime of the target.
+  ///   - object: The object whose property is set; not retained.
   ///   - keyPath: The property, which may be isolated to the main actor.
   @available(swift 6)
   public init<Object: AnyObject>(

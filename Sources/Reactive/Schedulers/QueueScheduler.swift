@@ -8,9 +8,9 @@ internal import Synchronization
 /// is entered once for many pieces of work. Their order is that of scheduling. Blocks that are put
 /// on ``queue`` directly run before or after a batch, never inside it.
 public final class QueueScheduler: DateScheduler {
-  /// Performs work on the main queue, always later, even if called there.
+  /// Performs work on the main queue, always asynchronously, even if called there.
   ///
-  /// ``UIScheduler`` is the one that performs work at once where it can.
+  /// Use ``UIScheduler`` to perform work at once where possible.
   public static let main = QueueScheduler(internalQueue: .main)
 
   /// The queue on which the work is performed.
@@ -40,8 +40,8 @@ public final class QueueScheduler: DateScheduler {
 
   // MARK: The present one
 
-  /// The scheduler on whose queue the caller is: ``main`` on the main queue; nil on a queue, or a
-  /// thread, that has none.
+  /// The scheduler of the current queue: ``main`` on the main queue; nil on a queue or thread
+  /// without a scheduler.
   public static var current: QueueScheduler? {
     _ = main
     return DispatchQueue.getSpecific(key: key)?.scheduler
@@ -137,7 +137,7 @@ public final class QueueScheduler: DateScheduler {
     if needsDrain { scheduleDrain() }
   }
 
-  /// Enqueues work to be performed at `date`, or as soon after as can be.
+  /// Enqueues work to be performed at `date`, or as soon as possible after.
   ///
   /// - Returns: A disposable that cancels the work if it has not begun.
   @preconcurrency

@@ -2,8 +2,8 @@ package import Dispatch
 package import FoundationEssentials
 
 extension DateScheduler {
-  /// Schedules work again and again, each time for an exact multiple of `interval` after `date`.
-  /// Does not keep the scheduler.
+  /// Schedules work repeatedly, each time at an exact multiple of `interval` after `date`. Does not
+  /// retain the scheduler.
   package func scheduleRepetition(
     after date: Date, interval: DispatchTimeInterval, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {

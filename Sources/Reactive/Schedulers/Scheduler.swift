@@ -1,9 +1,9 @@
 public import Dispatch
 public import FoundationEssentials
 
-/// Somewhere that work is performed, one piece after the other.
+/// Performs work serially.
 public protocol Scheduler: AnyObject, Sendable {
-  /// Enqueues work. When it runs, and on which thread, is the scheduler's to decide.
+  /// Enqueues work. The scheduler decides when and on which thread it is performed.
   ///
   /// - Returns: A disposable that cancels the work if it has not begun; nil if it can't be.
   @preconcurrency
@@ -11,12 +11,12 @@ public protocol Scheduler: AnyObject, Sendable {
   func schedule(_ action: @escaping @Sendable () -> Void) -> (any Disposable)?
 }
 
-/// A scheduler with a clock: it can perform work later, and again and again.
+/// A scheduler with a clock: it can perform work at a date, and repeatedly.
 public protocol DateScheduler: Scheduler {
   /// The time on the scheduler's clock.
   var currentDate: Date { get }
 
-  /// Enqueues work to be performed at `date`, or as soon after as can be.
+  /// Enqueues work to be performed at `date`, or as soon as possible after.
   ///
   /// - Returns: A disposable that cancels the work if it has not begun; nil if it can't be.
   @preconcurrency

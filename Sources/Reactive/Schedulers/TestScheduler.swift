@@ -28,7 +28,7 @@ public final class TestScheduler: DateScheduler {
     state.withLock { $0.currentDate }
   }
 
-  /// A scheduler at the given date with nothing to do.
+  /// Creates a scheduler at the given date without work.
   public init(startDate: Date = Date(timeIntervalSinceReferenceDate: 0)) {
     state = Locked(State(currentDate: startDate))
   }
@@ -83,7 +83,7 @@ public final class TestScheduler: DateScheduler {
     scheduleRepetition(after: date, interval: interval, action)
   }
 
-  /// Advances by a nanosecond, the least that performs work scheduled for now.
+  /// Advances by a nanosecond, which performs the work that is scheduled for the current date.
   public func advance() {
     advance(by: .nanoseconds(1))
   }
@@ -100,8 +100,8 @@ public final class TestScheduler: DateScheduler {
 
   /// Advances to the given date, performing what falls due.
   ///
-  /// The date must not be in the virtual past. Work that schedules more work up to that date is
-  /// followed; work that repeats without end and without an interval is followed without end.
+  /// The date must not be in the virtual past. Work that is scheduled meanwhile is performed, too,
+  /// up to that date. Work that repeats without an interval never ends.
   public func advance(to newDate: Date) {
     advance { _ in newDate }
   }
@@ -118,7 +118,7 @@ public final class TestScheduler: DateScheduler {
     }
   }
 
-  /// Performs everything there is, and what comes of it, and stays in the distant future.
+  /// Performs all scheduled work and the work that it schedules, and stays in the distant future.
   public func run() {
     advance(to: .distantFuture)
   }
@@ -178,7 +178,7 @@ extension TestScheduler {
     await letTasksRun()
   }
 
-  /// Performs everything there is, and what comes of it, letting tasks run in between.
+  /// Performs all scheduled work and the work that it schedules, letting tasks run in between.
   @MainActor
   public func run() async {
     await advance(to: .distantFuture)

@@ -1,11 +1,11 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Performs work on the main queue, at once where it may.
+/// Performs work on the main queue, at once where that keeps the order.
 ///
 /// Called on the main queue while none of its work is waiting, it performs the work before it
-/// returns. Otherwise the work waits its turn, so that the order is always that of scheduling.
-/// ``QueueScheduler/main`` is the one that never performs at once.
+/// returns. Otherwise the work waits its turn, so that the order is always that of scheduling. Use
+/// ``QueueScheduler/main`` to perform all work asynchronously.
 public final class UIScheduler: Scheduler {
   private static let mainQueueMark: DispatchSpecificKey<Void> = {
     let key = DispatchSpecificKey<Void>()

@@ -3,8 +3,8 @@ extension Signal {
   /// Logs events, of the given kinds, before passing them on as they are.
   ///
   /// - Parameters:
-  ///   - identifier: What to call the signal in the log.
-  ///   - events: Which kinds to log.
+  ///   - identifier: The name of the signal in the log.
+  ///   - events: The kinds of events to log.
   ///   - fileName: The file in which this is called.
   ///   - functionName: The function in which it is.
   ///   - lineNumber: The line on which it is.
@@ -31,8 +31,8 @@ extension SignalProducer {
   /// Logs events of every run, of the given kinds, before passing them on as they are.
   ///
   /// - Parameters:
-  ///   - identifier: What to call the producer in the log.
-  ///   - events: Which kinds to log.
+  ///   - identifier: The name of the producer in the log.
+  ///   - events: The kinds of events to log.
   ///   - fileName: The file in which this is called.
   ///   - functionName: The function in which it is.
   ///   - lineNumber: The line on which it is.

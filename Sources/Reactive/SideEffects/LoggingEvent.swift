@@ -1,6 +1,6 @@
 /// The kinds of events that can be logged.
 public enum LoggingEvent {
-  /// What happens on a signal.
+  /// The events of a signal.
   public enum Signal: String, CaseIterable, Sendable {
     /// A value.
     case value
@@ -10,13 +10,13 @@ public enum LoggingEvent {
     case failed
     /// Any of the three ends.
     case terminated
-    /// Nothing can be delivered any more.
+    /// No more events can be delivered.
     case disposed
     /// An interruption.
     case interrupted
   }
 
-  /// What happens to a producer and its runs.
+  /// The events of a producer and its runs.
   public enum SignalProducer: String, CaseIterable, Sendable {
     /// A run is about to start.
     case starting
@@ -30,7 +30,7 @@ public enum LoggingEvent {
     case failed
     /// Any of the three ends.
     case terminated
-    /// Nothing can be delivered any more.
+    /// No more events can be delivered.
     case disposed
     /// An interruption.
     case interrupted
@@ -40,11 +40,11 @@ public enum LoggingEvent {
 /// Writes down an event. It may be called from any thread.
 ///
 /// - Parameters:
-///   - identifier: What the stream was called.
-///   - event: The kind of the event, and what it carries.
-///   - fileName: The file in which logging was asked for.
-///   - functionName: The function in which it was.
-///   - lineNumber: The line.
+///   - identifier: The name of the stream.
+///   - event: The kind of the event, and its value or error.
+///   - fileName: The file that called the operator.
+///   - functionName: The function that called it.
+///   - lineNumber: The line of the call.
 public typealias EventLogger =
   @Sendable (
     _ identifier: String, _ event: String, _ fileName: String, _ functionName: String,
@@ -54,11 +54,11 @@ public typealias EventLogger =
 /// Prints an event, on the thread that sends it.
 ///
 /// - Parameters:
-///   - identifier: What the stream was called.
-///   - event: The kind of the event, and what it carries.
-///   - fileName: The file in which logging was asked for.
-///   - functionName: The function in which it was.
-///   - lineNumber: The line.
+///   - identifier: The name of the stream.
+///   - event: The kind of the event, and its value or error.
+///   - fileName: The file that called the operator.
+///   - functionName: The function that called it.
+///   - lineNumber: The line of the call.
 @Sendable
 public func defaultEventLog(
   identifier: String, event: String, fileName: String, functionName: String, lineNumber: Int

@@ -1,6 +1,6 @@
 // Producers: by hand, because theirs has two closures more, for the start.
 extension Signal {
-  /// Calls the closure that goes with an event before passing it on.
+  /// Calls the closure for each event before passing it on.
   ///
   /// The closures are called on the thread that sends the event, one after the other, once for each
   /// event however many observers there are; and whether or not there are any, as long as the
@@ -34,7 +34,7 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// Calls the closure that goes with an event before passing it on, for every run.
+  /// Calls the closure for each event of every run before passing it on.
   ///
   /// The closures are called on the thread that sends the event, one after the other, but for those
   /// that go with the start, which are called on the thread that starts. Events are passed on as

@@ -1,14 +1,14 @@
 extension Signal {
-  /// What happens on a stream: any number of values, then at most one of the others.
+  /// An event of a stream: any number of values, then at most one of the others.
   @frozen
   public enum Event {
     /// A value.
     case value(Value)
     /// The end, with an error.
     case failed(Error)
-    /// The end, everything having been delivered.
+    /// The end, after everything was delivered.
     case completed
-    /// The end, brought about from outside before the work was done.
+    /// The end before the work was done, such as by disposal.
     case interrupted
 
     /// Whether this is ``completed``.
@@ -16,7 +16,7 @@ extension Signal {
       if case .completed = self { true } else { false }
     }
 
-    /// Whether nothing can follow.
+    /// Whether the event ends the stream.
     public var isTerminating: Bool {
       if case .value = self { false } else { true }
     }
@@ -51,7 +51,7 @@ extension Signal {
       }
     }
 
-    /// The event that a termination is.
+    /// Creates the event of a termination.
     @inlinable
     public init(_ termination: Termination<Error>) {
       switch termination {
@@ -68,7 +68,7 @@ extension Signal.Event: Sendable where Value: Sendable {}
 extension Signal.Event: Equatable where Value: Equatable, Error: Equatable {}
 
 extension Signal.Event: CustomStringConvertible {
-  /// The kind of the event, in capitals, and what it carries.
+  /// The kind of the event in capitals, and its value or error.
   public var description: String {
     switch self {
     case .value(let value): "VALUE \(value)"
@@ -79,7 +79,7 @@ extension Signal.Event: CustomStringConvertible {
   }
 }
 
-/// An event, seen from a generic constraint.
+/// A protocol for generic constraints, to which events conform.
 public protocol EventProtocol {
   /// The type of the values.
   associatedtype Value

@@ -188,8 +188,8 @@ final class Gate: @unchecked Sendable {
     case entered
   }
 
-  /// Takes the gate to change the graph; the thread may hold it already. Nil if another thread
-  /// holds it: the change is then to be submitted. Must be followed by ``close(_:)``.
+  /// Enters the gate to change the graph; the thread may hold it already. Nil if another thread
+  /// holds it: the change must then be submitted. Must be followed by ``close(_:)``.
   @inline(__always)
   func open() -> Admission? {
     let thread = Gate.currentThread

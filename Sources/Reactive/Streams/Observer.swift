@@ -3,15 +3,15 @@
 ///
 /// Operators are chains of observers. Calls to one observer must be serial.
 open class Observer<Value, Error: Swift.Error> {
-  /// An observer that subclasses give a behaviour.
+  /// Creates an observer. Subclasses override its methods.
   public init() {}
 
-  /// Takes a value.
+  /// Handles a value.
   open func receive(_ value: Value) {
     fatalError("an observer must say what it does with a value")
   }
 
-  /// Takes the end of the stream.
+  /// Handles the end of the stream.
   open func terminate(_ termination: Termination<Error>) {
     fatalError("an observer must say what it does at the end")
   }

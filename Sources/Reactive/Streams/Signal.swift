@@ -1,7 +1,7 @@
-/// A stream of events that happen whether or not anyone observes: a "hot" stream.
+/// A "hot" stream: its events are sent whether or not there are observers.
 ///
-/// Events may be sent from any thread and from inside their own delivery; they are delivered one
-/// at a time, in the order in which they were sent, to the observers in the order in which they
+/// Events may be sent from any thread and from inside their own delivery; they are delivered one at
+/// a time, in the order in which they were sent, to the observers in the order in which they
 /// subscribed. A signal lives as long as an input can send to it and it is retained or observed.
 public final class Signal<Value, Error: Swift.Error> {
   @usableFromInline let core: any SignalCore<Value, Error>
@@ -17,9 +17,10 @@ public final class Signal<Value, Error: Swift.Error> {
     core.handleDidDeinitialize()
   }
 
-  /// A signal of the events that `generator` sends to the observer it is handed.
+  /// Creates a signal of the events that `generator` sends to its observer.
   ///
-  /// - Parameter generator: Called at once. The lifetime ends after the signal.
+  /// - Parameter generator: Called at once with the observer, and with a lifetime that ends after
+  ///   the signal.
   public convenience init(_ generator: (Observer, Lifetime) -> Void) {
     let root = Root<Value, Error>()
     let lifetime = root.lifetime
@@ -55,7 +56,7 @@ public final class Signal<Value, Error: Swift.Error> {
 // Its state is touched only from inside its gate.
 extension Signal: @unchecked Sendable where Value: Sendable {}
 
-/// A signal, seen from a generic constraint.
+/// A protocol for generic constraints, to which signals conform.
 public protocol SignalProtocol<Value, Error>: AnyObject {
   /// The type of the values.
   associatedtype Value
@@ -78,7 +79,7 @@ extension Signal: SignalProducerConvertible {
 // MARK: Making signals
 
 extension Signal {
-  /// A signal that never sends anything, and whose generator is never asked to.
+  /// A signal that never sends an event.
   public static var never: Signal<Value, Error> {
     let root = Root<Value, Error>()
     return Signal(core: root)
@@ -100,9 +101,9 @@ extension Signal {
     return (Signal(core: root), Observer(root, interruptsOnDeinit: true))
   }
 
-  /// A signal whose sender promises not to send from two threads at once.
+  /// Creates a signal whose sender promises not to send from two threads at once.
   ///
-  /// Kept for source compatibility: events are put in order here too.
+  /// Kept for source compatibility: events are serialized nevertheless.
   public static func unserialized(
     _ generator: (Observer, Lifetime) -> Void
   ) -> Signal<Value, Error> {
@@ -111,7 +112,7 @@ extension Signal {
 
   /// A pipe whose sender promises not to send from two threads at once.
   ///
-  /// Kept for source compatibility: events are put in order here too.
+  /// Kept for source compatibility: events are serialized nevertheless.
   public static func unserializedPipe(
     disposable: (any Disposable)? = nil
   ) -> (output: Signal<Value, Error>, input: Observer) {

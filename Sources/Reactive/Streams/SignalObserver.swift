@@ -1,5 +1,5 @@
 extension Signal {
-  /// The input of a signal, or closures to deliver events to.
+  /// An observer that sends events to a signal, or to closures.
   public final class Observer: StreamObserver<Value, Error> {
     /// A closure that handles an event.
     public typealias Action = (Event) -> Void
@@ -24,7 +24,7 @@ extension Signal {
         ClosureObserver(value: { action(.value($0)) }, termination: { action(Event($0)) }))
     }
 
-    /// An observer that calls the closure that goes with the event.
+    /// An observer that calls the closure for the kind of the event.
     @available(swift 6)
     public convenience init(
       value: (@Sendable (Value) -> Void)? = nil,
@@ -94,8 +94,7 @@ extension Signal {
 extension Signal.Observer: @unchecked Sendable where Value: Sendable {}
 
 extension Signal.Observer {
-  /// Sends an event from wherever it is called: the value is there, whether or not it may be sent to
-  /// another thread.
+  /// A `Sendable` closure that sends an event, even if `Value` isn't `Sendable`.
   package var sender: @Sendable (Signal<Value, Error>.Event) -> Void {
     let input = UncheckedTransfer(self)
     return { input.value.send($0) }

@@ -18,10 +18,10 @@ extension SignalProducer {
     start(Signal<Value, Error>.Observer(action))
   }
 
-  /// Prepares a run as a signal, hands that to `setup`, and starts it when `setup` returns.
+  /// Creates the signal of a run, passes it to `setup`, and starts the run when `setup` returns.
   ///
-  /// - Parameter setup: Also gets a disposable that interrupts the run; a run that is interrupted
-  ///   before it is started isn't.
+  /// - Parameter setup: Called with the signal and with a disposable that interrupts the run. If it
+  ///   is disposed of before the start, the run isn't started.
   /// - Returns: What `setup` returns.
   @discardableResult
   public func startWithSignal<Result>(

@@ -1,4 +1,4 @@
-/// A stream that begins anew with each start: a "cold" stream. Nothing happens before.
+/// A "cold" stream: each start begins a new run. Nothing happens before.
 public struct SignalProducer<Value, Error: Swift.Error> {
   /// The signal that a start makes.
   public typealias ProducedSignal = Signal<Value, Error>
@@ -22,7 +22,7 @@ public struct SignalProducer<Value, Error: Swift.Error> {
 // A core holds what it was made of, never the state of a run.
 extension SignalProducer: @unchecked Sendable where Value: Sendable {}
 
-/// What can be turned into a producer: signals, properties, results, producers.
+/// A type that can be converted to a producer: signals, properties, results, producers.
 public protocol SignalProducerConvertible<Value, Error> {
   /// The type of the values.
   associatedtype Value
@@ -32,7 +32,7 @@ public protocol SignalProducerConvertible<Value, Error> {
   var producer: SignalProducer<Value, Error> { get }
 }
 
-/// A producer, seen from a generic constraint.
+/// A protocol for generic constraints, to which producers conform.
 public protocol SignalProducerProtocol<Value, Error> {
   /// The type of the values.
   associatedtype Value
@@ -55,7 +55,7 @@ extension Result: SignalProducerConvertible {
 // MARK: Making producers
 
 extension SignalProducer {
-  /// The producer that `base` can be turned into.
+  /// Converts `base` to a producer.
   public init<T: SignalProducerConvertible>(_ base: T) where T.Value == Value, T.Error == Error {
     self = base.producer
   }
@@ -151,7 +151,7 @@ extension SignalProducer {
 
   /// A producer whose handler promises not to send from two threads at once.
   ///
-  /// Kept for source compatibility: events are put in order here too.
+  /// Kept for source compatibility: events are serialized nevertheless.
   @available(swift 6)
   public static func unserialized(
     _ startHandler: @escaping @Sendable (Signal<Value, Error>.Observer, Lifetime) -> Void

@@ -1,10 +1,10 @@
-/// How a stream ended.
+/// The end of a stream.
 public enum Termination<Error: Swift.Error> {
   /// With an error.
   case failed(Error)
-  /// Having delivered everything.
+  /// After everything was delivered.
   case completed
-  /// From outside, before its work was done.
+  /// Before its work was done, such as by disposal.
   case interrupted
 }
 

@@ -1,6 +1,7 @@
-/// Tells what the Swift 5 language mode sees from what Swift 6 sees. Never written by callers.
+/// Distinguishes overloads for the Swift 5 language mode from those for Swift 6. Callers never pass
+/// it.
 @_documentation(visibility: internal)
 public struct Swift5: Sendable {
-  /// The only one.
+  /// Creates the only value.
   public init() {}
 }

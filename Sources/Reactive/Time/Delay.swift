@@ -3,11 +3,11 @@ public import FoundationEssentials
 extension Signal {
   /// Delivers values and completion `interval` seconds later, in their order.
   ///
-  /// A failure or an interruption is delivered as soon as can be, and drops what waits. Disposal
-  /// drops what waits, and delivers the interruption on `scheduler`.
+  /// A failure or an interruption is delivered as soon as possible, and drops pending events.
+  /// Disposal drops pending events, and delivers the interruption on `scheduler`.
   ///
   /// - Parameters:
-  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - interval: The time in seconds; traps if it is negative.
   ///   - scheduler: Where the time is waited for and all events are delivered.
   /// - Returns: A signal that sends the values on `scheduler`.
   @preconcurrency
@@ -40,7 +40,7 @@ final class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value,
 
   /// - Parameters:
   ///   - label: What the operator is called while debugging.
-  ///   - scheduler: Where the end of the stream is delivered if it is as soon as can be.
+  ///   - scheduler: Where the end of the stream is delivered if it is as soon as possible.
   ///   - schedule: Gives work its turn.
   init(_ label: String, on scheduler: any Scheduler, schedule: @escaping Schedule) {
     graphLabel = label

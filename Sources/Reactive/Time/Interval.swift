@@ -10,7 +10,7 @@ extension SignalProducer where Error == Never {
   /// - Parameters:
   ///   - values: The values to send. Every run iterates anew, on `scheduler`.
   ///   - interval: The time between two values; not negative.
-  ///   - scheduler: Where the time is waited for and the values are sent.
+  ///   - scheduler: The scheduler that sends the values.
   /// - Returns: A producer that never fails.
   public static func interval<S: Sequence>(
     _ values: S, interval: DispatchTimeInterval, on scheduler: any DateScheduler
@@ -31,11 +31,11 @@ extension SignalProducer where Error == Never {
 extension SignalProducer where Value == Int, Error == Never {
   /// Sends 0, 1, 2 … one every `interval`, the first after one interval.
   ///
-  /// A run goes on until it is disposed of.
+  /// A run lasts until it is disposed of.
   ///
   /// - Parameters:
   ///   - interval: The time between two values; not negative.
-  ///   - scheduler: Where the time is waited for and the values are sent.
+  ///   - scheduler: The scheduler that sends the values.
   /// - Returns: A producer that never ends by itself.
   public static func interval(
     _ interval: DispatchTimeInterval, on scheduler: any DateScheduler
@@ -48,11 +48,11 @@ extension SignalProducer where Value == Date, Error == Never {
   /// Sends the scheduler's date every `interval`, the first time after one interval, with a leeway
   /// of a tenth of it.
   ///
-  /// A run goes on until it is disposed of.
+  /// A run lasts until it is disposed of.
   ///
   /// - Parameters:
-  ///   - interval: The time between two dates; not negative, or the call traps.
-  ///   - scheduler: Where the time is waited for and the dates are sent.
+  ///   - interval: The time between two dates; traps if it is negative.
+  ///   - scheduler: The scheduler that sends the dates.
   /// - Returns: A producer that never ends by itself.
   public static func timer(
     interval: DispatchTimeInterval, on scheduler: any DateScheduler
@@ -62,11 +62,11 @@ extension SignalProducer where Value == Date, Error == Never {
 
   /// Sends the scheduler's date every `interval`, the first time after one interval.
   ///
-  /// A run goes on until it is disposed of.
+  /// A run lasts until it is disposed of.
   ///
   /// - Parameters:
-  ///   - interval: The time between two dates; not negative, or the call traps.
-  ///   - scheduler: Where the time is waited for and the dates are sent.
+  ///   - interval: The time between two dates; traps if it is negative.
+  ///   - scheduler: The scheduler that sends the dates.
   ///   - leeway: How much later than due a date may be sent, to save power; not negative, or the
   ///     call traps.
   /// - Returns: A producer that never ends by itself.

@@ -1,9 +1,9 @@
 extension Signal {
-  /// Transforms on `scheduler` the latest value there is when the scheduler gets to it.
+  /// Transforms the latest value on `scheduler`, when the scheduler performs the work.
   ///
-  /// Values that have been replaced by then are dropped without having been transformed. Completion
-  /// and a failure come after the value that waits; an interruption drops it. Disposal drops what
-  /// waits, and delivers the interruption on `scheduler`.
+  /// Values that were replaced by then are dropped without being transformed. Completion and a
+  /// failure are sent after the pending value; an interruption drops it. Disposal drops the pending
+  /// value, and delivers the interruption on `scheduler`.
   ///
   /// - Parameters:
   ///   - scheduler: Where `transform` is called and all events are delivered.

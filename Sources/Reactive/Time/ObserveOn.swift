@@ -1,11 +1,10 @@
 extension Signal {
   /// Delivers all events on `scheduler`, in order.
   ///
-  /// Sending returns at once: values wait for their turn on the scheduler, and memory grows with
-  /// how many do. The end comes after them. Disposal drops what waits, and delivers the
-  /// interruption on `scheduler`.
+  /// Sending returns at once: events are queued for the scheduler, without a limit. Disposal drops
+  /// pending events, and delivers the interruption on `scheduler`.
   ///
-  /// - Parameter scheduler: Where events are delivered.
+  /// - Parameter scheduler: The scheduler that delivers events.
   /// - Returns: A signal that sends the same events on `scheduler`.
   @preconcurrency
   public func observe(on scheduler: any Scheduler) -> Signal<Value, Error> where Value: Sendable {
@@ -16,10 +15,10 @@ extension Signal {
 extension SignalProducer {
   /// Starts runs on `scheduler`.
   ///
-  /// Disposing of a run before its turn prevents it. Where events are delivered doesn't change: see
-  /// `observe(on:)`.
+  /// Disposing of a run before its turn prevents it. Events are delivered on the same threads as
+  /// without this operator: see `observe(on:)`.
   ///
-  /// - Parameter scheduler: Where runs are started.
+  /// - Parameter scheduler: The scheduler that starts runs.
   /// - Returns: A producer whose start schedules the run and returns.
   @preconcurrency
   public func start(on scheduler: any Scheduler) -> SignalProducer<Value, Error>

@@ -95,7 +95,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
     finish(.completed)
   }
 
-  /// Schedules the end, as soon as can be.
+  /// Schedules the end, as soon as possible.
   override func terminate(_ termination: Termination<Error>) {
     scheduler.schedule { self.finish(termination) }
   }

@@ -4,8 +4,8 @@ extension Signal {
   /// latest, and delivers that when it turns false.
   ///
   /// A value that the scheduler has not yet delivered is replaced by the next. The end is never
-  /// held back: it drops the kept value, and comes after a value that the scheduler is about to
-  /// deliver. Disposal drops that value, too, and delivers the interruption on `scheduler`.
+  /// held back: it drops the kept value, and is delivered after a value that the scheduler is about
+  /// to deliver. Disposal drops that value, too, and delivers the interruption on `scheduler`.
   ///
   /// - Parameters:
   ///   - shouldThrottle: Whether to keep values back. When it has no more changes, its last value
@@ -25,12 +25,12 @@ extension SignalProducer {
   /// latest, and delivers that when it turns false.
   ///
   /// A value that the scheduler has not yet delivered is replaced by the next. The end is never
-  /// held back: it drops the kept value, and comes after a value that the scheduler is about to
-  /// deliver. Disposal drops that value, too, and delivers the interruption on `scheduler`.
+  /// held back: it drops the kept value, and is delivered after a value that the scheduler is about
+  /// to deliver. Disposal drops that value, too, and delivers the interruption on `scheduler`.
   ///
   /// - Parameters:
   ///   - shouldThrottle: Whether to keep values back. When it has no more changes, its last value
-  ///     counts. The producer does not keep it.
+  ///     counts. The producer does not retain it.
   ///   - scheduler: Where all events are delivered.
   /// - Returns: A producer that sends on `scheduler`.
   @preconcurrency

@@ -4,12 +4,12 @@ public import FoundationEssentials
 extension Signal {
   /// Fails with `error` if the stream hasn't ended after `interval` seconds, counted from now.
   ///
-  /// The failure is delivered on `scheduler`, everything else where it is sent. An end that comes
-  /// before is passed on as it is.
+  /// The failure is delivered on `scheduler`, everything else where it is sent. An earlier end is
+  /// passed on as it is.
   ///
   /// - Parameters:
-  ///   - interval: Seconds; not negative, or the call traps.
-  ///   - error: What the failure is.
+  ///   - interval: The time in seconds; traps if it is negative.
+  ///   - error: The error to fail with.
   ///   - scheduler: Where the time is waited for.
   /// - Returns: A signal that ends within `interval`.
   public func timeout(
@@ -29,12 +29,12 @@ extension Signal {
 extension Signal where Error == Never {
   /// Fails with `error` if the stream hasn't ended after `interval` seconds, counted from now.
   ///
-  /// The failure is delivered on `scheduler`, everything else where it is sent. An end that comes
-  /// before is passed on as it is.
+  /// The failure is delivered on `scheduler`, everything else where it is sent. An earlier end is
+  /// passed on as it is.
   ///
   /// - Parameters:
-  ///   - interval: Seconds; not negative, or the call traps.
-  ///   - error: What the failure is.
+  ///   - interval: The time in seconds; traps if it is negative.
+  ///   - error: The error to fail with.
   ///   - scheduler: Where the time is waited for.
   /// - Returns: A signal that ends within `interval`.
   public func timeout<NewError: Swift.Error>(
@@ -49,11 +49,11 @@ extension SignalProducer {
   /// the run.
   ///
   /// The failure is delivered on `scheduler`, everything else where it is sent. The run above is
-  /// disposed of. An end that comes before is passed on as it is.
+  /// disposed of. An earlier end is passed on as it is.
   ///
   /// - Parameters:
-  ///   - interval: Seconds; not negative, or the call traps.
-  ///   - error: What the failure is.
+  ///   - interval: The time in seconds; traps if it is negative.
+  ///   - error: The error to fail with.
   ///   - scheduler: Where the time is waited for.
   /// - Returns: A producer that ends within `interval`.
   public func timeout(
@@ -74,11 +74,11 @@ extension SignalProducer where Error == Never {
   /// the run.
   ///
   /// The failure is delivered on `scheduler`, everything else where it is sent. The run above is
-  /// disposed of. An end that comes before is passed on as it is.
+  /// disposed of. An earlier end is passed on as it is.
   ///
   /// - Parameters:
-  ///   - interval: Seconds; not negative, or the call traps.
-  ///   - error: What the failure is.
+  ///   - interval: The time in seconds; traps if it is negative.
+  ///   - error: The error to fail with.
   ///   - scheduler: Where the time is waited for.
   /// - Returns: A producer that ends within `interval`.
   public func timeout<NewError: Swift.Error>(

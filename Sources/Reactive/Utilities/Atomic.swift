@@ -3,9 +3,10 @@ import Synchronization
 /// A value that is read and written under a lock.
 ///
 /// Don't call out to unknown code from inside ``modify(_:)`` or ``withValue(_:)``: the lock is
-/// held, and taking it twice on one thread never ends.
+/// held, and taking it twice on one thread deadlocks.
 ///
-/// A file that also imports `Synchronization` writes `Synchronization.Atomic` for the other one.
+/// A file that also imports `Synchronization` must write `Synchronization.Atomic` for that module's
+/// type.
 public final class Atomic<Value> {
   private let state: Locked<Value>
 
@@ -15,7 +16,7 @@ public final class Atomic<Value> {
     set { modify { $0 = newValue } }
   }
 
-  /// Holds the given value.
+  /// Creates an atomic value.
   public init(_ value: Value) {
     state = Locked(value)
   }
@@ -38,7 +39,7 @@ public final class Atomic<Value> {
 
   /// Replaces the value.
   ///
-  /// - Returns: The value before.
+  /// - Returns: The previous value.
   @discardableResult
   public func swap(_ newValue: Value) -> Value {
     modify { value in

@@ -1,7 +1,7 @@
-/// An unsorted collection whose elements are taken out by the token they were put in for. It keeps
-/// the order of insertion.
+/// A collection whose elements are removed by the token that inserting them returned. It keeps the
+/// order of insertion.
 public struct Bag<Element> {
-  /// Names an element of a bag, for taking it out.
+  /// Identifies an element of a bag, to remove it.
   public struct Token: Sendable {
     fileprivate let value: UInt64
   }
@@ -15,16 +15,16 @@ public struct Bag<Element> {
   /// An empty bag.
   public init() {}
 
-  /// A bag of the given elements, which can't be taken out for want of tokens.
+  /// Creates a bag of the given elements. They can't be removed, as they have no tokens.
   public init<S: Sequence>(_ elements: S) where S.Element == Element {
     self.elements = ContiguousArray(elements)
     nextToken = UInt64(self.elements.count)
     tokens = ContiguousArray(0..<nextToken)
   }
 
-  /// Puts an element in, behind all others.
+  /// Appends an element.
   ///
-  /// - Returns: The token to take it out again.
+  /// - Returns: The token to remove it.
   @discardableResult
   public mutating func insert(_ value: Element) -> Token {
     let token = Token(value: nextToken)
@@ -35,9 +35,9 @@ public struct Bag<Element> {
     return token
   }
 
-  /// Takes an element out.
+  /// Removes an element.
   ///
-  /// - Returns: The element; nil if it had been taken out before.
+  /// - Returns: The element; nil if it was already removed.
   @discardableResult
   public mutating func remove(using token: Token) -> Element? {
     var low = tokens.startIndex

@@ -1,9 +1,9 @@
-/// An optional, seen from a generic constraint.
+/// A protocol for generic constraints, to which only `Optional` conforms.
 public protocol OptionalProtocol: ExpressibleByNilLiteral, SendableMetatype {
-  /// What it holds when it isn't nil.
+  /// The type of the wrapped value.
   associatedtype Wrapped
 
-  /// The same value again.
+  /// Creates the optional from an `Optional` of the same value.
   init(reconstructing value: Wrapped?)
 
   /// The value as an `Optional`.

@@ -1,42 +1,43 @@
 import BluetoothWire
 
-/// What a simulated controller can do; like the data sheet of a chip.
+/// The capabilities of a simulated controller, as in the data sheet of a chip.
 public struct ControllerCapabilities: Hashable, Sendable {
-  /// Advertising sets, secondary channels, long advertising data. Without it those commands are
-  /// unknown.
+  /// Whether it supports extended advertising: advertising sets, secondary channels, long
+  /// advertising data. Otherwise those commands are unknown.
   public var hasExtendedAdvertising = true
-  /// LE 2M.
+  /// Whether it supports the LE 2M PHY.
   public var has2M = true
-  /// LE Coded.
+  /// Whether it supports the LE Coded PHY.
   public var hasCoded = true
-  /// Link-layer packets of up to 251 bytes instead of 27.
+  /// Whether it supports link-layer packets of up to 251 bytes instead of 27.
   public var hasDataLengthExtension = true
-  /// Uses a part of a connection's events.
+  /// Whether it supports connection subrating.
   public var hasSubrating = true
-  /// Resolves private addresses of peers, and makes its own. Without it those commands are unknown.
+  /// Whether it supports privacy: it resolves private addresses of peers, and generates its own.
+  /// Otherwise those commands are unknown.
   public var hasPrivacy = true
-  /// Longest ACL packet that it takes, in bytes of payload.
+  /// The maximum payload of an ACL packet in bytes.
   public var aclPacketLength: UInt16 = 251
-  /// How many ACL packets it keeps.
+  /// The number of ACL packets that it can buffer.
   public var aclPacketCount: UInt8 = 32
-  /// How many advertising sets it has.
+  /// The maximum number of advertising sets.
   public var advertisingSetsMax = 8
-  /// How many devices fit in its filter accept list.
+  /// The size of the filter accept list.
   public var filterAcceptListMax = 32
-  /// How many devices fit in its resolving list.
+  /// The size of the resolving list.
   public var resolvingListMax = 32
-  /// How many connections it holds.
+  /// The maximum number of connections.
   public var connectionsMax = 128
-  /// Transmit power in dBm, unless an advertising set has its own.
+  /// The transmit power in dBm, unless an advertising set has its own.
   public var powerDBm: Int8 = 0
   /// Core version in HCI numbers; 13 is 5.4 (Assigned Numbers, §2.1).
   public var version: UInt8 = 13
   /// The manufacturer's company identifier; 0xFFFF means none.
   public var company: UInt16 = 0xFFFF
-  /// Its revision.
+  /// The controller's subversion.
   public var subversion: UInt16 = 1
 
-  /// A controller with everything that is simulated.
+  /// Creates the capabilities of a controller that supports all simulated features.
   public init() {}
 
   /// A controller of the first LE generation (4.0): legacy advertising, 27-byte packets.

@@ -3,27 +3,27 @@ public import Essentials
 
 /// A Bluetooth LE controller in a world: HCI on one side, simulated air on the other.
 ///
-/// It takes packets as a chip would: commands are answered in order, each a little later; data waits
-/// in its buffers for connection events. Keep its world alive as long as it is used.
+/// It behaves like a chip: commands are answered in order, each after a short delay; data is
+/// buffered until a connection event. The world must be retained while the controller is used.
 public final class SimulatedController {
-  /// What it is called in the world.
+  /// The controller's name in the world.
   public let name: String
-  /// Its public address; or the static random one that its device goes by.
+  /// The public address, or the static random address of its device.
   public let address: DeviceAddress
-  /// What it can do.
+  /// The capabilities of the controller.
   public let capabilities: ControllerCapabilities
-  /// Receives what it sends to its host. Called only while its world runs; it may send packets to
-  /// any controller, but not run the world.
+  /// Called with each packet for the host, only while the world runs. It may send packets to any
+  /// controller, but must not run the world.
   public var onPacket: ((HCIPacket) -> Void)?
   /// The faults of the controller.
   public var faults = ControllerFaults()
-  /// Whether it has power.
+  /// Whether the controller is powered on.
   public private(set) var isPoweredOn = true {
     didSet { if isPoweredOn != oldValue { onPowerChange?(isPoweredOn) } }
   }
-  /// Hears when the power goes and comes; must not run the world.
+  /// Called when the power is switched on or off. It must not run the world.
   public var onPowerChange: ((Bool) -> Void)?
-  /// Packets from the host that it could not understand or had no place for, and dropped.
+  /// The number of dropped packets from the host, which were invalid or exceeded a buffer.
   public private(set) var droppedPacketCount = 0
 
   unowned let world: World
@@ -55,13 +55,13 @@ public final class SimulatedController {
     settings.randomAddress = address.kind == .random ? address : nil
   }
 
-  /// Where it is now. Setting it puts it there to stay.
+  /// The current position. Setting it stops a motion.
   public var position: Position {
     get { site.motion.position(at: world.now) }
     set { motion = .still(newValue) }
   }
 
-  /// How it moves.
+  /// The motion of the controller.
   public var motion: Motion {
     get { site.motion }
     set {
@@ -70,7 +70,7 @@ public final class SimulatedController {
     }
   }
 
-  /// Takes a packet from the host. Nothing is answered before the world runs.
+  /// Handles a packet from the host. It isn't answered before the world runs.
   public func receive(_ packet: HCIPacket) {
     guard isPoweredOn else { return }
     switch packet.kind {
@@ -103,7 +103,8 @@ public final class SimulatedController {
 
 // Power.
 extension SimulatedController {
-  /// Takes the power away: no goodbye to anybody; peers notice by their supervision timeouts.
+  /// Switches the power off. Links are not terminated: peers detect it by their supervision
+  /// timeouts.
   public func powerOff() {
     isPoweredOn = false
     commands = []
@@ -111,12 +112,12 @@ extension SimulatedController {
     forgetEverything()
   }
 
-  /// Gives power again: everything is as after a reset.
+  /// Switches the power on. The state is as after a reset.
   public func powerOn() {
     isPoweredOn = true
   }
 
-  /// The firmware crashes and, where it restarts, notifies its host with a Hardware Error event.
+  /// Crashes the firmware. If it restarts, it sends a Hardware Error event to its host.
   public func crash(restartingAfter pause: TimeSpan? = .milliseconds(100)) {
     powerOff()
     guard let pause else { return }

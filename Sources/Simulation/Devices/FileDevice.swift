@@ -4,7 +4,7 @@ internal import Essentials
 public import PeripheralFiles
 
 extension World {
-  /// Adds the device that a file describes, and switches it on: a recorded device, for example.
+  /// Adds the device of a peripheral file, such as a recorded one, and switches it on.
   ///
   /// It advertises the file's data, byte for byte, is connectable if the recorded device was, and
   /// answers and notifies as `PeripheralPlayer` does.

@@ -3,8 +3,8 @@ internal import Essentials
 public import PeripheralFiles
 
 extension World {
-  /// Adds what a floor's file describes: walls, people, beacons. Phones in people's hands and receivers
-  /// become `hostPlaces`, in this order, as those of the file. People set out now.
+  /// Adds the walls, people and beacons of a floor file. The file's receivers and the phones of
+  /// people become `hostPlaces`, in the order of the file. People start to walk now.
   public func add(_ floor: FloorFile) {
     radio.walls += floor.walls.map {
       Wall(from: Position($0.from), to: Position($0.to), attenuationDB: $0.attenuation)

@@ -1,13 +1,13 @@
 internal import Glibc
 public import PeripheralFiles
 
-/// Why a file with a device cannot be used.
+/// The reason why a file can't be used.
 public struct PeripheralFileFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The cause of the error.
   public enum Cause: Hashable, Sendable {
     /// The file cannot be read; with the description from the operating system.
     case unreadable(String)
-    /// What it holds makes no sense.
+    /// The content of the file is invalid.
     case invalid(PeripheralFileError)
   }
 
@@ -26,7 +26,7 @@ public struct PeripheralFileFailure: Error, Hashable, Sendable, CustomStringConv
 }
 
 extension PeripheralFile {
-  /// Reads the description at a path; `-` is standard input. Blocks until it is read.
+  /// Parses the file at a path; `-` is standard input. Blocks until it is read.
   public init(contentsOf path: String) throws(PeripheralFileFailure) {
     let bytes = try FileBytes.read(path)
     do throws(PeripheralFileError) {
@@ -38,7 +38,7 @@ extension PeripheralFile {
 }
 
 extension SimulationFile {
-  /// Reads the device or the floor at a path; `-` is standard input. Blocks until it is read.
+  /// Parses the device or floor file at a path; `-` is standard input. Blocks until it is read.
   public init(contentsOf path: String) throws(PeripheralFileFailure) {
     let bytes = try FileBytes.read(path)
     do throws(PeripheralFileError) {

@@ -1,7 +1,7 @@
 public import BluetoothWire
 import Essentials
 
-/// The devices of a simulated world by default.
+/// The default devices of a simulated world.
 public enum Population: String, Sendable, CaseIterable {
   /// None.
   case empty
@@ -10,7 +10,7 @@ public enum Population: String, Sendable, CaseIterable {
 }
 
 extension World {
-  /// Adds a device, describes it, and switches it on.
+  /// Adds a device, configures it with a closure, and switches it on.
   @discardableResult
   public func addDevice(
     named name: String, address: DeviceAddress? = nil, at position: Position,

@@ -27,42 +27,43 @@ public import Essentials
 public final class SimulatedDevice {
   /// The name in its advertisement and in its GAP service.
   public let name: String
-  /// The controller that carries it: position, faults, power.
+  /// The device's controller, with its position, faults and power.
   public let controller: SimulatedController
-  /// The world it lives in.
+  /// The world of the device.
   public unowned let world: World
 
-  /// Seconds between advertising events, in addition to the specification's random delay.
+  /// The interval of advertising events, without the specification's random delay.
   public var advertisingInterval: TimeSpan = .milliseconds(100)
-  /// Service UUIDs to advertise; by default those of all services added.
+  /// The service UUIDs to advertise; by default those of all added services.
   public var advertisedServices: [BluetoothUUID]?
-  /// Adds further structures to the advertisement, as far as they fit: manufacturer data and such.
+  /// Appends additional structures, such as manufacturer data, to the advertisement, as far as they
+  /// fit.
   public var extendAdvertisement: ((inout AdvertisingDataBuilder) -> Void)?
-  /// Advertises exactly these bytes, instead of services and name.
+  /// The exact advertising data to use instead of services and name.
   public var advertisedData: AdvertisedData? {
     didSet { if isPublished, advertisedData != oldValue { startAdvertising() } }
   }
-  /// Advertises for this central only, by directed advertising; nil: for all.
+  /// The central for directed advertising; nil to advertise for all.
   public var target: DeviceAddress? {
     didSet { if isPublished, target != oldValue { startAdvertising() } }
   }
-  /// Whether it takes connections.
+  /// Whether the device is connectable.
   public var isConnectable = true
   /// The GAP appearance.
   public var appearance: UInt16 = 0
-  /// The lifetime of a private address, which only its bonded peers can resolve; nil: it uses its
-  /// identity address.
+  /// The lifetime of a private address, which only bonded peers can resolve. If nil, the device
+  /// uses its identity address.
   public var privateAddressInterval: TimeSpan?
-  /// Its input and output capabilities for pairing. Without a display or a keyboard, pairing is by
+  /// The input and output capabilities for pairing. Without a display or a keyboard, pairing uses
   /// Just Works.
   public var ioCapability = SMPIOCapability.noInputNoOutput
   /// Called with the questions and the passkey of a pairing; answer with
   /// ``answerPairing(_:with:)``.
   public var onPairingPrompt: ((DeviceAddress, PairingPrompt, PairingPromptID) -> Void)?
-  /// Called when a central connects or goes.
+  /// Called when a central connects or disconnects.
   public var onConnectionChange: ((DeviceAddress, _ isConnected: Bool) -> Void)?
 
-  /// The centrals that are connected now.
+  /// The connected centrals.
   public private(set) var centrals: [DeviceAddress] = []
 
   /// Exact advertising data. More than 31 bytes need extended advertising, which has no scan
@@ -70,10 +71,10 @@ public final class SimulatedDevice {
   public struct AdvertisedData: Hashable, Sendable {
     /// The advertising data.
     public var data: [UInt8]
-    /// What answers a scan request.
+    /// The scan response data.
     public var scanResponse: [UInt8]
 
-    /// Both payloads.
+    /// Creates advertising data.
     public init(data: [UInt8], scanResponse: [UInt8] = []) {
       self.data = data
       self.scanResponse = scanResponse
@@ -118,22 +119,22 @@ public final class SimulatedDevice {
 
   // MARK: Describing it
 
-  /// Adds a service; in the order of the calls.
+  /// Adds a service. Services are published in the order of the calls.
   public func addService(_ uuid: BluetoothUUID, isPrimary: Bool = true) -> SimulatedService {
     let service = SimulatedService(uuid: uuid, isPrimary: isPrimary, device: self)
     services.append(service)
     return service
   }
 
-  /// Listens for L2CAP channels on a PSM; what arrives is handed to `respond`, and what that
-  /// returns is sent back.
+  /// Listens for L2CAP channels on a PSM. Received data is passed to `respond`, and the returned
+  /// data is sent.
   public func addChannel(
     psm: UInt16, respond: @escaping (ArraySlice<UInt8>) -> [UInt8]
   ) {
     channelHandlers[psm] = respond
   }
 
-  /// Repeats something for as long as the world runs, the first time after `interval`.
+  /// Repeats a closure while the world runs, for the first time after `interval`.
   public func every(_ interval: TimeSpan, _ work: @escaping () -> Void) {
     precondition(interval > .zero, "a repetition without time in between would never end")
     world.schedule(at: world.now + interval) { [weak self] in
@@ -148,7 +149,7 @@ public final class SimulatedDevice {
     world.schedule(at: world.now + delay) { [weak self] in if self != nil { work() } }
   }
 
-  /// Its user answers a prompt.
+  /// Answers a pairing prompt, as the user of the device.
   public func answerPairing(_ prompt: PairingPromptID, with answer: PairingAnswer) {
     request(.answerPairing(prompt, answer))
   }

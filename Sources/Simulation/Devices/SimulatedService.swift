@@ -3,7 +3,7 @@ public import BluetoothWire
 
 /// A service of a simulated device.
 public final class SimulatedService {
-  /// What it is.
+  /// The type of the service.
   public let uuid: BluetoothUUID
   let isPrimary: Bool
   private unowned let device: SimulatedDevice
@@ -18,8 +18,9 @@ public final class SimulatedService {
     self.device = device
   }
 
-  /// Adds a characteristic. With a `value` and no write property the host serves it by itself;
-  /// otherwise it calls `onRead` and `onWrite`, and while they are not set a read returns `value`.
+  /// Adds a characteristic. If it has a `value` and no write property, the host answers reads with
+  /// it. Otherwise `onRead` and `onWrite` are called; while `onRead` is not set, a read returns
+  /// `value`.
   @discardableResult
   public func addCharacteristic(
     _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, value: [UInt8] = [],
@@ -33,7 +34,7 @@ public final class SimulatedService {
     return characteristic
   }
 
-  /// Includes another service of the device, which was added before this one.
+  /// Includes another service of the device, which must have been added before this one.
   public func include(_ other: SimulatedService) { included.append(other) }
 
   /// Whether the services that it includes have handles.
@@ -59,11 +60,11 @@ public final class SimulatedService {
 
 /// A characteristic of a simulated device.
 public final class SimulatedCharacteristic {
-  /// What it is.
+  /// The type of the characteristic.
   public let uuid: BluetoothUUID
-  /// The value that a read gives unless `onRead` was set.
+  /// The value that reads return unless `onRead` is set.
   public var value: [UInt8]
-  /// The centrals that subscribed.
+  /// The subscribed centrals.
   public internal(set) var subscribers: [DeviceAddress] = []
 
   var valueHandle: UInt16?
@@ -94,26 +95,26 @@ public final class SimulatedCharacteristic {
     self.device = device
   }
 
-  /// Computes what a central reads.
+  /// Sets the closure that returns the value for a read.
   public func onRead(_ read: @escaping (DeviceAddress) -> Result<[UInt8], ATTErrorCode>) {
     reader = read
   }
 
-  /// Takes or refuses what a central writes. Without it, a write replaces `value`.
+  /// Sets the closure that accepts or refuses a write. Without it, a write replaces `value`.
   public func onWrite(
     _ write: @escaping (DeviceAddress, [UInt8]) -> Result<Void, ATTErrorCode>
   ) {
     writer = write
   }
 
-  /// Called when a central subscribes or unsubscribes.
+  /// Sets the closure that is called when a central subscribes or unsubscribes.
   public func onSubscriptionChange(
     _ observe: @escaping (DeviceAddress, _ isSubscribed: Bool) -> Void
   ) {
     subscriptionObserver = observe
   }
 
-  /// Sends a value to all subscribers, and makes it what a read gives.
+  /// Sends a value to all subscribers, and stores it as the value for reads.
   public func notify(_ newValue: [UInt8]) {
     value = newValue
     guard let valueHandle, !subscribers.isEmpty else { return }

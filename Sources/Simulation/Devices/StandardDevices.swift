@@ -2,15 +2,15 @@ import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 
-/// UUIDs of the ready-made devices that the Bluetooth SIG did not assign.
+/// UUIDs of the ready-made devices that are not assigned by the Bluetooth SIG.
 public enum StandardDeviceUUIDs {
   /// Nordic's UART service, which many terminal apps know.
   public static let uartService = BluetoothUUID(
     high: 0x6E40_0001_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E)
-  /// Written by the central.
+  /// The UART characteristic that the central writes.
   public static let uartReceive = BluetoothUUID(
     high: 0x6E40_0002_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E)
-  /// Notified to the central.
+  /// The UART characteristic that notifies the central.
   public static let uartTransmit = BluetoothUUID(
     high: 0x6E40_0003_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E)
   /// The thermostat's set-point in hundredths of a degree Celsius, signed.
@@ -19,23 +19,24 @@ public enum StandardDeviceUUIDs {
   /// The thermostat's service.
   public static let thermostat = BluetoothUUID(
     high: 0x7C3B_0001_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
-  /// Hours of operation, readable over an encrypted link.
+  /// The hours of operation, which can be read over an encrypted link only.
   public static let maintenance = BluetoothUUID(
     high: 0x7C3B_0003_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
   /// The lock's service.
   public static let lock = BluetoothUUID(
     high: 0x7C3B_0004_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
-  /// 1: locked, 0: open. Requires that the peer paired with the passkey that the lock showed.
+  /// The state of the lock: 1 is locked, 0 open. Access requires pairing with the passkey that the
+  /// lock displays.
   public static let lockState = BluetoothUUID(
     high: 0x7C3B_0005_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
-  /// Apple's characteristic with the PSM of an L2CAP channel.
+  /// Apple's characteristic for the PSM of an L2CAP channel.
   public static let channelPSM = BluetoothUUID(
     high: 0xABDD_3056_28FA_441D, low: 0xA470_55A7_5A52_553A)
 }
 
 extension World {
   /// Adds a heart-rate strap that measures once a second: 2A37 with RR intervals, 2A38, 2A39, and
-  /// its battery. The pulse wanders with the world's seed.
+  /// its battery. The pulse varies randomly, with the world's seed.
   @discardableResult
   public func addHeartRateStrap(
     named name: String = "Pulse strap", at position: Position
@@ -81,8 +82,9 @@ extension World {
     return writer.bytes
   }
 
-  /// Adds a thermostat: temperature to read or be notified of, a set-point to write (5 to 30 °C),
-  /// which the room then approaches, and hours of operation that only an encrypted link may read.
+  /// Adds a thermostat: a temperature that can be read and notified, a set-point that can be
+  /// written (5 to 30 °C) and that the temperature then approaches, and hours of operation that can
+  /// be read over an encrypted link only.
   @discardableResult
   public func addThermostat(
     named name: String = "Thermostat", at position: Position
@@ -131,8 +133,8 @@ extension World {
     return Double(Int16(bitPattern: UInt16(value[0]) | UInt16(value[1]) << 8)) / 100
   }
 
-  /// Adds the lock of a door, which displays a passkey for pairing. Only peers that paired with it
-  /// can read or change whether it is locked.
+  /// Adds a door lock, which displays a passkey for pairing. Only peers that paired with it can
+  /// read or change its state.
   @discardableResult
   public func addLock(
     named name: String = "Front door", at position: Position
@@ -194,8 +196,8 @@ extension World {
     }
   }
 
-  /// Adds an iBeacon (Apple, Proximity Beacon Specification): UUID, major, minor, and the strength
-  /// that a receiver one metre away measures, in dBm. Only advertises, so thousands are cheap.
+  /// Adds an iBeacon (Apple, Proximity Beacon Specification): UUID, major, minor, and measured
+  /// power at one metre in dBm. It only advertises, so a world can have thousands.
   @discardableResult
   public func addBeacon(
     uuid: BluetoothUUID, major: UInt16, minor: UInt16, measuredPower: Int8 = -59,
@@ -206,10 +208,10 @@ extension World {
       moving: .still(position))
   }
 
-  /// Adds an iBeacon that moves. It sends with the advertised power, so that one metre away
-  /// `measuredPower` is measured, but for an error.
+  /// Adds a moving iBeacon. Its transmit power is such that a receiver one metre away measures
+  /// `measuredPower`, plus an error.
   ///
-  /// - Parameter errorDB: How much stronger it sends than the advertised power.
+  /// - Parameter errorDB: The transmit power relative to the advertised power, in dB.
   @discardableResult
   public func addBeacon(
     uuid: BluetoothUUID, major: UInt16, minor: UInt16, measuredPower: Int8 = -59,

@@ -1,24 +1,23 @@
 public import BluetoothWire
 public import Essentials
 
-/// A packet of a connection, as listeners in range receive it.
+/// A packet of a connection on the air.
 public struct AirPacket: Hashable, Sendable {
-  /// When it is sent.
+  /// The time at which it is sent.
   public var time: Instant
-  /// Which connection it belongs to: the number that its packets begin with
-  /// (Core 5.4, Vol 6, Part B, §2.1.2).
+  /// The access address of the connection (Core 5.4, Vol 6, Part B, §2.1.2).
   public var accessAddress: UInt32
-  /// Which connection event of that connection it is sent in.
+  /// The counter of the connection event in which it is sent.
   public var eventCounter: UInt16
   /// The direction of the packet.
   public var direction: LinkCipher.Direction
-  /// How it is sent.
+  /// The PHY.
   public var phy: PHY
   /// The PDU (Core 5.4, Vol 6, Part B, §2.4): two octets of header, the payload and, where it is
   /// encrypted, the MIC; without the CRC.
   public var bytes: [UInt8]
 
-  /// A packet from its parts.
+  /// Creates a packet.
   public init(
     time: Instant, accessAddress: UInt32, eventCounter: UInt16,
     direction: LinkCipher.Direction, phy: PHY, bytes: [UInt8]

@@ -1,40 +1,40 @@
 public import BluetoothWire
 public import Essentials
 
-/// What a device without a controller sends into the air: an iBeacon for example.
+/// The advertising of a device without a controller, such as an iBeacon.
 ///
-/// It takes no HCI traffic and less than one kilobyte.
+/// It needs no HCI traffic and less than one kilobyte.
 public struct Advertisement: Hashable, Sendable {
   /// The advertiser's address.
   public var address: DeviceAddress
-  /// Which kind of legacy advertising.
+  /// The kind of legacy advertising.
   public var type: AdvertisingType = .nonConnectable
-  /// Advertising data, at most 31 bytes.
+  /// The advertising data, at most 31 bytes.
   public var data: [UInt8]
-  /// What answers a scan request, at most 31 bytes.
+  /// The scan response data, at most 31 bytes.
   public var scanResponse: [UInt8] = []
-  /// Time between two advertising events, without the random delay.
+  /// The interval of advertising events, without the random delay.
   public var interval: TimeSpan = .milliseconds(100)
-  /// How strong it sends.
+  /// The transmit power in dBm.
   public var powerDBm = 0.0
 
-  /// Non-connectable advertising, ten times a second.
+  /// Creates non-connectable advertising, ten times a second.
   public init(address: DeviceAddress, data: [UInt8]) {
     self.address = address
     self.data = data
   }
 }
 
-/// Names a device that advertises without a controller.
+/// The identifier of a device that advertises without a controller.
 public struct AdvertiserID: Hashable, Sendable {
   let index: Int
   let generation: UInt64
 }
 
 extension World {
-  /// Lets a device advertise without a controller. If it is connectable, `onConnectionAttempt` is
-  /// called each time that a central would connect to it; the device can then replace itself by a
-  /// controller that takes the connection at its next advertisement.
+  /// Adds a device that advertises without a controller. If it is connectable,
+  /// `onConnectionAttempt` is called each time that a central would connect to it. The device can
+  /// then replace itself with a controller, which accepts the connection at its next advertisement.
   public func advertise(
     _ advertisement: Advertisement, at motion: Motion,
     onConnectionAttempt: (() -> Void)? = nil
@@ -50,19 +50,19 @@ extension World {
     return AdvertiserID(index: advertiser.index, generation: advertiser.generation)
   }
 
-  /// Lets a device that advertises without a controller send something else from now on.
+  /// Changes the advertising of a device without a controller.
   public func update(_ id: AdvertiserID, to advertisement: Advertisement) {
     advertiser(id)?.take(advertisement)
   }
 
-  /// Puts a device that advertises without a controller elsewhere.
+  /// Moves a device without a controller.
   public func move(_ id: AdvertiserID, _ motion: Motion) {
     guard let advertiser = advertiser(id) else { return }
     advertiser.site.motion = motion
     siteDidMove(advertiser.site)
   }
 
-  /// Silences a device that advertises without a controller, for ever.
+  /// Removes a device without a controller.
   public func remove(_ id: AdvertiserID) {
     guard let advertiser = advertiser(id) else { return }
     remove(advertiser.site)

@@ -1,21 +1,21 @@
 public import Essentials
 
-/// What receivers once heard, to be heard again.
+/// A recording of advertisements as several receivers received them, to be replayed.
 public struct AirRecording: Hashable, Sendable {
-  /// One advertisement as one receiver heard it.
+  /// The reception of one advertisement by one receiver.
   public struct Reception: Hashable, Sendable {
-    /// After the beginning.
+    /// The time since the beginning of the recording.
     public var time: TimeSpan
     /// An index of `receivers`.
     public var receiver: Int
     /// An index of `advertisements`.
     public var advertisement: Int
-    /// Whether it was heard in answer to a scan request.
+    /// Whether it is a scan response.
     public var isScanResponse: Bool
-    /// In dBm.
+    /// The RSSI in dBm.
     public var rssi: Int8
 
-    /// Makes a reception.
+    /// Creates a reception.
     public init(
       time: TimeSpan, receiver: Int, advertisement: Int, isScanResponse: Bool = false, rssi: Int8
     ) {
@@ -31,11 +31,11 @@ public struct AirRecording: Hashable, Sendable {
   public let receivers: [String]
   /// The recorded advertisements.
   public let advertisements: [Advertisement]
-  /// Receptions with their receivers, in the order of time.
+  /// The receptions, in order of time.
   public let receptions: [Reception]
 
-  /// Makes a recording; receptions may come in any order. Those that name no receiver or advertisement, or
-  /// came before the beginning, are left out.
+  /// Creates a recording. Receptions may be in any order. Those with an invalid index, or before
+  /// the beginning, are left out.
   public init(receivers: [String], advertisements: [Advertisement], receptions: [Reception]) {
     self.receivers = receivers
     self.advertisements = advertisements
@@ -49,9 +49,9 @@ public struct AirRecording: Hashable, Sendable {
 }
 
 extension World {
-  /// Replays a recording: its receivers become `hostPlaces`, and scanning controllers that are made
-  /// there receive its advertisements with the recorded strength, independent of `radio`. It begins
-  /// when the first host begins to scan.
+  /// Replays a recording: its receivers become `hostPlaces`, and scanning controllers that are
+  /// created at these places receive its advertisements with the recorded RSSI, independent of
+  /// `radio`. Playback starts when the first host scans.
   ///
   /// - Parameter onEnd: Called after the last reception, while the world runs.
   public func replay(_ recording: AirRecording, onEnd: (() -> Void)? = nil) {

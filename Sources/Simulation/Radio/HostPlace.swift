@@ -2,12 +2,12 @@
 public struct HostPlace: Hashable, Sendable {
   /// The name of the place: a receiver, or a person with a phone.
   public var name: String
-  /// Where it is.
+  /// The position or motion of the place.
   public var motion: Motion
-  /// In dB, how much louder its controller hears, and is heard, than others.
+  /// The antenna gain of its controller relative to others, in dB.
   public var antennaGainDB: Double
 
-  /// Names a place.
+  /// Creates a place.
   public init(name: String, motion: Motion, antennaGainDB: Double = 0) {
     self.name = name
     self.motion = motion

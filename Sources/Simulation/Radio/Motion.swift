@@ -1,35 +1,37 @@
 public import Essentials
 
-/// Where something is over time.
+/// The motion of an object: its position over time.
 public indirect enum Motion: Hashable, Sendable {
-  /// It stays.
+  /// The object doesn't move.
   case still(Position)
-  /// It moves in a straight line for ever: metres per second along each axis.
+  /// The object moves in a straight line for ever, at this velocity in metres per second along each
+  /// axis.
   case steady(from: Position, since: Instant, metresPerSecond: Position)
-  /// It passes these places at these times, in straight lines between them, and stays at the last.
-  /// The times ascend.
+  /// The object passes these waypoints in straight lines, and stays at the last one. The times must
+  /// ascend.
   case path([Waypoint])
-  /// The same, and from the last place it goes on as from the first, again and again. Times count
-  /// from the first one's.
+  /// The object passes these waypoints in straight lines, continues from the last one to the first,
+  /// and repeats that. Times count from that of the first.
   case loop([Waypoint])
-  /// It is carried: `ahead` metres in front of the carrier, `height` metres above the floor.
+  /// The object is carried: `ahead` metres in front of the carrier, `height` metres above the
+  /// floor.
   case carried(by: Motion, ahead: Double, height: Double)
 
-  /// A place and when something is there.
+  /// A position at a certain time.
   public struct Waypoint: Hashable, Sendable {
-    /// When.
+    /// The time.
     public var time: Instant
-    /// Where.
+    /// The position.
     public var position: Position
 
-    /// Makes a waypoint.
+    /// Creates a waypoint.
     public init(time: Instant, position: Position) {
       self.time = time
       self.position = position
     }
   }
 
-  /// Where it is at `time`.
+  /// The position at `time`.
   public func position(at time: Instant) -> Position {
     switch self {
     case .still(let position):
@@ -51,8 +53,8 @@ public indirect enum Motion: Hashable, Sendable {
     }
   }
 
-  /// The direction that it faces at `time`, as a horizontal vector of length one: that of its
-  /// motion or, while it rests, of its last motion; north if it never moved.
+  /// The direction of the object at `time`, as a horizontal unit vector: that of its motion or,
+  /// while it rests, of its last motion; north if it never moved.
   public func heading(at time: Instant) -> Position {
     switch self {
     case .still: return Position(y: 1)

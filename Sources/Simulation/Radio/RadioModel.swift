@@ -1,61 +1,63 @@
 public import Essentials
 
-/// How radio behaves in a world: one field for each property and each fault.
+/// The propagation and the faults of the radio in a world.
 ///
-/// The default is an indoor floor with people on it. `ideal` is a cable.
+/// The default is an indoor floor with people on it. `ideal` is a radio without any loss.
 public struct RadioModel: Hashable, Sendable {
   // What walls, distance and people do.
 
-  /// Loss in decibels over the first metre, antennas included: with 0 dBm sent, a receiver one
-  /// metre away measures −59 dBm, which is what iBeacons are calibrated to.
+  /// The path loss in decibels over the first metre, including antennas: with 0 dBm sent, a
+  /// receiver one metre away measures −59 dBm, to which iBeacons are calibrated.
   public var lossAtOneMetreDB = 59.0
-  /// How fast a signal fades with distance: 2 in free space, up to 4 between shelves.
+  /// The path loss exponent: 2 in free space, up to 4 between shelves.
   public var pathLossExponent = 2.2
-  /// Standard deviation of what furniture does to a pair of places; stays the same for the pair.
+  /// The standard deviation of shadowing by furniture. It is constant for a pair of positions.
   public var shadowingDB = 3.0
-  /// Standard deviation from one packet to the next.
+  /// The standard deviation of fading from one packet to the next.
   public var fadingDB = 2.0
-  /// The weakest signal that a receiver understands on LE 1M.
+  /// The weakest signal that a receiver can decode on LE 1M.
   public var sensitivityDBm = -95.0
   /// The walls.
   public var walls: [Wall] = []
 
   // Loss.
 
-  /// Chance that an advertising packet in reach is lost to a collision.
+  /// The probability that an advertising packet in range is lost to a collision.
   public var advertisementLoss = 0.03
-  /// Chance that a packet of a connection in reach has to be sent again.
+  /// The probability that a packet of a connection in range must be sent again.
   public var packetLoss = 0.01
-  /// Fault: chance that any packet at all is lost, on top.
+  /// Fault: the additional probability that any packet is lost.
   public var dropProbability = 0.0
-  /// Fault: noise on some channels for some time in some region.
+  /// Fault: noise on some channels, for some time, in some region.
   public var jamming: [Jamming] = []
 
   // Time.
 
-  /// Random delay after each advertising interval, at most (Core 5.4, Vol 6, Part B, §4.4.2.2.1).
+  /// The maximum random delay after each advertising interval (Core 5.4, Vol 6, Part B,
+  /// §4.4.2.2.1).
   public var advertisingDelayMax: TimeSpan = .milliseconds(10)
-  /// How often advertising is sent instead of as often as it is asked for, and without taking time
-  /// on air: so that a measurement of hosts does not measure waiting. nil is as on real air.
+  /// Overrides the requested advertising interval, without taking time on air, so that a benchmark
+  /// of hosts doesn't measure waiting. If nil, advertising behaves as on a real radio.
   public var advertisingInterval: TimeSpan? {
     didSet {
       let isPositive = advertisingInterval.map { $0 > .zero } ?? true
       precondition(isPositive, "an advertising interval is longer than nothing")
     }
   }
-  /// How long a controller takes to perform a command.
+  /// The time that a controller needs to perform a command.
   public var commandLatency: TimeSpan = .microseconds(200)
-  /// Whether ACL data waits for connection events and takes time on air. Without pacing it is
-  /// delivered at once, as fast as hosts can take it.
+  /// Whether ACL data waits for connection events and takes time on air. If false, it is delivered
+  /// at once, as fast as hosts accept it.
   public var isPaced = true
-  /// Longest connection event that a controller grants; nil is up to the next one. Links of one
+  /// The maximum length of a connection event; nil for no limit but the next event. The links of a
   /// controller share its time.
   public var connectionEventMax: TimeSpan?
 
-  /// The indoor floor.
+  /// Creates the model of an indoor floor.
   public init() {}
 
-  /// No loss, no latency, no pacing, no fading, everybody in reach of everybody.
+  /// A model without loss, latency, pacing and fading, in which all devices are in range of each
+  /// other.
   public static var ideal: RadioModel {
     var model = RadioModel()
     model.pathLossExponent = 0
@@ -71,20 +73,20 @@ public struct RadioModel: Hashable, Sendable {
 
 /// Noise that drowns weak signals.
 public struct Jamming: Hashable, Sendable {
-  /// The channels concerned: data channels 0 ... 36, advertising channels 37 ... 39.
+  /// The affected channels: data channels 0 ... 36, advertising channels 37 ... 39.
   public var channels: ClosedRange<Int> = 0...39
-  /// When it starts.
+  /// The start of the noise.
   public var start: Instant = .zero
-  /// When it is over.
+  /// The end of the noise.
   public var end: Instant = .distantFuture
-  /// Where it comes from; nil is everywhere.
+  /// The position of the source; nil for noise everywhere.
   public var centre: Position?
-  /// How far from the centre receivers suffer, in metres.
+  /// The distance from the centre up to which receivers are affected, in metres.
   public var radius = 10.0
-  /// By how much a signal must be stronger to be understood.
+  /// The level above sensitivity that a signal needs to be decoded, in dB.
   public var noiseDB = 60.0
 
-  /// Noise on all channels, everywhere, always.
+  /// Creates noise on all channels, everywhere and for ever.
   public init() {}
 
   func noise(channel: Int, at position: Position, time: Instant) -> Double {

@@ -1,25 +1,25 @@
-/// A person that walks and whose body weakens signals through it.
+/// A walking person, whose body weakens signals that pass through it.
 ///
 /// Seen from above, a body is a disc; it reaches from the floor to a height, so that receivers
-/// under the ceiling hear over people's heads. A beacon that is carried in front of a body is weak
-/// behind it, by the same rule.
+/// under the ceiling receive signals over people's heads. A beacon that is carried in front of a
+/// body is weak behind it, by the same rule.
 public struct Walker: Hashable, Sendable {
-  /// Where the middle of the body is.
+  /// The motion of the middle of the body.
   public var motion: Motion
-  /// How much weaker a signal is behind the body; 5 to 10 dB are measured at 2.4 GHz.
+  /// The attenuation of a signal by the body; 5 to 10 dB are measured at 2.4 GHz.
   public var attenuationDB: Double
-  /// In metres.
+  /// The radius of the body in metres.
   public var bodyRadius = 0.2
-  /// In metres.
+  /// The height of the body in metres.
   public var height = 1.75
 
-  /// Makes a person.
+  /// Creates a person.
   public init(_ motion: Motion, attenuationDB: Double = 8) {
     self.motion = motion
     self.attenuationDB = attenuationDB
   }
 
-  /// How something moves that the person holds an arm's bend before the body, at the chest.
+  /// The motion of an object in the person's hand, in front of the chest.
   public var hand: Motion { .carried(by: motion, ahead: 0.3, height: 1.2) }
 
   /// Whether the straight line between two places passes the body, whose middle is at `middle`.

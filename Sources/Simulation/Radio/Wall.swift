@@ -1,13 +1,13 @@
-/// A wall that weakens what passes it; seen from above it is a line, and it reaches to the ceiling.
+/// A wall, which weakens signals. Seen from above it is a line, and it reaches to the ceiling.
 public struct Wall: Hashable, Sendable {
   /// One end.
   public var start: Position
   /// The other end.
   public var end: Position
-  /// How much weaker a signal is behind it.
+  /// The attenuation of a signal through the wall.
   public var attenuationDB: Double
 
-  /// Makes a wall; 6 dB is a brick wall, 3 dB plasterboard, 15 dB concrete.
+  /// Creates a wall; 6 dB is a brick wall, 3 dB plasterboard, 15 dB concrete.
   public init(from start: Position, to end: Position, attenuationDB: Double = 6) {
     self.start = start
     self.end = end

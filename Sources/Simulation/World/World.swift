@@ -4,20 +4,21 @@ public import Essentials
 
 /// A world with its own time, space and randomness, in which simulated controllers share the air.
 ///
-/// Nothing moves unless `run` is called: in tests with instants of virtual time, in a program with
-/// those of a clock. One seed and the same calls make the same run, byte for byte, also across
-/// processes. A world belongs to one thread or event loop.
+/// Nothing happens unless `run` is called: in tests with instants of virtual time, in a program
+/// with those of a clock. The same seed and the same calls produce the same run, byte for byte,
+/// even across processes. A world must be used on one thread or event loop.
 public final class World {
-  /// What everything random in this world is derived from.
+  /// The seed of all random numbers in this world.
   public let seed: UInt64
-  /// How far the world has run.
+  /// The time up to which the world has run.
   public private(set) var now: Instant = .zero
-  /// How radio behaves; may be changed at any time, to inject faults for example.
+  /// The propagation and the faults of the radio. It can be changed at any time, for example to
+  /// inject faults.
   public var radio: RadioModel {
     didSet { radioDidChange(from: oldValue) }
   }
 
-  /// The people, whose bodies are in the way of radio.
+  /// The people, whose bodies weaken signals.
   public var walkers: [Walker] = [] {
     didSet {
       spaceEpoch += 1
@@ -27,20 +28,20 @@ public final class World {
   /// The places of hosts that join this world, from a floor's file.
   public internal(set) var hostPlaces: [HostPlace] = []
 
-  /// Computes on P-256 for the devices that are added from now on; without it they pair by legacy
-  /// pairing only. In the world's own time that takes none.
+  /// The P-256 key agreement for devices that are added from now on; without it they support legacy
+  /// pairing only. It takes no virtual time.
   public var keyAgreement: (any KeyAgreement)?
-  /// Shows people of this world what the display of a device shows them: its name, and the text.
+  /// Called when a device displays a text, with the device's name and the text.
   public var onDisplay: ((_ device: String, _ text: String) -> Void)?
-  /// Hears every packet of every connection as it is sent, wherever it is, whether it is received or
-  /// lost: for recorders, and for tests that eavesdrop. Must not run the world.
+  /// Called with each packet of each connection when it is sent, whether it is received or lost:
+  /// for recorders, and for tests that eavesdrop. It must not run the world.
   public var onAirPacket: ((AirPacket) -> Void)?
-  /// Fault: an attacker sends over a packet, so that its receiver gets the returned bytes in place
-  /// of the packet; nil leaves it. Bytes whose second isn't the count of the rest can't be
-  /// received, so that the packet is sent again. Must not run the world.
+  /// Fault: replaces a packet with the returned bytes, as if an attacker had overwritten it; nil
+  /// leaves it unchanged. If the second byte isn't the number of the following bytes, the packet
+  /// isn't received, and is sent again. It must not run the world.
   public var forgeAirPacket: ((AirPacket) -> [UInt8]?)?
 
-  /// The devices that live here, in the order of their coming.
+  /// The devices of the world, in the order in which they were added.
   public internal(set) var devices: [SimulatedDevice] = []
 
   /// Recordings that begin when the first controller listens.
@@ -66,18 +67,18 @@ public final class World {
   /// What commands do; made when the first controller gets the first command.
   var commandTable: CommandTable?
 
-  /// An empty world.
+  /// Creates an empty world.
   public init(seed: UInt64, radio: RadioModel = RadioModel()) {
     self.seed = seed
     self.radio = radio
   }
 
-  /// When something happens next; nil while nothing is planned.
+  /// The time of the next event; nil if none is scheduled.
   public var nextEventTime: Instant? {
     queue.nextNanoseconds.map(Instant.init(nanoseconds:))
   }
 
-  /// Performs everything that is due until `deadline`, in order, and sets the time to it.
+  /// Runs all events until `deadline`, in order, and sets the time to it.
   ///
   /// In real time, call this before handing packets to a controller, after it, and at
   /// `nextEventTime`.
@@ -92,10 +93,11 @@ public final class World {
     now = max(now, deadline)
   }
 
-  /// Lets `span` pass.
+  /// Runs all events of the next `span`.
   public func run(for span: TimeSpan) { run(until: now + span) }
 
-  /// Runs until `condition` holds after some event, at most for `span`; returns whether it holds.
+  /// Runs until `condition` is true after an event, or for at most `span`. Returns whether the
+  /// condition was met.
   @discardableResult
   public func run(atMost span: TimeSpan, until condition: () -> Bool) -> Bool {
     let deadline = now + span
@@ -109,7 +111,7 @@ public final class World {
     return true
   }
 
-  /// Performs `work` when the world gets there; at once in the next `run` for an instant past.
+  /// Schedules a closure. One for a past instant is called in the next `run`.
   public func schedule(at instant: Instant, _ work: @escaping () -> Void) {
     let slot = freeWorks.popLast() ?? works.count
     if slot == works.count { works.append(work) } else { works[slot] = work }
@@ -118,7 +120,7 @@ public final class World {
 
   /// Adds a controller. Its random numbers depend on the seed, its name and its address only.
   ///
-  /// A random `address` makes a controller without a public one; the host has to set its own.
+  /// With a random `address`, the controller has no public address; the host must set a random one.
   public func makeController(
     name: String, address: DeviceAddress, at position: Position = .origin,
     capabilities: ControllerCapabilities = ControllerCapabilities()
@@ -128,7 +130,7 @@ public final class World {
       capabilities: capabilities)
   }
 
-  /// Adds a controller with the position or motion of a place.
+  /// Adds a controller with the position or motion of a host place.
   public func makeController(
     name: String, address: DeviceAddress, at place: HostPlace,
     capabilities: ControllerCapabilities = ControllerCapabilities()

@@ -14,9 +14,9 @@ package import StateFiles
 /// Fields that this version doesn't know are kept with their line, those of a bond until it is
 /// replaced or removed.
 package struct BondFile: Sendable {
-  /// A store's bonds at most: each costs time when an address is resolved, and a line.
+  /// The maximum number of bonds. Each costs a line, and time when an address is resolved.
   package static let bondCountMax = 1_024
-  /// A store's identities at most: one for each controller that bonds were made with.
+  /// The maximum number of identities: one for each controller that bonds were made with.
   package static let identityCountMax = 16
   /// A line's bytes at most, several times of what this version writes.
   static let lineByteCountMax = 4_096
@@ -47,10 +47,10 @@ package struct BondFile: Sendable {
   /// This host's identities towards its peers; beyond the limit, the latest ones.
   package var identities: [HostIdentity] { identityEntries.map(\.identity) }
 
-  /// The bonds, those that were stored first before the others.
+  /// The bonds, in the order in which they were stored.
   package var bonds: [Bond] { entries.map(\.bond) }
 
-  /// Adds a bond, or replaces the one of the same peer. False if the limit is reached.
+  /// Adds a bond, or replaces the one with the same peer. Returns false if the limit is reached.
   package mutating func store(_ bond: Bond) -> Bool {
     if let index = index(of: bond) {
       entries[index] = Entry(bond: bond)
@@ -61,7 +61,7 @@ package struct BondFile: Sendable {
     return true
   }
 
-  /// Adds an identity of this host, unless there is one with its address. False in that case.
+  /// Adds an identity of this host. Returns false if there is already one with its address.
   package mutating func store(_ identity: HostIdentity) -> Bool {
     guard !identities.contains(where: { $0.address == identity.address }) else { return false }
     if identityEntries.count >= Self.identityCountMax { identityEntries.removeFirst() }
@@ -69,9 +69,9 @@ package struct BondFile: Sendable {
     return true
   }
 
-  /// Stores a peer's configuration with its bond, the signature counters of both sides, and that
-  /// the peer has reconnected, unless the bond is gone or has other keys by now. False if nothing
-  /// changes.
+  /// Updates a stored bond: the peer's configuration, the signature counters of both sides, and
+  /// that the peer has reconnected. Returns false if nothing changes, or if the bond was removed or
+  /// has other keys now.
   package mutating func update(_ bond: Bond) -> Bool {
     guard let index = index(of: bond), entries[index].bond.centralKey == bond.centralKey,
       entries[index].bond.peripheralKey == bond.peripheralKey
@@ -86,18 +86,18 @@ package struct BondFile: Sendable {
     return true
   }
 
-  /// The bond that this one takes the place of.
+  /// The stored bond that this one would replace.
   package func predecessor(of bond: Bond) -> Bond? { index(of: bond).map { entries[$0].bond } }
 
-  /// Removes the bonds, with all identities of this host, of the peer with this identity address, or that
-  /// is known by this one. False where there are none.
+  /// Removes the bonds of a peer with all identities of this host. The address is the peer's
+  /// identity address or the one that clients know. Returns false if there are none.
   package mutating func remove(_ address: DeviceAddress) -> Bool {
     let count = entries.count
     entries.removeAll { $0.bond.identity == address || $0.bond.knownAddress == address }
     return entries.count < count
   }
 
-  /// Removes one bond, even if its keys have changed. False if it doesn't exist.
+  /// Removes one bond, even if its keys have changed. Returns false if it doesn't exist.
   package mutating func remove(_ bond: Bond) -> Bool {
     guard let index = index(of: bond) else { return false }
     entries.remove(at: index)
@@ -113,7 +113,7 @@ package struct BondFile: Sendable {
 
   // MARK: Text
 
-  /// The whole file.
+  /// The content of the file.
   package var bytes: [UInt8] {
     var body: [UInt8] = []
     let lines =
@@ -126,10 +126,10 @@ package struct BondFile: Sendable {
     return Self.sealed(body)
   }
 
-  /// Lines with the first and the last one that make them a file.
+  /// Adds the first and the last line of the file format.
   package static func sealed(_ body: [UInt8]) -> [UInt8] { form.file(of: body) }
 
-  /// Reads a whole file.
+  /// Parses the content of a file.
   package init(decoding bytes: [UInt8]) throws(StateFormError) {
     var known: Set<[DeviceAddress?]> = []
     for line in try Self.form.lines(of: bytes) {
@@ -167,9 +167,9 @@ extension SigningKey {
 }
 
 extension BondFile: CustomStringConvertible, CustomReflectable {
-  /// How many bonds there are, not which.
+  /// The number of bonds; the bonds themselves are secret.
   package var description: String { "a file of \(entries.count) bonds" }
 
-  /// Shows nothing of the bonds.
+  /// No children: the bonds are secret.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -6,9 +6,10 @@ import Synchronization
 /// The bonds of this user, in a file that only this user may read
 /// (docs/decisions/0100-bonds-are-a-text-file.md).
 ///
-/// A change replaces the file as a whole, so that a process that is killed loses at most the bond that
-/// it is storing. Processes and threads may change one store at the same time: each change begins with
-/// what the file has by then. All functions wait for the disk; from any thread.
+/// A change replaces the file as a whole, so that a process that is killed loses at most the bond
+/// that it is storing. Processes and threads may change one store at the same time: each change
+/// begins by reading the file. All functions block until the disk operation is done, and may be
+/// called from any thread.
 public final class BondStore: Sendable {
   /// The store's file.
   public var path: String { file.path }
@@ -16,7 +17,7 @@ public final class BondStore: Sendable {
   /// The lock of the process that uses the random static address of this store; nil: not this one.
   private let addressLock = Mutex<StateFileLock?>(nil)
 
-  /// A store in a file, which is made, with the folders it is in, when the first bond is stored.
+  /// Creates a store in a file. The file and its folders are created when the first bond is stored.
   public convenience init(path: String) { self.init(path: path, probe: StateFileProbe()) }
 
   init(path: String, probe: StateFileProbe) {
@@ -26,7 +27,7 @@ public final class BondStore: Sendable {
 
   // MARK: What callers do
 
-  /// Reads the bonds; empty without a file.
+  /// Reads the bonds; empty if the file doesn't exist.
   public func load() throws(BondStoreError) -> [Bond] { try loadFile().bonds }
 
   /// Reads this host's identities. Of random static addresses only the one that no other process
@@ -50,11 +51,11 @@ public final class BondStore: Sendable {
       ?? BondFile()
   }
 
-  /// Adds a bond, or replaces the one of the same peer, unless that protects more.
+  /// Adds a bond, or replaces the one of the same peer, unless that one is more secure.
   ///
-  /// - Parameter identity: This host's identity towards the peer, if it is to be stored, too. A
-  ///   random static address is an error while another process uses the one of this store: the next
-  ///   run could not use the bond.
+  /// - Parameter identity: This host's identity towards the peer, to be stored with the bond; nil
+  ///   to store none. An identity with a random static address is an error while another process
+  ///   uses the one of this store, because the next run could not use the bond.
   /// - Returns: The path to which a damaged file was moved before it was replaced; else nil.
   @discardableResult
   public func store(
@@ -92,8 +93,8 @@ public final class BondStore: Sendable {
 
   /// Removes a peer's bonds with all identities of this host.
   ///
-  /// - Parameter address: The peer's identity address, or the one that clients know it by.
-  /// - Returns: False where there are none.
+  /// - Parameter address: The peer's identity address, or the address that clients know.
+  /// - Returns: False if there are none.
   @discardableResult
   public func remove(_ address: DeviceAddress) throws(BondStoreError) -> Bool {
     try remove { $0.remove(address) }
@@ -189,10 +190,10 @@ extension BondStoreError.Kind {
 // MARK: - Where it is
 
 extension BondStore {
-  /// The file that `AMBIT_BONDS` names, else `ambit/bonds` among this user's state files: in
-  /// `XDG_STATE_HOME`, or `~/.local/state`.
+  /// The value of `AMBIT_BONDS`, or else `ambit/bonds` in `XDG_STATE_HOME`, by default
+  /// `~/.local/state`.
   ///
-  /// - Throws: Where neither these nor `HOME` are set.
+  /// - Throws: If none of these variables and `HOME` is set.
   public static func defaultPath() throws(BondStoreError) -> String {
     try defaultPath { BluetoothHost.environment($0) }
   }

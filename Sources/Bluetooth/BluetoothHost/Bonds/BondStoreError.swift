@@ -1,12 +1,12 @@
-/// The reason why bonds cannot be read or stored. Contains nothing of the file's content.
+/// The reason why bonds can't be read or stored. It doesn't contain any of the file's content.
 public struct BondStoreError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kinds of errors, by their remedies.
+  /// The kinds of errors.
   public enum Kind: Hashable, Sendable {
     /// Neither the environment nor the program names a path for the bonds.
     case noPath
-    /// The path has something that is no bond store of this user: another kind of file, one of a
-    /// later version, of another user, or readable by others, a link, a folder. It is left as it
-    /// is.
+    /// The file at the path is not a bond store of this user: it is a folder, a link or another
+    /// kind of file, has a later format version, belongs to another user, or is readable by others.
+    /// It is not changed.
     case refused
     /// The file is a store whose content was changed or truncated. The next bond that is stored
     /// replaces it, and the old file is kept under another name.
@@ -19,7 +19,7 @@ public struct BondStoreError: Error, Hashable, Sendable, CustomStringConvertible
     case busy
     /// The limit of bonds is reached.
     case full
-    /// There is a bond with this peer that protects more, made by another process.
+    /// A more secure bond with this peer was stored by another process.
     case stronger
   }
 

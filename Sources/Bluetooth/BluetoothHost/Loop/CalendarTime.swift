@@ -3,7 +3,7 @@ package import EventLoop
 import Glibc
 
 extension HostLoop {
-  /// By default the system's clock.
+  /// The default implementation returns the system's clock.
   package var calendarTime: Double {
     var time = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &time)
@@ -13,16 +13,18 @@ extension HostLoop {
 }
 
 extension HostClient {
-  /// The host's calendar time in seconds since 1 January 2001, UTC: for time stamps that apps see.
+  /// The calendar time of the host in seconds since 1 January 2001, UTC, for timestamps that apps
+  /// see.
   package var calendarTime: Double { host.driver.calendarTime }
 
-  /// The time by the host's event loop. On the event loop only.
+  /// The current time of the host's event loop. Only on the event loop.
   package var now: Instant { host.driver.now }
 
-  /// Runs a closure on the host's event loop, after those enqueued earlier. From any thread.
+  /// Runs a closure on the host's event loop, after those enqueued earlier. May be called from any
+  /// thread.
   package func execute(_ work: @escaping @Sendable () -> Void) { host.driver.execute(work) }
 
-  /// Makes a timer of the host's event loop. On the event loop only.
+  /// Creates a timer on the host's event loop. Only on the event loop.
   package func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
     host.driver.makeTimer(onFire: onFire)
   }

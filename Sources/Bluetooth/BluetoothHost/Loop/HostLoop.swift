@@ -1,31 +1,33 @@
 package import Essentials
 package import EventLoop
 
-/// Where a host runs: a clock, and a place where one thing happens after the other.
+/// The clock and the serial executor of a host.
 package protocol HostLoop: Sendable {
-  /// The time by this loop.
+  /// The current time of this loop.
   var now: Instant { get }
-  /// The calendar time in seconds since 1 January 2001, UTC. Virtual time begins on that day. From
-  /// any thread.
+  /// The calendar time in seconds since 1 January 2001, UTC. Virtual time begins on that day. May
+  /// be called from any thread.
   var calendarTime: Double { get }
-  /// Runs the work soon, after work that was handed over before. From any thread.
+  /// Runs a closure soon, after those enqueued earlier. May be called from any thread.
   func execute(_ work: @escaping @Sendable () -> Void)
-  /// Runs pending work now, where it would wait for virtual time to advance otherwise.
+  /// Runs pending closures now, if they would otherwise wait until virtual time advances.
   func runPending()
-  /// Makes a timer that calls `onFire` on this loop.
+  /// Creates a timer that calls `onFire` on this loop.
   func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer
-  /// An event was delivered to a client; virtual time waits until the client has handled it.
+  /// Called when an event was delivered to a client. Virtual time waits until the client has
+  /// handled it.
   func delivered(to slot: ClientSlot)
-  /// A client has work of its own; virtual time waits for that, too. From any thread.
+  /// Called when a client has work that no event caused. Virtual time waits for that, too. May be
+  /// called from any thread.
   func hasWork(_ slot: ClientSlot)
 }
 
 /// An epoll loop with the real, monotonic clock.
 package struct RealTimeLoop: HostLoop {
-  /// The loop.
+  /// The epoll loop.
   package let loop: EpollLoop
 
-  /// By default the process's one loop.
+  /// Creates a host loop on an epoll loop, by default the process-wide one.
   package init(_ loop: EpollLoop = .shared) { self.loop = loop }
 
   package var now: Instant { .now }

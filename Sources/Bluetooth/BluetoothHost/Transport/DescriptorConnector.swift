@@ -44,7 +44,7 @@ extension H4Transport.Connector {
 }
 
 extension RadioChoice.SerialLine {
-  /// Opens the line for this process alone, raw, at its speed.
+  /// Opens the serial line for exclusive use, in raw mode, at its speed.
   func open() throws(HostError) -> Int32 {
     // Not blocking, so that a line without a carrier opens at once.
     let descriptor = unsafe Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)

@@ -12,7 +12,7 @@ final class H4Transport: HCITransport {
     var framing = ByteChannel.Framing.stream
     /// Whether the controller may be a process of the same machine, which answers within microseconds.
     var expectsPromptEvents = false
-    /// Opens a descriptor, calls back once, and returns what cancels that.
+    /// Opens a descriptor, calls back once, and returns a closure that cancels the attempt.
     var open: @Sendable (EpollLoop, @escaping (Result<Int32, HostError>) -> Void) -> (() -> Void)
     /// Puts a failure of the open descriptor into words.
     var explain: @Sendable (SystemError) -> HostError

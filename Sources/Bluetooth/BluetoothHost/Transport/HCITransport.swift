@@ -1,32 +1,33 @@
 package import BluetoothMachines
 package import BluetoothWire
 
-/// One attempt to reach a controller: opened once, closed once. Used on its host's loop only.
+/// A connection to a controller. It is opened once and closed once, and used on its host's loop
+/// only.
 package protocol HCITransport: AnyObject {
-  /// Starts to open the connection. Then the receiver's `transportOpened` or `closed` is called, before
-  /// this returns where the outcome is known at once.
+  /// Starts to open the connection. Afterwards the receiver's `transportOpened` or `closed` is
+  /// called, possibly before this returns.
   func open(_ receiver: any TransportReceiver)
-  /// Sends a packet, at the latest at the next `flush`.
+  /// Sends a packet. It may be buffered until the next `flush`.
   func send(_ packet: HCIPacket)
   /// Sends the buffered packets.
   func flush()
-  /// Whether packets are read. While they are not, the controller has to keep them.
+  /// Whether packets are read. If false, the controller must keep them.
   var isReceiving: Bool { get set }
-  /// Closes the connection; the receiver is not called any more.
+  /// Closes the connection. The receiver is not called afterwards.
   func close()
 }
 
-/// What a transport calls, on its host's loop.
+/// The receiver of a transport's events, which are delivered on its host's loop.
 package protocol TransportReceiver: AnyObject {
   /// The connection is open.
   func transportOpened(_ source: any HCITransport)
   /// Packets arrived, in order.
   func transport(_ source: any HCITransport, received packets: [HCIPacket])
-  /// The connection could not be opened or broke; the last call.
+  /// The connection could not be opened, or it broke. No other call follows.
   func transport(_ source: any HCITransport, closed error: HostError)
 }
 
-/// A radio that cannot be used at all, and why.
+/// The transport of a radio that can't be used; opening it fails with the reason.
 package final class UnavailableTransport: HCITransport {
   private let error: HostError
   package var isReceiving = true
@@ -40,7 +41,7 @@ package final class UnavailableTransport: HCITransport {
 }
 
 extension HostError {
-  /// What went wrong with a radio, in one sentence for people.
+  /// A description of the error in one sentence, for users.
   package var sentence: String {
     switch self {
     case .transport(let text), .unsupported(let text), .unauthorized(let text): text

@@ -2,10 +2,10 @@ import BluetoothMachines
 package import EventLoop
 import Synchronization
 
-/// Makes attempts to reach a controller, one after the other. Called on the host's loop.
+/// Creates transports, one for each attempt to reach a controller. Called on the host's loop.
 package typealias TransportFactory = @Sendable () -> any HCITransport
 
-/// What brings hosts to the simulated radio, which this module doesn't know: the module
+/// The factory of transports to the simulated radio. This module doesn't depend on it: the module
 /// `SimulatedRadio` installs itself here.
 package enum SimulatedRadioPlugIn {
   package typealias Factory =
@@ -13,7 +13,7 @@ package enum SimulatedRadioPlugIn {
 
   private static let factory = Mutex<Factory?>(nil)
 
-  /// Makes the simulated radio available to all hosts that are made from now on.
+  /// Makes the simulated radio available to all hosts created from now on.
   package static func install(_ new: @escaping Factory) { factory.withLock { $0 = new } }
 
   /// Whether this program has the simulated radio.
@@ -27,7 +27,7 @@ package enum SimulatedRadioPlugIn {
 }
 
 extension RadioChoice {
-  /// What makes attempts to reach this radio's controller.
+  /// Returns the factory of transports to this radio's controller.
   package func transportFactory(on loop: EpollLoop) -> TransportFactory {
     let connector: H4Transport.Connector
     switch self {

@@ -15,8 +15,8 @@ extension GATTClient {
   /// Begins nothing until `secured`. Signed writes that wait then need no signature, or fail.
   mutating func awaitProtection() { isHeld = true }
 
-  /// The link is protected now: an operation that was refused is repeated, once, and the others
-  /// follow. Otherwise it has failed.
+  /// Called when encrypting the link has ended. If it succeeded, the refused operation is repeated
+  /// once, and the others follow. If not, the operation fails.
   public mutating func secured(_ isSecured: Bool, now: Instant, into outputs: inout [Output]) {
     isHeld = false
     isProving = false
@@ -67,7 +67,7 @@ extension GATTClient {
 
   // MARK: Receiving
 
-  /// Takes a response, a notification or an indication.
+  /// Handles a response, a notification or an indication.
   public mutating func receive(
     _ pdu: ArraySlice<UInt8>, over bearer: ATTBearer = .fixed, now: Instant,
     into outputs: inout [Output]

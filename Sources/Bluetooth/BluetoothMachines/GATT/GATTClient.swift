@@ -1,46 +1,48 @@
 public import BluetoothWire
 public import Essentials
 
-/// The client half of one link's attribute protocol (Core 5.4, Vol 3, Parts F and G).
+/// The ATT and GATT client of one link (Core 5.4, Vol 3, Parts F and G).
 ///
 /// Over one bearer operations run one after the other, as the protocol requires. With enhanced
-/// bearers, consecutive reads run in parallel; everything else runs alone and over the fixed
-/// channel, so that no read overtakes a write, and no value the answer to its subscription. Each
-/// operation ends in exactly one `completed`, in the order in which they were started. PDUs that
-/// the peer sends out of turn are ignored and counted; an invalid response fails the operation; no
-/// response within 30 s fails the bearer. Operations on an enhanced bearer that failed are
-/// restarted on the fixed channel.
+/// bearers, consecutive reads run in parallel; all other operations run alone and over the fixed
+/// channel, so that no read overtakes a write, and no value is received before the response to its
+/// subscription. Each operation ends in exactly one `completed`, in the order in which they were
+/// started. PDUs that the peer sends out of turn are ignored and counted; an invalid response fails
+/// the operation; no response within 30 s fails the bearer. Operations on an enhanced bearer that
+/// failed are restarted on the fixed channel.
 public struct GATTClient: Sendable {
   /// An action for the owner of the client.
   public enum Output: Sendable {
-    /// Send an attribute PDU over a bearer; with a tag, tell `sent` when the controller has it.
+    /// Send an ATT PDU over a bearer. If it has a tag, call `sent` when the controller has it.
     case send([UInt8], SendTag?, over: ATTBearer)
     /// An operation has ended.
     case completed(OperationID, Result<HostReply, HostError>)
-    /// A notification; or an indication, which the owner has to confirm over the bearer it came over.
+    /// A notification or indication was received. The owner must confirm an indication over the
+    /// same bearer.
     case valueReceived(handle: UInt16, ArraySlice<UInt8>, indicatedOver: ATTBearer?)
-    /// The peer agreed to another MTU.
+    /// The MTU has changed.
     case mtuChanged(Int)
     /// Cached attributes in this range are no longer valid.
     case servicesChanged(HandleRange)
-    /// The peer refused an operation for lack of security. No operation is started before
-    /// `secured`.
+    /// The peer refused an operation because of insufficient security. No operation is started
+    /// before `secured` is called.
     case securityRequired(ATTErrorCode)
-    /// The peer did not answer in time: the link has to be dropped.
+    /// The peer did not answer in time. The link must be disconnected.
     case bearerFailed(HostError)
     /// The peer supports enhanced bearers, and more operations could run in parallel than there are
-    /// bearers. Emitted again when the last of them is gone.
+    /// bearers. Emitted again when the last bearer was closed.
     case bearersWanted
-    /// The peer did not answer in time over an enhanced bearer, which is not used any more.
+    /// The peer did not answer in time over an enhanced bearer, which is not used any more. Close
+    /// it.
     case closeBearer(ATTBearer)
   }
 
-  /// The largest PDU; both halves of a bearer share it, so the owner sets it when the server half
-  /// agreed on another.
+  /// The ATT MTU. Client and server share it, so the owner sets it when the server has negotiated
+  /// another.
   public var mtu = ATTPDU.mtuMin
-  /// The discovered attributes of the peer, to be kept for its next link.
+  /// The discovered attributes of the peer, which the owner can store for the next link.
   public internal(set) var database = RemoteDatabase()
-  /// Number of invalid PDUs of the peer that were ignored.
+  /// The number of invalid PDUs of the peer that were ignored.
   public internal(set) var ignoredCount = 0
 
   /// A procedure under way, with the request that waits for its response.
@@ -133,7 +135,7 @@ public struct GATTClient: Sendable {
   /// Why nothing may be sent any more.
   var failure: HostError?
 
-  /// A client that takes PDUs of up to `mtuMax` bytes.
+  /// Creates a client that accepts PDUs of up to `mtuMax` bytes.
   public init(mtuMax: Int) {
     precondition((ATTPDU.mtuMin...0xFFFF).contains(mtuMax), "no MTU is below 23 or above 65,535")
     self.mtuMax = mtuMax
@@ -149,7 +151,7 @@ public struct GATTClient: Sendable {
 
   // MARK: Asking
 
-  /// Runs an operation after those that wait already.
+  /// Enqueues an operation.
   public mutating func start(
     _ operation: GATTOperation, id: OperationID, now: Instant, into outputs: inout [Output]
   ) {
@@ -201,7 +203,7 @@ public struct GATTClient: Sendable {
     goOn(now: now, into: &outputs)
   }
 
-  /// Adopts the cache of an earlier link, if the peer's Database Hash is still the same.
+  /// Adopts the cache of an earlier link, if the peer's Database Hash is unchanged.
   ///
   /// Costs one round trip before the operations that are started later.
   public mutating func adopt(
@@ -251,7 +253,7 @@ public struct GATTClient: Sendable {
     outputs.append(.send(pdu, tag, over: .fixed))
   }
 
-  /// The controller has the frame that carried this tag.
+  /// Called when the controller has the frame with this tag.
   public mutating func sent(_ tag: SendTag, into outputs: inout [Output]) {
     // Frames leave in order, so everything before this one has left as well.
     while firstCommand <= tag.number, let id = commands.popFirst() {
@@ -262,7 +264,7 @@ public struct GATTClient: Sendable {
 
   // MARK: Enhanced bearers
 
-  /// A bearer came up, whichever side opened it.
+  /// Called when a bearer was opened by either side.
   public mutating func bearerOpened(
     _ bearer: ATTBearer, mtu: Int, now: Instant, into outputs: inout [Output]
   ) {
@@ -277,7 +279,7 @@ public struct GATTClient: Sendable {
     enhancedBearers[index].mtu = mtu
   }
 
-  /// A bearer is gone: what ran over it is done anew over the fixed channel.
+  /// Called when a bearer was closed. Its operations are restarted over the fixed channel.
   public mutating func bearerClosed(
     _ bearer: ATTBearer, now: Instant, into outputs: inout [Output]
   ) {
@@ -292,7 +294,7 @@ public struct GATTClient: Sendable {
 
   // MARK: Time and the end
 
-  /// When `wake` should be called next.
+  /// The time to call `wake`; nil if no timer is running.
   public var nextWake: Instant? {
     if runs.isEmpty { return failure == nil && !isHeld ? hashDue : nil }
     return runs.lazy.filter(\.isAwaitingAnswer).map(\.deadline).min()
@@ -303,7 +305,7 @@ public struct GATTClient: Sendable {
     for index in runs.indices { runs[index].deadline = max(runs[index].deadline, instant) }
   }
 
-  /// Gives up a peer that doesn't answer (Part F, §3.3.3), or reads a changed hash.
+  /// Fails the bearer of a peer that doesn't answer (Part F, §3.3.3), or reads a changed hash.
   public mutating func wake(now: Instant, into outputs: inout [Output]) {
     guard let due = nextWake, due <= now else { return }
     guard !runs.isEmpty else {
@@ -323,7 +325,7 @@ public struct GATTClient: Sendable {
     }
   }
 
-  /// Fails everything outstanding, in the order in which it was asked for, and all that comes.
+  /// Fails all outstanding operations in their order, and all operations that are started later.
   public mutating func close(_ error: HostError, into outputs: inout [Output]) {
     guard failure == nil else { return }
     failure = error

@@ -4,7 +4,7 @@ public import Essentials
 // What bonded clients have configured, from link to link (Core 5.4, Vol 3, Part G, §2.5.2, §3.3.3.3).
 
 extension GATTServer {
-  /// What a peer has configured; nil where that is nothing.
+  /// The configuration that a peer has written; nil if it has written none.
   public mutating func clientConfiguration(of peer: DeviceAddress) -> ClientConfiguration? {
     guard let index = sessionIndex(peer) else { return nil }
     let session = sessions[index]
@@ -18,9 +18,9 @@ extension GATTServer {
       features: session.clientFeatures, descriptors: descriptors)
   }
 
-  /// Restores a bonded peer's configuration of earlier links; after the link is encrypted, so that
-  /// no other device gets the values that it subscribed to. Descriptors written on this link are
-  /// kept.
+  /// Restores a bonded peer's configuration of earlier links. Call it after the link is encrypted,
+  /// so that no other device gets the subscribed values. Descriptors that were written on this link
+  /// are kept.
   public mutating func restore(
     _ configuration: ClientConfiguration, of peer: DeviceAddress, now: Instant,
     into outputs: inout [Output]

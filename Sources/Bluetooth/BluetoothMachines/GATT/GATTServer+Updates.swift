@@ -4,11 +4,11 @@ public import Essentials
 // Values sent unasked (Core 5.4, Vol 3, Part F, §3.4.7; Part G, §7.1).
 
 extension GATTServer {
-  /// Sends a value to the subscribers of a client's characteristic, or to those named, cut to what
-  /// each link's MTU allows.
+  /// Sends a value to all subscribers of a client's characteristic, or to those listed, truncated
+  /// to the MTU of each link.
   ///
-  /// Ends in one `updateCompleted`. A link that has too much on its way already gets nothing, and
-  /// the update fails with `limitReached` once the other links are served.
+  /// Ends in one `updateCompleted`. A link with too many pending updates gets no value; the update
+  /// then fails with `limitReached` after the other links were served.
   public mutating func updateValue(
     handle: UInt16, value: [UInt8], peers: [DeviceAddress]?, token: RequestToken, owner: ClientID,
     now: Instant, into outputs: inout [Output]
@@ -137,7 +137,7 @@ extension GATTServer {
     }
   }
 
-  /// The controller has the frame that carried this tag to this peer.
+  /// Called when the controller has the frame to this peer with this tag.
   public mutating func sent(
     _ tag: SendTag, to peer: DeviceAddress, into outputs: inout [Output]
   ) {

@@ -1,35 +1,35 @@
 public import BluetoothWire
 public import Essentials
 
-/// The host's attribute server: one database, a session for each link
-/// (Core 5.4, Vol 3, Parts F and G).
+/// The host's GATT server: one database, and a session for each link (Core 5.4, Vol 3, Parts F and
+/// G).
 ///
-/// Values that a client keeps are asked for with `request`; the peer's request waits for `respond`,
-/// for 30 s at most. A peer that sends a second request meanwhile over the same bearer breaks the
-/// sequential rule: the second is ignored and counted. Values are sent over the fixed channel only, so
-/// that they keep their order.
+/// Values that a client supplies are requested with `request`; the peer's request waits for
+/// `respond` for at most 30 s. If a peer sends a second request meanwhile over the same bearer,
+/// which violates the protocol, the second is ignored and counted. Values are sent over the fixed
+/// channel only, so that they keep their order.
 public struct GATTServer: Sendable {
-  /// What the server wants done.
+  /// An action for the owner of the server.
   public enum Output: Sendable {
-    /// Send an attribute PDU over a bearer; with a tag, call `sent` when the controller has it.
+    /// Send an ATT PDU over a bearer. If it has a tag, call `sent` when the controller has it.
     case send(to: DeviceAddress, [UInt8], SendTag?, over: ATTBearer)
     /// Pass a request to a client.
     case request(ClientID, ServerRequest)
-    /// A peer subscribed to a client's characteristic, named by its value's handle.
+    /// A peer subscribed to a client's characteristic, which is identified by its value handle.
     case subscribed(ClientID, DeviceAddress, handle: UInt16)
     /// A peer unsubscribed, or its link went down.
     case unsubscribed(ClientID, DeviceAddress, handle: UInt16)
     /// A value reached the controller, or was confirmed, for all subscribers.
     case updateCompleted(ClientID, RequestToken, Result<HostReply, HostError>)
-    /// The peer's configuration, or its awareness of the database, has changed.
+    /// The peer's configuration, or whether it is aware of changes of the database, has changed.
     case clientChanged(DeviceAddress)
-    /// The peer asked for another MTU.
+    /// The peer negotiated another MTU.
     case mtuChanged(DeviceAddress, Int)
-    /// An indication was not confirmed in time: the link has to be dropped.
+    /// An indication was not confirmed in time. The link must be disconnected.
     case bearerFailed(DeviceAddress, HostError)
   }
 
-  /// What peers sent that made no sense and was ignored.
+  /// The number of invalid PDUs of peers that were ignored.
   public internal(set) var ignoredCount = 0
 
   let mtuMax: Int
@@ -42,7 +42,7 @@ public struct GATTServer: Sendable {
   /// Service Changed.
   let serviceChangedHandle: UInt16
 
-  /// A server with the services Generic Access and Generic Attribute.
+  /// Creates a server with the services Generic Access and Generic Attribute.
   public init(
     name: String, appearance: UInt16, mtuMax: Int, takesEnhancedBearers: Bool = true
   ) {
@@ -73,7 +73,7 @@ public struct GATTServer: Sendable {
     }
   }
 
-  /// Withdraws the service that begins at this handle, if the client published it.
+  /// Removes the service that begins at this handle, if the client published it.
   public mutating func removeService(
     _ handle: UInt16, owner: ClientID, now: Instant, into outputs: inout [Output]
   ) {
@@ -86,7 +86,7 @@ public struct GATTServer: Sendable {
     changed(range, now: now, into: &outputs)
   }
 
-  /// Withdraws all services of a client; what it was asked is answered Unlikely Error.
+  /// Removes all services of a client. Its pending requests are answered with Unlikely Error.
   public mutating func removeAllServices(
     owner: ClientID, now: Instant, into outputs: inout [Output]
   ) {
@@ -103,13 +103,13 @@ public struct GATTServer: Sendable {
 
   // MARK: Links
 
-  /// A link came up.
+  /// Called when a link was established.
   public mutating func linkOpened(_ peer: DeviceAddress) {
     sessions.removeAll { $0.peer == peer }
     sessions.append(Session(peer: peer))
   }
 
-  /// A link went down: its subscriptions end, and updates no longer wait for it.
+  /// Called when a link was disconnected. Its subscriptions end, and updates no longer wait for it.
   public mutating func linkClosed(
     _ peer: DeviceAddress, now: Instant, into outputs: inout [Output]
   ) {
@@ -124,7 +124,8 @@ public struct GATTServer: Sendable {
     abandonUpdates(of: session, because: nil, into: &outputs)
   }
 
-  /// Sets how a link is protected, and whether there is a key to encrypt it with where it isn't.
+  /// Sets the encryption of a link, and whether there is a key to encrypt it if it is not
+  /// encrypted.
   public mutating func setEncryption(
     _ encryption: EncryptionInfo?, _ peer: DeviceAddress, hasKey: Bool = false
   ) {
@@ -133,8 +134,8 @@ public struct GATTServer: Sendable {
     sessions[index].hasKey = hasKey || encryption != nil
   }
 
-  /// Sets the MTU of a bearer, which both halves share: what this host's client agreed on for the fixed
-  /// channel, or what an enhanced bearer has now.
+  /// Sets the MTU of a bearer, which client and server share: for the fixed channel the one that
+  /// this host's client has negotiated, for an enhanced bearer its current one.
   public mutating func setMTU(
     _ mtu: Int, _ peer: DeviceAddress, over bearer: ATTBearer = .fixed
   ) {
@@ -142,13 +143,13 @@ public struct GATTServer: Sendable {
     self[place].mtu = mtu
   }
 
-  /// A peer's enhanced bearer came up. Its responses are as long as `mtu` allows.
+  /// Called when an enhanced bearer of a peer was opened. Responses have at most `mtu` bytes.
   public mutating func bearerOpened(_ bearer: ATTBearer, mtu: Int, _ peer: DeviceAddress) {
     guard let index = sessionIndex(peer), place(peer, bearer) == nil else { return }
     sessions[index].bearers.append(Bearer(id: bearer, mtu: mtu))
   }
 
-  /// An enhanced bearer went down; its unanswered request is dropped.
+  /// Called when an enhanced bearer was closed. Its unanswered request is dropped.
   public mutating func bearerClosed(_ bearer: ATTBearer, _ peer: DeviceAddress) {
     guard bearer != .fixed, let place = place(peer, bearer) else { return }
     sessions[place.session].bearers.remove(at: place.bearer)
@@ -187,7 +188,7 @@ public struct GATTServer: Sendable {
 
   // MARK: Receiving
 
-  /// Takes a request, a command or a confirmation from a peer.
+  /// Handles a request, a command or a confirmation of a peer.
   public mutating func receive(
     _ pdu: ArraySlice<UInt8>, from peer: DeviceAddress, over bearer: ATTBearer = .fixed,
     now: Instant, into outputs: inout [Output]
@@ -298,7 +299,7 @@ public struct GATTServer: Sendable {
 
   // MARK: Answering
 
-  /// Takes a client's answer to a request; late, wrong or repeated answers are ignored.
+  /// Handles a client's response to a request. Late, invalid or repeated responses are ignored.
   public mutating func respond(
     _ id: ServerRequestID, _ result: Result<[UInt8], ATTErrorCode>, from owner: ClientID,
     now: Instant, into outputs: inout [Output]
@@ -373,7 +374,7 @@ public struct GATTServer: Sendable {
 
   // MARK: Time
 
-  /// When `wake` should be called next.
+  /// The time to call `wake`; nil if no timer is running.
   public var nextWake: Instant? {
     var earliest = Instant.distantFuture
     for session in sessions where !session.isFailed {
@@ -394,7 +395,7 @@ public struct GATTServer: Sendable {
     sessions[index].indication?.deadline = max(indication.deadline, instant)
   }
 
-  /// Answers for clients that don't, and gives up peers that don't confirm.
+  /// Responds for clients that don't, and fails the bearers of peers that don't confirm.
   public mutating func wake(now: Instant, into outputs: inout [Output]) {
     for place in places where !sessions[place.session].isFailed {
       if let pending = self[place].pending, pending.deadline <= now {

@@ -1,13 +1,13 @@
 import BluetoothWire
 import Essentials
 
-/// The discovered attributes of a peer; a value that outlives the link.
+/// The discovered attributes of a peer. They can be stored after the link.
 ///
-/// The owner keeps it for each peer and passes it to the next link's `GATTClient.adopt`, which uses
-/// it only if the peer's Database Hash is still the same (Core 5.4, Vol 3, Part G, §7.3).
+/// The owner stores them for each peer and passes them to the next link's `GATTClient.adopt`, which
+/// uses them only if the peer's Database Hash is unchanged (Core 5.4, Vol 3, Part G, §7.3).
 public struct RemoteDatabase: Sendable, Hashable {
-  /// The peer's Database Hash at the time of the discovery; nil if the peer has none: the database
-  /// is then not used on another link.
+  /// The peer's Database Hash at the time of the discovery. If nil, the peer has none, and the
+  /// database is not used on another link.
   public internal(set) var hash: [UInt8]?
   /// All primary services, once all of them were discovered.
   public internal(set) var services: [RemoteService]?
@@ -30,7 +30,7 @@ public struct RemoteDatabase: Sendable, Hashable {
     case present(valueHandle: UInt16, configurationHandle: UInt16)
   }
 
-  /// An empty database.
+  /// Creates an empty database.
   public init() {}
 
   /// The answer to a discovery, if it is known.

@@ -67,6 +67,6 @@ struct ControllerAbilities: Sendable {
       && commands.contains(.leSetHostFeature)
   }
 
-  /// Which of its addresses a command names.
+  /// The type of this host's address in commands.
   var ownAddressType: OwnAddressType { address.kind == .random ? .random : .public }
 }

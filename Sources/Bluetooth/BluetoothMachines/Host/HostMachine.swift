@@ -1,47 +1,46 @@
 public import BluetoothWire
 public import Essentials
 
-/// A Bluetooth LE host as one state machine: it takes packets and requests, produces packets and
-/// events, and reports when it has to be woken.
+/// A Bluetooth LE host as one state machine: it handles packets and requests, produces packets and
+/// events, and reports when it must be woken.
 ///
-/// It consists of small machines with state of their own, and passes inputs to them and outputs
-/// between them. The state of one link is in its `Link`.
+/// It consists of smaller machines, and passes inputs to them and outputs between them. The state
+/// of one link is in its `Link`.
 ///
-/// Scans, advertisements, requested links and services outlive the radio: they are resumed when a
-/// controller that was reset, unplugged or switched off is back. Links and operations end with
-/// errors first; the new state is reported after that, so that a client which is notified of
-/// `poweredOff` has no link any more, as in Core Bluetooth.
+/// Scans, advertisements, requested links and services persist while the radio is off: they are
+/// resumed when a controller that was reset, unplugged or switched off is available again. Links
+/// and operations end with errors first; the new state is reported after that, so that a client has
+/// no links when it is notified of `poweredOff`, as in Core Bluetooth.
 public struct HostMachine: Sendable {
   /// An event that the driver passes to the host.
   public enum Input: Sendable {
     /// The transport to the controller is open: start the controller.
     case transportOpened
     /// The transport broke, or could not be opened; all links and operations end. The machine emits
-    /// `reopenTransport` when it is time to try again. The state becomes `.unauthorized` or
-    /// `.unsupported` for those errors, else `.poweredOff`.
+    /// `reopenTransport` when the driver should try again. The state becomes `.unauthorized` or
+    /// `.unsupported` for these errors, and `.poweredOff` for others.
     case transportClosed(HostError)
     /// The controller sent a packet.
     case packet(HCIPacket)
-    /// A client was added. One that acknowledges events reports with `eventsHandled` how many it
-    /// has handled; peers that cause more than it handles are held back. Any other has handled an
-    /// event when it is delivered.
+    /// A client was added. A client that acknowledges events reports with `eventsHandled` how many
+    /// it has handled; flow control stops peers that cause more. For any other client, an event
+    /// counts as handled when it is delivered.
     case clientOpened(ClientID, acknowledgesEvents: Bool = false)
-    /// A client that acknowledges events has handled this number of events more, in the order in
-    /// which they were delivered.
+    /// A client that acknowledges events has handled this number of additional events, in the order
+    /// of delivery.
     case eventsHandled(ClientID, count: Int)
-    /// A client is gone; its requests end.
+    /// A client was closed; its requests end.
     case clientClosed(ClientID)
-    /// A client's request. Ignored if there is no such client.
+    /// A client's request. Ignored if the client doesn't exist.
     case request(ClientID, HostRequest)
-    /// The bonds of earlier runs, and this host's identities in them; before the transport is
-    /// opened.
+    /// The stored bonds, and this host's identities in them. Sent before the transport is opened.
     case bondsLoaded([Bond], [HostIdentity] = [])
     /// The stored bonds have changed: other processes may have removed, replaced or added some.
     case bondsChanged([Bond])
-    /// The bonds of earlier runs can't be read: pairing is refused, so that no device takes the
-    /// place of a bonded peer.
+    /// The stored bonds can't be read. Pairing is refused, so that no device can replace a bonded
+    /// peer.
     case bondsUnavailable
-    /// A computation on P-256 has finished.
+    /// A P-256 computation has finished.
     case keyComputed(id: UInt64, KeyAgreementResult)
   }
 
@@ -51,33 +50,33 @@ public struct HostMachine: Sendable {
     case send(HCIPacket)
     /// Deliver an event to a client.
     case deliver(ClientID, HostEvent)
-    /// Close the transport, if it is open, and open it again: the controller answered wrongly or
-    /// not at all, or the transport broke. The error is the reason.
+    /// Close the transport, if it is open, and open it again, because the controller answered
+    /// wrongly or not at all, or the transport broke. The error is the reason.
     ///
-    /// The machine itself waits between attempts (back-off), so a driver has no retry of its own:
-    /// it opens at once and answers with `transportOpened`, or with `transportClosed` if that
-    /// failed, and then waits for the next of these.
+    /// The machine waits between attempts (back-off), so a driver must not retry itself: it opens
+    /// the transport at once, reports `transportOpened` or `transportClosed`, and then waits for
+    /// the next of these actions.
     case reopenTransport(HostError)
     /// Don't read from the transport until `resumeReceiving`, so that a client can catch up. Does
     /// not apply to a new transport, which is read at once.
     case pauseReceiving
     /// Read from the transport again.
     case resumeReceiving
-    /// Compute on P-256 and answer with `keyComputed`. Only if the configuration declares that the
-    /// driver supports it.
+    /// Perform a P-256 computation, and report it with `keyComputed`. Only if the configuration
+    /// declares that the driver supports it.
     case computeKey(KeyAgreementRequest)
-    /// Store a bond, in place of an older one of the same peer, and this host's identity towards
+    /// Store a bond, replacing an older one with the same peer, and this host's identity towards
     /// it; nil if the identity need not be stored.
     case storeBond(Bond, HostIdentity?)
     /// A pairing has succeeded, but its bond is not stored.
     case bondNotKept(DeviceAddress, UnkeptBond)
-    /// The bond with this peer, which never reconnected, was evicted for another; comes with
+    /// The bond with this peer, which never reconnected, was evicted for another. Accompanied by
     /// `removeBond`.
     case bondEvicted(DeviceAddress)
     /// Store these peers' configurations, the signature counters of both sides, and that they have
     /// reconnected, if their bonds are still stored.
     case updateBonds([Bond])
-    /// Forget this bond.
+    /// Remove this stored bond.
     case removeBond(Bond)
   }
 
@@ -96,7 +95,7 @@ public struct HostMachine: Sendable {
   var random: SeededGenerator
   var routing = RoutingCounters()
 
-  /// The radio's state, as clients were notified of it.
+  /// The state of the radio that was last reported to clients.
   public internal(set) var state = RadioState.unknown
   var session = ControllerSession()
   var abilities = ControllerAbilities()
@@ -136,13 +135,13 @@ public struct HostMachine: Sendable {
   private var wakeBound = Instant.distantFuture
   var outputs = OutputBuffers()
 
-  /// Makes a host.
+  /// Creates a host.
   ///
   /// - Parameters:
-  ///   - configuration: What distinguishes it from others.
-  ///   - random: Decides random addresses.
-  ///   - secrets: Decides keys. By default they are made from `random`: for simulations only, whose
-  ///     keys protect nothing.
+  ///   - configuration: The configuration of the host.
+  ///   - random: Generates random addresses.
+  ///   - secrets: Generates keys. By default it is derived from `random`, whose numbers are
+  ///     predictable: for simulations only.
   public init(
     configuration: HostConfiguration = HostConfiguration(), random: SeededGenerator,
     secrets: SecretGenerator? = nil
@@ -202,10 +201,10 @@ public struct HostMachine: Sendable {
     assertInvariants()
   }
 
-  /// What peers have configured, or signed, and no action has stored yet; for a driver that ends.
+  /// Returns the changes of bonds that no action has stored yet, for a driver that stops.
   public mutating func takeUnstoredBonds() -> [Bond] { security.takeChangedBonds() }
 
-  /// When `wake` should be called next; nil if nothing waits for time to pass.
+  /// The time to call `wake`; nil if no timer is running.
   public var nextWake: Instant? { wakeBound == .distantFuture ? nil : wakeBound }
 
   /// Notes that something is due then.

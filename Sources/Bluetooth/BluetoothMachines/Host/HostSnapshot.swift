@@ -1,15 +1,14 @@
 import BluetoothWire
 
-/// What a host is doing at one moment, for status displays, logs and tests.
+/// The state of a host at one moment, for status displays, logs and tests.
 ///
-/// It is a copy: reading it changes nothing, and it can be encoded. Addresses are written as text,
-/// such as `C0:12:34:56:78:9A`.
+/// It is a copy, and can be encoded. Addresses are written as text, such as `C0:12:34:56:78:9A`.
 public struct HostSnapshot: Sendable, Hashable, Codable {
-  /// The controller and the conversation with it.
+  /// The controller and the communication with it.
   public struct Controller: Sendable, Hashable, Codable {
-    /// The radio's state, as clients were notified of it.
+    /// The state of the radio that was last reported to clients.
     public var state: RadioState
-    /// How often the controller or its transport failed since it was last in good health.
+    /// The number of failures of the controller or its transport since it last worked.
     public var failureCount: Int
     /// The address that this host uses; nil while the controller is not started.
     public var address: String?
@@ -21,102 +20,102 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var usesExtendedCommands: Bool
     /// Whether links may use the LE 2M PHY.
     public var supports2M: Bool
-    /// The longest link layer packet payload that the controller sends, in bytes.
+    /// The maximum payload of link layer packets that the controller sends, in bytes.
     public var linkPacketLength: Int
-    /// Whether the controller hands over data only while the host has buffers for it.
+    /// Whether controller-to-host flow control is used.
     public var usesHostFlowControl: Bool
-    /// Advertising sets that the controller has.
+    /// The number of advertising sets.
     public var advertisingSetCount: Int
-    /// The longest advertising data, in bytes.
+    /// The maximum length of advertising data, in bytes.
     public var advertisingDataLength: Int
-    /// Peers for which the controller's filter accept list has room.
+    /// The size of the controller's filter accept list.
     public var acceptListCapacity: Int
-    /// Peers for which the controller's resolving list has room; 0 where it has none, or does nothing
-    /// with it.
+    /// The size of the controller's resolving list; 0 if it has none, or ignores it.
     public var resolvingListCapacity: Int
-    /// Peers in that list.
+    /// The number of peers in the resolving list.
     public var resolvedPeerCount: Int
-    /// Whether the controller was seen to resolve an address.
+    /// Whether the controller has resolved an address.
     public var resolvesAddresses: Bool
-    /// The longest ACL packet payload that the controller takes, in bytes.
+    /// The maximum payload of an ACL packet that the controller accepts, in bytes.
     public var aclPacketLength: Int
-    /// ACL packets that the controller buffers, and how many of them are in use.
+    /// The number of ACL packets that the controller can buffer.
     public var aclBufferCount: Int
-    /// ACL packets that the controller has not completed yet.
+    /// The number of ACL packets that the controller has not completed yet.
     public var aclBuffersInUse: Int
-    /// Commands that wait to be sent.
+    /// The number of commands that wait to be sent.
     public var waitingCommandCount: Int
   }
 
   /// A link, of either role.
   public struct Link: Sendable, Hashable, Codable {
-    /// How far the connection is.
+    /// The state of the connection.
     public enum Stage: String, Sendable, Hashable, Codable {
-      /// The controller reported it; the peer was not heard yet, and clients do not know of it.
+      /// The controller reported the link, but no packet of the peer was received yet. Clients are
+      /// not notified of it.
       case unconfirmed
-      /// It can be used.
+      /// The link is open.
       case open
-      /// No client uses it any more; it ends when its queued data has left.
+      /// No client uses the link any more. It is disconnected when its queued data was sent.
       case flushing
-      /// Disconnect was sent to the controller.
+      /// A Disconnect command was sent to the controller.
       case closing
     }
 
-    /// The connection handle, as in captures.
+    /// The connection handle.
     public var handle: UInt16
-    /// The other end's address.
+    /// The address of the peer.
     public var peer: String
-    /// The other end's name, once it was read.
+    /// The name of the peer, once it was read.
     public var name: String?
-    /// This end's role.
+    /// The role of this host.
     public var role: LinkInfo.Role
-    /// How far the connection is.
+    /// The state of the connection.
     public var stage: Stage
     /// Whether the link is encrypted.
     public var isEncrypted: Bool
-    /// How it is protected; nil where it is not encrypted.
+    /// The encryption of the link; nil if it is not encrypted.
     public var encryption: EncryptionInfo?
-    /// The largest attribute PDU.
+    /// The ATT MTU in bytes.
     public var mtu: Int
-    /// Enhanced bearers of the attribute protocol besides the fixed channel.
+    /// The number of enhanced ATT bearers.
     public var enhancedBearerCount: Int
     /// The connection interval in microseconds.
     public var intervalMicroseconds: Int
-    /// Connection events that the peripheral may skip.
+    /// The peripheral latency: the number of connection events that the peripheral may skip.
     public var latency: Int
-    /// One of this number of connection events is used; 1: all of them.
+    /// The subrate factor: one of this number of connection events is used.
     public var subrateFactor: Int
     /// The PHY on which this host sends.
     public var transmitPHY: String
     /// The PHY on which the peer sends.
     public var receivePHY: String
-    /// The longest payload of a link layer packet that this host sends.
+    /// The maximum payload of link layer packets that this host sends.
     public var sentPacketByteCountMax: Int
-    /// The longest payload of one that the peer sends.
+    /// The maximum payload of link layer packets that the peer sends.
     public var receivedPacketByteCountMax: Int
     /// The supervision timeout in milliseconds.
     public var timeoutMilliseconds: Int
-    /// Bytes that wait for room in the controller.
+    /// The number of bytes that wait for buffers of the controller.
     public var queuedByteCount: Int
-    /// The controller's ACL buffers that this link holds.
+    /// The number of the controller's ACL buffers that this link uses.
     public var aclBuffersInUse: Int
-    /// GATT operations of this host that have not ended.
+    /// The number of pending GATT operations of this host.
     public var pendingOperationCount: Int
-    /// Whether the peer is held back because a client is behind with its events.
+    /// Whether flow control stops the peer because a client handles its events too slowly.
     public var isHeldBack: Bool
-    /// What this host's clients subscribed to on the peer.
+    /// The subscriptions of this host's clients to characteristics of the peer.
     public var subscriptions: [Subscription]
-    /// Characteristics of this host that the peer subscribed to.
+    /// The number of this host's characteristics to which the peer is subscribed.
     public var peerSubscriptionCount: Int
-    /// Clients that asked for the link and have it.
+    /// The clients that requested the link and use it.
     public var clients: [UInt32]
   }
 
   /// A characteristic of a peer that clients of this host subscribed to.
   public struct Subscription: Sendable, Hashable, Codable {
-    /// The handle of the characteristic's value.
+    /// The value handle of the characteristic.
     public var valueHandle: UInt16
-    /// Whether indications are asked for, instead of notifications.
+    /// Whether indications are used instead of notifications.
     public var usesIndications: Bool
     /// Whether the peer confirmed the subscription.
     public var isOn: Bool
@@ -124,29 +123,29 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var clients: [UInt32]
   }
 
-  /// A client's request for a link that is not, or no longer, its own.
+  /// A client's request for a link that is not established, or no longer used.
   public struct LinkRequest: Sendable, Hashable, Codable {
-    /// How far a request is.
+    /// The state of a request.
     public enum State: String, Sendable, Hashable, Codable {
       /// The client waits for the link.
       case pending
-      /// The client gave the link up and waits for its end.
+      /// The client released the link and waits for its end.
       case cancelling
     }
 
-    /// The client that asked.
+    /// The client that made the request.
     public var client: UInt32
     /// The peer's address.
     public var peer: String
-    /// How far it is.
+    /// The state of the request.
     public var state: State
   }
 
   /// An open connection-oriented channel, or one that is being opened.
   public struct Channel: Sendable, Hashable, Codable {
-    /// Its number, as in `ChannelID`.
+    /// The number in its `ChannelID`.
     public var id: UInt64
-    /// The client whose channel it is.
+    /// The client of the channel.
     public var client: UInt32
     /// The handle of its link.
     public var link: UInt16
@@ -154,76 +153,77 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var isOpen: Bool
   }
 
-  /// Received or reported items that were discarded since the host was created.
+  /// Counters of discarded items since the host was created.
   public struct Counters: Sendable, Hashable, Codable {
-    /// Packets of the controller that could not be read.
+    /// Malformed packets of the controller.
     public var malformedPackets = 0
-    /// Events and data about links that don't exist.
+    /// Events and data for links that don't exist.
     public var strayPackets = 0
     /// Second links with the address of an already connected bonded peer that were ended because
     /// they did not prove the bond.
     public var unprovenLinks = 0
-    /// Bonds of pairings that succeeded which were not kept: there was no room, for example.
+    /// Bonds of successful pairings that were not stored, for example because a limit was reached.
     public var unkeptBonds = 0
-    /// Bonds of peers that never came back which made room for others.
+    /// Bonds of peers that never reconnected, which were evicted for others.
     public var evictedBonds = 0
-    /// Answers of the controller to commands that were not sent, or not waited for any more.
+    /// Answers of the controller to commands that were not sent, or that had timed out.
     public var strayAnswers = 0
-    /// Completed ACL packets that the controller reported without having got them.
+    /// Completed ACL packets that the controller reported but had not been sent.
     public var bogusCompletions = 0
-    /// L2CAP frames that stopped in the middle, were too long, or were on channels that don't exist.
+    /// L2CAP frames that were incomplete, too long, or on channels that don't exist.
     public var droppedFrames = 0
-    /// L2CAP signalling commands that made no sense or answered nothing.
+    /// L2CAP signalling commands that were invalid or answered no request.
     public var pointlessSignals = 0
-    /// Attribute PDUs of peers that made no sense or answered nothing.
+    /// ATT PDUs of peers that were invalid or answered no request.
     public var ignoredPDUs = 0
     /// Notifications and indications of characteristics without a subscription.
     public var unsolicitedValues = 0
-    /// Notifications and writes without response that a client was too slow for.
+    /// Notifications and writes without response that a slow client missed.
     public var droppedValues = 0
-    /// Reports of advertising that a client was too slow for.
+    /// Advertising reports that a slow client missed.
     public var droppedReports = 0
 
-    /// Nothing thrown away yet.
+    /// Creates counters with the value 0.
     public init() {}
   }
 
-  /// The controller and the conversation with it.
+  /// The controller and the communication with it.
   public var controller: Controller
   /// Clients of the host.
   public var clients: [UInt32]
   /// Clients that scan.
   public var scans: [UInt32]
-  /// Advertisers that are remembered for the scans.
+  /// The number of advertisers that are stored for the scans.
   public var advertiserCount: Int
   /// Clients that advertise.
   public var advertisements: [UInt32]
   /// Links that the controller has reported.
   public var links: [Link]
-  /// Requests for links that are not there, or about to end.
+  /// Requests for links that are not established, or about to end.
   public var linkRequests: [LinkRequest]
-  /// Connection handles that the controller keeps although the host gave the links up.
+  /// The number of connection handles that the controller still reports although the host gave up
+  /// the links.
   public var orphanedLinkCount: Int
-  /// Channels of all links.
+  /// The channels of all links.
   public var channels: [Channel]
   /// PSMs that clients listen on.
   public var publishedPSMs: [UInt16]
-  /// Values of this host that have not been handed over to all their subscribers.
+  /// The number of values of this host that have not been sent to all subscribers.
   public var pendingUpdateCount: Int
-  /// Peers whose attributes are remembered for their next link.
+  /// The number of peers whose attributes are stored for their next link.
   public var rememberedPeerCount: Int
-  /// Bonds with peers.
+  /// The number of bonds.
   public var bondCount: Int
-  /// Pairings that succeeded since the host was made.
+  /// The number of successful pairings since the host was created.
   public var pairingCount: Int
-  /// Pairings that failed.
+  /// The number of failed pairings.
   public var failedPairingCount: Int
   /// The discarded items.
   public var counters: Counters
 }
 
 extension HostMachine {
-  /// The host's current state. Its cost grows with the number of links and channels.
+  /// The host's current state. The cost is proportional to the number of links and channels.
   public var snapshot: HostSnapshot {
     HostSnapshot(
       controller: controllerSnapshot,

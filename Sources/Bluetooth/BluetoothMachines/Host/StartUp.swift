@@ -253,8 +253,8 @@ struct StartUp: Sendable {
     }
   }
 
-  /// The configured address if it is a random one (a public one can't be set), else the
-  /// controller's public one, else one made up.
+  /// The configured address if it is a random one (a public one can't be set); or else the
+  /// controller's public one, or a generated one.
   private func chosenAddress(public address: DeviceAddress?) -> DeviceAddress {
     if let wantedAddress, wantedAddress.kind == .random { return wantedAddress }
     if let address, address.bits != 0, address.bits != 0xFFFF_FFFF_FFFF { return address }

@@ -2,43 +2,45 @@ public import BluetoothWire
 
 /// A procedure on a peer's GATT server (Core 5.4, Vol 3, Part G, §4).
 public enum GATTOperation: Sendable, Hashable {
-  /// All primary services, or those with the given UUIDs. Answered by `.services`.
+  /// Discovers all primary services, or those with the given UUIDs. Completed with `.services`.
   case discoverServices([BluetoothUUID]?)
-  /// The services that a service includes. Answered by `.services`.
+  /// Discovers the services that a service includes. Completed with `.services`.
   case discoverIncludedServices(in: HandleRange)
-  /// The characteristics of a service, all or those with the given UUIDs. Answered by
+  /// Discovers the characteristics of a service, all or those with the given UUIDs. Completed with
   /// `.characteristics`.
   case discoverCharacteristics(in: HandleRange, [BluetoothUUID]?)
-  /// The descriptors between a characteristic's value and its last handle. Answered by
+  /// Discovers the descriptors between a characteristic's value and its last handle. Completed with
   /// `.descriptors`.
   case discoverDescriptors(in: HandleRange)
-  /// The whole value, however long. Answered by `.value`.
+  /// Reads a whole value of any length. Completed with `.value`.
   case read(UInt16)
-  /// Values of every attribute of a type in a range. Answered by `.values`.
+  /// Reads the values of all attributes with a type in a range. Completed with `.values`.
   case readByUUID(BluetoothUUID, in: HandleRange)
-  /// Several values in one request. Answered by `.values`, one per handle where the peer can tell
-  /// lengths (Read Multiple Variable), else `.value` with all of them joined.
+  /// Reads several values with one request. Completed with `.values`, one for each handle, if the
+  /// peer supports Read Multiple Variable, or else with `.value`, which contains all of them
+  /// concatenated.
   case readMultiple([UInt16])
-  /// Writes with response; in parts where the value is longer than the MTU allows.
+  /// Writes a value with response; in parts if it is longer than the MTU allows.
   case write(UInt16, [UInt8])
-  /// Prepares all, checks that the peer echoed them, executes all or nothing.
+  /// Writes several values atomically: prepares all writes, checks the peer's echoes, and executes
+  /// all or none.
   case reliableWrite([AttributeValue])
-  /// Write Command: completed when it was handed to the controller.
+  /// Writes a value with a Write Command. Completed when it was sent to the controller.
   case writeWithoutResponse(UInt16, [UInt8])
-  /// The same for a characteristic that takes signed writes: over an encrypted link a Write Command, else
-  /// with the signature of the bond (Part G, §4.9.2). Without either the link is encrypted first, by
-  /// pairing where need be.
+  /// Writes a value with a Write Command or a Signed Write Command: without a signature over an
+  /// encrypted link, else with the signature of the bond (Part G, §4.9.2). If neither is possible,
+  /// the link is encrypted first, by pairing if necessary.
   case signedWrite(UInt16, [UInt8])
 }
 
-/// A handle with a value.
+/// An attribute handle with a value.
 public struct AttributeValue: Sendable, Hashable {
   /// The attribute's handle.
   public var handle: UInt16
   /// The attribute's value.
   public var value: [UInt8]
 
-  /// Pairs a handle with a value.
+  /// Creates a handle with a value.
   public init(handle: UInt16, value: [UInt8]) {
     self.handle = handle
     self.value = value
@@ -47,14 +49,14 @@ public struct AttributeValue: Sendable, Hashable {
 
 /// A service found on a peer.
 public struct RemoteService: Sendable, Hashable {
-  /// What it is.
+  /// The type of the service.
   public var uuid: BluetoothUUID
-  /// Its declaration and everything in it.
+  /// The handles of its declaration and all its attributes.
   public var range: HandleRange
-  /// Primary, or only there to be included.
+  /// Whether the service is primary. A secondary service is only included in other services.
   public var isPrimary: Bool
 
-  /// A service as it was found.
+  /// Creates a service.
   public init(uuid: BluetoothUUID, range: HandleRange, isPrimary: Bool) {
     self.uuid = uuid
     self.range = range
@@ -64,7 +66,7 @@ public struct RemoteService: Sendable, Hashable {
 
 /// A characteristic found on a peer.
 public struct RemoteCharacteristic: Sendable, Hashable {
-  /// What it is.
+  /// The type of the characteristic.
   public var uuid: BluetoothUUID
   /// The handle of its declaration.
   public var declarationHandle: UInt16
@@ -72,10 +74,10 @@ public struct RemoteCharacteristic: Sendable, Hashable {
   public var valueHandle: UInt16
   /// The last handle that belongs to it.
   public var endHandle: UInt16
-  /// What may be done with it.
+  /// The operations that the characteristic supports.
   public var properties: CharacteristicProperties
 
-  /// A characteristic as it was found.
+  /// Creates a characteristic.
   public init(
     uuid: BluetoothUUID, declarationHandle: UInt16, valueHandle: UInt16, endHandle: UInt16,
     properties: CharacteristicProperties
@@ -90,24 +92,24 @@ public struct RemoteCharacteristic: Sendable, Hashable {
 
 /// A descriptor found on a peer.
 public struct RemoteDescriptor: Sendable, Hashable {
-  /// What it is.
+  /// The type of the descriptor.
   public var uuid: BluetoothUUID
   /// Its handle.
   public var handle: UInt16
 
-  /// A descriptor as it was found.
+  /// Creates a descriptor.
   public init(uuid: BluetoothUUID, handle: UInt16) {
     self.uuid = uuid
     self.handle = handle
   }
 }
 
-/// What may be done with a characteristic (Core 5.4, Vol 3, Part G, §3.3.1.1).
+/// The operations that a characteristic supports (Core 5.4, Vol 3, Part G, §3.3.1.1).
 public struct CharacteristicProperties: OptionSet, Sendable, Hashable {
   /// The octet in the declaration.
   public let rawValue: UInt8
 
-  /// Properties from the octet in the declaration.
+  /// Creates properties from the octet in the declaration.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Can be broadcast in advertising data.
@@ -130,23 +132,25 @@ public struct CharacteristicProperties: OptionSet, Sendable, Hashable {
 
 /// A characteristic to subscribe to.
 public struct SubscriptionTarget: Sendable, Hashable {
-  /// The handle whose values arrive.
+  /// The handle of the characteristic's value.
   public var valueHandle: UInt16
   /// The last handle of the characteristic.
   public var endHandle: UInt16
-  /// The client characteristic configuration descriptor; nil for the host to find it.
+  /// The handle of the client characteristic configuration descriptor; nil if the host must
+  /// discover it.
   public var configurationHandle: UInt16?
-  /// Indications instead of notifications.
+  /// Whether to subscribe to indications instead of notifications.
   public var usesIndications: Bool
 
-  /// A characteristic that ends at a handle. The host finds the configuration descriptor.
+  /// Creates a target from the handles of a characteristic. The host discovers the configuration
+  /// descriptor.
   public init(valueHandle: UInt16, endHandle: UInt16, usesIndications: Bool) {
     self.valueHandle = valueHandle
     self.endHandle = endHandle
     self.usesIndications = usesIndications
   }
 
-  /// A characteristic whose configuration descriptor is known.
+  /// Creates a target with a known configuration descriptor.
   public init(valueHandle: UInt16, configurationHandle: UInt16, usesIndications: Bool) {
     self.valueHandle = valueHandle
     endHandle = configurationHandle

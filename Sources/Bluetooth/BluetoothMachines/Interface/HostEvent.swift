@@ -3,43 +3,44 @@ public import Essentials
 
 /// An event that a host delivers to a client.
 ///
-/// A new client gets the state and every open link first. Received values share the storage of
-/// the packet they came in: copy one that is kept for long.
+/// A new client gets the state and every open link first. Received values share the storage of the
+/// packet they came in: copy values that are stored.
 public enum HostEvent: Sendable {
   /// The radio's state; the first event of every client.
   case stateChanged(RadioState)
   /// A request with this token has ended.
   case completed(RequestToken, Result<HostReply, HostError>)
 
-  /// A peer advertises what the client's scan looks for.
+  /// A peer was discovered that matches the client's scan.
   case discovered(AdvertisingReport)
 
-  /// A link of either role was established, for any client.
+  /// A link of either role was established, on behalf of any client. Delivered to all clients.
   case linkOpened(LinkInfo)
   /// A property of an open link changed: MTU, timing, encryption, the peer's name or services.
   case linkUpdated(LinkInfo)
-  /// A link went down, for all clients.
+  /// A link was disconnected. Delivered to all clients.
   case linkClosed(DeviceAddress, HostError)
-  /// The link that this client requested is up; follows `linkOpened` if it is new.
+  /// The link that this client requested is established. Follows `linkOpened` if it is new.
   case connected(DeviceAddress)
-  /// The link that this client requested cannot be established.
+  /// The link that this client requested can't be established.
   case connectionFailed(DeviceAddress, HostError)
-  /// This client no longer holds the link: nil when it requested that itself, else the reason. With
-  /// `reconnecting`, the host is trying to connect again.
+  /// This client's use of the link has ended: nil if the client requested that, or else the reason.
+  /// With `reconnecting`, the host tries to connect again.
   case disconnected(DeviceAddress, HostError?, reconnecting: Bool)
 
-  /// A pairing needs an answer from a person, or has a number to show. Sent to the client that was
-  /// the pairing agent when the pairing began.
+  /// A pairing needs an answer of a user, or displays a number. Sent to the client that was the
+  /// pairing agent when the pairing began.
   case pairingPrompt(DeviceAddress, PairingPrompt, PairingPromptID)
-  /// A pairing has ended, for all clients; nil if it succeeded. Its prompts are no longer valid.
+  /// A pairing has ended; nil if it succeeded. Its prompts are no longer valid. Delivered to all
+  /// clients.
   case pairingEnded(DeviceAddress, SecurityFailure?)
 
-  /// A notification or indication that this client subscribed to.
+  /// A subscribed notification or indication was received.
   case valueUpdated(DeviceAddress, handle: UInt16, ArraySlice<UInt8>)
   /// This number of notifications of the characteristic was dropped before the next `valueUpdated`,
-  /// because this client was behind and waiting for it would have held up others.
+  /// because this client was too slow and flow control would have delayed other clients.
   case valuesDropped(DeviceAddress, handle: UInt16, count: Int)
-  /// The host waits until this client has acknowledged every event up to this one. Only for clients
+  /// The host waits until this client has acknowledged all events up to this one. Only for clients
   /// that acknowledge events.
   case acknowledgementRequested
   /// The peer's attributes in this range changed; discovered attributes there are no longer valid.
@@ -50,17 +51,17 @@ public enum HostEvent: Sendable {
   /// This number of writes without response to this client's characteristic was dropped before the
   /// next `serverRequest`, as in `valuesDropped`.
   case writesDropped(DeviceAddress, handle: UInt16, count: Int)
-  /// A peer subscribed to a characteristic (named by its value's handle).
+  /// A peer subscribed to a characteristic, which is identified by its value handle.
   case subscribed(DeviceAddress, handle: UInt16)
-  /// A peer no longer subscribes, or its link went down.
+  /// A peer unsubscribed, or disconnected.
   case unsubscribed(DeviceAddress, handle: UInt16)
 
   /// A peer opened a channel to a PSM that this client published.
   case channelOpened(ChannelInfo)
-  /// Bytes arrived on a channel.
+  /// Bytes were received on a channel.
   case channelReceived(ChannelID, ArraySlice<UInt8>)
-  /// A channel was closed by the peer, a protocol error or the end of the link; nil when this
-  /// client closed it.
+  /// A channel was closed by the peer, a protocol error or the end of the link; nil if this client
+  /// closed it.
   case channelClosed(ChannelID, HostError?)
 }
 
@@ -68,21 +69,21 @@ public enum HostEvent: Sendable {
 public enum HostReply: Sendable, Hashable {
   /// The request succeeded and has no other result.
   case done
-  /// Services found.
+  /// The discovered services.
   case services([RemoteService])
-  /// Characteristics found.
+  /// The discovered characteristics.
   case characteristics([RemoteCharacteristic])
-  /// Descriptors found.
+  /// The discovered descriptors.
   case descriptors([RemoteDescriptor])
-  /// The value read.
+  /// The value that was read.
   case value([UInt8])
-  /// The values read.
+  /// The values that were read.
   case values([AttributeValue])
   /// The RSSI of the link in dBm; 127 if the controller cannot measure it.
   case rssi(Int8)
   /// The published service.
   case published(PublishedService)
-  /// The PSM listened on.
+  /// The PSM that the host listens on.
   case psm(UInt16)
   /// The opened channel.
   case channel(ChannelInfo)
@@ -94,20 +95,20 @@ public enum HostReply: Sendable, Hashable {
 public enum RadioState: String, Sendable, Hashable, Codable {
   /// The controller hasn't responded yet.
   case unknown
-  /// Another controller replaced the previous one: this host has another address, and clients must
-  /// discard everything they know of peers. `poweredOn` follows.
+  /// Another controller replaced the previous one. This host has another address, and clients must
+  /// discard their data about peers. `poweredOn` follows.
   case resetting
-  /// The controller cannot do Bluetooth LE.
+  /// The controller doesn't support Bluetooth LE.
   case unsupported
-  /// This process may not use the controller.
+  /// This process is not authorized to use the controller.
   case unauthorized
-  /// The controller is gone, switched off, or being started again after a failure.
+  /// The controller is missing, switched off, or being restarted after a failure.
   case poweredOff
-  /// Ready.
+  /// The controller is ready for use.
   case poweredOn
 }
 
-/// Why a request failed or a link ended.
+/// The reason why a request failed or a link ended.
 public enum HostError: Error, Sendable, Hashable {
   /// The radio is not powered on.
   case radioNotReady
@@ -129,23 +130,23 @@ public enum HostError: Error, Sendable, Hashable {
   case cancelled
   /// The peer answered with an error.
   case att(ATTErrorCode, handle: UInt16)
-  /// The peer did not answer within 30 s; the link's attribute protocol is dead.
+  /// The peer did not answer within 30 s. The link's ATT bearer can't be used any more.
   case attTimeout
   /// The peer's response is malformed or doesn't match the request.
   case invalidResponse
   /// The peer refused a channel with this L2CAP result.
   case channelRefused(UInt16)
-  /// The link could not be protected, or its protection failed.
+  /// The link could not be encrypted or authenticated.
   case security(SecurityFailure)
   /// The transport to the controller broke; the text gives the cause.
   case transport(String)
-  /// This process may not use the controller; the text names the missing permission.
+  /// This process is not authorized to use the controller; the text names the missing permission.
   case unauthorized(String)
 }
 
-/// A report of one advertiser.
+/// A report of an advertiser.
 ///
-/// Each extended advertising set of a device is reported for itself, under the device's address.
+/// Each extended advertising set of a device is reported separately, with the device's address.
 public struct AdvertisingReport: Sendable, Hashable {
   /// The advertiser's address: the identity address if the controller resolved it.
   public var address: DeviceAddress
@@ -153,20 +154,20 @@ public struct AdvertisingReport: Sendable, Hashable {
   public var isConnectable: Bool
   /// Whether it is scannable.
   public var isScannable: Bool
-  /// Whether it came as a legacy PDU.
+  /// Whether it was received as a legacy PDU.
   public var isLegacy: Bool
-  /// Strength in dBm; 127 if the controller cannot tell.
+  /// The RSSI in dBm; 127 if the controller can't measure it.
   public var rssi: Int8
-  /// Transmit power from an extended header, in dBm; 127 if unknown.
+  /// The transmit power from an extended header in dBm; 127 if unknown.
   public var txPower: Int8
   /// The advertising data.
   public var data: ArraySlice<UInt8>
-  /// The scan response, once one was heard.
+  /// The scan response data, once a scan response was received.
   public var scanResponse: ArraySlice<UInt8>
-  /// When it was heard.
+  /// The time at which it was received.
   public var heardAt: Instant
 
-  /// A report of one advertiser.
+  /// Creates a report.
   public init(
     address: DeviceAddress, isConnectable: Bool, isScannable: Bool, isLegacy: Bool, rssi: Int8,
     txPower: Int8 = 127, data: ArraySlice<UInt8>, scanResponse: ArraySlice<UInt8> = [],
@@ -188,46 +189,47 @@ public struct AdvertisingReport: Sendable, Hashable {
 public struct LinkInfo: Sendable, Hashable {
   /// The role of this host on a link.
   public enum Role: String, Sendable, Hashable, Codable {
-    /// This host made the link.
+    /// This host initiated the connection.
     case central
-    /// The peer made the link.
+    /// The peer initiated the connection.
     case peripheral
   }
 
-  /// The other end.
+  /// The address of the peer.
   public var peer: DeviceAddress
-  /// This end's role.
+  /// The role of this host.
   public var role: Role
-  /// The largest attribute PDU.
+  /// The ATT MTU in bytes.
   public var mtu: Int = 23
   /// Connection interval in units of 1.25 ms.
   public var intervalUnits: UInt16 = 0
-  /// Connection events that the peripheral may skip.
+  /// The peripheral latency: the number of connection events that the peripheral may skip.
   public var latency: UInt16 = 0
   /// Supervision timeout in units of 10 ms.
   public var timeoutUnits: UInt16 = 0
-  /// One of this number of connection events is used; 1: all of them.
+  /// The subrate factor: one of this number of connection events is used.
   public var subrateFactor: UInt16 = 1
-  /// How many connection events after one with data are used as well, if not all are.
+  /// The continuation number: the number of additional connection events that are used after one
+  /// with data.
   public var continuationNumber: UInt16 = 0
   /// The PHY on which this host sends.
   public var transmitPHY = PHY.le1M
   /// The PHY on which the peer sends.
   public var receivePHY = PHY.le1M
-  /// The longest payload of a link layer packet that this host sends.
+  /// The maximum payload of link layer packets that this host sends.
   public var sentPacketByteCountMax = 27
-  /// The longest payload of one that the peer sends.
+  /// The maximum payload of link layer packets that the peer sends.
   public var receivedPacketByteCountMax = 27
-  /// How the link is protected; nil where it is not encrypted.
+  /// The encryption of the link; nil if it is not encrypted.
   public var encryption: EncryptionInfo?
   /// Whether the link is encrypted.
   public var isEncrypted: Bool { encryption != nil }
   /// The peer's GAP device name, once read.
   public var name: String?
-  /// Primary services of the peer that any client has discovered.
+  /// The primary services of the peer that any client has discovered.
   public var services: [BluetoothUUID] = []
 
-  /// A link with the default values until its parameters are known.
+  /// Creates a link with default values, until its parameters are known.
   public init(peer: DeviceAddress, role: Role) {
     self.peer = peer
     self.role = role
@@ -236,16 +238,16 @@ public struct LinkInfo: Sendable, Hashable {
 
 /// An open channel.
 public struct ChannelInfo: Sendable, Hashable {
-  /// Its name in requests and events.
+  /// The identifier in requests and events.
   public var id: ChannelID
-  /// The other end.
+  /// The address of the peer.
   public var peer: DeviceAddress
-  /// The PSM it was opened on.
+  /// The PSM that it was opened with.
   public var psm: UInt16
-  /// The largest SDU that the peer accepts.
+  /// The maximum SDU that the peer accepts.
   public var peerMTU: Int
 
-  /// A channel that just opened.
+  /// Creates the properties of an open channel.
   public init(id: ChannelID, peer: DeviceAddress, psm: UInt16, peerMTU: Int) {
     self.id = id
     self.peer = peer
@@ -258,9 +260,9 @@ public struct ChannelInfo: Sendable, Hashable {
 public struct ServerRequest: Sendable, Hashable {
   /// The operation that the peer requests.
   public enum Kind: Sendable, Hashable {
-    /// The value from `offset` on. The answer is cut to what fits in one response.
+    /// Read the value from `offset` on. The response is truncated to one PDU.
     case read(handle: UInt16, offset: Int)
-    /// All of these writes or none, in this order.
+    /// Perform all of these writes or none, in this order.
     case write([Write])
   }
 
@@ -268,12 +270,12 @@ public struct ServerRequest: Sendable, Hashable {
   public struct Write: Sendable, Hashable {
     /// The characteristic value's handle.
     public var handle: UInt16
-    /// The offset in the value at which it begins.
+    /// The offset in the value.
     public var offset: Int
     /// The bytes to write.
     public var value: [UInt8]
 
-    /// A write of some bytes at an offset.
+    /// Creates a write.
     public init(handle: UInt16, offset: Int, value: [UInt8]) {
       self.handle = handle
       self.offset = offset
@@ -281,16 +283,16 @@ public struct ServerRequest: Sendable, Hashable {
     }
   }
 
-  /// Names the request in the response.
+  /// The identifier to pass to the response.
   public var id: ServerRequestID
   /// The requesting peer.
   public var peer: DeviceAddress
   /// The requested operation.
   public var kind: Kind
-  /// False for a Write Command, whose response is ignored.
+  /// False for a Write Command, which has no response.
   public var needsResponse: Bool
 
-  /// A request that waits for an answer.
+  /// Creates a request.
   public init(id: ServerRequestID, peer: DeviceAddress, kind: Kind, needsResponse: Bool) {
     self.id = id
     self.peer = peer

@@ -7,14 +7,14 @@ public import Essentials
 /// when the link drops, the radio is powered off or the request is invalid. Requests without a
 /// token report no errors; their effects arrive as events.
 ///
-/// Scans, advertisements, connections and services of a client outlive the radio: they are resumed
-/// when a radio that was reset, unplugged or switched off is back, until the client cancels them.
-/// Links and operations end with errors before the new state is reported.
+/// Scans, advertisements, connections and services of a client persist while the radio is off: they
+/// are resumed when a radio that was reset, unplugged or switched off is available again, until the
+/// client cancels them. Links and operations end with errors before the new state is reported.
 public enum HostRequest: Sendable {
   // Observing and advertising.
   /// Starts this client's scan, or replaces its filter and options.
   case startScan(ScanOptions)
-  /// Ends this client's scan; the radio goes on scanning for the others.
+  /// Stops this client's scan. The radio continues to scan for other clients.
   case stopScan
   /// Advertises for this client until stopped.
   case startAdvertising(AdvertisingOptions, RequestToken)
@@ -24,30 +24,30 @@ public enum HostRequest: Sendable {
   // Links.
   /// Requests a link to the peer; the request stays active until the link is up or `disconnect`.
   case connect(DeviceAddress, ConnectOptions)
-  /// Releases this client's claim on the link; it is disconnected when no client claims it any
-  /// more.
+  /// Releases this client's use of the link, which is disconnected when no client uses it any more.
   case disconnect(DeviceAddress)
   /// Reads the RSSI of the link.
   case readRSSI(DeviceAddress, RequestToken)
   /// Requests other connection parameters; in the peripheral role by a request to the central.
   case updateParameters(DeviceAddress, ConnectionParameters, RequestToken)
-  /// Requests the fastest of these PHYs that the peer also accepts, for each direction; nil: any.
-  /// Completed when the controller has accepted the command; the outcome is in `linkUpdated`. A
-  /// central requests LE 2M without this request if the peer supports it.
+  /// Requests the fastest of these PHYs that the peer also accepts, for each direction; nil allows
+  /// any. Completed when the controller has accepted the command; the outcome is in `linkUpdated`.
+  /// A central requests LE 2M without this request if the peer supports it.
   case setPHY(DeviceAddress, PHYPreference, RequestToken)
   /// Requests connection subrating (Core 5.4, Vol 6, Part B, §4.5.1), which uses only a part of the
-  /// connection events: an idle link then costs little and is still quick to wake. Completed when
-  /// the controller has accepted the command; the outcome is in `linkUpdated`. Fails with
-  /// `HostError.unsupported` for a controller without subrating.
+  /// connection events, so that an idle link costs little energy and still responds quickly.
+  /// Completed when the controller has accepted the command; the outcome is in `linkUpdated`. Fails
+  /// with `HostError.unsupported` for a controller without subrating.
   case setSubrate(DeviceAddress, SubrateRequest, RequestToken)
 
   // Security.
-  /// Encrypts the link to a peer: with the keys of the bond, or by pairing. Needs a link, which may
-  /// be another client's. A peer that refuses an operation because the link is not encrypted causes
-  /// pairing without this request. Fails with `HostError.security`.
+  /// Encrypts the link to a peer: with the keys of the bond, or by pairing. Requires a link, which
+  /// may be another client's. A peer that refuses an operation because the link is not encrypted
+  /// causes pairing without this request. Fails with `HostError.security`.
   case pair(DeviceAddress, RequestToken)
-  /// Makes this client the pairing agent, which answers prompts, with this IO capability; nil: no
-  /// longer. Of several agents the latest is used. Without an agent, pairing is by Just Works.
+  /// Makes this client the pairing agent, which answers prompts, with this IO capability; nil ends
+  /// that. If there are several agents, the latest is used. Without an agent, pairing uses Just
+  /// Works.
   case setPairingAgent(SMPIOCapability?)
   /// Answers a prompt; ignored unless it is the latest prompt of a pairing in progress.
   case answerPairing(PairingPromptID, PairingAnswer)
@@ -55,10 +55,11 @@ public enum HostRequest: Sendable {
   /// invalidates earlier data. A successful pairing in which the peer used the data consumes it.
   /// Fails with `HostError.unsupported` without LE Secure Connections.
   case createOutOfBandData(RequestToken)
-  /// The out-of-band data that this host received from a peer, used by pairings with it until one
-  /// succeeds; nil: none. Fails with `HostError.limitReached` for more than 64 peers.
+  /// Sets the out-of-band data that this host received from a peer. It is used by pairings with the
+  /// peer until one succeeds; nil removes it. Fails with `HostError.limitReached` for more than 64
+  /// peers.
   case setOutOfBandData(DeviceAddress, OutOfBandData?, RequestToken)
-  /// Removes the bond of a peer. A link that is encrypted with its keys stays. Fails with
+  /// Removes the bond of a peer. A link that is encrypted with its keys stays up. Fails with
   /// `HostError.invalidArgument` if there is no bond.
   case removeBond(DeviceAddress, RequestToken)
 
@@ -75,25 +76,26 @@ public enum HostRequest: Sendable {
   // The GATT server.
   /// Publishes a service.
   case addService(ServiceDefinition, RequestToken)
-  /// Withdraws one of this client's services, named by its first handle.
+  /// Removes one of this client's services, which is identified by its first handle.
   case removeService(UInt16)
-  /// Withdraws all of this client's services.
+  /// Removes all of this client's services.
   case removeAllServices
-  /// Answers a peer's request: the value that was read (ignored for a write), or the error.
+  /// Responds to a peer's request with the value for a read (ignored for a write), or with an
+  /// error.
   case respond(ServerRequestID, Result<[UInt8], ATTErrorCode>)
-  /// Sends a value to subscribers of one of this client's characteristics: to all, or to those
-  /// named. Completed when the last of them was handed to the controller (or, indicated, was
+  /// Sends a value to all subscribers of one of this client's characteristics, or to those listed.
+  /// Completed when the last of them was sent to the controller (or, for indications, was
   /// confirmed).
   case updateValue(handle: UInt16, [UInt8], peers: [DeviceAddress]?, RequestToken)
 
   // Connection-oriented channels.
-  /// Listens on a PSM that the host picks from 0x0080 ... 0x00FF, or on a given one.
+  /// Listens on the given PSM, or on one that the host chooses from 0x0080 ... 0x00FF.
   case publishChannel(psm: UInt16?, requiresEncryption: Bool, RequestToken)
   /// Stops listening; open channels stay open.
   case unpublishChannel(psm: UInt16)
   /// Opens a channel to a PSM of the peer.
   case openChannel(DeviceAddress, psm: UInt16, RequestToken)
-  /// Sends bytes; completed when the last was handed to the controller.
+  /// Sends bytes on a channel. Completed when the last byte was sent to the controller.
   case sendOnChannel(ChannelID, [UInt8], RequestToken)
   /// Reports that the client has consumed this number of received bytes, so that the peer may send
   /// more.
@@ -101,28 +103,29 @@ public enum HostRequest: Sendable {
   /// Closes the channel.
   case closeChannel(ChannelID)
 
-  /// A marker that is completed at once: after all events that were queued before it, and before
+  /// Completed at once: after the delivery of all events that were queued before it, and before
   /// later requests are handled.
   case barrier(RequestToken)
 }
 
 /// The filter and the options of a client's scan.
 public struct ScanOptions: Sendable, Hashable {
-  /// Only peers that advertise one of these services; empty means all advertisers.
+  /// Only peers that advertise one of these services; empty for all peers.
   public var services: [BluetoothUUID] = []
   /// Also peers that solicit one of these services.
   public var solicitedServices: [BluetoothUUID] = []
-  /// Report every advertisement instead of every change.
+  /// Whether to report every advertisement instead of every change.
   public var allowsDuplicates = false
-  /// Request scan responses. The radio scans actively if any client's scan does.
+  /// Whether to request scan responses. The radio scans actively if any client's scan does.
   public var isActive = true
-  /// Also receive extended advertising on secondary channels, if the controller supports it.
+  /// Whether to receive also extended advertising on secondary channels, if the controller supports
+  /// it.
   public var usesExtendedScanning = true
-  /// Also receive LE Coded advertising, if the controller supports it: it reaches two to four times
-  /// as far. It takes half of the scan time from LE 1M.
+  /// Whether to receive also LE Coded advertising, if the controller supports it. It has two to
+  /// four times the range, and takes half of the scan time of LE 1M.
   public var usesCodedPHY = false
 
-  /// Options that report all advertisers, coalesced.
+  /// Creates options that report all peers, without duplicates.
   public init() {}
 }
 
@@ -132,51 +135,52 @@ public struct AdvertisingOptions: Sendable, Hashable {
   public var data: [UInt8] = []
   /// Scan response data, at most 31 bytes in legacy advertising.
   public var scanResponse: [UInt8] = []
-  /// Whether centrals may connect.
+  /// Whether the advertising is connectable.
   public var isConnectable = true
-  /// Time between advertising events, without the random delay.
+  /// The advertising interval, without the random delay.
   public var interval: TimeSpan = .milliseconds(100)
-  /// Extended advertising on a secondary channel; needs controller support.
+  /// Whether to use extended advertising on a secondary channel, which the controller must support.
   public var usesExtendedAdvertising = false
-  /// On LE Coded, which reaches two to four times as far and which few scanners receive; extended
-  /// advertising only, and only with controller support.
+  /// Whether to advertise on LE Coded, which has two to four times the range, but which few
+  /// scanners receive. Extended advertising only, if the controller supports it.
   public var usesCodedPHY = false
-  /// Only this peer, given by the address under which clients know it, may connect: directed
-  /// advertising, which carries no data (Core 5.4, Vol 6, Part B, §4.4.2.4). For a bonded peer with
-  /// private addresses, the controller must resolve addresses; otherwise the request fails with
+  /// The only peer that may connect, by the address that clients know: directed advertising, which
+  /// carries no data (Core 5.4, Vol 6, Part B, §4.4.2.4). For a bonded peer with private addresses,
+  /// the controller must resolve addresses; otherwise the request fails with
   /// `HostError.unsupported`.
   public var target: DeviceAddress?
 
-  /// Options for connectable legacy advertising without data, ten times a second.
+  /// Creates options for connectable legacy advertising without data, ten times a second.
   public init() {}
 }
 
-/// How a link is made.
+/// The options of a connection.
 public struct ConnectOptions: Sendable, Hashable {
   /// The connection parameters to request.
   public var parameters: ConnectionParameters = .default
-  /// Reconnect whenever the link drops without a disconnect by a client.
+  /// Whether to reconnect when the link ends without a request of a client.
   public var reconnectsAutomatically = false
-  /// The delay before connecting starts.
+  /// The delay before the connection is started.
   public var startDelay: TimeSpan = .zero
-  /// Also look for the peer on LE Coded, if the controller supports it, and keep using that PHY:
-  /// for range in place of speed.
+  /// Whether to search for the peer also on LE Coded, if the controller supports it, and to keep
+  /// using that PHY, for range instead of speed.
   public var usesCodedPHY = false
 
-  /// The options that Apple's central uses by default.
+  /// Creates the options that Apple's central uses by default.
   public init() {}
 }
 
-/// The timing of a link (Core 5.4, Vol 6, Part B, §4.5.1).
+/// The connection parameters of a link (Core 5.4, Vol 6, Part B, §4.5.1).
 public struct ConnectionParameters: Sendable, Hashable {
-  /// Shortest and longest connection interval in units of 1.25 ms, 6 ... 3200.
+  /// The range of the connection interval in units of 1.25 ms, 6 ... 3200.
   public var intervalUnits: ClosedRange<UInt16>
-  /// How many connection events the peripheral may skip, 0 ... 499.
+  /// The peripheral latency: the number of connection events that the peripheral may skip, 0 ...
+  /// 499.
   public var latency: UInt16
-  /// Supervision timeout in units of 10 ms, 10 ... 3200.
+  /// The supervision timeout in units of 10 ms, 10 ... 3200.
   public var timeoutUnits: UInt16
 
-  /// Parameters as they go over the wire.
+  /// Creates parameters.
   public init(intervalUnits: ClosedRange<UInt16>, latency: UInt16, timeoutUnits: UInt16) {
     self.intervalUnits = intervalUnits
     self.latency = latency

@@ -1,71 +1,71 @@
-/// One user of a host: an app's manager, the command line. The host assigns it.
+/// The identifier of a client, such as an app's manager. The host assigns it.
 @frozen
 public struct ClientID: Hashable, Sendable {
-  /// Unique among the clients of one host.
+  /// The number, unique among the clients of a host.
   public let rawValue: UInt32
 
-  /// A client from its number.
+  /// Creates an identifier from its number.
   @inlinable
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 }
 
-/// Ties a request to its one `HostEvent.completed`. The client assigns it.
+/// Identifies a request in its `HostEvent.completed`. The client assigns it.
 ///
-/// Requests may share a token where the client only wants to know how many of them were completed.
+/// Several requests may share a token if the client only counts how many of them were completed.
 @frozen
 public struct RequestToken: Hashable, Sendable {
-  /// Unique among the client's outstanding requests that it distinguishes.
+  /// The number, unique among the client's outstanding requests, unless they share it.
   public let rawValue: UInt64
 
-  /// A token from its number.
+  /// Creates a token from its number.
   @inlinable
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A peer's request that waits for a client's answer.
+/// The identifier of a peer's request that waits for a client's response.
 @frozen
 public struct ServerRequestID: Hashable, Sendable {
-  /// Unique for the life of the host.
+  /// The number, unique while the host exists.
   public let rawValue: UInt64
 
-  /// An identifier from its number.
+  /// Creates an identifier from its number.
   @inlinable
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A connection-oriented L2CAP channel, whichever side opened it.
+/// The identifier of an L2CAP connection-oriented channel that either side opened.
 @frozen
 public struct ChannelID: Hashable, Sendable {
-  /// Unique for the life of the host; not the CID on the wire.
+  /// The number, unique while the host exists. It is not the CID.
   public let rawValue: UInt64
 
-  /// A channel from its number.
+  /// Creates an identifier from its number.
   @inlinable
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A bearer of a link's attribute protocol: the fixed channel, which every link has, or an enhanced one,
-/// an L2CAP channel of its own (Core 5.4, Vol 3, Part F, §3.2.11).
+/// The identifier of an ATT bearer of a link: the fixed channel, which every link has, or an
+/// enhanced bearer, which is an L2CAP channel (Core 5.4, Vol 3, Part F, §3.2.11).
 @frozen
 public struct ATTBearer: Hashable, Sendable {
-  /// The channel's identifier at this end.
+  /// The local channel identifier (CID).
   public let rawValue: UInt16
 
-  /// A bearer from its channel's identifier.
+  /// Creates a bearer from its local CID.
   @inlinable
   public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-  /// The fixed channel.
+  /// The bearer of the fixed channel.
   public static let fixed = ATTBearer(rawValue: 0x0004)
 }
 
-/// Names an outgoing frame, so that the machine that built it learns when the controller has it.
+/// Identifies an outgoing frame, so that its sender is notified when the controller has it.
 ///
-/// The machine that sends assigns it; the scheduler reports it once the frame's last fragment was
-/// handed to the controller, or was acknowledged, as the owner wants it.
+/// The machine that sends the frame assigns the tag. The scheduler reports it when the frame's last
+/// fragment was sent to the controller or, depending on the owner, was acknowledged.
 @frozen
 public struct SendTag: Hashable, Sendable {
-  /// The machine that made a tag and is notified about it.
+  /// The machine that created a tag and is notified.
   public enum Owner: UInt8, Sendable {
     /// The host's `GATTServer`.
     case gattServer = 0
@@ -73,19 +73,19 @@ public struct SendTag: Hashable, Sendable {
     case gattClient = 1
     /// The link's connection-oriented channels.
     case channels = 2
-    /// The link's Security Manager, which is notified when the peer has acknowledged a frame, and not
-    /// when the controller has it.
+    /// The link's Security Manager. It is notified when the peer has acknowledged a frame, not when
+    /// the controller has it.
     case security = 3
   }
 
-  /// The owner in the top two bits, the owner's number below.
+  /// The owner in the top two bits, and the owner's number in the others.
   public let rawValue: UInt64
 
-  /// A tag from its number.
+  /// Creates a tag from its number.
   @inlinable
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// A tag from both its parts; the top two bits of `number` are ignored.
+  /// Creates a tag from its parts. The top two bits of `number` are ignored.
   @inlinable
   public init(_ owner: Owner, _ number: UInt64) {
     rawValue = UInt64(owner.rawValue) << 62 | number & (1 << 62 - 1)
@@ -95,12 +95,12 @@ public struct SendTag: Hashable, Sendable {
   @inlinable
   public var owner: Owner { Owner(rawValue: UInt8(rawValue >> 62)) ?? .security }
 
-  /// What the owner knows the frame by: unique among its frames that are on their way.
+  /// The owner's number of the frame, unique among its pending frames.
   @inlinable
   public var number: UInt64 { rawValue & (1 << 62 - 1) }
 }
 
-/// A range of attribute handles, both ends included.
+/// A range of attribute handles, including both ends.
 @frozen
 public struct HandleRange: Hashable, Sendable {
   /// The first handle.
@@ -108,14 +108,14 @@ public struct HandleRange: Hashable, Sendable {
   /// The last handle.
   public var end: UInt16
 
-  /// A range from its first to its last handle.
+  /// Creates a range from its first and its last handle.
   @inlinable
   public init(_ start: UInt16, _ end: UInt16) {
     self.start = start
     self.end = end
   }
 
-  /// Every handle there can be.
+  /// All valid handles.
   public static let all = HandleRange(0x0001, 0xFFFF)
 
   /// Whether the handle lies in the range.
@@ -123,13 +123,13 @@ public struct HandleRange: Hashable, Sendable {
   public func contains(_ handle: UInt16) -> Bool { start <= handle && handle <= end }
 }
 
-/// Names an operation of a `GATTClient`. Its owner invents it.
+/// The identifier of an operation of a `GATTClient`. Its owner assigns it.
 @frozen
 public struct OperationID: Hashable, Sendable {
-  /// Unique among the client's outstanding operations.
+  /// The number, unique among the client's outstanding operations.
   public let rawValue: UInt64
 
-  /// An identifier from its number.
+  /// Creates an identifier from its number.
   @inlinable
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }

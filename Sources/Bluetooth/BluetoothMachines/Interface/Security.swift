@@ -1,37 +1,38 @@
 public import BluetoothWire
 
-/// Which pairings a host accepts.
+/// The pairings that a host accepts.
 public enum PairingPolicy: String, Sendable, Hashable, CaseIterable, Codable {
-  /// None. Links are encrypted with bonds that exist already.
+  /// No pairings. Links are encrypted with existing bonds only.
   case never
-  /// Pairings that a protected value, a peer or a client requests. People are involved only if the
-  /// association model needs it: for a passkey or a comparison.
+  /// All pairings, whether a protected value, a peer or a client requests them. Users are involved
+  /// only if the association model requires it, for a passkey or a comparison.
   case automatic
-  /// Only those that a client with a pairing agent accepts, also for Just Works.
+  /// Only pairings that a client with a pairing agent accepts, including those by Just Works.
   case ask
 }
 
-/// Identifies a prompt in its answer, so that an answer is not applied to another prompt.
+/// Identifies a prompt, so that an answer is not applied to another one.
 @frozen
 public struct PairingPromptID: Hashable, Sendable {
-  /// Unique for the life of the host.
+  /// The number, unique while the host exists.
   public let rawValue: UInt64
 
-  /// An identifier from its number.
+  /// Creates an identifier from its number.
   @inlinable
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A prompt of a pairing for the client that is the pairing agent: a question, or a number to show
-/// (Core 5.4, Vol 3, Part H, §2.3.5).
+/// A prompt of a pairing for the pairing agent: a question, or a number to display (Core 5.4, Vol
+/// 3, Part H, §2.3.5).
 public enum PairingPrompt: Sendable, Hashable {
-  /// Whether to pair by Just Works: `accept` or `reject`.
+  /// Ask whether to pair by Just Works. Answer with `accept` or `reject`.
   case consent
-  /// Show this passkey until the pairing ends; the peer's user enters it. Needs no answer.
+  /// Display this passkey until the pairing ends; the peer's user enters it. Needs no answer.
   case displayPasskey(UInt32)
-  /// Enter the passkey that the peer shows: `passkey` or `reject`.
+  /// Ask for the passkey that the peer displays. Answer with `passkey` or `reject`.
   case enterPasskey
-  /// Compare this number with the one that the peer shows: `accept` if they are equal.
+  /// Ask whether this number is equal to the one that the peer displays. Answer with `accept` if it
+  /// is.
   case compareNumber(UInt32)
 
   /// The number as six decimal digits, as it is displayed (§2.3.5.6.2).
@@ -43,25 +44,26 @@ public enum PairingPrompt: Sendable, Hashable {
 
 /// An answer to a `PairingPrompt`.
 public enum PairingAnswer: Sendable, Hashable {
-  /// Go on; the numbers are equal.
+  /// Continue the pairing; for a comparison, the numbers are equal.
   case accept
   /// The passkey, 0 to 999,999.
   case passkey(UInt32)
-  /// End the pairing.
+  /// Reject the pairing.
   case reject
 }
 
-/// Why a pairing or the encryption of a link failed.
+/// The reason why a pairing or the encryption of a link failed.
 public enum SecurityFailure: Error, Sendable, Hashable {
-  /// This host ended the pairing and sent the peer the reason (Core 5.4, Vol 3, Part H, §3.5.5).
+  /// This host ended the pairing and sent this reason to the peer (Core 5.4, Vol 3, Part H,
+  /// §3.5.5).
   case pairingFailed(SMPFailureReason)
-  /// The peer ended the pairing, for this reason.
+  /// The peer ended the pairing for this reason.
   case peerFailed(SMPFailureReason)
-  /// The peer was silent for 30 s, or a prompt unanswered (§3.4). No other pairing is possible on
-  /// this link.
+  /// The peer did not answer, or a prompt was not answered, within 30 s (§3.4). No other pairing is
+  /// possible on this link.
   case timeout
-  /// The peer has lost, or removed, the keys of the bond. Nothing is read or written until the bond
-  /// is removed here, too, because any device can claim to be the peer.
+  /// The peer has lost or removed the keys of the bond. No value is read or written until the bond
+  /// is removed on this host, too, because any device can claim to be the peer.
   case keyMissing
   /// The controller could not encrypt the link.
   case encryptionFailed(HCIStatus)
@@ -71,14 +73,14 @@ public enum SecurityFailure: Error, Sendable, Hashable {
 
 /// A long term key with its EDIV and Rand, which identify it (Core 5.4, Vol 3, Part H, §2.4.4).
 public struct LongTermKey: Sendable, Hashable {
-  /// The key in its negotiated length; the remaining bytes are zero.
+  /// The key, truncated to its negotiated size; the remaining bytes are zero.
   public var value: SMPValue
-  /// The diversifier; 0 with LE Secure Connections.
+  /// The encrypted diversifier (EDIV); 0 with LE Secure Connections.
   public var encryptedDiversifier: UInt16
-  /// The number; 0 with LE Secure Connections.
+  /// The random number (Rand); 0 with LE Secure Connections.
   public var random: UInt64
 
-  /// A key. Both numbers are 0 for one of LE Secure Connections.
+  /// Creates a key. For LE Secure Connections both numbers are 0.
   public init(_ value: SMPValue, encryptedDiversifier: UInt16 = 0, random: UInt64 = 0) {
     self.value = value
     self.encryptedDiversifier = encryptedDiversifier
@@ -86,30 +88,30 @@ public struct LongTermKey: Sendable, Hashable {
   }
 }
 
-/// The reason why a successful pairing leaves no bond, so that the peer has to pair again next
-/// time.
+/// The reason why the bond of a successful pairing is not stored, so that the peer must pair again
+/// next time.
 public enum UnkeptBond: Error, Hashable, Sendable {
-  /// The limit of bonds is reached, or that of bonds by Just Works which the peer initiated, and no
-  /// bond may be evicted.
+  /// The limit of bonds is reached, or that of Just Works bonds that peers initiated, and no bond
+  /// may be evicted.
   case full
-  /// The peer claims the identity of a bonded one, and its pairing is weaker than that bond.
+  /// The peer claims the identity of a bonded peer, and its pairing is less secure than that bond.
   case weaker
-  /// The peer claims the identity of a bonded one from another address.
+  /// The peer claims the identity of a bonded peer from another address.
   case claimedIdentity
   /// The peer's address will change, and it distributed no key to recognize it by.
   case changingAddress
 }
 
-/// The keys of a pairing, which are kept for later links (Core 5.4, Vol 3, Part C, §9.4.4).
+/// The keys of a pairing, which are stored for later links (Core 5.4, Vol 3, Part C, §9.4.4).
 ///
-/// Its description shows no key.
+/// Its description contains no keys.
 public struct Bond: Sendable, Hashable {
-  /// The peer's identity address, or the address of the link where the peer distributed none.
+  /// The peer's identity address, or the address of the link if the peer distributed none.
   public var identity: DeviceAddress
-  /// The address under which clients know the peer, whatever private address it uses: that of the
-  /// link on which it was first paired, so that identifiers stored by clients stay valid.
+  /// The address by which clients know the peer, independent of its current private address: that
+  /// of the link on which it was first paired, so that identifiers stored by clients remain valid.
   public var knownAddress: DeviceAddress
-  /// The identity address of this host with which the peer has its bond; nil: any.
+  /// The identity address of this host that the peer has in its bond; nil for any.
   public var localIdentity: DeviceAddress?
   /// The key for links in which this host is the central.
   public var centralKey: LongTermKey?
@@ -117,23 +119,23 @@ public struct Bond: Sendable, Hashable {
   public var peripheralKey: LongTermKey?
   /// The key that resolves the peer's private addresses; nil if it distributed none.
   public var identityResolvingKey: SMPValue?
-  /// Bytes of the key that are not zero by construction, 7 to 16.
+  /// The encryption key size in bytes, 7 to 16.
   public var keyByteCount: Int
   /// Whether the pairing was protected against a man in the middle.
   public var isAuthenticated: Bool
-  /// Whether it was LE Secure Connections.
+  /// Whether LE Secure Connections was used.
   public var isSecureConnections: Bool
-  /// The key of the peer's signatures; nil: it distributed none.
+  /// The key of the peer's signatures; nil if it distributed none.
   public var peerSigning: SigningKey?
-  /// The key of this host's signatures to the peer; nil: the peer received none.
+  /// The peer's configuration of this host's GATT server; nil without one.
   public var localSigning: SigningKey?
-  /// The peer's configuration of this host's GATT server; nil: none.
+  /// The peer's configuration of this host's GATT server; nil if there is none.
   public var clientConfiguration: ClientConfiguration?
-  /// Whether the bond may be evicted for another: the peer began the pairing, no user confirmed it,
-  /// and no later link has been encrypted with its keys yet.
+  /// Whether the bond may be evicted for another: the peer initiated the pairing, no user confirmed
+  /// it, and no later link has been encrypted with its keys yet.
   public var isEvictable = false
 
-  /// A bond from its parts. `knownAddress` defaults to the identity address.
+  /// Creates a bond. `knownAddress` defaults to the identity address.
   public init(
     identity: DeviceAddress, knownAddress: DeviceAddress? = nil,
     localIdentity: DeviceAddress? = nil, centralKey: LongTermKey?, peripheralKey: LongTermKey?,
@@ -151,9 +153,10 @@ public struct Bond: Sendable, Hashable {
     self.isSecureConnections = isSecureConnections
   }
 
-  /// Whether these keys protect more than the other's, which then must not replace them: the
-  /// other's are without authentication where these have it, legacy where these are of LE Secure
-  /// Connections, or shorter (Core 5.4, Vol 3, Part C, §10.3.2; the attacks KNOB and BLURtooth).
+  /// Whether these keys are more secure than those of another bond, which then must not replace
+  /// them: the other's are unauthenticated and these are not, from legacy pairing where these are
+  /// from LE Secure Connections, or shorter (Core 5.4, Vol 3, Part C, §10.3.2; the attacks KNOB and
+  /// BLURtooth).
   public func isStronger(than other: Bond) -> Bool {
     isAuthenticated && !other.isAuthenticated || isSecureConnections && !other.isSecureConnections
       || keyByteCount > other.keyByteCount
@@ -164,24 +167,25 @@ public struct Bond: Sendable, Hashable {
 public struct SigningKey: Sendable, Hashable {
   /// The key.
   public var value: SMPValue
-  /// The least number that the next signature may have; 2³² when the key is used up.
+  /// The minimum counter of the next signature; 2³² when the key is used up.
   public var nextCounter: UInt64
 
-  /// A key with its next counter; 0 for a new key.
+  /// Creates a key with its next counter; 0 for a new key.
   public init(_ value: SMPValue, nextCounter: UInt64 = 0) {
     self.value = value
     self.nextCounter = nextCounter
   }
 }
 
-/// A bonded peer's configuration of this host's GATT server, which is kept for later links (Core
+/// A bonded peer's configuration of this host's GATT server, which is stored for later links (Core
 /// 5.4, Vol 3, Part G, §2.5.2, §3.3.3.3, §7.2).
 public struct ClientConfiguration: Sendable, Hashable {
-  /// The largest number of descriptors that is kept, by handle; others end with the link.
+  /// The maximum number of descriptors that are stored, in the order of handles; others end with
+  /// the link.
   public static let descriptorCountMax = 128
 
-  /// The Database Hash of the database that the handles refer to, 16 bytes; with another database
-  /// they are not valid.
+  /// The Database Hash of the database that the handles refer to, 16 bytes. They are not valid for
+  /// any other database.
   public var databaseHash: [UInt8]
   /// Whether the peer was change-aware.
   public var isAware: Bool
@@ -190,7 +194,7 @@ public struct ClientConfiguration: Sendable, Hashable {
   /// The client characteristic configuration descriptors that are not 0, by handle.
   public var descriptors: [UInt16: UInt16]
 
-  /// A configuration from its parts.
+  /// Creates a configuration.
   public init(
     databaseHash: [UInt8], isAware: Bool, features: UInt8, descriptors: [UInt16: UInt16]
   ) {
@@ -204,30 +208,30 @@ public struct ClientConfiguration: Sendable, Hashable {
 /// The identity of this host towards bonded peers, independent of its private address (Core 5.4,
 /// Vol 3, Part H, §2.4.2).
 ///
-/// Its description shows no key.
+/// Its description contains no keys.
 public struct HostIdentity: Sendable, Hashable {
   /// The controller's public address, or a random static one.
   public var address: DeviceAddress
-  /// The IRK that generates this host's private addresses; its peers resolve them with it.
+  /// The IRK that generates this host's private addresses, and with which its peers resolve them.
   public var resolvingKey: SMPValue
 
-  /// An identity from its parts.
+  /// Creates an identity.
   public init(address: DeviceAddress, resolvingKey: SMPValue) {
     self.address = address
     self.resolvingKey = resolvingKey
   }
 }
 
-/// How a link is protected now.
+/// The encryption of a link.
 public struct EncryptionInfo: Sendable, Hashable, Codable {
-  /// Bytes of the key that are not zero by construction, 7 to 16.
+  /// The encryption key size in bytes, 7 to 16.
   public var keyByteCount: Int
   /// Whether the pairing was protected against a man in the middle.
   public var isAuthenticated: Bool
-  /// Whether it was LE Secure Connections.
+  /// Whether LE Secure Connections was used.
   public var isSecureConnections: Bool
 
-  /// How a link with this key is protected.
+  /// Creates the properties of an encryption key.
   public init(keyByteCount: Int, isAuthenticated: Bool, isSecureConnections: Bool) {
     self.keyByteCount = keyByteCount
     self.isAuthenticated = isAuthenticated
@@ -242,30 +246,30 @@ public struct PublicKey: Sendable, Hashable {
   /// The y coordinate.
   public var y: SMPCoordinate
 
-  /// A point; it is validated when it is used.
+  /// Creates a point; it is validated when it is used.
   public init(x: SMPCoordinate, y: SMPCoordinate) {
     self.x = x
     self.y = y
   }
 }
 
-/// A computation on the curve P-256 that the driver performs for the machine (Core 5.4, Vol 3, Part
-/// H, §2.3.5.6.1).
+/// A P-256 computation that the driver performs for the machine (Core 5.4, Vol 3, Part H,
+/// §2.3.5.6.1).
 public struct KeyAgreementRequest: Sendable, Hashable {
-  /// What to compute.
+  /// The computation.
   public enum Operation: Sendable, Hashable {
-    /// The public key of this private key.
+    /// Compute the public key of this private key.
     case publicKey(privateKey: SMPCoordinate)
-    /// The Diffie-Hellman key. The peer's point must be validated.
+    /// Compute the Diffie-Hellman key. The peer's point must be validated.
     case sharedSecret(privateKey: SMPCoordinate, peer: PublicKey)
   }
 
   /// Identifies the request in its result.
   public var id: UInt64
-  /// What to compute.
+  /// The computation.
   public var operation: Operation
 
-  /// A request.
+  /// Creates a request.
   public init(id: UInt64, operation: Operation) {
     self.id = id
     self.operation = operation
@@ -282,8 +286,8 @@ public enum KeyAgreementResult: Sendable, Hashable {
   case invalidKey
 }
 
-/// Computes on the curve P-256 for the drivers of machines. From any thread.
+/// P-256 computations for the drivers of machines. May be called from any thread.
 public protocol KeyAgreement: Sendable {
-  /// Performs an operation; takes well under a millisecond.
+  /// Performs a computation; takes well under a millisecond.
   func perform(_ operation: KeyAgreementRequest.Operation) -> KeyAgreementResult
 }

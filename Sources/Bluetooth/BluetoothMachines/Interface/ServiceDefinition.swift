@@ -1,17 +1,17 @@
 public import BluetoothWire
 
-/// A service that a client wants to publish.
+/// The definition of a service to publish.
 public struct ServiceDefinition: Sendable, Hashable {
-  /// What it is.
+  /// The type of the service.
   public var uuid: BluetoothUUID
-  /// Primary, or only there to be included.
+  /// Whether the service is primary. A secondary service is only included in other services.
   public var isPrimary: Bool
-  /// The first handles of published services that it includes.
+  /// The included services, by the first handle of each, which must be published.
   public var includedServices: [UInt16]
-  /// What it holds.
+  /// The characteristics of the service.
   public var characteristics: [CharacteristicDefinition]
 
-  /// A service to publish.
+  /// Creates a definition.
   public init(
     uuid: BluetoothUUID, isPrimary: Bool = true, includedServices: [UInt16] = [],
     characteristics: [CharacteristicDefinition] = []
@@ -23,7 +23,7 @@ public struct ServiceDefinition: Sendable, Hashable {
   }
 }
 
-/// A characteristic that a client wants to publish.
+/// The definition of a characteristic to publish.
 ///
 /// The host adds the client characteristic configuration descriptor if the properties contain
 /// notify or indicate, and the extended properties descriptor if they contain extended properties.
@@ -34,16 +34,16 @@ public struct CharacteristicDefinition: Sendable, Hashable {
   public var properties: CharacteristicProperties
   /// The security that reads and writes require.
   public var permissions: AttributePermissions
-  /// A static value that the host serves; nil: the client is asked on each read.
+  /// The fixed value that the host serves; nil if the client supplies the value for each read.
   public var value: [UInt8]?
-  /// Only encrypted links may subscribe.
+  /// Whether only encrypted links can subscribe.
   public var subscribingRequiresEncryption: Bool
-  /// Only links may subscribe whose pairing was protected against a man in the middle.
+  /// Whether only links can subscribe whose pairing was protected against a man in the middle.
   public var subscribingRequiresAuthentication: Bool
-  /// Other descriptors, with fixed values.
+  /// Additional descriptors with fixed values.
   public var descriptors: [DescriptorDefinition]
 
-  /// A characteristic to publish.
+  /// Creates a definition.
   public init(
     uuid: BluetoothUUID, properties: CharacteristicProperties, permissions: AttributePermissions,
     value: [UInt8]? = nil, subscribingRequiresEncryption: Bool = false,
@@ -60,39 +60,39 @@ public struct CharacteristicDefinition: Sendable, Hashable {
   }
 }
 
-/// A descriptor that a client wants to publish; every peer can read it.
+/// The definition of a descriptor to publish; every peer can read it.
 public struct DescriptorDefinition: Sendable, Hashable {
-  /// What it is.
+  /// The type of the descriptor.
   public var uuid: BluetoothUUID
   /// Its value.
   public var value: [UInt8]
 
-  /// A descriptor to publish.
+  /// Creates a definition.
   public init(uuid: BluetoothUUID, value: [UInt8]) {
     self.uuid = uuid
     self.value = value
   }
 }
 
-/// The access that peers have to an attribute.
+/// The permissions of peers for an attribute.
 public struct AttributePermissions: OptionSet, Sendable, Hashable {
-  /// The bits; the first four as Apple numbers them.
+  /// The bits; the first four are numbered as in Apple's framework.
   public let rawValue: UInt8
 
-  /// Permissions from their bits.
+  /// Creates permissions from their bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Every peer may read.
+  /// Can be read.
   public static let readable = AttributePermissions(rawValue: 0x01)
-  /// Every peer may write.
+  /// Can be written.
   public static let writeable = AttributePermissions(rawValue: 0x02)
-  /// Peers may read over an encrypted link.
+  /// Can be read over an encrypted link only.
   public static let readEncryptionRequired = AttributePermissions(rawValue: 0x04)
-  /// Peers may write over an encrypted link.
+  /// Can be written over an encrypted link only.
   public static let writeEncryptionRequired = AttributePermissions(rawValue: 0x08)
-  /// Peers may read over a link whose pairing was protected against a man in the middle.
+  /// Can be read only over a link whose pairing was protected against a man in the middle.
   public static let readAuthenticationRequired = AttributePermissions(rawValue: 0x10)
-  /// Peers may write over a link whose pairing was protected against a man in the middle.
+  /// Can be written only over a link whose pairing was protected against a man in the middle.
   public static let writeAuthenticationRequired = AttributePermissions(rawValue: 0x20)
 
   static let anyRead: AttributePermissions = [
@@ -105,12 +105,12 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable {
 
 /// The handles of a published service.
 public struct PublishedService: Sendable, Hashable {
-  /// Its declaration and everything in it.
+  /// The handles of its declaration and all its attributes.
   public var range: HandleRange
   /// Its characteristics, in the order of the definition.
   public var characteristics: [PublishedCharacteristic]
 
-  /// A service as it was published.
+  /// Creates a published service.
   public init(range: HandleRange, characteristics: [PublishedCharacteristic]) {
     self.range = range
     self.characteristics = characteristics
@@ -124,7 +124,7 @@ public struct PublishedCharacteristic: Sendable, Hashable {
   /// The handle of its client characteristic configuration, if it has one.
   public var configurationHandle: UInt16?
 
-  /// A characteristic as it was published.
+  /// Creates a published characteristic.
   public init(valueHandle: UInt16, configurationHandle: UInt16?) {
     self.valueHandle = valueHandle
     self.configurationHandle = configurationHandle

@@ -1,19 +1,19 @@
 public import BluetoothWire
 
-/// Shares the controller's ACL buffers among links, fairly (Core 5.4, Vol 4, Part E, §4.1.1).
+/// Distributes the controller's ACL buffers fairly among links (Core 5.4, Vol 4, Part E, §4.1.1).
 ///
-/// Links with something to send take turns, a fragment each. A link that holds buffers already
-/// leaves some for those that hold none, so that a peer out of reach, whose buffers the controller
-/// can't empty, does not stop the others.
+/// Links with pending frames take turns, with one fragment each. A link that already uses buffers
+/// leaves some for links without, so that a peer out of range, whose buffers the controller can't
+/// empty, does not block the others.
 ///
-/// What `drain` appends must be acted on before it returns control for good: a frame reported as
-/// handed over may bring new frames, which want another `drain`.
+/// The owner must process the outputs of `drain` and call it again: a frame that was reported as
+/// handed over may cause new frames.
 public struct ACLScheduler: Sendable {
-  /// What the owner does for the scheduler.
+  /// An action for the owner of the scheduler.
   public enum Output: Sendable {
     /// Send a packet to the controller.
     case send(HCIPacket)
-    /// A tagged frame's last fragment is among the packets before this.
+    /// The last fragment of a tagged frame is among the packets before this output.
     case handedOver(handle: UInt16, SendTag)
     /// The link's queue is full, which a correct peer doesn't cause: disconnect it. Emitted once;
     /// frames that are enqueued later are dropped.
@@ -41,7 +41,7 @@ public struct ACLScheduler: Sendable {
     var overflowIsReported = false
   }
 
-  /// Completed packets that the controller reported without having got them.
+  /// The number of completed packets that the controller reported but had not been sent.
   public private(set) var bogusCompletions = 0
 
   private var packetLength = 27
@@ -56,10 +56,10 @@ public struct ACLScheduler: Sendable {
   private var linksWithoutBuffer = 0
   private var overflowsToReport = 0
 
-  /// A scheduler that sends nothing until it is configured.
+  /// Creates a scheduler that sends nothing until it is configured.
   public init() {}
 
-  /// Sets what LE Read Buffer Size returned after a reset. Removes all links.
+  /// Sets the results of LE Read Buffer Size after a reset. Removes all links.
   ///
   /// A length below 27, which the specification forbids, counts as 27.
   public mutating func configure(packetLength: Int, packetCount: Int) {
@@ -71,7 +71,7 @@ public struct ACLScheduler: Sendable {
     free = self.packetCount
   }
 
-  /// Begins to serve a link.
+  /// Adds a link.
   public mutating func open(handle: UInt16) {
     guard handle <= 0x0FFF else { return }
     close(handle: handle)
@@ -87,8 +87,8 @@ public struct ACLScheduler: Sendable {
     linksWithoutBuffer += 1
   }
 
-  /// Ends a link: drops what waits for it and takes back its buffers, which the controller will not
-  /// report any more (§4.3).
+  /// Removes a link: drops its frames and frees its buffers, which the controller will not report
+  /// any more (§4.3).
   public mutating func close(handle: UInt16) {
     guard let slot = slot(of: handle) else { return }
     free += links[slot].inFlight
@@ -101,8 +101,8 @@ public struct ACLScheduler: Sendable {
     slotOfHandle[Int(handle)] = -1
   }
 
-  /// Drops what waits for a link whose end the controller has yet to tell. The buffers that the link
-  /// holds stay in use until they are reported as free, or until `close`.
+  /// Drops the frames of a link whose end the controller has not reported yet. The buffers of the
+  /// link remain in use until they are reported as free, or until `close`.
   public mutating func abandon(handle: UInt16) {
     guard let slot = slot(of: handle) else { return }
     links[slot].queue = FIFO()
@@ -111,7 +111,7 @@ public struct ACLScheduler: Sendable {
     links[slot].unacknowledged = FIFO()
   }
 
-  /// Puts a frame behind the link's others. Dropped if there is no such link.
+  /// Enqueues a frame of a link. Dropped if the link doesn't exist.
   public mutating func enqueue(_ frame: OutgoingFrame, handle: UInt16) {
     guard let slot = slot(of: handle), !links[slot].hasOverflowed else { return }
     guard links[slot].queuedBytes + frame.byteCount <= L2CAPLimits.queuedBytes else {
@@ -127,7 +127,7 @@ public struct ACLScheduler: Sendable {
     }
   }
 
-  /// Takes back buffers that the controller reports as free. More than the link has used are
+  /// Frees buffers that the controller reported as completed. More than the link has used are
   /// ignored and counted.
   public mutating func completed(handle: UInt16, count: Int) {
     guard count > 0 else { return }
@@ -182,12 +182,12 @@ public struct ACLScheduler: Sendable {
   /// Whether frames of the link are sent.
   func serves(handle: UInt16) -> Bool { slot(of: handle) != nil }
 
-  /// How many bytes of the link's frames the controller doesn't have yet.
+  /// The number of bytes of the link's frames that are not sent to the controller yet.
   public func queuedByteCount(handle: UInt16) -> Int {
     slot(of: handle).map { links[$0].queuedBytes } ?? 0
   }
 
-  /// How many of the controller's buffers the link holds.
+  /// The number of the controller's buffers that the link uses.
   public func buffersInUse(handle: UInt16) -> Int {
     slot(of: handle).map { links[$0].inFlight } ?? 0
   }
@@ -197,7 +197,7 @@ public struct ACLScheduler: Sendable {
     slot(of: handle).map { links[$0].queuedBytes > 0 || links[$0].inFlight > 0 } ?? false
   }
 
-  /// How many of the controller's buffers are in use.
+  /// The number of the controller's buffers that are in use.
   public var buffersInUse: Int { packetCount - free }
 
   /// Whether the controller has packets that it hasn't completed.

@@ -1,24 +1,24 @@
 import BluetoothWire
 
-/// What an end of a credit-based channel takes (Core 5.4, Vol 3, Part A, §4.22).
+/// The parameters of one end of a credit-based channel (Core 5.4, Vol 3, Part A, §4.22).
 public struct L2CAPChannelParameters: Sendable, Hashable {
-  /// The largest service data unit, 23 ... 65535.
+  /// The maximum SDU size, 23 ... 65535.
   public var mtu: UInt16
-  /// The largest frame payload, 23 ... 65533.
+  /// The maximum payload of a frame, 23 ... 65533.
   public var mps: UInt16
-  /// How many frames the other end may have sent that the client has not consumed.
+  /// The number of frames that the other end may send before the client consumes any.
   public var credits: UInt16
 
-  /// Parameters as they go over the wire.
+  /// Creates parameters.
   public init(mtu: UInt16, mps: UInt16, credits: UInt16) {
     self.mtu = mtu
     self.mps = mps
     self.credits = credits
   }
 
-  /// A frame fills four link-layer packets of the longest kind (4 × 251 bytes, less the header), a
-  /// service data unit four frames, and 16 kB may be on their way: more than the fastest LE link
-  /// carries in 50 ms.
+  /// The default parameters: a frame fills four link-layer packets of the maximum size (4 × 251
+  /// bytes, less the header), an SDU four frames, and 16 kB may be in transit, which is more than
+  /// the fastest LE link transfers in 50 ms.
   public static let `default` = L2CAPChannelParameters(mtu: 3998, mps: 1000, credits: 16)
 
   var isValid: Bool {
@@ -32,9 +32,10 @@ public struct L2CAPChannelParameters: Sendable, Hashable {
   }
 }
 
-/// A peer's request for a channel, or for up to five at once. All but the PSM is validated.
+/// A peer's request for one channel, or for up to five at once. All fields but the PSM are
+/// validated.
 public struct L2CAPChannelRequest: Sendable, Hashable {
-  /// The service it wants.
+  /// The PSM of the requested service.
   public var psm: UInt16
 
   var identifier: UInt8
@@ -46,13 +47,13 @@ public struct L2CAPChannelRequest: Sendable, Hashable {
 
 /// An open channel.
 public struct L2CAPChannelInfo: Sendable, Hashable {
-  /// Our end.
+  /// The local CID.
   public var localCID: UInt16
-  /// The service it was opened for.
+  /// The PSM that it was opened with.
   public var psm: UInt16
   /// Whether the peer opened it.
   public var isIncoming: Bool
-  /// The largest service data unit that the peer takes.
+  /// The maximum SDU size that the peer accepts.
   public var peerMTU: Int
 }
 

@@ -1,36 +1,37 @@
 import BluetoothWire
 public import Essentials
 
-/// Everything L2CAP of one link: reassembly, signalling, and credit-based channels
-/// (Core 5.4, Vol 3, Part A).
+/// The L2CAP state of one link: reassembly, signalling, and credit-based channels (Core 5.4, Vol 3,
+/// Part A).
 ///
 /// Frames of the fixed channels go to the scheduler as `OutgoingFrame`s without passing through
-/// here. Local CIDs name channels; they are unique on this link until `channelClosed` or
-/// `channelRefused` was reported, and may name another channel afterwards.
+/// here. Channels are identified by local CIDs. These are unique on this link until `channelClosed`
+/// or `channelRefused` was reported, and may be reused afterwards.
 public struct L2CAPLink: Sendable {
-  /// What the owner does for the link, or is notified of.
+  /// An action or a notification for the owner of the link.
   public enum Output: Sendable {
-    /// Put a frame into the scheduler.
+    /// Enqueue a frame in the scheduler.
     case sendFrame(OutgoingFrame)
-    /// A whole frame came in on the attribute or the security channel.
+    /// A complete frame was received on the attribute or the security channel.
     case fixedChannel(UInt16, ArraySlice<UInt8>)
-    /// The peripheral requests valid other parameters: `answerParameterUpdate` answers.
+    /// The peripheral requests other parameters, which are valid. Call `answerParameterUpdate`.
     case parameterUpdateRequested(ConnectionParameters, identifier: UInt8)
-    /// Whether the central accepted this side's parameters. Also false when it does not answer.
+    /// Whether the central accepted the parameters that this side requested. Also false if it does
+    /// not answer.
     case parameterUpdateAnswered(accepted: Bool)
-    /// The peer requests a channel: `accept` or `refuse` answers.
+    /// The peer requests a channel. Call `accept` or `refuse`.
     case channelRequested(L2CAPChannelRequest)
-    /// A channel requested by this side was accepted by the peer, or the other way round.
+    /// A channel was opened, at the request of either side.
     case channelOpened(L2CAPChannelInfo)
-    /// The channel requested by this side was not opened.
+    /// A channel that this side requested was not opened.
     case channelRefused(UInt16, HostError)
-    /// A service data unit came in on a channel.
+    /// An SDU was received on a channel.
     case channelReceived(UInt16, ArraySlice<UInt8>)
-    /// The last byte was handed to the controller; or will not be, with the reason.
+    /// The last byte was sent to the controller, or can't be sent because of the error.
     case sendCompleted(UInt16, RequestToken, HostError?)
-    /// The peer takes longer service data units on a channel than before.
+    /// The peer increased the maximum SDU size of a channel.
     case channelReconfigured(UInt16, peerMTU: Int)
-    /// A channel is no more; nil when we closed it.
+    /// A channel was closed; nil if this side closed it.
     case channelClosed(UInt16, HostError?)
   }
 
@@ -49,7 +50,7 @@ public struct L2CAPLink: Sendable {
     /// Signalling commands that were invalid or answered no request.
     public var pointlessSignals = 0
 
-    /// Nothing dropped yet.
+    /// Creates counters with the value 0.
     public init() {}
   }
 
@@ -77,9 +78,9 @@ public struct L2CAPLink: Sendable {
     var deadline: Instant
   }
 
-  /// This end's role on the link.
+  /// The role of this host on the link.
   public let role: LinkInfo.Role
-  /// Frames and signals dropped since the link opened.
+  /// The dropped frames and signals since the link was established.
   public internal(set) var dropped = Dropped()
 
   let attributeMTU: Int
@@ -89,15 +90,15 @@ public struct L2CAPLink: Sendable {
   var channels: [CreditBasedChannel] = []
   var channelGeneration: UInt32 = 0
 
-  /// A link that just came up. Attribute PDUs longer than `attributeMTU` are dropped.
+  /// Creates the state of a new link. Attribute PDUs longer than `attributeMTU` are dropped.
   public init(role: LinkInfo.Role, attributeMTU: Int = 517) {
     self.role = role
     self.attributeMTU = attributeMTU
   }
 
-  /// Handles the payload of an ACL packet; `continuing` if its boundary flag is 0b01.
+  /// Handles the payload of an ACL packet. `continuing` is true if its boundary flag is 0b01.
   ///
-  /// A frame that came in one piece is passed on as a slice of it.
+  /// A frame that was received in one packet is passed on as a slice of it.
   public mutating func receive(
     _ fragment: ArraySlice<UInt8>, continuing: Bool, now: Instant, into outputs: inout [Output]
   ) {
@@ -210,7 +211,7 @@ public struct L2CAPLink: Sendable {
     }
   }
 
-  /// When `wake` should be called next; nil if no answer is awaited.
+  /// The time to call `wake`; nil if no answer is awaited.
   public var nextWake: Instant? {
     pending.isEmpty ? nil : pending.lazy.map(\.deadline).min()
   }
@@ -221,7 +222,7 @@ public struct L2CAPLink: Sendable {
     for index in pending.indices { pending[index].deadline = max(pending[index].deadline, instant) }
   }
 
-  /// Gives up on answers that are overdue.
+  /// Fails requests whose answers are overdue.
   public mutating func wake(now: Instant, into outputs: inout [Output]) {
     while let index = pending.firstIndex(where: { $0.deadline <= now }) {
       let overdue = pending.remove(at: index)

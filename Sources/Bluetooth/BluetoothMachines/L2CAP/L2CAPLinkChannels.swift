@@ -24,8 +24,8 @@ extension L2CAPLink {
     return cid
   }
 
-  /// Opens what the peer asked for, `limit` channels at most. `channelOpened` follows for each channel,
-  /// unless its CID was taken or the room ran out since the request.
+  /// Accepts the peer's request, for at most `limit` channels. `channelOpened` follows for each
+  /// channel, unless its CID was taken or a limit was reached since the request.
   public mutating func accept(
     _ request: L2CAPChannelRequest, parameters: L2CAPChannelParameters = .default,
     limit: Int = .max, into outputs: inout [Output]
@@ -88,8 +88,8 @@ extension L2CAPLink {
     }
   }
 
-  /// Refuses the peer's request for a channel: `.spsmNotSupported` where no client listens,
-  /// `.insufficientAuthentication` where the link must be encrypted and there is no key for it.
+  /// Refuses the peer's request for a channel: with `.spsmNotSupported` if no client listens, with
+  /// `.insufficientAuthentication` if the link must be encrypted and there is no key.
   public mutating func refuse(
     _ request: L2CAPChannelRequest, _ result: L2CAPResult, into outputs: inout [Output]
   ) {
@@ -125,8 +125,8 @@ extension L2CAPLink {
     pump(index, into: &outputs)
   }
 
-  /// Takes note that the scheduler handed over a frame. False if the tag is not one of this link's
-  /// but its owner's; owners leave the top bit of their tags zero.
+  /// Called when the scheduler has handed over a frame. Returns false if the tag doesn't belong to
+  /// this link but to its owner, whose tags must have the top bit zero.
   @discardableResult
   public mutating func handedOver(_ tag: SendTag, into outputs: inout [Output]) -> Bool {
     guard tag.rawValue >> 63 == 1 else { return false }
@@ -143,7 +143,7 @@ extension L2CAPLink {
     return true
   }
 
-  /// The client is done with bytes that it received: the peer may send more.
+  /// Called when the client has consumed received bytes, so that the peer may send more.
   public mutating func consumed(
     _ byteCount: Int, from channel: UInt16, into outputs: inout [Output]
   ) {
@@ -152,8 +152,8 @@ extension L2CAPLink {
     grantCredits(index, into: &outputs)
   }
 
-  /// Closes a channel. Sends that wait fail with `.cancelled`; `channelClosed` follows when the
-  /// peer has agreed, or after 30 s. A channel that is not open yet is refused at once.
+  /// Closes a channel. Pending sends fail with `.cancelled`; `channelClosed` follows when the peer
+  /// has agreed, or after 30 s. A channel that is not open yet is refused at once.
   public mutating func closeChannel(
     _ channel: UInt16, now: Instant, into outputs: inout [Output]
   ) {

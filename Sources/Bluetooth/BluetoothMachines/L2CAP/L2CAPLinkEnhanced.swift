@@ -6,7 +6,7 @@ extension L2CAPLink {
   /// The most that one request names.
   static let enhancedCountMax = 5
 
-  /// Requests one to five channels from the peer, or as many as there is room for. `channelOpened`
+  /// Requests one to five channels from the peer, or fewer if a limit is reached. `channelOpened`
   /// or `channelRefused` follows for each of the returned CIDs.
   public mutating func openChannels(
     _ count: Int, psm: UInt16, parameters: L2CAPChannelParameters, now: Instant,

@@ -24,7 +24,7 @@ extension L2CAPLink {
       .connectionParameterUpdateRequest(wire), for: .parameterUpdate, now: now, into: &outputs)
   }
 
-  /// As the central, answers the peripheral whether the timing will change.
+  /// As the central, answers the peripheral's request for other parameters.
   public mutating func answerParameterUpdate(
     identifier: UInt8, accepted: Bool, into outputs: inout [Output]
   ) {

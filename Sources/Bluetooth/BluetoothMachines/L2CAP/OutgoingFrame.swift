@@ -1,17 +1,17 @@
 import BluetoothWire
 
-/// A basic L2CAP frame on its way out.
+/// An outgoing basic L2CAP frame.
 ///
-/// It is built with room for the HCI header before it, so that a frame which fits into one ACL
-/// packet becomes that packet without being copied.
+/// It has space for the HCI header before it, so that a frame that fits into one ACL packet is sent
+/// without being copied.
 public struct OutgoingFrame: Sendable {
-  /// Reported by the scheduler once the controller has the frame's last fragment.
+  /// The tag that the scheduler reports when the controller has the frame's last fragment.
   public var tag: SendTag?
 
   /// The HCI ACL header's place, the L2CAP header and the payload.
   var packet: [UInt8]
 
-  /// A frame with a payload of at most 65,535 bytes.
+  /// Creates a frame with a payload of at most 65,535 bytes.
   public init(channel: UInt16, payload: some Collection<UInt8>, tag: SendTag? = nil) {
     self.init(channel: channel, payloadCount: payload.count, tag: tag)
     packet.append(contentsOf: payload)
@@ -33,9 +33,9 @@ public struct OutgoingFrame: Sendable {
 
   static let aclHeaderByteCount = 4
 
-  /// The frame with its L2CAP header, without the room for the HCI header.
+  /// The frame with its L2CAP header, without the space for the HCI header.
   public var bytes: ArraySlice<UInt8> { packet[OutgoingFrame.aclHeaderByteCount...] }
 
-  /// How many bytes the frame has with its L2CAP header.
+  /// The size of the frame with its L2CAP header.
   public var byteCount: Int { packet.count - OutgoingFrame.aclHeaderByteCount }
 }

@@ -27,7 +27,7 @@ struct EnhancedBearers: Sendable {
   /// The peer requested bearers while this host's request was pending.
   private var isContended = false
 
-  /// How many more can be opened, up to `countMax`.
+  /// The number of bearers that can still be opened, up to `countMax`.
   func room(_ countMax: Int) -> Int { max(0, countMax - open.count - opening.count) }
 
   /// Whether a request to the peer is allowed now.

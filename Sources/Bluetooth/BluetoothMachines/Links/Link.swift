@@ -25,7 +25,7 @@ struct Link: Sendable {
   enum Stage: Sendable, Equatable {
     /// Reported by the controller, and no packet from the peer yet.
     case unconfirmed(until: Instant)
-    /// The peer was heard.
+    /// A packet of the peer was received.
     case open
     /// No client uses it any more, but data for the peer is still queued: a Disconnect would throw
     /// away what the controller has not sent yet (Core 5.4, Vol 4, Part E, §7.1.6). Or the keys of a

@@ -1,25 +1,25 @@
 import BluetoothWire
 public import Essentials
 
-/// Random bits for keys and nonces: CTR_DRBG with AES-128, without derivation function (NIST
-/// SP 800-90A Rev. 1, §10.2.1). What it gives out can't be computed from what it gave out before.
+/// Random bits for keys and nonces: CTR_DRBG with AES-128, without derivation function (NIST SP
+/// 800-90A Rev. 1, §10.2.1). Its output can't be computed from earlier output.
 ///
-/// It is part of the machine, so that a run with pairing can be repeated; its entropy comes from the
-/// driver.
+/// It is part of the machine, so that runs with pairing are reproducible. The driver supplies its
+/// entropy.
 public struct SecretGenerator: Sendable {
-  /// How much entropy it takes.
+  /// The required entropy in bytes.
   public static let entropyByteCount = 32
 
   private var key = SMPValue(number: 0)
   private var counter: UInt128 = 0
 
-  /// A generator from 32 bytes of full entropy.
+  /// Creates a generator from 32 bytes of full entropy.
   public init(entropy: [UInt8]) {
     precondition(entropy.count == Self.entropyByteCount, "CTR_DRBG takes 32 bytes of entropy")
     update(with: Self.number(entropy.prefix(16)), Self.number(entropy.suffix(16)))
   }
 
-  /// A generator for simulations, as predictable as the other generator.
+  /// Creates a predictable generator for simulations.
   public init(predictable generator: inout SeededGenerator) {
     var entropy: [UInt8] = []
     for _ in 0..<4 {
@@ -29,7 +29,7 @@ public struct SecretGenerator: Sendable {
     self.init(entropy: entropy)
   }
 
-  /// The next bytes; at most 65,536.
+  /// Returns random bytes; at most 65,536.
   public mutating func bytes(_ count: Int) -> [UInt8] {
     precondition(count <= 65_536, "CTR_DRBG gives out 65,536 bytes at a time")
     let cipher = AES128(key: key.number)

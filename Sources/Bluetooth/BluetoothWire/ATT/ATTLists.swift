@@ -1,15 +1,15 @@
 public import Essentials
 
-/// A list that a PDU carries, read in place: going through it allocates nothing and cannot fail,
-/// because it was checked when it was decoded.
+/// A list in a PDU, which is decoded in place: iteration allocates nothing and cannot fail, because
+/// the list was validated when the PDU was decoded.
 @frozen
 public struct ATTList<Entry: ATTListEntry>: Hashable, Sendable, Sequence {
-  /// The list as it goes over the wire.
+  /// The encoded list.
   public let encoded: ArraySlice<UInt8>
   /// Number of bytes of every entry; 0 if each entry has its own length field.
   public let entryByteCount: Int
 
-  /// Reads entries to the end of the PDU.
+  /// Decodes the entries up to the end of the PDU.
   public init(entryByteCount: Int, decoding bytes: ArraySlice<UInt8>) throws(WireError) {
     guard Entry.byteCounts.contains(entryByteCount) else { throw .invalidLength(entryByteCount) }
     if entryByteCount == 0 {
@@ -25,7 +25,7 @@ public struct ATTList<Entry: ATTListEntry>: Hashable, Sendable, Sequence {
     self.entryByteCount = entryByteCount
   }
 
-  /// A list for sending, from entries already encoded.
+  /// Creates a list for sending from encoded entries.
   ///
   /// `entryByteCount` must be one that the list can have.
   public init(entryByteCount: Int, encoded: ArraySlice<UInt8>) {
@@ -50,7 +50,7 @@ public struct ATTList<Entry: ATTListEntry>: Hashable, Sendable, Sequence {
       self.byteCount = byteCount
     }
 
-    /// The next entry.
+    /// The next entry; nil at the end.
     @inlinable
     public mutating func next() -> Entry? {
       reader.isAtEnd ? nil : Entry(next: &reader, byteCount: byteCount)
@@ -58,11 +58,11 @@ public struct ATTList<Entry: ATTListEntry>: Hashable, Sendable, Sequence {
   }
 }
 
-/// What a list of an attribute PDU can hold.
+/// An entry of a list in an ATT PDU.
 public protocol ATTListEntry: Hashable, Sendable {
   /// The lengths that entries may have; 0 if each has its own length field.
   static var byteCounts: ClosedRange<Int> { get }
-  /// Reads the next entry of `byteCount` bytes; nil where the bytes don't hold one.
+  /// Decodes the next entry of `byteCount` bytes; nil if the bytes are not valid.
   init?(next reader: inout ByteReader, byteCount: Int)
 }
 
@@ -82,7 +82,7 @@ public typealias ATTLengthValueList = ATTList<ATTLengthValue>
 public typealias ATTHandleLengthValueList = ATTList<ATTHandleLengthValue>
 
 extension UInt16: ATTListEntry {
-  /// A handle takes two bytes.
+  /// The size of a handle: two bytes.
   public static var byteCounts: ClosedRange<Int> { 2...2 }
 
   /// Reads a handle.
@@ -93,14 +93,14 @@ extension UInt16: ATTListEntry {
 }
 
 extension ATTList<UInt16> {
-  /// A list of handles for sending.
+  /// Creates a list of handles for sending.
   public init(_ handles: some Sequence<UInt16>) {
     var writer = ByteWriter()
     for handle in handles { writer.uint16(handle) }
     self.init(entryByteCount: 2, encoded: writer.bytes[...])
   }
 
-  /// How many handles there are.
+  /// The number of handles.
   public var count: Int { encoded.count / 2 }
 }
 
@@ -111,10 +111,10 @@ public struct ATTInformation: ATTListEntry {
   /// The attribute's type.
   public var type: BluetoothUUID
 
-  /// A handle with a type of 16 or of 128 bits.
+  /// The size of a handle with a type of 16 or 128 bits.
   public static var byteCounts: ClosedRange<Int> { 4...18 }
 
-  /// Reads an entry.
+  /// Decodes an entry.
   public init?(next reader: inout ByteReader, byteCount: Int) {
     do throws(Truncated) {
       handle = try reader.uint16()
@@ -129,7 +129,8 @@ public struct ATTInformation: ATTListEntry {
 }
 
 extension ATTList<ATTInformation> {
-  /// Reads entries to the end of the PDU: format 1 has types of 16 bits, 2 of 128 bits.
+  /// Decodes the entries up to the end of the PDU: types have 16 bits in format 1, and 128 bits in
+  /// format 2.
   public init(format: UInt8, decoding bytes: ArraySlice<UInt8>) throws(WireError) {
     guard format == 1 || format == 2 else {
       throw .invalidValue(field: "format", value: Int(format))
@@ -148,7 +149,7 @@ public struct ATTHandleRange: ATTListEntry {
   /// The last handle of its group.
   public var end: UInt16
 
-  /// Two handles.
+  /// The size of two handles.
   public static var byteCounts: ClosedRange<Int> { 4...4 }
 
   /// Reads a range.
@@ -166,13 +167,13 @@ public struct ATTHandleRange: ATTListEntry {
 public struct ATTAttributeData: ATTListEntry {
   /// The attribute's handle.
   public var handle: UInt16
-  /// The attribute's value, perhaps cut.
+  /// The attribute's value, which may be truncated.
   public var value: ArraySlice<UInt8>
 
-  /// A handle and up to 253 bytes.
+  /// The size of a handle and up to 253 bytes.
   public static var byteCounts: ClosedRange<Int> { 2...255 }
 
-  /// Reads an entry.
+  /// Decodes an entry.
   public init?(next reader: inout ByteReader, byteCount: Int) {
     do throws(Truncated) {
       handle = try reader.uint16()
@@ -189,13 +190,13 @@ public struct ATTGroupData: ATTListEntry {
   public var start: UInt16
   /// The handle of the group's last attribute.
   public var end: UInt16
-  /// The value of the group's first attribute, perhaps cut.
+  /// The value of the group's first attribute, which may be truncated.
   public var value: ArraySlice<UInt8>
 
-  /// Two handles and up to 251 bytes.
+  /// The size of two handles and up to 251 bytes.
   public static var byteCounts: ClosedRange<Int> { 4...255 }
 
-  /// Reads an entry.
+  /// Decodes an entry.
   public init?(next reader: inout ByteReader, byteCount: Int) {
     do throws(Truncated) {
       start = try reader.uint16()
@@ -209,12 +210,12 @@ public struct ATTGroupData: ATTListEntry {
 
 /// A value with a length field.
 public struct ATTLengthValue: ATTListEntry {
-  /// The value's whole length; more than `value` holds where it was cut.
+  /// The length of the value; greater than that of `value` if it was truncated.
   public var byteCount: Int
-  /// The value; only the last of a list may be cut.
+  /// The value; only the last one of a list may be truncated.
   public var value: ArraySlice<UInt8>
 
-  /// Each entry has its own length field.
+  /// Always 0: each entry has a length field.
   public static var byteCounts: ClosedRange<Int> { 0...0 }
 
   /// Reads the length of a value, then the value or, in a truncated PDU, its first bytes.
@@ -236,7 +237,7 @@ public struct ATTHandleLengthValue: ATTListEntry {
   /// The attribute's value.
   public var value: ArraySlice<UInt8>
 
-  /// Each entry has its own length field.
+  /// Always 0: each entry has a length field.
   public static var byteCounts: ClosedRange<Int> { 0...0 }
 
   /// Reads a handle and its value.

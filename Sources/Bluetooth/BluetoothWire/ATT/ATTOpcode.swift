@@ -1,10 +1,10 @@
-/// The first byte of an attribute PDU: what it is (Core 5.4, Vol 3, Part F, §3.3.1, §3.4.8).
+/// The first byte of an ATT PDU, its opcode (Core 5.4, Vol 3, Part F, §3.3.1, §3.4.8).
 @frozen
 public struct ATTOpcode: RawRepresentable, Hashable, Sendable {
   /// The byte on the wire.
   public let rawValue: UInt8
 
-  /// An opcode from its byte; every byte is an opcode, known or not.
+  /// Creates an opcode from its byte. Every byte is allowed.
   @inlinable
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -71,13 +71,13 @@ public struct ATTOpcode: RawRepresentable, Hashable, Sendable {
   /// ATT_SIGNED_WRITE_CMD.
   public static let signedWriteCommand = ATTOpcode(rawValue: 0xD2)
 
-  /// Whether the PDU is a command: never answered, ignored where unknown.
+  /// Whether the PDU is a command, which is never answered, and ignored if it is unknown.
   @inlinable
   public var isCommand: Bool { rawValue & 0x40 != 0 }
 
   /// Whether the PDU is meant for a client: a response, a notification or an indication.
   ///
-  /// All others, unknown ones included, are a server's to judge.
+  /// All others, including unknown ones, are handled by the server.
   @inlinable
   public var isForClient: Bool {
     switch rawValue {

@@ -1,10 +1,10 @@
 import Essentials
 
 extension ATTPDU {
-  /// Reads a whole PDU; lists and values share the storage of `bytes`.
+  /// Decodes a PDU; lists and values share the storage of `bytes`.
   ///
   /// Throws `unknownCode` for an opcode that the specification doesn't define, and the other errors
-  /// where the bytes don't have the form that the opcode demands.
+  /// if the bytes are malformed for the opcode.
   public init(decoding bytes: ArraySlice<UInt8>) throws(WireError) {
     var reader = ByteReader(bytes)
     let opcode = ATTOpcode(rawValue: try reader.byte())

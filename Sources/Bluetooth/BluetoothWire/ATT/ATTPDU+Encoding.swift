@@ -1,9 +1,9 @@
 public import Essentials
 
 extension ATTPDU {
-  /// The PDU as it goes over the wire, in one allocation.
+  /// The encoded PDU, in one allocation.
   ///
-  /// Nothing is cut: the caller builds PDUs that fit the MTU.
+  /// Nothing is truncated: the caller must create PDUs that fit the MTU.
   public var bytes: [UInt8] {
     var writer = ByteWriter(capacity: 8 + payloadByteCount)
     encode(into: &writer)

@@ -2,11 +2,11 @@
 ///
 /// Values and lists share the storage of the bytes that they were decoded from.
 public enum ATTPDU: Hashable, Sendable {
-  /// §3.4.1.1: why a request could not be done, and at which handle.
+  /// §3.4.1.1: the reason why a request failed, and the handle at which it did.
   case errorResponse(request: ATTOpcode, handle: UInt16, error: ATTErrorCode)
-  /// §3.4.2.1: the largest PDU that the client takes.
+  /// §3.4.2.1: the maximum PDU size that the client accepts.
   case exchangeMTURequest(mtu: UInt16)
-  /// §3.4.2.2: the largest PDU that the server takes.
+  /// §3.4.2.2: the maximum PDU size that the server accepts.
   case exchangeMTUResponse(mtu: UInt16)
   /// §3.4.3.1: requests the types of the attributes in a range.
   case findInformationRequest(start: UInt16, end: UInt16)
@@ -70,10 +70,10 @@ public enum ATTPDU: Hashable, Sendable {
   public static let mtuMin = 23
   /// The longest value that an attribute may have (§3.2.9).
   public static let valueByteCountMax = 512
-  /// How many bytes a signature takes (§3.3.1).
+  /// The size of a signature in bytes (§3.3.1).
   public static let signatureByteCount = 12
 
-  /// What the PDU is.
+  /// The opcode of the PDU.
   public var opcode: ATTOpcode {
     switch self {
     case .errorResponse: .errorResponse

@@ -3,10 +3,10 @@ import Essentials
 /// The signature of a Signed Write Command, which authenticates the writer over an unencrypted link
 /// (Core 5.4, Vol 3, Part C, §10.4.1; Part H, §2.4.5).
 public struct ATTSignature: Hashable, Sendable {
-  /// How many bytes it takes at the end of the PDU.
+  /// The size in bytes at the end of the PDU.
   public static let byteCount = 12
 
-  /// The signer's counter, another one in each signature.
+  /// The signer's counter, which differs in each signature.
   public var counter: UInt32
   /// The more significant half of the message authentication code.
   public var code: UInt64
@@ -14,9 +14,9 @@ public struct ATTSignature: Hashable, Sendable {
   /// Signs a write.
   ///
   /// - Parameters:
-  ///   - handle: The attribute that is written.
-  ///   - value: The value that it is to have.
-  ///   - counter: A number that was in no signature with this key.
+  ///   - handle: The handle of the attribute.
+  ///   - value: The value to write.
+  ///   - counter: A counter that was not used with this key before.
   ///   - key: The signer's connection signature resolving key.
   public init(
     signing handle: UInt16, _ value: some Collection<UInt8>, counter: UInt32, key: SMPValue
@@ -32,7 +32,7 @@ public struct ATTSignature: Hashable, Sendable {
     self.code = UInt64(truncatingIfNeeded: code >> 64)
   }
 
-  /// Reads a signature; nil for another number of bytes.
+  /// Decodes a signature; nil for a wrong number of bytes.
   public init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.byteCount else { return nil }
     let start = bytes.startIndex
@@ -40,13 +40,14 @@ public struct ATTSignature: Hashable, Sendable {
     code = bytes[(start + 4)...].reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// The signature as it goes over the wire.
+  /// The encoded signature.
   public var bytes: [UInt8] {
     (0..<4).map { UInt8(truncatingIfNeeded: counter >> (8 * $0)) }
       + (0..<8).map { UInt8(truncatingIfNeeded: code >> (8 * $0)) }
   }
 
-  /// Whether the holder of a key signed this write, in a time that doesn't depend on how much is right.
+  /// Verifies the signature of a write. Takes constant time, independent of the number of correct
+  /// bytes.
   public func isRight(
     for handle: UInt16, _ value: some Collection<UInt8>, key: SMPValue
   ) -> Bool {

@@ -18,7 +18,7 @@ public struct AdvertisingData: Hashable, Sendable, Sequence {
   @inlinable
   public func makeIterator() -> Iterator { Iterator(bytes) }
 
-  /// Whether a structure claims more bytes than there are.
+  /// Whether a structure is longer than the remaining data.
   public var isMalformed: Bool {
     var iterator = makeIterator()
     while iterator.next() != nil {}
@@ -71,10 +71,10 @@ public struct AdvertisingData: Hashable, Sendable, Sequence {
   }
 }
 
-/// One structure of advertising data: a type and bytes.
+/// A structure of advertising data: a type and data.
 @frozen
 public struct AdvertisingStructure: Hashable, Sendable {
-  /// What it holds.
+  /// The type of the data.
   public var type: AdvertisingDataType
   /// The bytes after the type.
   public var data: ArraySlice<UInt8>
@@ -136,29 +136,29 @@ public struct AdvertisingStructure: Hashable, Sendable {
 
 /// The contents of a structure of advertising data.
 public enum AdvertisingElement: Hashable, Sendable {
-  /// The device's modes.
+  /// The flags of the device.
   case flags(AdvertisingFlags)
-  /// Services that the device has; whether these are all of their width.
+  /// The advertised service UUIDs, and whether the list of their width is complete.
   case services(AdvertisedUUIDs, isComplete: Bool)
-  /// Services that the device looks for.
+  /// Solicited services.
   case solicitedServices(AdvertisedUUIDs)
   /// The name in UTF-8, or its beginning.
   case localName(ArraySlice<UInt8>, isComplete: Bool)
   /// Transmit power in dBm.
   case txPowerLevel(Int8)
-  /// Preferred connection intervals in units of 1.25 ms; 0xFFFF where there is no preference.
+  /// The preferred connection intervals in units of 1.25 ms; 0xFFFF for no preference.
   case connectionIntervalRange(min: UInt16, max: UInt16)
   /// Data of a service.
   case serviceData(BluetoothUUID, ArraySlice<UInt8>)
-  /// What the device looks like.
+  /// The appearance of the device.
   case appearance(UInt16)
-  /// Data that a company defined.
+  /// Manufacturer-specific data.
   case manufacturerData(company: UInt16, ArraySlice<UInt8>)
-  /// A type that is not known here, or bytes that don't fit their type.
+  /// An unknown type, or data that is malformed for its type.
   case unknown(AdvertisingDataType, ArraySlice<UInt8>)
 }
 
-/// UUIDs of one width, read in place.
+/// UUIDs of one width, decoded in place.
 public struct AdvertisedUUIDs: Hashable, Sendable, Sequence {
   /// The UUIDs as they were received.
   public let bytes: ArraySlice<UInt8>
@@ -172,7 +172,7 @@ public struct AdvertisedUUIDs: Hashable, Sendable, Sequence {
     self.byteCountEach = byteCountEach
   }
 
-  /// How many UUIDs there are.
+  /// The number of UUIDs.
   public var count: Int { bytes.count / byteCountEach }
 
   /// Goes through the UUIDs in their order.

@@ -4,19 +4,19 @@ import Essentials
 ///
 /// Each `append` adds the whole structure, or returns false if it doesn't fit.
 public struct AdvertisingDataBuilder: Sendable {
-  /// How much a legacy advertisement, or a legacy scan response, holds (Core 5.4, Vol 6, Part B,
-  /// §2.3.1).
+  /// The maximum size of legacy advertising data, or of a legacy scan response (Core 5.4, Vol 6,
+  /// Part B, §2.3.1).
   public static let legacyByteCountMax = 31
 
   /// The advertising data built so far.
   public private(set) var bytes: [UInt8] = []
-  /// How many bytes there may be.
+  /// The maximum size in bytes.
   public let byteCountMax: Int
 
-  /// Starts empty.
+  /// Creates a builder without data.
   public init(byteCountMax: Int = legacyByteCountMax) { self.byteCountMax = byteCountMax }
 
-  /// How many bytes of data a further structure can hold.
+  /// The maximum size of another structure's data in bytes.
   public var room: Int { max(0, min(byteCountMax - bytes.count - 2, 254)) }
 
   /// Adds a structure.
@@ -70,9 +70,9 @@ public struct AdvertisingDataBuilder: Sendable {
     }
   }
 
-  /// Adds as much of a name as fits, cut between characters and then marked as shortened.
+  /// Adds as much of a name as fits, truncated between characters and then marked as shortened.
   ///
-  /// False where not even the first character fits.
+  /// Returns false if not even the first character fits.
   @discardableResult
   public mutating func append(localName: String) -> Bool {
     if append(.completeLocalName, Array(localName.utf8)) { return true }
@@ -81,8 +81,9 @@ public struct AdvertisingDataBuilder: Sendable {
     return !cut.isEmpty && append(.shortenedLocalName, Array(cut.utf8))
   }
 
-  /// Adds as many service UUIDs as fit, a structure for each width that occurs, shortest first, and
-  /// returns those that don't fit. A structure whose width has some left over is marked incomplete.
+  /// Adds as many service UUIDs as fit, with a structure for each width, shortest first, and
+  /// returns those that don't fit. A structure is marked incomplete if UUIDs of its width are left
+  /// over.
   @discardableResult
   public mutating func append(services: [BluetoothUUID]) -> [BluetoothUUID] {
     append(

@@ -1,11 +1,11 @@
-/// What an advertising structure holds (Supplement to the Core Specification v11, Part A, §1;
+/// The type of an advertising structure (Supplement to the Core Specification v11, Part A, §1;
 /// Assigned Numbers, §2.3).
 @frozen
 public struct AdvertisingDataType: RawRepresentable, Hashable, Sendable {
   /// The byte on the wire.
   public let rawValue: UInt8
 
-  /// A type from its byte; every byte is a type, known or not.
+  /// Creates a type from its byte. Every byte is allowed.
   @inlinable
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -31,25 +31,25 @@ public struct AdvertisingDataType: RawRepresentable, Hashable, Sendable {
   public static let txPowerLevel = AdvertisingDataType(rawValue: 0x0A)
   /// The connection intervals that the peripheral prefers.
   public static let connectionIntervalRange = AdvertisingDataType(rawValue: 0x12)
-  /// 16-bit UUIDs of services that the peripheral looks for.
+  /// 16-bit UUIDs of solicited services.
   public static let solicitedServices16 = AdvertisingDataType(rawValue: 0x14)
-  /// 128-bit UUIDs of services that the peripheral looks for.
+  /// 128-bit UUIDs of solicited services.
   public static let solicitedServices128 = AdvertisingDataType(rawValue: 0x15)
   /// Data of a service with a 16-bit UUID.
   public static let serviceData16 = AdvertisingDataType(rawValue: 0x16)
-  /// What the device looks like.
+  /// The appearance of the device.
   public static let appearance = AdvertisingDataType(rawValue: 0x19)
-  /// 32-bit UUIDs of services that the peripheral looks for.
+  /// 32-bit UUIDs of solicited services.
   public static let solicitedServices32 = AdvertisingDataType(rawValue: 0x1F)
   /// Data of a service with a 32-bit UUID.
   public static let serviceData32 = AdvertisingDataType(rawValue: 0x20)
   /// Data of a service with a 128-bit UUID.
   public static let serviceData128 = AdvertisingDataType(rawValue: 0x21)
-  /// Data that a company defined.
+  /// Manufacturer-specific data.
   public static let manufacturerData = AdvertisingDataType(rawValue: 0xFF)
 }
 
-/// What a device advertises of its modes (Supplement v11, Part A, §1.3).
+/// The Flags of a device (Supplement v11, Part A, §1.3).
 public struct AdvertisingFlags: OptionSet, Hashable, Sendable {
   /// The octet on the wire.
   public let rawValue: UInt8
@@ -59,10 +59,10 @@ public struct AdvertisingFlags: OptionSet, Hashable, Sendable {
 
   /// LE Limited Discoverable Mode: discoverable for a limited time.
   public static let limitedDiscoverable = AdvertisingFlags(rawValue: 0x01)
-  /// Found by every scanner.
+  /// LE General Discoverable Mode.
   public static let generalDiscoverable = AdvertisingFlags(rawValue: 0x02)
-  /// Bluetooth LE only.
+  /// BR/EDR is not supported.
   public static let classicNotSupported = AdvertisingFlags(rawValue: 0x04)
-  /// One controller does both at the same time.
+  /// The controller supports LE and BR/EDR simultaneously.
   public static let simultaneousController = AdvertisingFlags(rawValue: 0x08)
 }

@@ -1,36 +1,36 @@
 /// All fields of an advertiser, from its advertising data and its scan response together.
 ///
-/// Where both contain the same field, the scan response wins, except that a complete name is kept
-/// over a shortened one. Lists are joined without repetition. An advertisement has at most 1,650
-/// bytes, which bounds the size of this value.
+/// If both contain the same field, that of the scan response is used, except that a complete name
+/// is preferred to a shortened one. Lists are joined without duplicates. An advertisement has at
+/// most 1,650 bytes, which bounds the size of this value.
 public struct AdvertisingFields: Hashable, Sendable {
-  /// The device's modes.
+  /// The flags of the device.
   public var flags: AdvertisingFlags?
   /// The name; bytes that are not UTF-8 are replaced.
   public var localName: String?
-  /// Whether the name is whole.
+  /// Whether the name is complete.
   public var isLocalNameComplete = false
-  /// Services that the device has.
+  /// Service UUIDs of the device.
   public var services: [BluetoothUUID] = []
-  /// Services that the device looks for.
+  /// Solicited services.
   public var solicitedServices: [BluetoothUUID] = []
-  /// Data of services.
+  /// Service data by service UUID.
   public var serviceData: [BluetoothUUID: [UInt8]] = [:]
   /// The company that defined the manufacturer data, and the data.
   public var manufacturerData: ManufacturerData?
   /// Transmit power in dBm.
   public var txPowerLevel: Int8?
-  /// What the device looks like.
+  /// The appearance of the device.
   public var appearance: UInt16?
 
-  /// Data that a company defined.
+  /// Manufacturer-specific data.
   public struct ManufacturerData: Hashable, Sendable {
-    /// The company's number.
+    /// The company identifier.
     public var company: UInt16
-    /// What follows the number.
+    /// The data after the company identifier.
     public var data: [UInt8]
 
-    /// A company's data.
+    /// Creates manufacturer-specific data.
     public init(company: UInt16, data: [UInt8]) {
       self.company = company
       self.data = data

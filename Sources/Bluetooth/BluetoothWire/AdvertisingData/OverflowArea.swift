@@ -20,22 +20,21 @@ public struct OverflowArea: Sendable, Hashable {
 
   private var mask = [UInt8](repeating: 0, count: maskByteCount)
 
-  /// An area that holds these services.
+  /// Creates an area with these services.
   public init(_ services: [BluetoothUUID]) {
     for service in services {
       Self.forEachBit(of: service) { byte, bit in mask[byte] |= bit }
     }
   }
 
-  /// Reads the area from what follows the company identifier in manufacturer data; nil for anything
-  /// else.
+  /// Decodes the area from manufacturer-specific data; nil if it isn't one.
   public init?(company: UInt16, data: ArraySlice<UInt8>) {
     guard company == Self.company, data.count == 1 + Self.maskByteCount, data.first == Self.kind
     else { return nil }
     mask = Array(data.dropFirst())
   }
 
-  /// Whether the service is in the area, or seems to be.
+  /// Whether the area contains the service. May be true for another service with the same hash.
   public func contains(_ service: BluetoothUUID) -> Bool {
     var isThere = true
     Self.forEachBit(of: service) { byte, bit in

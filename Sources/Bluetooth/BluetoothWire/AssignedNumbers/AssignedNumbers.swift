@@ -1,4 +1,5 @@
-/// Names that the Bluetooth SIG gave to numbers: services, characteristics, companies, looks.
+/// Names of the numbers that the Bluetooth SIG assigned: services, characteristics, descriptors,
+/// companies and appearances.
 public enum AssignedNumbers {
   /// The service's name, such as `Heart Rate`; nil for a UUID that is not assigned.
   public static func serviceName(_ uuid: BluetoothUUID) -> String? {
@@ -15,13 +16,13 @@ public enum AssignedNumbers {
     name(of: uuid, short: descriptorRows, long: "")
   }
 
-  /// Whose company identifier this is: `Apple, Inc.` for 0x004C.
+  /// The name of the company with this identifier: `Apple, Inc.` for 0x004C.
   public static func companyName(_ identifier: UInt16) -> String? {
     AssignedNumberTable(rows: companyRows, keyLength: 4)[key(identifier)]
   }
 
-  /// What a device with this appearance looks like: `Heart Rate Belt`; the category's name where
-  /// the subcategory has none (Assigned Numbers, §2.6).
+  /// The name of an appearance: `Heart Rate Belt`; that of the category if the subcategory has no
+  /// name (Assigned Numbers, §2.6).
   public static func appearanceName(_ appearance: UInt16) -> String? {
     let table = AssignedNumberTable(rows: appearanceRows, keyLength: 4)
     return table[key(appearance)] ?? table[key(appearance & 0xFFC0)]

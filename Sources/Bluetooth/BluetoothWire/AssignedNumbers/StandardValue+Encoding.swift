@@ -1,18 +1,18 @@
 import Essentials
 
-/// Why a text is no value of a characteristic.
+/// The reason why a text is not a valid value of a characteristic.
 public struct ValueTextError: Error, Hashable, Sendable {
   /// The expected format: `a number with up to 2 decimals, in °C`.
   public var expected: String
 }
 
 extension StandardValue {
-  /// The value of a standard characteristic from the text that `text(_:of:)` gives for it, or from
-  /// the number alone: `25.5` or `25.50 °C`.
+  /// Encodes the value of a standard characteristic from the text that `text(_:of:)` returns, or
+  /// from the number alone: `25.5` or `25.50 °C`.
   ///
-  /// - Returns: The bytes; nil where the characteristic is not a standard one, or is one that can
-  ///   be read as text but not made from it.
-  /// - Throws: `ValueTextError` where the text does not fit the characteristic.
+  /// - Returns: The bytes; nil if the characteristic is not a standard one, or can't be encoded
+  ///   from text.
+  /// - Throws: `ValueTextError` if the text is not valid for the characteristic.
   public static func bytes(
     _ text: String, of uuid: BluetoothUUID
   ) throws(ValueTextError) -> [UInt8]? {

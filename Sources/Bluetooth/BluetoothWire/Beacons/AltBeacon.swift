@@ -2,7 +2,7 @@ import Essentials
 
 /// An AltBeacon, the open format (AltBeacon Protocol Specification v1.0).
 public struct AltBeacon: Hashable, Sendable {
-  /// How many bytes of manufacturer data it takes, company identifier included.
+  /// The size of the manufacturer-specific data in bytes, including the company identifier.
   public static let byteCount = 26
 
   /// What follows the company identifier, most significant byte first.

@@ -19,16 +19,17 @@ public enum Beacon: Hashable, Sendable {
   public enum Reading: Hashable, Sendable {
     /// A beacon.
     case beacon(Beacon)
-    /// What begins as a beacon and is too short, too long or has a value that isn't allowed.
+    /// The data begins like a beacon, but it is too short, too long or contains an invalid value.
     case malformed
-    /// Something else.
+    /// The data is not a beacon.
     case foreign
   }
 
-  /// The service whose service data holds Eddystone frames.
+  /// The service of Eddystone service data.
   public static let eddystoneService: BluetoothUUID = 0xFEAA
 
-  /// What an Eddystone beacon loses from 0 m to 1 m, in dB (Eddystone-UID specification, Tx Power).
+  /// The path loss of an Eddystone beacon from 0 m to 1 m, in dB (Eddystone-UID specification, Tx
+  /// Power).
   public static let eddystoneLossOverFirstMetre: Int8 = 41
 
   /// Reads a beacon from manufacturer data, company identifier included; nil for anything else.
@@ -47,8 +48,8 @@ public enum Beacon: Hashable, Sendable {
     self = beacon
   }
 
-  /// Reads the first beacon in advertising data, in any order of structures. Returns `.malformed`
-  /// if there is no valid beacon, but a malformed one.
+  /// Decodes the first beacon in advertising data. Returns `.malformed` if there is only a
+  /// malformed one.
   public static func read(_ data: AdvertisingData) -> Reading {
     var reading = Reading.foreign
     for structure in data {

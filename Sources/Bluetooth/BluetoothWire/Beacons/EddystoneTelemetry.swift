@@ -1,4 +1,4 @@
-/// How an Eddystone beacon is doing.
+/// The telemetry of an Eddystone beacon.
 public struct EddystoneTelemetry: Hashable, Sendable {
   /// Battery voltage; 0 where it isn't measured.
   public var batteryMillivolts: UInt16

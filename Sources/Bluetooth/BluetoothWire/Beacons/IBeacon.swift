@@ -2,9 +2,9 @@ import Essentials
 
 /// The 21 bytes with the identity and the measured power of an iBeacon.
 public struct IBeacon: Hashable, Sendable {
-  /// Which company's manufacturer data can hold an iBeacon: Apple's.
+  /// The company identifier of an iBeacon's manufacturer-specific data: Apple's.
   public static let company: UInt16 = 0x004C
-  /// How many bytes identify it: what `kCBAdvDataAppleBeaconKey` holds in a dictionary for
+  /// The size of an iBeacon in bytes, as in the value of `kCBAdvDataAppleBeaconKey` for
   /// `CBPeripheralManager.startAdvertising`.
   public static let byteCount = 21
 
@@ -12,11 +12,11 @@ public struct IBeacon: Hashable, Sendable {
   static let type: UInt8 = 0x02
   static let length: UInt8 = 0x15
 
-  /// Whose beacons these are.
+  /// The UUID of the beacon's owner or app.
   public var uuid: BluetoothUUID
-  /// Which group of them.
+  /// The group of beacons.
   public var major: UInt16
-  /// Which one of the group.
+  /// The beacon within the group.
   public var minor: UInt16
   /// Strength that a receiver one metre away measures, in dBm.
   public var powerAtOneMetre: Int8

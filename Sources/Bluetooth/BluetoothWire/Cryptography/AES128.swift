@@ -181,7 +181,7 @@ extension AES128 {
   private static func subkey(of block: UInt128) -> UInt128 { block << 1 ^ (block >> 127) * 0x87 }
 
   /// The random address hash function `ah` (Core 5.4, Vol 3, Part H, §2.2.2), with an identity
-  /// resolving key: the low 24 bits of an address that its holder made from the random high 24 bits.
+  /// resolving key: the low 24 bits of a resolvable private address, from its random high 24 bits.
   public func addressHash(of random: UInt32) -> UInt32 {
     UInt32(truncatingIfNeeded: encrypt(UInt128(random & 0xFF_FFFF)) & 0xFF_FFFF)
   }

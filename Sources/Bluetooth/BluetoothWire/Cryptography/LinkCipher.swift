@@ -4,7 +4,7 @@
 /// Both ends make the same cipher from the long term key and from what both drew for the session.
 /// The caller counts the packets of each direction; one number must not be used for two packets.
 public struct LinkCipher: Sendable {
-  /// Which way a packet goes; a part of its nonce (Core 5.4, Vol 6, Part E, §2.1).
+  /// The direction of a packet; a part of its nonce (Core 5.4, Vol 6, Part E, §2.1).
   public enum Direction: UInt8, Hashable, Sendable, CaseIterable {
     /// The peripheral sends it.
     case toCentral = 0
@@ -12,22 +12,22 @@ public struct LinkCipher: Sendable {
     case toPeripheral = 1
   }
 
-  /// What one end draws for a session and sends to the other, in LL_ENC_REQ or LL_ENC_RSP
-  /// (Core 5.4, Vol 6, Part B, §2.4.2.4 and §2.4.2.5).
+  /// One end's random numbers for an encryption session, in LL_ENC_REQ or LL_ENC_RSP (Core 5.4, Vol
+  /// 6, Part B, §2.4.2.4 and §2.4.2.5).
   public struct SessionHalf: Hashable, Sendable {
     /// Its half of the session key diversifier: SKD_C or SKD_P.
     public var keyDiversifier: UInt64
     /// Its half of the initialization vector: IV_C or IV_P.
     public var initializationVector: UInt32
 
-    /// One end's half from its numbers.
+    /// Creates the numbers of one end.
     public init(keyDiversifier: UInt64, initializationVector: UInt32) {
       self.keyDiversifier = keyDiversifier
       self.initializationVector = initializationVector
     }
   }
 
-  /// How many octets a packet grows by.
+  /// The size of the message integrity check in octets.
   public static let integrityCheckByteCount = 4
   /// The highest number of a packet: 39 bits (Core 5.4, Vol 6, Part E, §2.1). After it a session has
   /// to end.

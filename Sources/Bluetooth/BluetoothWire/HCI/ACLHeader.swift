@@ -16,7 +16,7 @@ public enum ACLBoundary: UInt8, Sendable {
 
 /// The four bytes before the data of an ACL packet (Core 5.4, Vol 4, Part E, §5.4.2).
 public struct ACLHeader: Hashable, Sendable {
-  /// How many bytes it takes.
+  /// The size in bytes.
   public static let byteCount = 4
   /// The connection.
   public var handle: UInt16
@@ -24,7 +24,7 @@ public struct ACLHeader: Hashable, Sendable {
   public var boundary: ACLBoundary
   /// The broadcast flag; 0 on LE.
   public var broadcast: UInt8
-  /// How many bytes of data follow.
+  /// The number of data bytes that follow.
   public var length: UInt16
 
   /// A header from its values.

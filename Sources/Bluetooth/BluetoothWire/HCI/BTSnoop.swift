@@ -3,7 +3,7 @@ import Essentials
 /// The file format of HCI captures that Wireshark and Android use: a header, then a record for each
 /// packet, all numbers big-endian (RFC 1761 with Bluetooth's data link types).
 public enum BTSnoop {
-  /// Which way a packet went.
+  /// The direction of a packet.
   public enum Direction: UInt32, Sendable {
     /// A command, or data that is sent.
     case hostToController = 0
@@ -15,11 +15,11 @@ public enum BTSnoop {
   public struct Record: Hashable, Sendable {
     /// The packet.
     public var packet: HCIPacket
-    /// Which way it went.
+    /// The direction.
     public var direction: Direction
-    /// When, in microseconds since 1970.
+    /// The time in microseconds since 1970.
     public var microseconds: Int64
-    /// How many packets were lost before it, as far as the writer knew.
+    /// The number of packets lost before it, as far as the writer knew.
     public var dropCount: UInt32
 
     /// A packet of a capture.
@@ -33,7 +33,7 @@ public enum BTSnoop {
     }
   }
 
-  /// What a file begins with.
+  /// The header of a file.
   public static let header: [UInt8] = {
     var writer = ByteWriter(capacity: 16)
     writer.append(magic)

@@ -1,9 +1,10 @@
-/// The events that a host wants, as far as LE has use for them (Core 5.4, Vol 4, Part E, §7.3.1).
+/// The mask of events that a controller sends, as far as they apply to LE (Core 5.4, Vol 4, Part E,
+/// §7.3.1).
 public struct EventMask: OptionSet, HCICodable {
-  /// One bit each.
+  /// The bits.
   public let rawValue: UInt64
 
-  /// A set from its bits; bits that we don't know are kept.
+  /// Creates a set from its bits; unknown bits are preserved.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// Disconnection Complete.
@@ -21,16 +22,16 @@ public struct EventMask: OptionSet, HCICodable {
   /// All LE events, as far as LE Set Event Mask lets them through.
   public static let leMeta = EventMask(rawValue: 1 << 61)
 
-  /// What a controller sends after a reset; without LE events.
+  /// The default mask after a reset; without LE events.
   public static let `default` = EventMask(rawValue: 0x1FFF_FFFF_FFFF)
 }
 
-/// The LE events that a host wants (Core 5.4, Vol 4, Part E, §7.8.1).
+/// The mask of LE events that a controller sends (Core 5.4, Vol 4, Part E, §7.8.1).
 public struct LEEventMask: OptionSet, HCICodable {
-  /// One bit each.
+  /// The bits.
   public let rawValue: UInt64
 
-  /// A set from its bits; bits that we don't know are kept.
+  /// Creates a set from its bits; unknown bits are preserved.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// LE Connection Complete.
@@ -76,6 +77,6 @@ public struct LEEventMask: OptionSet, HCICodable {
   /// LE Subrate Change.
   public static let subrateChange = LEEventMask(rawValue: 1 << 34)
 
-  /// What a controller sends after a reset: the first five.
+  /// The default mask after a reset: the first five events.
   public static let `default` = LEEventMask(rawValue: 0x1F)
 }

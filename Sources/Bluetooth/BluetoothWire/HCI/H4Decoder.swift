@@ -17,7 +17,7 @@ public struct H4Decoder: Sendable {
   /// A decoder at the beginning of a stream.
   public init() {}
 
-  /// How many bytes wait for the rest of their packet, or to be read.
+  /// The number of buffered bytes, of incomplete packets or packets not read yet.
   public var bufferedByteCount: Int { partial.count + chunk.count }
 
   /// Appends received bytes. Read all packets with `next()` before the next call, otherwise the
@@ -126,7 +126,7 @@ extension HCIPacket.Kind {
 }
 
 extension HCIPacket {
-  /// The packet with its indicator before it, as it goes over a serial line or a socket.
+  /// The packet with its H4 packet indicator, as on a serial line or a socket.
   public var h4Bytes: [UInt8] {
     var all: [UInt8] = []
     all.reserveCapacity(1 + bytes.count)

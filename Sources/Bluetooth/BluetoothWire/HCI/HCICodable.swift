@@ -5,7 +5,7 @@ public protocol HCICodable: Hashable, Sendable {
   /// Reads the value off the front of `reader`; throws where the bytes end or make no sense.
   init(decoding reader: inout ByteReader) throws(WireError)
 
-  /// Appends the value as it goes over the wire.
+  /// Appends the encoded value.
   func encode(into writer: inout ByteWriter)
 }
 
@@ -27,7 +27,7 @@ extension HCIRecord {
   public func encode(into writer: inout ByteWriter) { Self.layout.encode(self, &writer) }
 }
 
-/// How a record is put together from its parameters and taken apart again.
+/// Encodes and decodes a record as a sequence of parameters.
 public struct HCILayout<Value>: Sendable {
   let decode: @Sendable (inout ByteReader) throws(WireError) -> Value
   let encode: @Sendable (Value, inout ByteWriter) -> Void

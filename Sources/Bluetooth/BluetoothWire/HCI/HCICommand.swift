@@ -4,7 +4,7 @@ public import Essentials
 ///
 /// Commands are named as the specification names them, without `HCI_`.
 public protocol HCICommand: HCICodable {
-  /// What follows the status in the Command Complete event.
+  /// The type of the return parameters after the status in the Command Complete event.
   associatedtype Return: HCICodable = NoParameters
 
   /// The code of the command.
@@ -49,7 +49,7 @@ public protocol ConnectionCommand: HCIRecord, HCICommand {
 
 /// A command as it arrives at the controller: which one, and its parameters still as bytes.
 public struct HCICommandHeader: Hashable, Sendable {
-  /// Which command it is.
+  /// The opcode of the command.
   public var opcode: HCIOpcode
   /// Its parameters.
   public var parameters: ArraySlice<UInt8>

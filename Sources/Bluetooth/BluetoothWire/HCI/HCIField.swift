@@ -96,7 +96,7 @@ extension Optional: HCICodable where Wrapped: HCIOptionalField {
 extension Int8: HCIOptionalField {
   /// 127.
   public static var absentMark: UInt8 { 0x7F }
-  /// One byte.
+  /// The size in bytes: 1.
   public static var byteCount: Int { 1 }
 }
 

@@ -11,7 +11,7 @@ public struct HCIOpcode: RawRepresentable, Hashable, Sendable {
   @inlinable
   public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-  /// Which group of commands it belongs to (OGF).
+  /// The opcode group field (OGF).
   @inlinable
   public var group: UInt8 { UInt8(truncatingIfNeeded: rawValue >> 10) }
 

@@ -26,11 +26,11 @@ public struct HCIStatus: RawRepresentable, Hashable, Sendable {
   public static let pinOrKeyMissing = HCIStatus(rawValue: 0x06)
   /// The controller has no memory left.
   public static let memoryCapacityExceeded = HCIStatus(rawValue: 0x07)
-  /// The peer was not heard any more.
+  /// The connection timed out.
   public static let connectionTimeout = HCIStatus(rawValue: 0x08)
-  /// The controller has no room for another connection.
+  /// The limit of connections is reached.
   public static let connectionLimitExceeded = HCIStatus(rawValue: 0x09)
-  /// There is no room for another synchronous connection.
+  /// The limit of synchronous connections is reached.
   public static let synchronousConnectionLimitExceeded = HCIStatus(rawValue: 0x0A)
   /// There is a connection with that peer already.
   public static let connectionAlreadyExists = HCIStatus(rawValue: 0x0B)
@@ -72,7 +72,7 @@ public struct HCIStatus: RawRepresentable, Hashable, Sendable {
   public static let scoAirModeRejected = HCIStatus(rawValue: 0x1D)
   /// The link layer's parameters are not valid.
   public static let invalidLinkParameters = HCIStatus(rawValue: 0x1E)
-  /// Something went wrong that has no code of its own.
+  /// An unspecified error.
   public static let unspecifiedError = HCIStatus(rawValue: 0x1F)
   /// A value of a link layer parameter is not supported.
   public static let unsupportedLinkParameter = HCIStatus(rawValue: 0x20)
@@ -151,7 +151,7 @@ public struct HCIStatus: RawRepresentable, Hashable, Sendable {
 }
 
 extension HCIStatus: CustomStringConvertible {
-  /// What the code means, in a short clause such as "there is no such connection".
+  /// The meaning of the code, in a short clause such as "there is no such connection".
   public var description: String {
     Self.meanings[self] ?? "code 0x\(Hexadecimal.string([rawValue]))"
   }

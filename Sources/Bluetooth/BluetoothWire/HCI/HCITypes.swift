@@ -1,6 +1,6 @@
 public import Essentials
 
-/// Which end of a link a device is.
+/// The role of a device on a link.
 public enum LinkRole: UInt8, HCICodable {
   /// Made the connection.
   case central = 0
@@ -8,7 +8,7 @@ public enum LinkRole: UInt8, HCICodable {
   case peripheral = 1
 }
 
-/// Which of its addresses a device uses (Core 5.4, Vol 4, Part E, §7.8.5).
+/// The type of address that a device uses for itself (Core 5.4, Vol 4, Part E, §7.8.5).
 public enum OwnAddressType: UInt8, HCICodable {
   /// The public address.
   case `public` = 0
@@ -24,17 +24,17 @@ public enum OwnAddressType: UInt8, HCICodable {
 public enum AdvertisingType: UInt8, HCICodable {
   /// Connectable and scannable, undirected.
   case connectable = 0
-  /// One peer may connect; as fast as possible, for 1.28 s.
+  /// High duty cycle directed advertising: for one peer, as fast as possible, for 1.28 s.
   case directedHighDutyCycle = 1
   /// Scannable, undirected.
   case scannable = 2
   /// No requests are allowed.
   case nonConnectable = 3
-  /// One peer may connect; at the normal pace.
+  /// Low duty cycle directed advertising: for one peer, with the normal interval.
   case directedLowDutyCycle = 4
 }
 
-/// Which requests an advertiser processes (Core 5.4, Vol 4, Part E, §7.8.5).
+/// The filter policy for scan and connection requests (Core 5.4, Vol 4, Part E, §7.8.5).
 public enum AdvertisingFilterPolicy: UInt8, HCICodable {
   /// Requests of all devices.
   case unfiltered = 0
@@ -48,7 +48,7 @@ public enum AdvertisingFilterPolicy: UInt8, HCICodable {
 
 /// The advertising channels that are used.
 public struct AdvertisingChannels: OptionSet, HCICodable {
-  /// One bit per channel.
+  /// The bits, one for each channel.
   public let rawValue: UInt8
 
   /// A set of channels from its bits.
@@ -72,7 +72,7 @@ public enum ScanType: UInt8, HCICodable {
   case active = 1
 }
 
-/// Which advertising a scanner reports (Core 5.4, Vol 4, Part E, §7.8.10).
+/// The filter policy of a scanner (Core 5.4, Vol 4, Part E, §7.8.10).
 public enum ScanFilterPolicy: UInt8, HCICodable {
   /// That of all devices, except directed advertising for another device.
   case basicUnfiltered = 0
@@ -84,7 +84,7 @@ public enum ScanFilterPolicy: UInt8, HCICodable {
   case extendedFiltered = 3
 }
 
-/// What a scanner does about advertising that it reported before.
+/// The filter for advertising that a scanner already reported.
 public enum DuplicateFilter: UInt8, HCICodable {
   /// Reports it again.
   case off = 0
@@ -98,38 +98,39 @@ public enum DuplicateFilter: UInt8, HCICodable {
 public enum InitiatorFilterPolicy: UInt8, HCICodable {
   /// The device whose address is given.
   case peerAddress = 0
-  /// Whichever device of the filter accept list is heard first.
+  /// The first device of the filter accept list that is received.
   case filterAcceptList = 1
 }
 
-/// How bits become radio waves.
+/// A physical layer (PHY).
 public enum PHY: UInt8, HCIOptionalField {
-  /// One million symbols a second.
+  /// LE 1M: one million symbols per second.
   case le1M = 1
   /// Two million symbols a second.
   case le2M = 2
-  /// One million symbols a second, several for each bit; reaches further.
+  /// LE Coded: one million symbols per second, with several symbols for each bit, for a longer
+  /// range.
   case leCoded = 3
 
   /// No packets on that channel.
   public static var absentMark: UInt8 { 0 }
-  /// One byte.
+  /// The size in bytes: 1.
   public static var byteCount: Int { 1 }
 }
 
 /// Several PHYs.
 public struct PHYSet: OptionSet, HCICodable {
-  /// One bit per PHY.
+  /// The bits, one for each PHY.
   public let rawValue: UInt8
 
   /// A set of PHYs from its bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// One million symbols a second.
+  /// LE 1M: one million symbols per second.
   public static let le1M = PHYSet(rawValue: 1)
   /// Two million symbols a second.
   public static let le2M = PHYSet(rawValue: 2)
-  /// One million symbols a second, several for each bit.
+  /// LE Coded: one million symbols per second, with several symbols for each bit.
   public static let leCoded = PHYSet(rawValue: 4)
 }
 
@@ -159,11 +160,11 @@ public struct PHYPreference: HCIRecord {
     })
 }
 
-/// How often and how long a receiver listens (Core 5.4, Vol 4, Part E, §7.8.10).
+/// The scan interval and window of a receiver (Core 5.4, Vol 4, Part E, §7.8.10).
 public struct ScanTiming: HCIRecord {
   /// From the start of one listening to the next, in units of 0.625 ms.
   public var intervalUnits625us: UInt16
-  /// How long it listens, in units of 0.625 ms.
+  /// The scan window, in units of 0.625 ms.
   public var windowUnits625us: UInt16
 
   /// A timing from its raw values; at first, 10 ms in every 10 ms.
@@ -182,7 +183,7 @@ public struct ScanTiming: HCIRecord {
 public struct ConnectionTiming: HCIRecord {
   /// From one connection event to the next, in units of 1.25 ms.
   public var intervalUnits1250us: UInt16
-  /// How many connection events the peripheral may skip.
+  /// The peripheral latency: the number of connection events that the peripheral may skip.
   public var latency: UInt16
   /// After how long a silence the link counts as lost, in units of 10 ms.
   public var timeoutUnits10ms: UInt16
@@ -206,7 +207,7 @@ public struct ConnectionTimingRequest: HCIRecord {
   public var intervalMinUnits1250us: UInt16
   /// The longest connection interval, in units of 1.25 ms.
   public var intervalMaxUnits1250us: UInt16
-  /// How many connection events the peripheral may skip.
+  /// The peripheral latency: the number of connection events that the peripheral may skip.
   public var latency: UInt16
   /// After how long a silence the link counts as lost, in units of 10 ms.
   public var timeoutUnits10ms: UInt16
@@ -264,9 +265,9 @@ public struct ChannelMap: HCICodable {
   public static let all = ChannelMap(bits: .max)
 }
 
-/// Which data the controller sends only while the host has room.
+/// The data to which controller-to-host flow control applies.
 public enum HostFlowControl: UInt8, HCICodable {
-  /// None.
+  /// No data.
   case off = 0
   /// ACL packets.
   case acl = 1
@@ -276,9 +277,9 @@ public enum HostFlowControl: UInt8, HCICodable {
   case both = 3
 }
 
-/// What kind of extended advertising (Core 5.4, Vol 4, Part E, §7.8.53).
+/// The properties of extended advertising events (Core 5.4, Vol 4, Part E, §7.8.53).
 public struct AdvertisingEventProperties: OptionSet, HCICodable {
-  /// One bit per property.
+  /// The bits, one for each property.
   public let rawValue: UInt16
 
   /// Properties from their bits.
@@ -288,14 +289,14 @@ public struct AdvertisingEventProperties: OptionSet, HCICodable {
   public static let connectable = AdvertisingEventProperties(rawValue: 1 << 0)
   /// Scannable: the advertiser answers scan requests.
   public static let scannable = AdvertisingEventProperties(rawValue: 1 << 1)
-  /// It is for one peer.
+  /// Directed advertising, for one peer.
   public static let directed = AdvertisingEventProperties(rawValue: 1 << 2)
-  /// It goes to its one peer as fast as possible, for 1.28 s.
+  /// High duty cycle directed advertising, for 1.28 s.
   public static let highDutyCycle = AdvertisingEventProperties(rawValue: 1 << 3)
-  /// It uses the packets that devices before Bluetooth 5 understand.
+  /// Legacy advertising PDUs, which devices before Bluetooth 5 can receive.
   public static let legacy = AdvertisingEventProperties(rawValue: 1 << 4)
-  /// It leaves out the advertiser's address.
+  /// Anonymous advertising, without the advertiser's address.
   public static let anonymous = AdvertisingEventProperties(rawValue: 1 << 5)
-  /// It carries the power it is sent with.
+  /// The transmit power is included in the extended header.
   public static let includesPower = AdvertisingEventProperties(rawValue: 1 << 6)
 }

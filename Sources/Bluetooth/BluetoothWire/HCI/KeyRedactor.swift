@@ -1,8 +1,9 @@
-/// Puts zeros in place of long term keys, identity resolving keys and signature resolving keys, so that a
-/// capture opens no other one: those that commands give to the controller, and those that a Security
-/// Manager distributes (Core 5.4, Vol 3, Part H, §3.6), in however many packets its PDU comes.
+/// Overwrites long term keys, identity resolving keys and signature resolving keys with zeros, so
+/// that other captures can't be decrypted with them: those in commands to the controller, and those
+/// that a Security Manager distributes (Core 5.4, Vol 3, Part H, §3.6), even if its PDU is split
+/// into several packets.
 ///
-/// One redactor takes all packets between a host and a controller, in their order.
+/// One redactor must process all packets between a host and a controller, in their order.
 public struct KeyRedactor: Sendable {
   /// An L2CAP frame that has begun, in one direction of one connection.
   private struct Frame: Sendable {

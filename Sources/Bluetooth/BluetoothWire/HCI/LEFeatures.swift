@@ -1,111 +1,112 @@
-/// What a link layer can do (Core 5.4, Vol 6, Part B, §4.6).
+/// The features of a link layer (Core 5.4, Vol 6, Part B, §4.6).
 public struct LEFeatures: OptionSet, HCICodable {
-  /// One bit each.
+  /// The bits.
   public let rawValue: UInt64
 
-  /// A set from its bits; bits that we don't know are kept.
+  /// Creates a set from its bits; unknown bits are preserved.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// Encrypts links.
+  /// LE Encryption.
   public static let encryption = LEFeatures(rawValue: 1 << 0)
-  /// Negotiates connection parameters in the link layer.
+  /// Connection Parameters Request Procedure.
   public static let connectionParametersRequest = LEFeatures(rawValue: 1 << 1)
   /// Extended Reject Indication: names the rejected procedure.
   public static let extendedReject = LEFeatures(rawValue: 1 << 2)
-  /// The peripheral may also request features.
+  /// Peripheral-initiated Features Exchange.
   public static let peripheralFeatureExchange = LEFeatures(rawValue: 1 << 3)
-  /// Sends LE pings.
+  /// LE Ping.
   public static let ping = LEFeatures(rawValue: 1 << 4)
-  /// Sends packets of more than 27 bytes.
+  /// LE Data Packet Length Extension: packets of more than 27 bytes.
   public static let dataLengthExtension = LEFeatures(rawValue: 1 << 5)
-  /// Resolves private addresses.
+  /// LL Privacy: resolves private addresses.
   public static let privacy = LEFeatures(rawValue: 1 << 6)
-  /// Reports advertising directed to unresolvable private addresses.
+  /// Extended Scanner Filter Policies: reports advertising directed to unresolvable private
+  /// addresses.
   public static let extendedScannerFilterPolicies = LEFeatures(rawValue: 1 << 7)
-  /// Knows the LE 2M PHY.
+  /// LE 2M PHY.
   public static let le2M = LEFeatures(rawValue: 1 << 8)
-  /// Sends with a stable modulation index.
+  /// Stable Modulation Index - Transmitter.
   public static let stableModulationTransmitter = LEFeatures(rawValue: 1 << 9)
-  /// Receives with a stable modulation index.
+  /// Stable Modulation Index - Receiver.
   public static let stableModulationReceiver = LEFeatures(rawValue: 1 << 10)
-  /// Knows the LE Coded PHY.
+  /// LE Coded PHY.
   public static let leCoded = LEFeatures(rawValue: 1 << 11)
-  /// Knows extended advertising and scanning.
+  /// LE Extended Advertising, which includes extended scanning.
   public static let extendedAdvertising = LEFeatures(rawValue: 1 << 12)
-  /// Knows periodic advertising.
+  /// LE Periodic Advertising.
   public static let periodicAdvertising = LEFeatures(rawValue: 1 << 13)
-  /// Knows channel selection algorithm #2.
+  /// Channel Selection Algorithm #2.
   public static let channelSelection2 = LEFeatures(rawValue: 1 << 14)
-  /// Sends with more than 10 dBm.
+  /// LE Power Class 1: transmits with more than 10 dBm.
   public static let powerClass1 = LEFeatures(rawValue: 1 << 15)
-  /// Negotiates a minimum of channels.
+  /// Minimum Number of Used Channels Procedure.
   public static let minimumUsedChannels = LEFeatures(rawValue: 1 << 16)
   /// Connection CTE Request: requests constant tone extensions in connections.
   public static let cteRequest = LEFeatures(rawValue: 1 << 17)
-  /// Answers with constant tone extensions in connections.
+  /// Connection CTE Response: answers with constant tone extensions in connections.
   public static let cteResponse = LEFeatures(rawValue: 1 << 18)
-  /// Sends constant tone extensions in periodic advertising.
+  /// Connectionless CTE Transmitter: sends constant tone extensions in periodic advertising.
   public static let connectionlessCTETransmitter = LEFeatures(rawValue: 1 << 19)
-  /// Receives constant tone extensions in periodic advertising.
+  /// Connectionless CTE Receiver: receives constant tone extensions in periodic advertising.
   public static let connectionlessCTEReceiver = LEFeatures(rawValue: 1 << 20)
-  /// Switches antennas while it sends.
+  /// Antenna Switching During CTE Transmission (AoD).
   public static let antennaSwitchingTransmit = LEFeatures(rawValue: 1 << 21)
-  /// Switches antennas while it receives.
+  /// Antenna Switching During CTE Reception (AoA).
   public static let antennaSwitchingReceive = LEFeatures(rawValue: 1 << 22)
-  /// Receives constant tone extensions.
+  /// Receiving Constant Tone Extensions.
   public static let constantToneReceive = LEFeatures(rawValue: 1 << 23)
-  /// Hands periodic advertising trains to others.
+  /// Periodic Advertising Sync Transfer - Sender.
   public static let syncTransferSender = LEFeatures(rawValue: 1 << 24)
-  /// Takes periodic advertising trains from others.
+  /// Periodic Advertising Sync Transfer - Recipient.
   public static let syncTransferRecipient = LEFeatures(rawValue: 1 << 25)
-  /// Tells of changes of its sleep clock.
+  /// Sleep Clock Accuracy Updates.
   public static let sleepClockAccuracyUpdates = LEFeatures(rawValue: 1 << 26)
-  /// Checks public keys.
+  /// Remote Public Key Validation.
   public static let remotePublicKeyValidation = LEFeatures(rawValue: 1 << 27)
-  /// Carries connected isochronous streams as central.
+  /// Connected Isochronous Stream - Central.
   public static let cisCentral = LEFeatures(rawValue: 1 << 28)
-  /// Carries connected isochronous streams as peripheral.
+  /// Connected Isochronous Stream - Peripheral.
   public static let cisPeripheral = LEFeatures(rawValue: 1 << 29)
-  /// Broadcasts isochronous streams.
+  /// Isochronous Broadcaster.
   public static let isochronousBroadcaster = LEFeatures(rawValue: 1 << 30)
-  /// Receives isochronous broadcasts.
+  /// Synchronized Receiver: receives isochronous broadcasts.
   public static let synchronizedReceiver = LEFeatures(rawValue: 1 << 31)
-  /// The host does connected isochronous streams.
+  /// Connected Isochronous Stream (Host Support).
   public static let connectedIsochronousHostSupport = LEFeatures(rawValue: 1 << 32)
-  /// Requests a change of the peer's power.
+  /// LE Power Control Request.
   public static let powerControlRequest = LEFeatures(rawValue: 1 << 33)
-  /// Tells the peer of changes of its power.
+  /// LE Power Change Indication.
   public static let powerChangeIndication = LEFeatures(rawValue: 1 << 34)
-  /// Watches the path loss.
+  /// LE Path Loss Monitoring.
   public static let pathLossMonitoring = LEFeatures(rawValue: 1 << 35)
-  /// Tells periodic advertising data apart by an identifier.
+  /// Periodic Advertising ADI support: identifies periodic advertising data.
   public static let periodicAdvertisingADI = LEFeatures(rawValue: 1 << 36)
-  /// Uses a part of the connection events.
+  /// Connection Subrating: uses a part of the connection events.
   public static let connectionSubrating = LEFeatures(rawValue: 1 << 37)
-  /// The host does connection subrating.
+  /// Connection Subrating (Host Support).
   public static let connectionSubratingHostSupport = LEFeatures(rawValue: 1 << 38)
-  /// Tells the central which channels are of use.
+  /// Channel Classification: reports to the central which channels are usable.
   public static let channelClassification = LEFeatures(rawValue: 1 << 39)
-  /// Chooses the coding of advertising.
+  /// Advertising Coding Selection.
   public static let advertisingCodingSelection = LEFeatures(rawValue: 1 << 40)
-  /// The host chooses the coding of advertising.
+  /// Advertising Coding Selection (Host Support).
   public static let advertisingCodingSelectionHostSupport = LEFeatures(rawValue: 1 << 41)
-  /// Takes responses to periodic advertising.
+  /// Periodic Advertising with Responses - Advertiser.
   public static let periodicAdvertisingResponsesAdvertiser = LEFeatures(rawValue: 1 << 43)
-  /// Responds to periodic advertising.
+  /// Periodic Advertising with Responses - Scanner.
   public static let periodicAdvertisingResponsesScanner = LEFeatures(rawValue: 1 << 44)
 }
 
-/// What a classic link manager can do, page 0; only what LE needs (Core 5.4, Vol 2, Part C, §3.3).
+/// The LMP features, page 0; only those that LE needs (Core 5.4, Vol 2, Part C, §3.3).
 public struct LMPFeatures: OptionSet, HCICodable {
-  /// One bit each.
+  /// The bits.
   public let rawValue: UInt64
 
-  /// A set from its bits; bits that we don't know are kept.
+  /// Creates a set from its bits; unknown bits are preserved.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// There is no classic Bluetooth at all.
+  /// BR/EDR is not supported.
   public static let brEDRNotSupported = LMPFeatures(rawValue: 1 << 37)
-  /// The controller does LE.
+  /// The controller supports LE.
   public static let leSupported = LMPFeatures(rawValue: 1 << 38)
 }

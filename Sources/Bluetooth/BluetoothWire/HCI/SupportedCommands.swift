@@ -150,7 +150,7 @@ public struct SupportedCommands: HCICodable {
     bitmap[bit / 8] |= 1 << (bit % 8)
   }
 
-  /// Takes a command away.
+  /// Removes a command.
   public mutating func remove(_ command: HCIOpcode) {
     guard let bit = HCIOpcode.assigned[command]?.supportBit else { return }
     bitmap[bit / 8] &= ~(1 << (bit % 8))

@@ -3,10 +3,10 @@ public import Essentials
 /// The header of a basic L2CAP frame (Core 5.4, Vol 3, Part A, §3.1).
 @frozen
 public struct L2CAPHeader: Hashable, Sendable {
-  /// How many bytes the header takes.
+  /// The size of the header in bytes.
   public static let byteCount = 4
 
-  /// How many bytes follow the header.
+  /// The number of bytes that follow the header.
   public var length: UInt16
   /// The channel, as the receiver numbers it.
   public var channel: UInt16

@@ -8,13 +8,13 @@ public struct L2CAPResult: RawRepresentable, Hashable, Sendable {
   @inlinable
   public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-  /// The channel, or every channel asked for, is open.
+  /// All requested channels are open.
   public static let success = L2CAPResult(rawValue: 0x0000)
   /// No listener on this SPSM.
   public static let spsmNotSupported = L2CAPResult(rawValue: 0x0002)
-  /// No room for another channel.
+  /// No resources are available for another channel.
   public static let noResources = L2CAPResult(rawValue: 0x0004)
-  /// The link must be paired first: there is no key to encrypt it with.
+  /// The link must be paired first: there is no key to encrypt it.
   public static let insufficientAuthentication = L2CAPResult(rawValue: 0x0005)
   /// The peer may not use this service.
   public static let insufficientAuthorization = L2CAPResult(rawValue: 0x0006)
@@ -52,9 +52,9 @@ public struct L2CAPReconfigureResult: RawRepresentable, Hashable, Sendable {
   public static let unacceptableParameters = L2CAPReconfigureResult(rawValue: 0x0004)
 }
 
-/// Why a signalling command was rejected (Core 5.4, Vol 3, Part A, §4.1).
+/// The reason why a signalling command was rejected (Core 5.4, Vol 3, Part A, §4.1).
 public enum L2CAPRejectReason: Hashable, Sendable {
-  /// The code is unknown, or makes no sense in this direction or at this length.
+  /// The code is unknown, or not valid in this direction or with this length.
   case commandNotUnderstood
   /// The frame was longer than the receiver's signalling MTU, given here.
   case signallingMTUExceeded(UInt16)

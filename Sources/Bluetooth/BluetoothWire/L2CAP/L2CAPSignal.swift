@@ -1,8 +1,8 @@
 /// A command on the LE signalling channel (Core 5.4, Vol 3, Part A, §4).
 ///
-/// Each comes with an identifier, which pairs a response with its request and is never zero.
+/// Each has an identifier, which matches a response with its request and is never zero.
 public enum L2CAPSignal: Hashable, Sendable {
-  /// The request with the same identifier makes no sense to the sender.
+  /// The request with the same identifier was rejected.
   case commandReject(L2CAPRejectReason)
   /// Closes a channel; `destination` is the CID of the receiver of this command.
   case disconnectionRequest(destination: UInt16, source: UInt16)
@@ -49,8 +49,8 @@ public enum L2CAPSignal: Hashable, Sendable {
     }
   }
 
-  /// Whether a command with this code must never be answered by a reject: it is an answer itself,
-  /// or wants none.
+  /// Whether a command with this code must never be answered with a reject, because it is a
+  /// response or needs none.
   public static func isUnanswered(code: UInt8) -> Bool {
     switch code {
     case 0x01, 0x03, 0x05, 0x07, 0x09, 0x0B, 0x13, 0x15, 0x16, 0x18, 0x1A: true
@@ -100,7 +100,7 @@ public struct L2CAPCreditBasedConnectionRequest: Hashable, Sendable {
   public var mtu: UInt16
   /// The largest frame payload that the sender takes.
   public var mps: UInt16
-  /// How many frames the receiver may send at first.
+  /// The initial credits: the number of frames that the receiver may send at first.
   public var initialCredits: UInt16
 
   /// A request to open a channel.
@@ -121,7 +121,7 @@ public struct L2CAPCreditBasedConnectionResponse: Hashable, Sendable {
   public var mtu: UInt16
   /// The largest frame payload that the sender takes.
   public var mps: UInt16
-  /// How many frames the receiver may send at first.
+  /// The initial credits: the number of frames that the receiver may send at first.
   public var initialCredits: UInt16
   /// Whether and why not.
   public var result: L2CAPResult
@@ -152,7 +152,7 @@ public struct L2CAPEnhancedConnectionRequest: Hashable, Sendable {
   public var mtu: UInt16
   /// The largest frame payload that the sender takes, on each channel.
   public var mps: UInt16
-  /// How many frames the receiver may send at first, on each channel.
+  /// The initial credits of each channel: the number of frames that the receiver may send at first.
   public var initialCredits: UInt16
   /// The sender's ends.
   public var sources: [UInt16]
@@ -173,7 +173,7 @@ public struct L2CAPEnhancedConnectionResponse: Hashable, Sendable {
   public var mtu: UInt16
   /// The largest frame payload that the sender takes, on each channel.
   public var mps: UInt16
-  /// How many frames the receiver may send at first, on each channel.
+  /// The initial credits of each channel: the number of frames that the receiver may send at first.
   public var initialCredits: UInt16
   /// Whether all, or why not.
   public var result: L2CAPResult

@@ -2,7 +2,7 @@ import Essentials
 
 /// A signalling command with its identifier: the payload of a frame on the signalling channel.
 public struct L2CAPSignalPDU: Hashable, Sendable {
-  /// How many bytes precede a command's data.
+  /// The size of the header before a command's data, in bytes.
   public static let headerByteCount = 4
 
   /// Pairs a response with its request; never zero in a command that makes sense.

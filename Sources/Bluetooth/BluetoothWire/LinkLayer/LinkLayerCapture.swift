@@ -2,13 +2,13 @@ import Essentials
 
 /// A packet of a connection on the air, as a capture has it.
 public struct LinkLayerPacket: Hashable, Sendable {
-  /// When it was sent, in microseconds since 1970.
+  /// The time of transmission, in microseconds since 1970.
   public var microseconds: Int64
-  /// Which connection it belongs to (Core 5.4, Vol 6, Part B, §2.1.2).
+  /// The access address of the connection (Core 5.4, Vol 6, Part B, §2.1.2).
   public var accessAddress: UInt32
   /// The sender's direction.
   public var direction: LinkCipher.Direction
-  /// How it was sent.
+  /// The PHY.
   public var phy: PHY
   /// The PDU (Core 5.4, Vol 6, Part B, §2.4): two octets of header, the payload and, where it is still
   /// encrypted, the MIC; without the CRC.
@@ -33,7 +33,7 @@ public struct LinkLayerPacket: Hashable, Sendable {
 /// The file format of captures of the link layer that Wireshark opens: libpcap's, with its data link type
 /// 256, LINKTYPE_BLUETOOTH_LE_LL_WITH_PHDR. All numbers are little-endian.
 public enum LinkLayerCapture {
-  /// What a file begins with.
+  /// The header of a file.
   public static let header: [UInt8] = {
     var writer = ByteWriter(capacity: headerByteCount)
     writer.uint32(magic)

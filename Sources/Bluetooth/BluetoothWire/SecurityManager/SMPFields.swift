@@ -116,7 +116,7 @@ extension UInt128 {
   }
 }
 
-/// What a device brings to pairing (Core 5.4, Vol 3, Part H, §3.5.1).
+/// The pairing features of a device (Core 5.4, Vol 3, Part H, §3.5.1).
 public struct SMPPairingFeatures: Hashable, Sendable {
   /// The device's input and output capabilities.
   public var ioCapability: SMPIOCapability
@@ -176,15 +176,15 @@ public struct SMPPairingFeatures: Hashable, Sendable {
 
 /// Input and output capabilities of a device (Core 5.4, Vol 3, Part H, §3.5.1, table 3.4).
 public enum SMPIOCapability: UInt8, Hashable, Sendable, CaseIterable {
-  /// It shows a number.
+  /// The device can display a number.
   case displayOnly = 0
-  /// It shows a number and takes yes or no.
+  /// The device can display a number, and accept a yes or no.
   case displayYesNo = 1
-  /// It takes a number.
+  /// The device can accept a number from a keyboard.
   case keyboardOnly = 2
-  /// It does neither.
+  /// The device can neither display nor accept a number.
   case noInputNoOutput = 3
-  /// It shows a number and takes one.
+  /// The device can display and accept a number.
   case keyboardDisplay = 4
 }
 
@@ -192,9 +192,9 @@ public enum SMPIOCapability: UInt8, Hashable, Sendable, CaseIterable {
 public struct SMPAuthenticationRequirements: OptionSet, Hashable, Sendable {
   /// The byte on the wire.
   public let rawValue: UInt8
-  /// Requirements from their byte; reserved bits are kept.
+  /// Creates requirements from their byte; reserved bits are preserved.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
-  /// The keys are kept. The field has two bits, of which the higher is reserved.
+  /// Bonding: the keys are stored. The field has two bits, of which the higher is reserved.
   public static let bonding = SMPAuthenticationRequirements(rawValue: 1 << 0)
   /// Protection against a man in the middle.
   public static let mitmProtection = SMPAuthenticationRequirements(rawValue: 1 << 2)
@@ -210,7 +210,7 @@ public struct SMPAuthenticationRequirements: OptionSet, Hashable, Sendable {
 public struct SMPKeyDistribution: OptionSet, Hashable, Sendable {
   /// The byte on the wire.
   public let rawValue: UInt8
-  /// Keys from their byte; reserved bits are kept.
+  /// Creates a set of keys from its byte; reserved bits are preserved.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
   /// The long term key, of legacy pairing.
   public static let encryptionKey = SMPKeyDistribution(rawValue: 1 << 0)
@@ -244,8 +244,8 @@ public enum SMPKeypress: UInt8, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// Why pairing failed (Core 5.4, Vol 3, Part H, §3.5.5, table 3.7). Any byte is a reason, known
-/// or not.
+/// The reason why pairing failed (Core 5.4, Vol 3, Part H, §3.5.5, table 3.7). Any byte is a
+/// reason, known or not.
 public struct SMPFailureReason: RawRepresentable, Hashable, Sendable, Error {
   /// The byte on the wire.
   public let rawValue: UInt8

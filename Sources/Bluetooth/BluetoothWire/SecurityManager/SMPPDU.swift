@@ -23,7 +23,7 @@ public enum SMPPDU: Hashable, Sendable {
   case keypressNotification(SMPKeypress)
   /// The sender's long term key, of legacy pairing (§3.6.2).
   case encryptionInformation(longTermKey: SMPValue)
-  /// What the long term key is asked for by (§3.6.3).
+  /// The EDIV and Rand that identify the long term key (§3.6.3).
   case centralIdentification(encryptedDiversifier: UInt16, random: UInt64)
   /// The sender's identity resolving key (§3.6.4).
   case identityInformation(identityResolvingKey: SMPValue)
@@ -107,7 +107,7 @@ extension SMPPDU {
     }
   }
 
-  /// The PDU as it goes over the wire.
+  /// The encoded PDU.
   public var bytes: [UInt8] {
     var writer = ByteWriter(capacity: 65)
     writer.uint8(code)

@@ -38,7 +38,7 @@ private func overwrite(_ words: inout [UInt32]) {
   for index in words.indices { words[index] = 0 }
 }
 
-/// Puts zeros in place of bytes that were a secret, where no other array shares them.
+/// Overwrites secret bytes with zeros, unless another array shares their storage.
 @inline(never) @_optimize(none)
 package func overwrite(_ bytes: inout [UInt8]) {
   for index in bytes.indices { bytes[index] = 0 }

@@ -44,8 +44,8 @@ open class CBATTRequest: NSObject, @unchecked Sendable {
       + "offset = \(offset), value = \(value.inHexadecimal)>"
   }
 
-  /// Takes the server request that has to be answered; nil if it was answered, or if another
-  /// request of the same batch carries it.
+  /// Returns the identifier of the server request that must be answered, and clears it. Nil if it
+  /// was answered already, or if another request of the same batch carries it.
   func takeServerRequest() -> ServerRequestID? {
     state.withLock { $0.serverRequest.take() }
   }

@@ -15,6 +15,6 @@ open class CBAttribute: NSObject, @unchecked Sendable {
     super.init()
   }
 
-  /// What it is.
+  /// The UUID of the attribute: its type.
   open var uuid: CBUUID { uuidStorage }
 }

@@ -1,16 +1,17 @@
-/// How distances to a peripheral are measured. No radio that this host knows can do it.
+/// The configuration of a channel sounding session, which measures the distance to a peripheral.
+/// Channel sounding is not supported.
 open class CBChannelSoundingSessionConfiguration: NSObject, @unchecked Sendable {
-  /// Which end starts.
+  /// The role of the local device.
   public enum Role: Int, Sendable {
-    /// This end.
+    /// The local device starts the procedure.
     case initiator = 0
   }
 
-  /// Which end starts.
+  /// The role of the local device.
   open var role: Role { roleStorage }
   private let roleStorage: Role
 
-  /// A configuration.
+  /// Creates a configuration.
   public init(role: Role) {
     roleStorage = role
     super.init()
@@ -19,7 +20,7 @@ open class CBChannelSoundingSessionConfiguration: NSObject, @unchecked Sendable 
 
 /// A measured distance.
 open class CBChannelSoundingProcedureResults: NSObject, @unchecked Sendable {
-  /// In metres; negative if it could not be measured.
+  /// The distance in metres; negative if it could not be measured.
   open var distance: Double { -1 }
 
   @available(*, unavailable)

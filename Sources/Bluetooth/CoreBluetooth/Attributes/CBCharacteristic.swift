@@ -1,7 +1,7 @@
 internal import BluetoothMachines
 internal import EventLoop
 
-/// A characteristic: a value with what may be done with it.
+/// A characteristic of a service: a value, its properties and its descriptors.
 open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   // Guarded by `lock`.
   private weak var serviceStorage: CBService?
@@ -9,7 +9,7 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   var valueStorage: Data?
   var descriptorsStorage: [CBDescriptor]?
   var isNotifyingStorage = false
-  /// Where a peer keeps it, or where it was published.
+  /// The handles in the peer's attribute database, or in the local one after publication.
   var handles: CharacteristicHandles
   /// False once the peer changed it or the link went down.
   var isValid = true
@@ -26,16 +26,16 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
 
   /// The service that it belongs to.
   open weak var service: CBService? { lock.withLock { serviceStorage } }
-  /// What may be done with it.
+  /// The operations that the characteristic supports.
   open var properties: CBCharacteristicProperties { lock.withLock { propertiesStorage } }
-  /// The value last read or notified; nil until then. For a local characteristic the value that
-  /// the system answers with, nil if the delegate is asked.
+  /// The value last read or notified; nil until then. For a local characteristic, the value that
+  /// the system answers reads with, or nil if the delegate answers them.
   open var value: Data? { lock.withLock { valueStorage } }
   /// Its descriptors; nil until discovered.
   open var descriptors: [CBDescriptor]? { lock.withLock { descriptorsStorage } }
-  /// Whether notifications or indications are on.
+  /// Whether notifications or indications are enabled.
   open var isNotifying: Bool { lock.withLock { isNotifyingStorage } }
-  /// Whether it is broadcast; never.
+  /// Always false: characteristics are never broadcast.
   @available(*, deprecated)
   open var isBroadcasted: Bool { false }
 
@@ -49,7 +49,7 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   func setService(_ service: CBService) { lock.withLock { serviceStorage = service } }
 }
 
-/// Where a characteristic sits in an attribute database.
+/// The handles of a characteristic in an attribute database.
 struct CharacteristicHandles: Sendable, Hashable {
   var declaration: UInt16 = 0
   var value: UInt16 = 0
@@ -58,14 +58,15 @@ struct CharacteristicHandles: Sendable, Hashable {
 
 /// A characteristic that this host publishes.
 ///
-/// It is frozen once its service was published, except `value`, which then no longer matters.
+/// Its properties can't be changed once its service is published. Setting `value` then has no
+/// effect.
 open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
   // Guarded by `lock`.
   private var permissionsStorage: CBAttributePermissions
   private var subscribers: [CBCentral] = []
 
-  /// A characteristic. With a value the system answers reads by itself, and it must be read-only;
-  /// without one the peripheral manager's delegate is asked each time.
+  /// Creates a characteristic. If it has a value, it must be read-only, and the system answers
+  /// reads. Without a value, the peripheral manager's delegate answers each read.
   public init(
     type UUID: CBUUID, properties: CBCharacteristicProperties, value: Data?,
     permissions: CBAttributePermissions
@@ -77,19 +78,19 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
     valueStorage = value
   }
 
-  /// What may be done with it.
+  /// The operations that the characteristic supports.
   open override var properties: CBCharacteristicProperties {
     get { super.properties }
     set { lock.withLock { propertiesStorage = newValue } }
   }
 
-  /// The value that the system answers with, or nil.
+  /// The value that the system answers reads with, or nil if the delegate answers them.
   open override var value: Data? {
     get { super.value }
     set { lock.withLock { valueStorage = newValue } }
   }
 
-  /// Its descriptors; a user description and a presentation format may be given.
+  /// The descriptors. User descriptions and presentation formats can be set.
   open override var descriptors: [CBDescriptor]? {
     get { super.descriptors }
     set {
@@ -98,13 +99,13 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
     }
   }
 
-  /// The access that centrals have to its value.
+  /// The permissions of centrals to read and write the value.
   open var permissions: CBAttributePermissions {
     get { lock.withLock { permissionsStorage } }
     set { lock.withLock { permissionsStorage = newValue } }
   }
 
-  /// The centrals that are subscribed to it.
+  /// The centrals that are subscribed to the characteristic.
   open var subscribedCentrals: [CBCentral]? { lock.withLock { subscribers } }
 
   func addSubscriber(_ central: CBCentral) {
@@ -121,7 +122,7 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
 }
 
 extension Data {
-  /// The first bytes, in one copy.
+  /// The first bytes, at most this number, in one copy.
   func bytes(atMost byteCountMax: Int) -> [UInt8] {
     withUnsafeBytes { [UInt8]($0.prefix(byteCountMax)) }
   }

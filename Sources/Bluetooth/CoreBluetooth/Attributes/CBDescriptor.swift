@@ -1,7 +1,7 @@
 internal import BluetoothWire
 internal import EventLoop
 
-/// A descriptor: more about a characteristic.
+/// A descriptor: metadata of a characteristic.
 open class CBDescriptor: CBAttribute, @unchecked Sendable {
   // Guarded by `lock`.
   private weak var characteristicStorage: CBCharacteristic?
@@ -49,9 +49,10 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
 }
 
 /// A descriptor that this host publishes: a user description (2901) or a presentation format
-/// (2904). The client and server configurations and extended properties are made by the system.
+/// (2904). The system creates the client and server characteristic configurations and the extended
+/// properties.
 open class CBMutableDescriptor: CBDescriptor, @unchecked Sendable {
-  /// A descriptor: a `String` for 2901, a `Data` for 2904.
+  /// Creates a descriptor. The value is a `String` for 2901, a `Data` for 2904.
   public init(type UUID: CBUUID, value: Any?) {
     super.init(uuid: UUID, handle: 0, characteristic: nil, lock: SharedLock())
     valueStorage = value

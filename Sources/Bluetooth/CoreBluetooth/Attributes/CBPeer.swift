@@ -1,7 +1,7 @@
 internal import BluetoothWire
 internal import EventLoop
 
-/// The other end of a link.
+/// A remote device: a peripheral or a central.
 ///
 /// `CBPeripheral.state` and `name` can be observed.
 open class CBPeer: NSObject, NSCopying, @unchecked Sendable {
@@ -17,7 +17,7 @@ open class CBPeer: NSObject, NSCopying, @unchecked Sendable {
     super.init()
   }
 
-  /// The peer's name for this host; the same in every run.
+  /// The identifier of the peer on this host; the same in every run.
   open var identifier: UUID { identifierStorage }
 
   /// The same object.

@@ -1,7 +1,7 @@
 internal import BluetoothMachines
 internal import EventLoop
 
-/// A service of a peripheral: characteristics that belong together.
+/// A service of a peripheral: a group of characteristics.
 open class CBService: CBAttribute, @unchecked Sendable {
   private weak var peripheralStorage: CBPeripheral?
   private let isPrimaryStorage: Bool
@@ -22,9 +22,9 @@ open class CBService: CBAttribute, @unchecked Sendable {
     super.init(uuid: uuid, lock: lock)
   }
 
-  /// The peripheral that has it; nil for a local service.
+  /// The peripheral that provides the service; nil for a local service.
   open weak var peripheral: CBPeripheral? { peripheralStorage }
-  /// Primary, or only there to be included.
+  /// Whether the service is primary. A secondary service is only included in other services.
   open var isPrimary: Bool { isPrimaryStorage }
   /// The services that it includes; nil until discovered.
   open var includedServices: [CBService]? { lock.withLock { includedServicesStorage } }
@@ -39,12 +39,12 @@ open class CBService: CBAttribute, @unchecked Sendable {
 
 /// A service that this host publishes.
 ///
-/// It is frozen once `CBPeripheralManager.add(_:)` took it: later changes are refused and
-/// logged.
+/// It can't be changed after it was passed to `CBPeripheralManager.add(_:)`: later changes are
+/// ignored and logged.
 open class CBMutableService: CBService, @unchecked Sendable {
   private var isFrozen = false
 
-  /// An empty service.
+  /// Creates a service without characteristics.
   public init(type UUID: CBUUID, primary isPrimary: Bool) {
     super.init(
       uuid: UUID, isPrimary: isPrimary, range: HandleRange(0, 0), peripheral: nil,
@@ -79,7 +79,7 @@ open class CBMutableService: CBService, @unchecked Sendable {
     return !wasFrozen
   }
 
-  /// Freezes it while it is published; false if it already is.
+  /// Marks the service as published, so that it can't be changed. Returns false if it was already.
   func freeze() -> Bool {
     lock.withLock {
       defer { isFrozen = true }

@@ -3,23 +3,23 @@ internal import BluetoothMachines
 internal import Essentials
 internal import EventLoop
 
-/// Scans for peripherals and connects with them.
+/// Scans for peripherals and connects to them.
 ///
 /// The manager uses the host that is current in its task, else the one on the radio that
 /// `AMBIT_RADIO` names. Methods may be called from any thread; the delegate is called on the queue
-/// that the manager was made with.
+/// that was passed to the initializer.
 open class CBCentralManager: CBManager, @unchecked Sendable {
   // Unchecked: `session` is constant, the delegate is behind `delegateLock`.
 
-  /// Abilities that a radio may lack.
+  /// Features that not every radio supports.
   public struct Feature: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt
-    /// Abilities from their bits.
+    /// Creates a set of features from its bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
-    /// Extended scanning and connections over it.
+    /// Extended scanning, and connections to peripherals that were discovered by it.
     public static let extendedScanAndConnect = Feature(rawValue: 1 << 0)
-    /// Measuring distances.
+    /// Channel sounding: measuring distances to peripherals.
     public static let channelSounding = Feature(rawValue: 1 << 10)
   }
 
@@ -27,17 +27,18 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   private let delegateLock = SharedLock()
   private weak var delegateStorage: (any CBCentralManagerDelegate)?
 
-  /// A manager without a delegate, on the main queue.
+  /// Creates a manager without a delegate, on the main queue.
   public convenience override init() {
     self.init(delegate: nil, queue: nil, options: nil)
   }
 
-  /// A manager that calls its delegate on `queue`, or the main queue.
+  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil.
   public convenience init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?) {
     self.init(delegate: delegate, queue: queue, options: nil)
   }
 
-  /// A manager that calls its delegate on `queue`, or the main queue. Options are accepted.
+  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil. The
+  /// options have no effect.
   public init(
     delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?,
     options: [String: Any]? = nil
@@ -48,7 +49,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     session.start(for: self, BluetoothHost.currentLinkMaker)
   }
 
-  /// A manager whose peripherals hide nothing: for tools that show everything there is.
+  /// Creates a manager for tools that show the complete attribute database: its peripherals also
+  /// discover Generic Access and Generic Attribute, which Core Bluetooth hides.
   package init(
     delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue, showsSystemServices: Bool
   ) {
@@ -78,7 +80,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// The radio's state.
   open override var state: CBManagerState { session.state }
 
-  /// Whether this manager scans.
+  /// Whether this manager is scanning.
   open var isScanning: Bool { session.isScanning }
 
   override func property(_ key: String) -> Any?? {
@@ -89,27 +91,28 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Whether radios here can do all of this: extended scanning, yes; channel sounding, no.
+  /// Whether radios on this system support all of these features: true for extended scanning, false
+  /// for channel sounding.
   open class func supports(_ features: Feature) -> Bool {
     features.isSubset(of: .extendedScanAndConnect)
   }
 
-  /// The peripherals with these identifiers, whether seen in this run or not.
+  /// The peripherals with these identifiers, even if they were not discovered in this run.
   ///
-  /// An identifier holds all there is to know to connect; one that was not made by this host is
-  /// left out.
+  /// An identifier contains all that is needed to connect. Identifiers that were not created by
+  /// this host are left out.
   open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
     identifiers.compactMap { PeerIdentifier.address(in: $0) }.map { session.peripheral(at: $0) }
   }
 
-  /// The peripherals that any client of this host is connected with and that have one of the
-  /// services. Connect them before use.
+  /// The peripherals that any client of this host is connected to and that have one of the
+  /// services. Call `connect(_:options:)` before using them.
   open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
     session.connectedPeers(with: serviceUUIDs.values).map { session.peripheral(at: $0) }
   }
 
-  /// Scans for peripherals that advertise one of the services, or for all; replaces a scan that
-  /// runs.
+  /// Scans for peripherals that advertise one of the services, or for all if there are none.
+  /// Replaces a running scan.
   open func scanForPeripherals(
     withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil
   ) {
@@ -124,7 +127,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// Ends the scan.
   open func stopScan() { session.stopScan() }
 
-  /// Connects, however long it takes; cancel with `cancelPeripheralConnection(_:)`.
+  /// Connects to a peripheral. The attempt has no timeout; cancel it with
+  /// `cancelPeripheralConnection(_:)`.
   open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
     var connect = ConnectOptions()
     connect.reconnectsAutomatically = options.truth(CBConnectPeripheralOptionEnableAutoReconnect)
@@ -135,11 +139,11 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     session.connect(peripheral, connect, requiresANCS: requiresANCS)
   }
 
-  /// Cancels a connection, established or pending. The link itself stays up while another client of
-  /// the host uses it.
+  /// Cancels an established or pending connection. The link stays up while another client of the
+  /// host uses it.
   open func cancelPeripheralConnection(_ peripheral: CBPeripheral) { session.cancel(peripheral) }
 
-  /// Reports connections and disconnections of certain peers to the delegate; nil ends that.
+  /// Reports connections and disconnections of the matching peers to the delegate; nil ends that.
   open func registerForConnectionEvents(
     options: [CBConnectionEventMatchingOption: Any]? = nil
   ) {
@@ -154,6 +158,6 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 }
 
 extension [String: Any]? {
-  /// A truth value among options: `true` and `NSNumber(value: true)` alike.
+  /// The Boolean value of an option, from `true` or `NSNumber(value: true)`.
   func truth(_ key: String) -> Bool { (self?[key] as? NSNumber)?.boolValue ?? false }
 }

@@ -1,12 +1,12 @@
 /// The events of a central manager. Only the first method must be implemented.
 public protocol CBCentralManagerDelegate: NSObjectProtocol {
-  /// The radio's state changed; also called once soon after the manager was made.
+  /// The radio's state changed. Also called once soon after the manager was created.
   func centralManagerDidUpdateState(_ central: CBCentralManager)
-  /// The manager was restored; restoration comes with the hub.
+  /// Not called yet: state restoration is not supported.
   func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any])
-  /// A peripheral advertises. `RSSI` is in dBm, 127 if the radio cannot tell.
+  /// A peripheral was discovered. `RSSI` is in dBm, or 127 if the radio can't measure it.
   ///
-  /// Keep a reference to the peripheral if it is of interest: the manager has none.
+  /// Keep a strong reference to the peripheral to use it: the manager doesn't retain it.
   func centralManager(
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
     advertisementData: [String: Any], rssi RSSI: NSNumber)
@@ -19,15 +19,16 @@ public protocol CBCentralManagerDelegate: NSObjectProtocol {
   func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
     error: (any Error)?)
-  /// The connection ended; if this is implemented, the method without time stamp is not called.
+  /// The connection ended. If this method is implemented, the one without a timestamp is not
+  /// called.
   func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
     timestamp: CFAbsoluteTime, isReconnecting: Bool, error: (any Error)?)
-  /// A link that the app registered for came up or went down.
+  /// A peer that matches `registerForConnectionEvents(options:)` connected or disconnected.
   func centralManager(
     _ central: CBCentralManager, connectionEventDidOccur event: CBConnectionEvent,
     for peripheral: CBPeripheral)
-  /// Never called: the Apple Notification Center Service is not served here.
+  /// Never called: the Apple Notification Center Service is not supported.
   func centralManager(
     _ central: CBCentralManager, didUpdateANCSAuthorizationFor peripheral: CBPeripheral)
 }
@@ -51,7 +52,7 @@ extension CBCentralManagerDelegate {
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
     error: (any Error)?
   ) {}
-  /// Calls the method without time stamp.
+  /// Calls the method without a timestamp.
   public func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
     timestamp: CFAbsoluteTime, isReconnecting: Bool, error: (any Error)?

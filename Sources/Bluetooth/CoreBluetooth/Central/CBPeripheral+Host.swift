@@ -2,7 +2,7 @@ internal import BluetoothMachines
 internal import BluetoothWire
 internal import EventLoop
 
-// How a peripheral's commands reach the host and how its answers come back.
+// How a peripheral's commands reach the host and how its replies are delivered.
 
 extension Result<HostReply, HostError> {
   /// The error for the app's delegate; nil for a success.
@@ -15,7 +15,7 @@ extension Result<HostReply, HostError> {
 }
 
 extension CBPeripheral {
-  /// What waits for an answer of the host.
+  /// Called with the host's reply.
   typealias Completion = @Sendable (CBPeripheral, Result<HostReply, HostError>) -> Void
   /// Reports an error to the delegate.
   typealias Refusal = @Sendable (any CBPeripheralDelegate, CBPeripheral, any Error) -> Void
@@ -35,8 +35,8 @@ extension CBPeripheral {
     "CBPeripheral takes \(command) while it is connected only"
   }
 
-  /// Sends a request; its completion is called on the queue unless the link ended before or the app
-  /// holds the peripheral no more.
+  /// Sends a request. The completion is called on the queue, unless the link ended before or the
+  /// app released the peripheral.
   func request(_ make: (RequestToken) -> HostRequest, then: @escaping Completion) {
     let count = withRecord { $0.connectionCount }
     session.connection.request(make) { [weak self] result in
@@ -45,7 +45,7 @@ extension CBPeripheral {
     }
   }
 
-  /// Runs a procedure on the peripheral's server.
+  /// Runs a GATT procedure on the peripheral.
   func perform(_ operation: GATTOperation, then: @escaping Completion) {
     request({ [address] in .gatt(address, operation, $0) }, then: then)
   }
@@ -72,7 +72,7 @@ extension CBPeripheral {
       peripheral: self, lock: session.lock)
   }
 
-  // Handles of attributes that are this peripheral's and still valid.
+  // The handles of an attribute of this peripheral, or nil if the attribute is no longer valid.
 
   // Apps may pass attributes of other peripherals, which other locks guard.
 
@@ -88,7 +88,8 @@ extension CBPeripheral {
     }
   }
 
-  /// Whether a characteristic was discovered over this link, and its service not withdrawn since.
+  /// Whether a characteristic was discovered on this connection and its service was not removed
+  /// since.
   package func hasDiscovered(_ characteristic: CBCharacteristic) -> Bool {
     handles(of: characteristic) != nil
   }
@@ -98,7 +99,7 @@ extension CBPeripheral {
     withRecord { $0.state == .connected ? $0.connectionCount : nil }
   }
 
-  /// The number of the current connection or, without one, of the next: connections with lower
+  /// The number of the current connection or, without one, of the next. Connections with lower
   /// numbers have ended.
   package var firstConnectionNotOver: Int {
     withRecord { $0.state == .disconnecting ? $0.connectionCount + 1 : $0.connectionCount }
@@ -112,7 +113,7 @@ extension CBPeripheral {
 
   // MARK: Writes without response
 
-  /// Everything under one lock: apps write as fast as they are let.
+  /// Checks and counts the write while holding the lock once, as apps call this at a high rate.
   func writeWithoutResponse(_ data: Data, _ characteristic: CBCharacteristic) {
     var problem: String?
     let write: (handle: UInt16, isSigned: Bool, token: RequestToken)? = withRecord { record in
@@ -153,7 +154,7 @@ extension CBPeripheral {
     session.connection.send(.gatt(address, operation, token))
   }
 
-  /// What the writes of this connection share. Call with the lock.
+  /// The token that all writes without response of this connection share. Call with the lock.
   private func writeToken(_ record: inout PeripheralRecord) -> RequestToken {
     let count = record.connectionCount
     if let known = record.writeToken {
@@ -165,7 +166,7 @@ extension CBPeripheral {
     return token
   }
 
-  /// This number of writes without response was sent or dropped.
+  /// Called when this number of writes without response was sent or dropped.
   private func written(_ writeCount: Int, in connectionCount: Int) {
     let isFreeAgain = withRecord { record in
       guard record.connectionCount == connectionCount else { return false }
@@ -246,7 +247,7 @@ extension CBPeripheral {
 
   // MARK: Events, on the queue
 
-  /// Notifications were dropped, after those that came and before those to come.
+  /// Called in the order of the notifications when some were dropped at this point.
   func valuesDropped(_ handle: UInt16, _ count: Int) {
     guard let characteristic = withRecord({ $0.characteristicsByHandle[handle] }) else { return }
     delegate?.peripheral(

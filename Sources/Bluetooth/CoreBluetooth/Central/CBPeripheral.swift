@@ -4,11 +4,11 @@ internal import EventLoop
 
 /// A device that a central manager discovered or retrieved.
 ///
-/// Keep a reference to a peripheral while it is in use: when the last one is released, its
-/// connection is cancelled. Commands are accepted only while it is connected; discovered attributes
-/// are invalid after a disconnection. The object itself becomes invalid when its manager's state
-/// falls below `.poweredOff`, or the manager is released: retrieve or discover the peripheral
-/// again.
+/// Keep a strong reference to a peripheral while it is in use: its connection is cancelled when the
+/// last reference is released. Commands are accepted only while it is connected; discovered
+/// attributes are invalid after a disconnection. The object itself becomes invalid when its
+/// manager's state falls below `.poweredOff`, or the manager is released: retrieve or discover the
+/// peripheral again.
 open class CBPeripheral: CBPeer, @unchecked Sendable {
   // Unchecked: `record` is guarded by the session's lock, the delegate by `delegateLock`.
 
@@ -38,23 +38,24 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     set { delegateLock.withLock { delegateStorage = newValue } }
   }
 
-  /// The device name, as read on connection, or as advertised.
+  /// The device name that was read after connecting, or the advertised name before.
   open var name: String? { withRecord { $0.name } }
-  /// How far the connection is.
+  /// The state of the connection.
   open var state: CBPeripheralState { withRecord { $0.state } }
   /// The discovered services; nil until discovered.
   open var services: [CBService]? { withRecord { $0.services } }
-  /// The strength last read.
+  /// The RSSI of the last `readRSSI()`.
   @available(*, deprecated, message: "Use readRSSI() instead")
   open var rssi: NSNumber? { withRecord { $0.lastRSSI } }
-  /// Whether a write without response would be sent; else it would be dropped.
+  /// Whether a write without response can be sent. If false, such a write is dropped.
   open var canSendWriteWithoutResponse: Bool {
     withRecord { $0.state == .connected && !$0.isWriteBlocked }
   }
-  /// Whether the peripheral may read notifications of Apple's Notification Center: no.
+  /// Whether the peripheral may read notifications of the Apple Notification Center Service; always
+  /// false.
   open var ancsAuthorized: Bool { false }
 
-  /// The longest value for one write of this type.
+  /// The maximum number of bytes of one write of this type.
   open func maximumWriteValueLength(for type: CBCharacteristicWriteType) -> Int {
     switch type {
     case .withResponse: Limits.valueByteCountMax
@@ -85,7 +86,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   // MARK: Commands
 
-  /// Reads the link's strength.
+  /// Reads the RSSI of the link.
   open func readRSSI() {
     guard isReady("readRSSI") else { return }
     request({ [address] in .readRSSI(address, $0) }) { peripheral, result in
@@ -101,8 +102,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// Discovers these services, or all but Generic Access (1800) and Generic Attribute (1801): what
-  /// they hold, the system uses itself.
+  /// Discovers the services with these UUIDs, or all if nil, except Generic Access (1800) and
+  /// Generic Attribute (1801), which the system uses itself.
   open func discoverServices(_ serviceUUIDs: [CBUUID]?) {
     guard isReady("discoverServices") else { return }
     let filter = serviceUUIDs.nonEmptyValues
@@ -119,7 +120,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// Discovers the services that a service includes: these, or all.
+  /// Discovers the included services of a service with these UUIDs, or all if nil.
   open func discoverIncludedServices(
     _ includedServiceUUIDs: [CBUUID]?, for service: CBService
   ) {
@@ -144,7 +145,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// Discovers characteristics of a service: these, or all.
+  /// Discovers the characteristics of a service with these UUIDs, or all if nil.
   open func discoverCharacteristics(_ characteristicUUIDs: [CBUUID]?, for service: CBService) {
     guard isReady("discoverCharacteristics") else { return }
     let filter = characteristicUUIDs.nonEmptyValues
@@ -170,7 +171,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     findDescriptors(of: characteristic)
   }
 
-  /// Reads the whole value; it arrives in `peripheral(_:didUpdateValueFor:error:)`.
+  /// Reads the whole value; the delegate gets it in `peripheral(_:didUpdateValueFor:error:)`.
   open func readValue(for characteristic: CBCharacteristic) {
     guard isReady("readValue") else { return }
     guard let handles = handles(of: characteristic) else {
@@ -186,7 +187,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// Reads a descriptor.
+  /// Reads a descriptor; the delegate gets it in `peripheral(_:didUpdateValueFor:error:)`.
   open func readValue(for descriptor: CBDescriptor) {
     guard isReady("readValue") else { return }
     guard let handle = handle(of: descriptor) else {
@@ -204,9 +205,9 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   /// Writes a value.
   ///
-  /// With response, however long up to 512 bytes. Without, a value longer than
-  /// `maximumWriteValueLength(for:)` or sent while `canSendWriteWithoutResponse` is false is
-  /// dropped.
+  /// A write with response can have up to 512 bytes, independent of the MTU. A write without
+  /// response is dropped if it is longer than `maximumWriteValueLength(for:)` or
+  /// `canSendWriteWithoutResponse` is false.
   open func writeValue(
     _ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType
   ) {
@@ -229,7 +230,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// Writes a descriptor. The client characteristic configuration is not written this way; use
+  /// Writes a descriptor. The client characteristic configuration can't be written this way: use
   /// `setNotifyValue(_:for:)`.
   open func writeValue(_ data: Data, for descriptor: CBDescriptor) {
     guard isReady("writeValue") else { return }
@@ -247,19 +248,19 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// Turns notifications, or indications where there are no notifications, on or off.
+  /// Enables or disables notifications, or indications if the characteristic doesn't notify.
   open func setNotifyValue(_ enabled: Bool, for characteristic: CBCharacteristic) {
     guard isReady("setNotifyValue") else { return }
     subscribe(enabled, characteristic)
   }
 
-  /// Opens a channel to a PSM of the peripheral.
+  /// Opens an L2CAP channel to a PSM of the peripheral.
   open func openL2CAPChannel(_ PSM: CBL2CAPPSM) {
     guard isReady("openL2CAPChannel") else { return }
     openChannel(PSM)
   }
 
-  /// Not supported by any radio here: the delegate gets an error.
+  /// Not supported: the delegate gets an error.
   open func startChannelSoundingSession(
     _ configuration: CBChannelSoundingSessionConfiguration
   ) {
@@ -268,11 +269,11 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// Does nothing: no session ever starts.
+  /// Does nothing, as channel sounding is not supported.
   open func cancelChannelSoundingSession() {}
 }
 
 extension [CBUUID]? {
-  /// The UUIDs to look for; nil, for all, also when there are none.
+  /// The UUIDs to discover; nil, which means all, also for an empty list.
   var nonEmptyValues: [BluetoothUUID]? { self.flatMap { $0.isEmpty ? nil : $0.values } }
 }

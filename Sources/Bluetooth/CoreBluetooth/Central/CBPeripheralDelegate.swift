@@ -1,13 +1,13 @@
-/// The events of a peripheral; there are none after its disconnection.
+/// The events of a peripheral. None is delivered after its disconnection.
 public protocol CBPeripheralDelegate: NSObjectProtocol {
   /// The name changed.
   func peripheralDidUpdateName(_ peripheral: CBPeripheral)
-  /// These services were removed or changed; discover the services again that the app needs.
+  /// These services were removed or changed. Discover those that the app needs again.
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService])
-  /// Never called; `peripheral(_:didReadRSSI:error:)` is.
+  /// Never called: `peripheral(_:didReadRSSI:error:)` is called instead.
   @available(*, deprecated)
   func peripheralDidUpdateRSSI(_ peripheral: CBPeripheral, error: (any Error)?)
-  /// The link's strength in dBm.
+  /// The RSSI was read, in dBm.
   func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?)
   /// Services were discovered: they are in `services`.
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?)
@@ -30,27 +30,27 @@ public protocol CBPeripheralDelegate: NSObjectProtocol {
   /// A descriptor was read.
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?)
-  /// A write with response ended.
+  /// A write with response completed or failed.
   func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
     error: (any Error)?)
-  /// A descriptor was written.
+  /// A write of a descriptor completed or failed.
   func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?)
-  /// Notifications or indications went on or off: see `isNotifying`.
+  /// Notifications or indications were enabled or disabled: see `isNotifying`.
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
     error: (any Error)?)
-  /// There is room again after a write without response was dropped.
+  /// Writes without response can be sent again, after `canSendWriteWithoutResponse` was false.
   func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral)
-  /// A channel was opened, or could not be.
+  /// A channel was opened, or opening it failed.
   func peripheral(
     _ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?)
-  /// A distance was measured.
+  /// Never called: channel sounding is not supported.
   func peripheral(
     _ peripheral: CBPeripheral, didReceive results: CBChannelSoundingProcedureResults?,
     error: (any Error)?)
-  /// Measuring distances ended.
+  /// Channel sounding is not supported: called with an error when a session is started.
   func peripheral(
     _ peripheral: CBPeripheral, didCompleteChannelSoundingSession error: (any Error)?)
 }

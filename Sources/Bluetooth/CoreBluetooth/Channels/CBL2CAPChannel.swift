@@ -1,10 +1,11 @@
 internal import BluetoothMachines
 internal import RunLoopSupport
 
-/// A connection-oriented channel: two streams.
+/// An L2CAP connection-oriented channel with an input and an output stream.
 ///
-/// Open the streams, schedule them in a run loop to have their delegates called, or read and write
-/// directly. The channel closes when both streams are closed or the app lets go of it.
+/// Open the streams, then read and write directly, or schedule them in a run loop for their
+/// delegates. The channel closes when both streams are closed or the last reference to it is
+/// released.
 open class CBL2CAPChannel: NSObject, @unchecked Sendable {
   // Unchecked: all stored properties are constants; the streams have their own locks.
 
@@ -22,27 +23,27 @@ open class CBL2CAPChannel: NSObject, @unchecked Sendable {
 
   deinit { pipe.close() }
 
-  /// The other end.
+  /// The peer at the other end of the channel.
   open var peer: CBPeer! { peerStorage }
-  /// The bytes from the peer.
+  /// The stream of received bytes.
   open var inputStream: InputStream! { input }
-  /// The bytes to the peer.
+  /// The stream of bytes to send.
   open var outputStream: OutputStream! { output }
-  /// The number on which the channel was opened.
+  /// The PSM that the channel was opened with.
   open var psm: CBL2CAPPSM { pipe.info.psm }
 }
 
 // Access to the channel without the streams and their run loop, for bridges to other APIs.
 extension CBL2CAPChannel {
-  /// Calls this on the manager's queue when bytes arrived, when there is space again, and when the
-  /// channel ended; nil removes the observer. There is one observer.
+  /// Sets the only observer, or removes it if nil. It is called on the manager's queue when bytes
+  /// have arrived, when there is space to send again, and when the channel has ended.
   package func observeChanges(_ call: (@Sendable () -> Void)?) { pipe.observeChanges(call) }
 
-  /// Runs something on the manager's queue.
+  /// Runs a closure on the manager's queue.
   package func enqueue(_ work: @escaping @Sendable () -> Void) { pipe.enqueue(work) }
 
-  /// Takes received bytes, up to this number; empty if there are none. Bytes that are not taken
-  /// hold the peer back.
+  /// Removes and returns received bytes, at most this number; empty if there are none. Flow control
+  /// stops the peer while bytes are not read.
   package func receive(byteCountMax: Int) -> Data {
     pipe.hasBytes ? Data(pipe.read(byteCountMax)) : Data()
   }
@@ -50,14 +51,14 @@ extension CBL2CAPChannel {
   /// Whether bytes can be sent now.
   package var hasSpace: Bool { pipe.hasSpace }
 
-  /// Sends as much of the bytes as there is room for. Waits only where another thread takes the room.
+  /// Sends as many of the bytes as there is room for. Blocks only while another thread is sending.
   ///
-  /// - Returns: How many bytes there was room for; 0 when the channel has ended.
+  /// - Returns: The number of bytes accepted; 0 when the channel has ended.
   package func send(_ bytes: Data) -> Int {
     Array(bytes).withUnsafeBufferPointer { pipe.write($0) }
   }
 
-  /// How the channel ended; nil while it lives.
+  /// The result with which the channel ended; nil while it is open.
   package var ending: Result<Void, CBError>? {
     switch pipe.ending {
     case nil: nil
@@ -68,7 +69,7 @@ extension CBL2CAPChannel {
 }
 
 extension Stream.PropertyKey {
-  /// How many bytes of a channel's output stream wait to be sent, as an `NSNumber`: closing the
-  /// channel earlier loses them. Not part of Apple's interface.
+  /// The number of bytes in the output stream that are not sent yet, as an `NSNumber`. Closing the
+  /// channel before it is 0 loses them. Not part of Apple's interface.
   public static let unsentByteCountKey = unsentPipeByteCountKey
 }

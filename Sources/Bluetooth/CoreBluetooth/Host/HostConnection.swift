@@ -43,7 +43,7 @@ final class HostConnection: Sendable {
     inbox = Inbox(queue: queue)
   }
 
-  /// Opens the way to the host; the handler gets events on the queue from now on.
+  /// Opens the connection to the host. The handler gets events on the queue from now on.
   func open(_ makeLink: HostLinkMaker, handler: any HostEventHandler) {
     state.withLock { $0.handler = handler }
     inbox.start { [weak self] in self?.handle($0) }

@@ -131,7 +131,7 @@ extension CBError {
       ])
   }
 
-  /// How many notifications were dropped; nil if it is another error, such as that of a read.
+  /// The number of dropped notifications; nil for any other error, such as that of a read.
   package var droppedNotificationCount: Int? {
     userInfo[Self.droppedNotificationCountKey] as? Int
   }

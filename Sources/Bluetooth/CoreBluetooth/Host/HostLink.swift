@@ -41,7 +41,7 @@ extension BluetoothHost {
     return { host.makeClient(settle: $0, onEvents: $1) }
   }
 
-  /// The host that is current in this task, with what this build has of plug-ins.
+  /// The host that is current in this task. The plug-ins that this build has are installed first.
   package static var currentWithPlugIns: BluetoothHost {
     #if SecureConnections
       SecureConnections.install()

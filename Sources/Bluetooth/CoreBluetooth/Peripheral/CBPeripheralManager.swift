@@ -6,7 +6,7 @@ internal import EventLoop
 ///
 /// The manager uses the host that is current in its task, else the one on the radio that
 /// `AMBIT_RADIO` names. Methods may be called from any thread; the delegate is called on the queue
-/// that the manager was made with.
+/// that was passed to the initializer.
 open class CBPeripheralManager: CBManager, @unchecked Sendable {
   // Unchecked: `session` is constant, the delegate is behind `delegateLock`.
 
@@ -14,19 +14,20 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   private let delegateLock = SharedLock()
   private weak var delegateStorage: (any CBPeripheralManagerDelegate)?
 
-  /// A manager without a delegate, on the main queue.
+  /// Creates a manager without a delegate, on the main queue.
   public convenience override init() {
     self.init(delegate: nil, queue: nil, options: nil)
   }
 
-  /// A manager that calls its delegate on `queue`, or the main queue.
+  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil.
   public convenience init(
     delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?
   ) {
     self.init(delegate: delegate, queue: queue, options: nil)
   }
 
-  /// A manager that calls its delegate on `queue`, or the main queue. Options are accepted.
+  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil. The
+  /// options have no effect.
   public init(
     delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?,
     options: [String: Any]? = nil
@@ -57,7 +58,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// The radio's state.
   open override var state: CBManagerState { session.state }
 
-  /// Whether this manager advertises.
+  /// Whether this manager is advertising.
   open var isAdvertising: Bool { session.isAdvertising }
 
   override func property(_ key: String) -> Any?? {
@@ -87,8 +88,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// incomplete and continued by incomplete lists in the scan response. UUIDs that fit in neither
   /// are not advertised.
   ///
-  /// The dictionary of `CLBeaconRegion.peripheralData(withMeasuredPower:)` fills an advertisement
-  /// of its own, which is not connectable. If its value is not the 21 bytes of a beacon, the
+  /// The dictionary of `CLBeaconRegion.peripheralData(withMeasuredPower:)` is sent in a separate
+  /// advertisement, which is not connectable. If its value is not the 21 bytes of a beacon, the
   /// delegate gets `invalidParameters`.
   open func startAdvertising(_ advertisementData: [String: Any]?) {
     session.startAdvertising(advertisementData ?? [:])
@@ -104,32 +105,32 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     session.setLatency(latency, for: central)
   }
 
-  /// Publishes a service, which is frozen from then on.
+  /// Publishes a service, which can't be changed from then on.
   ///
-  /// The delegate gets `uuidNotAllowed` for services that the host itself has (1800 and 1801),
-  /// and `invalidParameters` where Apple's framework raises an exception: a characteristic with a
-  /// value that can be more than read, a descriptor other than a user description (2901, a
-  /// `String`) and a presentation format (2904, a `Data`), an included service that is not
-  /// published, a service that is published already.
+  /// The delegate gets `uuidNotAllowed` for the services that the host itself provides (1800 and
+  /// 1801), and `invalidParameters` where Apple's framework raises an exception: a characteristic
+  /// with a fixed value that is not read-only, a descriptor other than a user description (2901, a
+  /// `String`) or a presentation format (2904, a `Data`), an included service that is not
+  /// published, or a service that is already published.
   open func add(_ service: CBMutableService) { session.add(service) }
 
-  /// Withdraws a service.
+  /// Removes a published service.
   open func remove(_ service: CBMutableService) { session.remove(service) }
 
-  /// Withdraws all services.
+  /// Removes all published services.
   open func removeAllServices() { session.removeAll() }
 
-  /// Answers a request; of a batch of writes, the first for all. For a read, set the request's
-  /// value before: the bytes from its offset on.
+  /// Responds to a request. For a batch of writes, pass the first request; the result applies to
+  /// all. For a read, first set the request's `value` to the bytes from its `offset` on.
   open func respond(to request: CBATTRequest, withResult result: CBATTError.Code) {
     session.respond(to: request, result)
   }
 
-  /// Notifies or indicates a value to subscribed centrals: all, or these.
+  /// Notifies or indicates a value to all subscribed centrals, or to those listed.
   ///
-  /// A value longer than a central's `maximumUpdateValueLength` is cut for it.
-  /// - Returns: False if there is no room at the moment; then
-  ///   `peripheralManagerIsReady(toUpdateSubscribers:)` will be called.
+  /// A value longer than a central's `maximumUpdateValueLength` is truncated for that central.
+  /// - Returns: False if the queue is full; then `peripheralManagerIsReady(toUpdateSubscribers:)`
+  ///   is called when it has space again.
   @discardableResult
   open func updateValue(
     _ value: Data, for characteristic: CBMutableCharacteristic,
@@ -138,7 +139,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     session.update(value, of: characteristic, for: centrals)
   }
 
-  /// Listens for channels on a PSM that the host picks and reports to the delegate.
+  /// Listens for L2CAP channels on a PSM that the host chooses and reports to the delegate.
   open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
     session.publishChannel(requiresEncryption: encryptionRequired)
   }

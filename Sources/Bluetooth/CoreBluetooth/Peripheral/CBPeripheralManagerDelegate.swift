@@ -1,38 +1,39 @@
 /// The events of a peripheral manager. Only the first method must be implemented.
 public protocol CBPeripheralManagerDelegate: NSObjectProtocol {
-  /// The radio's state changed; also called once soon after the manager was made.
+  /// The radio's state changed. Also called once soon after the manager was created.
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager)
-  /// The manager was restored; restoration comes with the hub.
+  /// Not called yet: state restoration is not supported.
   func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any])
-  /// Advertising started, or could not be.
+  /// Advertising started, or failed to start.
   func peripheralManagerDidStartAdvertising(
     _ peripheral: CBPeripheralManager, error: (any Error)?)
-  /// A service was published, or could not be.
+  /// A service was published, or publishing it failed.
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?)
   /// A central subscribed to a characteristic.
   func peripheralManager(
     _ peripheral: CBPeripheralManager, central: CBCentral,
     didSubscribeTo characteristic: CBCharacteristic)
-  /// A central no longer subscribes to a characteristic, or its link went down.
+  /// A central unsubscribed from a characteristic, or disconnected.
   func peripheralManager(
     _ peripheral: CBPeripheralManager, central: CBCentral,
     didUnsubscribeFrom characteristic: CBCharacteristic)
-  /// A central reads a characteristic that has no value of its own: set the request's value, from
-  /// its offset on, and respond. Unless implemented, the answer is "request not supported".
+  /// A central reads a characteristic that has no fixed value. Set the request's value, from its
+  /// offset on, and respond. If this method is not implemented, the answer is "request not
+  /// supported".
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest)
-  /// A central writes: do all or nothing and respond once, to the first. Unless implemented, the
-  /// answer is "request not supported".
+  /// A central writes values. Perform all writes or none, and respond once, to the first request.
+  /// If this method is not implemented, the answer is "request not supported".
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest])
-  /// There is room again after `updateValue(_:for:onSubscribedCentrals:)` returned false.
+  /// The queue has space again after `updateValue(_:for:onSubscribedCentrals:)` returned false.
   func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager)
-  /// The host listens for channels on this PSM, or cannot.
+  /// The host listens for channels on this PSM, or failed to.
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM,
     error: (any Error)?)
-  /// The host no longer listens on this PSM, or never did for this manager.
+  /// The host stopped listening on this PSM, or this manager was not listening on it.
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM,
     error: (any Error)?)
@@ -64,13 +65,13 @@ extension CBPeripheralManagerDelegate {
     _ peripheral: CBPeripheralManager, central: CBCentral,
     didUnsubscribeFrom characteristic: CBCharacteristic
   ) {}
-  /// Answers that this is not supported.
+  /// Responds with "request not supported".
   public func peripheralManager(
     _ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest
   ) {
     peripheral.respond(to: request, withResult: .requestNotSupported)
   }
-  /// Answers that this is not supported.
+  /// Responds with "request not supported".
   public func peripheralManager(
     _ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]
   ) {
@@ -90,7 +91,7 @@ extension CBPeripheralManagerDelegate {
     _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM,
     error: (any Error)?
   ) {}
-  /// Does nothing: the channel closes.
+  /// Does nothing, so that the channel is released and closes.
   public func peripheralManager(
     _ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?
   ) {}

@@ -1,13 +1,13 @@
-/// An error that a peer's attribute protocol answered with, or that this host answers a peer with.
+/// An error of the Attribute Protocol (ATT): received from a peer, or sent to one.
 ///
-/// A peer's code without a case of its own (0x12 and above, applications' own codes among them) is
-/// `Code.other`; as on Apple's systems, `Code(rawValue: 0x80)` makes one to answer with.
+/// A code without a case of its own (0x12 and above, which includes application errors) is
+/// `Code.other`. As on Apple's systems, `Code(rawValue: 0x80)` creates one to answer with.
 public struct CBATTError: CustomNSError, Hashable, @unchecked Sendable {
   // Unchecked: `userInfo` may hold anything, but is never changed and in practice holds strings.
 
-  /// The codes of the attribute protocol (Core 5.4, Vol 3, Part F, §3.4.1.1).
+  /// The error codes of the Attribute Protocol (Core 5.4, Vol 3, Part F, §3.4.1.1).
   public enum Code: RawRepresentable, Hashable, Sendable {
-    /// No error; the answer to a request that was done.
+    /// No error; the result of a successful request.
     case success
     /// The handle does not exist.
     case invalidHandle
@@ -15,40 +15,40 @@ public struct CBATTError: CustomNSError, Hashable, @unchecked Sendable {
     case readNotPermitted
     /// The attribute cannot be written.
     case writeNotPermitted
-    /// The PDU made no sense.
+    /// The PDU is invalid.
     case invalidPdu
     /// The link must be authenticated first.
     case insufficientAuthentication
-    /// The peer does not do this request.
+    /// The peer doesn't support the request.
     case requestNotSupported
-    /// The offset lies past the end of the value.
+    /// The offset is beyond the end of the value.
     case invalidOffset
     /// The client is not authorized.
     case insufficientAuthorization
-    /// Too many prepared writes.
+    /// Too many prepared writes are queued.
     case prepareQueueFull
-    /// There is no such attribute.
+    /// No attribute was found in the handle range.
     case attributeNotFound
-    /// The attribute cannot be read in parts.
+    /// The attribute can't be read with a blob request.
     case attributeNotLong
-    /// The encryption key is too short.
+    /// The encryption key size is too short.
     case insufficientEncryptionKeySize
-    /// The value has a length that the attribute does not take.
+    /// The length of the value is not valid for the attribute.
     case invalidAttributeValueLength
-    /// Something else went wrong.
+    /// An unlikely error occurred.
     case unlikelyError
     /// The link must be encrypted first.
     case insufficientEncryption
-    /// The attribute type cannot group others.
+    /// The attribute type is not a grouping attribute.
     case unsupportedGroupType
-    /// The peer ran out of something.
+    /// The peer has insufficient resources.
     case insufficientResources
-    /// Another code: 0x80–0x9F belong to applications, 0xE0–0xFF to common profiles.
+    /// Another code: 0x80–0x9F are application errors, 0xE0–0xFF common profile errors.
     ///
-    /// Apple's code has no name for these, but the same raw value.
+    /// Apple's enumeration has no case for these, but accepts the same raw values.
     case other(Int)
 
-    /// The code with this number; nil if it is not a byte.
+    /// Creates the code with this number; nil if it doesn't fit in a byte.
     public init?(rawValue: Int) {
       guard 0...0xFF ~= rawValue else { return nil }
       self = rawValue < Self.named.count ? Self.named[rawValue] : .other(rawValue)
@@ -79,25 +79,25 @@ public struct CBATTError: CustomNSError, Hashable, @unchecked Sendable {
       }
     }
 
-    /// Lets `catch CBATTError.readNotPermitted` match.
+    /// Makes `catch CBATTError.readNotPermitted` work.
     public static func ~= (code: Code, error: any Error) -> Bool {
       (error as? CBATTError)?.code == code
     }
   }
 
-  /// What went wrong.
+  /// The error code.
   public let code: Code
-  /// More about it; at least a description.
+  /// Additional information; at least a description.
   public let userInfo: [String: Any]
 
-  /// An error of this code.
+  /// Creates an error with this code.
   public init(_ code: Code, userInfo: [String: Any] = [:]) {
     self.code = code
     self.userInfo = userInfo
   }
 
-  /// The error with an `NSError`'s number and user information, as Swift's imported errors have it;
-  /// the domain is not looked at.
+  /// Creates the error with an `NSError`'s code and user information, as Swift does for imported
+  /// errors. The domain is not checked.
   public init(_nsError error: NSError) {
     self.init(Code(rawValue: error.code) ?? .unlikelyError, userInfo: error.userInfo)
   }
@@ -110,12 +110,12 @@ public struct CBATTError: CustomNSError, Hashable, @unchecked Sendable {
   public var errorUserInfo: [String: Any] {
     userInfo.merging([NSLocalizedDescriptionKey: code.text]) { given, _ in given }
   }
-  /// The description for people.
+  /// The description of the error for users.
   public var localizedDescription: String {
     userInfo[NSLocalizedDescriptionKey] as? String ?? code.text
   }
 
-  /// Errors are equal if their codes are.
+  /// Two errors are equal if their codes are.
   public static func == (a: CBATTError, b: CBATTError) -> Bool { a.code == b.code }
   /// Hashes the code.
   public func hash(into hasher: inout Hasher) { hasher.combine(code) }

@@ -5,66 +5,71 @@
 
 /// A `String`: the advertiser's local name.
 public let CBAdvertisementDataLocalNameKey: String = "kCBAdvDataLocalName"
-/// A `Data`: company identifier, least significant byte first, and what the company put there.
+/// A `Data`: the company identifier, least significant byte first, and the company's data.
 public let CBAdvertisementDataManufacturerDataKey: String = "kCBAdvDataManufacturerData"
-/// A `[CBUUID: Data]`: data of services.
+/// A `[CBUUID: Data]`: service data.
 public let CBAdvertisementDataServiceDataKey: String = "kCBAdvDataServiceData"
-/// A `[CBUUID]`: services that the advertiser has.
+/// A `[CBUUID]`: the services that are advertised.
 public let CBAdvertisementDataServiceUUIDsKey: String = "kCBAdvDataServiceUUIDs"
-/// A `[CBUUID]`: services that did not fit beside the others.
+/// A `[CBUUID]`: the services in the overflow area.
 public let CBAdvertisementDataOverflowServiceUUIDsKey: String = "kCBAdvDataHashedServiceUUIDs"
 /// An `NSNumber`: transmit power in dBm.
 public let CBAdvertisementDataTxPowerLevelKey: String = "kCBAdvDataTxPowerLevel"
-/// An `NSNumber` with a truth value: whether the advertiser takes connections.
+/// An `NSNumber` with a Boolean value: whether the advertisement is connectable.
 public let CBAdvertisementDataIsConnectable: String = "kCBAdvDataIsConnectable"
-/// A `[CBUUID]`: services that the advertiser looks for.
+/// A `[CBUUID]`: solicited services.
 public let CBAdvertisementDataSolicitedServiceUUIDsKey: String = "kCBAdvDataSolicitedServiceUUIDs"
 
 // MARK: Making managers
 
 /// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is no user interface.
 public let CBCentralManagerOptionShowPowerAlertKey: String = "kCBInitOptionShowPowerAlert"
-/// Names the central manager for restoration. Accepted; restoration comes with the hub.
+/// The identifier of the central manager for state restoration. Ignored: restoration is not
+/// supported yet.
 public let CBCentralManagerOptionRestoreIdentifierKey: String = "kCBInitOptionRestoreIdentifier"
 /// Requests media accessories. Ignored.
 public let CBCentralManagerOptionDeviceAccessForMedia: String =
   "kCBInitOptionDeviceAccessForMedia"
 /// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is no user interface.
 public let CBPeripheralManagerOptionShowPowerAlertKey: String = "kCBInitOptionShowPowerAlert"
-/// Names the peripheral manager for restoration. Accepted; restoration comes with the hub.
+/// The identifier of the peripheral manager for state restoration. Ignored: restoration is not
+/// supported yet.
 public let CBPeripheralManagerOptionRestoreIdentifierKey: String = "kCBInitOptionRestoreIdentifier"
 
 // MARK: Scanning
 
-/// A truth value: report every advertisement instead of every change.
+/// A Boolean value: whether to report every advertisement instead of every change.
 public let CBCentralManagerScanOptionAllowDuplicatesKey: String = "kCBScanOptionAllowDuplicates"
-/// A `[CBUUID]`: also report peripherals that look for one of these services.
+/// A `[CBUUID]`: also report peripherals that solicit one of these services.
 public let CBCentralManagerScanOptionSolicitedServiceUUIDsKey: String =
   "kCBScanOptionSolicitedServiceUUIDs"
 
 // MARK: Connecting
 
-/// A truth value: alert the user on connection while the app is suspended. Apps are not suspended here, so
-/// there is never an alert.
+/// A Boolean value: whether to alert the user on connection while the app is suspended. Apps are
+/// not suspended on Linux, so this has no effect.
 public let CBConnectPeripheralOptionNotifyOnConnectionKey: String =
   "kCBConnectOptionNotifyOnConnection"
-/// A truth value: alert the user on disconnection while the app is suspended, which it never is.
+/// A Boolean value: whether to alert the user on disconnection while the app is suspended. No
+/// effect.
 public let CBConnectPeripheralOptionNotifyOnDisconnectionKey: String =
   "kCBConnectOptionNotifyOnDisconnection"
-/// A truth value: alert the user on notifications while the app is suspended, which it never is.
+/// A Boolean value: whether to alert the user on notifications while the app is suspended. No
+/// effect.
 public let CBConnectPeripheralOptionNotifyOnNotificationKey: String =
   "kCBConnectOptionNotifyOnNotification"
-/// An `NSNumber`: seconds to wait before the connection is started, a day at most. Less than 0 is 0.
+/// An `NSNumber`: the delay before the connection is started, in seconds; from 0 to one day, and
+/// values beyond that are clamped.
 public let CBConnectPeripheralOptionStartDelayKey: String = "kCBConnectOptionStartDelay"
-/// A truth value: also connect the classic profiles that the peripheral has. There is only Low Energy here,
-/// and so nothing to connect.
+/// A Boolean value: whether to connect the classic profiles of the peripheral, too. No effect, as
+/// classic Bluetooth is not supported.
 public let CBConnectPeripheralOptionEnableTransportBridgingKey: String =
   "kCBConnectOptionEnableTransportBridging"
-/// A truth value: require the Apple Notification Center Service, by which peripherals read a phone's
-/// notifications. This host has none, so the delegate gets `didFailToConnect` with
+/// A Boolean value: whether to require the Apple Notification Center Service, by which peripherals
+/// read a phone's notifications. This host has none, so the delegate gets `didFailToConnect` with
 /// `CBError.operationNotSupported`.
 public let CBConnectPeripheralOptionRequiresANCS: String = "kCBConnectOptionRequiresANCS"
-/// A truth value: make the link again whenever it drops without the app having asked.
+/// A Boolean value: whether to reconnect when the link is lost without a request of the app.
 public let CBConnectPeripheralOptionEnableAutoReconnect: String =
   "kCBConnectOptionEnableAutoReconnect"
 
@@ -78,7 +83,7 @@ public let CBCentralManagerRestoredStateScanServicesKey: String = "kCBRestoredSc
 public let CBCentralManagerRestoredStateScanOptionsKey: String = "kCBRestoredScanOptions"
 /// The services of a restored peripheral manager.
 public let CBPeripheralManagerRestoredStateServicesKey: String = "kCBRestoredServices"
-/// What a restored peripheral manager advertised.
+/// The advertisement data of a restored peripheral manager.
 public let CBPeripheralManagerRestoredStateAdvertisementDataKey: String =
   "kCBRestoredAdvertisement"
 
@@ -100,7 +105,7 @@ public let CBUUIDCharacteristicAggregateFormatString: String = "2905"
 public let CBUUIDCharacteristicValidRangeString: String = "2906"
 /// Observation Schedule.
 public let CBUUIDCharacteristicObservationScheduleString: String = "2910"
-/// The characteristic in which a peripheral publishes the PSM of its channel.
+/// The characteristic in which a peripheral publishes the PSM of its L2CAP channel.
 public let CBUUIDL2CAPPSMCharacteristicString: String = "ABDD3056-28FA-441D-A470-55A75A52553A"
 
 // MARK: Errors

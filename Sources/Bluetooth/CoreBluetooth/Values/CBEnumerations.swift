@@ -1,59 +1,59 @@
 /// The state of a manager's radio.
 public enum CBManagerState: Int, Sendable {
-  /// Nothing heard from the radio yet.
+  /// The state of the radio is not known yet.
   case unknown = 0
-  /// The radio is starting anew.
+  /// The radio is being reset.
   case resetting = 1
-  /// The radio cannot do Bluetooth Low Energy.
+  /// The radio doesn't support Bluetooth Low Energy.
   case unsupported = 2
-  /// This process may not use the radio.
+  /// This process is not authorized to use the radio.
   case unauthorized = 3
-  /// The radio is gone or switched off.
+  /// The radio is missing or switched off.
   case poweredOff = 4
-  /// Ready.
+  /// The radio is ready for use.
   case poweredOn = 5
 }
 
-/// The old name of a central manager's state.
+/// The deprecated type of a central manager's state.
 @available(*, deprecated, message: "Use CBManagerState instead")
 public enum CBCentralManagerState: Int, Sendable {
-  /// Nothing heard from the radio yet.
+  /// The state of the radio is not known yet.
   case unknown = 0
-  /// The radio is starting anew.
+  /// The radio is being reset.
   case resetting = 1
-  /// The radio cannot do Bluetooth Low Energy.
+  /// The radio doesn't support Bluetooth Low Energy.
   case unsupported = 2
-  /// This process may not use the radio.
+  /// This process is not authorized to use the radio.
   case unauthorized = 3
-  /// The radio is gone or switched off.
+  /// The radio is missing or switched off.
   case poweredOff = 4
-  /// Ready.
+  /// The radio is ready for use.
   case poweredOn = 5
 }
 
-/// The old name of a peripheral manager's state.
+/// The deprecated type of a peripheral manager's state.
 @available(*, deprecated, message: "Use CBManagerState instead")
 public enum CBPeripheralManagerState: Int, Sendable {
-  /// Nothing heard from the radio yet.
+  /// The state of the radio is not known yet.
   case unknown = 0
-  /// The radio is starting anew.
+  /// The radio is being reset.
   case resetting = 1
-  /// The radio cannot do Bluetooth Low Energy.
+  /// The radio doesn't support Bluetooth Low Energy.
   case unsupported = 2
-  /// This process may not use the radio.
+  /// This process is not authorized to use the radio.
   case unauthorized = 3
-  /// The radio is gone or switched off.
+  /// The radio is missing or switched off.
   case poweredOff = 4
-  /// Ready.
+  /// The radio is ready for use.
   case poweredOn = 5
 }
 
 /// Whether an app may use Bluetooth. Here always `allowedAlways`: what a process may do with the
 /// radio shows in the manager's state.
 public enum CBManagerAuthorization: Int, Sendable {
-  /// The user was not asked yet.
+  /// The user has not decided yet.
   case notDetermined = 0
-  /// The user cannot allow it.
+  /// Not allowed, and the user can't change that.
   case restricted = 1
   /// The user denied it.
   case denied = 2
@@ -61,12 +61,12 @@ public enum CBManagerAuthorization: Int, Sendable {
   case allowedAlways = 3
 }
 
-/// The old name of a peripheral manager's authorization.
+/// The deprecated type of a peripheral manager's authorization.
 @available(*, deprecated, message: "Use CBManagerAuthorization instead")
 public enum CBPeripheralManagerAuthorizationStatus: Int, Sendable {
-  /// The user was not asked yet.
+  /// The user has not decided yet.
   case notDetermined = 0
-  /// The user cannot allow it.
+  /// Not allowed, and the user can't change that.
   case restricted = 1
   /// The user denied it.
   case denied = 2
@@ -76,17 +76,17 @@ public enum CBPeripheralManagerAuthorizationStatus: Int, Sendable {
 
 /// The state of a peripheral's connection.
 public enum CBPeripheralState: Int, Sendable {
-  /// Neither connected nor requested.
+  /// Not connected, and no connection is pending.
   case disconnected = 0
-  /// Asked for.
+  /// A connection is pending.
   case connecting = 1
   /// Connected.
   case connected = 2
-  /// On its way down.
+  /// The connection is being closed.
   case disconnecting = 3
 }
 
-/// Whether a write waits for the peripheral's answer.
+/// Whether the peripheral acknowledges a write.
 public enum CBCharacteristicWriteType: Int, Sendable {
   /// The peripheral responds, and the delegate is notified.
   case withResponse = 0
@@ -94,29 +94,29 @@ public enum CBCharacteristicWriteType: Int, Sendable {
   case withoutResponse = 1
 }
 
-/// How fast a link should answer; the price is the peripheral's energy.
+/// The connection latency. A lower latency costs the peripheral more energy.
 public enum CBPeripheralManagerConnectionLatency: Int, Sendable {
-  /// As fast as possible.
+  /// The lowest latency.
   case low = 0
-  /// In between.
+  /// A compromise between latency and energy.
   case medium = 1
-  /// As saving as possible.
+  /// The lowest energy consumption.
   case high = 2
 }
 
-/// What happened to a link that a manager watches.
+/// A connection event of a peer.
 public enum CBConnectionEvent: Int, Sendable {
-  /// It went down.
+  /// The peer disconnected.
   case peerDisconnected = 0
-  /// It came up.
+  /// The peer connected.
   case peerConnected = 1
 }
 
-/// What may be done with a characteristic.
+/// The operations that a characteristic supports.
 public struct CBCharacteristicProperties: OptionSet, Hashable, Sendable {
-  /// The bits; the low eight as they are on the wire.
+  /// The bits; the low eight are encoded as in the Core Specification.
   public let rawValue: UInt
-  /// Properties from their bits.
+  /// Creates properties from their bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// Can be broadcast; not for local characteristics.
@@ -125,53 +125,53 @@ public struct CBCharacteristicProperties: OptionSet, Hashable, Sendable {
   public static let read = CBCharacteristicProperties(rawValue: 0x02)
   /// Can be written without response.
   public static let writeWithoutResponse = CBCharacteristicProperties(rawValue: 0x04)
-  /// Can be written.
+  /// Can be written with response.
   public static let write = CBCharacteristicProperties(rawValue: 0x08)
   /// Can notify.
   public static let notify = CBCharacteristicProperties(rawValue: 0x10)
   /// Can indicate.
   public static let indicate = CBCharacteristicProperties(rawValue: 0x20)
-  /// Can be written with a signature.
+  /// Can be written with a signature, without response.
   public static let authenticatedSignedWrites = CBCharacteristicProperties(rawValue: 0x40)
-  /// Has more properties in a descriptor; not for local characteristics.
+  /// Has more properties in the extended properties descriptor; not for local characteristics.
   public static let extendedProperties = CBCharacteristicProperties(rawValue: 0x80)
-  /// Only trusted devices may enable notifications.
+  /// Only trusted devices can enable notifications.
   public static let notifyEncryptionRequired = CBCharacteristicProperties(rawValue: 0x100)
-  /// Only trusted devices may enable indications.
+  /// Only trusted devices can enable indications.
   public static let indicateEncryptionRequired = CBCharacteristicProperties(rawValue: 0x200)
 }
 
-/// The access that centrals have to a local attribute.
+/// The permissions of centrals for a local attribute.
 public struct CBAttributePermissions: OptionSet, Hashable, Sendable {
   /// The bits.
   public let rawValue: UInt
-  /// Permissions from their bits.
+  /// Creates permissions from their bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
-  /// Every central may read.
+  /// Can be read.
   public static let readable = CBAttributePermissions(rawValue: 0x01)
-  /// Every central may write.
+  /// Can be written.
   public static let writeable = CBAttributePermissions(rawValue: 0x02)
-  /// Trusted devices may read.
+  /// Can be read by trusted devices only.
   public static let readEncryptionRequired = CBAttributePermissions(rawValue: 0x04)
-  /// Trusted devices may write.
+  /// Can be written by trusted devices only.
   public static let writeEncryptionRequired = CBAttributePermissions(rawValue: 0x08)
 }
 
-/// What a manager's connection events are about.
+/// The options of `registerForConnectionEvents(options:)`.
 public struct CBConnectionEventMatchingOption: RawRepresentable, Hashable, Sendable {
   /// The option's name.
   public let rawValue: String
-  /// An option from its name.
+  /// Creates an option from its name.
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// A `[CBUUID]`: peers with one of these services.
+  /// A `[CBUUID]`: matches peers with one of these services.
   public static let serviceUUIDs = CBConnectionEventMatchingOption(
     rawValue: "kCBConnectionEventMatchingOptionServiceUUIDs")
-  /// A `[UUID]`: these peers.
+  /// A `[UUID]`: matches the peers with these identifiers.
   public static let peripheralUUIDs = CBConnectionEventMatchingOption(
     rawValue: "kCBConnectionEventMatchingOptionPeripheralUUIDs")
 }
 
-/// The number on which a peer listens for connection-oriented channels.
+/// The protocol/service multiplexer (PSM) of an L2CAP connection-oriented channel.
 public typealias CBL2CAPPSM = UInt16

@@ -1,46 +1,46 @@
-/// An error of Core Bluetooth itself, as opposed to one that a peer answered with.
+/// An error of Core Bluetooth itself, as opposed to an ATT error of a peer.
 public struct CBError: CustomNSError, Hashable, @unchecked Sendable {
   // Unchecked: `userInfo` may hold anything, but is never changed and in practice holds strings.
 
-  /// What went wrong.
+  /// The error codes.
   public enum Code: Int, Sendable {
-    /// Something that has no code of its own.
+    /// An unknown error.
     case unknown = 0
-    /// An argument makes no sense.
+    /// An argument is invalid.
     case invalidParameters = 1
     /// The attribute is no longer valid.
     case invalidHandle = 2
     /// The peer is not connected.
     case notConnected = 3
-    /// There is no room.
+    /// There is not enough space.
     case outOfSpace = 4
     /// The operation was cancelled.
     case operationCancelled = 5
-    /// The peer fell silent.
+    /// The connection timed out.
     case connectionTimeout = 6
-    /// The peer ended the link.
+    /// The peer disconnected.
     case peripheralDisconnected = 7
     /// The service's UUID is reserved for the system.
     case uuidNotAllowed = 8
-    /// The manager advertises already.
+    /// The manager is already advertising.
     case alreadyAdvertising = 9
     /// The link could not be established.
     case connectionFailed = 10
-    /// The radio has no room for another link.
+    /// The limit of connections is reached.
     case connectionLimitReached = 11
     /// The device is not known.
     case unknownDevice = 12
-    /// This host cannot do that.
+    /// The operation is not supported.
     case operationNotSupported = 13
-    /// The peer forgot the pairing.
+    /// The peer removed its pairing information.
     case peerRemovedPairingInformation = 14
-    /// Encryption was not established in time.
+    /// Encryption timed out.
     case encryptionTimedOut = 15
     /// There are too many paired devices.
     case tooManyLEPairedDevices = 16
-    /// Too many notifications in the background.
+    /// The limit of notifications in the background is exceeded.
     case leGattExceededBackgroundNotificationLimit = 17
-    /// Nearly too many notifications in the background.
+    /// The limit of notifications in the background is nearly reached.
     case leGattNearBackgroundNotificationLimit = 18
     /// Channel sounding could not be configured.
     case channelSoundingConfigurationFailed = 19
@@ -51,25 +51,25 @@ public struct CBError: CustomNSError, Hashable, @unchecked Sendable {
     @available(*, deprecated, renamed: "unknownDevice")
     public static var unkownDevice: Code { .unknownDevice }
 
-    /// Lets `catch CBError.connectionTimeout` match.
+    /// Makes `catch CBError.connectionTimeout` work.
     public static func ~= (code: Code, error: any Error) -> Bool {
       (error as? CBError)?.code == code
     }
   }
 
-  /// What went wrong.
+  /// The error code.
   public let code: Code
-  /// More about it; at least a description.
+  /// Additional information; at least a description.
   public let userInfo: [String: Any]
 
-  /// An error of this code.
+  /// Creates an error with this code.
   public init(_ code: Code, userInfo: [String: Any] = [:]) {
     self.code = code
     self.userInfo = userInfo
   }
 
-  /// The error with an `NSError`'s number and user information, as Swift's imported errors have it;
-  /// the domain is not looked at.
+  /// Creates the error with an `NSError`'s code and user information, as Swift does for imported
+  /// errors. The domain is not checked.
   public init(_nsError error: NSError) {
     self.init(Code(rawValue: error.code) ?? .unknown, userInfo: error.userInfo)
   }
@@ -82,12 +82,12 @@ public struct CBError: CustomNSError, Hashable, @unchecked Sendable {
   public var errorUserInfo: [String: Any] {
     userInfo.merging([NSLocalizedDescriptionKey: code.text]) { given, _ in given }
   }
-  /// The description for people.
+  /// The description of the error for users.
   public var localizedDescription: String {
     userInfo[NSLocalizedDescriptionKey] as? String ?? code.text
   }
 
-  /// Errors are equal if their codes are.
+  /// Two errors are equal if their codes are.
   public static func == (a: CBError, b: CBError) -> Bool { a.code == b.code }
   /// Hashes the code.
   public func hash(into hasher: inout Hasher) { hasher.combine(code) }

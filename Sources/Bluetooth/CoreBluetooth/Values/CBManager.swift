@@ -1,6 +1,6 @@
 internal import BluetoothHost
 
-/// What central and peripheral managers have in common.
+/// The base class of central and peripheral managers.
 ///
 /// `state`, `CBCentralManager.isScanning` and `CBPeripheralManager.isAdvertising` can be observed.
 open class CBManager: NSObject, @unchecked Sendable {
@@ -8,10 +8,10 @@ open class CBManager: NSObject, @unchecked Sendable {
 
   package let keyValueObservers = KeyValueObservers()
 
-  /// A manager of nothing; make a `CBCentralManager` or a `CBPeripheralManager`.
+  /// Not useful by itself; create a `CBCentralManager` or a `CBPeripheralManager`.
   public override init() { super.init() }
 
-  /// The radio's state. Commands are taken in `.poweredOn` only.
+  /// The radio's state. Commands are accepted in `.poweredOn` only.
   open var state: CBManagerState { .unknown }
 
   /// Whether the app may use Bluetooth, from the environment variable `AMBIT_AUTHORIZATION`:
@@ -31,13 +31,13 @@ open class CBManager: NSObject, @unchecked Sendable {
   @available(*, deprecated, message: "Use the type's property instead")
   open var authorization: CBManagerAuthorization { type(of: self).authorization }
 
-  /// The value of a property by its name: `state`, `authorization`, `delegate`, `isScanning`,
+  /// The value of the property with this name: `state`, `authorization`, `delegate`, `isScanning`,
   /// `isAdvertising`; enumerations as their raw values.
   ///
   /// For another key it returns what `value(forUndefinedKey:)` does.
   open func value(forKey key: String) -> Any? { lookUp(key) }
 
-  /// Called for a key that the class does not have.
+  /// Called for a key that the class doesn't have.
   ///
   /// Logs the misuse and returns nil, where Apple's framework raises an exception.
   open func value(forUndefinedKey key: String) -> Any? { reportUndefined(key) }

@@ -1,7 +1,8 @@
 internal import BluetoothWire
 public import CoreFoundation
 
-/// A UUID of 16, 32 or 128 bits, as services, characteristics and descriptors have.
+/// A UUID of 16, 32 or 128 bits that identifies the type of a service, characteristic or
+/// descriptor.
 ///
 /// The short forms abbreviate `0000xxxx-0000-1000-8000-00805F9B34FB` and are equal to it.
 open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
@@ -22,7 +23,7 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
     super.init()
   }
 
-  /// A UUID from four, eight or 36 characters: `180D`, `0000180D`,
+  /// Creates a UUID from four, eight or 36 characters: `180D`, `0000180D`,
   /// `0000180D-0000-1000-8000-00805F9B34FB`.
   ///
   /// Anything else is a programming error that ends the process, as on Apple's systems. Check text
@@ -35,7 +36,8 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
     self.init(value: value, byteCount: byteCount)
   }
 
-  /// A UUID from 2, 4 or 16 bytes, most significant first; anything else is a programming error.
+  /// Creates a UUID from 2, 4 or 16 bytes, most significant first. Any other length is a
+  /// programming error that ends the process.
   public convenience init(data theData: Data) {
     guard let value = BluetoothUUID(littleEndian: theData.reversed()[...]) else {
       preconditionFailure("\(theData.count) bytes are no UUID: 2, 4 or 16 were expected")
@@ -43,19 +45,19 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
     self.init(value: value, byteCount: theData.count)
   }
 
-  /// A 128-bit UUID.
+  /// Creates a 128-bit UUID.
   public convenience init(nsuuid theUUID: UUID) {
     self.init(data: withUnsafeBytes(of: theUUID.uuid) { Data($0) })
   }
 
-  /// A 128-bit UUID.
+  /// Creates a 128-bit UUID.
   @available(*, deprecated, message: "Use init(nsuuid:) instead")
   public convenience init(cfuuid theUUID: CFUUID) {
     let bytes = CFUUIDGetUUIDBytes(theUUID)
     self.init(data: withUnsafeBytes(of: bytes) { Data($0) })
   }
 
-  /// The bytes it was made from, most significant first: 2, 4 or 16.
+  /// The bytes that the UUID was created from, most significant first: 2, 4 or 16.
   open var data: Data {
     var writer = [UInt8]()
     for half in [value.high, value.low] {
@@ -70,18 +72,18 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// The text in capitals, as long as what it was made from: `180D`.
+  /// The UUID in upper case, in the form that it was created with, such as `180D`.
   open var uuidString: String {
     byteCount == 16 ? value.fullDescription : data.map { String(format: "%02X", $0) }.joined()
   }
 
-  /// The name that the Bluetooth SIG gave it, `Heart Rate`; where it has none, the text.
+  /// The name that the Bluetooth SIG assigned, such as `Heart Rate`; without one, the UUID.
   open override var description: String {
     AssignedNumbers.serviceName(value) ?? AssignedNumbers.characteristicName(value)
       ?? AssignedNumbers.descriptorName(value) ?? uuidString
   }
 
-  /// Equal if both have the same 128-bit form.
+  /// Two UUIDs are equal if their 128-bit forms are.
   open override func isEqual(_ object: Any?) -> Bool {
     (object as? CBUUID)?.value == value
   }

@@ -4,8 +4,8 @@ public import PeripheralFiles
 public import Simulation
 
 extension RadioChoice.SimulatedAir {
-  /// Creates a world with this air and its devices. Text on the devices' displays is logged. Blocks
-  /// until the peripheral files are read.
+  /// Creates a world with these settings and its devices. Texts on the devices' displays are
+  /// logged. Blocks until the peripheral files are read.
   public func makeWorld() throws(PeripheralFileFailure) -> World {
     var radio = RadioModel()
     if isLossless { (radio.advertisementLoss, radio.packetLoss) = (0, 0) }
@@ -27,12 +27,12 @@ extension RadioChoice.SimulatedAir {
 }
 
 extension VirtualRadio {
-  /// Adds the device that a file describes: a recorded device, for example. Its times pass as
-  /// those of this radio do.
+  /// Adds the device of a peripheral file, such as a recorded one. Its times follow the time of
+  /// this radio.
   ///
   /// - Parameters:
-  ///   - file: What it is and does.
-  ///   - position: Where it is.
+  ///   - file: The peripheral file.
+  ///   - position: The position of the device.
   public func addDevice(_ file: PeripheralFile, at position: Position = Position(x: 1, y: 0)) {
     withWorld { _ = $0.addDevice(file, at: position) }
   }

@@ -44,10 +44,10 @@ public final class VirtualRadio: @unchecked Sendable {
     var isRunRequested = false
   }
 
-  /// A radio without hosts and devices.
+  /// Creates a radio without hosts and devices.
   ///
   /// - Parameters:
-  ///   - seed: The same seed and the same calls give the same run, byte for byte.
+  ///   - seed: The same seed and the same calls produce the same run, byte for byte.
   ///   - model: The propagation and the faults of the radio.
   public init(seed: UInt64, model: RadioModel = RadioModel()) {
     let world = World(seed: seed, radio: model)
@@ -61,15 +61,15 @@ public final class VirtualRadio: @unchecked Sendable {
   /// The virtual time.
   public var now: Instant { locked { air.world.now } }
 
-  /// Adds a host with a controller of its own.
+  /// Adds a host with a new controller.
   ///
   /// - Parameters:
   ///   - name: The GAP device name.
-  ///   - position: Where it is.
-  ///   - address: Its public address; made up if nil.
-  ///   - configuration: What else it calls itself; `name` wins.
+  ///   - position: The position of the controller.
+  ///   - address: The public address; generated if nil.
+  ///   - configuration: The configuration of the host; `name` overrides its name.
   ///   - capturePath: A btsnoop file to write, with the host's traffic.
-  /// - Throws: `CaptureError` where the capture file cannot be created.
+  /// - Throws: `CaptureError` if the capture file cannot be created.
   public func makeHost(
     name: String, at position: Position = Position(), address: DeviceAddress? = nil,
     configuration: HostConfiguration = HostConfiguration(), captureTo capturePath: String
@@ -79,13 +79,13 @@ public final class VirtualRadio: @unchecked Sendable {
       name: name, at: position, address: address, configuration: configuration, capture: capture)
   }
 
-  /// Adds a host with a controller of its own.
+  /// Adds a host with a new controller.
   ///
   /// - Parameters:
   ///   - name: The GAP device name.
-  ///   - position: Where it is.
-  ///   - address: Its public address; made up if nil.
-  ///   - configuration: What else it calls itself; `name` wins.
+  ///   - position: The position of the controller.
+  ///   - address: The public address; generated if nil.
+  ///   - configuration: The configuration of the host; `name` overrides its name.
   public func makeHost(
     name: String, at position: Position = Position(), address: DeviceAddress? = nil,
     configuration: HostConfiguration = HostConfiguration()
@@ -116,14 +116,16 @@ public final class VirtualRadio: @unchecked Sendable {
 
   /// Advances time by this span and runs the events in it.
   ///
-  /// Not from within an event, from a client that `advance` waits for, or from within `withWorld`.
+  /// Must not be called from within an event, from a client that `advance` waits for, or from
+  /// within `withWorld`.
   public func advance(by span: TimeSpan) {
     running { air.run(until: air.world.now + span) }
   }
 
   /// Advances time until the condition holds, which is checked after each event.
   ///
-  /// Not from within an event, from a client that `advance` waits for, or from within `withWorld`.
+  /// Must not be called from within an event, from a client that `advance` waits for, or from
+  /// within `withWorld`.
   /// - Returns: Whether the condition was met before the limit.
   @discardableResult
   public func advance(within limit: TimeSpan, until condition: () -> Bool) -> Bool {
@@ -136,12 +138,12 @@ public final class VirtualRadio: @unchecked Sendable {
     }
   }
 
-  /// Changes the world: adds devices, moves things, breaks things.
+  /// Changes the world, for example to add devices, to move them, or to inject faults.
   public func withWorld<Result>(_ body: (World) throws -> Result) rethrows -> Result {
     try locked { try body(air.world) }
   }
 
-  /// Moves, breaks or repairs the controller of one of this radio's hosts.
+  /// Moves the controller of one of this radio's hosts, or changes its faults.
   public func withController<Result>(
     of host: BluetoothHost, _ body: (SimulatedController) throws -> Result
   ) rethrows -> Result {

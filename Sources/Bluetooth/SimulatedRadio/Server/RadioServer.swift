@@ -4,22 +4,22 @@ import EventLoop
 import Glibc
 public import Simulation
 
-/// A simulated radio that hosts of other processes join: H4 over TCP or UNIX sockets, a controller
-/// of its own for every connection, all of them on the same air in real time. It serves until it is
-/// closed or released.
+/// A simulated radio for hosts of other processes, by H4 over TCP or UNIX sockets. Each connection
+/// gets its own controller; all are on the same air in real time. It serves until it is closed or
+/// released.
 public final class RadioServer: Sendable {
-  /// What happens at a server.
+  /// An event of a server.
   public enum Event: Sendable, Hashable {
-    /// A host connected and got a controller.
+    /// A host connected and was assigned a controller.
     case connected(controller: String, DeviceAddress)
     /// A host's connection ended, for this reason.
     case disconnected(controller: String, reason: String)
-    /// A host was turned away, for this reason.
+    /// A host was refused, for this reason.
     case refused(reason: String)
   }
 
   /// The addresses at which the server listens, with the port that the system chose instead of 0.
-  /// In the order of `placeNames` if the world has places for hosts, repeatedly.
+  /// If the world has places for hosts, the addresses are in the order of `placeNames`, repeatedly.
   public let addresses: [RadioChoice]
   /// The names of the world's places for hosts that connect; empty if it has none.
   public let placeNames: [String]
@@ -38,16 +38,16 @@ public final class RadioServer: Sendable {
 
   deinit { loop.execute { [core] in core.value.close() } }
 
-  /// Starts to listen.
+  /// Starts a server.
   ///
   /// - Parameters:
-  ///   - addresses: `tcp` and `unix` radios; port 0 lets the system choose. Where the world has places
-  ///     for hosts, each address is that of the first; the others follow at the ports after it, or at
-  ///     the path with `-2`, `-3` and so on.
-  ///   - maxConnections: How many hosts may be connected at a time; more are turned away.
-  ///   - makeWorld: Makes the world, on the server's event loop.
-  ///   - onEvent: Called on the event loop when something happens.
-  /// - Throws: `RadioServerError` where it cannot listen at one of the addresses.
+  ///   - addresses: `tcp` and `unix` radios; port 0 lets the system choose. If the world has places
+  ///     for hosts, each address is that of the first place; the other places use the following
+  ///     ports, or the path with `-2`, `-3` and so on.
+  ///   - maxConnections: The maximum number of connected hosts; more are refused.
+  ///   - makeWorld: Creates the world, on the server's event loop.
+  ///   - onEvent: Called on the event loop with each event.
+  /// - Throws: `RadioServerError` if it can't listen at one of the addresses.
   public static func start(
     at addresses: [RadioChoice], maxConnections: Int = 64,
     makeWorld: @escaping @Sendable () -> World,
@@ -100,12 +100,12 @@ public final class RadioServer: Sendable {
     return try result.get()
   }
 
-  /// Changes the world: runs the work on the server's event loop, soon.
+  /// Changes the world. The closure runs on the server's event loop, soon.
   public func withWorld(_ work: @escaping @Sendable (World) -> Void) {
     loop.execute { [core] in core.value.air.interact(work) }
   }
 
-  /// How many hosts are connected.
+  /// The number of connected hosts.
   public var connectionCount: Int {
     get async { await loop.run { [core] in core.value.connections.count } }
   }
@@ -133,9 +133,9 @@ extension RadioChoice {
   }
 }
 
-/// Why a radio cannot be served.
+/// The reason why a radio server can't be started.
 public struct RadioServerError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// One sentence for people.
+  /// A description in one sentence for users.
   public let description: String
 
   init(_ description: String) { self.description = description }

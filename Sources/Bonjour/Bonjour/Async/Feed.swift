@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A source of values that runs for as long as the object that `start` returns is held.
+/// A source of values that runs until the object that `start` returned is released.
 package struct Feed<Value: Sendable, Failure: Error>: Sendable {
   /// Starts the feed. The callback is called on any thread, serially; a failure is the last call.
   package let start:

@@ -4,11 +4,11 @@ internal import DNSWire
 internal import DiscoveryMachines
 internal import Synchronization
 
-/// Why a service was not found, resolved or published.
+/// The reason why services were not found, or a service was not resolved or published.
 public struct NetServiceError: Error, Hashable, Sendable {
   /// The kind of the error.
   public let code: NetService.ErrorCode
-  /// The error of the query behind it, in words; nil where there was no query.
+  /// A description of the underlying query error; nil if no query failed.
   public let cause: String?
 
   init(_ code: NetService.ErrorCode) { (self.code, cause) = (code, nil) }
@@ -26,13 +26,13 @@ public struct NetServiceError: Error, Hashable, Sendable {
 extension NetService {
   /// The host, port, addresses and TXT record of a resolved service.
   public struct ResolvedService: Hashable, Sendable {
-    /// The host's name, such as `lamp.local.`
+    /// The host name, such as `lamp.local.`
     public let hostName: String
     /// The port.
     public let port: Int
     /// The addresses, each a `sockaddr_in` or `sockaddr_in6` with the port; at least one.
     public let addresses: [Data]
-    /// The TXT record, as on the wire (RFC 6763, §6).
+    /// The TXT record in wire format (RFC 6763, §6).
     public let txtRecord: Data
 
     init(_ resolution: ServiceResolver.Resolution) {
@@ -43,7 +43,7 @@ extension NetService {
     }
   }
 
-  /// The resolved service, and each change of it.
+  /// Emits the resolved service, and each change of it.
   package var resolutionFeed: Feed<ResolvedService, NetServiceError> {
     Feed { [serviceName, discovery] notify in
       guard let serviceName else { return Feed.failed(.init(.badArgumentError), notify) }
@@ -57,7 +57,7 @@ extension NetService {
     }
   }
 
-  /// The TXT record, and each change of it.
+  /// Emits the TXT record, and each change of it.
   package var textFeed: Feed<Data, NetServiceError> {
     Feed { [serviceName, discovery] notify in
       guard let serviceName else { return Feed.failed(.init(.badArgumentError), notify) }
@@ -74,7 +74,7 @@ extension NetService {
     }
   }
 
-  /// The names under which the service is registered.
+  /// Emits the names under which the service is registered.
   package func nameFeed(_ options: Options) -> Feed<String, NetServiceError> {
     let made = Swift.Result(catching: { () throws(NetServiceFailure) in
       try registration(options)
@@ -96,7 +96,7 @@ extension NetService {
 }
 
 extension NetServiceBrowser {
-  /// The services of a type, and each change of them.
+  /// Emits the services of a type, and each change of them.
   package static func serviceFeed(
     ofType type: String, in domain: String
   ) -> Feed<Set<NetService>, NetServiceError> {
@@ -149,7 +149,7 @@ extension NetServiceBrowser {
 }
 
 extension NWBrowser {
-  /// The results, and each change of them.
+  /// Emits the results, and each change of them.
   package static func resultFeed(
     for descriptor: Descriptor, using parameters: NWParameters
   ) -> Feed<Set<Result>, NWError> {
@@ -165,7 +165,7 @@ extension NWBrowser {
 }
 
 extension NWEndpoint {
-  /// The addresses and ports of a service, whenever they change.
+  /// Emits the addresses and ports of a service, and each change of them.
   package var addressFeed: Feed<[NWEndpoint], NWError> {
     let discovery = DiscoveryContext.discovery
     return Feed { [self] notify in

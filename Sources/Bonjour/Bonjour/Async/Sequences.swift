@@ -1,12 +1,14 @@
 extension NetServiceBrowser {
-  /// The services of a type that there are, whenever that changes: for a `for await` loop, without
-  /// delegate or run loop. The search ends with the loop or its task.
+  /// Browses for services: emits the services of a type that are present, and again after each
+  /// change. The search ends with the `for await` loop or its task.
   ///
-  /// The services are on no run loop; ``NetService/resolve(timeout:)`` resolves one.
+  /// The services are not scheduled on a run loop. Use ``NetService/resolve(timeout:)`` to resolve
+  /// one.
   ///
   /// - Parameters:
-  ///   - type: Such as `_http._tcp.`, with the name of one subtype after a comma.
-  ///   - domain: Where; empty for the default, `local.`.
+  ///   - type: The type, such as `_http._tcp.`, optionally with the name of one subtype after a
+  ///     comma.
+  ///   - domain: The domain; empty for the default, `local.`.
   public static func services(
     ofType type: String, in domain: String = ""
   ) -> AsyncThrowingStream<Set<NetService>, any Error> {
@@ -15,28 +17,28 @@ extension NetServiceBrowser {
 }
 
 extension NetService {
-  /// The resolved service, and each change of it: once an address is known, and again with each
-  /// that becomes known later.
+  /// Emits the resolved service as soon as an address is known, and each change of it, such as an
+  /// additional address.
   public var resolutions: AsyncThrowingStream<ResolvedService, any Error> {
     resolutionFeed.values()
   }
 
   /// Resolves the service.
   ///
-  /// Throws a ``NetServiceError``, after the timeout that of ``ErrorCode/timeoutError``.
+  /// Throws a ``NetServiceError``. After the timeout its code is ``ErrorCode/timeoutError``.
   public func resolve(timeout: Duration = .seconds(5)) async throws -> ResolvedService {
     try await resolutionFeed.first(
       within: timeout.inSeconds, discovery, orThrow: NetServiceError(.timeoutError)
     ) { _ in true }
   }
 
-  /// The TXT record, and each change of it.
+  /// Emits the TXT record, and each change of it.
   public var txtRecords: AsyncThrowingStream<Data, any Error> { textFeed.values() }
 
-  /// Publishes the service for as long as the sequence is held, and gives the name under which it
-  /// is; another one if another host takes that.
+  /// Publishes the service while the sequence is held. Emits the name under which it is registered,
+  /// and the new name if another host takes it.
   ///
-  /// - Parameter options: ``Options/listenForConnections`` has no meaning here.
+  /// - Parameter options: ``Options/listenForConnections`` has no effect.
   public func publishedNames(
     options: Options = []
   ) -> AsyncThrowingStream<String, any Error> {
@@ -45,8 +47,8 @@ extension NetService {
 }
 
 extension NWBrowser {
-  /// The results, and each change of them, for a `for await` loop without handlers or queue. The
-  /// search ends with the loop or its task.
+  /// Browses without handlers or queue: emits all results, and again after each change. The search
+  /// ends with the `for await` loop or its task.
   public static func results(
     for descriptor: Descriptor, using parameters: NWParameters = NWParameters()
   ) -> AsyncThrowingStream<Set<Result>, any Error> {
@@ -55,9 +57,9 @@ extension NWBrowser {
 }
 
 extension NWEndpoint {
-  /// The addresses and ports of a service.
+  /// Resolves a service, and returns its addresses and ports.
   ///
-  /// Throws an ``NWError``, after the timeout `kDNSServiceErr_Timeout`.
+  /// Throws an ``NWError``, which is `kDNSServiceErr_Timeout` after the timeout.
   public func addresses(within timeout: Duration = .seconds(5)) async throws -> [NWEndpoint] {
     try await addressFeed.first(
       within: timeout.inSeconds, DiscoveryContext.discovery,

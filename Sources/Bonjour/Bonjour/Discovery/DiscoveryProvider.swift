@@ -5,9 +5,9 @@ package import DiscoveryMachines
 package import Essentials
 internal import EventLoop
 
-/// Multicast DNS, paths and a clock for the API classes. Tests provide their own.
+/// Provides Multicast DNS, network paths and a clock to the API classes. Tests implement their own.
 package protocol DiscoveryProvider: Sendable {
-  /// The time.
+  /// The current time.
   var now: Instant { get }
 
   /// Queries until the returned object is released.
@@ -21,19 +21,19 @@ package protocol DiscoveryProvider: Sendable {
     _ service: ServiceRegistration, onEvent: @escaping @Sendable (RegistrationEvent) -> Void
   ) -> any DiscoveryRegistration
 
-  /// Calls once after a delay, unless the returned object is released before.
+  /// Calls the closure once after a delay, unless the returned object is released before.
   func after(seconds: Double, _ call: @escaping @Sendable () -> Void) -> any Sendable & AnyObject
 
-  /// Calls whenever the host's network changed, until the returned object is released.
+  /// Calls the closure whenever the host's network changes, until the returned object is released.
   func observeNetwork(_ call: @escaping @Sendable () -> Void) -> any Sendable & AnyObject
 
-  /// The path to an address, over one interface or any.
+  /// The network path to an address, over one interface or any.
   func path(to endpoint: SocketEndpoint, on interfaceName: String?) -> NetworkPath
 }
 
 /// A registered service.
 package protocol DiscoveryRegistration: AnyObject, Sendable {
-  /// Changes its keys and values. Throws where there are too many of them.
+  /// Changes the keys and values of the TXT record. Throws if they are too long.
   func update(_ text: TXTRecord) throws(DNSWireError)
 }
 
@@ -74,9 +74,9 @@ extension BonjourHost: DiscoveryProvider {
   }
 }
 
-/// Chooses the provider for new objects.
+/// Selects the provider for new objects.
 package enum DiscoveryContext {
-  /// Objects that are created in the scope of a test use the test's; all others the process's own.
+  /// The provider for objects that are created in the scope of a test; nil for the default.
   @TaskLocal package static var override: (any DiscoveryProvider)?
 
   static var discovery: any DiscoveryProvider { override ?? SharedHost() }

@@ -6,8 +6,8 @@ internal import RunLoopSupport
 
 /// A service of the local network: one that this program publishes, or one that it found.
 ///
-/// The delegate is called on the run loops on which the service is scheduled, at first that of the
-/// thread which created it. The properties change there, too. Releasing the service stops it.
+/// The delegate is called on the run loops on which the service is scheduled, initially that of the
+/// thread that created it. The properties change there, too. Releasing the service stops it.
 open class NetService: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
@@ -49,14 +49,14 @@ open class NetService: NSObject, @unchecked Sendable {
     var reportedText: TXTRecord?
   }
 
-  /// A service to publish.
+  /// Creates a service to publish.
   ///
   /// - Parameters:
-  ///   - domain: Where; empty for the default, `local.`.
-  ///   - type: Such as `_http._tcp.`, with names of subtypes after commas.
-  ///   - name: Up to 63 bytes of UTF-8; empty for the host's name.
-  ///   - port: The port on which it can be reached; with ``Options/listenForConnections``, 0 for
-  ///     one that the system chooses.
+  ///   - domain: The domain; empty for the default, `local.`.
+  ///   - type: The type, such as `_http._tcp.`, optionally with names of subtypes after commas.
+  ///   - name: The name, up to 63 bytes of UTF-8; empty for the host's name.
+  ///   - port: The port that accepts connections; with ``Options/listenForConnections``, 0 for one
+  ///     that the system chooses.
   public init(domain: String, type: String, name: String, port: Int32) {
     discovery = DiscoveryContext.discovery
     guarded = State(name: name, type: type, domain: domain, port: Int(port))
@@ -65,12 +65,12 @@ open class NetService: NSObject, @unchecked Sendable {
     schedule(in: .current, forMode: .default)
   }
 
-  /// A service to resolve.
+  /// Creates a service to resolve.
   ///
   /// - Parameters:
-  ///   - domain: Where it was found; empty for the default, `local.`.
-  ///   - type: Such as `_http._tcp.`.
-  ///   - name: Its name.
+  ///   - domain: The domain in which it was found; empty for the default, `local.`.
+  ///   - type: The type, such as `_http._tcp.`.
+  ///   - name: The name.
   public convenience init(domain: String, type: String, name: String) {
     self.init(domain: domain, type: type, name: name, port: -1)
   }
@@ -108,20 +108,20 @@ open class NetService: NSObject, @unchecked Sendable {
 
   // MARK: Properties
 
-  /// Receives the events of the service; held weakly.
+  /// The object that receives the events of the service; held weakly.
   open weak var delegate: (any NetServiceDelegate)? {
     get { withState { $0.delegate } }
     set { withState { $0.delegate = newValue } }
   }
 
-  /// Whether to use peer-to-peer radio as well. Without effect on Linux.
+  /// Whether to use peer-to-peer links as well. Without effect on Linux.
   open var includesPeerToPeer: Bool {
     get { withState { $0.includesPeerToPeer } }
     set { withState { $0.includesPeerToPeer = newValue } }
   }
 
-  /// The name of the service. It changes when the service is published while another host has the
-  /// name.
+  /// The name of the service. It changes if another host has the name when the service is
+  /// published.
   open var name: String { withState { $0.name } }
 
   /// Its type, such as `_http._tcp.`.
@@ -130,7 +130,7 @@ open class NetService: NSObject, @unchecked Sendable {
   /// Its domain, such as `local.`.
   open var domain: String { withState { $0.domain } }
 
-  /// The host's name, such as `lamp.local.`; nil before the service was resolved.
+  /// The host name, such as `lamp.local.`; nil before the service was resolved.
   open var hostName: String? { withState { $0.hostName } }
 
   /// The addresses, each a `sockaddr_in` or `sockaddr_in6` with the port; nil before the service
@@ -139,7 +139,7 @@ open class NetService: NSObject, @unchecked Sendable {
     withState { $0.endpoints?.map { Data($0.systemBytes) } }
   }
 
-  /// The port; -1 of a service to resolve that was not resolved yet.
+  /// The port; -1 for a service to resolve that was not resolved yet.
   open var port: Int { withState { $0.port } }
 
   /// The name as the wire has it.
@@ -150,14 +150,14 @@ open class NetService: NSObject, @unchecked Sendable {
 
   // MARK: Run loops
 
-  /// Has the delegate called on a run loop while it runs in that mode.
+  /// Schedules the service on a run loop: the delegate is called there while it runs in the mode.
   open func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.schedule(in: aRunLoop, forMode: mode)
   }
 
-  /// Stops calling the delegate on a run loop in that mode. What happens while the service is on no
-  /// run loop is delivered when it is scheduled again. When 128 notices wait, only the latest
-  /// names, resolutions and TXT records are kept, and connections are refused.
+  /// Removes the service from a run loop in a mode. Events that happen while the service is on no
+  /// run loop are delivered when it is scheduled again. When 128 events are pending, only the
+  /// latest names, resolutions and TXT records are kept, and connections are refused.
   open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.remove(from: aRunLoop, forMode: mode)
   }
@@ -197,8 +197,8 @@ open class NetService: NSObject, @unchecked Sendable {
     return ended != nil
   }
 
-  /// Ends publishing or resolving, and calls `netServiceDidStop`, also if the service is released
-  /// at once. No effect if the service does neither.
+  /// Stops publishing or resolving, and calls `netServiceDidStop`, even if the service is released
+  /// immediately. No effect if the service is neither published nor resolved.
   open func stop() {
     guard endActivity() else { return }
     inbox.post(Notice(.stopped(inbox.isScheduled ? self : nil)))
@@ -206,7 +206,7 @@ open class NetService: NSObject, @unchecked Sendable {
 
   // MARK: Publishing
 
-  /// Publishes the service, under another name if its own is taken.
+  /// Publishes the service, under another name if its own is already in use.
   open func publish() { beginPublishing([]) }
 
   /// Publishes the service.
@@ -218,19 +218,19 @@ open class NetService: NSObject, @unchecked Sendable {
 
   // MARK: Resolving
 
-  /// Resolves the service, for five seconds.
+  /// Resolves the service, with a timeout of five seconds.
   @available(*, deprecated, message: "use resolve(withTimeout:)")
   open func resolve() { beginResolving(timeout: 5) }
 
   /// Resolves host, port, TXT record and addresses of the service.
   ///
-  /// The delegate is called whenever an address becomes known; at the timeout with
-  /// `netServiceDidStop`, or with `didNotResolve` if there was no address.
+  /// The delegate is called whenever an address becomes known; at the timeout, `netServiceDidStop`
+  /// is called, or `didNotResolve` if no address was found.
   ///
-  /// - Parameter timeout: In seconds; 0 for none.
+  /// - Parameter timeout: The timeout in seconds; 0 for none.
   open func resolve(withTimeout timeout: TimeInterval) { beginResolving(timeout: timeout) }
 
-  /// Streams to the service, which is resolved when they are opened.
+  /// Returns streams to the service, which is resolved when they are opened.
   ///
   /// - Returns: Whether the name of the service is valid.
   open func getInputStream(
@@ -245,42 +245,43 @@ open class NetService: NSObject, @unchecked Sendable {
 
   // MARK: Text
 
-  /// The keys and values of a text record (RFC 6763, §6). A key without a value has an empty one;
-  /// there are none where the data is no text record.
+  /// Decodes a TXT record (RFC 6763, §6). A key without a value gets an empty one. Returns an empty
+  /// dictionary if the data is not a TXT record.
   open class func dictionary(fromTXTRecord txtData: Data) -> [String: Data] {
     entries(of: txtData)
   }
 
-  /// A text record of keys and values. Left out is what can't be in one: keys that are empty, have
-  /// a `=` or are not printable ASCII, and entries above 255 bytes.
+  /// Encodes a TXT record. Leaves out entries that are not allowed in one: keys that are empty,
+  /// contain `=` or are not printable ASCII, and entries longer than 255 bytes.
   open class func data(fromTXTRecord txtDictionary: [String: Data]) -> Data {
     record(of: txtDictionary)
   }
 
   /// Sets the TXT record; nil for an empty one. A published service is updated at once.
   ///
-  /// - Returns: Whether the data is a TXT record, of 8,192 bytes at most.
+  /// - Returns: Whether the data is a TXT record of at most 8,192 bytes.
   @discardableResult
   open func setTXTRecord(_ recordData: Data?) -> Bool { changeText(recordData) }
 
   /// The TXT record that was set, or received while resolving or monitoring.
   open func txtRecordData() -> Data? { withState { $0.text.map { Data($0.wireBytes) } } }
 
-  /// Starts to call `didUpdateTXTRecord`, with the present TXT record and with each change.
+  /// Starts monitoring the TXT record: `didUpdateTXTRecord` is called with the current record and
+  /// each change.
   open func startMonitoring() { beginMonitoring() }
 
-  /// Stops calling `didUpdateTXTRecord`.
+  /// Stops monitoring the TXT record.
   open func stopMonitoring() { endMonitoring() }
 
   // MARK: Equality
 
-  /// Whether the other is a service of the same name, type and domain.
+  /// Two services are equal if their names, types and domains are.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NetService else { return false }
     return identity == other.identity
   }
 
-  /// Feeds from name, type and domain.
+  /// Hashes name, type and domain.
   open override var hash: Int { identity.hashValue }
 
   /// Name, type, domain and port, for logs.

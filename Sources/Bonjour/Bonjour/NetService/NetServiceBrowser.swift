@@ -6,8 +6,9 @@ internal import RunLoopSupport
 
 /// Browses for services and domains.
 ///
-/// One search at a time. The delegate is called on the run loops on which the browser is scheduled,
-/// at first that of the thread which created it. Releasing the browser stops it.
+/// A browser runs one search at a time. The delegate is called on the run loops on which the
+/// browser is scheduled, initially that of the thread that created it. Releasing the browser stops
+/// it.
 open class NetServiceBrowser: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
@@ -56,7 +57,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     case stopped
   }
 
-  /// A browser on the run loop of this thread, in its default mode.
+  /// Creates a browser that is scheduled on the run loop of this thread, in its default mode.
   public override init() {
     discovery = DiscoveryContext.discovery
     super.init()
@@ -64,25 +65,25 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     schedule(in: .current, forMode: .default)
   }
 
-  /// Receives the results; held weakly.
+  /// The object that receives the results; held weakly.
   open weak var delegate: (any NetServiceBrowserDelegate)? {
     get { lock.withLock { observer } }
     set { lock.withLock { observer = newValue } }
   }
 
-  /// Whether to use peer-to-peer radio as well. Without effect on Linux.
+  /// Whether to use peer-to-peer links as well. Without effect on Linux.
   open var includesPeerToPeer: Bool {
     get { lock.withLock { isPeerToPeer } }
     set { lock.withLock { isPeerToPeer = newValue } }
   }
 
-  /// Has the delegate called on a run loop while it runs in that mode.
+  /// Schedules the browser on a run loop: the delegate is called there while it runs in the mode.
   open func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.schedule(in: aRunLoop, forMode: mode)
   }
 
-  /// Stops calling the delegate on a run loop in that mode. Results found while the browser is on
-  /// no run loop are delivered when it is scheduled again; if there are many, without services that
+  /// Removes the browser from a run loop in a mode. Results found while the browser is on no run
+  /// loop are delivered when it is scheduled again; if there are many, without services that
   /// appeared and disappeared in between.
   open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.remove(from: aRunLoop, forMode: mode)
@@ -90,19 +91,19 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
 
   // MARK: Searching
 
-  /// Finds the domains in which services may be browsed for; `local.` always.
+  /// Searches for the domains in which services can be browsed; `local.` is always found.
   open func searchForBrowsableDomains() { begin { .domains(.browsing) } }
 
-  /// Finds the domains in which services may be published; `local.` always.
+  /// Searches for the domains in which services can be published; `local.` is always found.
   open func searchForRegistrationDomains() { begin { .domains(.registration) } }
 
-  /// Finds services, or the types that there are.
+  /// Searches for services of a type, or for service types.
   ///
   /// - Parameters:
-  ///   - type: Such as `_http._tcp.`, with the name of one subtype after a comma. For
-  ///     `_services._dns-sd._udp.` types are found, as on Apple's systems: as services such as
-  ///     `_http` of the type `_tcp.local.` in the domain `.`
-  ///   - domainString: Where; empty for the default, `local.`.
+  ///   - type: The type, such as `_http._tcp.`, optionally with the name of one subtype after a
+  ///     comma. For `_services._dns-sd._udp.` types are found, as on Apple's systems: as services
+  ///     such as `_http` with the type `_tcp.local.` in the domain `.`
+  ///   - domainString: The domain; empty for the default, `local.`.
   open func searchForServices(ofType type: String, inDomain domainString: String) {
     begin { () throws(DNSWireError) in
       if let name = try? DNSName(text: type), name == "_services._dns-sd._udp." {
@@ -112,7 +113,8 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Ends the search, and calls `netServiceBrowserDidStopSearch`. Without effect if no search runs.
+  /// Stops the search, and calls `netServiceBrowserDidStopSearch`. No effect if no search is
+  /// running.
   open func stop() {
     if end() { inbox.post(Notice(news: .stopped)) }
   }

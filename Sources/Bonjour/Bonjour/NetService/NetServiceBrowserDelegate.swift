@@ -3,22 +3,22 @@
 ///
 /// Apple's protocol has optional methods; here all have an implementation that does nothing.
 public protocol NetServiceBrowserDelegate: NSObjectProtocol {
-  /// A search begins; it may still fail.
+  /// A search is starting; it may still fail.
   func netServiceBrowserWillSearch(_ browser: NetServiceBrowser)
-  /// The search ended.
+  /// The search was stopped.
   func netServiceBrowserDidStopSearch(_ browser: NetServiceBrowser)
-  /// The search did not begin.
+  /// The search failed to start.
   func netServiceBrowser(_ browser: NetServiceBrowser, didNotSearch errorDict: [String: NSNumber])
-  /// A domain was found; `moreComing` if more calls follow at once.
+  /// A domain was found; `moreComing` is true if more calls follow immediately.
   func netServiceBrowser(
     _ browser: NetServiceBrowser, didFindDomain domainString: String, moreComing: Bool)
-  /// A service was found; `moreComing` if more calls follow at once.
+  /// A service was found; `moreComing` is true if more calls follow immediately.
   func netServiceBrowser(
     _ browser: NetServiceBrowser, didFind service: NetService, moreComing: Bool)
-  /// A domain is gone; `moreComing` if more calls follow at once.
+  /// A domain disappeared; `moreComing` is true if more calls follow immediately.
   func netServiceBrowser(
     _ browser: NetServiceBrowser, didRemoveDomain domainString: String, moreComing: Bool)
-  /// A service is gone; `moreComing` if more calls follow at once.
+  /// A service disappeared; `moreComing` is true if more calls follow immediately.
   func netServiceBrowser(
     _ browser: NetServiceBrowser, didRemove service: NetService, moreComing: Bool)
 }

@@ -2,21 +2,21 @@
 ///
 /// Apple's protocol has optional methods; here all have an implementation that does nothing.
 public protocol NetServiceDelegate: NSObjectProtocol {
-  /// Publishing begins; it may still fail.
+  /// Publishing is starting; it may still fail.
   func netServiceWillPublish(_ sender: NetService)
-  /// The service is published, under its present name.
+  /// The service is published under its current name.
   func netServiceDidPublish(_ sender: NetService)
   /// Publishing failed.
   func netService(_ sender: NetService, didNotPublish errorDict: [String: NSNumber])
-  /// Resolving begins; it may still fail.
+  /// Resolving is starting; it may still fail.
   func netServiceWillResolve(_ sender: NetService)
-  /// Addresses of the service are known, or more than before.
+  /// An address of the service was found. Also called for each additional address.
   func netServiceDidResolveAddress(_ sender: NetService)
   /// The service could not be resolved.
   func netService(_ sender: NetService, didNotResolve errorDict: [String: NSNumber])
-  /// Publishing or resolving ended.
+  /// Publishing or resolving was stopped.
   func netServiceDidStop(_ sender: NetService)
-  /// The TXT record became known, or changed.
+  /// The TXT record was received, or it changed.
   func netService(_ sender: NetService, didUpdateTXTRecord data: Data)
   /// A client connected to a service that listens for connections. Releasing both streams closes
   /// the connection.

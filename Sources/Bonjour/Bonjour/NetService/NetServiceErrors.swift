@@ -4,45 +4,45 @@ internal import DNSWire
 internal import EventLoop
 
 extension NetService {
-  /// The key of the code in an error dictionary: an ``ErrorCode``, or an error number of the system
-  /// if ``errorDomain`` is the system's.
+  /// The key of the error code in an error dictionary: an ``ErrorCode``, or an `errno` value if
+  /// ``errorDomain`` is that of the system.
   public static let errorCode = "NSNetServicesErrorCode"
 
-  /// The key under which an error dictionary has the domain: 10 for codes of ``ErrorCode``, 1 for
-  /// those of the system.
+  /// The key of the error domain in an error dictionary: 10 for ``ErrorCode``, 1 for `errno`
+  /// values.
   public static let errorDomain = "NSNetServicesErrorDomain"
 
-  /// Why something was not done.
+  /// The code of an error.
   public enum ErrorCode: Int, Sendable {
     /// An unknown error.
     case unknownError = -72000
-    /// Another service has the name.
+    /// The name is already in use.
     case collisionError = -72001
     /// The service was not found.
     case notFoundError = -72002
-    /// The object does something else already.
+    /// The object is already publishing, resolving or searching.
     case activityInProgress = -72003
-    /// A name, type, domain or port can't be one.
+    /// A name, type, domain or port is not valid.
     case badArgumentError = -72004
     /// The operation was cancelled.
     case cancelledError = -72005
-    /// The object was created for another purpose.
+    /// The object was created for another purpose, such as resolving instead of publishing.
     case invalidError = -72006
-    /// The operation reached its timeout.
+    /// The operation timed out.
     case timeoutError = -72007
-    /// The app may not do that.
+    /// The app lacks a required configuration.
     case missingRequiredConfigurationError = -72008
   }
 
-  /// Options of publishing.
+  /// Options for publishing.
   public struct Options: OptionSet, Sendable {
     /// The bits.
     public let rawValue: UInt
 
-    /// Options with these bits.
+    /// Creates options from their bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// Publishing fails if another host has the name; without it the service is renamed.
+    /// Publishing fails if another host has the name. Without this option the service is renamed.
     public static let noAutoRename = Options(rawValue: 1 << 0)
     /// The service object listens on the port itself, and passes connections to its delegate.
     public static let listenForConnections = Options(rawValue: 1 << 1)

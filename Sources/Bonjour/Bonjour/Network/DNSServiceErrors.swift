@@ -1,77 +1,77 @@
 // Table
 // The errors of DNS Service Discovery, with the names and numbers that Apple's dns_sd.h gives them.
 
-/// There is no error.
+/// No error.
 public let kDNSServiceErr_NoError = 0
-/// Something went wrong.
+/// An unknown error.
 public let kDNSServiceErr_Unknown = -65_537
-/// There is no such name.
+/// The name does not exist.
 public let kDNSServiceErr_NoSuchName = -65_538
-/// There is no room.
+/// Out of memory.
 public let kDNSServiceErr_NoMemory = -65_539
-/// A name, type or domain can't be one.
+/// An argument, such as a name, type or domain, is not valid.
 public let kDNSServiceErr_BadParam = -65_540
 /// The reference does not exist.
 public let kDNSServiceErr_BadReference = -65_541
-/// Not possible in this state.
+/// The operation is not possible in this state.
 public let kDNSServiceErr_BadState = -65_542
-/// The flags contradict each other.
+/// The flags are not valid.
 public let kDNSServiceErr_BadFlags = -65_543
-/// This is not supported.
+/// The operation is not supported.
 public let kDNSServiceErr_Unsupported = -65_544
-/// It was not set up.
+/// The reference is not initialized.
 public let kDNSServiceErr_NotInitialized = -65_545
-/// It is registered already.
+/// The service or record is already registered.
 public let kDNSServiceErr_AlreadyRegistered = -65_547
 /// Another service has the name.
 public let kDNSServiceErr_NameConflict = -65_548
-/// It is not valid.
+/// A value is not valid.
 public let kDNSServiceErr_Invalid = -65_549
-/// A firewall prevents it.
+/// A firewall prevents the operation.
 public let kDNSServiceErr_Firewall = -65_550
-/// Library and service don't fit together.
+/// The client library is incompatible with the daemon.
 public let kDNSServiceErr_Incompatible = -65_551
-/// There is no such interface.
+/// The interface does not exist.
 public let kDNSServiceErr_BadInterfaceIndex = -65_552
-/// It was refused.
+/// The request was refused.
 public let kDNSServiceErr_Refused = -65_553
-/// There is no such record.
+/// The record does not exist.
 public let kDNSServiceErr_NoSuchRecord = -65_554
-/// The app may not do that.
+/// The app is not authorized.
 public let kDNSServiceErr_NoAuth = -65_555
-/// There is no such key.
+/// The key does not exist.
 public let kDNSServiceErr_NoSuchKey = -65_556
-/// The router failed.
+/// NAT traversal failed.
 public let kDNSServiceErr_NATTraversal = -65_557
-/// There is a router behind the router.
+/// There are two NAT routers in a row.
 public let kDNSServiceErr_DoubleNAT = -65_558
-/// The clocks differ.
+/// The clocks differ too much.
 public let kDNSServiceErr_BadTime = -65_559
-/// A signature is wrong.
+/// A signature is not valid.
 public let kDNSServiceErr_BadSig = -65_560
-/// A key is wrong.
+/// A key is not valid.
 public let kDNSServiceErr_BadKey = -65_561
-/// It fails for now.
+/// A transient error.
 public let kDNSServiceErr_Transient = -65_562
 /// No Multicast DNS service is running.
 public let kDNSServiceErr_ServiceNotRunning = -65_563
-/// The router maps no ports.
+/// The router doesn't support port mapping.
 public let kDNSServiceErr_NATPortMappingUnsupported = -65_564
-/// The router is configured not to map ports.
+/// Port mapping is disabled in the router.
 public let kDNSServiceErr_NATPortMappingDisabled = -65_565
-/// There is no router.
+/// No router is configured.
 public let kDNSServiceErr_NoRouter = -65_566
-/// Changes are polled instead of pushed.
+/// The server must be polled for changes.
 public let kDNSServiceErr_PollingMode = -65_567
-/// It took too long.
+/// The operation timed out.
 public let kDNSServiceErr_Timeout = -65_568
-/// The connection to the service is dead.
+/// The connection to the daemon is lost.
 public let kDNSServiceErr_DefunctConnection = -65_569
-/// A policy forbids it.
+/// A policy forbids the operation.
 public let kDNSServiceErr_PolicyDenied = -65_570
-/// It is not permitted.
+/// The operation is not permitted.
 public let kDNSServiceErr_NotPermitted = -65_571
-/// The data is out of date.
+/// The data is stale.
 public let kDNSServiceErr_StaleData = -65_572
 
 /// What the errors are called.

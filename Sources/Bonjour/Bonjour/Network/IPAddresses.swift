@@ -1,28 +1,28 @@
 internal import Essentials
 
-/// An address of the Internet Protocol.
+/// An IP address, of version 4 or 6.
 public protocol IPAddress: Hashable, Sendable, CustomDebugStringConvertible {
-  /// The bytes in the order of the network.
+  /// The bytes in network order.
   var rawValue: Data { get }
-  /// The interface on which the address is meant; nil for any.
+  /// The interface that the address is scoped to; nil for any.
   var interface: NWInterface? { get }
-  /// Whether the host means itself by it.
+  /// Whether it is a loopback address.
   var isLoopback: Bool { get }
-  /// Whether it is valid on one link only.
+  /// Whether it is a link-local address.
   var isLinkLocal: Bool { get }
-  /// Whether it is that of a group.
+  /// Whether it is a multicast address.
   var isMulticast: Bool { get }
 
-  /// The address of these bytes; nil where there are too few or too many.
+  /// Creates an address from its bytes; nil for the wrong number of bytes.
   init?(_ rawValue: Data, _ interface: NWInterface?)
-  /// The address written so; nil where the text is no address.
+  /// Parses an address; nil if the text isn't one.
   init?(_ string: String)
 }
 
-/// An address of IPv4.
+/// An IPv4 address.
 public struct IPv4Address: IPAddress {
   let value: Inet4Address
-  /// The interface on which the address is meant; nil for any.
+  /// The interface that the address is scoped to; nil for any.
   public let interface: NWInterface?
 
   init(_ value: Inet4Address, _ interface: NWInterface? = nil) {
@@ -30,28 +30,28 @@ public struct IPv4Address: IPAddress {
     self.interface = interface
   }
 
-  /// The address of four bytes; nil for any other number.
+  /// Creates an address from four bytes; nil for any other number of bytes.
   public init?(_ rawValue: Data, _ interface: NWInterface? = nil) {
     guard let value = Inet4Address(bytes: rawValue) else { return nil }
     self.init(value, interface)
   }
 
-  /// The address written as four numbers, with an interface after a `%`.
+  /// Parses four decimal numbers, optionally followed by `%` and an interface.
   public init?(_ string: String) {
     let parts = ScopedText(string)
     guard let parts, let value = Inet4Address(text: parts.address) else { return nil }
     self.init(value, parts.interface)
   }
 
-  /// The four bytes in the order of the network.
+  /// The four bytes in network order.
   public var rawValue: Data { Data(value.bytes) }
-  /// Whether the host means itself by it: 127.0.0.0/8.
+  /// Whether it is a loopback address: 127.0.0.0/8.
   public var isLoopback: Bool { value.isLoopback }
-  /// Whether it is valid on one link only: 169.254.0.0/16.
+  /// Whether it is a link-local address: 169.254.0.0/16.
   public var isLinkLocal: Bool { value.isLinkLocal }
-  /// Whether it is that of a group: 224.0.0.0/4.
+  /// Whether it is a multicast address: 224.0.0.0/4.
   public var isMulticast: Bool { value.isMulticast }
-  /// Four numbers, with the interface after a `%`.
+  /// Four decimal numbers, followed by `%` and the interface if there is one.
   public var debugDescription: String { ScopedText.text("\(value)", interface) }
 
   /// 0.0.0.0
@@ -70,10 +70,10 @@ public struct IPv4Address: IPAddress {
   public static let mdnsGroup = IPv4Address(.init(224, 0, 0, 251))
 }
 
-/// An address of IPv6.
+/// An IPv6 address.
 public struct IPv6Address: IPAddress {
   let value: Inet6Address
-  /// The interface on which the address is meant; nil for any.
+  /// The interface that the address is scoped to; nil for any.
   public let interface: NWInterface?
 
   init(_ value: Inet6Address, _ interface: NWInterface? = nil) {
@@ -81,50 +81,50 @@ public struct IPv6Address: IPAddress {
     self.interface = interface
   }
 
-  /// The address of sixteen bytes; nil for any other number.
+  /// Creates an address from sixteen bytes; nil for any other number of bytes.
   public init?(_ rawValue: Data, _ interface: NWInterface? = nil) {
     guard let value = Inet6Address(bytes: rawValue) else { return nil }
     self.init(value, interface)
   }
 
-  /// The address written as RFC 4291 has it, with an interface after a `%`.
+  /// Parses the text form of RFC 4291, optionally followed by `%` and an interface.
   public init?(_ string: String) {
     let parts = ScopedText(string)
     guard let parts, let value = Inet6Address(text: parts.address) else { return nil }
     self.init(value, parts.interface)
   }
 
-  /// How far the packets to a group go (RFC 4291, §2.7).
+  /// The scope of a multicast address (RFC 4291, §2.7).
   public enum Scope: UInt8, Sendable {
-    /// Not beyond the interface.
+    /// The interface.
     case nodeLocal = 1
-    /// Not beyond the link.
+    /// The link.
     case linkLocal = 2
-    /// Not beyond the site.
+    /// The site.
     case siteLocal = 5
-    /// Not beyond the organisation.
+    /// The organisation.
     case organizationLocal = 8
-    /// Anywhere.
+    /// Global.
     case global = 14
   }
 
-  /// The sixteen bytes in the order of the network.
+  /// The sixteen bytes in network order.
   public var rawValue: Data { Data(value.bytes) }
   /// Whether it is `::`.
   public var isAny: Bool { value == .any }
-  /// Whether the host means itself by it: `::1`.
+  /// Whether it is the loopback address: `::1`.
   public var isLoopback: Bool { value.isLoopback }
-  /// Whether it is valid on one link only: `fe80::/10`.
+  /// Whether it is a link-local address: `fe80::/10`.
   public var isLinkLocal: Bool { value.isLinkLocal }
-  /// Whether it is that of a group: `ff00::/8`.
+  /// Whether it is a multicast address: `ff00::/8`.
   public var isMulticast: Bool { value.isMulticast }
-  /// Whether it is that of one site only: `fc00::/7`.
+  /// Whether it is a unique local address: `fc00::/7`.
   public var isUniqueLocal: Bool { value.high >> 57 == 0x7E }
   /// Whether it is an IPv4-mapped address: `::ffff:0:0/96`.
   public var isIPv4Mapped: Bool { value.high == 0 && value.low >> 32 == 0xFFFF }
-  /// Whether it is an IPv4 address with zeros before: `::/96`, as was once planned.
+  /// Whether it is an IPv4-compatible address, which is deprecated: `::/96`.
   public var isIPv4Compatabile: Bool { value.high == 0 && value.low >> 32 == 0 && value.low > 1 }
-  /// Whether it belongs to a 6to4 network: `2002::/16`.
+  /// Whether it is a 6to4 address: `2002::/16`.
   public var is6to4: Bool { value.high >> 48 == 0x2002 }
   /// The mapped or compatible IPv4 address; nil if it is neither.
   public var asIPv4: IPv4Address? {
@@ -135,7 +135,7 @@ public struct IPv6Address: IPAddress {
   public var multicastScope: Scope? {
     isMulticast ? Scope(rawValue: UInt8(value.high >> 48 & 0xF)) : nil
   }
-  /// The text of RFC 5952, with the interface after a `%`.
+  /// The text form of RFC 5952, followed by `%` and the interface if there is one.
   public var debugDescription: String { ScopedText.text("\(value)", interface) }
 
   /// `::`

@@ -9,7 +9,7 @@ internal import Synchronization
 public final class NWBrowser: Sendable, CustomDebugStringConvertible {
   /// The services that it browses for.
   public let descriptor: Descriptor
-  /// Where it looks.
+  /// The parameters of the search, such as the interface.
   public let parameters: NWParameters
 
   private let discovery: any DiscoveryProvider
@@ -24,7 +24,7 @@ public final class NWBrowser: Sendable, CustomDebugStringConvertible {
     var onResults: (@Sendable (Set<Result>, Set<Result.Change>) -> Void)?
   }
 
-  /// A browser that does not look yet.
+  /// Creates a browser that is not started.
   public init(for descriptor: Descriptor, using parameters: NWParameters) {
     self.descriptor = descriptor
     self.parameters = parameters
@@ -46,14 +46,14 @@ public final class NWBrowser: Sendable, CustomDebugStringConvertible {
     set { guarded.withLock { guarded in guarded.onResults = newValue } }
   }
 
-  /// How it is.
+  /// The current state.
   public var state: State { guarded.withLock { guarded in guarded.state } }
-  /// The present results.
+  /// The current results.
   public var browseResults: Set<Result> { guarded.withLock { guarded in guarded.results } }
-  /// Where its handlers are called; nil before it is started.
+  /// The queue on which the handlers are called; nil before the start.
   public var queue: DispatchQueue? { guarded.withLock { guarded in guarded.queue } }
 
-  /// Begins to look; only once.
+  /// Starts browsing. Only the first call has an effect.
   public func start(queue: DispatchQueue) {
     let isFirst = guarded.withLock { guarded in
       guard guarded.state == .setup, guarded.queue == nil else { return false }

@@ -1,15 +1,15 @@
 extension NWBrowser {
   /// The services that a browser browses for.
   public enum Descriptor: Hashable, Sendable {
-    /// Services of a type, in a domain or, without one, in `local.`
+    /// Services of a type, in a domain, by default `local.`
     case bonjour(type: String, domain: String?)
-    /// The same, with the TXT records.
+    /// Services of a type, and their TXT records.
     case bonjourWithTXTRecord(type: String, domain: String?)
-    /// Apple's devices that run an app; there are none here, and such a browser fails.
+    /// Apple devices that run an app. Not supported: such a browser fails.
     case applicationService(name: String)
   }
 
-  /// How a browser is.
+  /// The state of a browser.
   public enum State: Hashable, Sendable {
     /// Not started yet.
     case setup
@@ -19,7 +19,7 @@ extension NWBrowser {
     case failed(NWError)
     /// Cancelled.
     case cancelled
-    /// Browsing is impossible for now.
+    /// Browsing is not possible at the moment.
     case waiting(NWError)
   }
 
@@ -27,7 +27,7 @@ extension NWBrowser {
   public struct Result: Hashable, Sendable {
     /// Metadata of a result.
     public enum Metadata: Hashable, Sendable {
-      /// Nothing.
+      /// No metadata.
       case none
       /// The TXT record of the service.
       case bonjour(NWTXTRecord)
@@ -42,7 +42,7 @@ extension NWBrowser {
 
     /// A change of a result.
     public enum Change: Hashable, Sendable {
-      /// Nothing.
+      /// No change.
       case identical
       /// The result was added.
       case added(Result)
@@ -51,11 +51,11 @@ extension NWBrowser {
       /// The result changed.
       case changed(old: Result, new: Result, flags: Flags)
 
-      /// In what a result is another than before.
+      /// The differences between two versions of a result.
       public struct Flags: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: Int
-        /// Flags with these bits.
+        /// Creates flags from their bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
         /// No difference.
@@ -68,7 +68,8 @@ extension NWBrowser {
         public static let metadataChanged = Flags(rawValue: 8)
       }
 
-      /// What makes the one the other; without the one it was added, without both it is identical.
+      /// The change from `old` to `new`: added without `old`, removed without `new`, identical
+      /// without both.
       public init(between old: Result?, _ new: Result?) {
         switch (old, new) {
         case (nil, nil): self = .identical

@@ -6,17 +6,17 @@ extension NWConnection {
     /// Whether nothing more will be sent.
     public let isFinal: Bool
 
-    /// Bytes of which that is known.
+    /// Creates a context.
     public init(identifier: String, isFinal: Bool = false) {
       self.identifier = identifier
       self.isFinal = isFinal
     }
 
-    /// Bytes among others.
+    /// The context of content that is not final.
     public static let defaultMessage = ContentContext(identifier: "Default", isFinal: false)
-    /// The last bytes: the other end reads to the end.
+    /// The context of final content: the connection's output is closed after it.
     public static let finalMessage = ContentContext(identifier: "Final", isFinal: true)
-    /// Bytes of a stream.
+    /// The context of a stream, which is final.
     public static let defaultStream = ContentContext(identifier: "Stream", isFinal: true)
   }
 }

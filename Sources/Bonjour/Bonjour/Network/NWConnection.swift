@@ -13,31 +13,31 @@ public final class NWConnection: Sendable, CustomDebugStringConvertible {
   public enum State: Hashable, Sendable {
     /// Not started.
     case setup
-    /// It can't be established for now. It is tried again when the network changes, and by
-    /// ``NWConnection/restart()``.
+    /// The connection can't be established at the moment. It is retried when the network changes,
+    /// and by ``NWConnection/restart()``.
     case waiting(NWError)
-    /// It is being established.
+    /// The connection is being established.
     case preparing
     /// Bytes can be sent and received.
     case ready
-    /// It ended with an error, or can't be established with these parameters.
+    /// The connection ended with an error, or can't be established with these parameters.
     case failed(NWError)
     /// It was cancelled.
     case cancelled
   }
 
-  /// How the sender is notified that bytes were sent.
+  /// The way in which the sender is notified that content was sent.
   public enum SendCompletion {
-    /// By a call when the system has taken them, or with an error. Waiting for it before sending
-    /// more bounds the memory that a slow peer costs.
+    /// A closure that is called when the system has accepted the bytes, or with an error. Wait for
+    /// it before sending more, to bound the memory that a slow peer costs.
     case contentProcessed(@Sendable (NWError?) -> Void)
-    /// Not at all.
+    /// No notification.
     case idempotent
   }
 
   /// The remote end.
   public let endpoint: NWEndpoint
-  /// How the connection is established.
+  /// The parameters of the connection.
   public let parameters: NWParameters
 
   private let driver: ConnectionDriver
@@ -78,15 +78,15 @@ public final class NWConnection: Sendable, CustomDebugStringConvertible {
     set { driver.setHandler(\.onPath, newValue) }
   }
 
-  /// Called with whether bytes can get through: when the connection is established, and when that
-  /// changes. They can't while no working interface has the local address, or no route leads to the
-  /// remote end.
+  /// Called when the connection becomes viable or stops being so, and initially when it is
+  /// established. It is not viable while no working interface has the local address, or no route
+  /// leads to the remote endpoint.
   @preconcurrency public var viabilityUpdateHandler: (@Sendable (Bool) -> Void)? {
     get { driver.handlers.onViability }
     set { driver.setHandler(\.onViability, newValue) }
   }
 
-  /// Called when this changes: whether a new connection would use another interface.
+  /// Called when this changes: whether a new connection would use another interface than this one.
   @preconcurrency public var betterPathUpdateHandler: (@Sendable (Bool) -> Void)? {
     get { driver.handlers.onBetterPath }
     set { driver.setHandler(\.onBetterPath, newValue) }
@@ -110,7 +110,7 @@ public final class NWConnection: Sendable, CustomDebugStringConvertible {
   /// - Parameter queue: The queue on which all handlers and completions are called.
   public func start(queue: DispatchQueue) { driver.start(queue: queue) }
 
-  /// Tries again to establish a connection that is waiting; no effect in any other state.
+  /// Retries to establish a waiting connection. No effect in any other state.
   public func restart() { driver.handle(.restart) }
 
   /// Cancels the connection once pending sends are completed, or after 30 seconds; at once if it is
@@ -130,7 +130,7 @@ public final class NWConnection: Sendable, CustomDebugStringConvertible {
   ///   - content: The bytes; nil to send nothing.
   ///   - contentContext: ``ContentContext/finalMessage`` if nothing more will be sent.
   ///   - isComplete: Significant for messages, which TCP doesn't have, and for the final one.
-  ///   - completion: How the caller is notified that they are sent.
+  ///   - completion: The way in which the caller is notified.
   @preconcurrency
   public func send(
     content: Data?, contentContext: ContentContext = .defaultMessage, isComplete: Bool = true,
@@ -148,8 +148,8 @@ public final class NWConnection: Sendable, CustomDebugStringConvertible {
   ///   - minimumIncompleteLength: The number of bytes to wait for; fewer are delivered only at the
   ///     end.
   ///   - maximumLength: The largest number of bytes to deliver.
-  ///   - completion: Called with the bytes, whether they were the last, and the error if input did
-  ///     not end regularly.
+  ///   - completion: Called with the bytes, whether they were the last, and the error if the input
+  ///     ended with one.
   @preconcurrency
   public func receive(
     minimumIncompleteLength: Int, maximumLength: Int,
@@ -163,8 +163,8 @@ public final class NWConnection: Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// Receives a message, which over TCP is everything up to the end of input. One of more than 16
-  /// MiB fails with `EMSGSIZE`.
+  /// Receives a message. Over TCP, that is everything up to the end of input. A message of more
+  /// than 16 MiB fails with `EMSGSIZE`.
   ///
   /// - Parameter completion: Called with the bytes when the remote end has closed its output.
   @preconcurrency

@@ -4,13 +4,13 @@ internal import DNSWire
 public enum NWEndpoint: Hashable, Sendable, CustomDebugStringConvertible {
   /// A port of a host.
   case hostPort(host: Host, port: Port)
-  /// A service that was found or is to be found, on one interface or on any.
+  /// A Bonjour service, on one interface or on any.
   case service(name: String, type: String, domain: String, interface: NWInterface?)
-  /// A socket in the file system.
+  /// A UNIX domain socket.
   case unix(path: String)
-  /// What an address of the web leads to.
+  /// A URL.
   case url(URL)
-  /// Something else, by its description.
+  /// An endpoint of any other kind, by its description.
   case opaque(String)
 
   /// The interface on which the endpoint is; nil for any.
@@ -40,7 +40,7 @@ public enum NWEndpoint: Hashable, Sendable, CustomDebugStringConvertible {
     text.isEmpty || text.hasSuffix(".") ? text : text + "."
   }
 
-  /// The service's name in its form on the wire; nil if the endpoint isn't a service.
+  /// The service's name in wire format; nil if the endpoint isn't a service.
   var serviceName: ServiceName? {
     guard case .service(let name, let type, let domain, _) = self else { return nil }
     return try? ServiceName(name: name, type: type, domain: domain)
@@ -56,14 +56,14 @@ public enum NWEndpoint: Hashable, Sendable, CustomDebugStringConvertible {
 extension NWEndpoint {
   /// A host, by name or address.
   public enum Host: Hashable, Sendable, CustomDebugStringConvertible, ExpressibleByStringLiteral {
-    /// By name, looked up on one interface or on any.
+    /// A host name, to be resolved on one interface or on any.
     case name(String, NWInterface?)
-    /// By an address of IPv4.
+    /// An IPv4 address.
     case ipv4(IPv4Address)
-    /// By an address of IPv6.
+    /// An IPv6 address.
     case ipv6(IPv6Address)
 
-    /// The address that the text is, or else the name.
+    /// Parses an IP address. Any other text is a host name.
     public init(_ string: String) {
       if let address = IPv4Address(string) {
         self = .ipv4(address)
@@ -75,7 +75,7 @@ extension NWEndpoint {
       }
     }
 
-    /// The address that the text is, or else the name.
+    /// Parses an IP address. Any other text is a host name.
     public init(stringLiteral string: String) { self.init(string) }
 
     /// The interface on which the host is; nil for any.
@@ -104,13 +104,14 @@ extension NWEndpoint {
     /// The number.
     public let rawValue: UInt16
 
-    /// The port of that number; never nil, though Apple declares it so.
+    /// Creates a port from its number. Never nil, although Apple's declaration is failable.
     public init?(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// The port of that number.
+    /// Creates a port from its number.
     public init(integerLiteral number: UInt16) { rawValue = number }
 
-    /// The port of that number, or of a well-known name such as `http`; nil for anything else.
+    /// Creates a port from its number, or from a well-known name such as `http`; nil for any other
+    /// text.
     public init?(_ service: String) {
       guard let number = UInt16(service) ?? Self.names[service] else { return nil }
       rawValue = number

@@ -1,22 +1,22 @@
 internal import DiscoveryMachines
 internal import EventLoop
 
-/// A number of the DNS Service Discovery interface; `kDNSServiceErr_NoError` and the others.
+/// An error code of DNS Service Discovery, such as `kDNSServiceErr_NoError`.
 public typealias DNSServiceErrorType = Int32
 
-/// A number of Apple's security interfaces.
+/// An error code of Apple's Security framework.
 public typealias OSStatus = Int32
 
 /// An error of a connection, listener or browser.
 public enum NWError: Error, Hashable, Sendable, CustomDebugStringConvertible {
-  /// An error of the system.
+  /// A POSIX error.
   case posix(POSIXErrorCode)
-  /// An error of Multicast DNS, such as `kDNSServiceErr_BadParam`.
+  /// A DNS Service Discovery error, such as `kDNSServiceErr_BadParam`.
   case dns(DNSServiceErrorType)
-  /// An error of TLS. Never the case here, where TLS is not available.
+  /// A TLS error. Never reported, as TLS is not supported.
   case tls(OSStatus)
 
-  /// Number and meaning, for logs.
+  /// The code and its meaning, for logs.
   public var debugDescription: String {
     switch self {
     case .posix(let code): "POSIXErrorCode(rawValue: \(code.rawValue))"

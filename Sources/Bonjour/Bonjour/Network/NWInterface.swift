@@ -5,7 +5,7 @@ internal import Glibc
 public struct NWInterface: Hashable, Sendable, CustomDebugStringConvertible {
   /// The medium of an interface.
   public enum InterfaceType: Hashable, Sendable {
-    /// None of the others, or not known.
+    /// Another or an unknown medium.
     case other
     /// Wi-Fi.
     case wifi
@@ -13,15 +13,15 @@ public struct NWInterface: Hashable, Sendable, CustomDebugStringConvertible {
     case cellular
     /// Ethernet.
     case wiredEthernet
-    /// The host itself.
+    /// The loopback interface.
     case loopback
   }
 
   /// The medium.
   public let type: InterfaceType
-  /// What the system calls it: `eth0`.
+  /// The name of the interface: `eth0`.
   public let name: String
-  /// The system's number of it.
+  /// The index of the interface.
   public let index: Int
 
   /// The interface with the system's name for it; nil if no such interface exists.
@@ -45,7 +45,7 @@ public struct NWInterface: Hashable, Sendable, CustomDebugStringConvertible {
     type = Self.type(of: name)
   }
 
-  /// The system's name of it.
+  /// The name of the interface.
   public var debugDescription: String { name }
 
   /// Whether both are the same interface.
@@ -53,7 +53,7 @@ public struct NWInterface: Hashable, Sendable, CustomDebugStringConvertible {
     a.index == b.index && a.name == b.name
   }
 
-  /// Feeds what equality looks at.
+  /// Hashes the same properties that equality compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(index)
     hasher.combine(name)

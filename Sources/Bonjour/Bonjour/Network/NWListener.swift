@@ -12,11 +12,11 @@ internal import Synchronization
 /// releasing the listener closes the port; a cancelled listener can't be started again. Listening
 /// for UDP is not supported: such a listener fails.
 public final class NWListener: Sendable, CustomDebugStringConvertible {
-  /// How a listener is.
+  /// The state of a listener.
   public enum State: Hashable, Sendable {
     /// Not started yet.
     case setup
-    /// Cannot listen at the moment.
+    /// Listening is not possible at the moment.
     case waiting(NWError)
     /// Listening.
     case ready
@@ -34,10 +34,10 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
     case remove(NWEndpoint)
   }
 
-  /// Any number of connections.
+  /// The value of ``newConnectionLimit`` for no limit.
   public static let InfiniteConnectionLimit = Int.max
 
-  /// How it listens.
+  /// The parameters of the listener.
   public let parameters: NWParameters
 
   private let discovery: any DiscoveryProvider
@@ -66,14 +66,14 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
     var endpoint: NWEndpoint?
   }
 
-  /// A listener that does not listen yet, on that port or one that the system chooses.
+  /// Creates a listener on a port, by default one that the system chooses. It is not started.
   public init(using parameters: NWParameters, on port: NWEndpoint.Port = .any) throws {
     self.parameters = parameters
     discovery = DiscoveryContext.discovery
     guarded = Mutex(Guarded(requestedPort: port))
   }
 
-  /// A listener that does not listen yet, for that service.
+  /// Creates a listener for a service. It is not started.
   public convenience init(service: Service, using parameters: NWParameters) throws {
     try self.init(using: parameters)
     guarded.withLock { guarded in guarded.service = service }
@@ -101,8 +101,8 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
     set { guarded.withLock { guarded in guarded.onRegistration = newValue } }
   }
 
-  /// How many connections may still be accepted; each counts down. At 0 the next ones, up to 128,
-  /// wait until it is raised.
+  /// The number of connections that can still be accepted; each one decrements it. At 0, up to 128
+  /// more connections wait until it is raised.
   public var newConnectionLimit: Int {
     get { guarded.withLock { guarded in guarded.connectionLimit } }
     set {
@@ -111,11 +111,11 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// How it is.
+  /// The current state.
   public var state: State { guarded.withLock { guarded in guarded.state } }
-  /// Where its handlers are called; nil before it is started.
+  /// The queue on which the handlers are called; nil before the start.
   public var queue: DispatchQueue? { guarded.withLock { guarded in guarded.queue } }
-  /// The port on which it listens, or before that the requested one; nil for any.
+  /// The port on which it listens; before the start the requested one, or nil for any.
   public var port: NWEndpoint.Port? {
     guarded.withLock { guarded in
       if let listener = guarded.listener { return .init(integerLiteral: listener.port) }
@@ -123,8 +123,8 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// The service to register; nil for none. It may be changed while the listener listens: another
-  /// TXT record updates the registration, anything else replaces it.
+  /// The service to register; nil for none. It can be changed while listening: a new TXT record
+  /// updates the registration, any other change replaces it.
   public var service: Service? {
     get { guarded.withLock { guarded in guarded.service } }
     set { change(to: newValue) }
@@ -135,7 +135,7 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
 
   // MARK: Listening
 
-  /// Begins to listen; only once. Without a ``newConnectionHandler`` it fails.
+  /// Starts listening. Only the first call has an effect. Fails without a ``newConnectionHandler``.
   public func start(queue: DispatchQueue) {
     let isFirst = guarded.withLock { guarded in
       guard guarded.state == .setup, guarded.queue == nil else { return false }

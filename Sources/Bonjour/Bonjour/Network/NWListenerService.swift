@@ -5,19 +5,19 @@ internal import DiscoveryMachines
 extension NWListener {
   /// A service that a listener publishes.
   public struct Service: Hashable, Sendable, CustomDebugStringConvertible {
-    /// Its name; nil for the host's.
+    /// The name of the service; nil for the host's name.
     public var name: String?
-    /// Its type, such as `_http._tcp`, with names of subtypes after commas.
+    /// The type, such as `_http._tcp`, optionally with names of subtypes after commas.
     public let type: String
     /// The domain in which it is registered; nil for `local.`
     public var domain: String?
-    /// The TXT record, as on the wire; nil for none.
+    /// The TXT record in wire format; nil for none.
     public var txtRecord: Data?
-    /// Whether the listener fails where another service has the name, instead of taking another
+    /// Whether the listener fails if another service has the name, instead of choosing another
     /// name.
     public var noAutoRename = false
 
-    /// A service with a text as on the wire.
+    /// Creates a service with a TXT record in wire format.
     public init(
       name: String? = nil, type: String, domain: String? = nil, txtRecord: Data? = nil
     ) {
@@ -27,7 +27,7 @@ extension NWListener {
       self.txtRecord = txtRecord
     }
 
-    /// A service with keys and values.
+    /// Creates a service with a TXT record of keys and values.
     public init(
       name: String? = nil, type: String, domain: String? = nil, txtRecord: NWTXTRecord
     ) {

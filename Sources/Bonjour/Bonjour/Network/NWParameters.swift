@@ -2,10 +2,10 @@ internal import Connections
 internal import DiscoveryMachines
 internal import Synchronization
 
-/// How to connect, listen and browse: what of Apple's parameters has a meaning for Bonjour and for
-/// TCP without TLS.
+/// The parameters of connections, listeners and browsers: the part of Apple's class that applies to
+/// Bonjour and to TCP without TLS.
 public final class NWParameters: Sendable, CustomDebugStringConvertible {
-  /// The protocols that are spoken.
+  /// The protocols of a connection.
   public final class ProtocolStack: Sendable {
     private let transport: Mutex<NWProtocolOptions?>
     private let internet: NWProtocolIP.Options
@@ -15,13 +15,13 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
       self.internet = internet
     }
 
-    /// How TCP is spoken, as ``NWProtocolTCP/Options``; nil in parameters without a transport.
+    /// The options of TCP, as ``NWProtocolTCP/Options``; nil in parameters without a transport.
     public var transportProtocol: NWProtocolOptions? {
       get { transport.withLock { $0 } }
       set { transport.withLock { $0 = newValue } }
     }
 
-    /// How IP is spoken, as ``NWProtocolIP/Options``.
+    /// The options of IP, as ``NWProtocolIP/Options``.
     public var internetProtocol: NWProtocolOptions? { internet }
 
     fileprivate func copy() -> ProtocolStack {
@@ -42,19 +42,19 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
 
   private let settings: Mutex<Settings>
 
-  /// The protocols that are spoken.
+  /// The protocols of a connection.
   public let defaultProtocolStack: ProtocolStack
 
-  /// Parameters without a transport, as for browsing.
+  /// Creates parameters without a transport, as for browsing.
   public convenience init() {
     self.init(ProtocolStack(nil, NWProtocolIP.Options()), Settings())
   }
 
-  /// Parameters for TCP.
+  /// Creates parameters for TCP.
   ///
   /// - Parameters:
-  ///   - tls: Nil; there is no TLS here, and no other value.
-  ///   - tcp: How TCP is spoken.
+  ///   - tls: Always nil, as TLS is not supported.
+  ///   - tcp: The options of TCP.
   public convenience init(
     tls: NWProtocolTLS.Options?, tcp: NWProtocolTCP.Options = NWProtocolTCP.Options()
   ) {
@@ -69,7 +69,7 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
   /// Parameters for TCP.
   public static var tcp: NWParameters { NWParameters(tls: nil) }
 
-  /// Parameters for UDP, with which nothing can be started here.
+  /// Parameters for UDP. Connections and listeners with them fail, as UDP is not supported.
   public static var udp: NWParameters {
     NWParameters(ProtocolStack(NWProtocolUDP.Options(), NWProtocolIP.Options()), Settings())
   }
@@ -83,7 +83,7 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
     NWParameters(defaultProtocolStack.copy(), settings.withLock { $0 })
   }
 
-  /// The only interface that is used; nil for all.
+  /// The only interface to use; nil for all.
   public var requiredInterface: NWInterface? {
     get { settings.withLock { $0.requiredInterface } }
     set { settings.withLock { $0.requiredInterface = newValue } }
@@ -96,20 +96,20 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
     set { settings.withLock { $0.requiredLocalEndpoint = newValue } }
   }
 
-  /// Interfaces that are not used to browse and to connect; nil for none.
+  /// Interfaces that are not used for browsing and connecting; nil for none.
   public var prohibitedInterfaces: [NWInterface]? {
     get { settings.withLock { $0.prohibitedInterfaces } }
     set { settings.withLock { $0.prohibitedInterfaces = newValue } }
   }
 
-  /// Whether to use peer-to-peer radio as well. Without effect on Linux.
+  /// Whether to use peer-to-peer links as well. Without effect on Linux.
   public var includePeerToPeer: Bool {
     get { settings.withLock { $0.includesPeerToPeer } }
     set { settings.withLock { $0.includesPeerToPeer = newValue } }
   }
 
-  /// Whether a port may be listened on that is still known from an earlier connection; here it
-  /// always may.
+  /// Whether to listen on a port although an earlier connection still occupies it. Without effect:
+  /// that is always allowed.
   public var allowLocalEndpointReuse: Bool {
     get { settings.withLock { $0.allowsLocalEndpointReuse } }
     set { settings.withLock { $0.allowsLocalEndpointReuse = newValue } }

@@ -10,35 +10,35 @@ public struct NWPath: Hashable, Sendable, CustomDebugStringConvertible {
     case satisfied
     /// The path cannot be used.
     case unsatisfied
-    /// There may be a path on demand; never the case here.
+    /// A path may be available on demand. Never reported.
     case requiresConnection
   }
 
   /// Whether the path can be used.
   public let status: Status
-  /// The interface of this end's address; none while that is gone or doesn't work.
+  /// The interface of the local address; empty while that is missing or doesn't work.
   public let availableInterfaces: [NWInterface]
   /// Whether that interface has an IPv4 address.
   public let supportsIPv4: Bool
   /// Whether that interface has an IPv6 address.
   public let supportsIPv6: Bool
-  /// This end; nil where it is not known.
+  /// The local endpoint; nil if it is not known.
   public let localEndpoint: NWEndpoint?
-  /// The other end, by address and port; nil where it is not known.
+  /// The remote endpoint, by address and port; nil if it is not known.
   public let remoteEndpoint: NWEndpoint?
 
-  /// Whether bytes go over an interface of that type.
+  /// Whether the path uses an interface of this type.
   public func usesInterfaceType(_ type: NWInterface.InterfaceType) -> Bool {
     availableInterfaces.contains { $0.type == type }
   }
 
-  /// Whether bytes go over a mobile network; that another one costs is not known here.
+  /// Whether the path uses a mobile network. Costs of other networks are not known.
   public var isExpensive: Bool { usesInterfaceType(.cellular) }
 
-  /// Whether data saving is on: never, as there is no such setting.
+  /// Whether the path has Low Data Mode; always false, as Linux has no such setting.
   public var isConstrained: Bool { false }
 
-  /// Both ends, for logs.
+  /// The local and the remote endpoint, for logs.
   public var debugDescription: String {
     "\(status), \(localEndpoint?.debugDescription ?? "?")"
       + " to \(remoteEndpoint?.debugDescription ?? "?")"

@@ -2,7 +2,7 @@ internal import Connections
 internal import Essentials
 internal import Synchronization
 
-/// How a protocol is spoken: one of the classes named `Options`.
+/// The base class of protocol options; one of the classes named `Options`.
 public class NWProtocolOptions: @unchecked Sendable {
   // Unchecked, since others inherit from it: what changes in those is guarded.
 
@@ -11,17 +11,17 @@ public class NWProtocolOptions: @unchecked Sendable {
   func copy() -> NWProtocolOptions { self }
 }
 
-/// The Transmission Control Protocol.
+/// The Transmission Control Protocol (TCP).
 public enum NWProtocolTCP {
   /// Options of TCP. Changes after a connection or a listener was started have no effect on it.
   ///
-  /// Times are in seconds. 0 leaves a number to the system. If the system refuses a value, a
+  /// Times are in seconds. The value 0 means the system's default. If the system refuses a value, a
   /// connection stays waiting, and a listener doesn't listen.
   public final class Options: NWProtocolOptions, @unchecked Sendable {
     // Unchecked, as its superclass; there is nothing that is not guarded.
     private let settings = Mutex(TCPSettings())
 
-    /// Options by the system's choice.
+    /// Creates options with the system's defaults.
     public override init() { super.init() }
 
     override func copy() -> NWProtocolOptions {
@@ -32,20 +32,20 @@ public enum NWProtocolTCP {
 
     var all: TCPSettings { settings.withLock { $0 } }
 
-    /// Whether small packets are sent at once, instead of waiting for others.
+    /// Whether Nagle's algorithm is disabled, so that small packets are sent at once.
     public var noDelay: Bool {
       get { all.sendsAtOnce }
       set { settings.withLock { $0.sendsAtOnce = newValue } }
     }
 
-    /// Whether to send only full packets; here the remaining bytes are sent after 0.2 seconds all
-    /// the same.
+    /// Whether to send only full packets. The remaining bytes are sent after 0.2 seconds
+    /// nevertheless.
     public var noPush: Bool {
       get { all.sendsFullPackets }
       set { settings.withLock { $0.sendsFullPackets = newValue } }
     }
 
-    /// Whether a silent peer is probed now and then (SO_KEEPALIVE).
+    /// Whether keepalive probes are sent to a silent peer (SO_KEEPALIVE).
     public var enableKeepalive: Bool {
       get { all.keepsAlive }
       set { settings.withLock { $0.keepsAlive = newValue } }
@@ -63,19 +63,19 @@ public enum NWProtocolTCP {
       set { settings.withLock { $0.keepaliveIntervalSeconds = newValue } }
     }
 
-    /// After how many questions without an answer the connection has failed.
+    /// The number of unanswered keepalive probes after which the connection fails.
     public var keepaliveCount: Int {
       get { all.keepaliveCount }
       set { settings.withLock { $0.keepaliveCount = newValue } }
     }
 
-    /// The longest segment, in bytes.
+    /// The maximum segment size in bytes.
     public var maximumSegmentSize: Int {
       get { all.segmentByteCountMax }
       set { settings.withLock { $0.segmentByteCountMax = newValue } }
     }
 
-    /// For how many seconds one address is tried; 5 where it is 0.
+    /// The number of seconds for which each address is tried; 0 means 5.
     public var connectionTimeout: Int {
       get { all.connectingSecondsMax }
       set { settings.withLock { $0.connectingSecondsMax = newValue } }
@@ -90,22 +90,22 @@ public enum NWProtocolTCP {
   }
 }
 
-/// The User Datagram Protocol, which is not spoken here.
+/// The User Datagram Protocol, which is not supported.
 public enum NWProtocolUDP {
   /// Placeholder for UDP in parameters: connections and listeners with it fail.
   public final class Options: NWProtocolOptions, @unchecked Sendable {
-    /// Options.
+    /// Creates options.
     public override init() { super.init() }
   }
 }
 
-/// The Internet Protocol.
+/// The Internet Protocol (IP).
 public enum NWProtocolIP {
   /// Options of IP. Changes after a connection or a listener was started have no effect on it.
   public final class Options: NWProtocolOptions, @unchecked Sendable {
-    /// Versions of IP.
+    /// The version of IP.
     public enum Version: Hashable, Sendable {
-      /// Both.
+      /// Both versions.
       case any
       /// IPv4 only.
       case v4
@@ -127,7 +127,7 @@ public enum NWProtocolIP {
       return copy
     }
 
-    /// Which version is used.
+    /// The version to use.
     public var version: Version {
       get { settings.withLock { $0.version } }
       set { settings.withLock { $0.version = newValue } }
@@ -150,7 +150,7 @@ public enum NWProtocolIP {
   }
 }
 
-/// Transport Layer Security, which is not available here.
+/// Transport Layer Security, which is not supported.
 public enum NWProtocolTLS {
   /// Can't be created: the only value of `NWProtocolTLS.Options?` is nil.
   public final class Options: NWProtocolOptions, @unchecked Sendable {

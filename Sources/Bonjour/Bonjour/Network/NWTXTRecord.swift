@@ -2,24 +2,25 @@ internal import DNSWire
 
 /// A TXT record: keys and values (RFC 6763, §6).
 ///
-/// Keys are printable ASCII without `=` and compared without regard to case; a key with its value
-/// takes at most 254 bytes. What can't be in a record is left out.
+/// Keys are printable ASCII without `=` and are compared case-insensitively. A key with its value
+/// has at most 254 bytes. Invalid entries are left out.
 public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
   private var record: TXTRecord
 
   init(_ record: TXTRecord) { self.record = record }
 
-  /// A record of text.
+  /// Creates a record from keys with text values.
   public init(_ dictionary: [String: String] = [:]) {
     self.init(dictionary.mapValues { Entry($0) })
   }
 
-  /// A record of bytes.
+  /// Creates a record from keys with binary values.
   public init(_ dictionary: [String: Data]) {
     self.init(dictionary.mapValues { Entry($0) })
   }
 
-  /// A record of entries, in the order of their keys but with the version first (RFC 6763, §6.7).
+  /// Creates a record from entries, ordered by key, except that the version comes first (RFC 6763,
+  /// §6.7).
   public init(_ dictionary: [String: Entry]) {
     record = TXTRecord()
     let order = dictionary.keys.sorted { a, b in
@@ -28,7 +29,7 @@ public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
     for key in order { setEntry(dictionary[key] ?? .none, for: key) }
   }
 
-  /// The record that the bytes are; an empty one where they are none.
+  /// Decodes a record in wire format; empty if the bytes are not one.
   public init(_ data: Data) {
     do throws(DNSWireError) {
       record = try TXTRecord(decoding: data)
@@ -37,7 +38,7 @@ public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// What a key has.
+  /// The value of a key.
   public enum Entry: Hashable, Sendable, CustomDebugStringConvertible {
     /// No value: the key alone.
     case none
@@ -48,10 +49,10 @@ public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
     /// Bytes that are not text.
     case data(Data)
 
-    /// The entry of that text.
+    /// Creates an entry from text.
     public init(_ string: String) { self = string.isEmpty ? .empty : .string(string) }
 
-    /// The entry of those bytes: text, if they are UTF-8.
+    /// Creates an entry from bytes, which become text if they are UTF-8.
     public init(_ data: Data?) {
       guard let data else {
         self = .none
@@ -87,7 +88,7 @@ public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// Keys and values that are text, empty for those without a value.
+  /// The keys with text values. The value of a key without one is empty.
   public var dictionary: [String: String] {
     let pairs = record.entries.compactMap { entry -> (String, String)? in
       String(validating: entry.value ?? [], as: UTF8.self).map { (entry.key, $0) }
@@ -95,17 +96,17 @@ public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
     return Dictionary(pairs) { first, _ in first }
   }
 
-  /// Keys and values as bytes, empty for those without a value.
+  /// The keys with binary values. The value of a key without one is empty.
   public var dataDictionary: [String: Data] {
     Dictionary(record.entries.map { ($0.key, Data($0.value ?? [])) }) { first, _ in first }
   }
 
-  /// Keys with what they have.
+  /// The keys with their entries.
   public var entries: [String: Entry] {
     Dictionary(map { ($0.key, $0.value) }) { first, _ in first }
   }
 
-  /// The bytes on the wire.
+  /// The record in wire format.
   public var data: Data { Data(record.wireBytes) }
 
   /// The value of a key as text, empty if it has none; nil if there is no such key, or its value is
@@ -123,12 +124,12 @@ public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// What a key has; nil if there is no such key.
+  /// The entry of a key; nil if the key does not exist.
   public func getEntry(for key: String) -> Entry? {
     record.entry(for: key).map { Entry($0.value.map { Data($0) }) }
   }
 
-  /// Sets what a key has; false where key and value can't be in a record.
+  /// Sets the entry of a key. Returns false if the key or the value is not allowed in a record.
   @discardableResult
   public mutating func setEntry(_ entry: Entry, for key: String) -> Bool {
     do throws(DNSWireError) {
@@ -139,7 +140,7 @@ public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// Removes a key; false if there was none.
+  /// Removes a key. Returns false if it did not exist.
   @discardableResult
   public mutating func removeEntry(key: String) -> Bool { record.remove(key) }
 
@@ -158,25 +159,25 @@ extension NWTXTRecord: BidirectionalCollection {
     public static func < (a: Index, b: Index) -> Bool { a.offset < b.offset }
   }
 
-  /// A key and what it has.
+  /// A key and its entry.
   public typealias Element = (key: String, value: Entry)
 
   /// The position of the first key.
   public var startIndex: Index { Index(offset: 0) }
   /// The position after the last key.
   public var endIndex: Index { Index(offset: record.entries.count) }
-  /// The position after that one.
+  /// The position after another.
   public func index(after index: Index) -> Index { Index(offset: index.offset + 1) }
-  /// The position before that one.
+  /// The position before another.
   public func index(before index: Index) -> Index { Index(offset: index.offset - 1) }
 
-  /// The key there and what it has.
+  /// The key and the entry at a position.
   public subscript(position: Index) -> Element {
     let entry = record.entries[position.offset]
     return (entry.key, Entry(entry.value.map { Data($0) }))
   }
 
-  /// Iterates over the keys once, which is quicker than by position.
+  /// Iterates over the keys in one pass, which is faster than by position.
   public func makeIterator() -> AnyIterator<Element> {
     var entries = record.entries.makeIterator()
     return AnyIterator {

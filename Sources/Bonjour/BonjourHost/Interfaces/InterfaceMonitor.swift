@@ -42,7 +42,7 @@ final class InterfaceMonitor {
     self.onChange = onChange
   }
 
-  /// Starts to follow them.
+  /// Starts to monitor the interfaces.
   func start() { open() }
 
   /// Ends. No callback is called afterwards.

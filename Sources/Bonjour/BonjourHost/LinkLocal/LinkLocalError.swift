@@ -1,28 +1,28 @@
 import EventLoop
 
-/// Why an interface cannot get a link-local address.
+/// The reason why an interface can't get a link-local address.
 public struct LinkLocalError: Error, Hashable, Sendable {
-  /// The kind of an error. Later versions may have more.
+  /// The kind of an error. Later versions may add more.
   public struct Code: Hashable, Sendable {
     fileprivate let rawValue: UInt8
 
     /// The interface does not exist.
     public static let noInterface = Code(rawValue: 1)
-    /// The interface has no hardware address as Ethernet and Wi-Fi have it, so ARP is not possible.
+    /// The interface has no Ethernet or Wi-Fi hardware address, so ARP is not possible.
     public static let noHardwareAddress = Code(rawValue: 2)
     /// Another program of this host configures the interface.
     public static let alreadyManaged = Code(rawValue: 3)
-    /// This program lacks a capability.
+    /// This program lacks a capability, see ``LinkLocalError/Capability``.
     public static let notPermitted = Code(rawValue: 4)
     /// The system refused an operation.
     public static let refused = Code(rawValue: 5)
   }
 
-  /// A capability that is needed (capabilities(7)).
+  /// A required capability (capabilities(7)).
   public enum Capability: String, Hashable, Sendable {
-    /// To send and receive ARP.
+    /// Needed to send and receive ARP.
     case rawSockets = "CAP_NET_RAW"
-    /// To set addresses and routes.
+    /// Needed to set addresses and routes.
     case administration = "CAP_NET_ADMIN"
   }
 
@@ -32,7 +32,7 @@ public struct LinkLocalError: Error, Hashable, Sendable {
     case noHardwareAddress(String)
     case alreadyManaged(String)
     case notPermitted(Capability)
-    /// With the error number.
+    /// The operating system refused an operation with this error number.
     case refused(Int32)
   }
 
@@ -68,7 +68,7 @@ public struct LinkLocalError: Error, Hashable, Sendable {
 }
 
 extension LinkLocalError: CustomStringConvertible {
-  /// One sentence, without a full stop.
+  /// A description in one sentence, without a full stop.
   public var description: String {
     switch reason {
     case .noInterface(let name): "there is no interface \"\(name)\""

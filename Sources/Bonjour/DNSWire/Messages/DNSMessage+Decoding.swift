@@ -1,11 +1,11 @@
 import Essentials
 
 extension DNSMessage {
-  /// Reads a whole message.
+  /// Decodes a message.
   ///
-  /// A record whose data doesn't have the form of its type becomes one with opaque data, so that
-  /// the other records remain usable (RFC 6762, §6.1 requires that for NSEC). Any other
-  /// malformation throws. Bytes behind the last record are ignored.
+  /// A record whose data is malformed for its type gets opaque data, so that the other records
+  /// remain usable (RFC 6762, §6.1 requires that for NSEC). Any other malformation throws. Bytes
+  /// after the last record are ignored.
   public init(decoding bytes: ArraySlice<UInt8>) throws(DNSWireError) {
     var reader = DNSReader(bytes)
     header = DNSHeader(id: try reader.uint16(), flags: try reader.uint16())
@@ -25,8 +25,8 @@ extension DNSMessage {
 }
 
 extension DNSRecordData {
-  /// Reads the data of one record by itself, names in it without compression. What doesn't have the
-  /// form of its type becomes opaque data.
+  /// Decodes the data of one record, with uncompressed names. Data that is malformed for the type
+  /// becomes opaque data.
   public init(type: DNSType, decoding bytes: some Collection<UInt8>) {
     let bytes = Array(bytes)
     var reader = DNSReader(bytes[...])
@@ -38,7 +38,7 @@ extension DNSRecordData {
 }
 
 extension DNSName {
-  /// Reads a name without compression, with nothing behind it.
+  /// Decodes an uncompressed name with no bytes after it.
   public init(decoding bytes: some Collection<UInt8>) throws(DNSWireError) {
     let bytes = Array(bytes)
     var reader = DNSReader(bytes[...])

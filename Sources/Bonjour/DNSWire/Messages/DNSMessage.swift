@@ -1,6 +1,6 @@
-/// A message of the DNS: questions and three lists of records behind a header.
+/// A DNS message: a header, questions and three lists of records.
 public struct DNSMessage: Hashable, Sendable {
-  /// Number and flags.
+  /// The message ID and flags.
   public var header: DNSHeader
   /// The questions.
   public var questions: [DNSQuestion]
@@ -11,7 +11,7 @@ public struct DNSMessage: Hashable, Sendable {
   /// Additional records, which the receiver will probably query next.
   public var additionals: [DNSRecord]
 
-  /// A message of these parts.
+  /// Creates a message.
   public init(
     header: DNSHeader, questions: [DNSQuestion] = [], answers: [DNSRecord] = [],
     authorities: [DNSRecord] = [], additionals: [DNSRecord] = []
@@ -24,25 +24,25 @@ public struct DNSMessage: Hashable, Sendable {
   }
 }
 
-/// The head of a message (RFC 1035, §4.1.1; RFC 6762, §18).
+/// The header of a message (RFC 1035, §4.1.1; RFC 6762, §18).
 public struct DNSHeader: Hashable, Sendable {
-  /// How many bytes it takes, the counts of the four lists included.
+  /// The size in bytes, including the counts of the four lists.
   public static let byteCount = 12
 
-  /// Matches a response to its query; 0 in multicast.
+  /// The message ID: matches a response to its query; 0 in multicast.
   public var id: UInt16
-  /// All of the flags as on the wire, the highest bit being that of a response.
+  /// All flags in wire format, with QR as the highest bit.
   public var flags: UInt16
 
-  /// A header from its number and flags.
+  /// Creates a header from its ID and flags.
   public init(id: UInt16 = 0, flags: UInt16) {
     self.id = id
     self.flags = flags
   }
 
-  /// The header of every query that is multicast: all zero.
+  /// The header of all multicast queries: all zero.
   public static let query = DNSHeader(flags: 0)
-  /// The header of every response of Multicast DNS: a response, authoritative.
+  /// The header of all Multicast DNS responses: QR and AA are set.
   public static let response = DNSHeader(flags: 0x8400)
 
   /// QR: this is a response.
@@ -60,7 +60,7 @@ public struct DNSHeader: Hashable, Sendable {
     get { flags & 0x0400 != 0 }
     set { set(0x0400, newValue) }
   }
-  /// TC: more belongs to this; in a query of Multicast DNS more known answers follow.
+  /// TC: the message is truncated; in a Multicast DNS query, more known answers follow.
   public var isTruncated: Bool {
     get { flags & 0x0200 != 0 }
     set { set(0x0200, newValue) }

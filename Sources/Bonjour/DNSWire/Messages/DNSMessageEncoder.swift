@@ -1,34 +1,34 @@
 import Essentials
 
-/// Writes a message piece by piece and returns of each piece whether it fitted.
+/// Encodes a message incrementally. Each append returns whether the question or record fitted.
 ///
-/// A piece that doesn't fit leaves no trace, so that the caller can send the message and begin the
-/// next one with that piece. The four sections are filled in their order.
+/// One that doesn't fit leaves the message unchanged, so that the caller can send it and begin the
+/// next message. The four sections must be filled in their order.
 public struct DNSMessageEncoder: Sendable {
   /// Sizes of packets.
   public enum Limits {
-    /// The payload of one frame on Ethernet over IPv6, whose header is the longer one: with this,
-    /// no packet is cut into fragments.
+    /// The maximum UDP payload in one Ethernet frame over IPv6, whose header is longer than that of
+    /// IPv4. Packets of at most this size are not fragmented.
     public static let unfragmentedByteCount = 1_500 - 40 - 8
-    /// The largest packet of Multicast DNS, with the headers of IP and UDP (RFC 6762, §17).
+    /// The maximum size of a Multicast DNS packet, with the headers of IP and UDP (RFC 6762, §17).
     public static let packetByteCountMax = 9_000
-    /// The same without the headers of IPv6 and UDP.
+    /// The maximum size without the headers of IPv6 and UDP.
     public static let byteCountMax = packetByteCountMax - 40 - 8
   }
 
-  /// Which names are compressed.
+  /// The names that are compressed.
   public enum Compression: Hashable, Sendable {
-    /// Wherever Multicast DNS allows it, the target of SRV and the next name of NSEC included
+    /// All names that Multicast DNS allows, including the target of SRV and the next name of NSEC
     /// (RFC 6762, §18.14).
     case multicast
-    /// As every resolver since RFC 1035 expects: not in SRV and NSEC. For answers to legacy queries
-    /// (RFC 6762, §6.7).
+    /// The names that all resolvers since RFC 1035 expect: not in SRV and NSEC. For answers to
+    /// legacy queries (RFC 6762, §6.7).
     case legacy
-    /// Nowhere.
+    /// No names.
     case none
   }
 
-  /// The four lists of a message.
+  /// The four sections of a message.
   public enum Section: Int, Comparable, Sendable {
     /// Questions.
     case question
@@ -43,18 +43,18 @@ public struct DNSMessageEncoder: Sendable {
     public static func < (a: Section, b: Section) -> Bool { a.rawValue < b.rawValue }
   }
 
-  /// Number and flags; may change until `bytes` is taken.
+  /// The message ID and flags; can be changed until `bytes` is read.
   public var header: DNSHeader
-  /// The most bytes that pieces may fill.
+  /// The maximum size of the message in bytes.
   public let byteCountMax: Int
-  /// How many pieces each list has.
+  /// The number of elements in each section.
   public private(set) var counts: (questions: Int, answers: Int, authorities: Int, additionals: Int)
   private let compression: Compression
   private var section = Section.question
   private var body: [UInt8]
   private var suffixes = SuffixTable()
 
-  /// Begins a message of at most `byteCountMax` bytes, itself at most 65,535.
+  /// Creates a message of at most `byteCountMax` bytes, which is at most 65,535.
   public init(
     header: DNSHeader, byteCountMax: Int = Limits.unfragmentedByteCount,
     compression: Compression = .multicast
@@ -66,13 +66,13 @@ public struct DNSMessageEncoder: Sendable {
     body = Array(repeating: 0, count: DNSHeader.byteCount)
   }
 
-  /// How many bytes the message has so far.
+  /// The current size of the message in bytes.
   public var byteCount: Int { body.count }
 
-  /// Whether nothing was appended yet.
+  /// Whether the message has no question or record.
   public var isEmpty: Bool { body.count == DNSHeader.byteCount }
 
-  /// Appends a question; false, and nothing changes, if it doesn't fit.
+  /// Appends a question. Returns false and changes nothing if it doesn't fit.
   public mutating func append(_ question: DNSQuestion) -> Bool {
     precondition(section == .question, "questions come before records")
     return piece { encoder in
@@ -84,9 +84,9 @@ public struct DNSMessageEncoder: Sendable {
     }
   }
 
-  /// Appends a record to the last section so far or to a later one; false, and nothing changes, if
-  /// it doesn't fit. `ttlSeconds` replaces the record's own TTL: known answers carry the remaining
-  /// time.
+  /// Appends a record to the current section or a later one. Returns false and changes nothing if
+  /// it doesn't fit. `ttlSeconds` replaces the record's own TTL: known answers have the remaining
+  /// TTL.
   public mutating func append(
     _ record: DNSRecord, to section: Section, ttlSeconds: UInt32? = nil
   ) -> Bool {
@@ -111,7 +111,7 @@ public struct DNSMessageEncoder: Sendable {
     return didFit
   }
 
-  /// The message as it is now.
+  /// The encoded message.
   public var bytes: [UInt8] {
     var bytes = body
     let fields = [
@@ -193,7 +193,7 @@ public struct DNSMessageEncoder: Sendable {
 }
 
 extension DNSMessage {
-  /// The whole message in one packet. Throws `messageTooLong` where it doesn't fit.
+  /// Encodes the message in one packet. Throws `messageTooLong` if it doesn't fit.
   public func encoded(
     byteCountMax: Int = 65_535, compression: DNSMessageEncoder.Compression = .multicast
   ) throws(DNSWireError) -> [UInt8] {
@@ -202,8 +202,8 @@ extension DNSMessage {
     return bytes
   }
 
-  /// As much of the message as fits, and a message with the same header of what didn't: the first
-  /// piece that doesn't fit and everything after it.
+  /// Encodes as much of the message as fits. Returns the rest in a message with the same header:
+  /// the first element that doesn't fit, and everything after it.
   public func encodedPrefix(
     byteCountMax: Int, compression: DNSMessageEncoder.Compression = .multicast
   ) -> (bytes: [UInt8], rest: DNSMessage?) {
@@ -227,7 +227,7 @@ extension DNSMessage {
 }
 
 extension DNSMessageEncoder {
-  /// Appends records as long as they fit; returns those that didn't.
+  /// Appends records while they fit. Returns those that didn't.
   public mutating func append(_ records: [DNSRecord], to section: Section) -> [DNSRecord] {
     Array(records.drop { append($0, to: section) })
   }

@@ -1,5 +1,5 @@
 extension DNSName: CustomStringConvertible, ExpressibleByStringLiteral {
-  /// Reads a name in text form: labels separated by dots; a dot at the end changes nothing.
+  /// Parses a name in text form: labels separated by dots, optionally with a dot at the end.
   ///
   /// `\.` and `\\` are a dot and a backslash inside a label, `\` and three digits the byte with
   /// that number. `.` alone is the root.
@@ -22,12 +22,12 @@ extension DNSName: CustomStringConvertible, ExpressibleByStringLiteral {
     try self.init(labels: labels)
   }
 
-  /// A name in the program's own text; one that has no form is a mistake of the program.
+  /// Creates a name from a literal. An invalid name is a programming error.
   public init(stringLiteral text: String) {
     do { try self.init(text: text) } catch { preconditionFailure("\(text) is no name: \(error)") }
   }
 
-  /// The name with a dot at the end, as `init(text:)` reads it.
+  /// The name with a dot at the end, in the format of `init(text:)`.
   public var description: String {
     isRoot ? "." : labels.map { Self.escaped($0) + "." }.joined()
   }

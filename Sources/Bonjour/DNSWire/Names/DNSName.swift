@@ -1,25 +1,25 @@
-/// The name of something in the DNS: labels of bytes, the most specific first.
+/// A DNS name: a sequence of labels, the most specific first.
 ///
-/// Two names are equal if they differ only in the case of ASCII letters; every other byte counts as
-/// it is (RFC 6762, §16). The case is kept. The hash is taken once, when the name is made, so that
-/// tables of names cost no more than tables of numbers.
+/// Two names are equal if they differ only in the case of ASCII letters; all other bytes are
+/// compared exactly (RFC 6762, §16). The case is preserved. The hash is computed once, when the
+/// name is created, so that lookups in tables are cheap.
 public struct DNSName: Sendable {
   /// Limits of labels and names.
   public enum Limits {
-    /// The longest label.
+    /// The maximum length of a label in bytes.
     public static let labelByteCountMax = 63
-    /// The longest name, with the length bytes of all labels and the root label's zero: 255 bytes
-    /// and the root's one (RFC 6762, appendix C).
+    /// The maximum length of a name with the length bytes of all labels and the zero of the root:
+    /// 255 bytes and the root's one (RFC 6762, appendix C).
     public static let nameByteCountMax = 256
   }
 
-  /// The labels, each after its length, and the zero of the root: the form on the wire, without
-  /// compression.
+  /// The name in wire format without compression: each label after its length, then the zero of the
+  /// root.
   public let wireBytes: [UInt8]
 
   private let foldedHash: Int
 
-  /// The name without labels.
+  /// The root, a name without labels.
   public static let root = DNSName(uncheckedWireBytes: [0])
 
   /// A name from bytes that are known to have the form of `wireBytes`.
@@ -28,7 +28,7 @@ public struct DNSName: Sendable {
     foldedHash = ASCIIFolding.hash(bytes)
   }
 
-  /// A name of these labels, the most specific first.
+  /// Creates a name from its labels, the most specific first.
   public init(labels: some Sequence<some Collection<UInt8>>) throws(DNSWireError) {
     var bytes: [UInt8] = []
     for label in labels {
@@ -44,13 +44,13 @@ public struct DNSName: Sendable {
     self.init(uncheckedWireBytes: bytes)
   }
 
-  /// Whether this is the root.
+  /// Whether this is the root name.
   public var isRoot: Bool { wireBytes.count == 1 }
 
-  /// The labels, the most specific first; the root's is not among them.
+  /// The labels, the most specific first, without the root's.
   public var labels: Labels { Labels(rest: wireBytes[...]) }
 
-  /// How many labels there are without the root's.
+  /// The number of labels, without the root's.
   public var labelCount: Int { labels.reduce(0) { count, _ in count + 1 } }
 
   /// The most specific label; nil for the root.
@@ -62,7 +62,7 @@ public struct DNSName: Sendable {
   /// The name without its most specific label; nil for the root.
   public var parent: DNSName? { dropFirst(1) }
 
-  /// The name without its `count` most specific labels; nil where there are fewer.
+  /// The name without its `count` most specific labels; nil if it has fewer.
   public func dropFirst(_ count: Int) -> DNSName? {
     var labels = labels
     for _ in 0..<count where labels.next() == nil { return nil }
@@ -86,19 +86,19 @@ public struct DNSName: Sendable {
     return DNSName(uncheckedWireBytes: wireBytes.dropLast() + domain.wireBytes)
   }
 
-  /// Whether this name is `domain` or lies below it.
+  /// Whether this name is `domain` or a subdomain of it.
   public func isWithin(_ domain: DNSName) -> Bool {
     var labels = labels
     while labels.rest.count > domain.wireBytes.count { _ = labels.next() }
     return ASCIIFolding.areEqual(labels.rest, domain.wireBytes[...])
   }
 
-  /// The labels of a name, one after the other.
+  /// The labels of a name in order.
   public struct Labels: Sequence, IteratorProtocol, Sendable {
     /// What comes after the labels taken so far, in the form on the wire.
     var rest: ArraySlice<UInt8>
 
-    /// Takes the next label.
+    /// The next label; nil after the last.
     public mutating func next() -> ArraySlice<UInt8>? {
       guard let length = rest.first, length > 0 else { return nil }
       let start = rest.startIndex + 1
@@ -110,13 +110,13 @@ public struct DNSName: Sendable {
 }
 
 extension DNSName: Hashable {
-  /// Whether the names are the same but for the case of ASCII letters.
+  /// Whether the names are equal, ignoring the case of ASCII letters.
   public static func == (a: DNSName, b: DNSName) -> Bool {
     a.foldedHash == b.foldedHash && a.wireBytes.count == b.wireBytes.count
       && (a.wireBytes == b.wireBytes || ASCIIFolding.areEqual(a.wireBytes[...], b.wireBytes[...]))
   }
 
-  /// Feeds the hash that was taken when the name was made.
+  /// Hashes the name without regard to the case of ASCII letters.
   public func hash(into hasher: inout Hasher) { hasher.combine(foldedHash) }
 }
 

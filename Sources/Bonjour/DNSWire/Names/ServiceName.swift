@@ -1,18 +1,17 @@
-/// The name of one service: an instance of a type in a domain, such as
-/// `Reading room._ipp._tcp.local.` (RFC 6763, §4).
+/// The name of a service instance, such as `Reading room._ipp._tcp.local.` (RFC 6763, §4).
 public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
-  /// The instance's label: text for people, in UTF-8.
+  /// The instance label: user-visible text in UTF-8.
   public let instance: ArraySlice<UInt8>
   /// The service's type.
   public let type: ServiceType
   /// The domain; `local.` on this link.
   public let domain: DNSName
-  /// All of it as one name.
+  /// The complete name.
   public let name: DNSName
 
-  /// Makes the name of an instance. The text is normalised to precomposed form (Unicode NFC, as RFC
-  /// 6762, §16 requires); it has 1 to 63 bytes in UTF-8 and no control characters (RFC 6763,
-  /// §4.1.1).
+  /// Creates the name of an instance. The text is normalised to precomposed form (Unicode NFC, as
+  /// RFC 6762, §16 requires); it must have 1 to 63 bytes in UTF-8 and no control characters (RFC
+  /// 6763, §4.1.1).
   public init(
     instance: some StringProtocol, type: ServiceType, domain: DNSName = .local
   ) throws(DNSWireError) {
@@ -23,7 +22,7 @@ public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
     self.domain = domain
   }
 
-  /// Takes a name apart; nil where it doesn't name an instance of a service.
+  /// Splits a name into its parts; nil if it isn't the name of a service instance.
   public init?(_ name: DNSName) {
     var labels = name.labels
     guard let instance = labels.next(), let rest = name.parent,
@@ -44,7 +43,7 @@ public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
   /// Whether both name the same service.
   public static func == (a: ServiceName, b: ServiceName) -> Bool { a.name == b.name }
 
-  /// Feeds what equality looks at.
+  /// Hashes the complete name.
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
@@ -56,7 +55,7 @@ extension DNSName {
   /// link (RFC 6763, §9).
   public static let serviceTypes: DNSName = "_services._dns-sd._udp.local."
 
-  /// An instance's name as a label: precomposed UTF-8, 1 to 63 bytes, no control characters
+  /// Converts an instance name to a label: precomposed UTF-8, 1 to 63 bytes, no control characters
   /// (RFC 6763, §4.1.1).
   public static func instanceLabel(
     _ text: some StringProtocol

@@ -4,26 +4,26 @@ public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
   public enum Transport: Hashable, Sendable {
     /// TCP.
     case tcp
-    /// UDP, and everything else.
+    /// UDP, and any other protocol.
     case udp
   }
 
-  /// The service's name as registered, without underscore, in the case it was given in.
+  /// The registered service name, without underscore, in its original case.
   public let name: String
   /// The transport protocol.
   public let transport: Transport
 
-  /// A type from a service's name, such as `http`, and its transport.
+  /// Creates a type from a service name, such as `http`, and its transport.
   ///
-  /// The name has 1 to 15 letters, digits and hyphens, at least one letter, and no hyphen at an end
-  /// or beside another (RFC 6335, §5.1).
+  /// The name must have 1 to 15 letters, digits and hyphens, at least one letter, and no hyphen at
+  /// an end or next to another (RFC 6335, §5.1).
   public init(name: some StringProtocol, transport: Transport) throws(DNSWireError) {
     guard Self.isValid(Array(name.utf8)) else { throw .invalidServiceType }
     self.name = String(name)
     self.transport = transport
   }
 
-  /// Reads `_http._tcp`, with or without a dot at the end.
+  /// Parses `_http._tcp`, optionally with a dot at the end.
   public init(text: some StringProtocol) throws(DNSWireError) {
     let name = try DNSName(text: text)
     guard let type = ServiceType(labelsOf: name), name.labelCount == 2 else {
@@ -32,7 +32,7 @@ public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
     self = type
   }
 
-  /// The type that the first two labels of `name` are; nil if they are none.
+  /// Creates a type from the first two labels of `name`; nil if they aren't one.
   public init?(labelsOf name: DNSName) {
     var labels = name.labels
     guard let service = labels.next(), let transport = labels.next(),
@@ -59,20 +59,21 @@ public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
     try relativeName.appending(domain)
   }
 
-  /// `_printer._sub._http._tcp.local.`: the name that lists those of one subtype (RFC 6763, §7.1).
-  /// The subtype is a label of any bytes; by custom it begins with an underscore.
+  /// `_printer._sub._http._tcp.local.`: the name whose PTR records list the services of one subtype
+  /// (RFC 6763, §7.1). The subtype is a label of any bytes; by convention it begins with an
+  /// underscore.
   public func name(
     ofSubtype subtype: some StringProtocol, in domain: DNSName
   ) throws(DNSWireError) -> DNSName {
     try name(in: domain).prepending("_sub".utf8).prepending(Array(subtype.utf8))
   }
 
-  /// Whether the types are the same; case doesn't count.
+  /// Whether the types are equal, ignoring case.
   public static func == (a: ServiceType, b: ServiceType) -> Bool {
     a.transport == b.transport && a.name.lowercased() == b.name.lowercased()
   }
 
-  /// Feeds what equality looks at.
+  /// Hashes the type without regard to case.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(name.lowercased())
     hasher.combine(transport)

@@ -1,7 +1,8 @@
 import Essentials
 
 extension DNSRecord: CustomStringConvertible {
-  /// The record as in a zone file: name, seconds, type and data, the class only where it is not IN.
+  /// The record in zone file format: name, TTL in seconds, type and data, and the class unless it
+  /// is IN.
   public var description: String {
     let number = recordClass == .in ? "" : " CLASS\(recordClass.rawValue)"
     return "\(name) \(ttlSeconds)\(number)\(flushesCache ? " flush" : "") \(type) \(data)"
@@ -9,7 +10,7 @@ extension DNSRecord: CustomStringConvertible {
 }
 
 extension DNSRecordData: CustomStringConvertible {
-  /// The data as in a zone file; data without such a form in that of RFC 3597, §5.
+  /// The data in zone file format; without one for its type, in that of RFC 3597, §5.
   public var description: String {
     switch self {
     case .a(let address): return address.description
@@ -43,7 +44,7 @@ extension DNSRecordData: CustomStringConvertible {
 }
 
 extension DNSQuestion: CustomStringConvertible {
-  /// Name and type, and whether an answer to the asker alone is welcome.
+  /// The name, the type, and whether a unicast response is requested.
   public var description: String {
     "\(name) \(type)\(wantsUnicastResponse ? " QU" : "")"
   }

@@ -1,20 +1,20 @@
 public import Essentials
 
-/// A resource record: data of a name (RFC 1035, §3.2).
+/// A DNS resource record (RFC 1035, §3.2).
 public struct DNSRecord: Hashable, Sendable {
   /// The owner name of the record.
   public var name: DNSName
-  /// The class; of an OPT record the size of UDP payload its sender takes.
+  /// The class. In an OPT record, the UDP payload size of the sender.
   public var recordClass: DNSClass
-  /// Whether the record is its name's and type's only one or one of a whole set, so that a cache
-  /// forgets the others it had (RFC 6762, §10.2).
+  /// The cache-flush bit: whether caches remove other records with this name and type (RFC 6762,
+  /// §10.2).
   public var flushesCache: Bool
-  /// For how many seconds the record is valid; 0 in a goodbye.
+  /// The TTL in seconds; 0 in a goodbye record.
   public var ttlSeconds: UInt32
   /// The data.
   public var data: DNSRecordData
 
-  /// A record, by default of class IN.
+  /// Creates a record, by default of class IN.
   public init(
     name: DNSName, recordClass: DNSClass = .in, flushesCache: Bool = false, ttlSeconds: UInt32,
     data: DNSRecordData
@@ -26,10 +26,10 @@ public struct DNSRecord: Hashable, Sendable {
     self.data = data
   }
 
-  /// The type, which the data decides.
+  /// The type of the data.
   public var type: DNSType { data.type }
 
-  /// Whether name, class, type and data agree. TTL and cache-flush bit don't matter (RFC 6762,
+  /// Whether name, class, type and data are equal, ignoring TTL and cache-flush bit (RFC 6762,
   /// §7.1).
   public func saysTheSame(as other: DNSRecord) -> Bool {
     name == other.name && recordClass == other.recordClass && data == other.data
@@ -38,31 +38,31 @@ public struct DNSRecord: Hashable, Sendable {
 
 /// The data of a record, by type.
 ///
-/// Two are equal if they are the same on the wire without compression, but for the case of letters
-/// in names.
+/// Two values are equal if they have the same wire format without compression, ignoring the case of
+/// letters in names.
 public enum DNSRecordData: Hashable, Sendable {
   /// An IPv4 address.
   case a(Inet4Address)
   /// An IPv6 address.
   case aaaa(Inet6Address)
-  /// Another name.
+  /// The name that this record points to.
   case ptr(DNSName)
-  /// The name that this one is an alias of.
+  /// The canonical name, of which the record's name is an alias.
   case cname(DNSName)
   /// A name server.
   case ns(DNSName)
-  /// Host and port of a service.
+  /// The host and port of a service.
   case srv(DNSService)
-  /// Keys and values.
+  /// The keys and values of a service.
   case txt(TXTRecord)
-  /// Processor and operating system, at most 255 bytes each.
+  /// The processor and the operating system, at most 255 bytes each.
   case hinfo(processor: [UInt8], system: [UInt8])
-  /// Which types a name has.
+  /// The types of records that the name has.
   case nsec(next: DNSName, types: DNSTypeBitmap)
-  /// Options of EDNS, each with code and length.
+  /// The options of EDNS, each with code and length.
   case opt(options: [UInt8])
-  /// Data of a type that has no case here, names in it without compression; or data that doesn't
-  /// have the form that its type demands.
+  /// The data of a type that has no case here, with uncompressed names; or data that is malformed
+  /// for its type.
   case opaque(DNSType, [UInt8])
 
   /// The record's type.
@@ -82,7 +82,7 @@ public enum DNSRecordData: Hashable, Sendable {
     }
   }
 
-  /// Whether the data doesn't have the form that its type demands, so that it means nothing.
+  /// Whether the data is malformed for its type, so that it must be ignored.
   public var isMalformed: Bool {
     guard case .opaque(let type, _) = self else { return false }
     return Self.formedTypes.contains(type)
@@ -96,16 +96,16 @@ public enum DNSRecordData: Hashable, Sendable {
 
 /// The data of an SRV record: host and port of a service (RFC 2782).
 public struct DNSService: Hashable, Sendable {
-  /// Lower ones are tried first.
+  /// The priority; lower values are tried first.
   public var priority: UInt16
-  /// The share among those of one priority.
+  /// The weight among services with the same priority.
   public var weight: UInt16
-  /// The port; 0 where a name is held without a service behind it.
+  /// The port; 0 if the record only reserves a name.
   public var port: UInt16
-  /// The host.
+  /// The host name.
   public var target: DNSName
 
-  /// A service at a port of a host.
+  /// Creates the data of an SRV record.
   public init(priority: UInt16 = 0, weight: UInt16 = 0, port: UInt16, target: DNSName) {
     self.priority = priority
     self.weight = weight
@@ -114,18 +114,18 @@ public struct DNSService: Hashable, Sendable {
   }
 }
 
-/// A question of a message.
+/// A question of a message: a name, a type and a class.
 public struct DNSQuestion: Hashable, Sendable {
-  /// The name asked about.
+  /// The name.
   public var name: DNSName
-  /// The type of records asked for; `any` for all.
+  /// The type of the requested records; `any` for all.
   public var type: DNSType
-  /// The class asked for; `any` for all.
+  /// The class of the requested records; `any` for all.
   public var questionClass: DNSClass
-  /// Whether an answer to the asker alone is welcome: the QU bit (RFC 6762, §5.4).
+  /// The QU bit: whether a unicast response is requested (RFC 6762, §5.4).
   public var wantsUnicastResponse: Bool
 
-  /// A question, by default of class IN.
+  /// Creates a question, by default of class IN.
   public init(
     name: DNSName, type: DNSType, questionClass: DNSClass = .in, wantsUnicastResponse: Bool = false
   ) {

@@ -1,12 +1,12 @@
 import Essentials
 
-/// A set of types as NSEC records hold it (RFC 4034, §4.1.2).
+/// The set of types in an NSEC record (RFC 4034, §4.1.2).
 public struct DNSTypeBitmap: Hashable, Sendable, Sequence, ExpressibleByArrayLiteral {
-  /// The windows as on the wire: number, length, bits, in ascending order.
+  /// The windows in wire format: number, length and bits, in ascending order.
   public let wireBytes: [UInt8]
 
-  /// Reads windows. Throws `invalidLength` where one has no bytes, more than 32 or more than are
-  /// there, or where they don't ascend.
+  /// Decodes windows. Throws `invalidLength` if one has no bytes, more than 32 or more than are
+  /// available, or if they are not ascending.
   public init(decoding bytes: ArraySlice<UInt8>) throws(DNSWireError) {
     var reader = ByteReader(bytes)
     var last = -1
@@ -19,7 +19,7 @@ public struct DNSTypeBitmap: Hashable, Sendable, Sequence, ExpressibleByArrayLit
     wireBytes = Array(bytes)
   }
 
-  /// The set of these types.
+  /// Creates a set of types.
   public init(_ types: some Sequence<DNSType>) {
     var bytes: [UInt8] = []
     var window = -1
@@ -38,7 +38,7 @@ public struct DNSTypeBitmap: Hashable, Sendable, Sequence, ExpressibleByArrayLit
     wireBytes = bytes
   }
 
-  /// The set of these types.
+  /// Creates a set of types.
   public init(arrayLiteral types: DNSType...) { self.init(types) }
 
   /// Whether the set holds `type`.
@@ -58,7 +58,7 @@ public struct DNSTypeBitmap: Hashable, Sendable, Sequence, ExpressibleByArrayLit
   /// The types in ascending order.
   public func makeIterator() -> Iterator { Iterator(rest: wireBytes[...]) }
 
-  /// Goes over the types of a set.
+  /// Iterates over the types of a set.
   public struct Iterator: IteratorProtocol, Sendable {
     /// The windows that are not yet done.
     var rest: ArraySlice<UInt8>

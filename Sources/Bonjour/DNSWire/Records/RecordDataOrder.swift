@@ -2,14 +2,14 @@ import Essentials
 
 /// The order in which RFC 6762, §8.2 compares what two probers propose.
 extension DNSRecord {
-  /// Whether class, then type, then the bytes of the data without compression come before those of
-  /// `other`.
+  /// Whether this record is lexicographically earlier than `other`, by class, type and the
+  /// uncompressed bytes of the data.
   public func isBefore(_ other: DNSRecord) -> Bool { Self.compare(self, other) < 0 }
 
-  /// Which of two sets of proposed records wins (RFC 6762, §8.2.1): both in order, then the first
-  /// difference decides, then the longer one.
+  /// Compares two sets of proposed records for a tie-break (RFC 6762, §8.2.1): both are sorted,
+  /// then the first difference decides, then the length.
   ///
-  /// Negative where `theirs` wins, positive where `ours` does, zero where both are equal.
+  /// Negative if `theirs` wins, positive if `ours` wins, zero if both are equal.
   public static func tieBreak(ours: [DNSRecord], theirs: [DNSRecord]) -> Int {
     let (ours, theirs) = (
       ours.sorted { $0.isBefore($1) }, theirs.sorted { $0.isBefore($1) }
@@ -33,7 +33,7 @@ extension DNSRecord {
 }
 
 extension DNSRecordData {
-  /// The data as on the wire, names without compression and in the case they are in.
+  /// The data in wire format, with uncompressed names in their original case.
   public var wireBytes: [UInt8] {
     switch self {
     case .a(let address): return address.bytes

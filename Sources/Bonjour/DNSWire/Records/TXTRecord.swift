@@ -1,45 +1,45 @@
 /// The data of a TXT record: strings, most of the form `key=value` (RFC 6763, §6).
 ///
-/// The bytes are kept as they came. Keys are ASCII and compared without regard to case; where a key
-/// occurs twice only the first counts. A key may have no `=`, an empty value, or any bytes as its
-/// value.
+/// The received bytes are preserved. Keys are ASCII and compared case-insensitively; if a key
+/// occurs twice, only the first counts. A key may have no value, an empty value, or a value of any
+/// bytes.
 public struct TXTRecord: Hashable, Sendable {
   /// Limits of a record.
   public enum Limits {
-    /// The longest string: key, `=` and value.
+    /// The maximum length of a string: key, `=` and value.
     public static let stringByteCountMax = 255
-    /// The longest record that the DNS can carry.
+    /// The maximum length of a record in DNS.
     public static let byteCountMax = 65_535
-    /// The longest record that fits into one packet on Ethernet beside what comes with it
-    /// (RFC 6763, §6.2).
+    /// The maximum length of a record that fits into one Ethernet packet together with the records
+    /// that are sent with it (RFC 6763, §6.2).
     public static let recommendedByteCountMax = 1_300
   }
 
-  /// One key and its value.
+  /// A key and its value.
   public struct Entry: Hashable, Sendable {
-    /// The key, in the case it was given in.
+    /// The key, in its original case.
     public var key: String
     /// The value; nil without `=`, empty with nothing behind it.
     public var value: [UInt8]?
 
-    /// An entry.
+    /// Creates an entry.
     public init(key: String, value: [UInt8]?) {
       self.key = key
       self.value = value
     }
   }
 
-  /// The strings, each after its length; never empty: without strings it is one zero
-  /// (RFC 6763, §6.1).
+  /// The strings in wire format, each after its length. Never empty: without strings it is one zero
+  /// byte (RFC 6763, §6.1).
   public private(set) var wireBytes: [UInt8]
 
-  /// A record without entries.
+  /// Creates a record without entries.
   public init() {
     wireBytes = [0]
   }
 
-  /// Reads the data of a TXT record; an empty record counts as one zero byte. Throws `truncated` if
-  /// a string's length exceeds the remaining bytes.
+  /// Decodes the data of a TXT record; empty data counts as one zero byte. Throws `truncated` if a
+  /// string's length exceeds the remaining bytes.
   public init(decoding bytes: some Collection<UInt8>) throws(DNSWireError) {
     let bytes = Array(bytes)
     guard bytes.count <= Limits.byteCountMax else { throw .invalidLength(bytes.count) }
@@ -54,7 +54,7 @@ public struct TXTRecord: Hashable, Sendable {
     wireBytes = bytes.isEmpty ? [0] : bytes
   }
 
-  /// A record of strings that need not have keys.
+  /// Creates a record from strings, which need not have keys.
   public init(strings: some Sequence<some Collection<UInt8>>) throws(DNSWireError) {
     var bytes: [UInt8] = []
     for string in strings {
@@ -68,7 +68,8 @@ public struct TXTRecord: Hashable, Sendable {
     wireBytes = bytes.isEmpty ? [0] : bytes
   }
 
-  /// A record of these entries in their order; of entries with the same key the first stays.
+  /// Creates a record from entries in their order. If several have the same key, only the first is
+  /// used.
   public init(_ entries: some Sequence<Entry>) throws(DNSWireError) {
     var known: Set<String> = []
     var strings: [[UInt8]] = []
@@ -78,10 +79,10 @@ public struct TXTRecord: Hashable, Sendable {
     try self.init(strings: strings)
   }
 
-  /// The strings as they are, also those without a key.
+  /// All strings, including those without a key.
   public var strings: Strings { Strings(rest: wireBytes[...]) }
 
-  /// The entries in their order: strings with a valid key, the first of each key.
+  /// The entries in their order: the strings with a valid key, only the first of each key.
   public var entries: [Entry] {
     var known: Set<String> = []
     return strings.compactMap { string in
@@ -92,10 +93,10 @@ public struct TXTRecord: Hashable, Sendable {
     }
   }
 
-  /// Whether there is no entry.
+  /// Whether there are no entries.
   public var isEmpty: Bool { !strings.contains { Self.split($0) != nil } }
 
-  /// The entry with that key, in any case.
+  /// The entry with this key, ignoring case.
   public func entry(for key: String) -> Entry? {
     for string in strings {
       if let (found, value) = Self.split(string), Self.areEqual(found, key) {
@@ -105,15 +106,16 @@ public struct TXTRecord: Hashable, Sendable {
     return nil
   }
 
-  /// Whether there is an entry with that key, with a value or without.
+  /// Whether there is an entry with this key, with or without a value.
   public func contains(_ key: String) -> Bool { entry(for: key) != nil }
 
-  /// The value of a key as text; nil where the key is missing, has no value or none in UTF-8.
+  /// The value of a key as text; nil if the key is missing, has no value, or the value is not
+  /// UTF-8.
   public subscript(key: String) -> String? {
     entry(for: key)?.value.flatMap { String(validating: $0, as: UTF8.self) }
   }
 
-  /// Sets the value of a key: in its place where the key is there, else at the end.
+  /// Sets the value of a key. An existing entry keeps its position; a new one is appended.
   public mutating func set(_ key: String, to value: [UInt8]?) throws(DNSWireError) {
     let new = try Self.string(key: key, value: value)
     var strings = strings.filter { !$0.isEmpty }
@@ -128,7 +130,7 @@ public struct TXTRecord: Hashable, Sendable {
     self = try TXTRecord(strings: strings)
   }
 
-  /// Removes every string with that key; false if there was none.
+  /// Removes all strings with this key. Returns false if there were none.
   @discardableResult
   public mutating func remove(_ key: String) -> Bool {
     var bytes: [UInt8] = []
@@ -145,7 +147,7 @@ public struct TXTRecord: Hashable, Sendable {
     return isFound
   }
 
-  /// Goes over the strings of a record.
+  /// Iterates over the strings of a record.
   public struct Strings: Sequence, IteratorProtocol, Sendable {
     /// The bytes not read yet.
     var rest: ArraySlice<UInt8>
@@ -159,7 +161,8 @@ public struct TXTRecord: Hashable, Sendable {
     }
   }
 
-  /// Whether text can be a key: at least one character, printable ASCII, no `=` (RFC 6763, §6.4).
+  /// Whether a text is a valid key: at least one character, printable ASCII, no `=` (RFC 6763,
+  /// §6.4).
   public static func isValidKey(_ key: some StringProtocol) -> Bool {
     isValidKey(key.utf8)
   }

@@ -1,14 +1,14 @@
 public import DNSWire
 import Essentials
 
-/// A name and a type: what a question is about. The class is always IN.
+/// The name and the type of a question. The class is always IN.
 public struct QuestionKey: Hashable, Sendable {
   /// The name of the question.
   public var name: DNSName
   /// The type of the question; `any` for all.
   public var type: DNSType
 
-  /// Name and type of a question.
+  /// Creates a key from a name and a type.
   public init(_ name: DNSName, _ type: DNSType) {
     self.name = name
     self.type = type

@@ -1,10 +1,10 @@
 public import ARPWire
 public import Essentials
 
-/// The addresses that one interface tries, in turn (RFC 3927, §2.1).
+/// The sequence of addresses that an interface tries (RFC 3927, §2.1).
 ///
-/// The sequence is drawn from the hardware address. So a host tends to get the same address again,
-/// also without a memory, and hosts that start together don't draw the same.
+/// It is a pseudorandom sequence that is seeded with the hardware address. So a host tends to get
+/// the same address again, even if it stores nothing, and different hosts try different addresses.
 public struct LinkLocalAddresses: Sendable {
   /// 169.254.1.0 up to 169.254.254.255; the first and last 256 are reserved.
   public static let range =
@@ -12,7 +12,7 @@ public struct LinkLocalAddresses: Sendable {
 
   private var generator: SeededGenerator
 
-  /// The sequence that belongs to a hardware address.
+  /// Creates the sequence for a hardware address.
   public init(hardware: MACAddress) {
     generator = SeededGenerator(seed: hardware.rawValue)
   }

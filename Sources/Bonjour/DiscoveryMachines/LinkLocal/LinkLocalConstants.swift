@@ -1,30 +1,30 @@
 public import Essentials
 
-/// The constants of RFC 3927, §9, by its names; they are not meant to be configured.
+/// The constants of RFC 3927, §9. They are not configurable.
 public enum LinkLocalConstants {
-  /// PROBE_WAIT: the longest pause before the first probe, so that hosts that are switched on
-  /// together don't speak together.
+  /// PROBE_WAIT: the maximum delay before the first probe, so that hosts that are switched on
+  /// together don't send at the same time.
   public static let probeWait = TimeSpan.seconds(1)
-  /// PROBE_NUM: how many probes are sent.
+  /// PROBE_NUM: the number of probes.
   public static let probeCount = 3
   /// PROBE_MIN: the shortest pause between probes.
   public static let probeIntervalMin = TimeSpan.seconds(1)
   /// PROBE_MAX: the longest pause between probes.
   public static let probeIntervalMax = TimeSpan.seconds(2)
-  /// ANNOUNCE_WAIT: the silence after the last probe that makes the address ours.
+  /// ANNOUNCE_WAIT: the delay after the last probe before the address is claimed.
   public static let announceWait = TimeSpan.seconds(2)
-  /// ANNOUNCE_NUM: how many announcements are sent.
+  /// ANNOUNCE_NUM: the number of announcements.
   public static let announcementCount = 2
   /// ANNOUNCE_INTERVAL: the pause between announcements.
   public static let announceInterval = TimeSpan.seconds(2)
   /// MAX_CONFLICTS: after this many conflicts, new addresses are tried more slowly.
   public static let conflictsMax = 10
-  /// RATE_LIMIT_INTERVAL: then one new address in this time.
+  /// RATE_LIMIT_INTERVAL: the minimum time between new addresses after ``conflictsMax`` conflicts.
   public static let rateLimitInterval = TimeSpan.seconds(60)
-  /// DEFEND_INTERVAL: an address is defended once in this time; it is given up at the next
+  /// DEFEND_INTERVAL: an address is defended at most once in this time; it is released at the next
   /// conflict.
   public static let defendInterval = TimeSpan.seconds(10)
-  /// The shortest pause between replies to requests for the address. A reply is broadcast, so one
-  /// serves all, and a flood of requests is not answered with another.
+  /// The minimum time between replies to requests for the address. A reply is broadcast, so one
+  /// serves all requests of this time.
   public static let replyInterval = TimeSpan.milliseconds(100)
 }

@@ -4,65 +4,64 @@ public import Essentials
 extension LinkLocalMachine {
   /// Input of the machine: events of an interface.
   public enum Event: Sendable, Hashable {
-    /// The link came up, or may be another one than before: a cable plugged in, a network joined,
-    /// the host awake again (RFC 3927, §2.2).
+    /// The link is up, or may have changed: a cable was plugged in, a network was joined, or the
+    /// host woke up (RFC 3927, §2.2).
     case linkUp
     /// The link went down.
     case linkDown
-    /// An address that is valid beyond the link, and works, was set or taken away. While there is
-    /// one, no link-local address is held (RFC 3927, §1.9).
+    /// Whether the interface has a working address that is routable beyond the link. While it has,
+    /// no link-local address is kept (RFC 3927, §1.9).
     case routableAddress(Bool)
-    /// An ARP packet arrived on the interface, the host's own echoed ones included.
+    /// An ARP packet was received on the interface. Includes the host's own packets.
     case received(ARPPacket)
-    /// The interface is to be left alone from now on.
+    /// Stop configuring the interface.
     case shutDown
   }
 
-  /// Output of the machine: changes of an interface, in this order.
+  /// Output of the machine: work for the driver, to be performed in this order.
   public enum Action: Sendable, Hashable {
-    /// Send this ARP packet to the hardware address of everybody. All are broadcast, replies too
-    /// (RFC 3927, §2.5).
+    /// Send this ARP packet to the broadcast address. Replies are broadcast, too (RFC 3927, §2.5).
     case broadcast(ARPPacket)
-    /// The address is the host's: set it, with prefix length 16 and a route to 169.254.0.0/16 that
-    /// has the scope of the link. Only now may other protocols use it.
+    /// Set the address, with prefix length 16 and a link-scope route to 169.254.0.0/16. Other
+    /// protocols may use it from now on.
     case claim(Inet4Address)
-    /// Store the address, and hand it to the next machine of this interface: it tries it first.
+    /// Store the address, and pass it to the next machine of this interface, which tries it first.
     case remember(Inet4Address)
-    /// Report: another host has the address that is being probed, or probes it, too.
+    /// Report that another host has the probed address, or probes it, too.
     case conflicted(Inet4Address, with: MACAddress)
-    /// Report: another host used the address, which was then defended.
+    /// Report that another host used the address, and that it was defended.
     case defended(Inet4Address, against: MACAddress)
-    /// Reset the TCP connections of the address, which is about to be given up for a conflict.
+    /// Reset the TCP connections of the address, which will be released because of a conflict.
     case resetConnections(Inet4Address)
-    /// The address is no longer the host's: take it away, with its route.
+    /// Remove the address and its route.
     case release(Inet4Address, ReleaseReason)
   }
 
-  /// Why an address was given up.
+  /// The reason why an address was released.
   public enum ReleaseReason: Sendable, Hashable {
     /// Another host uses it.
     case conflict(with: MACAddress)
-    /// The link went down, or may be another: it will be probed for again.
+    /// The link went down, or may have changed. The address will be probed again.
     case linkChanged
-    /// The interface has an address that is valid beyond the link.
+    /// The interface has a routable address.
     case routableAddress
-    /// The interface is left alone.
+    /// The machine was shut down.
     case shutDown
   }
 
-  /// What the machine is doing, for status displays.
+  /// The current activity of the machine, for status displays.
   public enum Status: Sendable, Hashable {
-    /// There is nothing to do until the link comes up.
+    /// Waiting for the link to come up.
     case linkDown
-    /// There is nothing to do while the interface has another address.
+    /// Idle, because the interface has a routable address.
     case routableAddress
-    /// It probes this address.
+    /// Probing this address.
     case probing(Inet4Address)
-    /// There were too many conflicts: it pauses before it tries another address.
+    /// Pausing after too many conflicts, before it tries another address.
     case pausing(until: Instant)
-    /// The address is the host's.
+    /// The host has the address.
     case claimed(Inet4Address)
-    /// Shut down.
+    /// The machine was shut down.
     case shutDown
   }
 }

@@ -4,8 +4,8 @@ public import Essentials
 /// Configures one interface with an IPv4 link-local address (RFC 3927).
 ///
 /// It chooses an address, probes it, claims it if there is no conflict, and defends it. The host
-/// passes events to it, performs its actions, and calls ``wake(now:into:)`` at ``nextWake``. Every
-/// interface has a machine of its own.
+/// passes events to it, performs its actions, and calls ``wake(now:into:)`` at ``nextWake``. Each
+/// interface needs its own machine.
 public struct LinkLocalMachine: Sendable {
   private typealias Constants = LinkLocalConstants
 
@@ -43,11 +43,11 @@ public struct LinkLocalMachine: Sendable {
 
   /// The interface's hardware address.
   public let hardware: MACAddress
-  /// Whether the address is defended at the first conflict, or given up at once: a host without
-  /// connections to lose may do so (RFC 3927, §2.5).
+  /// Whether the address is defended at the first conflict. If false, it is released at once, which
+  /// is allowed for hosts without connections to lose (RFC 3927, §2.5).
   public var defendsAddress = true
-  /// Whether ARP requests for the address are answered here, by broadcast as the RFC requires, or
-  /// left to the kernel.
+  /// Whether the machine answers ARP requests for the address, by broadcast as the RFC requires. If
+  /// false, the kernel answers them.
   public var answersRequests = true
 
   private var addresses: LinkLocalAddresses
@@ -61,12 +61,12 @@ public struct LinkLocalMachine: Sendable {
   private var conflictCount = 0
   private var lastAttempt: Instant?
 
-  /// A machine for an interface whose link is not up yet.
+  /// Creates a machine for an interface whose link is down.
   ///
   /// - Parameters:
-  ///   - hardware: the interface's hardware address, from which addresses are drawn.
-  ///   - remembered: the address that an earlier machine of this interface wanted stored.
-  ///   - rng: decides on pauses only.
+  ///   - hardware: The interface's hardware address, which seeds the sequence of addresses.
+  ///   - remembered: The address that an earlier machine of this interface stored.
+  ///   - rng: Used for random delays only.
   public init(hardware: MACAddress, remembered: Inet4Address? = nil, rng: SeededGenerator) {
     self.hardware = hardware
     self.rng = rng
@@ -74,7 +74,7 @@ public struct LinkLocalMachine: Sendable {
     if let remembered, LinkLocalAddresses.range.contains(remembered) { preferred = remembered }
   }
 
-  /// What the machine is doing.
+  /// The current activity of the machine.
   public var status: Status {
     if isShutDown { return .shutDown }
     switch state {
@@ -85,7 +85,7 @@ public struct LinkLocalMachine: Sendable {
     }
   }
 
-  /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
+  /// The time to call ``wake(now:into:)``; nil if no timer is running.
   public var nextWake: Instant? {
     switch state {
     case .idle: nil

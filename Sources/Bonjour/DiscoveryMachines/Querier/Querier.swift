@@ -10,26 +10,26 @@ public struct Querier: Sendable {
   /// Input of a querier.
   public enum Event: Sendable {
     /// An interface was added, or its addresses or versions changed. If it seems to be on another
-    /// link, all questions are sent again there.
+    /// link, all queries are sent again there.
     case interfaceChanged(NetworkInterface)
-    /// An interface no longer takes part; its records are removed.
+    /// An interface is no longer available. Its records are removed.
     case interfaceGone(InterfaceIndex)
-    /// The link of an interface may be another one, or the host slept: all queries are sent again
-    /// there, and records that aren't received again within ten seconds are removed.
+    /// An interface may be connected to another link, or the host slept. All queries are sent again
+    /// there, and records that are not received again within ten seconds are removed.
     case interfaceRestarted(InterfaceIndex)
-    /// A message came in, also one of our own that came back.
+    /// A message was received. Includes the host's own messages.
     case received(ReceivedMessage)
     /// Start a query of a client, on one interface or on all.
     case start(
       QueryID, QueryRequest, on: InterfaceIndex? = nil, options: QueryOptions = QueryOptions())
-    /// The client has no more use for it.
+    /// Stop a query of a client.
     case stop(QueryID)
     /// A client could not use a record: it is queried, and removed if it isn't received within ten
     /// seconds (RFC 6762, §10.4).
     case reconfirm(DNSRecord, on: InterfaceIndex? = nil)
   }
 
-  /// What the driver does for the querier: it sends packets and delivers results.
+  /// Output of the querier: packets to send, and results to deliver.
   public typealias Action = DiscoveryAction
 
   struct Subscription: Sendable {
@@ -59,7 +59,7 @@ public struct Querier: Sendable {
   var clientEnds = DeadlineQueue<QueryID>()
   private var outputs: [InterfaceQuerier.Output] = []
 
-  /// Makes a querier; `rng` decides the delays.
+  /// Creates a querier. `rng` is used for random delays only.
   public init(rng: SeededGenerator) {
     self.rng = rng
   }
@@ -103,13 +103,13 @@ public struct Querier: Sendable {
     finish(now: now, from: start, &actions)
   }
 
-  /// When `wake` should be called next; nil if nothing waits for time to pass.
+  /// The time to call `wake`; nil if no timer is running.
   public var nextWake: Instant? {
     .earliest(
       interfaces.earliest(\.nextWake), .earliest(textWaits.next, clientEnds.next))
   }
 
-  /// How many records are remembered, on all interfaces.
+  /// The number of cached records on all interfaces.
   public var recordCount: Int { interfaces.reduce(0) { $0 + $1.cache.count } }
 
   func position(of index: InterfaceIndex) -> Int? {

@@ -6,7 +6,7 @@ public struct QueryID: RawRepresentable, Hashable, Comparable, Sendable {
   /// The caller's number.
   public let rawValue: UInt64
 
-  /// The query with that number.
+  /// Creates an identifier from its number.
   public init(rawValue: UInt64) {
     self.rawValue = rawValue
   }
@@ -21,7 +21,7 @@ public enum QueryRequest: Hashable, Sendable {
   case records(DNSName, DNSType)
   /// The services of a type, or of one of its subtypes, in a domain (RFC 6763, §4 and §7.1).
   case browse(ServiceType, subtype: String? = nil, domain: DNSName = .local)
-  /// Host, port and text of a service (RFC 6763, §5 and §6).
+  /// The host, port and TXT record of a service (RFC 6763, §5 and §6).
   case resolve(ServiceName)
   /// The addresses of a host.
   case addresses(DNSName, versions: Set<IPVersion>)
@@ -33,16 +33,17 @@ public enum QueryRequest: Hashable, Sendable {
 
 /// Options of a query.
 public struct QueryOptions: Hashable, Sendable {
-  /// Whether names that are not of this link are queried on it all the same; otherwise they are
-  /// refused.
+  /// Whether names outside of this link's domains are queried by multicast, too. Otherwise such
+  /// queries are refused.
   public var reachesBeyondLink: Bool
-  /// After how long the query ends with ``QueryError/timedOut``, regardless of results; nil for
-  /// never.
+  /// The time after which the query ends with ``QueryError/timedOut``, regardless of results; nil
+  /// for no timeout.
   public var timeout: TimeSpan?
-  /// Whether queries for records report the aliases that lead to them, too.
+  /// Whether queries for records also report the aliases (CNAME records) that lead to them.
   public var reportsAliases: Bool
 
-  /// By default on the link only, without timeout, and without reporting aliases.
+  /// Creates options. By default, only names of this link are queried, without a timeout, and
+  /// aliases are not reported.
   public init(
     reachesBeyondLink: Bool = false, timeout: TimeSpan? = nil, reportsAliases: Bool = false
   ) {
@@ -65,22 +66,22 @@ public enum DomainUse: String, Hashable, CaseIterable, Sendable {
   /// Domains that are browsed in automatically.
   case automaticBrowsing = "lb"
 
-  /// The name of its PTR records.
+  /// The name of the PTR records for this purpose.
   public var name: DNSName { DNSName(stringLiteral: "\(rawValue)._dns-sd._udp.local.") }
 }
 
 /// The host, port and TXT record of a service.
 public struct ServiceResolution: Hashable, Sendable {
-  /// Which service.
+  /// The name of the service.
   public var name: ServiceName
-  /// Its host.
+  /// The host name.
   public var host: DNSName
-  /// Its port there.
+  /// The port.
   public var port: UInt16
-  /// The TXT record; without entries if the service has no TXT record.
+  /// The TXT record; empty if the service has none.
   public var text: TXTRecord
 
-  /// A service with its location and TXT record.
+  /// Creates a resolution.
   public init(name: ServiceName, host: DNSName, port: UInt16, text: TXTRecord) {
     self.name = name
     self.host = host
@@ -93,17 +94,17 @@ public struct ServiceResolution: Hashable, Sendable {
 public enum QueryEvent: Hashable, Sendable {
   /// A record was received.
   case recordAdded(DNSRecord)
-  /// It is no longer valid.
+  /// A record is no longer valid.
   case recordRemoved(DNSRecord)
   /// The name has no record of that type: a negative answer (RFC 6762, §6.1).
   case recordAbsent(DNSType)
-  /// A service is there.
+  /// A service was found.
   case serviceAdded(ServiceName)
-  /// It no longer is.
+  /// A service disappeared.
   case serviceRemoved(ServiceName)
   /// The host, port and TXT record of a service are known, or have changed.
   case resolved(ServiceResolution)
-  /// An address of the host, and for how many seconds it is valid.
+  /// An address of the host was found, with its TTL.
   case addressAdded(InetAddress, ttlSeconds: UInt32)
   /// The host no longer has that address.
   case addressRemoved(InetAddress)
@@ -115,28 +116,28 @@ public enum QueryEvent: Hashable, Sendable {
   case typeRemoved(ServiceType)
   /// A domain is recommended.
   case domainAdded(DNSName)
-  /// It no longer is.
+  /// A domain is no longer recommended.
   case domainRemoved(DNSName)
-  /// The query ended, in most cases before it began.
+  /// The query ended with an error, in most cases before it began.
   case failed(QueryError)
 }
 
-/// Why a query ended.
+/// The reason why a query ended.
 public struct QueryError: Error, Hashable, Sendable {
-  /// The kind of an error. Later versions may have more.
+  /// The kind of an error. Later versions may add more.
   public struct Code: Hashable, Sendable {
     fileprivate let rawValue: UInt8
 
-    /// The name is not one of this link: only names in `local.` and of link-local addresses are
-    /// queried by multicast (RFC 6762, §3, §4 and §22.1).
+    /// The name doesn't belong to this link: only names in `local.` and reverse mappings of
+    /// link-local addresses are queried by multicast (RFC 6762, §3, §4 and §22.1).
     public static let notOnThisLink = Code(rawValue: 1)
     /// The name of the question would be too long.
     public static let nameTooLong = Code(rawValue: 2)
-    /// There are too many queries.
+    /// The limit of queries is reached.
     public static let tooManyClients = Code(rawValue: 3)
-    /// There is a query with that identifier.
+    /// A query with this identifier is already running.
     public static let identifierInUse = Code(rawValue: 4)
-    /// The query reached its timeout.
+    /// The query timed out.
     public static let timedOut = Code(rawValue: 5)
   }
 

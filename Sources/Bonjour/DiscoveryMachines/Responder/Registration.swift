@@ -1,20 +1,20 @@
 public import DNSWire
 
-/// Names one registration of a ``Responder``; its owner chooses it and never uses it again.
+/// The identifier of a registration of a ``Responder``. Its owner chooses it and must not reuse it.
 public struct RegistrationID: RawRepresentable, Hashable, Sendable {
   /// The number.
   public let rawValue: UInt64
 
-  /// The registration of this number; 0 is the host's own.
+  /// Creates an identifier from its number; 0 is the host's own registration.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// The host's name and addresses, which are always registered.
+  /// The registration of the host's name and addresses.
   public static let host = RegistrationID(rawValue: 0)
 }
 
-/// What happens if another host has the name.
+/// The behaviour if another host has the name.
 public enum ConflictPolicy: Hashable, Sendable {
-  /// Another name is taken: "Name (2)".
+  /// The registration gets another name: "Name (2)".
   case rename
   /// The registration ends.
   case refuse
@@ -24,27 +24,28 @@ public enum ConflictPolicy: Hashable, Sendable {
 public struct ServiceRegistration: Hashable, Sendable {
   /// Limits.
   public enum Limits {
-    /// The longest text, in bytes, that fits into the longest message of Multicast DNS beside the
-    /// service's name, host and port, each of them as long as can be (RFC 6762, §17).
+    /// The maximum length of the TXT record in bytes, with which it fits into the longest message
+    /// of Multicast DNS together with a service name, host and port of maximum length (RFC 6762,
+    /// §17).
     public static let textByteCountMax = 8_192
   }
 
-  /// Instance, type and domain.
+  /// The instance name, type and domain.
   public var name: ServiceName
-  /// The names under which some browse for this kind of the type only (RFC 6763, §7.1).
+  /// The names of the subtypes under which the service can be browsed, too (RFC 6763, §7.1).
   public let subtypeNames: [DNSName]
-  /// The host of the service; nil for this host, under its present name.
+  /// The host of the service; nil for this host, under its current name.
   public var host: DNSName?
-  /// The port; 0 where only the name is to be held.
+  /// The port; 0 if only the name is reserved.
   public var port: UInt16
-  /// Keys and values.
+  /// The TXT record.
   public var text: TXTRecord
   /// The interface on which it is registered; nil for all.
   public var interface: InterfaceIndex?
-  /// What happens if another host has the name.
+  /// The behaviour if another host has the name.
   public var conflictPolicy: ConflictPolicy
 
-  /// A service. Throws where a subtype makes no name, and for a text that no message could take.
+  /// Creates a service. Throws if a subtype is not a valid name, or if the TXT record is too long.
   public init(
     _ name: ServiceName, subtypes: [String] = [], host: DNSName? = nil, port: UInt16,
     text: TXTRecord = TXTRecord(), interface: InterfaceIndex? = nil,
@@ -64,7 +65,7 @@ public struct ServiceRegistration: Hashable, Sendable {
     self.conflictPolicy = conflictPolicy
   }
 
-  /// Throws for a text that no message could take.
+  /// Throws if the TXT record is too long.
   public static func check(_ text: TXTRecord) throws(DNSWireError) {
     guard text.wireBytes.count <= Limits.textByteCountMax else {
       throw .messageTooLong(byteCountMax: Limits.textByteCountMax)
@@ -78,20 +79,21 @@ public struct RecordRegistration: Hashable, Sendable {
   public enum Ownership: Hashable, Sendable {
     /// Other hosts may have records of the name.
     case shared
-    /// Only this host may: the name is probed.
+    /// Only this host may have records of the name and type: the name is probed.
     case unique
-    /// Only this host may, which the caller knows already: the name is not probed.
+    /// Only this host may have records of the name and type, as the caller knows already: the name
+    /// is not probed.
     case knownUnique
   }
 
-  /// The record; whether it flushes caches follows from the ownership.
+  /// The record. Its cache-flush bit is determined by `ownership`.
   public var record: DNSRecord
   /// Whether other hosts may have records of the name and type.
   public var ownership: Ownership
   /// The interface on which it is registered; nil for all.
   public var interface: InterfaceIndex?
 
-  /// A record.
+  /// Creates a record to register.
   public init(_ record: DNSRecord, _ ownership: Ownership, interface: InterfaceIndex? = nil) {
     self.record = record
     self.record.flushesCache = ownership != .shared

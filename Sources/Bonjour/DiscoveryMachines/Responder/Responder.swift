@@ -67,24 +67,25 @@ public struct Responder: Sendable {
   var isHostRegistered = false
   var isShutDown = false
 
-  /// A responder without interfaces, for a host of this name.
+  /// Creates a responder without interfaces.
   ///
   /// - Parameters:
-  ///   - hostLabel: the host's name without `.local`, 1 to 63 bytes of UTF-8.
-  ///   - rng: decides on pauses only.
+  ///   - hostLabel: The host name without `.local`, 1 to 63 bytes of UTF-8.
+  ///   - rng: Used for random delays only.
   public init(hostLabel: [UInt8], rng: SeededGenerator) throws(DNSWireError) {
     self.rng = rng
     let name = try DNSName.local.prepending(hostLabel)
     entries[.host] = Entry(content: .host(label: hostLabel), name: name)
   }
 
-  /// The host's name, whether it was probed for already or not.
+  /// The host name, even if it has not been probed yet.
   public var hostName: DNSName { entries[.host]?.name ?? .local }
 
-  /// The name of a registration, whether probed or not; nil if the registration doesn't exist.
+  /// The name of a registration, even if it has not been probed yet; nil if the registration
+  /// doesn't exist.
   public func name(of id: RegistrationID) -> DNSName? { entries[id]?.name }
 
-  /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
+  /// The time to call ``wake(now:into:)``; nil if no timer is running.
   public var nextWake: Instant? { links.values.earliest(\.nextWake) }
 
   /// Processes an event and appends the resulting actions.

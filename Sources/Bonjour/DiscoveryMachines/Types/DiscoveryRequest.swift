@@ -1,15 +1,15 @@
 public import DNSWire
 
-/// A request of a client: of the discovery machine in its own process, or of the process that runs the
-/// machine for others. Identifiers are chosen by the client.
+/// A request of a client, to the discovery machine in its own process or in the owner's process.
+/// Identifiers are chosen by the client.
 public enum DiscoveryRequest: Hashable, Sendable {
   /// Start a query, on one interface or on all.
   case startQuery(
     QueryID, QueryRequest, on: InterfaceIndex?, options: QueryOptions = QueryOptions())
   /// Stop a query.
   case stopQuery(QueryID)
-  /// Reconfirm a record: a client could not use it. It is queried, and removed if it isn't received
-  /// within ten seconds (RFC 6762, §10.4).
+  /// Reconfirm a record that a client could not use. It is queried, and removed if it isn't
+  /// received within ten seconds (RFC 6762, §10.4).
   case reconfirm(DNSRecord, on: InterfaceIndex?)
   /// Register a service.
   case registerService(RegistrationID, ServiceRegistration)
@@ -17,7 +17,7 @@ public enum DiscoveryRequest: Hashable, Sendable {
   case registerRecord(RegistrationID, RecordRegistration)
   /// Change the TXT record of a registered service.
   case updateText(RegistrationID, TXTRecord)
-  /// Change the data of a record that was registered alone.
+  /// Change the data of a record that was registered without a service.
   case updateRecord(RegistrationID, DNSRecordData, ttlSeconds: UInt32)
   /// Add a record to the name of a registered service, or replace or remove (nil) an added one. The
   /// number identifies it among the added records of the service.
@@ -25,7 +25,7 @@ public enum DiscoveryRequest: Hashable, Sendable {
   /// Unregister a service or record, with goodbye records.
   case unregister(RegistrationID)
 
-  /// The registration that is begun, changed or ended; nil for requests of another kind.
+  /// The registration that the request concerns; nil for requests of another kind.
   public var registration: RegistrationID? {
     switch self {
     case .registerService(let id, _), .registerRecord(let id, _), .updateText(let id, _),
@@ -35,7 +35,7 @@ public enum DiscoveryRequest: Hashable, Sendable {
     }
   }
 
-  /// The interface of a registration or a query that begins; nil for all.
+  /// The interface of a new registration or query; nil for all.
   var interface: InterfaceIndex? {
     switch self {
     case .registerService(_, let service): service.interface
@@ -46,8 +46,8 @@ public enum DiscoveryRequest: Hashable, Sendable {
   }
 }
 
-/// Input of a machine that takes requests of clients among other things. A request can be written as
-/// if it were the input: `.unregister(id)`.
+/// Input of a machine that also handles client requests. Allows `.unregister(id)` instead of
+/// `.request(.unregister(id))`.
 public protocol DiscoveryRequestInput {
   /// A request of a client.
   static func request(_ request: DiscoveryRequest) -> Self

@@ -1,16 +1,16 @@
 public import Essentials
 
-/// The number by which the operating system knows a network interface.
+/// The index of a network interface in the operating system.
 @frozen
 public struct InterfaceIndex: RawRepresentable, Hashable, Comparable, Sendable {
-  /// The number, 1 or more.
+  /// The index, at least 1.
   public let rawValue: UInt32
 
-  /// The interface of this number.
+  /// Creates an index from its number.
   @inlinable
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// No interface of the system: registrations and queries with it stay on this machine.
+  /// Not an interface of the system: registrations and queries with it stay on this machine.
   public static let localOnly = InterfaceIndex(rawValue: .max)
 
   /// Whether `a` has the smaller number.
@@ -20,7 +20,8 @@ public struct InterfaceIndex: RawRepresentable, Hashable, Comparable, Sendable {
 
 /// A link of Multicast DNS: one version of IP on one interface.
 ///
-/// A host that uses IPv6 only doesn't receive packets over IPv4, so machines keep both apart.
+/// The versions are separate links, because a host that uses IPv6 only doesn't receive packets over
+/// IPv4.
 @frozen
 public struct MulticastLink: Hashable, Sendable {
   /// The interface.
@@ -28,7 +29,7 @@ public struct MulticastLink: Hashable, Sendable {
   /// The version of IP.
   public var version: IPVersion
 
-  /// One version of IP on one interface.
+  /// Creates a link.
   @inlinable
   public init(_ interface: InterfaceIndex, _ version: IPVersion) {
     self.interface = interface
@@ -38,31 +39,31 @@ public struct MulticastLink: Hashable, Sendable {
 
 /// A network interface that Multicast DNS uses, and its addresses.
 public struct NetworkInterface: Hashable, Sendable {
-  /// An address with the length of its subnet's prefix.
+  /// An address with its prefix length.
   public struct Address: Hashable, Sendable {
     /// The address.
     public var address: InetAddress
-    /// How many leading bits all hosts of its subnet share.
+    /// The prefix length of its subnet in bits.
     public var prefixBitCount: Int
 
-    /// An address in its subnet.
+    /// Creates an address with its prefix length.
     public init(_ address: InetAddress, prefixBitCount: Int) {
       self.address = address
       self.prefixBitCount = prefixBitCount
     }
   }
 
-  /// The interface's number.
+  /// The index of the interface.
   public var index: InterfaceIndex
-  /// The versions of IP over which it takes part.
+  /// The versions of IP that Multicast DNS uses on it.
   public var versions: Set<IPVersion>
   /// The addresses that other hosts may use, of both versions.
   public var addresses: [Address]
-  /// Whether unicast packets arrive reliably. They don't where another program shares the port and
-  /// may receive them; then no unicast responses are requested (RFC 6762, §15.1).
+  /// Whether unicast packets arrive reliably. They don't if another program shares the port and may
+  /// receive them; then no unicast responses are requested (RFC 6762, §15.1).
   public var receivesUnicast: Bool
 
-  /// An interface with its addresses.
+  /// Creates an interface.
   public init(
     _ index: InterfaceIndex, versions: Set<IPVersion>, addresses: [Address],
     receivesUnicast: Bool = true
@@ -73,12 +74,12 @@ public struct NetworkInterface: Hashable, Sendable {
     self.receivesUnicast = receivesUnicast
   }
 
-  /// The links it has, IPv4 first.
+  /// The links of the interface, IPv4 first.
   public var links: [MulticastLink] {
     IPVersion.allCases.filter(versions.contains).map { MulticastLink(index, $0) }
   }
 
-  /// Whether a packet from this address was sent on this interface's own link: Multicast DNS
+  /// Whether a packet with this source address comes from the interface's own link: Multicast DNS
   /// ignores others (RFC 6762, §11).
   public func isOnLink(_ source: InetAddress) -> Bool {
     source.isLinkLocal && source.isHost(ofSubnetOf: Self.linkLocalBitCount)
@@ -111,7 +112,7 @@ public struct Endpoint: Hashable, Sendable {
   /// The port.
   public var port: UInt16
 
-  /// An address and a port.
+  /// Creates an endpoint.
   @inlinable
   public init(_ address: InetAddress, port: UInt16) {
     self.address = address

@@ -3,7 +3,7 @@ public import DNSWire
 /// The UDP port of Multicast DNS (RFC 6762, §3).
 public let multicastDNSPort: UInt16 = 5353
 
-/// A message that arrived.
+/// A received message with its link and sender.
 public struct ReceivedMessage: Hashable, Sendable {
   /// The message.
   public var message: DNSMessage
@@ -11,10 +11,10 @@ public struct ReceivedMessage: Hashable, Sendable {
   public var link: MulticastLink
   /// The sender.
   public var source: Endpoint
-  /// Whether it was sent to the group of Multicast DNS, rather than to this host alone.
+  /// Whether it was sent to the multicast group, rather than to a unicast address.
   public var isMulticast: Bool
 
-  /// A message and how it came.
+  /// Creates a received message.
   public init(
     _ message: DNSMessage, on link: MulticastLink, from source: Endpoint, isMulticast: Bool
   ) {
@@ -27,9 +27,9 @@ public struct ReceivedMessage: Hashable, Sendable {
 
 /// A packet to send from port 5353, with a TTL or hop limit of 255.
 public struct OutgoingPacket: Hashable, Sendable {
-  /// The receivers of a packet.
+  /// The destination of a packet.
   public enum Destination: Hashable, Sendable {
-    /// The group of Multicast DNS.
+    /// The multicast group of Multicast DNS.
     case multicast
     /// One receiver.
     case unicast(Endpoint)
@@ -37,12 +37,12 @@ public struct OutgoingPacket: Hashable, Sendable {
 
   /// The payload of the UDP datagram.
   public var bytes: [UInt8]
-  /// The destination.
+  /// The link on which it is sent.
   public var link: MulticastLink
-  /// Its receivers.
+  /// The destination.
   public var destination: Destination
 
-  /// A packet and where it goes.
+  /// Creates a packet.
   public init(_ bytes: [UInt8], on link: MulticastLink, to destination: Destination = .multicast) {
     self.bytes = bytes
     self.link = link

@@ -1,7 +1,7 @@
 package import Essentials
 
-/// How a host finds the owner of port 5353 on this machine, or becomes the owner: the first process
-/// that binds a socket name owns the port, and the search begins again when the owner ends.
+/// Finds the owner of port 5353 on this machine, or becomes the owner: the first process that binds
+/// a socket name owns the port, and the search begins again when the owner ends.
 ///
 /// There are one or more addresses of owners, tried in order; the last is the one that the host may
 /// bind itself. The engine passes events to it, performs its actions, and calls ``wake(now:into:)``
@@ -17,32 +17,32 @@ package struct OwnerSearch: Sendable {
     case bound(BindOutcome)
     /// The owner welcomed the host.
     case welcomed
-    /// The owner does not serve it.
+    /// The owner rejected the host.
     case rejected(OwnerMessage.RejectionReason)
     /// The owner sent a message of any kind.
     case messageReceived
-    /// The owner told the host what it published itself.
+    /// The owner has informed the host of its own registrations.
     case informed
     /// The connection has ended.
     case lost
-    /// The owner, or what it sent, is not to be trusted.
+    /// The owner is not trusted, or it sent invalid messages.
     case distrusted
-    /// The owner's process was stopped, or has ended though its sockets have not, and cannot
-    /// answer.
+    /// The owner's process was stopped, or it has ended although its sockets are still open. It
+    /// can't answer.
     case stopped
   }
 
   /// The result of connecting to an address.
   package enum Outcome: Hashable, Sendable {
-    /// Connected to an owner that is trusted.
+    /// Connected to an owner that the host trusts.
     case isThere
     /// No process has bound the address.
     case noOwner
     /// The owner's queue of connections is full, or no descriptor is free.
     case busy
-    /// The address is bound by a user whom the host does not trust.
+    /// The address is bound by a user that the host does not trust.
     case untrustedUser(userID: UInt32)
-    /// The system does not allow it.
+    /// The operating system refuses to connect.
     case impossible
   }
 
@@ -54,7 +54,7 @@ package struct OwnerSearch: Sendable {
     case isTaken
     /// No descriptor is free at the moment.
     case notNow
-    /// The system does not allow it.
+    /// The operating system refuses to bind the address.
     case impossible
   }
 
@@ -66,9 +66,9 @@ package struct OwnerSearch: Sendable {
     case bind
     /// Send a greeting on the connection.
     case greet
-    /// Send a ping, which the owner has to answer.
+    /// Send a ping, which the owner must answer.
     case ping
-    /// Check whether the owner's process is stopped or dead: it has not answered in time.
+    /// Check whether the owner's process, which has not answered in time, is stopped or dead.
     case inspect
     /// Close the connection.
     case disconnect
@@ -81,47 +81,49 @@ package struct OwnerSearch: Sendable {
     case runLocally(StandaloneReason?)
   }
 
-  /// Why a host works by itself.
+  /// The reason why a host runs standalone.
   package enum StandaloneReason: Hashable, Sendable {
-    /// The address is bound by a user whom the host does not trust.
+    /// The address is bound by a user that the host does not trust.
     case untrustedUser(userID: UInt32)
-    /// The owner does not serve the host.
+    /// The owner rejected the host.
     case rejected(OwnerMessage.RejectionReason)
     /// The owner does not answer.
     case silence
     /// The owner sent invalid messages.
     case invalidMessages
-    /// The system allows no socket, or the race never ended.
+    /// The operating system allows no socket, or too many attempts failed.
     case impossible
   }
 
-  /// Times and bounds.
+  /// Times and limits.
   package enum Limits {
-    /// How long an owner may take to answer before the state of its process is inspected.
+    /// The time an owner has to answer before the state of its process is inspected.
     package static let responseTimeout = TimeSpan.seconds(5)
-    /// How often that is done: an owner that works may be slow on a busy machine, the more so where
-    /// thousands greet it at once, and each of them working by itself would not make it faster.
+    /// The maximum number of inspections. A working owner may be slow on a busy machine, especially
+    /// if thousands of clients greet it at once; it would not become faster if each of them ran
+    /// standalone.
     package static let inspectionsMax = 6
-    /// After so long a silence a ping is sent.
+    /// The silence after which a ping is sent.
     package static let silence = TimeSpan.seconds(30)
-    /// The longest pause before the search for a new owner: all clients of the old one begin at
+    /// The maximum delay before the search for a new owner, as all clients of the old one begin at
     /// once.
     package static let electionPauseMax = informedPauseMax * 2
-    /// The longest pause of clients that know the owner's registrations, and can send goodbyes for
-    /// them, and the shortest of the others.
+    /// The maximum delay of clients that know the owner's registrations, and can send goodbye
+    /// records for them; the minimum delay of other clients.
     package static let informedPauseMax = TimeSpan.milliseconds(25)
-    /// The longest pause before another attempt where there is no getting through.
+    /// The maximum delay before another attempt after a failed one.
     package static let retryPauseMax = TimeSpan.milliseconds(500)
-    /// Attempts in a row, before the host works by itself.
+    /// The maximum number of consecutive attempts before the host runs standalone.
     package static let attemptsMax = 30
-    /// Attempts at another user's address, before the next is tried: that user's process may never
-    /// accept.
+    /// The maximum number of attempts at another user's address before the next address is tried,
+    /// as that user's process may never accept.
     package static let othersAttemptsMax = 5
-    /// How often an address where no process answers may turn out to be bound: an owner listens as
-    /// soon as it has bound it, a process of another user may never listen.
+    /// The maximum number of times that an address can refuse connections and be bound
+    /// nevertheless. An owner listens as soon as it has bound the address; a process of another
+    /// user may never listen.
     package static let bindAttemptsMax = 10
-    /// Owners lost within ``lossWindow``, before the host runs by itself: it may be this host that
-    /// owners disconnect, because it does not read.
+    /// The maximum number of owners lost within ``lossWindow`` before the host runs standalone:
+    /// owners may be disconnecting this host because it does not read.
     package static let lossesMax = 20
     /// See ``lossesMax``.
     package static let lossWindow = TimeSpan.seconds(60)
@@ -147,20 +149,20 @@ package struct OwnerSearch: Sendable {
   private var isInformed = false
   /// The address at which there was an owner.
   private var followedAddress: Int?
-  /// Whether that owner has ended: its address has none any more. Being disconnected is no proof, as a
-  /// living owner may disconnect a client.
+  /// Whether the owner has ended: no process has bound its address. A disconnection is not
+  /// sufficient, as an owner may disconnect a client.
   package private(set) var hasOwnerEnded = false
   /// When owners were lost, the latest last.
   private var lossTimes: [Instant] = []
 
-  /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
+  /// The time to call ``wake(now:into:)``; nil if no timer is running.
   package private(set) var nextWake: Instant?
 
-  /// A search that has not begun.
+  /// Creates a search that has not begun.
   ///
   /// - Parameters:
-  ///   - addressCount: The number of addresses; without any, the host runs by itself.
-  ///   - rng: Chooses pauses only.
+  ///   - addressCount: The number of addresses; without any, the host runs standalone.
+  ///   - rng: Used for random delays only.
   package init(addressCount: Int, rng: SeededGenerator) {
     self.addressCount = addressCount
     self.rng = rng

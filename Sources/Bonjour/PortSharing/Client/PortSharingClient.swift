@@ -2,16 +2,15 @@ import DNSWire
 package import DiscoveryMachines
 package import Essentials
 
-/// The requests of a host and the results that were reported to it, kept so that any owner of port
-/// 5353 can take over from any other: all requests are sent again, and only differences are
-/// reported.
+/// Stores the requests of a host and the results reported to it, so that another owner of port 5353
+/// can take over: all requests are sent again, and only differences are reported.
 ///
 /// The engine passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
 package struct PortSharingClient: Sendable {
   /// The process that runs the machines for the host.
   package enum Owner: Hashable, Sendable {
-    /// This process, until the host ends.
+    /// This process, until the host is closed.
     case thisProcess
     /// Another process, which may end.
     case another
@@ -23,11 +22,11 @@ package struct PortSharingClient: Sendable {
     case request(DiscoveryRequest)
     /// This owner runs the machines from now on.
     case began(Owner)
-    /// There is no owner any more.
+    /// The owner has ended.
     case ended
     /// This process took over from an owner that has ended.
     case tookOver
-    /// The owner, another process, published something, or changed it.
+    /// The owner, another process, registered a service or record, or changed a registration.
     case published(DiscoveryRequest)
     /// The owner has too many clients: all requests fail.
     case refused
@@ -46,19 +45,20 @@ package struct PortSharingClient: Sendable {
     case withdraw([DiscoveryRequest])
     /// Report to the host that a registration failed.
     case fail(RegistrationID)
-    /// Disconnect from the owner, which reports more results than the network can have.
+    /// Disconnect from the owner, which reports more results than a network can have.
     case disconnect
   }
 
-  /// Sizes and times.
+  /// Limits and times.
   package enum Limits {
-    /// How long a new owner may take to find what the previous one had found. The first three
-    /// questions are sent within it. RFC 6762, §10.4 gives as much to records that are reconfirmed.
+    /// The time that a new owner has to find the results of the previous one. The first three
+    /// questions are sent within it. RFC 6762, §10.4 gives the same time to records that are
+    /// reconfirmed.
     package static let settlingTime = TimeSpan.seconds(10)
-    /// How many results another process may report without ending them: more than all its caches
-    /// hold.
+    /// The maximum number of results from another process that are not removed again: more than all
+    /// its caches hold.
     package static let resultsMax = 500_000
-    /// How much of what the owner published is kept.
+    /// The limit of the owner's registrations that a client stores.
     static let publications = OwnerMachine.Limits().perClient
   }
 
@@ -72,16 +72,16 @@ package struct PortSharingClient: Sendable {
   private var settlesAt: Instant?
   private var resultCount = 0
 
-  /// A client without an owner and without requests.
+  /// Creates a client without an owner and without requests.
   ///
-  /// - Parameter resultsMax: How many results another process may report.
+  /// - Parameter resultsMax: The maximum number of results from another process.
   package init(resultsMax: Int = Limits.resultsMax) { self.resultsMax = resultsMax }
 
-  /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
+  /// The time to call ``wake(now:into:)``; nil if no timer is running.
   package var nextWake: Instant? { settlesAt }
 
-  /// Whether all requests and reports pass through unchanged, from now on: this process runs the
-  /// machines, and nothing that began earlier is left.
+  /// Whether all requests and reports pass through unchanged from now on, because this process runs
+  /// the machines and no query or registration that began earlier is left.
   package var isTransparent: Bool {
     owner == .thisProcess && queries.isEmpty && registrations.isEmpty
   }
@@ -104,7 +104,7 @@ package struct PortSharingClient: Sendable {
     }
   }
 
-  /// Reports results that the new owner did not confirm in time as removed.
+  /// Reports results as removed that the new owner did not confirm in time.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = settlesAt, due <= now else { return }
     settlesAt = nil

@@ -5,41 +5,43 @@ package import Essentials
 extension OwnerMachine {
   /// Limits of an owner.
   package struct Limits: Sendable {
-    /// Clients at once, of all users.
+    /// The maximum number of clients, of all users.
     package var clientsMax = 10_000
-    /// Clients at once of one user.
+    /// The maximum number of clients of one user.
     package var clientsPerUserMax = 6_000
     /// The limit of one client.
     package var perClient = Load(requestCount: 10_000, byteCount: 8 << 20)
     /// The limit of all clients of one user.
     package var perUser = Load(requestCount: 20_000, byteCount: 16 << 20)
-    /// The limit of all clients; the machines take 50,000 queries.
+    /// The limit of all clients. The machines accept 50,000 queries.
     package var inAll = Load(requestCount: 40_000, byteCount: 32 << 20)
 
-    /// Bytes of incomplete messages of one user's clients.
+    /// The maximum number of bytes of incomplete messages of one user's clients.
     package var incompleteByteCountPerUserMax = 4 << 20
-    /// The same of all clients.
+    /// The maximum number of bytes of incomplete messages of all clients.
     package var incompleteByteCountMax = 16 << 20
 
-    /// How long a client may take to greet. It does so as soon as it is connected; a process that
-    /// was stopped in between comes back.
+    /// The time that a client has to send its greeting. Clients do so as soon as they are
+    /// connected; a process that was stopped in between reconnects.
     package var greetingTime = TimeSpan.seconds(10)
-    /// How often clients without a greeting are checked.
+    /// The interval at which clients without a greeting are checked.
     package var greetingSpacing = TimeSpan.seconds(1)
 
-    /// Records that one client may reconfirm within ``reconfirmationSpan``.
+    /// The maximum number of records that one client may reconfirm within ``reconfirmationSpan``.
     package var reconfirmationsPerClientMax = 32
-    /// Records that one user's clients may reconfirm within ``reconfirmationSpan``: of those that
-    /// can be queried at once (256 per interface) some have to be left for others.
+    /// The maximum number of records that one user's clients may reconfirm within
+    /// ``reconfirmationSpan``. At most 256 can be queried at once on an interface, so some are left
+    /// for other users.
     package var reconfirmationsPerUserMax = 64
-    /// How long a reconfirmed record is queried.
+    /// The time for which a reconfirmed record is queried.
     package var reconfirmationSpan = TimeSpan.seconds(4)
 
-    /// Room for 5,000 programs of one user with a few requests each, and one with 5,000.
+    /// Creates limits for 5,000 programs of one user with a few requests each, and one program with
+    /// 5,000 requests.
     package init() {}
 
-    /// The default limits with at most `connectionsMax` connections, of which one user gets three
-    /// fifths.
+    /// Creates the default limits with at most `connectionsMax` connections, of which one user gets
+    /// three fifths.
     package init(connectionsMax: Int) {
       clientsMax = min(clientsMax, connectionsMax)
       clientsPerUserMax = min(clientsPerUserMax, clientsMax / 5 * 3)
@@ -48,13 +50,13 @@ extension OwnerMachine {
 
   /// The cost of requests.
   package struct Load: Hashable, Sendable {
-    /// Queries, services and records; each subtype and each added record of a service counts as one
-    /// more.
+    /// The number of queries, services and records; each subtype and each added record of a service
+    /// counts as one more.
     package var requestCount: Int
-    /// Bytes of registered data, as on the wire.
+    /// The size of registered data in wire format.
     package var byteCount: Int
 
-    /// A cost.
+    /// Creates a cost.
     package init(requestCount: Int = 0, byteCount: Int = 0) {
       self.requestCount = requestCount
       self.byteCount = byteCount

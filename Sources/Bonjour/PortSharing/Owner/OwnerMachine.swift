@@ -2,8 +2,8 @@ import DNSWire
 package import DiscoveryMachines
 package import Essentials
 
-/// The owner of port 5353: the requests of its clients, their identifiers, and the limits of each
-/// client and user.
+/// The state machine of the owner of port 5353. It stores the requests of its clients, translates
+/// their identifiers, and enforces the limits of each client and user.
 ///
 /// The host of the owner's own process is one of the clients, without limits; its identifiers are
 /// used unchanged. Those of other clients are replaced by unique ones.
@@ -11,11 +11,11 @@ package import Essentials
 /// The engine passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
 package struct OwnerMachine: Sendable {
-  /// The owner's number for a client.
+  /// The owner's identifier of a client.
   package struct ConnectionID: RawRepresentable, Hashable, Comparable, Sendable {
     /// The number.
     package let rawValue: UInt64
-    /// The client of this number.
+    /// Creates an identifier from its number.
     package init(rawValue: UInt64) { self.rawValue = rawValue }
     /// Whether `a` has the smaller number.
     package static func < (a: ConnectionID, b: ConnectionID) -> Bool { a.rawValue < b.rawValue }
@@ -23,15 +23,15 @@ package struct OwnerMachine: Sendable {
 
   /// Input of the machine.
   package enum Event: Hashable, Sendable {
-    /// A process of this user connected.
+    /// A process of this user has connected.
     case connected(ConnectionID, userID: UInt32)
-    /// A message arrived.
+    /// A message of a client was received.
     case received(ClientMessage, from: ConnectionID)
-    /// The number of bytes that the client has sent of a message that is not complete.
+    /// The client has sent this number of bytes of an incomplete message.
     case incomplete(ConnectionID, byteCount: Int)
     /// The client sent bytes that are not a valid message.
     case invalidMessage(ConnectionID)
-    /// Its connection has ended.
+    /// The client's connection has ended.
     case disconnected(ConnectionID)
     /// Clients do not read: the number of unsent bytes of each, and by how many bytes all of them
     /// together exceed the limit.
@@ -40,7 +40,7 @@ package struct OwnerMachine: Sendable {
     case request(DiscoveryRequest)
     /// A report of the machines.
     case report(DiscoveryReport)
-    /// The owner ends, and sends goodbyes for its own registrations itself.
+    /// The owner is closing, and sends goodbye records for its own registrations itself.
     case closing
   }
 
@@ -52,28 +52,29 @@ package struct OwnerMachine: Sendable {
     case notify(DiscoveryReport)
     /// Send a message to a client.
     case send(OwnerMessage, to: ConnectionID)
-    /// Close a client's connection once everything was sent. Its services and records are
+    /// Close a client's connection when all messages were sent. Its services and records are
     /// unregistered.
     case close(ConnectionID)
   }
 
-  /// Which users the owner serves.
+  /// The users that an owner serves and that hosts trust.
   package struct Trust: Hashable, Sendable {
     /// The owner's own user.
     package var userID: UInt32
 
-    /// The rules for an owner that runs as this user.
+    /// Creates the rules for a process of this user.
     package init(userID: UInt32) { self.userID = userID }
 
-    /// An owner that runs as root serves all users: each could share the port itself, and has
-    /// limits here. Any other serves its own user, and root.
+    /// Whether an owner serves this user. An owner that runs as root serves all users: each could
+    /// share the port itself, and is limited by the owner. Any other owner serves its own user and
+    /// root.
     package func serves(_ other: UInt32) -> Bool { userID == 0 || other == userID || other == 0 }
 
-    /// A host believes an owner that is of its own user or of root.
+    /// Whether a host trusts an owner of this user: its own user or root.
     package func trusts(_ owner: UInt32) -> Bool { owner == userID || owner == 0 }
 
-    /// The number that the kernel gives to users without a number in this namespace
-    /// (user_namespaces(7)): different users may have it, so it identifies none.
+    /// The user ID by which the kernel represents users that aren't mapped in this namespace
+    /// (user_namespaces(7)). Several users may have it, so it identifies none.
     package static let overflowUserID: UInt32 = 65_534
   }
 
@@ -118,13 +119,13 @@ package struct OwnerMachine: Sendable {
   private var registrationOwners: [RegistrationID: (client: ConnectionID, id: RegistrationID)] = [:]
   private var interfaces: [InterfaceIndex: String] = [:]
   private var publications = OwnerPublications()
-  /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
+  /// The time to call ``wake(now:into:)``; nil if no timer is running.
   package private(set) var nextWake: Instant?
   /// Identifiers of clients' requests are above this one.
   private static let firstNumber: UInt64 = 1 << 63
   private var lastNumber = firstNumber
 
-  /// An owner without clients.
+  /// Creates an owner without clients.
   package init(configuration: SharedConfiguration, trust: Trust, limits: Limits = Limits()) {
     self.configuration = configuration
     self.trust = trust
@@ -134,12 +135,12 @@ package struct OwnerMachine: Sendable {
   /// The number of connected clients.
   package var clientCount: Int { clients.count }
 
-  /// Whether a request of the owner's own process has to pass through this machine: clients are
-  /// informed of registrations. All others go to the discovery machine directly.
+  /// Whether a request of the owner's own process must pass through this machine, because clients
+  /// are informed of registrations. All others go to the discovery machine directly.
   package static func takes(_ request: DiscoveryRequest) -> Bool { request.registration != nil }
 
-  /// Whether a report has to pass through this machine: it is for clients, or clients are informed
-  /// of it. All others go to the owner's own process directly.
+  /// Whether a report must pass through this machine, because it is for clients or clients are
+  /// informed of it. All others go to the owner's own process directly.
   package static func takes(_ report: DiscoveryReport) -> Bool {
     switch report {
     case .found(let number, _, _, _), .answersFromCache(let number):

@@ -17,7 +17,7 @@ extension ClientMessage: PortSharingMessage {
     static let reconfirm: UInt8 = 24
   }
 
-  /// Reads a whole message.
+  /// Decodes a message.
   package init(decoding bytes: ArraySlice<UInt8>) throws(PortSharingError) {
     var reader = MessageReader(bytes)
     switch try reader.uint8() {
@@ -58,7 +58,7 @@ extension ClientMessage: PortSharingMessage {
     }
   }
 
-  /// Appends the message.
+  /// Appends the encoded message.
   package func write(into writer: inout ByteWriter) {
     switch self {
     case .hello(let versions, let configuration):

@@ -6,25 +6,25 @@ import Essentials
 package enum DiscoveryReport: Hashable, Sendable {
   /// A result of a query, with its interface, and whether more follow at once.
   case found(QueryID, QueryEvent, on: InterfaceIndex?, moreComing: Bool)
-  /// The results of this query that follow, up to the first after which no more is coming, are from
-  /// the cache.
+  /// The following results of this query, up to the first one without `moreComing`, are from the
+  /// cache.
   case answersFromCache(QueryID)
   /// A service or record is registered under this name.
   case registered(RegistrationID, DNSName)
-  /// Another host has the name: the service or record is not registered.
+  /// The service or record is not registered, because another host has the name.
   case refused(RegistrationID, DNSName)
-  /// The interfaces that take part, and what the system calls them.
+  /// The interfaces in use, with their names.
   case interfaces([InterfaceIndex: String])
 }
 
-/// How a host takes part. Only hosts that want the same share one owner.
+/// The configuration of a host. Only hosts with the same configuration share an owner.
 package struct SharedConfiguration: Hashable, Sendable {
-  /// The host's name without `.local`.
+  /// The host name without `.local`.
   package var hostName: String
   /// The interfaces to use; nil for all that are suitable.
   package var interfaceNames: Set<String>?
 
-  /// A name and the interfaces to use.
+  /// Creates a configuration.
   package init(hostName: String, interfaceNames: Set<String>? = nil) {
     self.hostName = hostName
     self.interfaceNames = interfaceNames
@@ -33,37 +33,36 @@ package struct SharedConfiguration: Hashable, Sendable {
 
 /// A message from a client to the owner of port 5353.
 package enum ClientMessage: Hashable, Sendable {
-  /// The first message: the versions of the protocol that the client speaks, and how it wants to
-  /// take part.
+  /// The first message: the protocol versions of the client, and its configuration.
   case hello(versions: ClosedRange<UInt16>, SharedConfiguration)
   /// A request.
   case request(DiscoveryRequest)
-  /// A request for a pong.
+  /// A ping, which the owner answers with a pong.
   case ping
 }
 
 /// A message from the owner of port 5353 to a client.
 package enum OwnerMessage: Hashable, Sendable {
-  /// The answer to a hello: the client is served, in this version of the protocol.
+  /// The answer to a hello: the owner serves the client with this protocol version.
   case welcome(version: UInt16)
-  /// The client is not served, or no longer; the owner closes the connection.
+  /// The owner does not serve the client, or stops serving it. It closes the connection.
   case rejected(RejectionReason)
   /// A report of the machines.
   case report(DiscoveryReport)
   /// A registration of the owner's own process, or a change of one, with the registered name. If
-  /// the owner is killed, its successor sends goodbyes for them (RFC 6762, §10.1). From version 2
-  /// on.
+  /// the owner is killed, its successor sends goodbye records for them (RFC 6762, §10.1). Since
+  /// version 2.
   case published(DiscoveryRequest)
   /// The answer to a ping.
   case pong
 
-  /// Why a client is not served.
+  /// The reason why a client is not served.
   package enum RejectionReason: UInt8, Hashable, Sendable, CaseIterable {
     /// There is no common version of the protocol.
     case otherVersion = 1
-    /// The owner takes part under another name or on other interfaces.
+    /// The owner has another host name or other interfaces.
     case otherConfiguration = 2
-    /// There are too many clients, of this user or of all.
+    /// The limit of clients is reached, of this user or of all.
     case tooManyClients = 3
     /// The requests of the client, or of its user, exceed a limit.
     case tooManyRequests = 4
@@ -76,28 +75,29 @@ package enum OwnerMessage: Hashable, Sendable {
 
 /// The protocol between an owner and its clients.
 package enum PortSharingProtocol {
-  /// The versions that are spoken here.
+  /// The supported versions.
   package static let versions: ClosedRange<UInt16> = 1...2
   /// The first version with ``OwnerMessage/published(_:)`` and
   /// ``DiscoveryReport/answersFromCache(_:)``.
   static let publishedVersion: UInt16 = 2
-  /// The longest message, in bytes: a TXT record of the greatest length, with names and subtypes.
+  /// The maximum length of a message in bytes: for a TXT record of maximum length, with names and
+  /// subtypes.
   package static let messageByteCountMax = 1 << 17
 }
 
-/// Why bytes are not a valid message.
+/// The reason why bytes are not a valid message.
 package enum PortSharingError: Error, Equatable, Sendable {
-  /// They ended before a value did.
+  /// The bytes end before a value does.
   case truncated(needed: Int, available: Int)
-  /// There are more of them than the message has.
+  /// There are bytes after the end of the message.
   case bytesLeft(Int)
-  /// A message claims to be longer than any may be.
+  /// The length of a message exceeds the maximum.
   case messageTooLong(byteCount: Int)
-  /// There is no value that begins with this number.
+  /// No value has this number.
   case unknownValue(UInt8)
-  /// A name, a type or a text of the DNS has no valid form.
+  /// A name, type or text is not valid in DNS.
   case invalid(DNSWireError)
-  /// A name is not a service's.
+  /// A name is not that of a service.
   case notAService(DNSName)
   /// A text is not UTF-8.
   case notUTF8

@@ -15,7 +15,7 @@ extension OwnerMessage: PortSharingMessage {
     static let answersFromCache: UInt8 = 21
   }
 
-  /// Reads a whole message.
+  /// Decodes a message.
   package init(decoding bytes: ArraySlice<UInt8>) throws(PortSharingError) {
     var reader = MessageReader(bytes)
     switch try reader.uint8() {
@@ -54,7 +54,7 @@ extension OwnerMessage: PortSharingMessage {
     return request
   }
 
-  /// Appends the message.
+  /// Appends the encoded message.
   package func write(into writer: inout ByteWriter) {
     switch self {
     case .welcome(let version):

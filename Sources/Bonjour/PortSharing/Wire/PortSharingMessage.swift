@@ -2,14 +2,14 @@ package import Essentials
 
 /// A message between an owner and a client: one byte for its kind, then its fields.
 package protocol PortSharingMessage: Hashable, Sendable {
-  /// Reads a whole message. Takes any bytes.
+  /// Decodes a message. Any bytes are allowed as input.
   init(decoding bytes: ArraySlice<UInt8>) throws(PortSharingError)
-  /// Appends the message as ``init(decoding:)`` reads it.
+  /// Appends the encoded message, which ``init(decoding:)`` decodes.
   func write(into writer: inout ByteWriter)
 }
 
 extension PortSharingMessage {
-  /// The message after its length, as it is sent; nil if it is longer than any may be.
+  /// The encoded message after its length, as it is sent; nil if it is too long.
   package var frame: [UInt8]? {
     var writer = ByteWriter(capacity: 128)
     writer.uint32(0)
@@ -23,11 +23,11 @@ extension PortSharingMessage {
   }
 }
 
-/// Cuts a stream of bytes into messages: four bytes of length, least significant first, before
-/// each.
+/// Splits a stream of bytes into messages, each of which follows its length in four bytes, least
+/// significant first.
 ///
 /// If complete messages are read after each append, it holds at most one incomplete message and the
-/// bytes appended last, and almost nothing between messages.
+/// bytes appended last.
 package struct FrameReader: Sendable {
   static let headByteCount = 4
   /// From here on, memory that was read is given back.
@@ -37,16 +37,16 @@ package struct FrameReader: Sendable {
   /// The index of the first unread byte.
   private var start = 0
 
-  /// A reader at the beginning of a stream.
+  /// Creates a reader at the beginning of a stream.
   package init() {}
 
-  /// How many bytes wait for the rest of their message.
+  /// The number of bytes that are not read yet.
   package var byteCount: Int { bytes.count - start }
 
   /// How much memory it keeps, in bytes.
   var capacity: Int { bytes.capacity }
 
-  /// Takes in what arrived.
+  /// Appends received bytes.
   package mutating func append(_ more: some Collection<UInt8>) {
     if start > 0 {
       bytes.removeSubrange(..<start)
@@ -62,7 +62,8 @@ package struct FrameReader: Sendable {
     start = 0
   }
 
-  /// The next message; nil if it is not complete. After an error the stream cannot be read further.
+  /// The next message; nil if it is incomplete. After an error the rest of the stream can't be
+  /// read.
   package mutating func next<Message: PortSharingMessage>(
     _ type: Message.Type = Message.self
   ) throws(PortSharingError) -> Message? {

@@ -1,17 +1,18 @@
-/// Which images of covers are kept, and which cover a loaded image belongs to.
+/// Decides which images of covers are kept, and to which cover a loaded image belongs.
 ///
-/// Bounded: the image that was not used for the longest time gives way. An image that is loading has a
-/// ticket; one that arrives after its ticket was taken back, because its cover's picture changed or its place
-/// was needed, is not shown anywhere. The images themselves are the caller's, in as many places.
+/// The cache is bounded: the least recently used image is replaced. An image that is loading has a
+/// ticket. An image that arrives after its ticket was cancelled, because the cover's picture
+/// changed or the place was needed, is discarded. The caller stores the images, in the same number
+/// of places.
 public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
   /// Identifies one attempt to load one image.
   public struct Ticket: Hashable, Sendable {
-    /// The image's place, in 0 ..< capacity.
+    /// The index of the image's place, in 0 ..< capacity.
     public var place: Int
-    /// Differs for each attempt in one place.
+    /// A number that differs for each attempt in a place.
     public var attempt: UInt32
 
-    /// A ticket from its parts, as they were given out.
+    /// Creates a ticket from the values of another.
     public init(place: Int, attempt: UInt32) {
       self.place = place
       self.attempt = attempt
@@ -20,23 +21,23 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
 
   /// The result of a request for an image.
   public enum Answer: Hashable, Sendable {
-    /// It is in this place.
+    /// The image is in this place.
     case ready(place: Int)
-    /// It is loading; `finish` will return the key of the item that shows it.
+    /// The image is loading; `finish` will return the key of the item that shows it.
     case loading
-    /// It has to be loaded. Drop the image that was in the ticket's place before.
+    /// The image must be loaded. Drop the previous image in the ticket's place.
     case load(Ticket)
-    /// It could not be loaded when it was tried last; `remove` allows another attempt.
+    /// The last attempt to load the image failed; `remove` allows another one.
     case failed
-    /// There is no room: all images are in use.
+    /// All places are in use.
     case full
   }
 
-  /// What an attempt to load an image came to.
+  /// The outcome of an attempt to load an image.
   public enum Outcome: Hashable, Sendable {
-    /// The image is that of `key`, and may be shown where that is.
+    /// The image belongs to `key`, and may be shown.
     case show(Key)
-    /// No item needs the image, or its failure, any more.
+    /// The image, or its failure, is not needed any more.
     case discard
   }
 
@@ -56,7 +57,7 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
   private var newest = 0
   private var oldest: Int
 
-  /// Makes a cache for `capacity` images, at least one.
+  /// Creates a cache for `capacity` images, at least one.
   public init(capacity: Int) {
     let count = max(1, capacity)
     oldest = count - 1
@@ -70,14 +71,14 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
 
   /// The number of places for images.
   public var capacity: Int { entries.count }
-  /// How many images there are, or are on their way.
+  /// The number of images that are loaded or loading.
   public var count: Int { places.count }
 
   /// Requests an image that is needed now.
   ///
   /// - Parameters:
   ///   - key: The image's key.
-  ///   - isInUse: Whether an image is shown now, and must stay.
+  ///   - isInUse: Whether an image is shown now, so that it can't be replaced.
   public mutating func request(_ key: Key, isInUse: (Key) -> Bool) -> Answer {
     if let place = places[key] {
       use(place)
@@ -97,7 +98,7 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
     return .load(Ticket(place: place, attempt: entries[place].attempt))
   }
 
-  /// Takes the result of an attempt; returns `discard` if the ticket isn't of an attempt under way.
+  /// Completes an attempt. Returns `discard` if the ticket isn't that of a current attempt.
   public mutating func finish(_ ticket: Ticket, isLoaded: Bool) -> Outcome {
     guard entries.indices.contains(ticket.place) else { return .discard }
     let entry = entries[ticket.place]
@@ -108,7 +109,7 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
     return .show(key)
   }
 
-  /// Removes an image, or cancels its loading, because it changed or isn't needed; returns its
+  /// Removes an image, or cancels its loading, because it changed or isn't needed. Returns its
   /// place.
   @discardableResult
   public mutating func remove(_ key: Key) -> Int? {
@@ -118,7 +119,7 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
     return place
   }
 
-  /// Takes back an image that is still on its way; returns its place.
+  /// Cancels the loading of an image. Returns its place.
   @discardableResult
   public mutating func cancel(_ key: Key) -> Int? {
     guard let place = places[key], entries[place].state == .loading else { return nil }

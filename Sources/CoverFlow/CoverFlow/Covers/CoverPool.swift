@@ -1,7 +1,7 @@
 /// Assigns items to elements. The number of elements is fixed, independent of the number of items.
 ///
-/// An item that stays near the front keeps its element, also where its index changes because others came or
-/// went.
+/// An item that stays near the front keeps its element, even if its index changes because other
+/// items were added or removed.
 public struct CoverPool: Sendable {
   /// The index of each slot's item; nil for an empty slot.
   public private(set) var indices: [Int?]
@@ -10,7 +10,7 @@ public struct CoverPool: Sendable {
   /// Which of the items in the window have a slot.
   private var isShown: [Bool]
 
-  /// Makes a pool of `slotCount` slots, at least one.
+  /// Creates a pool of `slotCount` slots, at least one.
   public init(slotCount: Int) {
     let count = max(1, slotCount)
     indices = Array(repeating: nil, count: count)
@@ -21,8 +21,8 @@ public struct CoverPool: Sendable {
   /// The number of slots.
   public var slotCount: Int { indices.count }
 
-  /// The items that have slots when one of them is at the front: as many as there are slots, where there
-  /// are as many items.
+  /// The items that have slots when `front` is at the front: as many as there are slots, or all
+  /// items if there are fewer.
   public func window(front: Int, count: Int) -> Range<Int> {
     let size = min(slotCount, max(0, count))
     let start = max(0, min(front - slotCount / 2, count - size))
@@ -34,12 +34,12 @@ public struct CoverPool: Sendable {
     indices.firstIndex(of: index)
   }
 
-  /// Gives every item of a window a slot. Slots of items in it stay as they are.
+  /// Assigns a slot to every item of a window. Items that already have one keep it.
   ///
   /// - Parameters:
   ///   - window: At most as many items as there are slots.
-  ///   - assigned: Called for each slot that has another item now.
-  ///   - vacated: Called for each slot that has none any more.
+  ///   - assigned: Called for each slot that has a new item.
+  ///   - vacated: Called for each slot that has become empty.
   public mutating func show(
     _ window: Range<Int>, assigned: (_ slot: Int, _ index: Int) -> Void,
     vacated: (_ slot: Int) -> Void

@@ -2,8 +2,8 @@
 /// the viewer's perspective.
 ///
 /// Place, depth and angle are continuously differentiable functions of the distance alone: so a
-/// cover moves smoothly in every kind of motion, and the order of covers needs no
-/// animation of its own. Lengths are in points.
+/// cover moves smoothly in every kind of motion, and the order of covers needs no separate
+/// animation. Lengths are in points.
 public struct CoverFlowLayout: Hashable, Sendable {
   /// The stage's width.
   public private(set) var width: Double
@@ -13,13 +13,13 @@ public struct CoverFlowLayout: Hashable, Sendable {
   public private(set) var coverWidth: Double
   /// The height of a cover at the front, even and whole.
   public private(set) var coverHeight: Double
-  /// From the front to where the covers at a side begin.
+  /// The distance from the front to the first cover at a side.
   public private(set) var gap: Double
-  /// From one cover at a side to the next.
+  /// The distance between two covers at a side.
   public private(set) var spacing: Double
-  /// How far covers at a side are set back.
+  /// The distance by which covers at a side are set back.
   public private(set) var depth: Double
-  /// From the viewer's eye to the stage.
+  /// The distance from the viewer's eye to the stage.
   public private(set) var eyeDistance: Double
   /// The greatest distance from the front, in covers, at which a cover can be seen.
   public private(set) var reach: Double
@@ -45,13 +45,13 @@ public struct CoverFlowLayout: Hashable, Sendable {
     static let lift = 0.5
   }
 
-  /// A layout for a stage.
+  /// Creates a layout for a stage.
   ///
   /// - Parameters:
-  ///   - width: The stage's width; what isn't a positive number counts as 1.
+  ///   - width: The stage's width; 1 is used if it isn't positive.
   ///   - height: The stage's height, likewise.
   ///   - coverAspect: A cover's height divided by its width, within 0.5 ... 2.
-  ///   - sideCovers: How many covers at each side there are elements for.
+  ///   - sideCovers: The number of elements for covers at each side.
   public init(width: Double, height: Double, coverAspect: Double = 1, sideCovers: Int = 10) {
     self.width = Self.size(width)
     self.height = Self.size(height)
@@ -78,10 +78,10 @@ public struct CoverFlowLayout: Hashable, Sendable {
     wanted.isFinite ? max(1, min(Shape.sizeMax, wanted)) : 1
   }
 
-  /// How far a finger moves to bring the next cover to the front, in points.
+  /// The distance that a finger moves to bring the next cover to the front, in points.
   public var pointsPerCover: Double { coverWidth * 0.4 }
 
-  /// How many covers one page is: those that are seen at one side.
+  /// The number of covers of one page: those that are visible at one side.
   public var coversPerPage: Int { max(1, Int(reach.rounded(.down))) }
 
   /// The placement of a cover.
@@ -101,7 +101,7 @@ public struct CoverFlowLayout: Hashable, Sendable {
   /// How far a cover comes forward that is flipped by a part of half a turn, 0 ... 1.
   func lift(flipped part: Double) -> Double { coverWidth * Shape.lift * part }
 
-  /// How the viewer sees a cover.
+  /// The projection of a cover as the viewer sees it.
   public func projection(of placement: CoverPlacement) -> ProjectedCover {
     ProjectedCover(
       left: edge(of: placement, at: -coverWidth / 2),
@@ -116,7 +116,7 @@ public struct CoverFlowLayout: Hashable, Sendable {
       x: (placement.x + offset * cosine) * scale, halfHeight: coverHeight / 2 * scale)
   }
 
-  /// Whether a part of a cover is within the stage.
+  /// Whether any part of a cover is within the stage.
   public func isVisible(distance: Double) -> Bool {
     guard abs(distance) <= reach + 0.5 else { return false }
     let seen = projection(of: placement(distance: distance))

@@ -2,14 +2,15 @@
 ///
 /// Lengths are in points from the middle of the stage, x to the right, z towards the viewer.
 public struct CoverPlacement: Hashable, Sendable {
-  /// How far to the right of the middle.
+  /// The distance to the right of the middle.
   public var x: Double
-  /// How far in front of the stage; negative for covers at the side.
+  /// The distance in front of the stage; negative for covers at the side.
   public var z: Double
-  /// The turn about the vertical axis, as CSS's `rotateY` has it: a positive one moves the right edge back.
+  /// The rotation about the vertical axis, as in CSS's `rotateY`: a positive angle moves the right
+  /// edge back.
   public var angleDegrees: Double
 
-  /// A placement from its parts.
+  /// Creates a placement.
   public init(x: Double, z: Double, angleDegrees: Double) {
     self.x = x
     self.z = z
@@ -17,19 +18,19 @@ public struct CoverPlacement: Hashable, Sendable {
   }
 }
 
-/// A cover as the viewer sees it: the place on the stage of its two vertical edges.
+/// The projection of a cover: the positions on the stage of its two vertical edges.
 public struct ProjectedCover: Hashable, Sendable {
-  /// An edge: its x, and half of its height.
+  /// A vertical edge.
   public struct Edge: Hashable, Sendable {
-    /// In points from the middle of the stage.
+    /// The x coordinate in points from the middle of the stage.
     public var x: Double
-    /// In points; the edge reaches as far up as down.
+    /// Half of the height in points; the edge extends this far up and down.
     public var halfHeight: Double
   }
 
-  /// The edge at the left.
+  /// The left edge.
   public var left: Edge
-  /// The edge at the right.
+  /// The right edge.
   public var right: Edge
 }
 

@@ -1,47 +1,47 @@
 public import Essentials
 
-/// What happens to a cover flow. Points are measured from the middle of the stage, to the right and down.
+/// Input of a cover flow. Points are measured from the middle of the stage, to the right and down.
 public enum CoverFlowEvent: Hashable, Sendable {
-  /// The stage has another size, or the covers another shape, their height divided by their width.
+  /// The size of the stage or the aspect ratio of the covers (height divided by width) changed.
   case resize(width: Double, height: Double, coverAspect: Double)
-  /// A finger, pen or button went down. It holds what moves.
+  /// A finger, pen or button went down. It stops a motion.
   case pointerDown(x: Double, y: Double, at: Instant)
-  /// The finger is at another place. One event for each place of a coalesced event, with its own time.
+  /// The finger moved. Send one event for each position of a coalesced event, with its own time.
   case pointerMove(x: Double, at: Instant)
-  /// The finger was lifted: the covers glide on, or it was a tap.
+  /// The finger was lifted: the covers continue to glide, or it was a tap.
   case pointerUp(x: Double, y: Double, at: Instant)
-  /// The finger is used for something else, such as scrolling the page.
+  /// The finger is used for another purpose, such as scrolling the page.
   case pointerCancel
-  /// A wheel or trackpad moved by a number of covers; a notch of a wheel is one.
+  /// A wheel or trackpad was moved by a number of covers; a notch of a wheel is one.
   case wheel(covers: Double)
   /// Brings the cover this many covers to the right to the front: arrow keys, with 1 and -1.
   case step(Int)
-  /// The same, a page at a time.
+  /// Brings the cover this many pages to the right to the front.
   case page(Int)
-  /// A cover comes to the front: also End, with the greatest index. While a finger holds the covers they
-  /// stay, and go there when it is lifted.
+  /// Brings a cover to the front. The End key uses the greatest index. If a finger holds the
+  /// covers, they move there when it is lifted.
   case go(to: Int)
-  /// The same without a motion.
+  /// Brings a cover to the front without a motion.
   case jump(to: Int)
-  /// The covers glide as if a finger had let go at a speed, in covers per second.
+  /// The covers glide as if a finger had released them at a speed, in covers per second.
   case fling(velocity: Double)
-  /// The cover in front is selected: the space bar.
+  /// Selects the cover in front: the space bar.
   case select
-  /// The cover in front is turned over, or back: the Enter key.
+  /// Turns the cover in front over, or back: the Enter key.
   case flip
-  /// The cover in front is turned back: Escape.
+  /// Turns the cover in front back: Escape.
   case flipBack
-  /// Whether to jump instead of moving: the user's setting for reduced motion.
+  /// Whether covers jump instead of moving: the user's setting for reduced motion.
   case reduceMotion(Bool)
 }
 
-/// How the list of items changes. The cover at the front stays there.
+/// A change of the list of items. The cover at the front stays there.
 public enum CoverFlowChange: Hashable, Sendable {
-  /// An item was added, and has this index now.
+  /// An item was added at this index.
   case insert(at: Int)
   /// The item with this index was removed.
   case remove(at: Int)
-  /// An item was taken from one index and then inserted at another.
+  /// An item was removed from one index and then inserted at another.
   case move(from: Int, to: Int)
   /// The list was replaced.
   ///
@@ -50,15 +50,15 @@ public enum CoverFlowChange: Hashable, Sendable {
   case reset(count: Int, indices: [Int?])
 }
 
-/// An action for the view that owns the machine.
+/// Output of the machine: an action for the view.
 public enum CoverFlowAction: Hashable, Sendable {
-  /// A slot's element shows this item from now on. Nothing of the item before may remain.
+  /// The slot's element shows this item from now on. No content of the previous item may remain.
   case assign(slot: Int, index: Int)
-  /// A slot's element shows nothing from now on.
+  /// The slot's element shows no item from now on.
   case vacate(slot: Int)
-  /// A slot's item will be looked at: its image is wanted. Once for each assignment.
+  /// The slot's item will be visible, so its image is needed. Sent once for each assignment.
   case load(slot: Int, index: Int)
-  /// Another item is nearest to the middle; nil where there are no items.
+  /// Another item is nearest to the middle; nil if there are no items.
   case front(index: Int?)
   /// The covers came to rest with this item at the front.
   case settle(index: Int)

@@ -1,11 +1,11 @@
 public import Essentials
 
 extension CoverFlowMachine {
-  /// Takes a change of the list. The item at the front stays there, also while the covers move. If it is
-  /// removed the next one takes its place, or else the last one.
+  /// Applies a change of the list. The item at the front stays there, even while the covers move.
+  /// If it is removed, the next one takes its place, or else the last one.
   ///
-  /// - Returns: False if an index doesn't exist or the list would be too long: then nothing changed, and the
-  ///   caller's list is another than this one.
+  /// - Returns: False if an index doesn't exist or the list would be too long. Then nothing has
+  ///   changed, and the caller's list differs from this one.
   @discardableResult
   public mutating func apply(_ change: CoverFlowChange, now: Instant) -> Bool {
     _ = clock.read(now)

@@ -1,16 +1,16 @@
 public import Essentials
 
-/// How one slot's cover is drawn.
+/// The frame of one slot's cover.
 public struct CoverFrame: Hashable, Sendable {
-  /// The item that it shows.
+  /// The index of the item.
   public var index: Int
   /// The placement of the cover.
   public var placement: CoverPlacement
-  /// Its place among all covers by distance from the middle: 0 is drawn over all others.
+  /// The drawing order: the rank by distance from the middle; 0 is drawn over all others.
   public var rank: Int
-  /// Whether it is seen at all.
+  /// Whether the cover is visible.
   public var isVisible: Bool
-  /// Whether its back is seen instead of its front.
+  /// Whether its back is visible instead of its front.
   public var showsBack: Bool
 }
 
@@ -20,11 +20,12 @@ extension CoverFlowMachine {
   /// So long after settling the cover is announced.
   private static let announceDelay = TimeSpan.milliseconds(300)
 
-  /// Brings everything up to a time, for a frame that is drawn now.
+  /// Advances all motions to a time, for a frame that is drawn now.
   ///
   /// - Parameters:
   ///   - now: The time of the frame.
-  ///   - actions: Where actions are appended; covers that need another item come first.
+  ///   - actions: The list to which actions are appended; those for covers that need another item
+  ///     come first.
   public mutating func frame(now: Instant, into actions: inout [CoverFlowAction]) {
     let now = clock.read(now)
     counters.frames &+= 1
@@ -41,7 +42,7 @@ extension CoverFlowMachine {
     askForImages(into: &actions)
   }
 
-  /// How a slot's cover is drawn; nil if it shows nothing.
+  /// The frame of a slot's cover; nil if the slot is empty.
   public func frame(ofSlot slot: Int) -> CoverFrame? {
     guard pool.indices.indices.contains(slot), let index = pool.indices[slot] else { return nil }
     let distance = Double(index) - position
@@ -70,12 +71,13 @@ extension CoverFlowMachine {
     return isOnNearerSide ? 2 * steps - 1 : 2 * steps
   }
 
-  /// The item whose cover the viewer sees at a point: of several, the one that is nearest to the middle.
+  /// The item whose cover is visible at a point: the one nearest to the middle if there are
+  /// several.
   ///
   /// - Parameters:
   ///   - x: In points, to the right of the middle of the stage.
   ///   - y: In points, below the middle of the covers.
-  /// - Returns: An index; nil where there is no cover.
+  /// - Returns: The index of the item; nil if there is no cover.
   public func hitTest(x: Double, y: Double) -> Int? {
     guard count > 0 else { return nil }
     var best: (rank: Int, index: Int)?

@@ -1,25 +1,26 @@
 public import Essentials
 
-/// Cover flow as a value: its inputs are fingers, keys and changes of the list, its outputs the
-/// item of each element and the element's placement.
+/// The state machine of a cover flow. Its inputs are fingers, keys and changes of the list; its
+/// outputs are the item and the placement of each element.
 ///
 /// The position is a number of covers: 2.5 is half-way between the third and the fourth. It is
-/// never rounded while something moves. A machine reads no clock: time is a parameter, in
-/// milliseconds or in the unit of the caller's clock, made an `Instant`. Of the items it holds only
-/// their number: changes of the list are passed as indices, and the item at the front stays there.
-/// The time of a call doesn't depend on the number of items.
+/// never rounded during a motion. A machine reads no clock: time is a parameter, an `Instant` made
+/// from milliseconds or the unit of the caller's clock. It stores only the number of items: changes
+/// of the list are passed as indices, and the item at the front stays there. The time of a call
+/// doesn't depend on the number of items.
 ///
-/// The caller draws a frame, `frame(now:into:)`, as long as `needsFrame`, and once at `nextWake`.
+/// The caller must draw a frame with `frame(now:into:)` while `needsFrame` is true, and once at
+/// `nextWake`.
 public struct CoverFlowMachine: Sendable {
-  /// What moves the covers.
+  /// The cause of the covers' motion.
   public enum Mode: UInt8, Hashable, Sendable {
-    /// Nothing.
+    /// No motion.
     case rest = 0
     /// A finger.
     case drag = 1
-    /// A spring, to a whole cover.
+    /// A spring, towards a whole cover.
     case settle = 2
-    /// A trackpad, which is followed.
+    /// A trackpad, which the covers follow.
     case scroll = 3
   }
 
@@ -27,30 +28,31 @@ public struct CoverFlowMachine: Sendable {
   public struct Counters: Hashable, Sendable {
     /// Frames that were drawn.
     public var frames: UInt32 = 0
-    /// Slots that were given another item.
+    /// Assignments of slots to items.
     public var assignments: UInt32 = 0
-    /// Images that were asked for.
+    /// Requests for images.
     public var loads: UInt32 = 0
     /// Invalid events and changes: a value that isn't a number, an index that doesn't exist.
     public var ignored: UInt32 = 0
   }
 
-  /// More items than any list has; indices are exact in `Double` and fit 32 bits.
+  /// The maximum number of items: indices are exact in `Double` and fit in 32 bits.
   public static let countMax = 1_000_000_000
 
   /// The number of items.
   public internal(set) var count: Int
   /// The shape of the flow on its stage.
   public internal(set) var layout: CoverFlowLayout
-  /// Which slot shows which item.
+  /// The assignment of items to slots.
   public internal(set) var pool: CoverPool
   /// The counts of events since the beginning.
   public internal(set) var counters = Counters()
-  /// The place of the middle among the covers, as last drawn or as set by the finger.
+  /// The position of the middle among the covers, as last drawn or as set by the finger.
   public internal(set) var position = 0.0
-  /// The item where the motion ends; while a finger or a wheel moves the covers, where it began.
+  /// The item at which the motion ends. While a finger or a wheel moves the covers, the item at
+  /// which it began.
   public internal(set) var target = 0
-  /// The item that is nearest to the middle, as it was last reported; nil where there are none.
+  /// The item nearest to the middle, as last reported; nil if there are no items.
   public internal(set) var front: Int?
 
   /// Whether the item that was reported as the nearest is gone.
@@ -95,11 +97,12 @@ public struct CoverFlowMachine: Sendable {
     var index: Int
   }
 
-  /// Makes a flow of `count` items, with the first one at the front.
+  /// Creates a flow of `count` items, with the first one at the front.
   ///
   /// - Parameters:
   ///   - count: The number of items.
-  ///   - slotCount: The number of elements for covers, within 3 ... 101; odd, so that as many are on each side.
+  ///   - slotCount: The number of elements for covers, within 3 ... 101; odd, so that both sides
+  ///     have the same number.
   public init(count: Int, slotCount: Int = 21) {
     let slots = max(3, min(101, slotCount)) | 1
     self.count = max(0, min(Self.countMax, count))
@@ -109,7 +112,7 @@ public struct CoverFlowMachine: Sendable {
     settling = .due(isAnnounced: false)
   }
 
-  /// What moves the covers.
+  /// The cause of the covers' motion.
   public var mode: Mode {
     switch motion {
     case .rest: .rest
@@ -119,7 +122,7 @@ public struct CoverFlowMachine: Sendable {
     }
   }
 
-  /// How fast the covers move, in covers per second; while a finger drags, how fast it moves.
+  /// The speed of the covers in covers per second; while a finger drags, its speed.
   public var velocity: Double {
     switch motion {
     case .rest: 0
@@ -129,7 +132,7 @@ public struct CoverFlowMachine: Sendable {
     }
   }
 
-  /// Whether something moves or has to be drawn.
+  /// Whether a motion is running, or a frame must be drawn.
   public var needsFrame: Bool {
     if isDirty || flip?.isMoving == true { return true }
     if case .due = settling { return true }
@@ -139,12 +142,13 @@ public struct CoverFlowMachine: Sendable {
     }
   }
 
-  /// The item that is turned to its back, or on its way there or from there; nil if none is.
+  /// The item that shows its back or is turning; nil without one.
   public var turnedIndex: Int? { flip?.index }
-  /// Whether that item shows its back, or is on its way there.
+  /// Whether that item shows its back, or is turning to it.
   public var isFlipped: Bool { flip?.isFlipped ?? false }
 
-  /// When a frame is due though nothing moves, on the clock of the last call; nil if none is.
+  /// The time of the next frame that is due without a motion, on the clock of the last call; nil
+  /// without one.
   public var nextWake: Instant? {
     guard case .announceAt(let time) = settling else { return nil }
     return clock.callersTime(time)
@@ -165,12 +169,12 @@ public struct CoverFlowMachine: Sendable {
     return value < Double(greatest) ? Int(value) : Swift.max(0, greatest)
   }
 
-  /// Takes an event.
+  /// Handles an event.
   ///
   /// - Parameters:
-  ///   - event: What happened. An event that makes no sense is counted and has no other effect.
+  ///   - event: The event. An invalid event is counted and has no other effect.
   ///   - now: The time; not that of the event, which may be earlier.
-  ///   - actions: Where actions are appended.
+  ///   - actions: The list to which actions are appended.
   public mutating func handle(
     _ event: CoverFlowEvent, now: Instant, into actions: inout [CoverFlowAction]
   ) {

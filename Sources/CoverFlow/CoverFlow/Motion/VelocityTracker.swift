@@ -1,13 +1,13 @@
 public import Essentials
 
-/// How fast a finger moves: the slope of a line through its last places, by least squares.
+/// Measures the speed of a finger: the slope of a least-squares line through its last positions.
 ///
-/// The line goes through all places within 100 ms before the last one. It ends at the last place and not at
-/// the release, which a slow page hears of much later.
+/// The line uses all positions within 100 ms before the last one. It ends at the last position
+/// instead of the release, which a slow page receives much later.
 public struct VelocityTracker: Sendable {
-  /// How far back places count.
+  /// The time before the last position from which positions are used.
   public static let window = TimeSpan.milliseconds(100)
-  /// A finger that was still for so long before it was lifted had stopped.
+  /// A finger that was still for this time before it was lifted has the speed 0.
   public static let stillness = TimeSpan.milliseconds(150)
   /// Places that are closer together in time are too inaccurate to measure a speed.
   private static let spanMin = TimeSpan.milliseconds(4)
@@ -25,28 +25,29 @@ public struct VelocityTracker: Sendable {
   /// Where the next sample goes once the array is full.
   private var next = 0
 
-  /// Knows no places yet.
+  /// Creates a tracker without positions.
   public init() {}
 
-  /// When the finger was at its last place; nil before the first.
+  /// The time of the last position; nil before the first.
   public var lastMoveAt: Instant? { samples.isEmpty ? nil : last.at }
 
   private var last: Sample {
     samples[(next + samples.count - 1) % samples.count]
   }
 
-  /// Forgets all places.
+  /// Removes all positions.
   public mutating func reset() {
     samples.removeAll(keepingCapacity: true)
     next = 0
   }
 
-  /// Adds a place.
+  /// Adds a position.
   ///
   /// - Parameters:
   ///   - x: In points; ignored if it isn't finite.
-  ///   - time: When the finger was there: the time of each coalesced event. Slightly out of order
-  ///     counts as at the same time; a clock that was set back clears the earlier places.
+  ///   - time: The time of the position, for each coalesced event. A slightly earlier time than the
+  ///     last counts as the same time; a much earlier one, from a clock that was set back, clears
+  ///     the earlier positions.
   public mutating func add(x: Double, at time: Instant) {
     guard x.isFinite else { return }
     var time = time
@@ -63,7 +64,7 @@ public struct VelocityTracker: Sendable {
     }
   }
 
-  /// The speed at the last place, in points per second; 0 where it can't be known.
+  /// The speed at the last position in points per second; 0 if it is not known.
   public var velocity: Double {
     guard !samples.isEmpty else { return 0 }
     let newest = last

@@ -2,14 +2,14 @@ import Essentials
 
 /// Simpler estimators that use one window, to compare the filter with.
 public enum PositionComparison: CaseIterable, Sendable {
-  /// The receiver that hears the beacon loudest.
+  /// The position of the receiver with the highest level.
   case nearestReceiver
-  /// The mean of the receivers, weighed by the amplitude that they hear.
+  /// The mean of the receivers' positions, weighted by the received amplitudes.
   case centroid
-  /// The position whose distances fit best to those from path loss.
+  /// The position whose distances best fit those from path loss.
   case leastSquares
 
-  /// Where the beacon is; nil without a reading.
+  /// The estimated position of the beacon; nil without a reading.
   public func position(
     _ window: ReadingWindow, plan: FloorPlan, calibration: PositionCalibration
   ) -> FloorPoint? {

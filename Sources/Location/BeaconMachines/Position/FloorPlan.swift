@@ -1,20 +1,20 @@
 /// A point above a floor, in metres.
 public struct FloorPoint: Hashable, Sendable {
-  /// Along the floor's first axis.
+  /// The coordinate along the floor's first axis.
   public var x: Double
-  /// Along the floor's second axis.
+  /// The coordinate along the floor's second axis.
   public var y: Double
   /// The height above the floor.
   public var z: Double
 
-  /// Makes a point of its coordinates in metres.
+  /// Creates a point from its coordinates in metres.
   public init(x: Double, y: Double, z: Double = 0) {
     self.x = x
     self.y = y
     self.z = z
   }
 
-  /// The distance in metres, heights left out.
+  /// The distance in metres, without the difference in height.
   public func horizontalDistance(to other: FloorPoint) -> Double {
     let (dx, dy) = (x - other.x, y - other.y)
     return (dx * dx + dy * dy).squareRoot()
@@ -29,12 +29,12 @@ public struct FloorPoint: Hashable, Sendable {
 
 /// A receiver at a fixed position.
 public struct FloorReceiver: Hashable, Sendable {
-  /// What traces call it.
+  /// The name of the receiver in traces.
   public var id: String
-  /// Where its antenna is.
+  /// The position of its antenna.
   public var position: FloorPoint
 
-  /// Makes a receiver of its name and place.
+  /// Creates a receiver.
   public init(id: String, position: FloorPoint) {
     self.id = id
     self.position = position
@@ -43,12 +43,12 @@ public struct FloorReceiver: Hashable, Sendable {
 
 /// A room: a polygon without holes.
 public struct FloorRoom: Hashable, Sendable {
-  /// What it is called.
+  /// The name of the room.
   public var name: String
-  /// Its corners in order, at least three; heights mean nothing.
+  /// The corners in order, at least three. Their heights are ignored.
   public var corners: [FloorPoint]
 
-  /// Makes a room of its corners.
+  /// Creates a room.
   public init(name: String, corners: [FloorPoint]) {
     self.name = name
     self.corners = corners
@@ -71,14 +71,14 @@ public struct FloorRoom: Hashable, Sendable {
 
 /// A wall, from the floor to the ceiling.
 public struct FloorWall: Hashable, Sendable {
-  /// One end; heights mean nothing.
+  /// One end. Its height is ignored.
   public var start: FloorPoint
   /// The other end.
   public var end: FloorPoint
-  /// In dB, how much weaker a signal is behind it.
+  /// The attenuation of a signal through the wall, in dB.
   public var attenuation: Double
 
-  /// Makes a wall of its ends.
+  /// Creates a wall between two points.
   public init(from start: FloorPoint, to end: FloorPoint, attenuation: Double) {
     self.start = start
     self.end = end
@@ -97,29 +97,29 @@ public struct FloorWall: Hashable, Sendable {
 
 /// One floor with its receivers, rooms and walls.
 public struct FloorPlan: Hashable, Sendable {
-  /// More than any floor has; the arithmetic of a fix multiplies a number for each.
+  /// The maximum number of receivers. The computation of a position fix is proportional to it.
   public static let receiversMax = 100
-  /// As many rooms as a plan may have.
+  /// The maximum number of rooms.
   public static let roomsMax = 1_000
 
-  /// The receivers. No two have one name.
+  /// The receivers, with distinct names.
   public let receivers: [FloorReceiver]
   /// The rooms; where they overlap, a point belongs to the first.
   public let rooms: [FloorRoom]
-  /// The walls, as far as they are known.
+  /// The known walls.
   public let walls: [FloorWall]
-  /// As many walls as a plan may have.
+  /// The maximum number of walls.
   public static let wallsMax = 1_000
   /// The height in metres at which beacons are carried.
   public let beaconHeight: Double
   private let indices: [String: Int]
 
-  /// Makes a plan. Returns nil if a receiver's name occurs twice, if the number of receivers, rooms
-  /// or walls is out of range, if a coordinate isn't finite and within a kilometre, if a room has
-  /// fewer than three corners, or if a wall's attenuation isn't in 0...100 dB.
+  /// Creates a plan. Returns nil if a receiver's name occurs twice, if the number of receivers,
+  /// rooms or walls is out of range, if a coordinate isn't finite and within a kilometre, if a room
+  /// has fewer than three corners, or if a wall's attenuation isn't in 0...100 dB.
   ///
-  /// - Parameter beaconHeight: In metres; 1.75 is a phone or badge held high, as in the public
-  ///   data.
+  /// - Parameter beaconHeight: The height in metres at which beacons are carried; 1.75 is a phone
+  ///   or badge held high, as in the public data set.
   public init?(
     receivers: [FloorReceiver], rooms: [FloorRoom] = [], walls: [FloorWall] = [],
     beaconHeight: Double = 1.75
@@ -146,10 +146,10 @@ public struct FloorPlan: Hashable, Sendable {
     walls.reduce(0) { $1.separates(a, b) ? $0 + $1.attenuation : $0 }
   }
 
-  /// The place of a receiver in `receivers`.
+  /// The index of a receiver in `receivers`.
   public func index(ofReceiver id: String) -> Int? { indices[id] }
 
-  /// The corners of the rectangle around all receivers and rooms.
+  /// The opposite corners of the rectangle around all receivers and rooms.
   public var bounds: (low: FloorPoint, high: FloorPoint) {
     let points = receivers.map(\.position) + rooms.flatMap(\.corners)
     guard var low = points.first else { return (FloorPoint(x: 0, y: 0), FloorPoint(x: 0, y: 0)) }

@@ -8,18 +8,19 @@ import Essentials
 public struct PositionCalibration: Hashable, Sendable {
   /// The learnt parameters of one receiver.
   public struct Receiver: Hashable, Sendable {
-    /// In dBm, what it hears from one metre.
+    /// The level in dBm at a distance of one metre.
     public var offset: Double
-    /// The standard deviation in dB of one window's mean around path loss alone.
+    /// The standard deviation in dB of the mean of one window around path loss alone.
     public var spread: Double
-    /// The same around path loss corrected by measurements, where there are any.
+    /// The standard deviation in dB around path loss that is corrected by measurements nearby.
     public var spreadNearSamples: Double
     /// Differences between measurements and path loss, with their positions.
     var samples: [Sample]
-    /// The share of windows in which it heard nothing though the signal was strong enough.
+    /// The share of windows without a reading of this receiver although the signal was strong
+    /// enough.
     public var missRate: Double
 
-    /// How many measurements correct its path loss.
+    /// The number of measurements that correct the path loss.
     public var sampleCount: Int { samples.count }
   }
 
@@ -30,16 +31,16 @@ public struct PositionCalibration: Hashable, Sendable {
     var residual: Double
   }
 
-  /// 2 in free space; less along corridors, more through walls.
+  /// The path loss exponent: 2 in free space; less along corridors, more through walls.
   public internal(set) var exponent: Double
-  /// In the order of the plan.
+  /// The learnt parameters, in the order of the plan's receivers.
   public internal(set) var receivers: [Receiver]
-  /// In dBm, the faintest signal that receivers hear.
+  /// The lowest level that receivers detect, in dBm.
   public internal(set) var sensitivity: Double
 
-  /// Path loss as a guess, for receivers of which nothing was learnt.
+  /// Creates a calibration with typical path loss, without learning from measurements.
   ///
-  /// - Parameter powerAtOneMetre: In dBm, the measured power that beacons announce.
+  /// - Parameter powerAtOneMetre: The measured power that beacons advertise, in dBm.
   public init(
     plan: FloorPlan, exponent: Double = 2, powerAtOneMetre: Double = -59, spread: Double = 6
   ) {
@@ -101,7 +102,7 @@ extension PositionCalibration {
     var weight = 1.0
   }
 
-  /// Learns from windows whose true positions are known; ignores others.
+  /// Learns the parameters from windows with known true positions, and ignores other windows.
   ///
   /// Receivers without readings get the mean of the others. Outliers count less (Student's t).
   public init(learning windows: [ReadingWindow], on plan: FloorPlan) {

@@ -1,26 +1,29 @@
 import Essentials
 
-/// Where a beacon is on a floor, from what several receivers hear: a Bayes filter on a grid.
+/// Estimates the position of a beacon on a floor from the readings of several receivers, by a Bayes
+/// filter on a grid.
 ///
-/// For each cell of the floor it keeps the probability that the beacon is there. Time spreads it, as far
-/// as people walk; each window of readings multiplies it by how well they fit. Causal: a fix depends on
-/// readings until then. S. Thrun et al., Probabilistic Robotics, §4.1.
+/// For each cell of the grid it keeps the probability that the beacon is there. With time, the
+/// probability spreads at walking speed; each window of readings multiplies it by the likelihood of
+/// the readings in that cell. A fix depends on past readings only. S. Thrun et al., Probabilistic
+/// Robotics, §4.1.
 public struct PositionEstimator: Sendable {
-  /// What people do, and how much readings are believed.
+  /// The parameters of the motion model and of the readings.
   public struct Settings: Hashable, Sendable {
-    /// In metres a second.
+    /// The walking speed of people, in metres per second.
     public var walkingSpeed = 1.0
-    /// In metres, a cell's edge; more where the floor would have too many cells.
+    /// The edge of a cell in metres; longer if the floor would have too many cells.
     public var cellSize = 0.5
-    /// In metres, how far outside of receivers and rooms a beacon may be.
+    /// The distance in metres that a beacon may be outside of receivers and rooms.
     public var margin = 1.0
     /// The share of a reading's information that is independent of the others, 0...1. A body or a
     /// wall changes the levels of several receivers for seconds.
     public var independence = 0.6
-    /// The probability that the beacon is at any position, independent of the previous estimate.
+    /// The probability that the beacon is at an arbitrary position, independent of the previous
+    /// estimate.
     public var restart = 0.001
 
-    /// The usual ones.
+    /// Creates the default settings.
     public init() {}
   }
 
@@ -31,7 +34,7 @@ public struct PositionEstimator: Sendable {
   public let plan: FloorPlan
   /// The learnt model of receivers.
   public let calibration: PositionCalibration
-  /// How it estimates.
+  /// The settings of the estimator.
   public let settings: Settings
   let grid: FloorGrid
   private let expectations: [ReceiverExpectation]
@@ -42,9 +45,9 @@ public struct PositionEstimator: Sendable {
   private var lastWindow: ReadingWindow?
   private var shift = 0.0
 
-  /// Makes an estimator that doesn't know yet where the beacon is.
+  /// Creates an estimator with a uniform distribution of positions.
   ///
-  /// - Precondition: The calibration was learnt on a plan with as many receivers.
+  /// - Precondition: The calibration was learnt on a plan with the same number of receivers.
   public init(
     plan: FloorPlan, calibration: PositionCalibration, settings: Settings = Settings()
   ) {
@@ -68,8 +71,8 @@ public struct PositionEstimator: Sendable {
     scratch = belief
   }
 
-  /// Takes in a window and returns the beacon's position. Windows come in the order of time; an
-  /// older one is treated as one of the same time.
+  /// Adds a window of readings and returns the beacon's position. Windows must be in order of time;
+  /// an older one is treated as one of the same time.
   public mutating func update(_ window: ReadingWindow) -> PositionFix {
     let now = max(window.end, last ?? window.end)
     if let last, now > last { move(for: (now - last).seconds) }

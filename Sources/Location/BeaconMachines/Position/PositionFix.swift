@@ -1,38 +1,40 @@
 public import Essentials
 
-/// Where a beacon is, with its uncertainty.
+/// The estimated position of a beacon, with its uncertainty.
 public struct PositionFix: Hashable, Sendable {
-  /// When the last window ended.
+  /// The end of the last window.
   public var time: Instant
-  /// The mean of where it may be.
+  /// The mean of the probability distribution.
   public var position: FloorPoint
-  /// In square metres: how far it may be along x, along both, along y.
+  /// The covariance of x and y, in square metres.
   public var covariance: Covariance
-  /// In metres: it is nearer to `position` than this with a probability of 68 %, as far as the model holds.
+  /// The radius in metres of the circle around `position` that contains the beacon with a
+  /// probability of 68 %, according to the model.
   public var radius: Double
-  /// Rooms with the probability that it is in them, most probable first; below 0.1 % left out.
+  /// The probability that the beacon is in each room, most probable first, without those below 0.1
+  /// %.
   public var rooms: [RoomProbability]
-  /// How many readings the last window had.
+  /// The number of receptions in the last window.
   public var readingCount: Int
 
   /// A symmetric matrix of two by two, in square metres.
   public struct Covariance: Hashable, Sendable {
     /// The variance along x.
     public var xx: Double
-    /// The covariance.
+    /// The covariance of x and y.
     public var xy: Double
     /// The variance along y.
     public var yy: Double
   }
 
-  /// A room and how probable it is.
+  /// The probability that the beacon is in a room.
   public struct RoomProbability: Hashable, Sendable {
     /// The room's name.
     public var name: String
-    /// 0...1.
+    /// The probability, 0...1.
     public var probability: Double
 
-    /// Makes one.
+    /// Creates a room with its probability.
     public init(name: String, probability: Double) {
       self.name = name
       self.probability = probability
@@ -42,21 +44,21 @@ public struct PositionFix: Hashable, Sendable {
 
 /// The reasons for a fix: each receiver's reading in the last window, and the expected one.
 public struct PositionExplanation: Hashable, Sendable {
-  /// One receiver's part.
+  /// The part of one receiver.
   public struct Part: Hashable, Sendable {
     /// The receiver's name.
     public var receiver: String
-    /// In dBm, the mean of what it heard; nil if it heard nothing.
+    /// The mean level in dBm; nil without a reading.
     public var rssi: Double?
-    /// How many receptions.
+    /// The number of receptions.
     public var count: Int
-    /// In metres, from the fix.
+    /// The distance of the receiver from the fix, in metres.
     public var distance: Double
-    /// In dBm, what it would hear at the fix.
+    /// The expected level at the fix, in dBm.
     public var expected: Double
-    /// In dBm, what it hears from one metre, as was learnt.
+    /// The learnt level at a distance of one metre, in dBm.
     public var offset: Double
-    /// In dB, what measurements near the fix add to path loss.
+    /// The correction of path loss by measurements near the fix, in dB.
     public var correction: Double
     /// The standard deviation of readings there from the expected level, in dB.
     public var spread: Double
@@ -64,8 +66,9 @@ public struct PositionExplanation: Hashable, Sendable {
     public var weight: Double
   }
 
-  /// Loudest first, then those that heard nothing.
+  /// The parts, highest level first, then those without a reading.
   public var parts: [Part]
-  /// In metres, how far the readings moved the fix from where motion alone left it.
+  /// The distance in metres by which the readings moved the fix from the prediction of the motion
+  /// model.
   public var shift: Double
 }

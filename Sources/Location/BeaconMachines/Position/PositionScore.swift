@@ -1,18 +1,18 @@
-/// How far estimates are from the truth.
+/// The distribution of the errors of estimates.
 public struct PositionScore: Hashable, Sendable {
-  /// In metres, ascending.
+  /// The errors in metres, ascending.
   public let errors: [Double]
 
-  /// Makes a score of errors in metres, in any order.
+  /// Creates a score from errors in metres, in any order.
   public init(errors: [Double]) { self.errors = errors.sorted() }
 
-  /// The error that half of the estimates stay below; 0 without any.
+  /// The median error; 0 without errors.
   public var median: Double { percentile(50) }
 
-  /// The mean error; 0 without any.
+  /// The mean error; 0 without errors.
   public var mean: Double { errors.reduce(0, +) / Double(max(errors.count, 1)) }
 
-  /// The percentile of errors, interpolated; 0 without any.
+  /// A percentile of the errors, interpolated; 0 without errors.
   public func percentile(_ percent: Double) -> Double {
     guard let last = errors.last else { return 0 }
     let place = min(max(percent / 100, 0), 1) * Double(errors.count - 1)
@@ -22,20 +22,20 @@ public struct PositionScore: Hashable, Sendable {
   }
 }
 
-/// Errors of the filter and of what it is compared with, on walks whose truth is known.
+/// The errors of the filter and of the simpler estimators, on tracks with known true positions.
 public struct PositionScoring: Sendable {
-  /// A window with fewer receptions is not scored, but the filter has it all the same.
+  /// A window with fewer receptions is not scored; the filter gets it nevertheless.
   public static let receptionsMin = 3
 
-  /// Of the filter.
+  /// The errors of the filter, in metres.
   public private(set) var filter: [Double] = []
-  /// Of what it is compared with.
+  /// The errors of the simpler estimators, in metres.
   public private(set) var comparisons: [PositionComparison: [Double]] = [:]
 
-  /// Starts without errors.
+  /// Creates a scoring without errors.
   public init() {}
 
-  /// Adds the errors along a track that the calibration wasn't learnt from.
+  /// Adds the errors along a track that was not used for the calibration.
   public mutating func add(
     _ track: [ReadingWindow], plan: FloorPlan, calibration: PositionCalibration
   ) {
@@ -58,9 +58,9 @@ public struct PositionScoring: Sendable {
     comparisons.merge(other.comparisons) { $0 + $1 }
   }
 
-  /// Scores each track with a calibration learnt from all others, in their order.
+  /// Scores each track with a calibration that was learnt from all other tracks, in their order.
   ///
-  /// - Parameter training: More tracks to learn from, which are not scored.
+  /// - Parameter training: Additional tracks to learn from, which are not scored.
   public static func leavingOneOut(
     _ tracks: [[ReadingWindow]], training: [[ReadingWindow]] = [], plan: FloorPlan
   ) -> [PositionScoring] {

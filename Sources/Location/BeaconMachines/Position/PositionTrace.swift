@@ -1,21 +1,21 @@
 public import Essentials
 
-/// What one receiver heard once, with the true place of the beacon where it is known.
+/// One reception by one receiver, with the true position of the beacon if it is known.
 public struct TraceReading: Hashable, Sendable {
-  /// Nanoseconds of the clock with which the trace was recorded.
+  /// The time in nanoseconds, by the clock of the recording.
   public var time: Instant
   /// The receiver's name.
   public var receiver: String
   /// The beacon's name.
   public var beacon: String
-  /// In dBm.
+  /// The level in dBm.
   public var rssi: Int8
-  /// Where the beacon really was.
+  /// The true position of the beacon.
   public var truth: FloorPoint?
-  /// The line of the file, from 1 on.
+  /// The line of the file, starting at 1.
   public var line: Int
 
-  /// Makes a reading.
+  /// Creates a reading.
   public init(
     time: Instant, receiver: String, beacon: String, rssi: Int8, truth: FloorPoint? = nil,
     line: Int = 0
@@ -29,9 +29,9 @@ public struct TraceReading: Hashable, Sendable {
   }
 }
 
-/// Why a line of a trace was refused.
+/// The reason why a line of a trace is invalid.
 public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The line, from 1 on.
+  /// The line, starting at 1.
   public var line: Int
   /// The mistake, without a full stop.
   public var reason: String
@@ -40,28 +40,29 @@ public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { "line \(line): \(reason)" }
 }
 
-/// Readings of one walk, in the order of time.
+/// The readings of one walk, in order of time.
 ///
-/// The text has one reception a line, separated by commas: time in seconds, receiver, beacon, RSSI in
-/// dBm, and, where it is known, the true x, y and z in metres. Further fields are ignored, as are empty
-/// lines and those that begin with `#`. Files of the Position-Annotated BLE RSSI Dataset are such texts.
+/// The text has one reception per line, with comma-separated fields: time in seconds, receiver,
+/// beacon, RSSI in dBm, and optionally the true x, y and z in metres. Additional fields, empty
+/// lines and lines that begin with `#` are ignored. This is the format of the Position-Annotated
+/// BLE RSSI Dataset.
 public struct PositionTrace: Hashable, Sendable {
-  /// As many receptions as a trace may have: a day of ten receivers that hear twelve a second.
+  /// The maximum number of receptions: a day of ten receivers with twelve a second each.
   public static let readingsMax = 10_000_000
   private static let fieldBytesMax = 64
 
-  /// In the order of time.
+  /// The readings, in order of time.
   public private(set) var readings: [TraceReading]
 
-  /// Makes a trace; readings may come in any order.
+  /// Creates a trace from readings in any order.
   public init(_ readings: [TraceReading]) {
     // Those of one instant stay in the order of the text: the line decides.
     self.readings = readings.sorted { ($0.time, $0.line) < ($1.time, $1.line) }
   }
 
-  /// Reads a text.
+  /// Parses a text.
   ///
-  /// - Throws: The first line that makes no sense.
+  /// - Throws: The error of the first invalid line.
   public init(text: ArraySlice<UInt8>) throws(TraceError) {
     var readings: [TraceReading] = []
     var number = 0
@@ -124,20 +125,21 @@ public struct PositionTrace: Hashable, Sendable {
       rssi: rssi, truth: truth, line: number)
   }
 
-  /// The beacons that were heard, in the order of their first readings.
+  /// The beacons in the trace, in the order of their first readings.
   public var beacons: [String] {
     var known: Set<String> = []
     return readings.map(\.beacon).filter { known.insert($0).inserted }
   }
 
-  /// The readings of some beacons only.
+  /// The trace with the readings of some beacons only.
   public func filtered(_ isWanted: (String) -> Bool) -> PositionTrace {
     PositionTrace(readings.filter { isWanted($0.beacon) })
   }
 
-  /// The trace cut into windows from its first reading on; those without a reading are left out.
+  /// Divides the trace into windows, starting at its first reading. Windows without a reading are
+  /// left out.
   ///
-  /// - Throws: The line that names a receiver which the plan doesn't have.
+  /// - Throws: The error of the line that names a receiver that isn't in the plan.
   public func windows(
     on plan: FloorPlan, length: TimeSpan = .seconds(1)
   ) throws(TraceError) -> [ReadingWindow] {
@@ -162,18 +164,18 @@ public struct PositionTrace: Hashable, Sendable {
   }
 }
 
-/// What receivers heard of one beacon for a while, a second as a rule.
+/// The readings of one beacon during a period, usually one second.
 public struct ReadingWindow: Hashable, Sendable {
-  /// What one receiver heard.
+  /// The readings of one receiver.
   public struct Heard: Hashable, Sendable {
-    /// The receiver's place in the plan.
+    /// The index of the receiver in the plan.
     public var receiver: Int
-    /// The mean in dBm.
+    /// The mean level in dBm.
     public var rssi: Double
-    /// How many receptions it is the mean of.
+    /// The number of receptions.
     public var count: Int
 
-    /// Makes what a receiver heard.
+    /// Creates the readings of a receiver.
     public init(receiver: Int, rssi: Double, count: Int) {
       self.receiver = receiver
       self.rssi = rssi
@@ -181,16 +183,16 @@ public struct ReadingWindow: Hashable, Sendable {
     }
   }
 
-  /// When it ended.
+  /// The end of the period.
   public var end: Instant
-  /// At most one for each receiver, in the order of the plan.
+  /// The readings, at most one element for each receiver, in the order of the plan.
   public var heard: [Heard]
-  /// The mean of the true places, where they are known.
+  /// The mean of the known true positions.
   public var truth: FloorPoint?
-  /// Receivers whose radios were off: the absence of their readings has no meaning.
+  /// Receivers whose radios were off, so that the absence of a reading has no meaning.
   public var deaf: Set<Int>
 
-  /// Makes a window.
+  /// Creates a window.
   public init(end: Instant, heard: [Heard], truth: FloorPoint? = nil, deaf: Set<Int> = []) {
     self.end = end
     self.heard = heard
@@ -198,18 +200,18 @@ public struct ReadingWindow: Hashable, Sendable {
     self.deaf = deaf
   }
 
-  /// All receptions.
+  /// The number of all receptions.
   public var count: Int { heard.reduce(0) { $0 + $1.count } }
 }
 
-/// Sums of the readings of one window.
+/// Collects the readings of one window.
 public struct WindowCollector: Sendable {
   private var sums: [Double]
   private var counts: [Int]
   private var truth = FloorPoint(x: 0, y: 0)
   private var truthCount = 0
 
-  /// Starts empty.
+  /// Creates a collector without readings.
   public init(plan: FloorPlan) {
     sums = Array(repeating: 0, count: plan.receivers.count)
     counts = Array(repeating: 0, count: plan.receivers.count)
@@ -224,7 +226,7 @@ public struct WindowCollector: Sendable {
     truthCount += 1
   }
 
-  /// Ends the window and starts the next; nil if nothing was heard.
+  /// Ends the window and starts the next. Returns nil if it has no readings.
   public mutating func end(at end: Instant) -> ReadingWindow? {
     let heard = counts.indices.filter { counts[$0] > 0 }.map {
       ReadingWindow.Heard(receiver: $0, rssi: sums[$0] / Double(counts[$0]), count: counts[$0])

@@ -1,25 +1,27 @@
 public import Essentials
 
-/// Detects when a beacon enters and leaves rooms, from position fixes. At most one room at a time.
+/// Detects when a beacon enters and leaves rooms, from position fixes. The beacon is in at most one
+/// room at a time.
 ///
-/// A fix has the probability of each room, and near a wall that changes from one second to the
-/// next. So a room is entered when several fixes in a row find it probable, and left when it was
-/// improbable for some time, or another is entered.
+/// Near a wall, the probability of a room changes from one second to the next. So a room is entered
+/// when it was probable in several fixes in a row, and left when it was improbable for some time,
+/// or when another is entered.
 public struct RoomMonitor: Sendable {
-  /// How sure it wants to be.
+  /// The thresholds of entering and leaving.
   public struct Settings: Hashable, Sendable {
-    /// A room this probable may be entered.
+    /// The probability from which a room can be entered.
     public var enterProbability = 0.3
     /// The number of fixes in a row after which a room is entered.
     public var enterCount = 9
-    /// A room less probable than this may be left.
+    /// The probability below which a room can be left.
     public var leaveProbability = 0.003
-    /// It was less probable for so long.
+    /// The time after which a room with a lower probability is left.
     public var leaveTime = TimeSpan.seconds(5)
     /// The time without a reading after which a room is left.
     public var silence = TimeSpan.seconds(30)
 
-    /// The usual ones, for a fix a second. Decision 116 has the table that they were chosen from.
+    /// Creates the default settings, for one fix per second. Decision 116 has the table that they
+    /// were chosen from.
     public init() {}
   }
 
@@ -31,7 +33,7 @@ public struct RoomMonitor: Sendable {
     case left(String)
   }
 
-  /// How sure it wants to be.
+  /// The thresholds of this monitor.
   public let settings: Settings
   /// The room that the beacon is in, if it is in one.
   public private(set) var room: String?
@@ -41,16 +43,16 @@ public struct RoomMonitor: Sendable {
   private var improbableSince: Instant?
   private var lastReading: Instant?
 
-  /// Makes a monitor of a beacon of which nothing is known.
+  /// Creates a monitor of a beacon that is in no room.
   public init(settings: Settings = Settings()) { self.settings = settings }
 
-  /// When to call `wake`; nil while it is in no room.
+  /// The time to call `wake`; nil while the beacon is in no room.
   public var nextWake: Instant? {
     guard room != nil, let lastReading else { return nil }
     return lastReading + settings.silence
   }
 
-  /// Takes the next fix. Fixes come in the order of time; an older one is taken as one of now.
+  /// Handles the next fix. Fixes must be in order of time; an older one is treated as one of now.
   public mutating func handle(_ fix: PositionFix, now: Instant, into actions: inout [Action]) {
     wake(now: now, into: &actions)
     guard fix.readingCount > 0 else { return }
@@ -59,7 +61,7 @@ public struct RoomMonitor: Sendable {
     enter(fix, into: &actions)
   }
 
-  /// Takes note that time has passed.
+  /// Leaves the room if the beacon was silent for too long.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, now >= due else { return }
     end(into: &actions)

@@ -1,15 +1,15 @@
 import Essentials
 
-/// How loud one receiver hears the beacon that is built into another one, on average.
+/// The mean level at which a receiver receives the built-in beacon of another receiver.
 public struct ReceiverLink: Hashable, Sendable {
-  /// The place in the plan of the receiver whose beacon it is.
+  /// The index in the plan of the receiver that sends.
   public var from: Int
-  /// The place in the plan of the one that hears it.
+  /// The index in the plan of the receiver that receives.
   public var to: Int
-  /// The mean in dBm.
+  /// The mean level in dBm.
   public var rssi: Double
 
-  /// Makes a link.
+  /// Creates a link.
   public init(from: Int, to: Int, rssi: Double) {
     self.from = from
     self.to = to
@@ -18,14 +18,16 @@ public struct ReceiverLink: Hashable, Sendable {
 }
 
 extension PositionCalibration {
-  /// Learns the exponent and the offsets from receivers that hear each other's beacons.
+  /// Learns the exponent and the offsets from receivers that receive each other's beacons.
   ///
   /// A level is the sum of the sender's power, the receiver's sensitivity, and path loss. The links
-  /// determine all of them but one number: the power of the tracked beacon relative to those of the
-  /// receivers, which has no effect on its position as long as all receivers share it.
+  /// determine all of these except one: the power of the tracked beacon relative to that of the
+  /// receivers. It has no effect on the estimated position if it is the same for all receivers.
   ///
-  /// - Parameter powerDifference: How much stronger the tracked beacon sends, in dB.
-  /// - Returns: Nil if links are fewer than twice the receivers, or too alike in distance.
+  /// - Parameter powerDifference: The transmit power of the tracked beacon relative to that of the
+  ///   receivers, in dB.
+  /// - Returns: Nil if there are fewer links than twice the number of receivers, or if their
+  ///   distances are too similar.
   public init?(links: [ReceiverLink], on plan: FloorPlan, powerDifference: Double = 0) {
     self.init(plan: plan)
     let indices = plan.receivers.indices

@@ -1,10 +1,11 @@
 public import Essentials
 
-/// The level of one link, advertiser to receiver, out of single measurements that fading scatters.
+/// Estimates the level of one link from an advertiser to a receiver, from measurements that fading
+/// scatters.
 ///
-/// A Kalman filter of a random walk: how much a measurement counts depends on the times only, not on
-/// the values, so that the level of a link that doesn't change is unbiased; how far the level may have
-/// walked depends on the time since the last measurement, so that seldom measurements count more.
+/// A Kalman filter of a random walk. The weight of a measurement depends only on the time since the
+/// previous one, not on the values: the estimate of a constant level is therefore unbiased, and
+/// rare measurements get a higher weight.
 public struct LinkFilter: Hashable, Sendable {
   /// Variance of a single measurement around the level, in dB²: the scatter of 4 dB that multipath
   /// fading over three advertising channels has indoors.
@@ -20,7 +21,7 @@ public struct LinkFilter: Hashable, Sendable {
   private var variance = LinkFilter.varianceMax
   private var updatedAt = Instant.zero
 
-  /// Knows nothing yet.
+  /// Creates a filter without measurements.
   public init() {}
 
   /// Starts at a level that was measured `count` times.
@@ -30,7 +31,7 @@ public struct LinkFilter: Hashable, Sendable {
     updatedAt = now
   }
 
-  /// Adds a measurement in dBm; drops 127, "unknown", and returns false then.
+  /// Adds a measurement in dBm. Returns false for 127, "unknown", which is ignored.
   @discardableResult
   public mutating func add(rssi: Int8, now: Instant) -> Bool {
     guard rssi != BeaconSighting.unknownRSSI else { return false }
@@ -44,7 +45,7 @@ public struct LinkFilter: Hashable, Sendable {
     return true
   }
 
-  /// How uncertain the level is at an instant: the variance of its error in dB².
+  /// The variance of the level's error at an instant, in dB².
   public func variance(at now: Instant) -> Double {
     let passed = max(TimeSpan.zero, now - updatedAt).seconds
     return min(Self.varianceMax, variance + passed * Self.walkVariancePerSecond)

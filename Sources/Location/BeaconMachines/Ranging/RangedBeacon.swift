@@ -3,22 +3,23 @@ public import Essentials
 
 /// A ranged beacon at the time of a report.
 public struct RangedBeacon: Hashable, Sendable {
-  /// Which beacon.
+  /// The identity of the beacon.
   public var identity: BeaconIdentity
-  /// The address that it was heard with last.
+  /// The address of its latest advertisement.
   public var address: DeviceAddress
-  /// How near it is, roughly.
+  /// The zone of its distance.
   public var proximity: BeaconProximity
-  /// How far it is; nil if nothing was heard for a while.
+  /// The estimated distance; nil if the beacon was silent for a while.
   public var distance: DistanceEstimate?
   /// The mean of the measurements since the last report, in dBm; 0 without any.
   public var rssi: Int
   /// The level of the link in dBm, smoothed over a second or so.
   public var level: Double
-  /// When it was heard last.
+  /// The time of its latest advertisement.
   public var heardAt: Instant
 
-  /// One sigma of the place in metres; negative if it could not be determined, as in `CLBeacon`.
+  /// One standard deviation of the distance in metres; negative if it could not be determined, as
+  /// in `CLBeacon`.
   public var accuracyMetres: Double { distance?.accuracyMetres ?? -1 }
 
   /// Nearest first, unknown last; the rest is for a definite order.

@@ -1,62 +1,62 @@
 public import Essentials
 
-/// Ranging: once a second, which beacons are near and how far, for each constraint of one app.
+/// Reports once a second, for each constraint of an app, the beacons in range and their distances.
 ///
-/// A beacon that changes its address is one beacon: the track under the new address takes over from the
-/// one that was silent longest, which is hidden for as long as it stays silent. Two beacons of one
-/// identity that are heard at the same time are reported apart.
+/// A beacon that changes its address is one beacon: the track with the new address replaces the one
+/// that was silent longest, which is hidden while it stays silent. Two beacons with the same
+/// identity that advertise at the same time are reported separately.
 public struct RangingMachine: Sendable {
-  /// Bounds and times.
+  /// Limits and times.
   public struct Settings: Hashable, Sendable {
-    /// From one report to the next.
+    /// The time between two reports.
     public var reportInterval = TimeSpan.seconds(1)
-    /// After how long a silence a beacon's proximity is unknown. Apple: within 2 s.
+    /// The silence after which a beacon's proximity is unknown. Apple: within 2 s.
     public var unknownDelay = TimeSpan.seconds(2)
-    /// After how long a silence a beacon is no longer reported. Apple: within 10 s.
+    /// The silence after which a beacon is no longer reported. Apple: within 10 s.
     public var goneDelay = TimeSpan.seconds(10)
-    /// Beacons at once, each with an address; about 300 bytes each.
+    /// The maximum number of tracked beacons, each with an address; about 300 bytes each.
     public var tracksMax = 8192
-    /// Beacons of one identity at once.
+    /// The maximum number of tracked beacons with the same identity.
     public var sameIdentityMax = 16
-    /// Constraints at once.
+    /// The maximum number of constraints.
     public var constraintsMax = 256
-    /// From levels to distances.
+    /// The model for estimating distances from levels.
     public var distanceModel = DistanceModel()
 
-    /// Those of Apple's systems, where they are known.
+    /// Creates the settings of Apple's systems, as far as they are known.
     public init() {}
   }
 
   /// An event that a host passes to the machine.
   public enum Event: Hashable, Sendable {
-    /// The receiver began to scan, or no longer does.
+    /// The receiver has started or stopped scanning.
     case scanning(Bool)
-    /// A beacon was heard.
+    /// A beacon's advertisement was received.
     case sighted(BeaconSighting)
   }
 
   /// A report that a host passes to the client.
   public enum Action: Hashable, Sendable {
-    /// The beacons in range that satisfy the constraint, the nearest first and the unknown last; empty
-    /// if there are none. When scanning ends, an empty one follows at once.
+    /// The beacons in range that satisfy the constraint, the nearest first and those with unknown
+    /// proximity last. When scanning stops, an empty list is reported at once.
     case ranged(BeaconConstraint, [RangedBeacon])
   }
 
-  /// Why a constraint is not ranged.
+  /// The reason why a constraint is not ranged.
   public enum Failure: Error, Hashable, Sendable {
     /// The limit of ranged constraints is reached.
     case tooManyConstraints(max: Int)
   }
 
-  /// What the machine counted since it was made.
+  /// Counters since the machine was created.
   public struct Counters: Hashable, Sendable {
     /// Sightings that belonged to a constraint.
     public var matches = 0
-    /// Those of them without a strength, which were dropped.
+    /// Matches without a signal strength, which were dropped.
     public var unmeasured = 0
-    /// Those of beacons that there was no room for.
+    /// Matches of beacons that exceeded a limit, which were dropped.
     public var untracked = 0
-    /// How often a call was so late that the time before it did not count.
+    /// Calls that were so late that the preceding time was not counted as silence.
     public var stalls = 0
   }
 
@@ -68,7 +68,7 @@ public struct RangingMachine: Sendable {
   private var nextReport = Instant.zero
   private var counted = Counters()
 
-  /// Ranges nothing yet; the receiver doesn't scan yet.
+  /// Creates a machine without constraints, with a receiver that doesn't scan.
   public init(settings: Settings = Settings()) {
     precondition(settings.reportInterval > .zero, "reports need time between them")
     self.settings = settings
@@ -79,7 +79,7 @@ public struct RangingMachine: Sendable {
   /// The ranged constraints, in the order in which they were added.
   public var constraints: [BeaconConstraint] { ranged }
 
-  /// How many beacons are tracked, those that are hidden too.
+  /// The number of tracked beacons, including hidden ones.
   public var trackCount: Int { table.count }
 
   /// The counters of this machine.
@@ -91,7 +91,7 @@ public struct RangingMachine: Sendable {
 
   // MARK: Constraints
 
-  /// Begins to range; nothing happens if it is ranged already.
+  /// Starts ranging a constraint. Does nothing if it is ranged already.
   public mutating func start(_ constraint: BeaconConstraint, now: Instant) throws(Failure) {
     guard !ranged.contains(constraint) else { return }
     guard ranged.count < settings.constraintsMax else {
@@ -102,7 +102,7 @@ public struct RangingMachine: Sendable {
     ranged.append(constraint)
   }
 
-  /// Ends ranging; whether it was ranged.
+  /// Stops ranging a constraint. Returns false if it was not ranged.
   @discardableResult
   public mutating func stop(_ constraint: BeaconConstraint) -> Bool {
     guard let index = ranged.firstIndex(of: constraint) else { return false }
@@ -136,14 +136,14 @@ public struct RangingMachine: Sendable {
     }
   }
 
-  /// When `wake` is to be called; nil while nothing is ranged.
+  /// The time to call `wake`; nil if no constraint is ranged.
   public var nextWake: Instant? {
     guard isScanning, !ranged.isEmpty else { return nil }
     return min(nextReport, clock.nextHeartbeat)
   }
 
-  /// Reports, if a report is due; appends actions for the client. After a stall there is one
-  /// report, not one for each that was missed.
+  /// Appends reports if they are due. After a stall there is one report, not one for each missed
+  /// interval.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     advance(to: now)
     guard isScanning, !ranged.isEmpty, now >= nextReport else { return }

@@ -1,8 +1,8 @@
 /// A set of beacons to monitor, with the name that identifies it in actions for the client.
 public struct BeaconRegion: Hashable, Sendable {
-  /// The name; a second region of the same name replaces the first.
+  /// The name. A second region with the same name replaces the first.
   public var identifier: String
-  /// Which beacons belong to the region.
+  /// The beacons that belong to the region.
   public var constraint: BeaconConstraint
   /// Whether entering is reported.
   public var notifiesOnEntry: Bool
@@ -11,7 +11,7 @@ public struct BeaconRegion: Hashable, Sendable {
   /// Whether the state is reported when the display is switched on while inside.
   public var notifiesStateOnDisplay: Bool
 
-  /// A region of some beacons.
+  /// Creates a region.
   public init(
     identifier: String, constraint: BeaconConstraint, notifiesOnEntry: Bool = true,
     notifiesOnExit: Bool = true, notifiesStateOnDisplay: Bool = false
@@ -24,20 +24,20 @@ public struct BeaconRegion: Hashable, Sendable {
   }
 }
 
-/// Where the receiver is with regard to a region; the values are those of `CLRegionState`.
+/// The state of a region; the raw values are those of `CLRegionState`.
 public enum BeaconRegionState: UInt8, Hashable, Sendable {
-  /// Not determined yet, or not while nothing can be heard.
+  /// The state has not been determined, or can't be while nothing is received.
   case unknown = 0
-  /// A beacon of the region was heard within the exit delay.
+  /// A beacon of the region was received within the exit delay.
   case inside = 1
-  /// None was.
+  /// No beacon of the region was received within the exit delay.
   case outside = 2
 }
 
-/// Why a region is not monitored.
+/// The reason why a region is not monitored.
 public enum RegionMonitorError: Error, Hashable, Sendable {
   /// The limit of monitored regions is reached.
   case tooManyRegions(max: Int)
-  /// The name is longer than it may be, in bytes of UTF-8.
+  /// The name is longer than the limit, in bytes of UTF-8.
   case identifierTooLong(byteCount: Int, max: Int)
 }

@@ -1,15 +1,15 @@
 public import BluetoothWire
 import Essentials
 
-/// Why a region monitor can't be restored from a snapshot.
+/// The reason why a region monitor can't be restored from a snapshot.
 public enum RegionSnapshotError: Error, Equatable, Sendable {
-  /// It doesn't begin as snapshots do, or is of a version that isn't known here.
+  /// The snapshot has no valid header, or an unknown version.
   case unknownVersion
-  /// The bytes can't be read.
+  /// The bytes can't be decoded.
   case malformed(WireError)
-  /// A name is not UTF-8, or is there twice.
+  /// A name is not UTF-8, or occurs twice.
   case badIdentifier
-  /// There are more regions than there may be, or a name is too long.
+  /// The number of regions or the length of a name exceeds its limit.
   case limit(RegionMonitorError)
 }
 
@@ -27,9 +27,9 @@ extension RegionMonitor {
     static let all = Flags(rawValue: 0x3F)
   }
 
-  /// The regions and which of them are entered, as bytes for the next process. Integers are little
-  /// endian: "ARM", version 1; the number of regions in two bytes; for each the flags, UUID, major and
-  /// minor number, and the name's length in two bytes and UTF-8.
+  /// The encoded regions, and which of them are entered, for the next process. Integers are
+  /// little-endian: "ARM", version 1; the number of regions in two bytes; for each region the
+  /// flags, UUID, major and minor number, and the name's length in two bytes and UTF-8.
   ///
   /// It changes with `start`, `stop` and crossings.
   public var snapshot: [UInt8] {
@@ -56,8 +56,9 @@ extension RegionMonitor {
     return writer.bytes
   }
 
-  /// Goes on where another process ended: all states are unknown, and a region that was entered then
-  /// is not entered again before it was left. The receiver doesn't scan yet.
+  /// Restores a monitor from the snapshot of another process. All states are unknown at first; a
+  /// region that was entered then is not reported as entered again before it is left. The receiver
+  /// doesn't scan yet.
   public init(
     snapshot: ArraySlice<UInt8>, settings: Settings = Settings()
   ) throws(RegionSnapshotError) {

@@ -1,31 +1,34 @@
 public import Essentials
 
-/// Which beacon regions of one app the receiver is in: enters and exits, strictly alternating.
+/// Detects when the receiver enters and leaves the beacon regions of an app. Reports of entering
+/// and leaving a region alternate strictly.
 ///
-/// A region is entered with the first sighting of one of its beacons and left when none was sighted for
-/// the exit delay. Only time counts in which the receiver scanned and this machine was served: while
-/// the radio is off the state is unknown, and after a stall the packets that waited come first.
-/// Entering again after that is not reported, because leaving was not either.
+/// A region is entered with the first sighting of one of its beacons and left when none was sighted
+/// for the exit delay. This delay counts only time in which the receiver scanned and this machine
+/// was called on time: while the radio is off the state is unknown, and after a stall the waiting
+/// packets are handled first. Entering again after that is not reported, because leaving was not
+/// reported either.
 public struct RegionMonitor: Sendable {
-  /// Bounds and times.
+  /// Limits and times.
   public struct Settings: Hashable, Sendable {
-    /// How long all beacons of a region have to be silent until it is left. Apple's is about 30 s, as
+    /// The time without a sighting after which a region is left. Apple's is about 30 s, as
     /// observed.
     public var exitDelay = TimeSpan.seconds(30)
-    /// How many regions there may be at once. Apple's number (Region Monitoring and iBeacon).
+    /// The maximum number of regions. Apple's number (Region Monitoring and iBeacon).
     public var regionsMax = 20
-    /// The longest name of a region, in bytes of UTF-8.
+    /// The maximum length of a region's name, in bytes of UTF-8.
     public var identifierByteCountMax = 1024
 
-    /// Those of Apple's systems.
+    /// Creates the settings of Apple's systems.
     public init() {}
   }
 
   /// An event that a host passes to the machine.
   public enum Event: Hashable, Sendable {
-    /// The receiver began to scan, or no longer does: the radio was switched on or off, for example.
+    /// The receiver has started or stopped scanning, for example because the radio was switched on
+    /// or off.
     case scanning(Bool)
-    /// A beacon was heard.
+    /// A beacon's advertisement was received.
     case sighted(BeaconSighting)
     /// The display was switched on.
     case displaySwitchedOn
@@ -35,21 +38,21 @@ public struct RegionMonitor: Sendable {
 
   /// A report that a host passes to the client, in this order.
   public enum Action: Hashable, Sendable {
-    /// The region was entered: this beacon was heard.
+    /// The region was entered, because this beacon was received.
     case entered(identifier: String, BeaconIdentity)
     /// The region was left.
     case exited(identifier: String)
-    /// The state changed, follows `entered` and `exited`, or was requested.
+    /// The state changed, after `entered` or `exited`, or it was requested.
     case determined(identifier: String, BeaconRegionState)
   }
 
-  /// What the machine counted since it was made.
+  /// Counters since the machine was created.
   public struct Counters: Hashable, Sendable {
     /// Sightings that were handled while scanning.
     public var sightings = 0
-    /// Those that belonged to a region.
+    /// Sightings that matched a region.
     public var matches = 0
-    /// How often a call was so late that the time before it did not count.
+    /// Calls that were so late that the preceding time was not counted as silence.
     public var stalls = 0
   }
 
@@ -70,7 +73,7 @@ public struct RegionMonitor: Sendable {
   private(set) var isScanning = false
   private var counted = Counters()
 
-  /// Monitors nothing yet; the receiver doesn't scan yet.
+  /// Creates a monitor without regions, with a receiver that doesn't scan.
   public init(settings: Settings = Settings()) {
     precondition(
       (0...0xFFFF).contains(settings.regionsMax)
@@ -87,7 +90,7 @@ public struct RegionMonitor: Sendable {
     monitored.first { $0.region.identifier == identifier }?.state
   }
 
-  /// The beacon of the region that was heard last; nil where none was.
+  /// The identity of the region's beacon that was sighted last; nil if none was sighted.
   public func lastIdentity(of identifier: String) -> BeaconIdentity? {
     monitored.first { $0.region.identifier == identifier }?.lastIdentity
   }
@@ -101,11 +104,11 @@ public struct RegionMonitor: Sendable {
 
   // MARK: Regions
 
-  /// Begins to monitor a region. One of the same name is replaced, and keeps its state if it is about
-  /// the same beacons.
+  /// Starts monitoring a region. It replaces one with the same name, and keeps that one's state if
+  /// it has the same constraint.
   ///
-  /// - Parameter assumed: The state that the client knows the region to have: with `inside` the next
-  ///   crossing that is reported is an exit.
+  /// - Parameter assumed: The state that the client assumes. If it is `inside`, the next reported
+  ///   crossing is an exit.
   public mutating func start(
     _ region: BeaconRegion, assuming assumed: BeaconRegionState = .unknown, now: Instant
   ) throws(RegionMonitorError) {
@@ -134,7 +137,7 @@ public struct RegionMonitor: Sendable {
       lastHeard: clock.now)
   }
 
-  /// Stops monitoring the region of this name; whether there was one.
+  /// Stops monitoring the region with this name. Returns false if it was not monitored.
   @discardableResult
   public mutating func stop(identifier: String) -> Bool {
     guard let index = monitored.firstIndex(where: { $0.region.identifier == identifier }) else {
@@ -163,17 +166,17 @@ public struct RegionMonitor: Sendable {
     }
   }
 
-  /// When `wake` is to be called; nil while nothing is waited for.
+  /// The time to call `wake`; nil if no region can time out.
   ///
-  /// While a region may become outside this is at most a second away, so that the machine knows
-  /// whether it was served.
+  /// While a region can time out, this is at most a second away, so that the machine notices
+  /// stalls.
   public var nextWake: Instant? {
     guard isScanning else { return nil }
     let earliest = monitored.lazy.filter { $0.state != .outside }.map(\.lastHeard).min()
     return earliest.map { clock.wake(for: $0 + settings.exitDelay) }
   }
 
-  /// Leaves the regions that were silent for the exit delay; appends actions for the client.
+  /// Leaves the regions without a sighting during the exit delay; appends actions for the client.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     advance(to: now)
     guard isScanning, clock.isSettled else { return }

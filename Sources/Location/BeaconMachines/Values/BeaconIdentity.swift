@@ -1,15 +1,15 @@
 public import BluetoothWire
 
-/// Which beacon: the three numbers that an iBeacon advertises. Several beacons may have the same.
+/// The identity of an iBeacon: its UUID, major and minor. Several beacons may have the same.
 public struct BeaconIdentity: Hashable, Sendable {
-  /// Whose beacons these are.
+  /// The UUID of the beacon's owner or app.
   public var uuid: BluetoothUUID
-  /// Which group of them.
+  /// The group of beacons, such as those of a building.
   public var major: UInt16
-  /// Which one of the group.
+  /// The beacon within the group.
   public var minor: UInt16
 
-  /// An identity from its three numbers.
+  /// Creates an identity.
   public init(uuid: BluetoothUUID, major: UInt16, minor: UInt16) {
     self.uuid = uuid
     self.major = major
@@ -22,61 +22,60 @@ public struct BeaconIdentity: Hashable, Sendable {
   }
 }
 
-/// The beacons that a client looks for: those whose numbers are equal to the given ones. As in
-/// `CLBeaconIdentityConstraint`, a number that isn't given matches any, and a minor number needs a
-/// major one.
+/// Matches beacons by UUID, major and minor. As in `CLBeaconIdentityConstraint`, nil matches any
+/// value, and a minor number requires a major number.
 public struct BeaconConstraint: Hashable, Sendable {
-  /// Whose beacons.
+  /// The UUID of the beacons.
   public let uuid: BluetoothUUID
-  /// Which group of them; nil for any.
+  /// The major number; nil for any.
   public let major: UInt16?
-  /// Which one of the group; nil for any.
+  /// The minor number; nil for any.
   public let minor: UInt16?
 
-  /// All beacons of one UUID.
+  /// Creates a constraint that matches all beacons with a UUID.
   public init(uuid: BluetoothUUID) {
     self.uuid = uuid
     major = nil
     minor = nil
   }
 
-  /// The beacons of one group.
+  /// Creates a constraint that matches the beacons of a group.
   public init(uuid: BluetoothUUID, major: UInt16) {
     self.uuid = uuid
     self.major = major
     minor = nil
   }
 
-  /// The beacons with one identity.
+  /// Creates a constraint that matches the beacons with one identity.
   public init(uuid: BluetoothUUID, major: UInt16, minor: UInt16) {
     self.uuid = uuid
     self.major = major
     self.minor = minor
   }
 
-  /// Whether a beacon is one of these.
+  /// Whether a beacon satisfies the constraint.
   public func matches(_ identity: BeaconIdentity) -> Bool {
     uuid == identity.uuid && (major == nil || major == identity.major)
       && (minor == nil || minor == identity.minor)
   }
 }
 
-/// One advertisement of a beacon, as one receiver heard it.
+/// One advertisement of a beacon, as received by one receiver.
 public struct BeaconSighting: Hashable, Sendable {
-  /// Strength of a report whose controller could not measure it (Core 5.4, Vol 4, Part E,
+  /// The RSSI of a report whose controller could not measure it (Core 5.4, Vol 4, Part E,
   /// §7.7.65.2).
   public static let unknownRSSI: Int8 = 127
 
-  /// Which beacon.
+  /// The identity of the beacon.
   public var identity: BeaconIdentity
-  /// The sender's address; beacons may change their addresses.
+  /// The advertiser's address. Beacons may change it.
   public var address: DeviceAddress
-  /// Strength in dBm; 127 if it is not available.
+  /// The RSSI in dBm; 127 if it is not available.
   public var rssi: Int8
-  /// The advertised strength that a receiver one metre away measures, in dBm.
+  /// The measured power in the advertisement: the RSSI in dBm at a distance of one metre.
   public var powerAtOneMetre: Int8
 
-  /// A sighting from its parts.
+  /// Creates a sighting.
   public init(
     identity: BeaconIdentity, address: DeviceAddress, rssi: Int8, powerAtOneMetre: Int8
   ) {

@@ -1,26 +1,26 @@
 public import BluetoothWire
 
-/// Finds iBeacons in advertising reports, and counts what else there is.
+/// Finds iBeacons in advertising reports, and counts all reports by kind.
 public struct BeaconReader: Sendable {
-  /// Counters of what a reader has received.
+  /// Counters of the reports.
   public struct Counters: Hashable, Sendable {
     /// iBeacons.
     public var iBeacons = 0
     /// Beacons of other formats.
     public var others = 0
-    /// What began as a beacon and was not one.
+    /// Reports that began like a beacon but were malformed.
     public var malformed = 0
-    /// Reports that were about something else.
+    /// Reports without a beacon.
     public var foreign = 0
   }
 
   /// The counters since this reader was created.
   public private(set) var counters = Counters()
 
-  /// Has read nothing yet.
+  /// Creates a reader.
   public init() {}
 
-  /// The sighting that a report of this advertising data is; nil if it is not of an iBeacon.
+  /// The sighting in this advertising data; nil if it isn't that of an iBeacon.
   public mutating func sighting(
     in data: ArraySlice<UInt8>, from address: DeviceAddress, rssi: Int8
   ) -> BeaconSighting? {

@@ -37,10 +37,11 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   private let lock = SharedLock()
   private var settings = Settings()
 
-  /// A manager that calls its delegate on the run loop of this thread.
+  /// Creates a manager that calls its delegate on the run loop of this thread.
   public override convenience init() { self.init(queue: nil) }
 
-  /// A manager that calls its delegate on a queue, which need not be one of a run loop. Ambit's own.
+  /// Creates a manager that calls its delegate on a queue, which doesn't need a run loop. Not part
+  /// of Apple's interface.
   ///
   /// - Parameter queue: A serial queue; nil for the run loop of this thread.
   public init(queue: DispatchQueue?) {
@@ -67,21 +68,22 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
   // MARK: State
 
-  /// Whether location services are switched on; here they always are.
+  /// Whether location services are switched on; always true.
   open class func locationServicesEnabled() -> Bool { true }
 
-  /// Whether regions of a class can be monitored: those of beacons, unless the radio can't do Bluetooth LE.
+  /// Whether regions of a class can be monitored. True for `CLBeaconRegion`, unless the radio
+  /// doesn't support Bluetooth LE.
   open class func isMonitoringAvailable(for regionClass: AnyClass) -> Bool {
     regionClass is CLBeaconRegion.Type && isRangingAvailable()
   }
 
-  /// Whether beacons can be ranged: unless the radio can't do Bluetooth LE.
+  /// Whether beacons can be ranged. False if the radio doesn't support Bluetooth LE.
   open class func isRangingAvailable() -> Bool { LocationServices.current.radio != .unsupported }
 
-  /// No: the location doesn't change significantly where it isn't determined.
+  /// Always false: locations are not supported.
   open class func significantLocationChangeMonitoringAvailable() -> Bool { false }
 
-  /// No: there is no compass.
+  /// Always false: headings are not supported.
   open class func headingAvailable() -> Bool { false }
 
   // MARK: Authorization
@@ -96,7 +98,8 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   /// Always `fullAccuracy`.
   open var accuracyAuthorization: CLAccuracyAuthorization { .fullAccuracy }
 
-  /// Whether widgets of the program may use location services, which there are none of.
+  /// Whether widgets of the program may use location services; true if the program may. Linux has
+  /// no widgets.
   open var isAuthorizedForWidgetUpdates: Bool { authorizationStatus.allowsLocation }
 
   /// Requests authorization to use location services. If it is not determined yet, the policy
@@ -105,7 +108,8 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     session.services.perform { $0.request(.authorizedWhenInUse) }
   }
 
-  /// Requests authorization to use location services at all times, as above.
+  /// Requests authorization to use location services at all times, like
+  /// `requestWhenInUseAuthorization()`.
   open func requestAlwaysAuthorization() {
     session.services.perform { $0.request(.authorizedAlways) }
   }
@@ -130,45 +134,47 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
   // MARK: Regions
 
-  /// Copies of the regions that the program monitors, by whichever manager, also by one of an earlier
-  /// process.
+  /// Copies of the regions that the program monitors: of all its managers, and of its earlier
+  /// processes.
   open var monitoredRegions: Set<CLRegion> {
     Set(session.services.monitoredRegions.map(\.ownCopy))
   }
 
-  /// How large a region may be, in metres: negative, as those on the globe aren't monitored.
+  /// The maximum size of a region in metres; negative, as geographic regions are not monitored.
   open var maximumRegionMonitoringDistance: CLLocationDistance { -1 }
 
-  /// Begins to monitor a region, in place of one of the same identifier.
+  /// Starts monitoring a region. It replaces one with the same identifier.
   ///
-  /// The delegate's `didStartMonitoringFor` follows, or `monitoringDidFailFor` with
-  /// `CLError.regionMonitoringDenied` without authorization, or with `CLError.regionMonitoringFailure` for
-  /// the 21st region and for one that isn't of beacons.
+  /// The delegate's `didStartMonitoringFor` is called, or `monitoringDidFailFor` with
+  /// `CLError.regionMonitoringDenied` without authorization, or with
+  /// `CLError.regionMonitoringFailure` for the 21st region and for one that isn't a beacon region.
   open func startMonitoring(for region: CLRegion) { session.startMonitoring(region) }
 
-  /// Begins to monitor a region; the accuracy is of no use.
+  /// Starts monitoring a region. The accuracy has no effect.
   @available(*, deprecated, renamed: "startMonitoring(for:)")
   open func startMonitoring(for region: CLRegion, desiredAccuracy accuracy: CLLocationAccuracy) {
     startMonitoring(for: region)
   }
 
-  /// Ends monitoring of the region of this identifier.
+  /// Stops monitoring the region with this identifier.
   open func stopMonitoring(for region: CLRegion) { session.stopMonitoring(region) }
 
-  /// Has `didDetermineState` called with the state of a monitored region. Ignores other regions.
+  /// Requests the state of a monitored region, which `didDetermineState` gets. Ignores other
+  /// regions.
   open func requestState(for region: CLRegion) { session.requestState(region) }
 
   // MARK: Ranging
 
-  /// What this manager ranges.
+  /// The constraints that this manager ranges.
   open var rangedBeaconConstraints: Set<CLBeaconIdentityConstraint> { session.rangedConstraints }
 
-  /// Has `didRange` called once a second with the beacons in range that satisfy a constraint.
+  /// Starts ranging: `didRange` is called once a second with the beacons in range that satisfy a
+  /// constraint.
   open func startRangingBeacons(satisfying constraint: CLBeaconIdentityConstraint) {
     session.startRanging(constraint)
   }
 
-  /// Ends that.
+  /// Stops ranging a constraint.
   open func stopRangingBeacons(satisfying constraint: CLBeaconIdentityConstraint) {
     session.stopRanging(constraint)
   }
@@ -177,15 +183,17 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   @available(*, deprecated, renamed: "rangedBeaconConstraints")
   open var rangedRegions: Set<CLRegion> { Set(session.rangedRegions.map(\.ownCopy)) }
 
-  /// Has `didRangeBeacons` called once a second with the beacons in range of a region.
+  /// Starts ranging: `didRangeBeacons` is called once a second with the beacons in range of a
+  /// region.
   @available(*, deprecated, renamed: "startRangingBeacons(satisfying:)")
   open func startRangingBeacons(in region: CLBeaconRegion) { session.startRanging(region) }
 
-  /// Ends that for the region of this identifier.
+  /// Stops ranging the region with this identifier.
   @available(*, deprecated, renamed: "stopRangingBeacons(satisfying:)")
   open func stopRangingBeacons(in region: CLBeaconRegion) { session.stopRanging(region) }
 
-  /// Whether ranging that isn't possible now may be later: Bluetooth is only away, or switched off.
+  /// Whether ranging may become possible later, because Bluetooth is only switched off or the radio
+  /// is missing.
   package var mayRangeLater: Bool {
     let services = session.services
     guard services.status.allowsLocation else { return false }
@@ -197,7 +205,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
   // MARK: Locations, which are not determined here
 
-  /// Nil.
+  /// Always nil: locations are not supported.
   open var location: CLLocation? { nil }
 
   /// Fails with `CLError.locationUnknown`, or `denied` without authorization.
@@ -215,7 +223,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   /// Does nothing.
   open func stopMonitoringSignificantLocationChanges() {}
 
-  /// Does nothing, as no visit is ever noticed.
+  /// Does nothing: visits are not detected.
   open func startMonitoringVisits() {}
 
   /// Does nothing.
@@ -227,13 +235,13 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   /// Does nothing.
   open func stopUpdatingHeading() {}
 
-  /// Nil.
+  /// Always nil: headings are not supported.
   open var heading: CLHeading? { nil }
 
   /// Does nothing: no calibration is ever displayed.
   open func dismissHeadingCalibrationDisplay() {}
 
-  /// No: there are no locations that could be deferred.
+  /// Always false: locations are not supported.
   @available(*, deprecated, message: "Locations are not deferred any more")
   open class func deferredLocationUpdatesAvailable() -> Bool { false }
 
@@ -263,7 +271,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
   // MARK: Settings without effect
 
-  /// Stored without effect: a program of Linux runs in the background as in the foreground.
+  /// Stored without effect: programs on Linux have no background mode.
   open var allowsBackgroundLocationUpdates: Bool {
     get { setting(\.allowsBackgroundLocationUpdates) }
     set { set(\.allowsBackgroundLocationUpdates, to: newValue) }

@@ -1,8 +1,9 @@
-/// The events of a location manager, all of them optional.
+/// The events of a location manager. All methods are optional.
 ///
-/// They come on the run loop of the thread that created the manager, or on the queue that it was made with.
+/// They are called on the run loop of the thread that created the manager, or on the queue of
+/// `init(queue:)`.
 public protocol CLLocationManagerDelegate: NSObjectProtocol {
-  /// The authorization changed; the first call after a manager was made.
+  /// The authorization changed. Also called once soon after the manager was created.
   func locationManagerDidChangeAuthorization(_ manager: CLLocationManager)
   /// The authorization changed. Called by the default implementation of the method above.
   func locationManager(
@@ -10,11 +11,11 @@ public protocol CLLocationManagerDelegate: NSObjectProtocol {
 
   /// Monitoring of a region has begun.
   func locationManager(_ manager: CLLocationManager, didStartMonitoringFor region: CLRegion)
-  /// A beacon of the region is heard, where none was before.
+  /// The region was entered: one of its beacons was received.
   func locationManager(_ manager: CLLocationManager, didEnterRegion region: CLRegion)
-  /// No beacon of the region is heard any more.
+  /// The region was left: none of its beacons was received for the exit delay.
   func locationManager(_ manager: CLLocationManager, didExitRegion region: CLRegion)
-  /// The state of a region: after each transition, and the answer to `requestState(for:)`.
+  /// The state of a region, called after each crossing and after `requestState(for:)`.
   func locationManager(
     _ manager: CLLocationManager, didDetermineState state: CLRegionState, for region: CLRegion)
   /// A region is not monitored; the error is a `CLError`.
@@ -22,25 +23,25 @@ public protocol CLLocationManagerDelegate: NSObjectProtocol {
     _ manager: CLLocationManager, monitoringDidFailFor region: CLRegion?,
     withError error: any Error)
 
-  /// The beacons in range, nearest first, once a second; none is an empty array.
+  /// The beacons in range, nearest first, once a second; an empty array if there are none.
   func locationManager(
     _ manager: CLLocationManager, didRange beacons: [CLBeacon],
     satisfying beaconConstraint: CLBeaconIdentityConstraint)
-  /// Ranging doesn't work now; the error is a `CLError`. It goes on when Bluetooth is back.
+  /// Ranging failed; the error is a `CLError`. It resumes when Bluetooth is available again.
   func locationManager(
     _ manager: CLLocationManager, didFailRangingFor beaconConstraint: CLBeaconIdentityConstraint,
     error: any Error)
-  /// The beacons in range of a region that is ranged by `startRangingBeacons(in:)`.
+  /// The beacons in range of a region that was passed to `startRangingBeacons(in:)`.
   func locationManager(
     _ manager: CLLocationManager, didRangeBeacons beacons: [CLBeacon], in region: CLBeaconRegion)
-  /// Ranging of a region doesn't work now.
+  /// Ranging of a region failed.
   func locationManager(
     _ manager: CLLocationManager, rangingBeaconsDidFailFor region: CLBeaconRegion,
     withError error: any Error)
 
-  /// Something that was asked for can't be had: locations, here.
+  /// A request failed, such as one for locations, which are not supported.
   func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error)
-  /// Never called: locations are not determined here.
+  /// Never called: locations are not supported.
   func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation])
   /// Never called.
   func locationManagerDidPauseLocationUpdates(_ manager: CLLocationManager)
@@ -52,13 +53,13 @@ public protocol CLLocationManagerDelegate: NSObjectProtocol {
   func locationManager(_ manager: CLLocationManager, didUpdateHeading newHeading: CLHeading)
   /// Never called.
   func locationManagerShouldDisplayHeadingCalibration(_ manager: CLLocationManager) -> Bool
-  /// Deferred updates were asked for, which there are none of; the error is a `CLError`.
+  /// Deferred updates failed, as they are not supported; the error is a `CLError`.
   func locationManager(
     _ manager: CLLocationManager, didFinishDeferredUpdatesWithError error: (any Error)?)
 }
 
 extension CLLocationManagerDelegate {
-  /// Calls the method with the status, which older code implements.
+  /// Calls `locationManager(_:didChangeAuthorization:)`, which older code implements.
   public func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
     locationManager(manager, didChangeAuthorization: manager.authorizationStatus)
   }
@@ -120,7 +121,7 @@ extension CLLocationManagerDelegate {
   public func locationManager(
     _ manager: CLLocationManager, didUpdateHeading newHeading: CLHeading
   ) {}
-  /// No.
+  /// Returns false.
   public func locationManagerShouldDisplayHeadingCalibration(_ manager: CLLocationManager) -> Bool {
     false
   }

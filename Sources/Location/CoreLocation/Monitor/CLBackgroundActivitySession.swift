@@ -1,9 +1,9 @@
 // Sessions declare how a program is going to use locations. On Linux they are accepted, but have no
 // effect and nothing to report.
 
-/// Lets a program use location services in the background, which it may here anyway.
+/// Allows a program to use location services in the background. On Linux that is always possible.
 public final class CLBackgroundActivitySession: NSObject, Sendable {
-  /// Something to know about the session. None is ever reported.
+  /// A diagnostic of the session. None is ever reported.
   public struct Diagnostic: Sendable {
     /// Always false.
     public let authorizationDenied: Bool
@@ -19,31 +19,31 @@ public final class CLBackgroundActivitySession: NSObject, Sendable {
     public let serviceSessionRequired: Bool
   }
 
-  /// Diagnostics of the session: a sequence without elements, which ends with the session.
+  /// The diagnostics of the session: a sequence without elements, which ends with the session.
   public final class Diagnostics: AsyncSequence, Sendable {
-    /// Something to know about the session.
+    /// A diagnostic of the session.
     public typealias Element = Diagnostic
     private let ending: SessionEnding
 
     init(_ ending: SessionEnding) { self.ending = ending }
 
-    /// Waits for the end.
+    /// An iterator without elements.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
       let ending: SessionEnding
-      /// Nil when the session was invalidated.
+      /// Waits until the session was invalidated, and returns nil.
       public mutating func next() async throws -> Diagnostic? {
         await ending.wait()
         return nil
       }
     }
 
-    /// Waits for the end.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator { Iterator(ending: ending) }
   }
 
   private let ending = SessionEnding()
 
-  /// A session that has begun.
+  /// Starts a session.
   public override init() { super.init() }
 
   deinit { ending.end() }
@@ -55,11 +55,11 @@ public final class CLBackgroundActivitySession: NSObject, Sendable {
   public func invalidate() { ending.end() }
 }
 
-/// Declares the authorization that a program needs, and requests it.
+/// A session that declares the authorization that a program needs, and requests it.
 public final class CLServiceSession: Sendable {
-  /// Which authorization.
+  /// The required authorization.
   public enum AuthorizationRequirement: Int, Sendable {
-    /// None.
+    /// No authorization.
     case none = 0
     /// While the program is in use.
     case whenInUse = 1
@@ -67,7 +67,7 @@ public final class CLServiceSession: Sendable {
     case always = 2
   }
 
-  /// Something to know about the session. None is ever reported.
+  /// A diagnostic of the session. None is ever reported.
   public struct Diagnostic: Sendable {
     /// Always false.
     public let accuracyLimited: Bool
@@ -89,25 +89,25 @@ public final class CLServiceSession: Sendable {
     public let serviceSessionRequired: Bool
   }
 
-  /// Diagnostics of the session: a sequence without elements, which ends with the session.
+  /// The diagnostics of the session: a sequence without elements, which ends with the session.
   public final class Diagnostics: AsyncSequence, Sendable {
-    /// Something to know about the session.
+    /// A diagnostic of the session.
     public typealias Element = Diagnostic
     private let ending: SessionEnding
 
     init(_ ending: SessionEnding) { self.ending = ending }
 
-    /// Waits for the end.
+    /// An iterator without elements.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
       let ending: SessionEnding
-      /// Nil when the session was invalidated.
+      /// Waits until the session was invalidated, and returns nil.
       public mutating func next() async throws -> Diagnostic? {
         await ending.wait()
         return nil
       }
     }
 
-    /// Waits for the end.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator { Iterator(ending: ending) }
   }
 
@@ -123,7 +123,7 @@ public final class CLServiceSession: Sendable {
     }
   }
 
-  /// As above; accuracy is never reduced.
+  /// Starts a session. The purpose key has no effect, as accuracy is never reduced.
   public convenience init(authorization: AuthorizationRequirement, fullAccuracyPurposeKey: String) {
     self.init(authorization: authorization)
   }

@@ -1,20 +1,20 @@
 internal import BluetoothHost
 
-/// What a monitor looks for.
+/// A condition that a monitor can monitor.
 public protocol CLCondition: Sendable {}
 
-/// Monitors conditions, and reports when they become satisfied or no longer are.
+/// Monitors conditions, and reports when they become satisfied or unsatisfied.
 ///
 /// Conditions last until they are removed, also beyond this object and this process: a program that
-/// makes a monitor of the same name again gets them with their pending events, and receives the
-/// changes since then. `AMBIT_LOCATIONS` names their file. There is one monitor of a name at a
-/// time: a second one replaces the first, whose events end.
+/// creates a monitor with the same name later gets them with their pending events and the changes
+/// since then. `AMBIT_LOCATIONS` names their file. Only one monitor with a name exists at a time: a
+/// second one replaces the first, whose event sequence ends.
 public actor CLMonitor {
-  /// What happens to the conditions. One task at a time takes them.
+  /// The events of the conditions. Only one task at a time may iterate them.
   public let events: Events
   private let core: MonitorCore
 
-  /// The monitor of this name, with the conditions that it had before.
+  /// Creates the monitor with this name. It has the conditions that were added before.
   public init(_ name: String) async {
     core = MonitorCore(name: name, services: .current)
     events = Events(core: core)
@@ -23,81 +23,80 @@ public actor CLMonitor {
 
   deinit { core.close() }
 
-  /// Adds a condition, or puts it in the place of one of its name. Its state is unknown until it is
-  /// determined.
+  /// Adds a condition, or replaces the one with the same identifier. Its state is unknown at first.
   ///
-  /// The 21st condition of a program gets an event with `conditionLimitExceeded`, one that isn't of beacons
-  /// with `conditionUnsupported`.
+  /// The 21st condition of a program gets an event with `conditionLimitExceeded`, and a condition
+  /// of another kind than beacons one with `conditionUnsupported`.
   public func add(_ condition: any CLCondition, identifier: String) {
     core.add(condition, identifier, assuming: .unknown)
   }
 
-  /// Adds a condition, or puts it in the place of one of its name, whose state the program knows. An event
-  /// follows only when that changes.
+  /// Adds a condition whose state the program knows, or replaces the one with the same identifier.
+  /// An event follows only when the state changes.
   public func add(_ condition: any CLCondition, identifier: String, assuming state: Event.State) {
     core.add(condition, identifier, assuming: state)
   }
 
-  /// Removes a condition, and with it its event that waits.
+  /// Removes a condition and its pending event.
   public func remove(_ identifier: String) { core.remove(identifier) }
 
-  /// The names of the conditions, in the order in which they were added.
+  /// The identifiers of the conditions, in the order in which they were added.
   public var identifiers: [String] { core.identifiers }
 
-  /// A condition and the last thing that happened to it; nil for an unknown name.
+  /// A condition and its latest event; nil for an unknown identifier.
   public func record(for identifier: String) -> Record? { core.record(for: identifier) }
 
   /// How many tasks wait for an event, for tests.
   var waiterCount: Int { core.waiterCount }
 }
 
-/// Whether a condition is satisfied.
+/// The state of a condition.
 public enum __CLMonitoringState: UInt, Sendable {
-  /// Not determined yet, or not to be determined, as while Bluetooth is off.
+  /// Not determined yet, or impossible to determine because Bluetooth is off.
   case unknown = 0
-  /// It is.
+  /// The condition is satisfied.
   case satisfied = 1
-  /// It is not.
+  /// The condition is not satisfied.
   case unsatisfied = 2
-  /// It isn't monitored; the event's flags are the reason.
+  /// The condition isn't monitored; the event's flags are the reason.
   case unmonitored = 3
 }
 
 extension CLMonitor {
-  /// Something that happened to a condition.
+  /// An event of a condition.
   public struct Event: Sendable {
-    /// Whether a condition is satisfied.
+    /// The state of a condition.
     public typealias State = __CLMonitoringState
 
-    /// Whose.
+    /// The identifier of the condition.
     public let identifier: String
-    /// When.
+    /// The time of the event.
     public let date: Date
-    /// Whether the condition is satisfied now.
+    /// The state of the condition at that time.
     public let state: State
-    /// The condition that was satisfied, more exactly: if the condition leaves major or minor open,
-    /// the identity of the detected beacon.
+    /// The satisfied condition with the identity of the detected beacon, if the condition leaves
+    /// major or minor open.
     public internal(set) var refinement: (any CLCondition)?
     /// Always false: accuracy is never reduced.
     public internal(set) var accuracyLimited = false
     /// The program may not use location services.
     public internal(set) var authorizationDenied = false
-    /// Always false: there is no switch for all programs.
+    /// Always false: location services can't be switched off for all programs.
     public internal(set) var authorizationDeniedGlobally = false
-    /// The program has not asked yet whether it may use location services.
+    /// The program has not requested authorization yet.
     public internal(set) var authorizationRequestInProgress = false
     /// Location services are restricted on this machine, for example by its administrator.
     public internal(set) var authorizationRestricted = false
     /// The program has too many conditions.
     public internal(set) var conditionLimitExceeded = false
-    /// Conditions of this kind are not monitored here.
+    /// Conditions of this kind are not supported.
     public internal(set) var conditionUnsupported = false
-    /// Always false: a program of Linux is in use while it runs.
+    /// Always false: a program on Linux is in use while it runs.
     public internal(set) var insufficientlyInUse = false
-    /// The condition ends with this process: another one of this program has the file in which conditions
-    /// are kept, or it can't be used.
+    /// The condition ends with this process, because the file of conditions is in use by another
+    /// process of this program, or can't be used.
     public internal(set) var persistenceUnavailable = false
-    /// Always false: no session is needed here.
+    /// Always false: no service session is required.
     public internal(set) var serviceSessionRequired = false
 
     init(_ identifier: String, _ state: State, at date: Date) {
@@ -107,48 +106,50 @@ extension CLMonitor {
     }
   }
 
-  /// A condition and its last event.
+  /// A condition and its latest event.
   public struct Record: Sendable {
     /// The condition.
     public let condition: any CLCondition
-    /// The last thing that happened to it; at first, that it was added.
+    /// The latest event; at first, that the condition was added.
     public let lastEvent: Event
   }
 
-  /// The events of a monitor: those that wait, and those that come. Of one condition the last one waits.
+  /// The pending and the following events of a monitor. Only the latest event of each condition is
+  /// kept.
   public struct Events: AsyncSequence, Sendable {
     /// An event.
     public typealias Element = Event
     let core: MonitorCore
 
-    /// Takes events.
+    /// An iterator over the events of a monitor.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
       let core: MonitorCore
 
-      /// The next event; nil when another monitor took this one's place, or the task was cancelled.
+      /// The next event; nil when another monitor replaced this one, or the task was cancelled.
       public mutating func next() async throws -> Event? { await core.next() }
     }
 
-    /// Takes events.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator { Iterator(core: core) }
   }
 
-  /// Beacons of a UUID, of a group of it, or one.
+  /// A condition that is satisfied by beacons with a UUID, optionally of one group, or by one
+  /// beacon.
   public struct BeaconIdentityCondition: CLCondition, Codable, Hashable {
     /// The beacons' UUID.
     public let uuid: UUID
-    /// The group; nil for all.
+    /// The major number; nil for all.
     public let major: UInt16?
-    /// The beacon of the group; nil for all.
+    /// The minor number; nil for all.
     public let minor: UInt16?
 
-    /// All beacons of a UUID.
+    /// Creates a condition that matches all beacons with a UUID.
     public init(uuid: UUID) { self.init(uuid, nil, nil) }
 
-    /// A group of beacons.
+    /// Creates a condition that matches a group of beacons.
     public init(uuid: UUID, major: CLBeaconMajorValue) { self.init(uuid, major, nil) }
 
-    /// One beacon.
+    /// Creates a condition that matches one beacon.
     public init(uuid: UUID, major: CLBeaconMajorValue, minor: CLBeaconMinorValue) {
       self.init(uuid, major, minor)
     }
@@ -161,9 +162,9 @@ extension CLMonitor {
 
     private enum CodingKeys: String, CodingKey { case uuid, major, minor }
 
-    /// A condition from an archive.
+    /// Decodes a condition.
     ///
-    /// - Throws: `DecodingError`, also for a minor without a major.
+    /// - Throws: `DecodingError`, also for a minor number without a major number.
     public init(from decoder: any Decoder) throws {
       let values = try decoder.container(keyedBy: CodingKeys.self)
       uuid = try values.decode(UUID.self, forKey: .uuid)
@@ -176,14 +177,14 @@ extension CLMonitor {
     }
   }
 
-  /// A circle on the globe. It is there so that code compiles; it is never monitored.
+  /// A geographic circle. It exists so that code compiles, but is never monitored.
   public struct CircularGeographicCondition: CLCondition {
-    /// The centre.
+    /// The centre of the circle.
     public let center: CLLocationCoordinate2D
-    /// Metres.
+    /// The radius in metres.
     public let radius: CLLocationDistance
 
-    /// A circle.
+    /// Creates a circle.
     public init(center: CLLocationCoordinate2D, radius: CLLocationDistance) {
       self.center = center
       self.radius = radius

@@ -35,7 +35,7 @@ final class MonitorCore: @unchecked Sendable {
     self.services = services
   }
 
-  /// Takes the place of a monitor of the same name, and its conditions.
+  /// Replaces the monitor with the same name, and takes over its conditions.
   func open() {
     let saved = services.open(self)
     lock.withLock {

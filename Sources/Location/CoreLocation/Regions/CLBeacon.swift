@@ -1,19 +1,19 @@
-/// A beacon that was heard, as ranging reports it once a second. Programs don't make these.
+/// A beacon that ranging has detected. Programs can't create beacons with an identity.
 open class CLBeacon: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
   // Unchecked: everything is constant.
 
   private let identity: CLBeaconIdentityConstraint
 
-  /// How near it is.
+  /// The zone of its distance.
   public let proximity: CLProximity
   /// The uncertainty of the distance in metres, one standard deviation; negative if it is unknown.
   public let accuracy: CLLocationAccuracy
-  /// The mean of the signal strengths in dBm since the last report; 0 if nothing was heard since.
+  /// The mean of the RSSI values in dBm since the last report; 0 without any.
   public let rssi: Int
-  /// When it was last heard.
+  /// The time at which it was last received.
   public let timestamp: Date
 
-  /// A beacon of which nothing is known.
+  /// Creates a beacon with unknown values.
   public override convenience init() {
     let zero = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
     self.init(
@@ -33,19 +33,19 @@ open class CLBeacon: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     super.init()
   }
 
-  /// Its UUID.
+  /// The UUID of the beacon.
   open var uuid: UUID { identity.uuid }
-  /// Its UUID.
+  /// The UUID of the beacon.
   @available(*, deprecated, renamed: "uuid")
   open var proximityUUID: UUID { identity.uuid }
-  /// Its group.
+  /// The major number: its group.
   open var major: NSNumber { NSNumber(value: identity.major ?? 0) }
-  /// Its number in the group.
+  /// The minor number: the beacon within its group.
   open var minor: NSNumber { NSNumber(value: identity.minor ?? 0) }
 
   // MARK: Archives, copies
 
-  /// A beacon from an archive; nil where that makes no sense.
+  /// Decodes a beacon; nil if the archive is invalid.
   public required init?(coder: NSCoder) {
     guard let identity = CLBeaconIdentityConstraint(coder: coder), identity.minor != nil,
       let proximity = CLProximity(rawValue: coder.decodeInteger(forKey: "proximity"))
@@ -58,7 +58,7 @@ open class CLBeacon: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     super.init()
   }
 
-  /// Writes it to an archive.
+  /// Encodes the beacon.
   open func encode(with coder: NSCoder) {
     identity.encode(with: coder)
     coder.encode(proximity.rawValue, forKey: "proximity")
@@ -67,10 +67,10 @@ open class CLBeacon: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: "timestamp")
   }
 
-  /// Archives may come from untrusted sources.
+  /// Always true: archives may come from untrusted sources.
   open class var supportsSecureCoding: Bool { true }
 
-  /// Itself, as it doesn't change.
+  /// Returns the same object, which is immutable.
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// Identity, proximity, accuracy and strength.

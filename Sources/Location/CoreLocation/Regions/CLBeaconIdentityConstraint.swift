@@ -1,23 +1,23 @@
-/// Identifies beacons: all of a UUID, a group of it, or one.
+/// Identifies beacons by UUID, and optionally by major and minor.
 ///
-/// Nil matches every value; a minor needs a major.
+/// Nil matches every value. A minor number requires a major number.
 open class CLBeaconIdentityConstraint: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
   // Unchecked: everything is constant.
 
   /// The beacons' UUID.
   public let uuid: UUID
-  /// The group; nil for all.
+  /// The major number; nil for all.
   public let major: CLBeaconMajorValue?
-  /// The beacon of the group; nil for all.
+  /// The minor number; nil for all.
   public let minor: CLBeaconMinorValue?
 
-  /// All beacons of a UUID.
+  /// Creates a constraint that matches all beacons with a UUID.
   public convenience init(uuid: UUID) { self.init(uuid, nil, nil) }
 
-  /// A group of beacons.
+  /// Creates a constraint that matches a group of beacons.
   public convenience init(uuid: UUID, major: CLBeaconMajorValue) { self.init(uuid, major, nil) }
 
-  /// One beacon.
+  /// Creates a constraint that matches one beacon.
   public convenience init(uuid: UUID, major: CLBeaconMajorValue, minor: CLBeaconMinorValue) {
     self.init(uuid, major, minor)
   }
@@ -31,7 +31,7 @@ open class CLBeaconIdentityConstraint: NSObject, NSCopying, NSSecureCoding, @unc
 
   // MARK: Archives
 
-  /// A constraint from an archive; nil where that makes no sense.
+  /// Decodes a constraint; nil if the archive is invalid.
   public required init?(coder: NSCoder) {
     guard let uuid = coder.uuid(forKey: "uuid"),
       let major = coder.optionalUInt16(forKey: "major"),
@@ -42,22 +42,22 @@ open class CLBeaconIdentityConstraint: NSObject, NSCopying, NSSecureCoding, @unc
     self.minor = minor
   }
 
-  /// Writes it to an archive.
+  /// Encodes the constraint.
   open func encode(with coder: NSCoder) {
     coder.encode(uuid.uuidString as NSString, forKey: "uuid")
     if let major { coder.encode(Int(major), forKey: "major") }
     if let minor { coder.encode(Int(minor), forKey: "minor") }
   }
 
-  /// Archives may come from untrusted sources.
+  /// Always true: archives may come from untrusted sources.
   open class var supportsSecureCoding: Bool { true }
 
   // MARK: Copies and equality
 
-  /// Itself, as it doesn't change.
+  /// Returns the same object, which is immutable.
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// Whether the other means the same beacons.
+  /// Two constraints are equal if all their values are.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? CLBeaconIdentityConstraint else { return false }
     return uuid == other.uuid && major == other.major && minor == other.minor

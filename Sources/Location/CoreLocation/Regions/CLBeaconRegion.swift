@@ -1,24 +1,24 @@
-/// Where beacons of an identity can be heard.
+/// A region that is defined by beacons: this device is inside while it receives one of them.
 open class CLBeaconRegion: CLRegion, @unchecked Sendable {
   // Unchecked: as its superclass; its own property is constant.
 
-  /// The beacons' identity.
+  /// The identity of the beacons.
   public let beaconIdentityConstraint: CLBeaconIdentityConstraint
 
-  /// Where beacons of a UUID can be heard.
+  /// Creates a region of all beacons with a UUID.
   public convenience init(uuid: UUID, identifier: String) {
     self.init(
       beaconIdentityConstraint: CLBeaconIdentityConstraint(uuid: uuid), identifier: identifier)
   }
 
-  /// Where a group of beacons can be heard.
+  /// Creates a region of a group of beacons.
   public convenience init(uuid: UUID, major: CLBeaconMajorValue, identifier: String) {
     self.init(
       beaconIdentityConstraint: CLBeaconIdentityConstraint(uuid: uuid, major: major),
       identifier: identifier)
   }
 
-  /// Where one beacon can be heard.
+  /// Creates a region of one beacon.
   public convenience init(
     uuid: UUID, major: CLBeaconMajorValue, minor: CLBeaconMinorValue, identifier: String
   ) {
@@ -27,7 +27,7 @@ open class CLBeaconRegion: CLRegion, @unchecked Sendable {
       identifier: identifier)
   }
 
-  /// Where beacons of an identity can be heard.
+  /// Creates a region of the beacons that satisfy a constraint.
   public init(beaconIdentityConstraint: CLBeaconIdentityConstraint, identifier: String) {
     self.beaconIdentityConstraint = beaconIdentityConstraint
     super.init(identifier: identifier)
@@ -62,14 +62,14 @@ open class CLBeaconRegion: CLRegion, @unchecked Sendable {
   @available(*, deprecated, renamed: "uuid")
   open var proximityUUID: UUID { uuid }
 
-  /// The group; nil for all.
+  /// The major number; nil for all.
   open var major: NSNumber? { beaconIdentityConstraint.major.map { NSNumber(value: $0) } }
 
-  /// The beacon of the group; nil for all.
+  /// The minor number; nil for all.
   open var minor: NSNumber? { beaconIdentityConstraint.minor.map { NSNumber(value: $0) } }
 
   /// Whether the state is reported when the display is switched on; false by default. Stored
-  /// without effect: on Linux that event doesn't exist.
+  /// without effect: Linux doesn't report that event.
   open var notifyEntryStateOnDisplay: Bool {
     get { entryStateOnDisplay }
     set { entryStateOnDisplay = newValue }
@@ -77,7 +77,8 @@ open class CLBeaconRegion: CLRegion, @unchecked Sendable {
 
   // MARK: Being a beacon
 
-  /// The data for `CBPeripheralManager.startAdvertising(_:)` that makes this machine such a beacon.
+  /// The data for `CBPeripheralManager.startAdvertising(_:)` that advertises this machine as a
+  /// beacon of the region.
   ///
   /// - Parameter measuredPower: The signal strength in dBm that a receiver one metre away measures,
   ///   clamped to -128 ... 127; nil for -59.
@@ -101,14 +102,14 @@ open class CLBeaconRegion: CLRegion, @unchecked Sendable {
 
   // MARK: Archives, copies
 
-  /// A region from an archive; nil where that makes no sense.
+  /// Decodes a region; nil if the archive is invalid.
   public required init?(coder: NSCoder) {
     guard let constraint = CLBeaconIdentityConstraint(coder: coder) else { return nil }
     beaconIdentityConstraint = constraint
     super.init(coder: coder)
   }
 
-  /// Writes it to an archive.
+  /// Encodes the region.
   open override func encode(with coder: NSCoder) {
     super.encode(with: coder)
     beaconIdentityConstraint.encode(with: coder)

@@ -1,23 +1,23 @@
-/// A circle on the globe.
+/// A geographic circle.
 ///
-/// It is there so that code compiles. Monitoring one fails with `CLError.regionMonitoringFailure`:
-/// nothing here knows where on the globe this machine is.
+/// It exists so that code compiles. Monitoring it fails with `CLError.regionMonitoringFailure`, as
+/// locations are not supported.
 open class CLCircularRegion: CLRegion, @unchecked Sendable {
   // Unchecked: as its superclass; its own properties are constant.
 
-  /// The centre.
+  /// The centre of the circle.
   public let center: CLLocationCoordinate2D
-  /// Metres.
+  /// The radius in metres.
   public let radius: CLLocationDistance
 
-  /// A circle.
+  /// Creates a circle.
   public init(center: CLLocationCoordinate2D, radius: CLLocationDistance, identifier: String) {
     self.center = center
     self.radius = radius
     super.init(identifier: identifier)
   }
 
-  /// A circle from an archive.
+  /// Decodes a circle; nil if the archive is invalid.
   public required init?(coder: NSCoder) {
     center = CLLocationCoordinate2D(
       latitude: coder.decodeDouble(forKey: "latitude"),
@@ -26,7 +26,7 @@ open class CLCircularRegion: CLRegion, @unchecked Sendable {
     super.init(coder: coder)
   }
 
-  /// Writes it to an archive.
+  /// Encodes the circle.
   open override func encode(with coder: NSCoder) {
     super.encode(with: coder)
     coder.encode(center.latitude, forKey: "latitude")

@@ -1,12 +1,13 @@
 internal import EventLoop
 
-/// What can be monitored: a base for `CLBeaconRegion` and `CLCircularRegion`.
+/// The base class of regions that can be monitored.
 ///
-/// Regions are equal if their identifiers are: monitoring one replaces another of the same identifier.
+/// Regions are equal if their identifiers are: monitoring one replaces another with the same
+/// identifier.
 open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
   // Unchecked: the flags are guarded by `lock`, the rest is constant.
 
-  /// The name that the program gave it.
+  /// The identifier that the program chose.
   public let identifier: String
 
   private struct Flags {
@@ -24,13 +25,13 @@ open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     super.init()
   }
 
-  /// Whether entering is reported; true unless set otherwise. Set it before monitoring starts.
+  /// Whether entering is reported; true by default. Set it before monitoring starts.
   open var notifyOnEntry: Bool {
     get { lock.withLock { flags.notifyOnEntry } }
     set { lock.withLock { flags.notifyOnEntry = newValue } }
   }
 
-  /// Whether leaving is reported; true unless set otherwise. Set it before monitoring starts.
+  /// Whether leaving is reported; true by default. Set it before monitoring starts.
   open var notifyOnExit: Bool {
     get { lock.withLock { flags.notifyOnExit } }
     set { lock.withLock { flags.notifyOnExit = newValue } }
@@ -43,7 +44,7 @@ open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
 
   // MARK: Archives
 
-  /// A region from an archive; nil where that has no identifier.
+  /// Decodes a region; nil if the archive has no identifier.
   public required init?(coder: NSCoder) {
     guard let identifier = coder.text(forKey: "identifier") else { return nil }
     self.identifier = identifier
@@ -53,7 +54,7 @@ open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     entryStateOnDisplay = coder.decodeBool(forKey: "notifyEntryStateOnDisplay")
   }
 
-  /// Writes it to an archive.
+  /// Encodes the region.
   open func encode(with coder: NSCoder) {
     coder.encode(identifier as NSString, forKey: "identifier")
     coder.encode(notifyOnEntry, forKey: "notifyOnEntry")
@@ -61,12 +62,12 @@ open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     coder.encode(entryStateOnDisplay, forKey: "notifyEntryStateOnDisplay")
   }
 
-  /// Archives may come from untrusted sources.
+  /// Always true: archives may come from untrusted sources.
   open class var supportsSecureCoding: Bool { true }
 
   // MARK: Copies and equality
 
-  /// A region of its own with the same values.
+  /// Returns a new region with the same values.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = makeCopy()
     copy.notifyOnEntry = notifyOnEntry
@@ -78,7 +79,7 @@ open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
   /// A region of its own, with the flags as they are by default.
   func makeCopy() -> CLRegion { CLRegion(identifier: identifier) }
 
-  /// Whether the other is a region of the same identifier.
+  /// Two regions are equal if their identifiers are.
   open override func isEqual(_ object: Any?) -> Bool {
     (object as? CLRegion)?.identifier == identifier
   }

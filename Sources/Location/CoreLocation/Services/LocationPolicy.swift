@@ -3,9 +3,9 @@ internal import Logging
 /// The policy for programs that request authorization, from `AMBIT_LOCATION_AUTHORIZATION`. It
 /// replaces the dialogue of Apple's systems.
 package enum LocationPolicy: String, Sendable, CaseIterable {
-  /// They may, at all times. The default.
+  /// Programs may use location services at all times. The default.
   case always
-  /// They may, while they are in use.
+  /// Programs may use location services while they are in use.
   case whenInUse
   /// Denied by the user.
   case denied
@@ -14,7 +14,7 @@ package enum LocationPolicy: String, Sendable, CaseIterable {
   /// Not determined until the program requests authorization, which is granted.
   case ask
 
-  /// The policy of this name; `always` for none, `denied` for one that doesn't exist.
+  /// Parses the name of a policy. Nil is `always`, an unknown name `denied`.
   package static func named(_ name: String?) -> LocationPolicy {
     guard let name else { return .always }
     if let policy = LocationPolicy(rawValue: name) { return policy }
@@ -26,7 +26,7 @@ package enum LocationPolicy: String, Sendable, CaseIterable {
     return .denied
   }
 
-  /// The status before the program has asked for anything.
+  /// The status before the program has requested authorization.
   var initialStatus: CLAuthorizationStatus {
     switch self {
     case .always: .authorizedAlways
@@ -37,7 +37,7 @@ package enum LocationPolicy: String, Sendable, CaseIterable {
     }
   }
 
-  /// The status after a program that has one asked for another.
+  /// The status of a program after it requested authorization, from its status before.
   func status(
     after old: CLAuthorizationStatus, asking wanted: CLAuthorizationStatus
   ) -> CLAuthorizationStatus {

@@ -16,9 +16,9 @@ extension LocationServices {
     }
   }
 
-  /// Makes this the monitor of its name, whose events end with that.
+  /// Makes this the current monitor with its name, and ends the events of the previous one.
   ///
-  /// - Returns: The conditions that there are under this name.
+  /// - Returns: The existing conditions with this monitor name.
   func open(_ core: MonitorCore) -> [MonitorCore.Entry] {
     let old = lock.withLock {
       shown.monitors.updateValue(WeakMonitor(core: core), forKey: core.name)

@@ -1,13 +1,13 @@
 /// The domain of `CLError`.
 public let kCLErrorDomain: String = "kCLErrorDomain"
-/// Of `CLError.userInfo`: a region that can be monitored instead.
+/// The key in `CLError.userInfo` for a region that can be monitored instead.
 public let kCLErrorUserInfoAlternateRegionKey: String = "kCLErrorUserInfoAlternateRegionKey"
 
 /// An error of Core Location.
 public struct CLError: CustomNSError, Hashable, @unchecked Sendable {
   // Unchecked: `userInfo` may hold anything, but is never changed and in practice holds strings.
 
-  /// What went wrong.
+  /// The error codes.
   public enum Code: Int, Sendable {
     /// The location cannot be determined at the moment.
     case locationUnknown = 0
@@ -19,25 +19,25 @@ public struct CLError: CustomNSError, Hashable, @unchecked Sendable {
     case headingFailure = 3
     /// The program may not monitor regions.
     case regionMonitoringDenied = 4
-    /// The region cannot be monitored: there are too many, or they are of a kind that isn't.
+    /// The region can't be monitored: the limit is reached, or the kind of region is not supported.
     case regionMonitoringFailure = 5
-    /// Monitoring begins later.
+    /// The start of monitoring is delayed.
     case regionMonitoringSetupDelayed = 6
-    /// Events of regions come late.
+    /// Events of regions are delayed.
     case regionMonitoringResponseDelayed = 7
-    /// No place was found.
+    /// Geocoding found no result.
     case geocodeFoundNoResult = 8
-    /// A part of the place was found.
+    /// Geocoding found a partial result.
     case geocodeFoundPartialResult = 9
-    /// The search for a place was cancelled.
+    /// Geocoding was cancelled.
     case geocodeCanceled = 10
     /// Deferred updates failed.
     case deferredFailed = 11
-    /// Locations aren't updated.
+    /// Updates can't be deferred, because locations are not updated.
     case deferredNotUpdatingLocation = 12
     /// The accuracy is too low for deferred updates.
     case deferredAccuracyTooLow = 13
-    /// There is a distance filter.
+    /// Updates can't be deferred because of a distance filter.
     case deferredDistanceFiltered = 14
     /// Deferred updates were cancelled.
     case deferredCanceled = 15
@@ -50,25 +50,25 @@ public struct CLError: CustomNSError, Hashable, @unchecked Sendable {
     /// Earlier locations are not available.
     case historicalLocationError = 19
 
-    /// Lets `catch CLError.denied` match.
+    /// Makes `catch CLError.denied` work.
     public static func ~= (code: Code, error: any Error) -> Bool {
       (error as? CLError)?.code == code
     }
   }
 
-  /// What went wrong.
+  /// The error code.
   public let code: Code
-  /// More about it; at least a description.
+  /// Additional information; at least a description.
   public let userInfo: [String: Any]
 
-  /// An error of this code.
+  /// Creates an error with this code.
   public init(_ code: Code, userInfo: [String: Any] = [:]) {
     self.code = code
     self.userInfo = userInfo
   }
 
-  /// The error with an `NSError`'s number and user information, as Swift's imported errors have it;
-  /// the domain is not looked at.
+  /// Creates the error with an `NSError`'s code and user information, as Swift does for imported
+  /// errors. The domain is not checked.
   public init(_nsError error: NSError) {
     self.init(Code(rawValue: error.code) ?? .locationUnknown, userInfo: error.userInfo)
   }
@@ -77,7 +77,7 @@ public struct CLError: CustomNSError, Hashable, @unchecked Sendable {
     self.init(code, userInfo: [NSLocalizedDescriptionKey: text])
   }
 
-  /// A region that can be monitored instead; none is offered here.
+  /// A region that can be monitored instead; always nil, unless it is in `userInfo`.
   public var alternateRegion: CLRegion? {
     userInfo[kCLErrorUserInfoAlternateRegionKey] as? CLRegion
   }
@@ -90,12 +90,12 @@ public struct CLError: CustomNSError, Hashable, @unchecked Sendable {
   public var errorUserInfo: [String: Any] {
     userInfo.merging([NSLocalizedDescriptionKey: code.text]) { given, _ in given }
   }
-  /// The description for people.
+  /// The description of the error for users.
   public var localizedDescription: String {
     userInfo[NSLocalizedDescriptionKey] as? String ?? code.text
   }
 
-  /// Errors are equal if their codes are.
+  /// Two errors are equal if their codes are.
   public static func == (a: CLError, b: CLError) -> Bool { a.code == b.code }
   /// Hashes the code.
   public func hash(into hasher: inout Hasher) { hasher.combine(code) }

@@ -2,24 +2,24 @@ internal import Glibc
 
 // What code for beacons names, though locations are not determined here.
 
-/// A point on the globe.
+/// A geographic coordinate.
 public struct CLLocationCoordinate2D: Sendable {
-  /// Degrees, north positive.
+  /// The latitude in degrees, north positive.
   public var latitude: CLLocationDegrees
-  /// Degrees, east positive.
+  /// The longitude in degrees, east positive.
   public var longitude: CLLocationDegrees
 
-  /// The point at zero degrees.
+  /// Creates the coordinate at zero degrees.
   public init() { self.init(latitude: 0, longitude: 0) }
 
-  /// A point.
+  /// Creates a coordinate.
   public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
     self.latitude = latitude
     self.longitude = longitude
   }
 }
 
-/// A point that isn't on the globe.
+/// An invalid coordinate.
 public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
 
 /// Whether latitude and longitude are in their ranges.
@@ -27,39 +27,40 @@ public func CLLocationCoordinate2DIsValid(_ coord: CLLocationCoordinate2D) -> Bo
   (-90...90).contains(coord.latitude) && (-180...180).contains(coord.longitude)
 }
 
-/// A point on the globe.
+/// Creates a coordinate.
 public func CLLocationCoordinate2DMake(
   _ latitude: CLLocationDegrees, _ longitude: CLLocationDegrees
 ) -> CLLocationCoordinate2D {
   CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
 }
 
-/// Where a device was at a moment. Programs make them; Core Location here doesn't.
+/// A geographic location. Programs can create locations, but Core Location on Linux doesn't report
+/// any.
 open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
   // Unchecked: everything is constant.
 
-  /// Where.
+  /// The coordinate.
   public let coordinate: CLLocationCoordinate2D
-  /// Metres above sea level.
+  /// The altitude in metres above sea level.
   public let altitude: CLLocationDistance
   /// The radius of uncertainty in metres; negative where the coordinate is invalid.
   public let horizontalAccuracy: CLLocationAccuracy
   /// The uncertainty of the altitude in metres; negative where the altitude is invalid.
   public let verticalAccuracy: CLLocationAccuracy
-  /// Where the device moves to, in degrees from north; negative where it isn't known.
+  /// The direction of travel, in degrees from north; negative if unknown.
   public let course: CLLocationDirection
   /// The uncertainty of the course in degrees; negative where the course is invalid.
   public let courseAccuracy: CLLocationDirectionAccuracy
-  /// How fast it moves, in metres per second; negative where it isn't known.
+  /// The speed in metres per second; negative if unknown.
   public let speed: CLLocationSpeed
   /// The uncertainty of the speed in metres per second; negative where the speed is invalid.
   public let speedAccuracy: CLLocationSpeedAccuracy
-  /// When.
+  /// The time of the location.
   public let timestamp: Date
 
-  /// A location without altitude.
+  /// Creates a location without altitude.
   ///
-  /// The time stamp is that of the reference date: this module reads no clock.
+  /// The timestamp is the reference date, as this module reads no clock.
   public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
     self.init(
       coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
@@ -67,7 +68,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
       timestamp: Date(timeIntervalSinceReferenceDate: 0))
   }
 
-  /// A location of which course and speed are not known.
+  /// Creates a location with unknown course and speed.
   public convenience init(
     coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
     horizontalAccuracy hAccuracy: CLLocationAccuracy,
@@ -78,7 +79,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
       verticalAccuracy: vAccuracy, course: -1, speed: -1, timestamp: timestamp)
   }
 
-  /// A location whose uncertainties of course and speed are not known.
+  /// Creates a location with unknown accuracies of course and speed.
   public convenience init(
     coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
     horizontalAccuracy hAccuracy: CLLocationAccuracy,
@@ -91,7 +92,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
       speedAccuracy: -1, timestamp: timestamp)
   }
 
-  /// A location.
+  /// Creates a location.
   public init(
     coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
     horizontalAccuracy hAccuracy: CLLocationAccuracy,
@@ -110,7 +111,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     self.timestamp = timestamp
   }
 
-  /// A location from an archive.
+  /// Decodes a location.
   public required convenience init?(coder: NSCoder) {
     self.init(
       coordinate: CLLocationCoordinate2D(
@@ -126,7 +127,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
       timestamp: Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: "timestamp")))
   }
 
-  /// Writes it to an archive.
+  /// Encodes the location.
   open func encode(with coder: NSCoder) {
     coder.encode(coordinate.latitude, forKey: "latitude")
     coder.encode(coordinate.longitude, forKey: "longitude")
@@ -140,16 +141,16 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: "timestamp")
   }
 
-  /// Archives may come from untrusted sources.
+  /// Always true: archives may come from untrusted sources.
   open class var supportsSecureCoding: Bool { true }
 
-  /// Itself, as it doesn't change.
+  /// Returns the same object, which is immutable.
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// The storey. Nil: it is not determined here.
+  /// The floor of a building; always nil.
   open var floor: CLFloor? { nil }
 
-  /// The distance along the surface of the globe, in metres.
+  /// The distance along the surface of the Earth, in metres.
   open func distance(from location: CLLocation) -> CLLocationDistance {
     coordinate.distance(from: location.coordinate)
   }
@@ -171,41 +172,41 @@ extension CLLocationCoordinate2D {
   }
 }
 
-/// A storey of a building. Never reported here.
+/// A floor of a building. Never reported.
 open class CLFloor: NSObject, @unchecked Sendable {
   // Unchecked: everything is constant. Only Core Location creates instances.
 
-  /// The storey; 0 is the ground floor.
+  /// The floor; 0 is the ground floor.
   public let level: Int
 
   init(level: Int) { self.level = level }
 }
 
-/// A direction that a device points to. Never reported here.
+/// The direction in which a device points. Never reported.
 open class CLHeading: NSObject, @unchecked Sendable {
   // Unchecked: everything is constant. Only Core Location creates instances.
 
-  /// Degrees from magnetic north.
+  /// The direction in degrees from magnetic north.
   public let magneticHeading: CLLocationDirection = -1
-  /// Degrees from true north; negative where that isn't known.
+  /// The direction in degrees from true north; negative if unknown.
   public let trueHeading: CLLocationDirection = -1
   /// The uncertainty in degrees; negative where the heading is invalid.
   public let headingAccuracy: CLLocationDirection = -1
-  /// When.
+  /// The time of the heading.
   public let timestamp = Date.distantPast
 
   override init() { super.init() }
 }
 
-/// A stay at a place. Never reported here.
+/// A visit to a place. Never reported.
 open class CLVisit: NSObject, @unchecked Sendable {
   // Unchecked: everything is constant. Only Core Location creates instances.
 
-  /// When it began.
+  /// The time of arrival.
   public let arrivalDate = Date.distantPast
-  /// When it ended.
+  /// The time of departure.
   public let departureDate = Date.distantFuture
-  /// Where.
+  /// The coordinate of the place.
   public let coordinate = kCLLocationCoordinate2DInvalid
   /// The radius of uncertainty in metres.
   public let horizontalAccuracy: CLLocationAccuracy = -1

@@ -1,9 +1,9 @@
-/// A report of this device's location. It exists so that code compiles: the only update reports
+/// An update of this device's location. It exists so that code compiles: the only update reports
 /// that the location is unavailable.
 public struct CLLocationUpdate: Sendable {
-  /// What the updates are for; without effect.
+  /// The activity that updates are used for; without effect.
   public enum LiveConfiguration: Int, Sendable {
-    /// Anything.
+    /// Any activity.
     case `default` = 0
     /// Driving along roads.
     case automotiveNavigation = 1
@@ -15,25 +15,25 @@ public struct CLLocationUpdate: Sendable {
     case airborne = 4
   }
 
-  /// Nil.
+  /// Always nil: locations are not supported.
   public let location: CLLocation? = nil
-  /// False: unknown.
+  /// Always false.
   public let stationary = false
   /// Whether the program may not use location services.
   public let authorizationDenied: Bool
-  /// Always false: there is no switch for all programs.
+  /// Always false: location services can't be switched off for all programs.
   public let authorizationDeniedGlobally = false
   /// Whether location services are restricted on this machine, for example by its administrator.
   public let authorizationRestricted: Bool
-  /// Whether the program has not asked yet.
+  /// Whether the program has not requested authorization yet.
   public let authorizationRequestInProgress: Bool
-  /// Always true: locations are not determined here.
+  /// Always true: locations are not supported.
   public let locationUnavailable = true
   /// Always false: accuracy is never reduced.
   public let accuracyLimited = false
-  /// Always false: a program of Linux is in use while it runs.
+  /// Always false: a program on Linux is in use while it runs.
   public let insufficientlyInUse = false
-  /// Always false: no session is needed here.
+  /// Always false: no service session is required.
   public let serviceSessionRequired = false
 
   init(_ status: CLAuthorizationStatus) {
@@ -47,13 +47,13 @@ public struct CLLocationUpdate: Sendable {
     Updates(update: CLLocationUpdate(LocationServices.current.status))
   }
 
-  /// The one update; more don't come.
+  /// A sequence of one update, which doesn't end before its task is cancelled.
   public struct Updates: AsyncSequence, Sendable {
-    /// A report.
+    /// An update.
     public typealias Element = CLLocationUpdate
     let update: CLLocationUpdate
 
-    /// Gives the one update, and waits.
+    /// An iterator that returns one update, and then waits.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
       private var update: CLLocationUpdate?
       private let ending = SessionEnding()
@@ -71,7 +71,7 @@ public struct CLLocationUpdate: Sendable {
       }
     }
 
-    /// Gives the one update, and waits.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> Iterator { Iterator(update) }
   }
 }

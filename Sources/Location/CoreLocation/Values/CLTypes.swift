@@ -1,27 +1,27 @@
 // Names that Core Location gives to numbers, and its enumerations and constants.
 
-/// The number of a group of beacons, such as those of one building.
+/// The major number of a beacon: its group, such as the beacons of one building.
 public typealias CLBeaconMajorValue = UInt16
-/// The number of a beacon within its group.
+/// The minor number of a beacon: the beacon within its group.
 public typealias CLBeaconMinorValue = UInt16
-/// Metres, as one standard deviation; negative where nothing is known.
+/// An accuracy in metres, as one standard deviation; negative if unknown.
 public typealias CLLocationAccuracy = Double
-/// Metres.
+/// A distance in metres.
 public typealias CLLocationDistance = Double
-/// Degrees of latitude or longitude.
+/// A latitude or longitude in degrees.
 public typealias CLLocationDegrees = Double
-/// Metres per second; negative where it isn't known.
+/// A speed in metres per second; negative if unknown.
 public typealias CLLocationSpeed = Double
-/// Degrees from north, 0 ..< 360; negative where it isn't known.
+/// A direction in degrees from north, 0 ..< 360; negative if unknown.
 public typealias CLLocationDirection = Double
-/// Metres per second, as one standard deviation; negative where nothing is known.
+/// The accuracy of a speed in metres per second, as one standard deviation; negative if unknown.
 public typealias CLLocationSpeedAccuracy = Double
-/// Degrees, as one standard deviation; negative where nothing is known.
+/// The accuracy of a direction in degrees, as one standard deviation; negative if unknown.
 public typealias CLLocationDirectionAccuracy = Double
 
 /// The zone of a beacon's distance, estimated from one link's signal strength.
 public enum CLProximity: Int, Sendable {
-  /// Too few readings, or the beacon fell silent.
+  /// There are too few readings, or the beacon was silent for a while.
   case unknown = 0
   /// Within half a metre.
   case immediate = 1
@@ -31,27 +31,28 @@ public enum CLProximity: Int, Sendable {
   case far = 3
 }
 
-/// Where this device is in relation to a region.
+/// The state of a region.
 public enum CLRegionState: Int, Sendable {
-  /// Not determined yet, or not to be determined, as while Bluetooth is off.
+  /// Not determined yet, or impossible to determine because Bluetooth is off.
   case unknown = 0
-  /// In it.
+  /// This device is inside the region.
   case inside = 1
-  /// Not in it.
+  /// This device is outside of the region.
   case outside = 2
 }
 
-/// Whether the program may use location services.
+/// The authorization of the program to use location services.
 public enum CLAuthorizationStatus: Int32, Sendable {
-  /// The program has not requested it yet.
+  /// The program has not requested authorization yet.
   case notDetermined = 0
   /// Restricted; the user can't change that.
   case restricted = 1
-  /// It may not.
+  /// The program may not use location services.
   case denied = 2
-  /// It may, at all times.
+  /// The program may use location services at all times.
   case authorizedAlways = 3
-  /// It may, while it is in use. A program of Linux is in use while it runs.
+  /// The program may use location services while it is in use. A program on Linux is in use while
+  /// it runs.
   case authorizedWhenInUse = 4
 
   /// The old name of `authorizedAlways`.
@@ -59,17 +60,17 @@ public enum CLAuthorizationStatus: Int32, Sendable {
   public static var authorized: CLAuthorizationStatus { .authorizedAlways }
 }
 
-/// How exact the locations are that the program may have.
+/// The accuracy of the locations that the program may get.
 public enum CLAccuracyAuthorization: Int, Sendable {
-  /// As exact as they are. The only one here.
+  /// Full accuracy. Always granted.
   case fullAccuracy = 0
-  /// Blurred. Ranging and monitoring of beacons don't work then, at Apple.
+  /// Reduced accuracy. On Apple's systems, beacons can't be ranged or monitored with it.
   case reducedAccuracy = 1
 }
 
-/// What locations are used for; stored without effect.
+/// The activity that locations are used for; stored without effect.
 public enum CLActivityType: Int, Sendable {
-  /// Something else.
+  /// Any other activity.
   case other = 1
   /// Driving along roads.
   case automotiveNavigation = 2
@@ -83,7 +84,7 @@ public enum CLActivityType: Int, Sendable {
   case maritime = 6
 }
 
-/// How a device is held; stored without effect.
+/// The orientation of a device; stored without effect.
 public enum CLDeviceOrientation: Int32, Sendable {
   /// Not known.
   case unknown = 0
@@ -101,7 +102,7 @@ public enum CLDeviceOrientation: Int32, Sendable {
   case faceDown = 6
 }
 
-/// The highest accuracy, with data of further sensors.
+/// The highest accuracy, with data of additional sensors.
 public let kCLLocationAccuracyBestForNavigation: CLLocationAccuracy = -2
 /// The highest accuracy.
 public let kCLLocationAccuracyBest: CLLocationAccuracy = -1
@@ -113,13 +114,13 @@ public let kCLLocationAccuracyHundredMeters: CLLocationAccuracy = 100
 public let kCLLocationAccuracyKilometer: CLLocationAccuracy = 1_000
 /// Three kilometres.
 public let kCLLocationAccuracyThreeKilometers: CLLocationAccuracy = 3_000
-/// What a program gets that may have reduced accuracy only.
+/// The accuracy of locations for programs with reduced accuracy.
 public let kCLLocationAccuracyReduced: CLLocationAccuracy = .greatestFiniteMagnitude
 /// Every movement is reported.
 public let kCLDistanceFilterNone: CLLocationDistance = -1
 /// Every change of heading is reported.
 public let kCLHeadingFilterNone: CLLocationDegrees = -1
-/// The longest distance there is.
+/// The maximum distance.
 public let CLLocationDistanceMax: CLLocationDistance = .greatestFiniteMagnitude
-/// The longest time there is, in seconds.
+/// The maximum time interval, in seconds.
 public let CLTimeIntervalMax: TimeInterval = .greatestFiniteMagnitude

@@ -17,7 +17,7 @@ extension Signal {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -38,7 +38,7 @@ extension Signal {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -58,7 +58,7 @@ extension Signal {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -80,7 +80,7 @@ extension Signal {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -102,7 +102,7 @@ extension Signal where Error == Never {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -124,7 +124,7 @@ extension Signal where Error == Never {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -144,7 +144,7 @@ extension Signal where Error == Never {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -165,7 +165,7 @@ extension Signal where Error == Never {
   /// disposed of.
   ///
   /// - Parameters:
-  ///   - strategy: Which of the inner streams run, and when.
+  ///   - strategy: Determines which inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -186,7 +186,7 @@ extension Signal where Value: SignalProducerConvertible, Error == Value.Error {
   /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
   /// disposed of.
   ///
-  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Error> {
@@ -202,7 +202,7 @@ extension Signal where Value: SignalProducerConvertible, Error == Never {
   /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
   /// disposed of.
   ///
-  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Value.Error> {
@@ -218,7 +218,7 @@ extension Signal where Value: SignalProducerConvertible, Error == Never, Value.E
   /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
   /// disposed of.
   ///
-  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Value.Error> {
@@ -234,7 +234,7 @@ extension Signal where Value: SignalProducerConvertible, Value.Error == Never {
   /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
   /// disposed of.
   ///
-  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Error> {

@@ -1,4 +1,4 @@
-/// What becomes of the inner streams of a stream of streams.
+/// Determines when the inner streams of a stream of streams run.
 public struct FlattenStrategy: Sendable {
   enum Kind: Sendable {
     case concurrent(limit: Int)
@@ -8,27 +8,28 @@ public struct FlattenStrategy: Sendable {
   }
   let kind: Kind
 
-  /// All inner streams are started as they come, and their values passed.
+  /// All inner streams run at the same time.
   public static let merge = FlattenStrategy(kind: .concurrent(limit: .max))
 
-  /// An inner stream is started when those before it have ended.
+  /// Inner streams run one after the other, in order.
   public static let concat = FlattenStrategy(kind: .concurrent(limit: 1))
 
-  /// An inner stream replaces the one before, which is disposed of.
+  /// A new inner stream replaces the previous one, which is disposed of.
   public static let latest = FlattenStrategy(kind: .latest)
 
-  /// The first inner stream to send an event is passed, and all others are disposed of. Its
-  /// interruption is one of the whole; its completion, of the whole once the outer one completes.
+  /// The first inner stream that sends an event is passed, and all others are disposed of. Its
+  /// interruption interrupts the result; its completion completes the result when the outer stream
+  /// has completed.
   public static let race = FlattenStrategy(kind: .race)
 
-  /// An inner stream that comes while another is running is dropped.
+  /// An inner stream is dropped while another is running.
   public static let throttle = FlattenStrategy(kind: .throttle)
 
   /// At most `limit` inner streams run at a time; the others wait, in order.
   ///
-  /// How many wait is not limited.
+  /// The number of waiting streams is not limited.
   ///
-  /// - Parameter limit: How many may run; positive, or the call traps.
+  /// - Parameter limit: The maximum number of running streams; traps if it isn't positive.
   /// - Returns: The strategy.
   public static func concurrent(limit: UInt) -> FlattenStrategy {
     precondition(limit > 0, "of flattened streams at least one must run")

@@ -37,7 +37,7 @@ public struct ReadRemoteVersionInformation: ConnectionCommand {
   public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
 }
 
-/// Chooses the events that the host wants.
+/// Sets the events that the controller sends.
 public struct SetEventMask: HCIRecord, HCICommand {
   /// Set Event Mask (Core 5.4, Vol 4, Part E, §7.3.1).
   public static let opcode = HCIOpcode.setEventMask
@@ -53,7 +53,7 @@ public struct SetEventMask: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(mask:)) { $0.mask }
 }
 
-/// Puts the controller into its state after power-on.
+/// Resets the controller.
 public struct Reset: ParameterlessCommand {
   /// Reset (Core 5.4, Vol 4, Part E, §7.3.2).
   public static let opcode = HCIOpcode.reset
@@ -64,7 +64,7 @@ public struct Reset: ParameterlessCommand {
 
 /// Reads the power that a connection's packets are sent with.
 public struct ReadTransmitPowerLevel: HCIRecord, HCICommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ReadTransmitPowerLevelReturn
   /// Read Transmit Power Level (Core 5.4, Vol 4, Part E, §7.3.35).
   public static let opcode = HCIOpcode.readTransmitPowerLevel
@@ -100,7 +100,7 @@ public struct ReadTransmitPowerLevelReturn: HCIRecord {
   public static let layout = HCILayout(Self.init(handle:dBm:)) { ($0.handle, $0.dBm) }
 }
 
-/// Chooses which data the controller sends only while the host has room.
+/// Sets the data to which controller-to-host flow control applies.
 public struct SetControllerToHostFlowControl: HCIRecord, HCICommand {
   /// Set Controller To Host Flow Control (Core 5.4, Vol 4, Part E, §7.3.38).
   public static let opcode = HCIOpcode.setControllerToHostFlowControl
@@ -124,9 +124,9 @@ public struct HostBufferSize: HCIRecord, HCICommand {
   public var aclLength: UInt16
   /// The longest synchronous packet.
   public var synchronousLength: UInt8
-  /// How many ACL packets.
+  /// The number of ACL packets.
   public var aclCount: UInt16
-  /// How many synchronous packets.
+  /// The number of synchronous packets.
   public var synchronousCount: UInt16
 
   /// The command with its parameters.
@@ -147,7 +147,7 @@ public struct HostBufferSize: HCIRecord, HCICommand {
   }
 }
 
-/// Chooses further events that the host wants; none of them concerns LE alone.
+/// Sets additional events that the controller sends. None of them is specific to LE.
 public struct SetEventMaskPage2: HCIRecord, HCICommand {
   /// Set Event Mask Page 2 (Core 5.4, Vol 4, Part E, §7.3.69).
   public static let opcode = HCIOpcode.setEventMaskPage2
@@ -165,7 +165,7 @@ public struct SetEventMaskPage2: HCIRecord, HCICommand {
 
 /// Reads what Write LE Host Support wrote.
 public struct ReadLEHostSupport: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ReadLEHostSupportReturn
   /// Read LE Host Support (Core 5.4, Vol 4, Part E, §7.3.78).
   public static let opcode = HCIOpcode.readLEHostSupport
@@ -216,7 +216,7 @@ public struct WriteLEHostSupport: HCIRecord, HCICommand {
 
 /// Reads the version and the manufacturer of the controller.
 public struct ReadLocalVersionInformation: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ReadLocalVersionInformationReturn
   /// Read Local Version Information (Core 5.4, Vol 4, Part E, §7.4.1).
   public static let opcode = HCIOpcode.readLocalVersionInformation
@@ -260,7 +260,7 @@ public struct ReadLocalVersionInformationReturn: HCIRecord {
 
 /// Reads which commands the controller knows.
 public struct ReadLocalSupportedCommands: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = SupportedCommands
   /// Read Local Supported Commands (Core 5.4, Vol 4, Part E, §7.4.2).
   public static let opcode = HCIOpcode.readLocalSupportedCommands
@@ -271,7 +271,7 @@ public struct ReadLocalSupportedCommands: ParameterlessCommand {
 
 /// Reads the controller's classic features, page 0.
 public struct ReadLocalSupportedFeatures: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ReadLocalSupportedFeaturesReturn
   /// Read Local Supported Features (Core 5.4, Vol 4, Part E, §7.4.3).
   public static let opcode = HCIOpcode.readLocalSupportedFeatures
@@ -296,11 +296,11 @@ public struct ReadLocalSupportedFeaturesReturn: HCIRecord {
 
 /// Reads a page of the controller's classic features.
 public struct ReadLocalExtendedFeatures: HCIRecord, HCICommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ReadLocalExtendedFeaturesReturn
   /// Read Local Extended Features (Core 5.4, Vol 4, Part E, §7.4.4).
   public static let opcode = HCIOpcode.readLocalExtendedFeatures
-  /// Which page.
+  /// The page number.
   public var page: UInt8
 
   /// The command with its parameters.
@@ -314,7 +314,7 @@ public struct ReadLocalExtendedFeatures: HCIRecord, HCICommand {
 
 /// A page of classic features.
 public struct ReadLocalExtendedFeaturesReturn: HCIRecord {
-  /// Which page.
+  /// The page number.
   public var page: UInt8
   /// The last page that has a feature.
   public var lastPage: UInt8
@@ -334,9 +334,9 @@ public struct ReadLocalExtendedFeaturesReturn: HCIRecord {
   }
 }
 
-/// Reads how much the controller can take at a time; shared by LE where LE has none of its own.
+/// Reads the size and number of the controller's buffers. LE uses them if it has no separate ones.
 public struct ReadBufferSize: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ReadBufferSizeReturn
   /// Read Buffer Size (Core 5.4, Vol 4, Part E, §7.4.5).
   public static let opcode = HCIOpcode.readBufferSize
@@ -351,9 +351,9 @@ public struct ReadBufferSizeReturn: HCIRecord {
   public var aclLength: UInt16
   /// The longest synchronous packet.
   public var synchronousLength: UInt8
-  /// How many ACL packets.
+  /// The number of ACL packets.
   public var aclCount: UInt16
-  /// How many synchronous packets.
+  /// The number of synchronous packets.
   public var synchronousCount: UInt16
 
   /// Parameters from their values.
@@ -376,7 +376,7 @@ public struct ReadBufferSizeReturn: HCIRecord {
 
 /// Reads the controller's public address.
 public struct ReadBDADDR: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ReadBDADDRReturn
   /// Read BD_ADDR (Core 5.4, Vol 4, Part E, §7.4.6).
   public static let opcode = HCIOpcode.readBDADDR
@@ -401,7 +401,7 @@ public struct ReadBDADDRReturn: HCIRecord {
 
 /// Reads how strongly the peer's packets arrive.
 public struct ReadRSSI: ConnectionCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ReadRSSIReturn
   /// Read RSSI (Core 5.4, Vol 4, Part E, §7.5.4).
   public static let opcode = HCIOpcode.readRSSI

@@ -10,7 +10,7 @@ public struct LESetAdvertisingParameters: HCIRecord, HCICommand {
   public var intervalMinUnits625us: UInt16
   /// The longest interval, in units of 0.625 ms.
   public var intervalMaxUnits625us: UInt16
-  /// What others may do.
+  /// The advertising type.
   public var type: AdvertisingType
   /// Under which address.
   public var ownAddressType: OwnAddressType
@@ -18,7 +18,7 @@ public struct LESetAdvertisingParameters: HCIRecord, HCICommand {
   public var peer: DeviceAddress
   /// On which channels.
   public var channels: AdvertisingChannels
-  /// Whose requests are answered.
+  /// The filter policy for scan and connection requests.
   public var filterPolicy: AdvertisingFilterPolicy
 
   /// The command with its parameters.
@@ -51,7 +51,7 @@ public struct LESetAdvertisingParameters: HCIRecord, HCICommand {
 
 /// Reads the power that advertising is sent with.
 public struct LEReadAdvertisingPhysicalChannelTxPower: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEReadAdvertisingPhysicalChannelTxPowerReturn
   /// LE Read Advertising Physical Channel Tx Power (Core 5.4, Vol 4, Part E, §7.8.6).
   public static let opcode = HCIOpcode.leReadAdvertisingPhysicalChannelTxPower
@@ -146,13 +146,13 @@ public struct LESetAdvertisingEnable: HCIRecord, HCICommand {
 public struct LESetScanParameters: HCIRecord, HCICommand {
   /// LE Set Scan Parameters (Core 5.4, Vol 4, Part E, §7.8.10).
   public static let opcode = HCIOpcode.leSetScanParameters
-  /// Whether scan responses are asked for.
+  /// Whether scanning is active: it requests scan responses.
   public var type: ScanType
-  /// How often and how long.
+  /// The scan interval and window.
   public var timing: ScanTiming
-  /// Under which address scan responses are asked for.
+  /// The own address type in scan requests.
   public var ownAddressType: OwnAddressType
-  /// Whose advertising is reported.
+  /// The filter policy of the scanner.
   public var filterPolicy: ScanFilterPolicy
 
   /// The command with its parameters.

@@ -4,7 +4,7 @@
 public struct LECreateConnection: HCIRecord, HCICommand {
   /// LE Create Connection (Core 5.4, Vol 4, Part E, §7.8.12).
   public static let opcode = HCIOpcode.leCreateConnection
-  /// How often and how long to listen for the peer.
+  /// The scan interval and window while connecting.
   public var scan: ScanTiming
   /// Whether to connect to `peer` or to the devices of the filter accept list.
   public var filterPolicy: InitiatorFilterPolicy
@@ -80,7 +80,7 @@ public struct LESetHostChannelClassification: HCIRecord, HCICommand {
 
 /// Reads which data channels a connection uses.
 public struct LEReadChannelMap: ConnectionCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEReadChannelMapReturn
   /// LE Read Channel Map (Core 5.4, Vol 4, Part E, §7.8.20).
   public static let opcode = HCIOpcode.leReadChannelMap
@@ -129,9 +129,9 @@ public struct LEReadRemoteFeatures: ConnectionCommand {
   public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
 }
 
-/// Accepts the timing that the peer asked for.
+/// Accepts the connection parameters that the peer requested.
 public struct LERemoteConnectionParameterRequestReply: HCIRecord, HCICommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ConnectionHandleReturn
   /// LE Remote Connection Parameter Request Reply (Core 5.4, Vol 4, Part E, §7.8.31).
   public static let opcode = HCIOpcode.leRemoteConnectionParameterRequestReply
@@ -150,15 +150,15 @@ public struct LERemoteConnectionParameterRequestReply: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(handle:timing:)) { ($0.handle, $0.timing) }
 }
 
-/// Refuses the timing that the peer asked for.
+/// Rejects the connection parameters that the peer requested.
 public struct LERemoteConnectionParameterRequestNegativeReply: HCIRecord, HCICommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ConnectionHandleReturn
   /// LE Remote Connection Parameter Request Negative Reply (Core 5.4, Vol 4, Part E, §7.8.32).
   public static let opcode = HCIOpcode.leRemoteConnectionParameterRequestNegativeReply
   /// The connection.
   public var handle: UInt16
-  /// Why.
+  /// The reason.
   public var reason: HCIStatus
 
   /// The command with its parameters.
@@ -187,7 +187,7 @@ public struct ConnectionHandleReturn: HCIRecord {
 
 /// Suggests how long a connection's packets may be.
 public struct LESetDataLength: HCIRecord, HCICommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ConnectionHandleReturn
   /// LE Set Data Length (Core 5.4, Vol 4, Part E, §7.8.33).
   public static let opcode = HCIOpcode.leSetDataLength
@@ -213,7 +213,7 @@ public struct LESetDataLength: HCIRecord, HCICommand {
 
 /// Reads what LE Write Suggested Default Data Length wrote.
 public struct LEReadSuggestedDefaultDataLength: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LESuggestedDataLength
   /// LE Read Suggested Default Data Length (Core 5.4, Vol 4, Part E, §7.8.34).
   public static let opcode = HCIOpcode.leReadSuggestedDefaultDataLength
@@ -222,7 +222,7 @@ public struct LEReadSuggestedDefaultDataLength: ParameterlessCommand {
   public init() {}
 }
 
-/// How long packets of new connections may be.
+/// The data length that the host suggests for new connections.
 public struct LESuggestedDataLength: HCIRecord {
   /// The most bytes in a packet, 27 ... 251.
   public var txOctets: UInt16
@@ -259,7 +259,7 @@ public struct LEWriteSuggestedDefaultDataLength: HCIRecord, HCICommand {
 
 /// Reads how long packets the controller can do.
 public struct LEReadMaximumDataLength: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEMaximumDataLength
   /// LE Read Maximum Data Length (Core 5.4, Vol 4, Part E, §7.8.46).
   public static let opcode = HCIOpcode.leReadMaximumDataLength
@@ -268,7 +268,7 @@ public struct LEReadMaximumDataLength: ParameterlessCommand {
   public init() {}
 }
 
-/// How long packets can be.
+/// The maximum data length that the controller supports.
 public struct LEMaximumDataLength: HCIRecord {
   /// The most bytes to send in a packet.
   public var txOctets: UInt16
@@ -299,7 +299,7 @@ public struct LEMaximumDataLength: HCIRecord {
 
 /// Reads the PHYs of a connection.
 public struct LEReadPHY: ConnectionCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEReadPHYReturn
   /// LE Read PHY (Core 5.4, Vol 4, Part E, §7.8.47).
   public static let opcode = HCIOpcode.leReadPHY

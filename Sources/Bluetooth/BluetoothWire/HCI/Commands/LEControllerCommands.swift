@@ -1,6 +1,6 @@
 // LE commands about the controller itself.
 
-/// Chooses the LE events that the host wants.
+/// Sets the LE events that the controller sends.
 public struct LESetEventMask: HCIRecord, HCICommand {
   /// LE Set Event Mask (Core 5.4, Vol 4, Part E, §7.8.1).
   public static let opcode = HCIOpcode.leSetEventMask
@@ -18,7 +18,7 @@ public struct LESetEventMask: HCIRecord, HCICommand {
 
 /// Reads how much LE data the controller can take at a time.
 public struct LEReadBufferSize: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEReadBufferSizeReturn
   /// LE Read Buffer Size [v1] (Core 5.4, Vol 4, Part E, §7.8.2).
   public static let opcode = HCIOpcode.leReadBufferSize
@@ -31,7 +31,7 @@ public struct LEReadBufferSize: ParameterlessCommand {
 public struct LEReadBufferSizeReturn: HCIRecord {
   /// The longest ACL packet, in bytes after the header.
   public var aclLength: UInt16
-  /// How many ACL packets.
+  /// The number of ACL packets.
   public var aclCount: UInt8
 
   /// Parameters from their values.
@@ -48,7 +48,7 @@ public struct LEReadBufferSizeReturn: HCIRecord {
 
 /// Reads how much LE data, isochronous too, the controller can take at a time.
 public struct LEReadBufferSizeV2: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEReadBufferSizeV2Return
   /// LE Read Buffer Size [v2] (Core 5.4, Vol 4, Part E, §7.8.2).
   public static let opcode = HCIOpcode.leReadBufferSizeV2
@@ -61,11 +61,11 @@ public struct LEReadBufferSizeV2: ParameterlessCommand {
 public struct LEReadBufferSizeV2Return: HCIRecord {
   /// The longest ACL packet, in bytes after the header.
   public var aclLength: UInt16
-  /// How many ACL packets.
+  /// The number of ACL packets.
   public var aclCount: UInt8
   /// The longest isochronous packet.
   public var isochronousLength: UInt16
-  /// How many isochronous packets.
+  /// The number of isochronous packets.
   public var isochronousCount: UInt8
 
   /// Parameters from their values.
@@ -88,7 +88,7 @@ public struct LEReadBufferSizeV2Return: HCIRecord {
 
 /// Reads the controller's LE features.
 public struct LEReadLocalSupportedFeatures: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEReadLocalSupportedFeaturesReturn
   /// LE Read Local Supported Features (Core 5.4, Vol 4, Part E, §7.8.3).
   public static let opcode = HCIOpcode.leReadLocalSupportedFeatures
@@ -115,7 +115,7 @@ public struct LEReadLocalSupportedFeaturesReturn: HCIRecord {
 public struct LESetHostFeature: HCIRecord, HCICommand {
   /// LE Set Host Feature (Core 5.4, Vol 4, Part E, §7.8.115).
   public static let opcode = HCIOpcode.leSetHostFeature
-  /// Which bit of the features.
+  /// The number of the feature bit.
   public var bit: UInt8
   /// Whether the host has the feature.
   public var isSet: Bool
@@ -142,7 +142,7 @@ public struct LESetRandomAddress: HCIRecord, HCICommand {
     self.address = address
   }
 
-  /// The parameters in wire order; the address goes without its type, which is always random.
+  /// The parameters in wire order. The address is encoded without its type, which is always random.
   public static let layout = HCILayout({ (bits: AddressBits) in Self(address: bits.asRandom) }) {
     AddressBits($0.address)
   }
@@ -150,7 +150,7 @@ public struct LESetRandomAddress: HCIRecord, HCICommand {
 
 /// Reads what the controller can do at the same time.
 public struct LEReadSupportedStates: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEReadSupportedStatesReturn
   /// LE Read Supported States (Core 5.4, Vol 4, Part E, §7.8.27).
   public static let opcode = HCIOpcode.leReadSupportedStates
@@ -159,7 +159,7 @@ public struct LEReadSupportedStates: ParameterlessCommand {
   public init() {}
 }
 
-/// What a controller can do at the same time.
+/// The combinations of LE states that a controller supports.
 public struct LEReadSupportedStatesReturn: HCIRecord {
   /// A bit for each combination of states.
   public var states: UInt64
@@ -175,7 +175,7 @@ public struct LEReadSupportedStatesReturn: HCIRecord {
 
 /// Encrypts a block with AES-128.
 public struct LEEncrypt: HCIRecord, HCICommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEEncryptReturn
   /// LE Encrypt (Core 5.4, Vol 4, Part E, §7.8.22).
   public static let opcode = HCIOpcode.leEncrypt
@@ -210,7 +210,7 @@ public struct LEEncryptReturn: HCIRecord {
 
 /// Requests a random number.
 public struct LERand: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LERandReturn
   /// LE Rand (Core 5.4, Vol 4, Part E, §7.8.23).
   public static let opcode = HCIOpcode.leRand
@@ -235,7 +235,7 @@ public struct LERandReturn: HCIRecord {
 
 /// Reads the weakest and the strongest power that the controller sends with.
 public struct LEReadTransmitPower: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEReadTransmitPowerReturn
   /// LE Read Transmit Power (Core 5.4, Vol 4, Part E, §7.8.74).
   public static let opcode = HCIOpcode.leReadTransmitPower
@@ -265,7 +265,7 @@ public struct LEReadTransmitPowerReturn: HCIRecord {
 
 /// Reads the gain between the controller and its antenna.
 public struct LEReadRFPathCompensation: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LERFPathCompensation
   /// LE Read RF Path Compensation (Core 5.4, Vol 4, Part E, §7.8.75).
   public static let opcode = HCIOpcode.leReadRFPathCompensation
@@ -276,9 +276,9 @@ public struct LEReadRFPathCompensation: ParameterlessCommand {
 
 /// The gain between a controller and its antenna.
 public struct LERFPathCompensation: HCIRecord {
-  /// When sending, in 0.1 dB.
+  /// The compensation for transmission, in 0.1 dB.
   public var transmitTenthDB: Int16
-  /// When receiving, in 0.1 dB.
+  /// The compensation for reception, in 0.1 dB.
   public var receiveTenthDB: Int16
 
   /// Parameters from their values.

@@ -6,7 +6,7 @@ public import Essentials
 public struct LESetAdvertisingSetRandomAddress: HCIRecord, HCICommand {
   /// LE Set Advertising Set Random Address (Core 5.4, Vol 4, Part E, §7.8.52).
   public static let opcode = HCIOpcode.leSetAdvertisingSetRandomAddress
-  /// Which advertising set.
+  /// The handle of the advertising set.
   public var set: UInt8
   /// The address.
   public var address: DeviceAddress
@@ -17,7 +17,7 @@ public struct LESetAdvertisingSetRandomAddress: HCIRecord, HCICommand {
     self.address = address
   }
 
-  /// The parameters in wire order; the address goes without its type, which is always random.
+  /// The parameters in wire order. The address is encoded without its type, which is always random.
   public static let layout = HCILayout({ (set: UInt8, bits: AddressBits) in
     Self(set: set, address: bits.asRandom)
   }) { ($0.set, AddressBits($0.address)) }
@@ -25,13 +25,13 @@ public struct LESetAdvertisingSetRandomAddress: HCIRecord, HCICommand {
 
 /// Creates an advertising set, or changes the parameters of an existing one.
 public struct LESetExtendedAdvertisingParameters: HCIRecord, HCICommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LESetExtendedAdvertisingParametersReturn
   /// LE Set Extended Advertising Parameters [v1] (Core 5.4, Vol 4, Part E, §7.8.53).
   public static let opcode = HCIOpcode.leSetExtendedAdvertisingParameters
-  /// Which advertising set.
+  /// The handle of the advertising set.
   public var set: UInt8
-  /// What kind of advertising.
+  /// The properties of the advertising events.
   public var properties: AdvertisingEventProperties
   /// The shortest interval, in units of 0.625 ms.
   public var intervalMinUnits625us: UInt32
@@ -43,19 +43,19 @@ public struct LESetExtendedAdvertisingParameters: HCIRecord, HCICommand {
   public var ownAddressType: OwnAddressType
   /// The target of directed advertising.
   public var peer: DeviceAddress
-  /// Whose requests are answered.
+  /// The filter policy for scan and connection requests.
   public var filterPolicy: AdvertisingFilterPolicy
   /// The wanted power; nil leaves it to the controller.
   public var powerDBm: Int8?
   /// The PHY of the advertising channels.
   public var primaryPHY: PHY
-  /// How many advertising events may pass before the data is sent.
+  /// The maximum number of advertising events that may be skipped before the data is sent.
   public var secondaryMaximumSkip: UInt8
   /// The PHY of the data.
   public var secondaryPHY: PHY
   /// The number that scanners see, 0 ... 15.
   public var setID: UInt8
-  /// Whether the host wants to know of scan requests.
+  /// Whether scan requests are reported to the host.
   public var notifiesScanRequests: Bool
 
   /// The command with its parameters.
@@ -124,9 +124,9 @@ public struct LESetExtendedAdvertisingParametersReturn: HCIRecord {
   public static let layout = HCILayout(Self.init(dBm:)) { $0.dBm }
 }
 
-/// Which part of the advertising data a command carries (Core 5.4, Vol 4, Part E, §7.8.54).
+/// The fragment of advertising data that a command contains (Core 5.4, Vol 4, Part E, §7.8.54).
 public enum AdvertisingDataOperation: UInt8, HCICodable {
-  /// One between the first and the last.
+  /// A fragment between the first and the last.
   case intermediate = 0
   /// The first of several.
   case first = 1
@@ -134,15 +134,15 @@ public enum AdvertisingDataOperation: UInt8, HCICodable {
   case last = 2
   /// All of it.
   case complete = 3
-  /// None; the data stays, with a new identifier.
+  /// No data: the data is unchanged, but gets a new identifier.
   case unchanged = 4
 }
 
 /// A command that carries extended advertising data.
 public protocol ExtendedDataCommand: HCICommand {
-  /// Which advertising set.
+  /// The handle of the advertising set.
   var set: UInt8 { get }
-  /// Which part of the data this is.
+  /// The fragment of the data.
   var operation: AdvertisingDataOperation { get }
   /// Whether the controller should send the data in as few packets as it can.
   var avoidsFragmentation: Bool { get }
@@ -178,9 +178,9 @@ extension ExtendedDataCommand {
 public struct LESetExtendedAdvertisingData: ExtendedDataCommand {
   /// LE Set Extended Advertising Data (Core 5.4, Vol 4, Part E, §7.8.54).
   public static let opcode = HCIOpcode.leSetExtendedAdvertisingData
-  /// Which advertising set.
+  /// The handle of the advertising set.
   public var set: UInt8
-  /// Which part of the data this is.
+  /// The fragment of the data.
   public var operation: AdvertisingDataOperation
   /// Whether the controller should send the data in as few packets as it can.
   public var avoidsFragmentation: Bool
@@ -203,9 +203,9 @@ public struct LESetExtendedAdvertisingData: ExtendedDataCommand {
 public struct LESetExtendedScanResponseData: ExtendedDataCommand {
   /// LE Set Extended Scan Response Data (Core 5.4, Vol 4, Part E, §7.8.55).
   public static let opcode = HCIOpcode.leSetExtendedScanResponseData
-  /// Which advertising set.
+  /// The handle of the advertising set.
   public var set: UInt8
-  /// Which part of the data this is.
+  /// The fragment of the data.
   public var operation: AdvertisingDataOperation
   /// Whether the controller should send the data in as few packets as it can.
   public var avoidsFragmentation: Bool
@@ -229,9 +229,9 @@ public struct LESetExtendedAdvertisingEnable: HCICommand {
   /// LE Set Extended Advertising Enable (Core 5.4, Vol 4, Part E, §7.8.56).
   public static let opcode = HCIOpcode.leSetExtendedAdvertisingEnable
 
-  /// One advertising set and for how long.
+  /// An advertising set with its duration.
   public struct Entry: HCIRecord {
-    /// Which advertising set.
+    /// The handle of the advertising set.
     public var set: UInt8
     /// For how long, in units of 10 ms; 0 is until stopped.
     public var durationUnits10ms: UInt16
@@ -282,7 +282,7 @@ public struct LESetExtendedAdvertisingEnable: HCICommand {
 
 /// Reads how long extended advertising data may be.
 public struct LEReadMaximumAdvertisingDataLength: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEReadMaximumAdvertisingDataLengthReturn
   /// LE Read Maximum Advertising Data Length (Core 5.4, Vol 4, Part E, §7.8.57).
   public static let opcode = HCIOpcode.leReadMaximumAdvertisingDataLength
@@ -291,7 +291,7 @@ public struct LEReadMaximumAdvertisingDataLength: ParameterlessCommand {
   public init() {}
 }
 
-/// How long extended advertising data may be.
+/// The maximum length of extended advertising data.
 public struct LEReadMaximumAdvertisingDataLengthReturn: HCIRecord {
   /// The most bytes, 31 ... 1650.
   public var byteCount: UInt16
@@ -305,9 +305,9 @@ public struct LEReadMaximumAdvertisingDataLengthReturn: HCIRecord {
   public static let layout = HCILayout(Self.init(byteCount:)) { $0.byteCount }
 }
 
-/// Reads how many advertising sets the controller has room for.
+/// Reads the number of advertising sets that the controller supports.
 public struct LEReadNumberOfSupportedAdvertisingSets: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = LEReadNumberOfSupportedAdvertisingSetsReturn
   /// LE Read Number Of Supported Advertising Sets (Core 5.4, Vol 4, Part E, §7.8.58).
   public static let opcode = HCIOpcode.leReadNumberOfSupportedAdvertisingSets
@@ -316,9 +316,9 @@ public struct LEReadNumberOfSupportedAdvertisingSets: ParameterlessCommand {
   public init() {}
 }
 
-/// How many advertising sets there can be.
+/// The number of supported advertising sets.
 public struct LEReadNumberOfSupportedAdvertisingSetsReturn: HCIRecord {
-  /// How many; may change.
+  /// The number; it may change.
   public var count: UInt8
 
   /// Parameters from their values.
@@ -334,7 +334,7 @@ public struct LEReadNumberOfSupportedAdvertisingSetsReturn: HCIRecord {
 public struct LERemoveAdvertisingSet: HCIRecord, HCICommand {
   /// LE Remove Advertising Set (Core 5.4, Vol 4, Part E, §7.8.59).
   public static let opcode = HCIOpcode.leRemoveAdvertisingSet
-  /// Which advertising set.
+  /// The handle of the advertising set.
   public var set: UInt8
 
   /// The command with its parameters.

@@ -2,11 +2,11 @@ public import Essentials
 
 // Extended scanning and connecting: parameters for each PHY.
 
-/// How an extended scanner listens on one PHY.
+/// The parameters of extended scanning on one PHY.
 public struct ExtendedScanParameters: HCIRecord {
-  /// Whether scan responses are asked for.
+  /// Whether scanning is active: it requests scan responses.
   public var type: ScanType
-  /// How often and how long.
+  /// The scan interval and window.
   public var timing: ScanTiming
 
   /// Parameters from their values.
@@ -23,9 +23,9 @@ public struct ExtendedScanParameters: HCIRecord {
 public struct LESetExtendedScanParameters: HCICommand {
   /// LE Set Extended Scan Parameters (Core 5.4, Vol 4, Part E, §7.8.64).
   public static let opcode = HCIOpcode.leSetExtendedScanParameters
-  /// Under which address scan responses are asked for.
+  /// The own address type in scan requests.
   public var ownAddressType: OwnAddressType
-  /// Whose advertising is reported.
+  /// The filter policy of the scanner.
   public var filterPolicy: ScanFilterPolicy
   /// On LE 1M; nil where it isn't scanned.
   public var le1M: ExtendedScanParameters?
@@ -74,7 +74,7 @@ public struct LESetExtendedScanEnable: HCIRecord, HCICommand {
   public static let opcode = HCIOpcode.leSetExtendedScanEnable
   /// Whether to scan.
   public var isEnabled: Bool
-  /// What happens to advertising that was reported before.
+  /// The filter for advertising that was already reported.
   public var duplicates: DuplicateFilter
   /// For how long, in units of 10 ms; 0 is until stopped.
   public var durationUnits10ms: UInt16
@@ -100,9 +100,9 @@ public struct LESetExtendedScanEnable: HCIRecord, HCICommand {
   }
 }
 
-/// How an initiator listens and connects on one PHY.
+/// The parameters for initiating connections on one PHY.
 public struct InitiatingParameters: HCIRecord {
-  /// How often and how long to listen for the peer; of no meaning for LE 2M.
+  /// The scan interval and window while connecting; ignored for LE 2M.
   public var scan: ScanTiming
   /// The wanted timing of the connection.
   public var timing: ConnectionTimingRequest

@@ -27,9 +27,9 @@ public struct LEEnableEncryption: HCIRecord, HCICommand {
   }
 }
 
-/// Gives the controller the key that it asked for.
+/// Returns the requested long term key to the controller.
 public struct LELongTermKeyRequestReply: HCIRecord, HCICommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ConnectionHandleReturn
   /// LE Long Term Key Request Reply (Core 5.4, Vol 4, Part E, §7.8.25).
   public static let opcode = HCIOpcode.leLongTermKeyRequestReply
@@ -50,9 +50,9 @@ public struct LELongTermKeyRequestReply: HCIRecord, HCICommand {
   }
 }
 
-/// Answers the controller that there is no key.
+/// Reports to the controller that there is no long term key.
 public struct LELongTermKeyRequestNegativeReply: ConnectionCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ConnectionHandleReturn
   /// LE Long Term Key Request Negative Reply (Core 5.4, Vol 4, Part E, §7.8.26).
   public static let opcode = HCIOpcode.leLongTermKeyRequestNegativeReply
@@ -68,9 +68,9 @@ public struct LELongTermKeyRequestNegativeReply: ConnectionCommand {
   public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
 }
 
-/// Reads how many devices the filter accept list has room for.
+/// Reads the size of the filter accept list.
 public struct LEReadFilterAcceptListSize: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ListSizeReturn
   /// LE Read Filter Accept List Size (Core 5.4, Vol 4, Part E, §7.8.14).
   public static let opcode = HCIOpcode.leReadFilterAcceptListSize
@@ -79,9 +79,9 @@ public struct LEReadFilterAcceptListSize: ParameterlessCommand {
   public init() {}
 }
 
-/// How many devices a list has room for.
+/// The size of a list of devices.
 public struct ListSizeReturn: HCIRecord {
-  /// How many; may change.
+  /// The number; it may change.
   public var count: UInt8
 
   /// Parameters from their values.
@@ -183,9 +183,9 @@ public struct LEClearResolvingList: ParameterlessCommand {
   public init() {}
 }
 
-/// Reads how many devices the resolving list has room for.
+/// Reads the size of the resolving list.
 public struct LEReadResolvingListSize: ParameterlessCommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ListSizeReturn
   /// LE Read Resolving List Size (Core 5.4, Vol 4, Part E, §7.8.41).
   public static let opcode = HCIOpcode.leReadResolvingListSize
@@ -196,7 +196,7 @@ public struct LEReadResolvingListSize: ParameterlessCommand {
 
 /// Reads which private address a device uses now.
 public struct LEReadPeerResolvableAddress: HCIRecord, HCICommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ResolvableAddressReturn
   /// LE Read Peer Resolvable Address (Core 5.4, Vol 4, Part E, §7.8.42).
   public static let opcode = HCIOpcode.leReadPeerResolvableAddress
@@ -214,7 +214,7 @@ public struct LEReadPeerResolvableAddress: HCIRecord, HCICommand {
 
 /// Reads which private address we use towards a device now.
 public struct LEReadLocalResolvableAddress: HCIRecord, HCICommand {
-  /// What the controller returns.
+  /// The return parameters.
   public typealias Return = ResolvableAddressReturn
   /// LE Read Local Resolvable Address (Core 5.4, Vol 4, Part E, §7.8.43).
   public static let opcode = HCIOpcode.leReadLocalResolvableAddress
@@ -264,7 +264,7 @@ public struct LESetAddressResolutionEnable: HCIRecord, HCICommand {
 public struct LESetResolvablePrivateAddressTimeout: HCIRecord, HCICommand {
   /// LE Set Resolvable Private Address Timeout (Core 5.4, Vol 4, Part E, §7.8.45).
   public static let opcode = HCIOpcode.leSetResolvablePrivateAddressTimeout
-  /// How long, 1 ... 3600.
+  /// The timeout in seconds, 1 ... 3600.
   public var seconds: UInt16
 
   /// The command with its parameters.
@@ -282,7 +282,7 @@ public struct LESetPrivacyMode: HCIRecord, HCICommand {
   public static let opcode = HCIOpcode.leSetPrivacyMode
   /// The device.
   public var peerIdentity: DeviceAddress
-  /// Whether it may.
+  /// The privacy mode.
   public var mode: PrivacyMode
 
   /// The command with its parameters.
@@ -295,10 +295,10 @@ public struct LESetPrivacyMode: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(peerIdentity:mode:)) { ($0.peerIdentity, $0.mode) }
 }
 
-/// Whether a device with a key may also use its identity address.
+/// Whether a peer with an identity resolving key may also use its identity address.
 public enum PrivacyMode: UInt8, HCICodable {
-  /// It may not; such packets are ignored.
+  /// Network privacy mode: packets with the peer's identity address are ignored.
   case network = 0
-  /// It may.
+  /// Device privacy mode: packets with the peer's identity address are accepted.
   case device = 1
 }

@@ -1,14 +1,15 @@
 import Essentials
 
-/// How a host wants to use a part of a connection's events (Core 5.4, Vol 4, Part E, §7.8.123).
+/// The subrating parameters that a host requests (Core 5.4, Vol 4, Part E, §7.8.123).
 public struct SubrateRequest: HCIRecord {
   /// The minimum subrate factor, 1 ... 500: one of this many connection events is used.
   public var factorMin: UInt16
   /// The maximum subrate factor.
   public var factorMax: UInt16
-  /// How many of the events in use the peripheral may skip at most, 0 ... 499.
+  /// The maximum peripheral latency, in subrated events, 0 ... 499.
   public var latencyMax: UInt16
-  /// How many events after one with data are used as well, 0 ... 499.
+  /// The continuation number: the number of additional events that are used after one with data, 0
+  /// ... 499.
   public var continuationNumber: UInt16
   /// After how long a silence the link counts as lost, in units of 10 ms.
   public var timeoutUnits10ms: UInt16
@@ -78,13 +79,13 @@ public struct LESubrateRequest: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(handle:request:)) { ($0.handle, $0.request) }
 }
 
-/// How a connection is subrated now.
+/// The current subrating parameters of a connection.
 public struct Subrate: HCIRecord {
   /// The subrate factor: one of this many connection events is used; 1: all.
   public var factor: UInt16
-  /// How many of the events in use the peripheral may skip.
+  /// The peripheral latency, in subrated events.
   public var latency: UInt16
-  /// How many events after one with data are used as well.
+  /// The continuation number: the number of additional events that are used after one with data.
   public var continuationNumber: UInt16
   /// After how long a silence the link counts as lost, in units of 10 ms.
   public var timeoutUnits10ms: UInt16
@@ -109,11 +110,11 @@ public struct Subrate: HCIRecord {
 public struct LESubrateChange: HCIRecord, HCIEventParameters {
   /// LE Subrate Change (Core 5.4, Vol 4, Part E, §7.7.65.35).
   public static let code = HCIEventCode.le(0x23)
-  /// How it went.
+  /// The status of the command or procedure.
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
-  /// What holds now.
+  /// The current parameters.
   public var subrate: Subrate
 
   /// The event with its parameters.

@@ -1,6 +1,6 @@
 public import Essentials
 
-/// One thing that a scanner heard.
+/// One report of received advertising.
 public protocol LEReport: HCICodable {
   /// The LE event that carries such reports.
   static var subevent: UInt8 { get }
@@ -13,7 +13,7 @@ public protocol LEReport: HCICodable {
 public struct AdvertisingReports<Report: LEReport>: HCIEventParameters, Sequence {
   /// The event that carries such reports.
   public static var code: HCIEventCode { .le(Report.subevent) }
-  /// How many reports there are.
+  /// The number of reports.
   public let count: Int
   private let bytes: ArraySlice<UInt8>
 
@@ -40,7 +40,7 @@ public struct AdvertisingReports<Report: LEReport>: HCIEventParameters, Sequence
     writer.append(bytes)
   }
 
-  /// How many reports there are.
+  /// The number of reports.
   public var underestimatedCount: Int { count }
 
   /// Goes through the reports.
@@ -64,7 +64,7 @@ public typealias LEExtendedAdvertisingReports = AdvertisingReports<LEExtendedAdv
 /// The reports of one LE Directed Advertising Report event.
 public typealias LEDirectedAdvertisingReports = AdvertisingReports<LEDirectedAdvertisingReport>
 
-/// What a legacy scanner heard (Core 5.4, Vol 4, Part E, §7.7.65.2).
+/// A report of legacy scanning (Core 5.4, Vol 4, Part E, §7.7.65.2).
 public struct LEAdvertisingReport: LEReport {
   /// LE Advertising Report.
   public static let subevent: UInt8 = 0x02
@@ -77,19 +77,19 @@ public struct LEAdvertisingReport: LEReport {
     case directed = 1
     /// ADV_SCAN_IND: scannable.
     case scannable = 2
-    /// ADV_NONCONN_IND: nothing may be asked for.
+    /// ADV_NONCONN_IND: neither connectable nor scannable.
     case nonConnectable = 3
     /// SCAN_RSP: the answer to a scan request.
     case scanResponse = 4
   }
 
-  /// Which kind of packet.
+  /// The kind of PDU.
   public var kind: Kind
   /// The advertiser's address.
   public var advertiser: PeerAddress
   /// The advertising data, at most 31 bytes.
   public var data: ArraySlice<UInt8>
-  /// How strongly it arrived, in dBm; nil where it is not available.
+  /// The RSSI in dBm; nil if it is not available.
   public var rssi: Int8?
 
   /// A report from its values.
@@ -129,7 +129,7 @@ public struct LEDirectedAdvertisingReport: HCIRecord, LEReport {
   public var advertiser: PeerAddress
   /// The target's address.
   public var target: PeerAddress
-  /// How strongly it arrived, in dBm; nil where it is not available.
+  /// The RSSI in dBm; nil if it is not available.
   public var rssi: Int8?
 
   /// A report from its values.
@@ -149,14 +149,14 @@ public struct LEDirectedAdvertisingReport: HCIRecord, LEReport {
   }
 }
 
-/// What an extended scanner heard (Core 5.4, Vol 4, Part E, §7.7.65.13).
+/// A report of extended scanning (Core 5.4, Vol 4, Part E, §7.7.65.13).
 public struct LEExtendedAdvertisingReport: LEReport {
   /// LE Extended Advertising Report.
   public static let subevent: UInt8 = 0x0D
   /// The most data that one report carries.
   public static let dataLengthMax = 229
 
-  /// What kind of advertising was heard.
+  /// The type of an extended advertising event.
   public struct EventType: OptionSet, HCICodable {
     /// One bit per property; bits 5 and 6 are the data status.
     public let rawValue: UInt16
@@ -164,15 +164,15 @@ public struct LEExtendedAdvertisingReport: LEReport {
     /// A type from its bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// One may connect.
+    /// Connectable advertising.
     public static let connectable = EventType(rawValue: 1 << 0)
     /// Scannable: the advertiser answers scan requests.
     public static let scannable = EventType(rawValue: 1 << 1)
-    /// It is for one device.
+    /// Directed advertising.
     public static let directed = EventType(rawValue: 1 << 2)
-    /// It is the answer to a scan request.
+    /// A scan response.
     public static let scanResponse = EventType(rawValue: 1 << 3)
-    /// It came in the packets that devices before Bluetooth 5 understand.
+    /// Legacy advertising PDUs, which devices before Bluetooth 5 can receive.
     public static let legacy = EventType(rawValue: 1 << 4)
     /// More data follows in another report.
     public static let moreToCome = EventType(rawValue: 1 << 5)
@@ -180,7 +180,7 @@ public struct LEExtendedAdvertisingReport: LEReport {
     public static let truncated = EventType(rawValue: 1 << 6)
   }
 
-  /// What kind of advertising.
+  /// The type of the event.
   public var type: EventType
   /// The advertiser's address; nil for anonymous advertising.
   public var advertiser: PeerAddress?
@@ -192,7 +192,7 @@ public struct LEExtendedAdvertisingReport: LEReport {
   public var setID: UInt8?
   /// The transmit power in dBm; nil if it is not available.
   public var txPowerDBm: Int8?
-  /// How strongly it arrived, in dBm; nil where it is not available.
+  /// The RSSI in dBm; nil if it is not available.
   public var rssi: Int8?
   /// The interval of periodic advertising, in units of 1.25 ms; 0 for none.
   public var periodicIntervalUnits1250us: UInt16

@@ -4,11 +4,11 @@ public import Essentials
 public struct CommandComplete: HCIEventParameters {
   /// Command Complete.
   public static let code = HCIEventCode(0x0E)
-  /// How many commands the host may send from now on.
+  /// The number of commands that the host may send from now on.
   public var numberOfCommandPackets: UInt8
-  /// Which command; `.none` where the event only updates that number.
+  /// The opcode of the command; `.none` if the event only updates the number of command packets.
   public var opcode: HCIOpcode
-  /// What the command returned; starts with the status.
+  /// The return parameters, starting with the status.
   public var returnParameters: ArraySlice<UInt8>
 
   /// The event with its parameters as bytes.

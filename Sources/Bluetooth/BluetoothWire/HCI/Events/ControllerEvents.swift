@@ -6,9 +6,9 @@ public struct CommandStatus: HCIRecord, HCIEventParameters {
   public static let code = HCIEventCode(0x0F)
   /// Whether it began.
   public var status: HCIStatus
-  /// How many commands the host may send from now on.
+  /// The number of commands that the host may send from now on.
   public var numberOfCommandPackets: UInt8
-  /// Which command.
+  /// The opcode of the command.
   public var opcode: HCIOpcode
 
   /// The event with its parameters.
@@ -32,7 +32,7 @@ public struct DisconnectionComplete: HCIRecord, HCIEventParameters {
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
-  /// Why.
+  /// The reason.
   public var reason: HCIStatus
 
   /// The event with its parameters.
@@ -52,11 +52,11 @@ public struct DisconnectionComplete: HCIRecord, HCIEventParameters {
 public struct EncryptionChange: HCIRecord, HCIEventParameters {
   /// Encryption Change [v1] (Core 5.4, Vol 4, Part E, §7.7.8).
   public static let code = HCIEventCode(0x08)
-  /// How it went.
+  /// The status of the command or procedure.
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
-  /// What holds now.
+  /// The current encryption.
   public var encryption: LinkEncryption
 
   /// The event with its parameters.
@@ -76,7 +76,7 @@ public struct EncryptionChange: HCIRecord, HCIEventParameters {
 public struct EncryptionKeyRefreshComplete: HCIRecord, HCIEventParameters {
   /// Encryption Key Refresh Complete (Core 5.4, Vol 4, Part E, §7.7.39).
   public static let code = HCIEventCode(0x30)
-  /// How it went.
+  /// The status of the command or procedure.
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
@@ -95,7 +95,7 @@ public struct EncryptionKeyRefreshComplete: HCIRecord, HCIEventParameters {
 public struct ReadRemoteVersionInformationComplete: HCIRecord, HCIEventParameters {
   /// Read Remote Version Information Complete (Core 5.4, Vol 4, Part E, §7.7.12).
   public static let code = HCIEventCode(0x0C)
-  /// How it went.
+  /// The status of the command or procedure.
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
@@ -160,10 +160,10 @@ public struct DataBufferOverflow: HCIRecord, HCIEventParameters {
 
 /// Whether and how a link is encrypted.
 public enum LinkEncryption: UInt8, HCICodable {
-  /// It isn't.
+  /// The link is not encrypted.
   case off = 0
-  /// It is; on LE, with AES-CCM.
+  /// The link is encrypted; on LE, with AES-CCM.
   case on = 1
-  /// It is, with AES-CCM, on a classic link.
+  /// A classic link is encrypted with AES-CCM.
   case classicAESCCM = 2
 }

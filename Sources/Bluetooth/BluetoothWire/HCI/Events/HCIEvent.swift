@@ -23,7 +23,7 @@ public struct HCIEventCode: Hashable, Sendable {
 
 /// The parameters of an event from controller to host (Core 5.4, Vol 4, Part E, §5.4.4).
 public protocol HCIEventParameters: HCICodable {
-  /// Which event.
+  /// The event code.
   static var code: HCIEventCode { get }
 }
 
@@ -65,11 +65,11 @@ public enum HCIEvent: Hashable, Sendable {
   case leConnectionComplete(LEConnectionComplete)
   /// The same, with the private addresses in use.
   case leEnhancedConnectionComplete(LEEnhancedConnectionComplete)
-  /// Legacy advertising was heard.
+  /// Legacy advertising was received.
   case leAdvertisingReport(LEAdvertisingReports)
-  /// Advertising was heard by an extended scanner.
+  /// Advertising was received by extended scanning.
   case leExtendedAdvertisingReport(LEExtendedAdvertisingReports)
-  /// Advertising directed to a private address was heard.
+  /// Advertising directed to a private address was received.
   case leDirectedAdvertisingReport(LEDirectedAdvertisingReports)
   /// A connection's timing changed, or could not be changed.
   case leConnectionUpdateComplete(LEConnectionUpdateComplete)
@@ -87,9 +87,9 @@ public enum HCIEvent: Hashable, Sendable {
   case leSubrateChange(LESubrateChange)
   /// An advertising set ended.
   case leAdvertisingSetTerminated(LEAdvertisingSetTerminated)
-  /// A scanner asked for the scan response.
+  /// A scan request was received.
   case leScanRequestReceived(LEScanRequestReceived)
-  /// How a new connection hops.
+  /// The channel selection algorithm of a new connection.
   case leChannelSelectionAlgorithm(LEChannelSelectionAlgorithm)
   /// Extended scanning ended.
   case leScanTimeout(LEScanTimeout)

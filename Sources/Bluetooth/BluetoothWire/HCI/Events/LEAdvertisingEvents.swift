@@ -8,11 +8,11 @@ public struct LEAdvertisingSetTerminated: HCIRecord, HCIEventParameters {
   public static let code = HCIEventCode.le(0x12)
   /// Success where a connection ended it; else why it ended.
   public var status: HCIStatus
-  /// Which advertising set.
+  /// The handle of the advertising set.
   public var set: UInt8
   /// The connection that ended it.
   public var handle: UInt16
-  /// How many advertising events there were, where they were limited.
+  /// The number of completed advertising events, if it was limited.
   public var completedEventCount: UInt8
 
   /// The event with its parameters.
@@ -31,11 +31,11 @@ public struct LEAdvertisingSetTerminated: HCIRecord, HCIEventParameters {
   }
 }
 
-/// A scanner asked for the scan response.
+/// A scan request was received.
 public struct LEScanRequestReceived: HCIRecord, HCIEventParameters {
   /// LE Scan Request Received (Core 5.4, Vol 4, Part E, §7.7.65.19).
   public static let code = HCIEventCode.le(0x13)
-  /// Which advertising set.
+  /// The handle of the advertising set.
   public var set: UInt8
   /// The scanner's address.
   public var scanner: PeerAddress

@@ -4,7 +4,7 @@
 public struct LEConnectionComplete: HCIRecord, HCIEventParameters {
   /// LE Connection Complete (Core 5.4, Vol 4, Part E, §7.7.65.1).
   public static let code = HCIEventCode.le(0x01)
-  /// How it went.
+  /// The status of the command or procedure.
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
@@ -14,7 +14,7 @@ public struct LEConnectionComplete: HCIRecord, HCIEventParameters {
   public var peer: PeerAddress
   /// The timing.
   public var timing: ConnectionTiming
-  /// How exact the central's clock is: 0 for 500 ppm ... 7 for 20 ppm.
+  /// The central's clock accuracy: 0 for 500 ppm ... 7 for 20 ppm.
   public var clockAccuracy: UInt8
 
   /// The event with its parameters.
@@ -40,7 +40,7 @@ public struct LEConnectionComplete: HCIRecord, HCIEventParameters {
 public struct LEEnhancedConnectionComplete: HCIRecord, HCIEventParameters {
   /// LE Enhanced Connection Complete [v1] (Core 5.4, Vol 4, Part E, §7.7.65.10).
   public static let code = HCIEventCode.le(0x0A)
-  /// How it went.
+  /// The status of the command or procedure.
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
@@ -54,7 +54,7 @@ public struct LEEnhancedConnectionComplete: HCIRecord, HCIEventParameters {
   public var peerPrivateAddress: DeviceAddress?
   /// The timing.
   public var timing: ConnectionTiming
-  /// How exact the central's clock is: 0 for 500 ppm ... 7 for 20 ppm.
+  /// The central's clock accuracy: 0 for 500 ppm ... 7 for 20 ppm.
   public var clockAccuracy: UInt8
 
   /// The event with its parameters.
@@ -73,7 +73,7 @@ public struct LEEnhancedConnectionComplete: HCIRecord, HCIEventParameters {
     self.clockAccuracy = clockAccuracy
   }
 
-  /// The parameters in wire order; a private address that isn't there is all zero.
+  /// The parameters in wire order. A missing private address is encoded as zero.
   public static let layout = HCILayout(
     {
       (
@@ -100,7 +100,7 @@ public struct LEEnhancedConnectionComplete: HCIRecord, HCIEventParameters {
 public struct LEConnectionUpdateComplete: HCIRecord, HCIEventParameters {
   /// LE Connection Update Complete (Core 5.4, Vol 4, Part E, §7.7.65.3).
   public static let code = HCIEventCode.le(0x03)
-  /// How it went.
+  /// The status of the command or procedure.
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
@@ -124,7 +124,7 @@ public struct LEConnectionUpdateComplete: HCIRecord, HCIEventParameters {
 public struct LEReadRemoteFeaturesComplete: HCIRecord, HCIEventParameters {
   /// LE Read Remote Features Complete (Core 5.4, Vol 4, Part E, §7.7.65.4).
   public static let code = HCIEventCode.le(0x04)
-  /// How it went.
+  /// The status of the command or procedure.
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
@@ -178,7 +178,7 @@ public struct LERemoteConnectionParameterRequest: HCIRecord, HCIEventParameters 
   public var intervalMinUnits1250us: UInt16
   /// The longest connection interval, in units of 1.25 ms.
   public var intervalMaxUnits1250us: UInt16
-  /// How many connection events the peripheral may skip.
+  /// The peripheral latency: the number of connection events that the peripheral may skip.
   public var latency: UInt16
   /// The supervision timeout, in units of 10 ms.
   public var timeoutUnits10ms: UInt16
@@ -212,7 +212,7 @@ public struct LEDataLengthChange: HCIRecord, HCIEventParameters {
   public static let code = HCIEventCode.le(0x07)
   /// The connection.
   public var handle: UInt16
-  /// How long they may be.
+  /// The current data length.
   public var length: LEMaximumDataLength
 
   /// The event with its parameters.
@@ -229,7 +229,7 @@ public struct LEDataLengthChange: HCIRecord, HCIEventParameters {
 public struct LEPHYUpdateComplete: HCIRecord, HCIEventParameters {
   /// LE PHY Update Complete (Core 5.4, Vol 4, Part E, §7.7.65.12).
   public static let code = HCIEventCode.le(0x0C)
-  /// How it went.
+  /// The status of the command or procedure.
   public var status: HCIStatus
   /// The connection.
   public var handle: UInt16
@@ -252,7 +252,7 @@ public struct LEPHYUpdateComplete: HCIRecord, HCIEventParameters {
   }
 }
 
-/// How a new connection hops.
+/// The channel selection algorithm of a new connection.
 public struct LEChannelSelectionAlgorithm: HCIRecord, HCIEventParameters {
   /// LE Channel Selection Algorithm (Core 5.4, Vol 4, Part E, §7.7.65.20).
   public static let code = HCIEventCode.le(0x14)

@@ -1,6 +1,6 @@
 public import Essentials
 
-/// How many packets of a connection the controller is done with.
+/// The number of packets of a connection that the controller has completed.
 public struct CompletedPackets: HCIRecord {
   /// The connection.
   public var handle: UInt16
@@ -50,7 +50,7 @@ public struct NumberOfCompletedPackets: HCIEventParameters, Sequence {
     writer.append(entries)
   }
 
-  /// How many connections there are.
+  /// The number of connections.
   public var underestimatedCount: Int { entries.count / Self.entrySize }
 
   /// Goes through the connections.
