@@ -262,15 +262,29 @@ let package = Package(
         "Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
         "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles", "CoreBluetooth",
         "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines", "BonjourHost",
-        "BeaconMachines", "CLinux", "Binding", "CoverFlowPage", "Reactive",
-        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+        "BeaconMachines", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
-      path: "Programs/ambit", exclude: ["Main"],
-      resources: ["index.html", "page.js", "style.css"].map { .embedInCode("Page/Site/\($0)") }),
+      path: "Programs/ambit", exclude: ["Main"]),
     // No product of its own: SwiftPM makes one for an executable target of the root package only.
     .executableTarget(name: "ambit", dependencies: ["AmbitCLI"], path: "Programs/ambit/Main"),
+    // The server of `ambit page`, compiled when it is first asked for
+    // (docs/decisions/0174-the-page-is-a-program-of-its-own.md).
+    .target(
+      name: "AmbitPage",
+      dependencies: [
+        "AmbitCLI", "Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines",
+        "BluetoothHost", "PeripheralFiles", "CoreBluetooth", "CoreBluetoothAsync", "DNSWire",
+        "DiscoveryMachines", "BonjourHost", "BeaconMachines", "Binding", "CoverFlowPage",
+        "Reactive", .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Programs/ambit-page", exclude: ["Main"],
+      resources: ["index.html", "page.js", "style.css"].map { .embedInCode("Site/\($0)") }),
+    .executableTarget(
+      name: "ambit-page", dependencies: ["AmbitCLI", "AmbitPage"],
+      path: "Programs/ambit-page/Main"),
 
     // DNS messages as text and back, for the tests against other implementations.
     .executableTarget(
@@ -458,8 +472,8 @@ let package = Package(
     .testTarget(
       name: "AmbitCLITests",
       dependencies: [
-        "AmbitCLI", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "BluetoothMachines",
-        "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials", "BonjourHost",
+        "AmbitCLI", "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
+        "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials", "BonjourHost",
         "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire", "PageProgram", "Reactive",
         "WebDriver",
       ]),

@@ -63,3 +63,36 @@ need_peers() {
   need_python bumble==0.0.236 rootcanal==1.10.0 dnspython==2.9.2 zeroconf==0.154.0 pytest==8.3.4 \
     pytest-asyncio==0.25.3 pytest-timeout==2.3.1 pytest-xdist==3.6.1
 }
+
+# build_product ROOT PRODUCT: builds a program of the release tree, which ./run, Interop and the benchmarks
+# share. Prints progress to a terminal, and the compiler's messages if it fails.
+build_product() {
+  local root=$1 product=$2 log status=0
+  log=$(mktemp --suffix=.log)
+  swift build --package-path "$root" -c release "${traits[@]}" --product "$product" 2>&1 |
+    tee "$log" | print_progress "$product" || status=$?
+  if [ "$status" -ne 0 ]; then
+    grep -E 'error:' "$log" >&2 || tail -n 30 "$log" >&2
+    fail "$product did not build; the log is $log"
+  fi
+  rm -f "$log"
+}
+
+# print_progress NAME: turns the lines of `swift build` into one counted line on a terminal. Where there is
+# no terminal, prints nothing but what the build waits for.
+print_progress() {
+  local line started=$SECONDS shown=0
+  while IFS= read -r line; do
+    case "$line" in
+      *'Another instance of SwiftPM'*) printf '%s\n' "$line" >&2 ;;
+      '['*/*']'* | Fetching* | Creating* | Computing* | Building*)
+        [ -t 2 ] || continue
+        # A build of which nothing is left to do takes a second, and shows nothing.
+        [ $((SECONDS - started)) -ge 1 ] || continue
+        printf '\r\033[K%.*s' "$((${COLUMNS:-80} - 1))" "Building $1, $((SECONDS - started)) s: $line" >&2
+        shown=1
+        ;;
+    esac
+  done
+  [ "$shown" = 0 ] || printf '\r\033[K' >&2
+}

@@ -1,4 +1,4 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
 import Logging
 import SimulatedRadio
@@ -55,31 +55,48 @@ struct Ambit: AsyncParsableCommand {
     defaultSubcommand: Watch.self)
 }
 
-/// The program `ambit`.
+/// The programs `ambit` and `ambit-page`.
 package enum Main {
   /// Runs the command that the arguments name, and ends the process with its exit status.
-  package static func main() async {
-    do throws(CommandFailure) { try OpenFiles.check() } catch { finish(.failure(error)) }
+  package static func main() async { await main(Ambit.self) }
+
+  /// Runs `root`, or the subcommand of it that the arguments name, and ends the process with its exit
+  /// status.
+  package static func main(_ root: any (ParsableCommand & SendableMetatype).Type) async {
+    do throws(CommandFailure) { try OpenFiles.check() } catch { finish(.failure(error), root) }
     // What the libraries log, such as the display of a simulated device: one sentence each.
     LoggingSystem.bootstrap { _ in
       SentenceLog { sentence, _ in Output(isJSON: false).warn(sentence) }
+    }
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    // It replaces this process, before that watches signals.
+    if let page = try? parse(arguments, root) as? PageCommand {
+      finish(Result { try page.run() }, root)
     }
     SimulatedRadio.install()
     #if SecureConnections
       SecureConnections.install()
     #endif
     Interrupts.shared.watch()
-    let task = Task { try await run(Array(CommandLine.arguments.dropFirst())) }
+    let task = Task { try await run(arguments, root) }
     Interrupts.shared.cancels(task)
     let result = await task.result
     Terminal.restore()
-    finish(result)
+    finish(result, root)
   }
 
-  private static func run(_ arguments: [String]) async throws {
-    let arguments = movingOptions(arguments)
-    try checkCommand(arguments)
-    var command = try Ambit.parseAsRoot(arguments)
+  private static func parse(
+    _ arguments: [String], _ root: any ParsableCommand.Type
+  ) throws -> any ParsableCommand {
+    let arguments = movingOptions(arguments, of: root)
+    try checkCommand(arguments, of: root)
+    return try root.parseAsRoot(arguments)
+  }
+
+  private static func run(
+    _ arguments: [String], _ root: any ParsableCommand.Type
+  ) async throws {
+    var command = try parse(arguments, root)
     if var command = command as? any AsyncParsableCommand {
       try await command.run()
     } else {
@@ -87,7 +104,9 @@ package enum Main {
     }
   }
 
-  private static func finish(_ result: Result<Void, any Error>) -> Never {
+  private static func finish(
+    _ result: Result<Void, any Error>, _ root: any ParsableCommand.Type
+  ) -> Never {
     let output = Output(isJSON: false)
     output.clearProgress()
     if let signal = Interrupts.shared.received { exit(128 + signal) }
@@ -96,13 +115,15 @@ package enum Main {
     case .failure(let failure as CommandFailure):
       output.warn(failure.sentence)
       exit(failure.status.rawValue)
-    case .failure(let error): finish(error, output)
+    case .failure(let error): finish(error, root, output)
     }
   }
 
   /// Prints the help or the error of `ArgumentParser`, and ends the program.
-  private static func finish(_ error: any Error, _ output: Output) -> Never {
-    let (status, text) = (Ambit.exitCode(for: error), Ambit.fullMessage(for: error))
+  private static func finish(
+    _ error: any Error, _ root: any ParsableCommand.Type, _ output: Output
+  ) -> Never {
+    let (status, text) = (root.exitCode(for: error), root.fullMessage(for: error))
     if status == .success {
       Output.write(text + "\n", to: STDOUT_FILENO)
     } else {
@@ -114,10 +135,12 @@ package enum Main {
   }
 
   /// A first word that is no command is reported as such, instead of being taken for an argument of `watch`.
-  static func checkCommand(_ arguments: [String]) throws {
+  static func checkCommand(
+    _ arguments: [String], of root: any ParsableCommand.Type = Ambit.self
+  ) throws {
     guard let first = arguments.first, !first.hasPrefix("-") else { return }
-    let commands = Ambit.configuration.subcommands.map(name)
-    guard !commands.contains(first), first != "help" else { return }
+    let commands = root.configuration.subcommands.map(name)
+    guard !commands.isEmpty, !commands.contains(first), first != "help" else { return }
     throw CommandFailure(
       .usage, "there is no command \"\(first)\"; there are \(commands.joined(separator: ", "))")
   }
@@ -129,11 +152,13 @@ package enum Main {
   private static let flags: Set = ["--json", "--network", "--no-network"]
 
   /// Moves general options behind the command: `ambit --json scan`, `ambit radio --json list`.
-  static func movingOptions(_ arguments: [String]) -> [String] {
+  static func movingOptions(
+    _ arguments: [String], of root: any ParsableCommand.Type = Ambit.self
+  ) -> [String] {
     var commands: [String] = []
     var options: [String] = []
     var rest = arguments[...]
-    var known = Ambit.configuration.subcommands
+    var known = root.configuration.subcommands
     while let first = rest.first {
       if flags.contains(first) || valueOptions.contains(where: { first.hasPrefix($0 + "=") }) {
         options.append(rest.removeFirst())

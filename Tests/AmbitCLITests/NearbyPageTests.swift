@@ -7,6 +7,7 @@ import Reactive
 import Testing
 
 @testable import AmbitCLI
+@testable import AmbitPage
 
 @Suite("The view model of the page")
 @MainActor

@@ -6,6 +6,7 @@
   import WebDriver
 
   @testable import AmbitCLI
+  @testable import AmbitPage
 
   /// The page as its users open it, in a browser, on the simulated radio.
   @Suite("The page of everything nearby", .enabled(if: Browser.isExpected))

@@ -116,8 +116,11 @@ enum Layers {
 
     "AmbitCLI": Module(
       .programs, apple.union(["ArgumentParser", "Logging", "Synchronization"])),
-    // The executable, which only starts the command line.
+    "AmbitPage": Module(
+      .programs, ["ArgumentParser", "Foundation"], filesThatTouchTheWorld: []),
+    // The executables, which only start the command line and the page.
     "ambit": Module(.programs),
+    "ambit-page": Module(.programs),
   ]
 
   /// Names of what reads a clock, draws chance or opens a socket, as source code has them.

@@ -1,17 +1,17 @@
 import BeaconMachines
 import BluetoothWire
-import Essentials
+package import Essentials
 
 /// Ranges all beacons of any format, once a second.
 ///
 /// Ranging is by UUID: UUIDs of iBeacons and AltBeacons are ranged as soon as they are heard. The
 /// identifier of an Eddystone beacon is mapped to a number in place of a UUID.
-struct BeaconSurvey: Sendable {
+package struct BeaconSurvey: Sendable {
   /// One beacon in a report.
-  struct Row: Hashable, Sendable {
+  package struct Row: Hashable, Sendable {
     var format: Format
     /// The identity as people read it.
-    var name: String
+    package var name: String
     var beacon: RangedBeacon
     /// The link's level at the last reports, in dBm, the newest last.
     var levels: [Int]
@@ -54,7 +54,7 @@ struct BeaconSurvey: Sendable {
   /// Advertisements that began as a beacon's and were malformed.
   private(set) var malformedCount = 0
   /// The beacons in range at the last report, the nearest first.
-  private(set) var report: [Row] = []
+  package private(set) var report: [Row] = []
   private var isScanning = true
 
   init(constraints: [BeaconConstraint], now: Instant) {
@@ -70,7 +70,7 @@ struct BeaconSurvey: Sendable {
   var nextWake: Instant? { lanes.values.compactMap(\.machine.nextWake).min() }
 
   /// The radio was switched on or off. While it is off, no beacon counts as gone.
-  mutating func setScanning(_ isScanning: Bool, now: Instant) {
+  package mutating func setScanning(_ isScanning: Bool, now: Instant) {
     guard isScanning != self.isScanning else { return }
     self.isScanning = isScanning
     for format in Format.allCases {
@@ -82,7 +82,7 @@ struct BeaconSurvey: Sendable {
   }
 
   /// Handles an advertisement; ignores those that are no beacons.
-  mutating func hear(_ sighting: Sighting, now: Instant) {
+  package mutating func hear(_ sighting: Sighting, now: Instant) {
     let reading = sighting.beaconReading
     if reading == .malformed { malformedCount += 1 }
     guard case .beacon(let beacon) = reading,
@@ -145,7 +145,7 @@ struct BeaconSurvey: Sendable {
   }
 
   /// The beacons in range, the nearest first, if a report is due.
-  mutating func wake(now: Instant) -> [Row]? {
+  package mutating func wake(now: Instant) -> [Row]? {
     var rows: [Row] = []
     var isDue = false
     for format in Format.allCases {

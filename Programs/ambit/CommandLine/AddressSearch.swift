@@ -1,10 +1,10 @@
-import BonjourHost
+package import BonjourHost
 import DNSWire
 import DiscoveryMachines
-import Essentials
+package import Essentials
 
 /// The addresses of a host as they come in.
-struct AddressSearch: Sendable {
+package struct AddressSearch: Sendable {
   /// The time by which the answers to the second question should have arrived, from the beginning.
   /// The second question follows the first after a second (RFC 6762, §5.2), since a host that has
   /// multicast its addresses less than a second ago may not answer the first (§6). Questions and
@@ -17,8 +17,10 @@ struct AddressSearch: Sendable {
   /// Whether a host that has one address may have been asked for others long enough.
   var isPastSecondAnswer = false
 
+  package init() {}
+
   /// IPv4 first, each as it came.
-  var addresses: [InetAddress] {
+  package var addresses: [InetAddress] {
     IPVersion.allCases.flatMap { version in found.filter { $0.version == version } }
   }
 
@@ -30,7 +32,7 @@ struct AddressSearch: Sendable {
   }
 
   /// Takes a result; true if nothing more has to be waited for.
-  mutating func take(_ event: FoundEvent) -> Bool {
+  package mutating func take(_ event: FoundEvent) -> Bool {
     switch event.event {
     case .addressAdded(let address, _):
       if !found.contains(address) { found.append(address) }

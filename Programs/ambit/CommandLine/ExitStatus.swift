@@ -2,7 +2,7 @@ import Essentials
 
 /// The exit status of the program, for scripts. The numbers above 63 are those of `sysexits.h`, as
 /// far as it has one.
-enum ExitStatus: Int32, CaseIterable {
+package enum ExitStatus: Int32, CaseIterable {
   /// It was done.
   case success = 0
   /// It was tried and failed: the device refused, the link dropped.
@@ -41,26 +41,26 @@ enum ExitStatus: Int32, CaseIterable {
 }
 
 /// Why a command ends early: one sentence for people and a status for scripts.
-struct CommandFailure: Error, Hashable {
+package struct CommandFailure: Error, Hashable {
   var status: ExitStatus
   /// One sentence, without a full stop.
-  var sentence: String
+  package var sentence: String
   /// Whether a device refused one operation; others may still work.
   var isRefusal = false
 
   /// The reason alone, for contexts in which the refused operation is clear.
-  var reason: String {
+  package var reason: String {
     guard isRefusal else { return sentence }
     return sentence.split(separator: " was refused: ", maxSplits: 1).last.map(String.init)
       ?? sentence
   }
 
-  init(_ status: ExitStatus, _ sentence: String) {
+  package init(_ status: ExitStatus, _ sentence: String) {
     self.status = status
     self.sentence = sentence
   }
 }
 
 extension CommandFailure: CustomStringConvertible {
-  var description: String { sentence }
+  package var description: String { sentence }
 }

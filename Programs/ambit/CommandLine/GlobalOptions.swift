@@ -20,7 +20,7 @@ enum PairingOption: String, ExpressibleByArgument, CaseIterable {
 }
 
 /// What every command that uses a radio takes.
-struct GlobalOptions: ParsableArguments {
+package struct GlobalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Which radio to use: sim, sim:empty, sim:seed=7, sim:lossless, sim:FILE.json, tcp:HOST:PORT, "

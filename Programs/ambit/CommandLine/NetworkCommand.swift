@@ -1,7 +1,7 @@
 import ArgumentParser
-import BonjourHost
+package import BonjourHost
 import DNSWire
-import DiscoveryMachines
+package import DiscoveryMachines
 import Essentials
 import Foundation
 import Glibc
@@ -150,7 +150,7 @@ private struct NetworkCheck: Sendable {
 
 extension Output {
   /// Prints a sentence without a full stop beside the result, in the format of failures.
-  func warn(_ sentence: String) {
+  package func warn(_ sentence: String) {
     let end = sentence.hasSuffix("?") || sentence.hasSuffix(".") ? "" : "."
     note("\(errorStyle.red("ambit:")) \(Fit.safe(sentence))\(end)", plain: sentence)
   }
@@ -158,7 +158,7 @@ extension Output {
 
 extension BonjourHost {
   /// The results of a query, from now on.
-  func events(
+  package func events(
     of request: QueryRequest, on interface: InterfaceIndex? = nil,
     options: QueryOptions = QueryOptions(),
     buffering: AsyncStream<FoundEvent>.Continuation.BufferingPolicy = .unbounded

@@ -1,13 +1,13 @@
 import ArgumentParser
 import BonjourHost
-import DNSWire
-import DiscoveryMachines
+package import DNSWire
+package import DiscoveryMachines
 import Essentials
 import Foundation
 import JSONWire
 
 /// Resolves a service.
-struct Resolve: NetworkCommand {
+package struct Resolve: NetworkCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say where a service is: host, port, addresses and text.",
     discussion: """
@@ -51,7 +51,7 @@ struct Resolve: NetworkCommand {
     resolved.report(to: session.output)
   }
 
-  static func place(_ event: QueryEvent) -> ServiceResolution? {
+  package static func place(_ event: QueryEvent) -> ServiceResolution? {
     if case .resolved(let place) = event { place } else { nil }
   }
 }
@@ -92,13 +92,13 @@ struct ResolvedPlace: Sendable {
 
 /// A string of a TXT record as readable text. Keys that are not ASCII are included although RFC
 /// 6763, §6.4 requires ASCII, since other implementations write such keys.
-struct TextPair: Hashable, Sendable {
-  var key: String
+package struct TextPair: Hashable, Sendable {
+  package var key: String
   /// Nil without an equals sign.
-  var value: [UInt8]?
+  package var value: [UInt8]?
 
   /// The strings of a record that have a key, the first of each key (§6.4).
-  static func all(of record: TXTRecord) -> [TextPair] {
+  package static func all(of record: TXTRecord) -> [TextPair] {
     var known: Set<String> = []
     return record.strings.compactMap { string in
       let parts = string.split(

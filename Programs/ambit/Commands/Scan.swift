@@ -67,7 +67,7 @@ struct Scan: RadioCommand {
 }
 
 extension TimeSpan {
-  var duration: Duration { .nanoseconds(nanoseconds) }
+  package var duration: Duration { .nanoseconds(nanoseconds) }
 }
 
 /// The lines of a scan: each device once, as soon as its name is known or was waited for.

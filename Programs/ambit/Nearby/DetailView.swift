@@ -1,23 +1,23 @@
-import BluetoothWire
-import CoreBluetooth
+package import BluetoothWire
+package import CoreBluetooth
 import Essentials
 
 /// The pane of one device: its services, characteristics and values.
-struct DetailView: Sendable {
+package struct DetailView: Sendable {
   /// A line of the pane.
-  struct Row: Hashable, Sendable {
+  package struct Row: Hashable, Sendable {
     /// Nil for a service.
-    var key: KeptDevice.Key?
-    var name: String
-    var type: BluetoothUUID
+    package var key: KeptDevice.Key?
+    package var name: String
+    package var type: BluetoothUUID
     var properties = ""
-    var isReadable = false
-    var isWriteable = false
-    var canBeFollowed = false
+    package var isReadable = false
+    package var isWriteable = false
+    package var canBeFollowed = false
     var value: ValueText?
     /// Why there is no value.
     var refusal: String?
-    var isFollowed = false
+    package var isFollowed = false
     /// How many values came since it is followed.
     var count = 0
   }
@@ -28,14 +28,14 @@ struct DetailView: Sendable {
   var title: String
   /// The state of the link: `connecting …`.
   var state: String
-  var rows: [Row] = []
+  package var rows: [Row] = []
   /// The error of the last request.
   var message: String?
   /// The value that is being typed; nil if none is.
   var input: String?
   private(set) var selection = 0
 
-  init(title: String, state: String) {
+  package init(title: String, state: String) {
     self.title = title
     self.state = state
   }
@@ -43,7 +43,7 @@ struct DetailView: Sendable {
   var selectedRow: Row? { rows[safe: selection] }
 
   /// Shows discovered services, with the values that are already known.
-  mutating func show(_ services: [CBService], followed: Set<KeptDevice.Key>) {
+  package mutating func show(_ services: [CBService], followed: Set<KeptDevice.Key>) {
     let known = rows
     rows = []
     // Services of every host come last.

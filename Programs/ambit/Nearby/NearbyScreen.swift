@@ -1,6 +1,6 @@
 import BeaconMachines
 import BluetoothWire
-import Essentials
+package import Essentials
 
 /// Draws the table of nearby devices and services as lines of text: a pure function of its inputs.
 struct NearbyScreen {
@@ -264,7 +264,9 @@ struct NearbyScreen {
 
 extension Sighting {
   /// The distinctive part of the identifier, which every command accepts as an ID.
-  var shortID: String { identifier.split(separator: "-").last.map(String.init) ?? identifier }
+  package var shortID: String {
+    identifier.split(separator: "-").last.map(String.init) ?? identifier
+  }
 }
 
 /// The widths of the columns for a given width of the screen.
@@ -329,8 +331,8 @@ struct Columns {
 }
 
 /// How long ago something was heard, in steps that don't flicker.
-enum Age {
-  static func text(_ span: TimeSpan) -> String {
+package enum Age {
+  package static func text(_ span: TimeSpan) -> String {
     let seconds = Int(max(0, span.seconds))
     switch seconds {
     case ..<5: return "now"

@@ -1,12 +1,12 @@
 import BluetoothWire
-import Essentials
+package import Essentials
 
 /// Everything heard lately, in an order that stays.
-struct NearbyTable: Sendable {
+package struct NearbyTable: Sendable {
   /// Bounds of what the air can make the table grow to.
-  enum Limits {
+  package enum Limits {
     /// More rows than anybody reads; a crowded hall has a few hundred devices.
-    static let deviceCount = 2_000
+    package static let deviceCount = 2_000
     /// After so long without a word a device is shown as quiet.
     static let quietAfter = TimeSpan.seconds(15)
     /// After so long it is forgotten.
@@ -14,7 +14,7 @@ struct NearbyTable: Sendable {
   }
 
   /// One device, as it was heard so far.
-  struct Device: Hashable, Sendable {
+  package struct Device: Hashable, Sendable {
     var sighting: Sighting
     var strength: Strength?
     var firstHeard: Instant
@@ -35,7 +35,7 @@ struct NearbyTable: Sendable {
 
   /// Handles one advertisement. Returns true if the device is new or its data has changed.
   @discardableResult
-  mutating func hear(_ sighting: Sighting, now: Instant) -> Bool {
+  package mutating func hear(_ sighting: Sighting, now: Instant) -> Bool {
     guard var device = devices[sighting.identifier] else {
       guard devices.count < Limits.deviceCount else {
         overflowCount += 1
@@ -64,7 +64,7 @@ struct NearbyTable: Sendable {
   }
 
   /// Forgets devices that have been silent for long.
-  mutating func forget(now: Instant) {
+  package mutating func forget(now: Instant) {
     devices = devices.filter { now - $0.value.lastHeard <= Limits.forgottenAfter }
   }
 
@@ -79,7 +79,7 @@ struct NearbyTable: Sendable {
   }
 
   /// The devices in the order of arrival.
-  var byArrival: [Device] { devices.values.sorted { $0.number < $1.number } }
+  package var byArrival: [Device] { devices.values.sorted { $0.number < $1.number } }
 
   static func section(_ device: Device, now: Instant) -> Int {
     if device.isQuiet(now: now) { return Strength.Zone.allCases.count }

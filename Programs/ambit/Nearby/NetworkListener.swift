@@ -1,11 +1,11 @@
-import BonjourHost
+package import BonjourHost
 import DNSWire
 import DiscoveryMachines
 
 /// Finds the services of all types on the local network.
-struct NetworkListener: Sendable {
+package struct NetworkListener: Sendable {
   /// A service that came or went.
-  struct Change: Sendable {
+  package struct Change: Sendable {
     var isFound: Bool
     var service: ServiceName
     /// What the system calls the interface.
@@ -17,8 +17,10 @@ struct NetworkListener: Sendable {
 
   let host: BonjourHost
 
+  package init(host: BonjourHost) { self.host = host }
+
   /// Tells what comes and goes until the task is cancelled.
-  func listen(_ tell: @escaping @Sendable (Change) -> Void) async {
+  package func listen(_ tell: @escaping @Sendable (Change) -> Void) async {
     await withTaskGroup(of: Void.self) { group in
       var known: Set<ServiceType> = []
       for await found in host.events(of: .serviceTypes()) {

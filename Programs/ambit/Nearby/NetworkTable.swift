@@ -1,9 +1,9 @@
-import DNSWire
+package import DNSWire
 import DiscoveryMachines
 
 /// The services of the local network, in an order that stays: one row for what goes by one name,
 /// however many types it has and interfaces it is found on.
-struct NetworkTable: Sendable {
+package struct NetworkTable: Sendable {
   /// Bounds of what the network can make the table grow to.
   enum Limits {
     /// More rows than anybody reads.
@@ -13,16 +13,16 @@ struct NetworkTable: Sendable {
   }
 
   /// Everything of one name.
-  struct Row: Hashable, Sendable {
+  package struct Row: Hashable, Sendable {
     /// The name of the services, which mostly is that of a device.
-    var name: String
+    package var name: String
     /// Their types, in alphabetical order.
-    var types: [String] { Set(places.map { Self.text($0.type) }).sorted() }
+    package var types: [String] { Set(places.map { Self.text($0.type) }).sorted() }
     /// What the system calls the interfaces on which they are found, in alphabetical order.
-    var interfaces: [String] { Set(places.compactMap(\.interface)).sorted() }
+    package var interfaces: [String] { Set(places.compactMap(\.interface)).sorted() }
     /// Order of arrival; never reused.
     var number: Int
-    fileprivate(set) var places: Set<Place>
+    package fileprivate(set) var places: Set<Place>
 
     /// As the other commands take it: the name alone where TCP is meant.
     private static func text(_ type: ServiceType) -> String {
@@ -33,9 +33,9 @@ struct NetworkTable: Sendable {
   }
 
   /// One service on one interface.
-  struct Place: Hashable, Sendable {
-    var type: ServiceType
-    var domain: DNSName
+  package struct Place: Hashable, Sendable {
+    package var type: ServiceType
+    package var domain: DNSName
     var interface: String?
   }
 
@@ -45,7 +45,7 @@ struct NetworkTable: Sendable {
   var count: Int { byName.count }
 
   /// A service came or went.
-  mutating func take(_ change: NetworkListener.Change) {
+  package mutating func take(_ change: NetworkListener.Change) {
     if change.isFound {
       add(change.service, on: change.interface)
     } else {
@@ -73,7 +73,7 @@ struct NetworkTable: Sendable {
   }
 
   /// The rows in the order of arrival.
-  var ordered: [Row] { byName.values.sorted { $0.number < $1.number } }
+  package var ordered: [Row] { byName.values.sorted { $0.number < $1.number } }
 }
 
 extension NetworkTable.Place {

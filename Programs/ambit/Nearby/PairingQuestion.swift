@@ -1,9 +1,9 @@
-import BluetoothMachines
-import BluetoothWire
+package import BluetoothMachines
+package import BluetoothWire
 import Foundation
 
 /// The question or passkey of a pairing for the user, with the answer typed so far.
-struct PairingQuestion: Hashable, Sendable {
+package struct PairingQuestion: Hashable, Sendable {
   /// What a key does to a question.
   enum Outcome: Hashable, Sendable {
     /// The question stays.
@@ -15,12 +15,12 @@ struct PairingQuestion: Hashable, Sendable {
 
   private static let digitCountMax = 6
 
-  let peer: DeviceAddress
+  package let peer: DeviceAddress
   let prompt: PairingPrompt
-  let id: PairingPromptID
+  package let id: PairingPromptID
   private(set) var typed = ""
 
-  init(peer: DeviceAddress, prompt: PairingPrompt, id: PairingPromptID) {
+  package init(peer: DeviceAddress, prompt: PairingPrompt, id: PairingPromptID) {
     self.peer = peer
     self.prompt = prompt
     self.id = id

@@ -1,34 +1,34 @@
-import BluetoothWire
+package import BluetoothWire
 import Essentials
 import JSONWire
 
 /// The contents of one advertisement.
-struct Sighting: Hashable, Sendable {
+package struct Sighting: Hashable, Sendable {
   /// The identifier that Core Bluetooth gives to the device, in capitals.
-  var identifier: String
+  package var identifier: String
   /// The device's address, if the identifier contains it.
-  var address: DeviceAddress?
-  var name: String?
+  package var address: DeviceAddress?
+  package var name: String?
   /// Strength in dBm; nil if it is not available.
   var rssi: Int?
-  var txPower: Int?
-  var isConnectable: Bool?
-  var services: [BluetoothUUID] = []
-  var solicitedServices: [BluetoothUUID] = []
+  package var txPower: Int?
+  package var isConnectable: Bool?
+  package var services: [BluetoothUUID] = []
+  package var solicitedServices: [BluetoothUUID] = []
   /// Company identifier first.
-  var manufacturerData: [UInt8]?
-  var serviceData: [ServiceData] = []
+  package var manufacturerData: [UInt8]?
+  package var serviceData: [ServiceData] = []
 
   /// The service data of one service.
-  struct ServiceData: Hashable, Sendable {
-    var uuid: BluetoothUUID
-    var data: [UInt8]
+  package struct ServiceData: Hashable, Sendable {
+    package var uuid: BluetoothUUID
+    package var data: [UInt8]
   }
 
-  init(identifier: String) { self.identifier = identifier }
+  package init(identifier: String) { self.identifier = identifier }
 
   /// The beacon in the data, if it is one.
-  var beacon: Beacon? {
+  package var beacon: Beacon? {
     if case .beacon(let beacon) = beaconReading { beacon } else { nil }
   }
 
@@ -46,7 +46,7 @@ struct Sighting: Hashable, Sendable {
   }
 
   /// Whose manufacturer data it carries.
-  var company: UInt16? {
+  package var company: UInt16? {
     guard let data = manufacturerData else { return nil }
     var reader = ByteReader(data)
     return try? reader.uint16()

@@ -1,20 +1,22 @@
-import Essentials
+package import Essentials
 
 /// The known devices, services and beacons.
-struct Surroundings: Sendable {
-  let devices = Guarded(NearbyTable())
-  let network = Guarded(NetworkTable())
+package struct Surroundings: Sendable {
+  package let devices = Guarded(NearbyTable())
+  package let network = Guarded(NetworkTable())
   /// The distances of beacons; only for a screen or a page.
-  let beacons: Guarded<BeaconSurvey>
+  package let beacons: Guarded<BeaconSurvey>
 
-  init(now: Instant) { beacons = Guarded(BeaconSurvey(constraints: [], now: now)) }
+  package init(now: Instant) { beacons = Guarded(BeaconSurvey(constraints: [], now: now)) }
 }
 
 /// Time since the command began.
-struct MonotonicClock: Sendable {
+package struct MonotonicClock: Sendable {
   private let start = ContinuousClock.now
 
-  var now: Instant {
+  package init() {}
+
+  package var now: Instant {
     let (seconds, attoseconds) = (ContinuousClock.now - start).components
     return .zero + .seconds(seconds) + .nanoseconds(attoseconds / 1_000_000_000)
   }

@@ -1,5 +1,5 @@
 import PeripheralFiles
-import Simulation
+package import Simulation
 
 extension PeripheralFile {
   /// Reads the description at a path; `-` is standard input.
@@ -27,7 +27,7 @@ extension SimulationFile {
 
 extension CommandFailure {
   /// A peripheral file that cannot be read, or makes no sense.
-  init(_ failure: PeripheralFileFailure) {
+  package init(_ failure: PeripheralFileFailure) {
     switch failure.cause {
     case .unreadable: self.init(.noInput, failure.description)
     case .invalid: self.init(.badData, failure.description)

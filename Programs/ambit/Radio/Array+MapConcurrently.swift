@@ -1,7 +1,7 @@
 extension Array where Element: Sendable {
   /// Starts `work` for all elements at once, and passes the results to `take` in the order of the
   /// elements. After an error the other tasks are cancelled.
-  func mapConcurrently<Result: Sendable>(
+  package func mapConcurrently<Result: Sendable>(
     _ work: @escaping @Sendable (Element) async throws -> Result,
     then take: (Element, Result) async throws -> Void
   ) async throws {

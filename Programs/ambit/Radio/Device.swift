@@ -1,7 +1,7 @@
 import BluetoothHost
 import BluetoothMachines
-import BluetoothWire
-import CoreBluetooth
+package import BluetoothWire
+package import CoreBluetooth
 import CoreBluetoothAsync
 import Essentials
 import Foundation
@@ -186,7 +186,7 @@ struct Device: Sendable {
 
 extension BluetoothUUID {
   /// Converts a Core Bluetooth UUID.
-  init(_ uuid: CBUUID) {
+  package init(_ uuid: CBUUID) {
     // `data` holds 2, 4 or 16 bytes, most significant first; nothing else exists.
     self = BluetoothUUID(littleEndian: uuid.data.reversed()[...]) ?? BluetoothUUID(UInt16(0))
   }

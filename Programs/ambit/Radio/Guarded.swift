@@ -1,14 +1,14 @@
 import Synchronization
 
 /// A value that several tasks share.
-final class Guarded<Value: Sendable>: Sendable {
+package final class Guarded<Value: Sendable>: Sendable {
   private let mutex: Mutex<Value>
 
-  init(_ value: Value) { mutex = Mutex(value) }
+  package init(_ value: Value) { mutex = Mutex(value) }
 
-  var value: Value { mutex.withLock { $0 } }
+  package var value: Value { mutex.withLock { $0 } }
 
-  func update<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+  package func update<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     try mutex.withLock { value in try body(&value) }
   }
 }

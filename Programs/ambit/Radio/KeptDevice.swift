@@ -1,20 +1,20 @@
 import BluetoothWire
-import CoreBluetooth
-import CoreBluetoothAsync
+package import CoreBluetooth
+package import CoreBluetoothAsync
 import Essentials
 import Foundation
 
 /// A device whose link is kept: connected again whenever it was lost, with the subscriptions that
 /// were there. Used by any number of tasks.
-final class KeptDevice: Sendable {
+package final class KeptDevice: Sendable {
   /// Names a characteristic of the device, also over a new connection.
-  struct Key: Hashable, Sendable {
-    var service: Int
-    var characteristic: Int
+  package struct Key: Hashable, Sendable {
+    package var service: Int
+    package var characteristic: Int
   }
 
   /// What happens, in order.
-  enum Event: Sendable {
+  package enum Event: Sendable {
     case connecting
     case connected
     /// The link ended; true if it is being made again.
@@ -46,7 +46,7 @@ final class KeptDevice: Sendable {
   private let state = Guarded(State())
   private let onEvent: @Sendable (Event) -> Void
 
-  init(
+  package init(
     _ sighting: Sighting, _ search: Search, _ central: Central,
     onEvent: @escaping @Sendable (Event) -> Void
   ) {
@@ -58,13 +58,13 @@ final class KeptDevice: Sendable {
   }
 
   var title: String { state.value.device?.title ?? sighting.name ?? sighting.shortID }
-  var isConnected: Bool { state.value.device?.connection.isConnected ?? false }
-  var subscriptions: Set<Key> { Set(state.value.subscriptions.keys) }
+  package var isConnected: Bool { state.value.device?.connection.isConnected ?? false }
+  package var subscriptions: Set<Key> { Set(state.value.subscriptions.keys) }
   /// The services discovered over the present connection; empty before.
   var services: [CBService] { state.value.services }
 
   /// Keeps the link until the task is cancelled; then ends it in good order.
-  func run() async throws {
+  package func run() async throws {
     while !Task.isCancelled {
       await wait { $0.isWanted }
       try Task.checkCancellation()
@@ -167,7 +167,7 @@ final class KeptDevice: Sendable {
     await device?.disconnect()
   }
 
-  func reconnect() {
+  package func reconnect() {
     state.update { $0.isWanted = true }
     wakeAll()
   }
@@ -175,7 +175,7 @@ final class KeptDevice: Sendable {
   // MARK: Attributes
 
   /// All services, discovered when first asked for.
-  func discoverAll() async throws -> [CBService] {
+  package func discoverAll() async throws -> [CBService] {
     let device = try await device()
     let known = state.value.services
     if !known.isEmpty { return known }
@@ -209,7 +209,7 @@ final class KeptDevice: Sendable {
     return first
   }
 
-  func characteristic(_ key: Key) async throws -> CBCharacteristic {
+  package func characteristic(_ key: Key) async throws -> CBCharacteristic {
     let services = try await discoverAll()
     guard services.indices.contains(key.service),
       let list = services[key.service].characteristics, list.indices.contains(key.characteristic)
@@ -219,12 +219,12 @@ final class KeptDevice: Sendable {
     return list[key.characteristic]
   }
 
-  func read(_ key: Key) async throws -> [UInt8] {
+  package func read(_ key: Key) async throws -> [UInt8] {
     let characteristic = try await characteristic(key)
     return try await device().read(characteristic)
   }
 
-  func write(_ bytes: [UInt8], to key: Key, withoutResponse: Bool = false) async throws {
+  package func write(_ bytes: [UInt8], to key: Key, withoutResponse: Bool = false) async throws {
     let characteristic = try await characteristic(key)
     try await device().write(
       bytes, to: characteristic,
@@ -234,7 +234,7 @@ final class KeptDevice: Sendable {
   // MARK: Subscriptions
 
   /// Follows a characteristic, also over later connections, until `unsubscribe`.
-  func subscribe(_ key: Key) async throws {
+  package func subscribe(_ key: Key) async throws {
     let characteristic = try await characteristic(key)
     guard characteristic.canBeFollowed else {
       throw CommandFailure(
@@ -249,7 +249,7 @@ final class KeptDevice: Sendable {
     if isNew { follow(key, characteristic, device) }
   }
 
-  func unsubscribe(_ key: Key) {
+  package func unsubscribe(_ key: Key) {
     let task = state.update { $0.subscriptions.removeValue(forKey: key) }
     task??.cancel()
   }

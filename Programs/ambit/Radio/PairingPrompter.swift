@@ -143,7 +143,7 @@ private final class Dialogue: Sendable {
 
 extension SecurityFailure {
   /// Why, in a sentence for people.
-  var sentence: String {
+  package var sentence: String {
     switch self {
     case .pairingFailed(let reason): "\(reason.text)."
     case .peerFailed(let reason): "the other side says: \(reason.text)."

@@ -1,15 +1,15 @@
-import BluetoothHost
-import CoreBluetooth
+package import BluetoothHost
+package import CoreBluetooth
 import CoreBluetoothAsync
 
 /// Why a radio cannot be used, for either role.
-enum RadioFailure {
+package enum RadioFailure {
   /// The end of a sentence with the reason, if there is an error.
   static func reason(_ error: (any Error)?) -> String {
     error.map { ": " + $0.localizedDescription.trimmingSuffix(".") } ?? ""
   }
 
-  static func failure(_ state: CBManagerState, _ host: BluetoothHost) -> CommandFailure {
+  package static func failure(_ state: CBManagerState, _ host: BluetoothHost) -> CommandFailure {
     let status: ExitStatus = state == .unauthorized ? .notPermitted : .radioUnavailable
     if let problem = host.problem { return CommandFailure(status, problem.trimmingSuffix(".")) }
     switch state {

@@ -1,6 +1,6 @@
 import BluetoothWire
 import CoreBluetooth
-import CoreBluetoothAsync
+package import CoreBluetoothAsync
 import Essentials
 import Foundation
 
@@ -9,7 +9,7 @@ import Foundation
 /// The first device that fits is used at once, so that a command takes no longer than the device
 /// needs to be heard. Listening goes on while the command connects and discovers; before the
 /// command uses the device, `check` returns the best fit.
-struct Search: Sendable {
+package struct Search: Sendable {
   /// How long others are listened for at least before something is changed on a device that was
   /// named by a part of its name only.
   static let careTime = Duration.seconds(1)
@@ -18,7 +18,7 @@ struct Search: Sendable {
   let session: Session
   private let heard = Guarded<[String: Sighting]>([:])
 
-  init(name: DeviceName, session: Session) {
+  package init(name: DeviceName, session: Session) {
     self.name = name
     self.session = session
   }
@@ -87,7 +87,7 @@ struct Search: Sendable {
 
 extension Sighting {
   /// The contents of a discovery.
-  init(_ discovery: Discovery) {
+  package init(_ discovery: Discovery) {
     self.init(identifier: discovery.id.uuidString)
     address = PeerIdentifier.address(in: discovery.id)
     name = discovery.localName ?? discovery.name

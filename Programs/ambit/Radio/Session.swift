@@ -1,20 +1,20 @@
-import ArgumentParser
-import BluetoothHost
+package import ArgumentParser
+package import BluetoothHost
 import BluetoothMachines
 import BluetoothWire
-import Essentials
+package import Essentials
 import Foundation
 import Logging
 
 /// A command at work: its radio, its options, its output.
-struct Session: Sendable {
-  let host: BluetoothHost
+package struct Session: Sendable {
+  package let host: BluetoothHost
   let timeout: Seconds?
-  var output: Output
+  package var output: Output
   /// Whether the user named no radio.
-  var isDefaultRadio = false
+  package var isDefaultRadio = false
   /// Whether people may be asked about pairings.
-  var answersPairing = true
+  package var answersPairing = true
   /// The user's out-of-band data of the device to connect to, for pairing.
   var outOfBandData: OutOfBandData?
   /// When the command began; `timeout` counts from then.
@@ -23,7 +23,7 @@ struct Session: Sendable {
   /// The time to look for a device without `--timeout`.
   static let searchTime = TimeSpan.seconds(10)
   /// The time to work with a device without `--timeout`.
-  static let workTime = TimeSpan.seconds(30)
+  package static let workTime = TimeSpan.seconds(30)
   /// How long a radio may take to start.
   static let startTime = Duration.seconds(5)
   /// How long closing a link in good order may take at the end of `timeout`, which includes it.
@@ -35,7 +35,7 @@ struct Session: Sendable {
   }
 
   /// The session without progress lines, for screens that show the progress themselves.
-  var silent: Session {
+  package var silent: Session {
     var session = self
     session.output.showsProgress = false
     return session
@@ -68,7 +68,7 @@ struct Session: Sendable {
 }
 
 /// Runs `body`; nil if it took longer than `limit`.
-func race<Result: Sendable>(
+package func race<Result: Sendable>(
   _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result? {
   try await withThrowingTaskGroup(of: Result?.self) { group in
@@ -84,7 +84,7 @@ func race<Result: Sendable>(
 }
 
 /// A command that uses a radio.
-protocol RadioCommand: AsyncParsableCommand, Sendable {
+package protocol RadioCommand: AsyncParsableCommand, Sendable {
   var options: GlobalOptions { get }
   /// The GAP device name of this host; nil for the default.
   var hostName: String? { get }
@@ -98,7 +98,7 @@ protocol RadioCommand: AsyncParsableCommand, Sendable {
 }
 
 /// Where prompts of pairings are answered.
-enum PairingInput: Sendable {
+package enum PairingInput: Sendable {
   /// On standard input, which the command leaves alone.
   case standardInput
   /// On the terminal that the command was started from, because standard input is something else's.
@@ -108,12 +108,12 @@ enum PairingInput: Sendable {
 }
 
 extension RadioCommand {
-  var hostName: String? { nil }
-  var capturePath: String? { nil }
-  var pairingInput: PairingInput { .standardInput }
-  var ownsScreen: Bool { false }
+  package var hostName: String? { nil }
+  package var capturePath: String? { nil }
+  package var pairingInput: PairingInput { .standardInput }
+  package var ownsScreen: Bool { false }
 
-  func run() async throws {
+  package func run() async throws {
     try await options.withRadio(
       hostName: hostName, captureTo: capturePath, pairingInput: pairingInput,
       ownsScreen: ownsScreen
@@ -252,7 +252,7 @@ private final class Warnings: Sendable {
 
 extension CommandFailure {
   /// A capture that cannot be written.
-  init(_ error: CaptureError) {
+  package init(_ error: CaptureError) {
     self.init(.cannotCreate, error.description.trimmingSuffix("."))
   }
 }

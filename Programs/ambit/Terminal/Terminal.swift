@@ -123,7 +123,7 @@ enum Terminal {
 }
 
 /// Where results, progress and complaints go.
-struct Output: Sendable {
+package struct Output: Sendable {
   var style: Style
   var errorStyle: Style
   /// One JSON object per line instead of text.
@@ -160,19 +160,21 @@ struct Output: Sendable {
   private static let screen = Mutex<(@Sendable (String) -> Void)?>(nil)
 
   /// Sets the receiver of remarks while a view owns the screen; nil for standard error.
-  static func handNotes(to show: (@Sendable (String) -> Void)?) { screen.withLock { $0 = show } }
+  package static func handNotes(to show: (@Sendable (String) -> Void)?) {
+    screen.withLock { $0 = show }
+  }
 
   /// Prints a remark on standard error, or passes it to the view that owns the screen.
   /// - Parameters:
   ///   - text: The text for standard error.
   ///   - plain: The text for a screen, if it is different.
-  func note(_ text: String, plain: String? = nil) {
+  package func note(_ text: String, plain: String? = nil) {
     if let show = Self.screen.withLock({ $0 }) { return show(plain ?? text) }
     remark(text)
   }
 
   /// Prints a remark on standard error, also while a view owns the screen.
-  func remark(_ text: String) {
+  package func remark(_ text: String) {
     clearProgress()
     Self.write(text + "\n", to: STDERR_FILENO)
   }

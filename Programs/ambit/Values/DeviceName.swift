@@ -3,8 +3,10 @@ import Essentials
 
 /// A user's name for a device: its identifier, the start of it or of its last group, its Bluetooth
 /// address, its name, the start of it or of a word in it.
-struct DeviceName: Hashable, Sendable {
+package struct DeviceName: Hashable, Sendable {
   let text: String
+
+  package init(text: String) { self.text = text }
 
   /// How well a device fits; the best fit wins.
   enum Fit: Int, Comparable, Sendable {

@@ -1,19 +1,19 @@
-import BluetoothWire
+package import BluetoothWire
 import Essentials
-import PeripheralFiles
+package import PeripheralFiles
 
 /// A value as people type it.
-struct ValueInput: Hashable, Sendable {
+package struct ValueInput: Hashable, Sendable {
   var text: String
   /// The format of the text; nil for the standard's.
   var format: ValueFormat?
 
   /// Input without options: hexadecimal after `0x`, unless a format was chosen.
-  init(typed text: String, format: ValueFormat? = nil) {
+  package init(typed text: String, format: ValueFormat? = nil) {
     self.init(text: text, format: format ?? (text.hasPrefix("0x") ? .hex : nil))
   }
 
-  init(text: String, format: ValueFormat?) {
+  package init(text: String, format: ValueFormat?) {
     self.text = text
     self.format = format
   }
@@ -22,7 +22,7 @@ struct ValueInput: Hashable, Sendable {
   /// - Parameter choice: Returns the option for a format, to mention in an error, by default one of
   ///   the command line; nil if there are no options.
   /// - Throws: `CommandFailure` with one sentence about the expected input.
-  func bytes(
+  package func bytes(
     for uuid: BluetoothUUID, choice: ((ValueFormat) -> String)? = { "--\($0.rawValue)" }
   ) throws -> [UInt8] {
     let quoted = Fit.truncated(text, 40)

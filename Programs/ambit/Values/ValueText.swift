@@ -1,20 +1,20 @@
-import BluetoothWire
+package import BluetoothWire
 import Essentials
 import JSONWire
 
 /// A characteristic's or descriptor's value in all the ways that help to read it.
-struct ValueText: Hashable, Sendable {
+package struct ValueText: Hashable, Sendable {
   let hex: String
   /// The bytes as text, where they are printable.
-  let text: String?
+  package let text: String?
   /// The value decoded by the standard's format.
-  let decoded: String?
+  package let decoded: String?
 
-  init(_ bytes: [UInt8], characteristic: BluetoothUUID) {
+  package init(_ bytes: [UInt8], characteristic: BluetoothUUID) {
     self.init(bytes, decoded: StandardValue.text(bytes[...], of: characteristic))
   }
 
-  init(_ bytes: [UInt8], descriptor: BluetoothUUID) {
+  package init(_ bytes: [UInt8], descriptor: BluetoothUUID) {
     self.init(bytes, decoded: StandardValue.text(bytes[...], ofDescriptor: descriptor))
   }
 

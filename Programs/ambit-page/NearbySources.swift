@@ -1,3 +1,4 @@
+import AmbitCLI
 import BluetoothHost
 import BluetoothMachines
 import BluetoothWire

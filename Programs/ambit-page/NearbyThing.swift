@@ -1,3 +1,4 @@
+import AmbitCLI
 import BeaconMachines
 import BluetoothWire
 import Essentials

@@ -1,3 +1,4 @@
+import AmbitCLI
 import Binding
 import BluetoothWire
 import CoreBluetooth

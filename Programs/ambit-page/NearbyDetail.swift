@@ -1,3 +1,4 @@
+import AmbitCLI
 import BeaconMachines
 import Binding
 import Essentials

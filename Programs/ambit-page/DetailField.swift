@@ -1,3 +1,4 @@
+import AmbitCLI
 import BluetoothWire
 import Essentials
 

@@ -1,3 +1,5 @@
+import AmbitCLI
+
 /// What of all things is listed. Everything that is asked for has to hold.
 struct NearbyFilter: Hashable, Sendable {
   /// The minimum length of a search text.

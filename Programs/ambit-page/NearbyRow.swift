@@ -1,3 +1,4 @@
+import AmbitCLI
 import Essentials
 
 /// A thing as a row of the page's table, and as a cover.

@@ -1,3 +1,4 @@
+import AmbitCLI
 import BluetoothMachines
 import BluetoothWire
 import Essentials

@@ -1,3 +1,4 @@
+import AmbitCLI
 import Foundation
 
 /// Opens addresses in the browser of the desktop.

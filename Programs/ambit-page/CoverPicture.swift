@@ -1,3 +1,5 @@
+import AmbitCLI
+
 /// The pictures of covers: drawn, one for each kind and colour, since nothing nearby sends any.
 enum CoverPicture {
   /// The number of different hues.

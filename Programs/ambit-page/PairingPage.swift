@@ -1,3 +1,4 @@
+import AmbitCLI
 import Binding
 import BluetoothMachines
 import Reactive

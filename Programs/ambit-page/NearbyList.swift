@@ -1,3 +1,5 @@
+import AmbitCLI
+
 /// The listed things and their order: a value that is updated with each change.
 struct NearbyList: Sendable {
   /// What a list depends on.
