@@ -34,7 +34,7 @@ package struct JSONParser {
     guard depth < Self.depthMax else { throw error("too many values within each other") }
     nodeCount += 1
     guard nodeCount <= Self.nodeCountMax else {
-      throw JSONError(offset: offset, reason: "there are more than \(Self.nodeCountMax) values")
+      throw JSONError(offset: offset, reason: "more than \(Self.nodeCountMax) values")
     }
     let value: JSONNode.Value
     switch bytes[safe: index] {
@@ -65,7 +65,7 @@ package struct JSONParser {
       let start = index
       let key = try string()
       guard keys.insert(key).inserted else {
-        throw error("the key \"\(key.prefix(64))\" stands here for the second time", at: start)
+        throw error("the key \"\(key.prefix(64))\" is used twice", at: start)
       }
       skipBlanks()
       guard take(":") else { throw error("expected \":\" after the key, found \(found)") }
@@ -150,7 +150,8 @@ package struct JSONParser {
       case UInt8(ascii: "\\"):
         text += try escape()
       case 0..<0x20:
-        throw error("a control character in a text stands as \\u00\(byte < 16 ? "0" : "1")…")
+        throw error(
+          "a control character in a string must be written as \\u00\(byte < 16 ? "0" : "1")…")
       default:
         text.append(byte)
         index += 1
@@ -182,7 +183,7 @@ package struct JSONParser {
       return Array(String(Character(scalar)).utf8)
     default: break
     }
-    throw error("there is no such escape in JSON", at: start)
+    throw error("unknown escape sequence", at: start)
   }
 
   private mutating func hexadecimal() -> UInt32? {

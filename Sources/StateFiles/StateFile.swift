@@ -304,7 +304,7 @@ extension StateFile {
     }
     throw StateFileError(
       .damaged,
-      "there are \(Self.damagedFileCountMax) damaged files beside it already; one must be removed")
+      "\(Self.damagedFileCountMax) damaged files exist beside it already; remove one")
   }
 }
 

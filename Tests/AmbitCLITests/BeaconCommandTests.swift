@@ -141,7 +141,7 @@ struct BeaconCommandTests {
   @Test(
     "a beacon command that makes no sense is refused in one sentence",
     arguments: [
-      (["monitor", uuid], "no command"),
+      (["monitor", uuid], "The command is missing"),
       (["monitor", uuid, "E2C56DB5", "--", "true"], "E2C56DB5"),
       (["monitor", uuid, "true"], "true"),
       (["monitor", "--", "true"], "uuid["),

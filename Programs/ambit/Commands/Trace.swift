@@ -7,7 +7,7 @@ import JSONWire
 /// Traces: what receivers heard.
 struct Trace: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Record what receivers hear, hear it again, or score estimates on it.",
+    abstract: "Record advertisements of beacons, replay them, or score position estimates.",
     discussion: """
       EXAMPLES:
         ambit trace record day.csv --receiver hall=tcp:pi-1:9100
@@ -22,12 +22,12 @@ struct Trace: AsyncParsableCommand {
 struct TraceScore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "score",
-    abstract: "Score each trace with what the others taught.",
+    abstract: "Score each trace after learning from the others.",
     discussion: """
       Windows of a second with at least three receptions are scored; the error is the horizontal \
-      distance to the mean true place. Nothing is learnt from the trace that is scored. Files are those of the \
-      Position-Annotated BLE RSSI Dataset (.mbd), or CSV with the same first seven fields; without \
-      --map, the receivers are where that dataset has them.
+      distance to the mean true position. The scored trace is not used for learning. Files are those \
+      of the Position-Annotated BLE RSSI Dataset (.mbd), or CSV with the same first seven fields; \
+      without --map, the receivers have the positions of that dataset.
 
       EXAMPLES:
         ambit trace score *.mbd

@@ -43,7 +43,7 @@ enum FloorMap {
       throw CommandFailure(.badData, "\(path): \(error)")
     }
     guard !windows.isEmpty else {
-      throw CommandFailure(.badData, "\(path): there is no reading in the file")
+      throw CommandFailure(.badData, "\(path): the file has no readings")
     }
     return windows
   }

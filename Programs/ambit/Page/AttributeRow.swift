@@ -97,7 +97,7 @@ final class AttributeRow: ViewModel, Identifiable {
       }
       let chosen = ValueFormat(rawValue: format.value)
       guard chosen != nil || format.value.isEmpty else {
-        return SignalProducer(error: Failure(text: "there is no such format"))
+        return SignalProducer(error: Failure(text: "unknown format"))
       }
       return Self.producer {
         guard let key else { return }

@@ -104,7 +104,7 @@
       _ channel: any Channel
     ) async throws {
       guard access.isFromHere(request.headers, authority: request.head.authority) else {
-        return try await writer.write(.forbidden, "Streams are for this server's own pages.")
+        return try await writer.write(.forbidden, "Streams are only for this server's own pages.")
       }
       let names = (query["tab"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
       let tabs = names.compactMap { TabName($0) }
@@ -119,7 +119,7 @@
           case .unknownPage: .notFound
           case .badTabs: .badRequest
           }
-        try await writer.write(status, "There is no stream for these tabs: \(refused.reason).")
+        try await writer.write(status, "No stream for these tabs: \(refused.reason).")
       case .success(let (stream, pipe)):
         try await send(pipe, as: stream, writer, channel)
       }
@@ -171,7 +171,8 @@
         throw ConnectionEnd()
       }
       guard isFromHere else {
-        return try await writer.write(.forbidden, "Messages come from this server's own pages.")
+        return try await writer.write(
+          .forbidden, "Messages are only accepted from this server's own pages.")
       }
       guard body.count <= BindingLimits.bodyByteCountMax else {
         return try await writer.write(.contentTooLarge, "A message is shorter.")
@@ -183,7 +184,7 @@
         switch error {
         case .malformed(let why): return try await writer.write(.badRequest, why)
         case .tooLarge(let what):
-          return try await writer.write(.contentTooLarge, "There is too much: \(what).")
+          return try await writer.write(.contentTooLarge, "The request is too large: \(what).")
         }
       }
       switch await live.receive(message) {

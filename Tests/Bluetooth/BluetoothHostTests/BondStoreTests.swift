@@ -287,7 +287,7 @@ struct BondStoreTests {
     let error = #expect(throws: BondStoreError.self) { try path([:]) }
     #expect(
       error?.description
-        == "There is no place for bonds: HOME is not set; AMBIT_BONDS can name a file.")
+        == "Bonds cannot be stored: HOME is not set; AMBIT_BONDS can name a file.")
   }
 }
 

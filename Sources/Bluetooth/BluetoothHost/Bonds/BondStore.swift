@@ -69,7 +69,7 @@ public final class BondStore: Sendable {
       }
       guard file.store(bond) else {
         throw BondStoreError(
-          .full, self.path, "there are \(BondFile.bondCountMax), and one must be removed first")
+          .full, self.path, "it has \(BondFile.bondCountMax) bonds; remove one first")
       }
       guard let identity else { return true }
       if identity.address.kind == .random, try !self.takeAddress() {

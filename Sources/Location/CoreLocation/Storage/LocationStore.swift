@@ -116,7 +116,7 @@ final class LocationStore: Sendable {
 
   private func write(_ content: LocationFile) {
     guard let file else {
-      return fail("There is no place for regions: HOME is not set.")
+      return fail("Regions cannot be stored: HOME is not set.")
     }
     let isNew = state.withLock { if case .nobody = $0.owner { true } else { false } }
     if isNew, !takeOwnership(of: file) { return }
@@ -159,7 +159,7 @@ final class LocationStore: Sendable {
     }
     if let reason {
       logger.error(
-        "\(reason) What is monitored ends with this process; AMBIT_LOCATIONS can name another file."
+        "\(reason) Regions are not kept after this process ends; AMBIT_LOCATIONS can name another file."
       )
     }
   }

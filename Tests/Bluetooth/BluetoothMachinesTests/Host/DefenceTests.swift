@@ -82,7 +82,7 @@ struct DefenceTests {
     #expect(
       rig.reopenings == [
         .transport(
-          "The controller has lost its settings: it was reset, or had no power for a moment.")
+          "The controller has lost its settings: it was reset, or lost power for a moment.")
       ])
     #expect(rig.states() == [.poweredOff])
   }
@@ -105,7 +105,7 @@ struct DefenceTests {
     #expect(rig.reopenings.isEmpty)
     rig.pass(.seconds(2))
     #expect(
-      rig.reopenings == [.transport("The controller did not tell how a connection attempt ended.")])
+      rig.reopenings == [.transport("The controller did not report the result of a connection attempt.")])
   }
 
   @Test("a controller whose report of a link crosses the cancellation is not started again")
