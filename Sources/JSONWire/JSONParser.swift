@@ -31,7 +31,7 @@ package struct JSONParser {
   private mutating func node(depth: Int) throws(JSONError) -> JSONNode {
     skipBlanks()
     let offset = index
-    guard depth < Self.depthMax else { throw error("too many values within each other") }
+    guard depth < Self.depthMax else { throw error("values are nested too deeply") }
     nodeCount += 1
     guard nodeCount <= Self.nodeCountMax else {
       throw JSONError(offset: offset, reason: "more than \(Self.nodeCountMax) values")
@@ -157,7 +157,7 @@ package struct JSONParser {
         index += 1
       }
     }
-    throw error("the text that begins here has no end", at: start)
+    throw error("the string that begins here is not terminated", at: start)
   }
 
   private mutating func escape() throws(JSONError) -> [UInt8] {
@@ -211,7 +211,7 @@ package struct JSONParser {
   /// The character at the index, for an error message.
   private var found: String {
     guard let byte = bytes[safe: index] else { return "the end" }
-    guard 0x20..<0x7F ~= byte else { return "a byte that has no place here" }
+    guard 0x20..<0x7F ~= byte else { return "an unexpected byte" }
     return "\"\(Unicode.Scalar(byte))\""
   }
 

@@ -258,7 +258,7 @@ struct BeaconSurveyTests {
     #expect(try rows(&survey, seconds: 1).count == 1)
     let object = BeaconText.malformedJSON(3).line
     #expect(object.contains("\"malformed\"") && object.contains("\"count\":3"))
-    #expect(BeaconText.malformed(1).hasPrefix("1 advertisement began"))
+    #expect(BeaconText.malformed(1).hasPrefix("1 beacon advertisement was"))
   }
 
   @Test("while the radio is off nothing is in range, and no silence is counted")

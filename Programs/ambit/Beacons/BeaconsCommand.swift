@@ -137,10 +137,10 @@ struct AdvertiseBeacon: RadioCommand {
   @Argument(help: "The UUID of the beacon.")
   var uuid: String
 
-  @Argument(help: "Which group, 0 to 65535.")
+  @Argument(help: "The major value, 0 to 65535.")
   var major: UInt16
 
-  @Argument(help: "Which one of the group, 0 to 65535.")
+  @Argument(help: "The minor value, 0 to 65535.")
   var minor: UInt16
 
   @Option(

@@ -31,7 +31,7 @@ struct Monitor: RadioCommand {
   var regions: [BeaconRegionArgument]
 
   @Option(
-    help: ArgumentHelp("How long silence has to last until a region is left.", valueName: "time"))
+    help: ArgumentHelp("How long no beacon is received until a region is left.", valueName: "time"))
   var exitDelay = Seconds(span: .seconds(30))
 
   /// `--` on the command line is replaced by it, see `Main.movingOptions`.

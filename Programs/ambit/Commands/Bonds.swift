@@ -67,7 +67,7 @@ struct BondOptions: ParsableArguments {
 /// Lists bonds.
 struct BondsList: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the devices that were paired with. Shows no keys.",
+    commandName: "list", abstract: "List paired devices, without keys.",
     discussion: """
       EXAMPLES:
         ambit bonds list

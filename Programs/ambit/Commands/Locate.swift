@@ -27,7 +27,7 @@ struct Locate: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The map: units, receivers, rooms.", valueName: "file"))
   var map: String
 
-  @Option(help: ArgumentHelp("A trace with true places to learn from.", valueName: "file"))
+  @Option(help: ArgumentHelp("A trace with true positions to learn from.", valueName: "file"))
   var train: [String] = []
 
   @Option(
@@ -41,7 +41,7 @@ struct Locate: AsyncParsableCommand {
       valueName: "beacon"))
   var beacon: String?
 
-  @Option(help: ArgumentHelp("Draw the way on the map into this file.", valueName: "file"))
+  @Option(help: ArgumentHelp("Draw the track on the map into this file.", valueName: "file"))
   var svg: String?
 
   @Flag(help: "Show the contribution of each receiver to each fix.")
@@ -54,7 +54,7 @@ struct Locate: AsyncParsableCommand {
     let plan = try FloorMap.load(map)
     let known = try train.flatMap { try FloorMap.windows($0, on: plan) }
     if !train.isEmpty, known.allSatisfy({ $0.truth == nil }) {
-      throw CommandFailure(.badData, "\(train[0]) has no true places to learn from")
+      throw CommandFailure(.badData, "\(train[0]) has no true positions to learn from")
     }
     let calibration = PositionCalibration(learning: known, on: plan)
     if let file {

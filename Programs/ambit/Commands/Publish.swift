@@ -97,7 +97,7 @@ struct Publish: NetworkCommand {
         text: try TXTRecord(text.map(Self.entry)), conflictPolicy: noRename ? .refuse : .rename)
     } catch {
       throw CommandFailure(
-        .usage, "the service cannot be published so: \(NetworkText.reason(error))")
+        .usage, "the service cannot be published: \(NetworkText.reason(error))")
     }
   }
 

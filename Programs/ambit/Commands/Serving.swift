@@ -83,7 +83,7 @@ struct Peripheral: AsyncParsableCommand {
     name: .customLong("for"),
     help: ArgumentHelp(
       "The only central that may connect: directed advertising, which names it and carries no "
-        + "data. A bonded one is called by a private address.", valueName: "address"))
+        + "data. For a bonded one, it uses private addresses.", valueName: "address"))
   var target: String?
 
   /// The central that is called; by a bond's address, whichever kind that is.
@@ -107,7 +107,7 @@ struct Peripheral: AsyncParsableCommand {
     if check {
       let count = description.services.flatMap(\.characteristics).count
       Output(isJSON: false).note(
-        "\(file) is right: \(description.services.count) services, \(count) characteristics.")
+        "\(file) is valid: \(description.services.count) services, \(count) characteristics.")
       return
     }
     let address = description.address?.kind == .random ? description.address : nil

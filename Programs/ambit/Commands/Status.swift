@@ -214,7 +214,7 @@ struct StatusReport {
       (counters.unprovenLinks, "link with a bonded peer's address"),
       (counters.unkeptBonds, "bond"), (counters.evictedBonds, "unused bond"),
       (counters.strayAnswers, "stray answer"),
-      (counters.bogusCompletions, "completion of nothing sent"),
+      (counters.bogusCompletions, "completion without a sent packet"),
       (counters.droppedFrames, "L2CAP frame"), (counters.pointlessSignals, "L2CAP signal"),
       (counters.ignoredPDUs, "attribute PDU"), (counters.unsolicitedValues, "unsolicited value"),
       (counters.droppedValues, "value"), (counters.droppedReports, "advertising report"),

@@ -45,7 +45,7 @@ struct TraceScore: AsyncParsableCommand {
   @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
   var json = false
 
-  @Argument(help: "The traces, with true places.")
+  @Argument(help: "The traces, with true positions.")
   var files: [String]
 
   func run() async throws {
@@ -78,7 +78,7 @@ struct TraceScore: AsyncParsableCommand {
   private static func track(_ file: String, _ plan: FloorPlan) throws -> [ReadingWindow] {
     let windows = try FloorMap.windows(file, on: plan)
     guard windows.contains(where: { $0.truth != nil }) else {
-      throw CommandFailure(.badData, "\(file) has no true places")
+      throw CommandFailure(.badData, "\(file) has no true positions")
     }
     return windows
   }
@@ -135,7 +135,7 @@ enum PublicDataset {
       FloorReceiver(id: $0.id, position: FloorPoint(x: $0.x, y: $0.y, z: $0.z))
     }
     guard let plan = FloorPlan(receivers: all) else {
-      preconditionFailure("the table has receivers with names and places")
+      preconditionFailure("the table has receivers with names and positions")
     }
     return plan
   }

@@ -156,11 +156,11 @@ struct Subscribe: RadioCommand {
     }
     let end = progress.value
     guard end.isFollowing, count == nil || end.left == 0 else {
-      let limit = session.timeout.map(\.description) ?? "the time given"
+      let limit = session.timeout.map(\.description) ?? "the time limit"
       throw CommandFailure(
         .timedOut,
         end.isFollowing
-          ? "\(end.left) of \(count ?? 0) values did not come within \(limit)"
+          ? "\(end.left) of \(count ?? 0) values were not received within \(limit)"
           : "connecting to \(id) took longer than \(limit)")
     }
   }

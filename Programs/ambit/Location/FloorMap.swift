@@ -15,7 +15,7 @@ enum FloorMap {
       floor = try FloorFile(text, needsReceivers: true)
     } catch { throw CommandFailure(.badData, "\(path): \(error)") }
     guard let plan = FloorPlan(floor) else {
-      throw CommandFailure(.badData, "\(path): the map makes no sense as a whole")
+      throw CommandFailure(.badData, "\(path): the map is inconsistent")
     }
     return plan
   }

@@ -93,7 +93,7 @@ final class AttributeRow: ViewModel, Identifiable {
     write = Action {
       let typed = input.value
       guard typed.count <= Self.inputCountMax else {
-        return SignalProducer(error: Failure(text: "this is longer than any value"))
+        return SignalProducer(error: Failure(text: "the value is too long"))
       }
       let chosen = ValueFormat(rawValue: format.value)
       guard chosen != nil || format.value.isEmpty else {

@@ -108,7 +108,7 @@ private final class Dialogue: Sendable {
       output.note("Pairing: does \(peer) show \(PairingPrompt.digits(number))? (yes or no)")
       answer = isYes(line(peer, id)) ? .accept : .reject
     case .consent:
-      output.note("Pairing: may \(peer) be paired with? (yes or no)")
+      output.note("Pairing: pair with \(peer)? (yes or no)")
       answer = isYes(line(peer, id)) ? .accept : .reject
     }
     state.update { $0.answer }?(id, answer)
@@ -149,7 +149,7 @@ extension SecurityFailure {
     case .peerFailed(let reason): "the peer refused: \(reason.text)."
     case .timeout: "no answer within 30 s."
     case .keyMissing:
-      "the other side has removed the pairing; \"ambit bonds forget\" removes it here."
+      "the peer has removed the pairing; \"ambit bonds forget\" removes it here."
     case .encryptionFailed(let status): "the link could not be encrypted (\(status))."
     case .disconnected: "the connection ended."
     }
@@ -174,7 +174,7 @@ extension SMPFailureReason {
     case .crossTransportKeyNotAllowed: "the key for the other transport is not allowed"
     case .keyRejected: "it accepts no new keys"
     case .busy: "it is busy"
-    case .unspecifiedReason: "for no stated reason"
+    case .unspecifiedReason: "unspecified reason"
     default: "reason \(rawValue)"
     }
   }

@@ -177,7 +177,7 @@ struct RecordingFile: Sendable {
   /// Why a text does not give the file that it was made of; nil where it does.
   static func unreadable(_ text: [UInt8], _ file: PeripheralFile) -> String? {
     do throws(PeripheralFileError) {
-      return try PeripheralFile(text) == file ? nil : "it is read as something else"
+      return try PeripheralFile(text) == file ? nil : "it reads back differently"
     } catch {
       return error.description
     }

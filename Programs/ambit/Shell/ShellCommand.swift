@@ -34,7 +34,7 @@ enum ShellCommand: Hashable, Sendable {
       "?": .help, "quit": .quit, "exit": .quit,
     ]
     if let command = alone[name] {
-      guard rest.isEmpty else { throw CommandFailure(.usage, "\(name) takes nothing after it") }
+      guard rest.isEmpty else { throw CommandFailure(.usage, "\(name) takes no arguments") }
       self = command
       return
     }

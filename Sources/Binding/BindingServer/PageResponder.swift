@@ -201,10 +201,10 @@
     private func refusal(of request: Request) -> Site.Refusal? {
       // The first Host is the authority; a second one is among the fields (RFC 9112 §3.2).
       if request.headers.contains(where: { $0.name.canonicalName == "host" }) {
-        return Site.Refusal(status: 400, reason: "A request has one Host.")
+        return Site.Refusal(status: 400, reason: "A request must have one Host field.")
       }
       guard access.isForThisHost(request.head.authority) else {
-        return Site.Refusal(status: 421, reason: "This server has another name.")
+        return Site.Refusal(status: 421, reason: "The Host field does not match this server.")
       }
       return nil
     }

@@ -351,7 +351,7 @@ final class HostDriver: @unchecked Sendable {
       if let problem { report(problem) }
     } catch {
       machine.handle(.bondsUnavailable, now: loop.now, into: &actions)
-      return report(error, consequence: " Until that is mended, nothing is paired.")
+      return report(error, consequence: " Pairing is disabled until this is fixed.")
     }
     let queue = BondStoreQueue(store) { [weak self] report in
       self?.take(report)

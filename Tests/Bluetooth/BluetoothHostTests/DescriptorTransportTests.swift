@@ -37,7 +37,10 @@ struct DescriptorTransportTests {
   @Test(
     "a path that is no serial line is refused with that reason",
     arguments: [
-      ("/dev/nonexistent", "The serial line /dev/nonexistent does not exist; is the device plugged in?"),
+      (
+        "/dev/nonexistent",
+        "The serial line /dev/nonexistent does not exist; is the device plugged in?"
+      ),
       ("/dev/null", "\"/dev/null\" is not a serial line."),
     ])
   func noSerialLine(path: String, sentence: String) async throws {

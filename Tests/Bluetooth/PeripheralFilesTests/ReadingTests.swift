@@ -107,7 +107,7 @@ struct ReadingTests {
       ("{\"name\": \"a\",\r\n \"nmae\": 1}", 2, 2, "unknown key \"nmae\"; did you mean \"name\"?"),
       ("{\"a\": 1, \"a\": 2}", 1, 10, "not JSON: the key \"a\" is used twice"),
       ("{\"a\": 01}", 1, 7, "not JSON: \"01\" is not a number"),
-      ("{\"a\": \"x", 1, 7, "not JSON: the text that begins here has no end"),
+      ("{\"a\": \"x", 1, 7, "not JSON: the string that begins here is not terminated"),
       ("{\"a\": \"\\x\"}", 1, 8, "not JSON: unknown escape sequence"),
       ("{} {}", 1, 4, "not JSON: expected the end after the value"),
       ("", 1, 1, "not JSON: expected a value, found the end"),
@@ -122,7 +122,7 @@ struct ReadingTests {
   func depth() throws {
     let text = String(repeating: "[", count: 1_000_000)
     let error = try #require(throws: PeripheralFileError.self) { try Self.file(text) }
-    #expect(error.reason == "not JSON: too many values within each other")
+    #expect(error.reason == "not JSON: values are nested too deeply")
   }
 
   @Test("millions of tiny values end at a count, reported with its position, not with the memory")

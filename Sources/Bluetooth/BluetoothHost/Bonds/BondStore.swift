@@ -65,7 +65,7 @@ public final class BondStore: Sendable {
       if let old = file.predecessor(of: bond), old.isStronger(than: bond) {
         throw BondStoreError(
           .stronger, self.path,
-          "the one with \(bond.identity) protects more, and must be removed first")
+          "the existing bond with \(bond.identity) is stronger; remove it first")
       }
       guard file.store(bond) else {
         throw BondStoreError(
@@ -168,7 +168,7 @@ public final class BondStore: Sendable {
     guard let again = try? BondFile(decoding: bytes), again.bonds == file.bonds,
       again.identities == file.identities
     else {
-      throw BondStoreError(.unwritable, path, "a bond has no form that could be read again")
+      throw BondStoreError(.unwritable, path, "a bond cannot be encoded")
     }
     return bytes
   }

@@ -64,7 +64,7 @@ extension RadioChoice.SerialLine {
       throw .transport("\"\(path)\" is not a serial line.")
     }
     guard let speed = SerialSpeed.all[baudRate] else {
-      throw .unsupported("Serial lines do not know the speed \(baudRate).")
+      throw .unsupported("Serial lines do not support the speed \(baudRate).")
     }
     unsafe cfmakeraw(&settings)
     settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
@@ -144,7 +144,7 @@ enum UserChannel {
     case EBUSY, EALREADY, EUSERS:
       return .transport(
         "hci\(index) is in use: \"sudo systemctl stop bluetooth\" and "
-          + "\"sudo hciconfig hci\(index) down\" set it free.")
+          + "\"sudo hciconfig hci\(index) down\" release it.")
     case ENODEV:
       return .transport("The controller hci\(index) does not exist; is it plugged in?")
     case ERFKILL:

@@ -60,7 +60,7 @@ struct StartUpTests {
     rig.handle(.transportOpened)
     #expect(rig.controller.opcodes.contains(.readBufferSize))
     #expect(
-      rig.reopenings == [.transport("The controller's answer to Read Buffer Size makes no sense.")])
+      rig.reopenings == [.transport("The controller's answer to Read Buffer Size is invalid.")])
   }
 
   @Test("a host gives up a controller that falls silent at any step, with a sentence, and retries")
