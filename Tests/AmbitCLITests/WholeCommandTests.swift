@@ -146,7 +146,7 @@ struct WholeCommandTests {
     let end = await radio.vanish()
     #expect(end.status == AmbitCLI.ExitStatus.interrupted.rawValue)
     #expect(end.output.contains { $0.contains(" connected, address ") })
-    #expect(end.output.contains { $0.contains(" went: ") })
+    #expect(end.output.contains { $0.contains(" disconnected: ") })
   }
 
   @Test("capture writes a btsnoop file, and so does every command that is asked to")
