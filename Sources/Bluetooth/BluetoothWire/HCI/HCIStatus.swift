@@ -151,7 +151,7 @@ public struct HCIStatus: RawRepresentable, Hashable, Sendable {
 }
 
 extension HCIStatus: CustomStringConvertible {
-  /// What the code means, in a short clause such as "there is no such connection".
+  /// What the code means, in a short clause such as "the connection does not exist".
   public var description: String {
     Self.meanings[self] ?? "code 0x\(Hexadecimal.string([rawValue]))"
   }
