@@ -302,7 +302,7 @@ async def test_without_the_right_it_says_which_one_it_lacks(hosts, linklocal, lo
 
 async def test_what_is_no_such_interface_is_told(hosts):
     ours, _, _ = hosts
-    for name, reason in (("eth7", "there is no interface"), ("lo", "lo is no interface of")):
+    for name, reason in (("eth7", "there is no interface"), ("lo", "lo is not an Ethernet")):
         with pytest.raises(Failed, match=reason) as failed:
             await ours.ambit("linklocal", name)
         assert failed.value.status == 64

@@ -51,7 +51,7 @@ async def test_ambit_explains_a_controller_that_it_cannot_have(guest):
     status, sentence = await guest.attempt("su nobody -c 'ambit scan --radio hci0'")
     assert status == 77 and "CAP_NET_ADMIN" in sentence
     status, sentence = await guest.attempt("ambit scan --radio hci7")
-    assert status == 69 and "There is no controller hci7" in sentence
+    assert status == 69 and "The controller hci7 does not exist" in sentence
     await guest.run("hciconfig hci0 up")
     status, sentence = await guest.attempt("ambit scan --radio hci0")
     assert status == 69 and "hci0 is in use" in sentence
@@ -72,7 +72,7 @@ async def test_ambit_notices_that_the_controller_was_unplugged(guest):
     await guest.until("cat /tmp/heard", '(?s)("event":"value".*){3}')
     await detach(guest)
     ended = await guest.until("cat /tmp/heard", r"(?m)^ambit: (.*)\nstatus (\d+)")
-    assert "The controller hci0 is gone" in ended[1] and ended[2] == "69"
+    assert "The controller hci0 was removed" in ended[1] and ended[2] == "69"
     # And it is as good as new when it is plugged in again.
     await attach(guest)
     read = objects(await guest.run("ambit read Pulse 2A19 --radio hci0 --json"))

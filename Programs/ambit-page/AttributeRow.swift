@@ -94,11 +94,11 @@ final class AttributeRow: ViewModel, Identifiable {
     write = Action {
       let typed = input.value
       guard typed.count <= Self.inputCountMax else {
-        return SignalProducer(error: Failure(text: "this is longer than any value"))
+        return SignalProducer(error: Failure(text: "the value is too long"))
       }
       let chosen = ValueFormat(rawValue: format.value)
       guard chosen != nil || format.value.isEmpty else {
-        return SignalProducer(error: Failure(text: "there is no such format"))
+        return SignalProducer(error: Failure(text: "unknown format"))
       }
       return Self.producer {
         guard let key else { return }

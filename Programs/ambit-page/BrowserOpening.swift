@@ -22,11 +22,11 @@ enum BrowserOpening {
     // What `env` ends with where there is no such program.
     process.terminationHandler = { process in
       if process.terminationStatus == 127 {
-        output.warn("there is no \(opener) to open the page with")
+        output.warn("\(opener) is not installed, so the page is not opened")
       }
     }
     guard isPossible, (try? process.run()) != nil else {
-      output.warn("there is no desktop to open the page in")
+      output.warn("no desktop session, so the page is not opened")
       return
     }
   }

@@ -131,7 +131,8 @@ final class Nearby {
     else { return }
     removeBond(address)
     if address.randomKind == .resolvable {
-      device.showBondRemoved("The pairing is forgotten; the device is listed anew, as a stranger")
+      device.showBondRemoved(
+        "The pairing was removed; the device is listed again as an unknown device")
     } else {
       device.reconnect()
     }

@@ -65,7 +65,7 @@ struct NearbyList: Sendable {
   }
 
   private static func summary(_ listed: Int, _ here: Int, _ filter: NearbyFilter) -> String {
-    if !filter.text.isEmpty { return "\(listed) of all that was seen" }
+    if !filter.text.isEmpty { return "\(listed) of all items seen" }
     if here == 0 { return "Listening …" }
     return listed == here ? "\(here) nearby" : "\(listed) of \(here) nearby"
   }

@@ -11,7 +11,7 @@ import SimulatedRadio
 struct Ambit: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ambit",
-    abstract: "See and talk to what is around you: Bluetooth LE devices, services of the network.",
+    abstract: "Find and use nearby Bluetooth LE devices and services of the local network.",
     usage: "ambit [--radio <radio>] [<command>]",
     discussion: """
       Without a command: a live view of everything nearby. Without a radio: a simulated one, with \
@@ -24,7 +24,7 @@ struct Ambit: AsyncParsableCommand {
       EXAMPLES:
         ambit                                 live view
         ambit page                            the same in a browser, and more
-        ambit scan --timeout 5                list what is nearby
+        ambit scan --timeout 5                list nearby devices
         ambit inspect strap                   connect and show everything
         ambit read thermostat temperature     read one value
         ambit subscribe strap 2A37            follow a value
@@ -32,15 +32,15 @@ struct Ambit: AsyncParsableCommand {
         ambit peripheral battery.json         be a device
         ambit record strap strap.json         make a file of a device, to be played in tests
         ambit --radio hci0 scan --json        a real controller; JSON for scripts
-        ambit status                          what the radio can do, links, queues, drops
-        ambit bonds                           devices that were paired with
-        ambit beacons                         how near beacons are
-        ambit monitor UUID -- ./greet         run a command where one comes or goes
+        ambit status                          features of the radio, links, queues, drops
+        ambit bonds                           paired devices
+        ambit beacons                         distances of beacons
+        ambit monitor UUID -- ./greet         run a command at enter and exit
         ambit browse http                     find services of the local network
         ambit publish Lamp http 8080          be found there
-        ambit linklocal eth0                  an address without anybody's help
+        ambit linklocal eth0                  a link-local IPv4 address
         ambit locate --map map.json walk.csv  where a beacon was among receivers
-        ambit trace score a.mbd b.mbd         how far estimates are from the truth
+        ambit trace score a.mbd b.mbd         errors of position estimates
 
       \(ExitStatus.help)
       """,
@@ -142,7 +142,7 @@ package enum Main {
     let commands = root.configuration.subcommands.map(name)
     guard !commands.isEmpty, !commands.contains(first), first != "help" else { return }
     throw CommandFailure(
-      .usage, "there is no command \"\(first)\"; there are \(commands.joined(separator: ", "))")
+      .usage, "unknown command \"\(first)\"; the commands are \(commands.joined(separator: ", "))")
   }
 
   /// Options that may precede their command, or the command within it.

@@ -31,10 +31,10 @@ package struct JSONParser {
   private mutating func node(depth: Int) throws(JSONError) -> JSONNode {
     skipBlanks()
     let offset = index
-    guard depth < Self.depthMax else { throw error("too many values within each other") }
+    guard depth < Self.depthMax else { throw error("values are nested too deeply") }
     nodeCount += 1
     guard nodeCount <= Self.nodeCountMax else {
-      throw JSONError(offset: offset, reason: "there are more than \(Self.nodeCountMax) values")
+      throw JSONError(offset: offset, reason: "more than \(Self.nodeCountMax) values")
     }
     let value: JSONNode.Value
     switch bytes[safe: index] {
@@ -65,7 +65,7 @@ package struct JSONParser {
       let start = index
       let key = try string()
       guard keys.insert(key).inserted else {
-        throw error("the key \"\(key.prefix(64))\" stands here for the second time", at: start)
+        throw error("the key \"\(key.prefix(64))\" is used twice", at: start)
       }
       skipBlanks()
       guard take(":") else { throw error("expected \":\" after the key, found \(found)") }
@@ -150,13 +150,14 @@ package struct JSONParser {
       case UInt8(ascii: "\\"):
         text += try escape()
       case 0..<0x20:
-        throw error("a control character in a text stands as \\u00\(byte < 16 ? "0" : "1")…")
+        throw error(
+          "a control character in a string must be written as \\u00\(byte < 16 ? "0" : "1")…")
       default:
         text.append(byte)
         index += 1
       }
     }
-    throw error("the text that begins here has no end", at: start)
+    throw error("the string that begins here is not terminated", at: start)
   }
 
   private mutating func escape() throws(JSONError) -> [UInt8] {
@@ -182,7 +183,7 @@ package struct JSONParser {
       return Array(String(Character(scalar)).utf8)
     default: break
     }
-    throw error("there is no such escape in JSON", at: start)
+    throw error("unknown escape sequence", at: start)
   }
 
   private mutating func hexadecimal() -> UInt32? {
@@ -210,7 +211,7 @@ package struct JSONParser {
   /// The character at the index, for an error message.
   private var found: String {
     guard let byte = bytes[safe: index] else { return "the end" }
-    guard 0x20..<0x7F ~= byte else { return "a byte that has no place here" }
+    guard 0x20..<0x7F ~= byte else { return "an unexpected byte" }
     return "\"\(Unicode.Scalar(byte))\""
   }
 

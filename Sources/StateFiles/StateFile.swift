@@ -160,7 +160,7 @@ extension StateFile {
       case ENOENT: return nil
       case ELOOP: throw StateFileError(.refused, "the file is a symbolic link")
       // A socket.
-      case ENXIO: throw StateFileError(.refused, "it is no file")
+      case ENXIO: throw StateFileError(.refused, "it is not a regular file")
       default: throw StateFileError(.unreadable, error.text)
       }
     }
@@ -169,7 +169,7 @@ extension StateFile {
   /// Why a file is not trusted; nil where it is.
   private func refusal(_ information: stat) -> String? {
     if information.st_mode & S_IFMT == S_IFDIR { return "it is a folder" }
-    if information.st_mode & S_IFMT != S_IFREG { return "it is no file" }
+    if information.st_mode & S_IFMT != S_IFREG { return "it is not a regular file" }
     if information.st_uid != geteuid() { return "the file belongs to another user" }
     if information.st_mode & 0o077 != 0 {
       return "other users may use the file; chmod 600 keeps them out"
@@ -251,7 +251,7 @@ extension StateFile {
       }
     }
     Glibc.close(lock)
-    throw StateFileError(.busy, "another process does not let go of \"\(lockName)\"")
+    throw StateFileError(.busy, "another process holds the lock \"\(lockName)\"")
   }
 
   /// Writes a new file beside this one.
@@ -306,7 +306,7 @@ extension StateFile {
     }
     throw StateFileError(
       .damaged,
-      "there are \(Self.damagedFileCountMax) damaged files beside it already; one must be removed")
+      "\(Self.damagedFileCountMax) damaged files exist beside it already; remove one")
   }
 }
 

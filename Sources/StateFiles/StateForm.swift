@@ -35,7 +35,7 @@ package struct StateForm: Sendable {
   package func lines(of bytes: [UInt8]) throws(StateFormError) -> [ArraySlice<UInt8>] {
     try checkFirstLine(bytes)
     guard bytes.count <= byteCountMax else { throw .damaged("it is too large") }
-    guard bytes.last == Self.lineFeed else { throw .damaged("its last line is cut") }
+    guard bytes.last == Self.lineFeed else { throw .damaged("its last line is truncated") }
     let lastLine = bytes.dropLast().lastIndex(of: Self.lineFeed).map { $0 + 1 } ?? 0
     let file = bytes[..<lastLine]
     guard bytes[lastLine...].starts(with: Self.end) else { throw .damaged("its end is missing") }
@@ -50,7 +50,7 @@ package struct StateForm: Sendable {
 
   private func checkFirstLine(_ bytes: [UInt8]) throws(StateFormError) {
     if bytes.starts(with: header) { return }
-    guard !header.starts(with: bytes) else { throw .damaged("its first line is cut") }
+    guard !header.starts(with: bytes) else { throw .damaged("its first line is truncated") }
     guard bytes.starts(with: prefix) else { throw .foreign }
     let number = bytes.dropFirst(prefix.count).prefix(10).prefix { $0 != Self.lineFeed }
     let isNumber = number.allSatisfy { (0x30...0x39).contains($0) }

@@ -141,7 +141,7 @@ struct BeaconCommandTests {
   @Test(
     "a beacon command that makes no sense is refused in one sentence",
     arguments: [
-      (["monitor", uuid], "no command"),
+      (["monitor", uuid], "The command is missing"),
       (["monitor", uuid, "E2C56DB5", "--", "true"], "E2C56DB5"),
       (["monitor", uuid, "true"], "true"),
       (["monitor", "--", "true"], "uuid["),
@@ -258,7 +258,7 @@ struct BeaconSurveyTests {
     #expect(try rows(&survey, seconds: 1).count == 1)
     let object = BeaconText.malformedJSON(3).line
     #expect(object.contains("\"malformed\"") && object.contains("\"count\":3"))
-    #expect(BeaconText.malformed(1).hasPrefix("1 advertisement began"))
+    #expect(BeaconText.malformed(1).hasPrefix("1 beacon advertisement was"))
   }
 
   @Test("while the radio is off nothing is in range, and no silence is counted")

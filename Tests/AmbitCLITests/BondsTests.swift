@@ -79,7 +79,7 @@ struct BondsTests {
     #expect(secret.status == 0)
     #expect(
       secret.complaints == [
-        "These keys are secret: who has them can read the devices' traffic."
+        "These keys are secret: they allow reading the devices' traffic."
       ])
     let first = try Self.object(secret.output.first)
     let key = try #require(first["centralKey"] as? [String: Any])
@@ -126,7 +126,7 @@ struct BondsTests {
     #expect(try BondStore(path: path).load() == [Self.known])
     let again = try await AmbitRun.end("bonds", "forget", "C0:12:34:56:78:9A", "--bonds", path)
     #expect(again.status == AmbitCLI.ExitStatus.notFound.rawValue)
-    #expect(again.complaints == ["ambit: there is no bond of C0:12:34:56:78:9A."])
+    #expect(again.complaints == ["ambit: no bond with C0:12:34:56:78:9A."])
     let last = try await AmbitRun.end(
       "--json", "--bonds", path, "bonds", "forget", "00:12:34:56:78:9A")
     #expect(last.status == 0 && last.complaints.isEmpty, "\(last)")
@@ -143,7 +143,7 @@ struct BondsTests {
     let folder = try TestFolder()
     let path = folder.path + "/state/ambit/bonds"
     let list = try await AmbitRun.end("bonds", environment: ["XDG_STATE_HOME": folder.path])
-    #expect(list.status == 0 && list.output == ["There are no bonds."], "\(list)")
+    #expect(list.status == 0 && list.output == ["No bonds."], "\(list)")
     let json = try await AmbitRun.end("bonds", "--json", "--bonds", path)
     #expect(json.status == 0 && json.output.isEmpty, "\(json)")
     let export = try await AmbitRun.end("bonds", "export", "--keys", "--bonds", path)
@@ -186,12 +186,12 @@ struct BondsTests {
     #expect(
       refused.complaints == [
         "ambit: The bonds in \"\(file)\" are not used: the file is something else."
-          + " Until that is mended, nothing is paired."
+          + " Pairing is disabled until this is fixed."
       ])
     let asking = try await AmbitRun.end("status", "--radio", "sim", "--pair", "ask")
     #expect(
       asking.complaints == [
-        "ambit: nobody can be asked whether to pair, because this is no terminal."
+        "ambit: pairing needs consent, but there is no terminal for the question."
       ])
   }
 }

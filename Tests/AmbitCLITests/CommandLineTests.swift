@@ -56,7 +56,7 @@ struct CommandLineTests {
     try Main.checkCommand([])
     let failure = #expect(throws: CommandFailure.self) { try Main.checkCommand(["scna"]) }
     #expect(failure?.status == .usage)
-    #expect(failure?.sentence.hasPrefix("there is no command \"scna\"") == true)
+    #expect(failure?.sentence.hasPrefix("unknown command \"scna\"") == true)
   }
 
   @Test("every command has help with examples")
@@ -197,7 +197,7 @@ struct ValueInputTests {
       ("--5", 0x2A6E, "expected a number"), ("", 0x2A19, "expected a number"),
       ("99999999999999999999", 0x2A19, "expected a number"),
       ("loud", 0x2A06, "expected one of no alert, mild alert, high alert"),
-      ("hello", 0xFFF1, "say it with one of --hex, --text, --uint8"),
+      ("hello", 0xFFF1, "use one of --hex, --text, --uint8"),
     ] as [(String, UInt16, String)])
   func wrong(text: String, uuid: UInt16, sentence: String) {
     let failure = #expect(throws: CommandFailure.self) {

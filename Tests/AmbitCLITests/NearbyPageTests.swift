@@ -151,7 +151,7 @@ struct NearbyPageTests {
     #expect(rig.titles.count == 3)
     rig.scheduler.advance(by: .milliseconds(100))
     #expect(rig.titles == ["Heart lamp"])
-    #expect(rig.page.summary.value == "1 of all that was seen")
+    #expect(rig.page.summary.value == "1 of all items seen")
     rig.page.text.value = "h"
     #expect(rig.titles.count == 3)
   }

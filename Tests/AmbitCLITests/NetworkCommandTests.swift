@@ -78,7 +78,7 @@ struct NetworkCommandTests {
     let missing = try await AmbitRun.end(
       "query", "nobody-\(run).local", "A", "--timeout", "300ms", "--interface", "lo")
     #expect(missing.status == AmbitCLI.ExitStatus.notFound.rawValue)
-    #expect(missing.complaints == ["ambit: nobody answered within 0.3 s."])
+    #expect(missing.complaints == ["ambit: no answer within 0.3 s."])
     withExtendedLifetime(publisher) {}
   }
 

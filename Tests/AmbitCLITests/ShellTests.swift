@@ -86,7 +86,7 @@ struct ShellTests {
     #expect(await shell.output.next(containing: "\"value\"") != nil)
     lamp.interrupt()
     _ = await lamp.end()
-    #expect(await shell.complaints.next(containing: "is gone") != nil)
+    #expect(await shell.complaints.next(containing: "disconnected: ") != nil)
     let again = try AmbitRun(["peripheral", file] + options)
     #expect(await shell.output.next(containing: "\"value\"") != nil)
     try shell.write("quit\n")

@@ -166,7 +166,7 @@ struct TraceTests {
     #expect(await live.output.next(containing: "\"fix\"") != nil)
     east.interrupt()
     _ = await east.end()
-    #expect(await live.complaints.next(containing: "The radio of east is gone") != nil)
+    #expect(await live.complaints.next(containing: "The radio of east does not work") != nil)
     #expect(await live.output.next(containing: "\"fix\"") != nil)
     let back = try await radio("east")
     #expect(await live.complaints.next(containing: "The radio of east is back") != nil)

@@ -67,7 +67,7 @@ struct WholeCommandTests {
       (["browse"], 64, "takes the type of a service"),
       (["publish", "", "http", "80"], 64, "cannot be a service's name"),
       (["publish", "Lamp", "http", "80", "=1"], 64, "a key has no characters"),
-      (["query", "example.com"], 64, "only names in local. are"),
+      (["query", "example.com"], 64, "only names in local. can"),
       (["query", "a.local", "NOTHING"], 64, "is not a type of record"),
       (["browse", "http", "--interface", "none0"], 64, "there is no interface"),
       (
@@ -146,7 +146,7 @@ struct WholeCommandTests {
     let end = await radio.vanish()
     #expect(end.status == AmbitCLI.ExitStatus.interrupted.rawValue)
     #expect(end.output.contains { $0.contains(" connected, address ") })
-    #expect(end.output.contains { $0.contains(" went: ") })
+    #expect(end.output.contains { $0.contains(" disconnected: ") })
   }
 
   @Test("capture writes a btsnoop file, and so does every command that is asked to")

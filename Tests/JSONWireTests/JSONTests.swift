@@ -39,12 +39,12 @@ struct JSONTests {
       ("1e999", 0, "\"1e999\" is not a number"),
       ("nul", 0, "expected a value, found \"n\""),
       ("[1,]", 3, "expected a value, found \"]\""),
-      ("{\"a\":1,\"a\":2}", 7, "the key \"a\" stands here for the second time"),
+      ("{\"a\":1,\"a\":2}", 7, "the key \"a\" is used twice"),
       ("{1:2}", 1, "expected a key in double quotes, found \"1\""),
       ("[1 2]", 3, "expected \",\" or \"]\", found \"2\""),
-      ("\"\\ud83d\"", 1, "there is no such escape in JSON"),
-      ("\"\\u12", 1, "there is no such escape in JSON"),
-      ("\"\t\"", 1, "a control character in a text stands as \\u000…"),
+      ("\"\\ud83d\"", 1, "unknown escape sequence"),
+      ("\"\\u12", 1, "unknown escape sequence"),
+      ("\"\t\"", 1, "a control character in a string must be written as \\u000…"),
       ("{} {}", 3, "expected the end after the value"),
     ])
   func mistakes(text: String, offset: Int, sentence: String) throws {

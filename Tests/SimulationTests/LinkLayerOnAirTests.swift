@@ -141,7 +141,7 @@ struct LinkLayerOnAirTests {
     let host = TestHost(in: world)
     let peer = try host.connect(to: Self.name)
     for factor in [0, 501] as [UInt16] {
-      #expect(throws: HostError.invalidArgument("No link can have this subrating.")) {
+      #expect(throws: HostError.invalidArgument("These subrating parameters are invalid.")) {
         try host.complete { .setSubrate(peer, Self.subrate(factor), $0) }
       }
     }

@@ -217,7 +217,10 @@ struct ResolvingOnAirTests {
       named: "Old", in: world, configuration: Self.privateHost, bonds: host.bonds,
       identities: host.identities, capabilities: capabilities)
     world.run(for: .seconds(1))
-    #expect(throws: HostError.unsupported("This controller calls no peer by a private address.")) {
+    #expect(
+      throws: HostError.unsupported(
+        "This controller cannot send directed advertising to a private address.")
+    ) {
       try other.complete { .startAdvertising(options, $0) }
     }
   }

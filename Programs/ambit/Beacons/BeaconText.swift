@@ -78,8 +78,8 @@ enum BeaconText {
   /// One sentence about malformed advertisements.
   static func malformed(_ count: Int) -> String {
     count == 1
-      ? "1 advertisement began as a beacon's and was malformed."
-      : "\(count) advertisements began as a beacon's and were malformed."
+      ? "1 beacon advertisement was malformed."
+      : "\(count) beacon advertisements were malformed."
   }
 
   private static func rounded(_ metres: Double) -> Double { (metres * 100).rounded() / 100 }

@@ -11,12 +11,13 @@ import JSONWire
 /// Ranges beacons.
 struct Beacons: RadioCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show beacons, live: how near they are.",
+    abstract: "Show beacons and their distances, live.",
     discussion: """
       iBeacons, AltBeacons and Eddystone beacons, the nearest first. A distance is an interval \
-      that the beacon is in in two of three cases: one link doesn't say more, because bodies and \
-      walls weigh as much as distance. What begins as a beacon and is malformed is counted. On a terminal, a screen until Ctrl-C; elsewhere the same \
-      table every five seconds; with --json, an object for each beacon every second.
+      that contains the true distance in two of three cases: one link gives no better estimate, \
+      because bodies and walls affect the signal as much as distance does. Malformed advertisements \
+      of beacons are counted. On a terminal, a screen until Ctrl-C; otherwise the same table every \
+      five seconds; with --json, an object for each beacon every second.
 
       EXAMPLES:
         ambit beacons
@@ -60,7 +61,8 @@ struct Beacons: RadioCommand {
       session.output.note(BeaconText.malformed(malformed))
     }
     if refused > 0 {
-      session.output.note("\(refused) advertisements were of more beacons than there is room for.")
+      session.output.note(
+        "\(refused) advertisements were ignored because too many beacons are tracked.")
     }
   }
 
@@ -123,7 +125,7 @@ struct AdvertiseBeacon: RadioCommand {
     commandName: "advertise",
     abstract: "Advertise an iBeacon.",
     discussion: """
-      Goes on until Ctrl-C or --timeout, ten times a second.
+      Advertises until Ctrl-C or --timeout, ten times a second.
 
       EXAMPLES:
         ambit beacon advertise E2C56DB5-DFFB-48D2-B060-D0F5A71096E0 1 7
@@ -132,13 +134,13 @@ struct AdvertiseBeacon: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
-  @Argument(help: "Whose beacon it is.")
+  @Argument(help: "The UUID of the beacon.")
   var uuid: String
 
-  @Argument(help: "Which group, 0 to 65535.")
+  @Argument(help: "The major value, 0 to 65535.")
   var major: UInt16
 
-  @Argument(help: "Which one of the group, 0 to 65535.")
+  @Argument(help: "The minor value, 0 to 65535.")
   var minor: UInt16
 
   @Option(

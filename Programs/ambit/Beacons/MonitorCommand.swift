@@ -13,10 +13,10 @@ struct Monitor: RadioCommand {
     abstract: "Run a command when a beacon region is entered or left.",
     discussion: """
       A region is entered with the first advertisement of one of its beacons and left when none \
-      was heard for 30 seconds, or as long as --exit-delay says. While the radio is off nothing is \
-      known, and nothing is left. The command finds in its environment AMBIT_EVENT, which is \
-      enter or exit, AMBIT_REGION as it was given, and AMBIT_BEACON_UUID, AMBIT_BEACON_MAJOR and \
-      AMBIT_BEACON_MINOR of the beacon that was heard last. At most 16 commands run at once.
+      was received for 30 seconds, or for the time of --exit-delay. While the radio is off, no region \
+      is left. The command's environment has AMBIT_EVENT, which is enter or exit, AMBIT_REGION as \
+      given on the command line, and AMBIT_BEACON_UUID, AMBIT_BEACON_MAJOR and AMBIT_BEACON_MINOR \
+      of the beacon that was received last. At most 16 commands run at once.
 
       EXAMPLES:
         ambit monitor E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/1 -- ./greet
@@ -31,14 +31,14 @@ struct Monitor: RadioCommand {
   var regions: [BeaconRegionArgument]
 
   @Option(
-    help: ArgumentHelp("How long silence has to last until a region is left.", valueName: "time"))
+    help: ArgumentHelp("How long no beacon is received until a region is left.", valueName: "time"))
   var exitDelay = Seconds(span: .seconds(30))
 
   /// `--` on the command line is replaced by it, see `Main.movingOptions`.
   @Option(
     name: .customLong("run"), parsing: .remaining,
     help: ArgumentHelp(
-      "The command and its arguments; -- is the same, and what people write.",
+      "The command and its arguments; usually written after --.",
       valueName: "command"))
   var command: [String] = []
 
@@ -47,10 +47,10 @@ struct Monitor: RadioCommand {
 
   func validate() throws {
     guard !command.isEmpty else {
-      throw ValidationError("There is no command; it stands after --.")
+      throw ValidationError("The command is missing; write it after --.")
     }
     guard Set(regions.map(\.text)).count == regions.count else {
-      throw ValidationError("A region is there twice.")
+      throw ValidationError("A region is given twice.")
     }
     _ = try monitor(now: .zero)
   }
@@ -64,7 +64,7 @@ struct Monitor: RadioCommand {
         try monitor.start(
           BeaconRegion(identifier: region.text, constraint: region.constraint), now: now)
       } catch {
-        throw ValidationError("There are \(regions.count) regions; 20 are possible.")
+        throw ValidationError("\(regions.count) regions are too many; the limit is 20.")
       }
     }
     return monitor
@@ -151,7 +151,7 @@ final class RegionWatch: Sendable {
     if output.isJSON {
       output.object(BeaconText.malformedJSON(count))
     } else if before == 0 {
-      output.note("Malformed advertisements of beacons are heard, and ignored.")
+      output.note("Ignoring malformed advertisements of beacons.")
     }
   }
 

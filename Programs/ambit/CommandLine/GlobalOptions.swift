@@ -23,32 +23,32 @@ enum PairingOption: String, ExpressibleByArgument, CaseIterable {
 package struct GlobalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Which radio to use: sim, sim:empty, sim:seed=7, sim:lossless, sim:FILE.json, tcp:HOST:PORT, "
+      "The radio: sim, sim:empty, sim:seed=7, sim:lossless, sim:FILE.json, tcp:HOST:PORT, "
         + "unix:PATH, hci0, "
-        + "uart:DEVICE@BAUD. Default: what AMBIT_RADIO names, else the first controller that may be opened, "
+        + "uart:DEVICE@BAUD. Default: AMBIT_RADIO, else the first controller that can be opened, "
         + "else sim.",
       valueName: "radio"))
   var radio: String?
 
   @Option(
     help: ArgumentHelp(
-      "This host's own address: private, which changes and which only bonded devices know; controller, "
-        + "the controller's own; or a random static one, as in C4:12:34:56:78:9A. Default: what "
-        + "AMBIT_ADDRESS says, else private, or controller on the simulated radio.",
+      "This host's own address: private, which changes and which only bonded devices can resolve; controller, "
+        + "the controller's own; or a random static one, as in C4:12:34:56:78:9A. Default: "
+        + "AMBIT_ADDRESS, else private, or controller on the simulated radio.",
       valueName: "address"))
   var address: String?
 
   @Option(
     help: ArgumentHelp(
       "Whether to pair with a device that has protected values: never; auto, by Just Works or with a "
-        + "passkey or a number in this terminal; ask, in this terminal and only after consent.",
+        + "passkey or a number in this terminal; ask, only after consent in this terminal.",
       valueName: "policy"))
   var pair = PairingOption.auto
 
   @Option(
     help: ArgumentHelp(
-      "What the device that is connected to says of itself out of band, in hexadecimal digits: "
-        + "CONFIRM:RANDOM for LE Secure Connections, or the key that it was told for legacy pairing.",
+      "Out-of-band data of the device to connect to, in hexadecimal digits: "
+        + "CONFIRM:RANDOM for LE Secure Connections, or the temporary key for legacy pairing.",
       valueName: "data"))
   var oob: OutOfBandOption?
 

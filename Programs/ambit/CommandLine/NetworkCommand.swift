@@ -50,7 +50,7 @@ extension NetworkCommand {
       }
       // A command that ran until its timeout without a network had no effect.
       if network.isMissing, await host.interfaces.isEmpty {
-        throw CommandFailure(.failure, "there was no network")
+        throw CommandFailure(.failure, "no network was found")
       }
       result = .success(())
     } catch {
@@ -142,7 +142,7 @@ private struct NetworkCheck: Sendable {
       if names.isEmpty {
         output.warn("there is no network yet")
       } else if !isChosen, names.allSatisfy({ $0 == "lo" }) {
-        output.warn("there is no network: only programs of this machine take part")
+        output.warn("no network: only programs of this machine are reachable")
       }
     }
   }
@@ -254,11 +254,12 @@ enum NetworkText {
     switch error.reason {
     case .notOnThisLink(let name):
       CommandFailure(
-        .usage, "\(name) is not asked for on the local network: only names in local. are")
-    case .nameTooLong: CommandFailure(.usage, "the name to ask for is too long")
-    case .tooManyClients: CommandFailure(.failure, "too much is asked for at once")
+        .usage, "\(name) cannot be queried on the local network: only names in local. can")
+    case .nameTooLong: CommandFailure(.usage, "the name to query is too long")
+    case .tooManyClients:
+      CommandFailure(.failure, "too many programs of this machine use Bonjour; try again later")
     case .identifierInUse: CommandFailure(.failure, "the query could not begin")
-    case .timedOut: CommandFailure(.timedOut, "nobody answered in time")
+    case .timedOut: CommandFailure(.timedOut, "the query timed out without an answer")
     }
   }
 }

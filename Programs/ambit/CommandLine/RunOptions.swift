@@ -4,8 +4,8 @@ import ArgumentParser
 struct RunOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "How long at most: 10, 2.5, 500ms, 30s, 2m. What would go on for ever ends then; what is "
-        + "not done by then fails with status 75.",
+      "The time limit: 10, 2.5, 500ms, 30s, 2m. Commands that run until Ctrl-C end then; "
+        + "others fail with status 75 if they are not done.",
       valueName: "time"),
     transform: { text in
       guard let seconds = Seconds(text) else {

@@ -9,11 +9,11 @@ import JSONWire
 /// Bonds: the devices that this user's hosts have paired with.
 struct Bonds: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List the devices that were paired with, forget one, or write their bonds out.",
+    abstract: "List paired devices, forget one, or export their bonds.",
     discussion: """
-      Bonds are in a file that only you may read: the one that --bonds or AMBIT_BONDS names, else \
-      ambit/bonds in XDG_STATE_HOME or ~/.local/state. A device that was forgotten has to be paired \
-      with again, and has to forget this host, too.
+      Bonds are in a file that only you may read: the file of --bonds or AMBIT_BONDS, else \
+      ambit/bonds in XDG_STATE_HOME or ~/.local/state. A forgotten device has to be paired with \
+      again, and has to forget this host, too.
 
       EXAMPLES:
         ambit bonds                                    list them
@@ -30,7 +30,7 @@ struct Bonds: AsyncParsableCommand {
 struct BondOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The file of bonds. Default: what AMBIT_BONDS names, else ambit/bonds in XDG_STATE_HOME or "
+      "The file of bonds. Default: AMBIT_BONDS, else ambit/bonds in XDG_STATE_HOME or "
         + "~/.local/state.",
       valueName: "path"),
     completion: .file())
@@ -67,7 +67,7 @@ struct BondOptions: ParsableArguments {
 /// Lists bonds.
 struct BondsList: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the devices that were paired with. Shows no keys.",
+    commandName: "list", abstract: "List paired devices, without keys.",
     discussion: """
       EXAMPLES:
         ambit bonds list
@@ -84,7 +84,7 @@ struct BondsList: AsyncParsableCommand {
       for bond in bonds { output.object(BondText.json(bond, withKeys: false)) }
       return
     }
-    guard !bonds.isEmpty else { return output.line("There are no bonds.") }
+    guard !bonds.isEmpty else { return output.line("No bonds.") }
     output.line(output.style.dim(BondText.row("ADDRESS", "TYPE", "PAIRING", "KEY", "LINKS AS")))
     for bond in bonds { output.line(BondText.row(bond)) }
   }
@@ -129,14 +129,14 @@ struct BondsForget: AsyncParsableCommand {
         output.note("Forgot \(identity).")
       }
     }
-    guard isForgotten else { throw CommandFailure(.notFound, "there is no bond of \(random)") }
+    guard isForgotten else { throw CommandFailure(.notFound, "no bond with \(random)") }
   }
 }
 
 /// Writes bonds out.
 struct BondsExport: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Write all bonds as JSON, with their keys where asked to.",
+    commandName: "export", abstract: "Write all bonds as JSON, optionally with their keys.",
     discussion: """
       One object per line, as with --json.
 
@@ -147,7 +147,8 @@ struct BondsExport: AsyncParsableCommand {
 
   @OptionGroup var options: BondOptions
 
-  @Flag(help: "Write the keys, too. Who has them can read the devices' traffic and pose as them.")
+  @Flag(
+    help: "Write the keys, too. They allow reading the devices' traffic and impersonating them.")
   var keys = false
 
   func run() async throws {
@@ -155,7 +156,7 @@ struct BondsExport: AsyncParsableCommand {
     let store = try options.store()
     let bonds = try BondOptions.explaining { () throws(BondStoreError) in try store.load() }
     if keys, !bonds.isEmpty {
-      output.note("These keys are secret: who has them can read the devices' traffic.")
+      output.note("These keys are secret: they allow reading the devices' traffic.")
     }
     for bond in bonds { output.object(BondText.json(bond, withKeys: keys)) }
   }

@@ -12,10 +12,10 @@ struct BondsDecrypt: AsyncParsableCommand {
     commandName: "decrypt",
     abstract: "Decrypt a capture of the air with the keys of the bonds, for Wireshark.",
     discussion: """
-      Takes what "ambit radio serve --air-capture" wrote, or any capture of Bluetooth LE connections \
-      in libpcap's format with data link type 256, and writes the same packets decrypted, as far as \
-      it has them from the start of encryption on and a key fits. Who reads the result reads the \
-      devices' traffic.
+      Reads a file of "ambit radio serve --air-capture", or any capture of Bluetooth LE connections \
+      in libpcap's format with data link type 256, and writes the same packets decrypted, if the \
+      capture includes the start of encryption and a key matches. The result contains the devices' \
+      traffic in plain text.
 
       EXAMPLES:
         ambit radio serve --air-capture air.pcap

@@ -10,10 +10,9 @@ struct Browse: NetworkCommand {
   static let configuration = CommandConfiguration(
     abstract: "Find services on the local network (Bonjour), as they come and go.",
     discussion: """
-      Goes on until Ctrl-C or --timeout. A type is written with its underscores, or as the name \
-      alone where TCP is meant. --types lists the types that are there instead, --all the services \
-      of all types. --once ends when no more answers are to be expected, and fails if there was \
-      none.
+      Runs until Ctrl-C or --timeout. A type is written with its underscores, or as the name alone \
+      for TCP. --types lists the types of existing services instead, --all the services of all \
+      types. --once ends when no more answers are expected, and fails if none came.
 
       EXAMPLES:
         ambit browse _http._tcp
@@ -36,7 +35,7 @@ struct Browse: NetworkCommand {
 
   @Flag(
     name: [.customShort("r"), .long],
-    help: "Say where each service is, too: host, port, addresses and text.")
+    help: "Resolve each service, too: host, port, addresses and text.")
   var resolve = false
 
   @Flag(

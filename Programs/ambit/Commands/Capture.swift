@@ -10,9 +10,9 @@ struct Capture: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Scan, and write all traffic with the radio to a file for Wireshark.",
     discussion: """
-      Goes on until Ctrl-C or --timeout. The file is in btsnoop format, which Wireshark and \
-      tshark open; an existing file is replaced. Other commands write a capture too, where the \
-      environment variable AMBIT_CAPTURE names a file.
+      Runs until Ctrl-C or --timeout. The file is in btsnoop format, which Wireshark and tshark \
+      open; an existing file is replaced. Other commands write a capture too, if the environment \
+      variable AMBIT_CAPTURE names a file.
 
       EXAMPLES:
         ambit capture air.btsnoop --timeout 30

@@ -10,7 +10,7 @@ import Glibc
 struct Channel: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract:
-      "Open an L2CAP channel to a device, as a pipe: standard input goes in, what comes goes out.",
+      "Open an L2CAP channel to a device, as a pipe: standard input is sent, received data is written.",
     discussion: """
       With --listen, waits for a device to open a channel; the number to open (the PSM) is \
       printed on standard error. Ends when the other side closes. The side that opened the channel \

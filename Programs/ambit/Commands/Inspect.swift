@@ -25,7 +25,7 @@ struct Inspect: RadioCommand {
   @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
 
-  @Flag(inversion: .prefixedNo, help: "Read what can be read.")
+  @Flag(inversion: .prefixedNo, help: "Read all readable values.")
   var values = true
 
   func run(_ session: Session) async throws {

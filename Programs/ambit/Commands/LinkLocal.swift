@@ -10,12 +10,12 @@ import JSONWire
 struct LinkLocal: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "linklocal",
-    abstract: "Give an interface an IPv4 address without anybody's help, until Ctrl-C.",
+    abstract: "Give an interface a link-local IPv4 address, without DHCP, until Ctrl-C.",
     discussion: """
-      The address is one of 169.254.0.0/16 that nobody on the link has, as the link is asked by ARP \
-      (RFC 3927). It is defended, changed for another where it must be, and removed at the end, or \
-      as soon as the interface gets an address from elsewhere. That takes root, or the capabilities \
-      CAP_NET_RAW and CAP_NET_ADMIN.
+      The address is one of 169.254.0.0/16 that no host on the link uses, which is probed for by ARP \
+      (RFC 3927). It is defended, changed after a conflict, and removed at the end, or as soon as \
+      the interface gets another address. This requires root, or the capabilities CAP_NET_RAW and \
+      CAP_NET_ADMIN.
 
       After --timeout, too, the address is removed, and the command ends with success.
 
@@ -29,7 +29,7 @@ struct LinkLocal: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The address to try first. Default: what the interface had last, else one that belongs to its "
+      "The address to try first. Default: the interface's last address, else one derived from its "
         + "hardware address.", valueName: "address"),
     transform: { text in
       guard let address = Inet4Address(text: text), LinkLocalAddresses.range.contains(address)
@@ -42,7 +42,7 @@ struct LinkLocal: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The folder where to remember, by hardware addresses, what interfaces had.",
+      "The folder that stores the last addresses of interfaces, by hardware address.",
       valueName: "folder"))
   var state = "/var/lib/ambit"
 
@@ -126,10 +126,10 @@ struct LinkLocalReport: Sendable {
         sentence = "\(interface) has the address \(other): waiting until it has none"
       case .probing(let address):
         (self.event, self.address) = ("probing", address)
-        sentence = "asking whether anybody has \(address)"
+        sentence = "probing for \(address)"
       case .conflict(let address, let other):
         (self.event, self.address, self.other) = ("conflict", address, other)
-        sentence = "\(other) has \(address) or wants it: trying another"
+        sentence = "\(other) uses \(address) or probes for it: trying another"
       case .pausing(let span):
         (self.event, pause) = ("pausing", span)
         sentence = "too many conflicts: pausing for \(Int(span.seconds.rounded(.up))) s"
@@ -138,7 +138,7 @@ struct LinkLocalReport: Sendable {
         sentence = "\(interface) has the address \(address)"
       case .defended(let address, let other):
         (self.event, self.address, self.other) = ("defended", address, other)
-        sentence = "\(other) used \(address), and was told that it is taken"
+        sentence = "\(other) used \(address): defended it"
       case .released(let address, let why):
         (self.event, self.address) = ("released", address)
         switch why {

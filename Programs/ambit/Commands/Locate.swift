@@ -7,11 +7,12 @@ import JSONWire
 /// Locates a beacon with receivers on a map, live or from a trace.
 struct Locate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say where a beacon is among several receivers on a map, or was in a trace.",
+    abstract:
+      "Estimate the position of a beacon from several receivers on a map, live or in a trace.",
     discussion: """
-      Without a trace, the receivers' radios are listened to, until Ctrl-C or --timeout; a fix \
-      comes every second. A trace has a line for each reception: time, receiver, beacon, RSSI, and \
-      where it is known the true x, y and z. docs/locate.md describes it and the map.
+      Without a trace, scans with the receivers' radios until Ctrl-C or --timeout, and prints a fix \
+      every second. A trace has a line for each reception: time, receiver, beacon, RSSI, and the \
+      true x, y and z if they are known. docs/locate.md describes it and the map.
 
       EXAMPLES:
         ambit locate --map map.json walk.csv
@@ -26,7 +27,7 @@ struct Locate: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The map: units, receivers, rooms.", valueName: "file"))
   var map: String
 
-  @Option(help: ArgumentHelp("A trace with true places to learn from.", valueName: "file"))
+  @Option(help: ArgumentHelp("A trace with true positions to learn from.", valueName: "file"))
   var train: [String] = []
 
   @Option(
@@ -36,14 +37,14 @@ struct Locate: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Which beacon: UUID/MAJOR/MINOR, or as the trace calls it. Needed where several are heard.",
+      "The beacon: UUID/MAJOR/MINOR, or its name in the trace. Required if there are several.",
       valueName: "beacon"))
   var beacon: String?
 
-  @Option(help: ArgumentHelp("Draw the way on the map into this file.", valueName: "file"))
+  @Option(help: ArgumentHelp("Draw the track on the map into this file.", valueName: "file"))
   var svg: String?
 
-  @Flag(help: "Say what each receiver had to do with each fix.")
+  @Flag(help: "Show the contribution of each receiver to each fix.")
   var explain = false
 
   @Argument(help: "The trace; - is standard input.")
@@ -53,7 +54,7 @@ struct Locate: AsyncParsableCommand {
     let plan = try FloorMap.load(map)
     let known = try train.flatMap { try FloorMap.windows($0, on: plan) }
     if !train.isEmpty, known.allSatisfy({ $0.truth == nil }) {
-      throw CommandFailure(.badData, "\(train[0]) has no true places to learn from")
+      throw CommandFailure(.badData, "\(train[0]) has no true positions to learn from")
     }
     let calibration = PositionCalibration(learning: known, on: plan)
     if let file {

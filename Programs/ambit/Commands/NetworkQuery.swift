@@ -10,11 +10,11 @@ import JSONWire
 struct NetworkQuery: NetworkCommand {
   static let configuration = CommandConfiguration(
     commandName: "query",
-    abstract: "Ask for records by Multicast DNS.",
+    abstract: "Query records by Multicast DNS.",
     discussion: """
-      Goes on until Ctrl-C or --timeout, printing what comes and goes; with --once until the first \
-      answer, for up to 5 s. Without any answer it fails. For an address it asks which name that \
-      has.
+      Runs until Ctrl-C or --timeout, printing records that are added and removed; with --once until \
+      the first answer, for up to 5 s. Without any answer it fails. For an address it queries its \
+      name.
 
       EXAMPLES:
         ambit query printer.local A --once
@@ -74,7 +74,7 @@ struct NetworkQuery: NetworkCommand {
     guard !isAbsent else {
       throw CommandFailure(.notFound, "\(name) has no records of type \(type)")
     }
-    throw CommandFailure(.notFound, "nobody answered within \(session.limit)")
+    throw CommandFailure(.notFound, "no answer within \(session.limit)")
   }
 
   private func tell(

@@ -28,9 +28,10 @@ package struct PageOptions: ParsableArguments {
     abstract: "Show everything nearby in a browser, live.",
     discussion: """
       Serves a page with all devices, beacons and services of the network, as a table and as a Cover \
-      Flow: filter and search them, mark them, open one to see its data, connect it, read, write \
-      and follow its values. Prints the address to open. Only browsers of this machine reach it, unless \
-      --listen names another address; then the address has a token, which opens it for one browser.
+      Flow: filter and search them, mark them, open one to see its advertising data, connect it, \
+      read, write and follow its values. Prints the address to open. Only browsers of this machine \
+      can connect, unless --listen names another address; then the printed address has a token, \
+      which admits one browser.
 
       EXAMPLES:
         ambit page

@@ -11,9 +11,9 @@ struct Publish: NetworkCommand {
   static let configuration = CommandConfiguration(
     abstract: "Publish a service on the local network (Bonjour) until Ctrl-C.",
     discussion: """
-      Where another host has the name, another is taken ("Desk lamp (2)"), unless --no-rename says \
-      that this is a failure. The service itself is somebody else's: this only tells where it is. \
-      With --host and --address it is that of a host that cannot publish it itself.
+      If another host has the name, another is chosen ("Desk lamp (2)"); with --no-rename that is a \
+      failure. Another program provides the service itself: this command only registers it. With \
+      --host and --address it registers the service of a host that cannot do so itself.
 
       EXAMPLES:
         ambit publish "Desk lamp" _http._tcp 8080 room=study
@@ -23,7 +23,7 @@ struct Publish: NetworkCommand {
 
   @OptionGroup var options: NetworkOptions
 
-  @Argument(help: "The name, as people are to see it.")
+  @Argument(help: "The name that users see.")
   var name: String
 
   @Argument(help: "The type: _http._tcp, or http.")
@@ -32,7 +32,7 @@ struct Publish: NetworkCommand {
   @Argument(help: "The port where the service listens.")
   var port: UInt16
 
-  @Argument(help: "What else it says about itself: key=value, or key alone.")
+  @Argument(help: "The entries of the TXT record: key=value, or key alone.")
   var text: [String] = []
 
   @Option(help: ArgumentHelp("A subtype; may be given several times.", valueName: "subtype"))
@@ -97,7 +97,7 @@ struct Publish: NetworkCommand {
         text: try TXTRecord(text.map(Self.entry)), conflictPolicy: noRename ? .refuse : .rename)
     } catch {
       throw CommandFailure(
-        .usage, "the service cannot be published so: \(NetworkText.reason(error))")
+        .usage, "the service cannot be published: \(NetworkText.reason(error))")
     }
   }
 

@@ -102,17 +102,17 @@ struct RadioServe: AsyncParsableCommand {
       "Serve a simulated radio: every host that connects gets a controller on the same air.",
     discussion: """
       Speaks H4 (Core Specification, Volume 4, Part A), as Bumble, rootcanal's clients and \
-      "ambit --radio tcp:…" do. Goes on until Ctrl-C or --timeout.
+      "ambit --radio tcp:…" do. Runs until Ctrl-C or --timeout.
 
       EXAMPLES:
         ambit radio serve                        on tcp:localhost:9100
         ambit radio serve tcp:0.0.0.0:9100 unix:/tmp/radio
         ambit radio serve --radio sim:empty      no devices but those that connect
         ambit radio serve --radio sim:floor.json a floor with walls, beacons and people; each
-                                                 receiver has a port of its own, from this one on
+                                                 receiver has its own port, counting up from this
         ambit --radio tcp:localhost:9100         (elsewhere) join
-        ambit radio serve --air-capture air.pcap what connections send, for Wireshark; encrypted
-                                                 where they are (see "ambit bonds decrypt")
+        ambit radio serve --air-capture air.pcap packets of connections, for Wireshark; encrypted
+                                                 if the link is (see "ambit bonds decrypt")
       """)
 
   @OptionGroup var options: GlobalOptions
@@ -121,7 +121,7 @@ struct RadioServe: AsyncParsableCommand {
   var address: [String] = ["tcp:localhost:9100"]
 
   @Option(
-    help: "Write what connections send over the simulated air to a file that Wireshark opens.",
+    help: "Write the packets of simulated connections to a file for Wireshark.",
     completion: .file())
   var airCapture: String?
 
@@ -201,13 +201,13 @@ struct RadioServe: AsyncParsableCommand {
             "reason": .string(reason),
           ]))
       }
-      output.line("\(controller) went: \(reason)")
+      output.line("\(controller) disconnected: \(reason)")
     case .refused(let reason):
       if output.isJSON {
         return output.object(
           .object(["event": .string("hostRefused"), "reason": .string(reason)]))
       }
-      output.line("A host was turned away: \(reason)")
+      output.line("A host was rejected: \(reason)")
     }
   }
 }

@@ -9,7 +9,7 @@ import JSONWire
 /// Resolves a service.
 package struct Resolve: NetworkCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say where a service is: host, port, addresses and text.",
+    abstract: "Resolve a service: host, port, addresses and text.",
     discussion: """
       Takes up to 5 s, or --timeout. A service that does not answer, or whose host has no address, \
       is a failure.

@@ -9,11 +9,11 @@ import Foundation
 /// Lists nearby devices.
 struct Scan: RadioCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List what is nearby, a line per device.",
+    abstract: "List nearby devices, one per line.",
     discussion: """
-      Listens for ten seconds, or as long as --timeout says. With --json, an object whenever a \
-      device is heard first ("discovered") or says something new ("updated"); with --all, \
-      whenever it is heard.
+      Scans for ten seconds, or for the time of --timeout. With --json, prints an object for the \
+      first advertisement of a device ("discovered") and whenever its data changes ("updated"); \
+      with --all, for every advertisement.
 
       EXAMPLES:
         ambit scan
@@ -137,7 +137,7 @@ final class ScanList: Sendable {
     printDue(now: now, evenWithoutName: true)
     guard !output.isJSON else { return }
     let count = state.value.table.count
-    output.note(count == 0 ? "Nothing was heard." : "\(count) device\(count == 1 ? "" : "s").")
+    output.note(count == 0 ? "No devices." : "\(count) device\(count == 1 ? "" : "s").")
   }
 
   private func print(_ device: NearbyTable.Device, _ state: inout State, _ now: Instant) {

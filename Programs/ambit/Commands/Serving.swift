@@ -13,8 +13,8 @@ struct Advertise: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Advertise a name and services.",
     discussion: """
-      Goes on until Ctrl-C or --timeout. Others can connect, and find only the services that \
-      every device has; "ambit peripheral" serves more.
+      Runs until Ctrl-C or --timeout. Centrals can connect, and find only the mandatory services; \
+      "ambit peripheral" serves more.
 
       EXAMPLES:
         ambit advertise --name "Desk lamp"
@@ -61,7 +61,7 @@ struct Peripheral: AsyncParsableCommand {
     abstract: "Be a device: serve the GATT database that a file describes.",
     discussion: """
       The file is JSON; docs/peripheral-file.md describes it, Examples/peripherals has some. \
-      Prints what others read, write and subscribe to, until Ctrl-C or --timeout. "-" reads \
+      Prints the reads, writes and subscriptions of centrals, until Ctrl-C or --timeout. "-" reads \
       standard input.
 
       EXAMPLES:
@@ -83,7 +83,7 @@ struct Peripheral: AsyncParsableCommand {
     name: .customLong("for"),
     help: ArgumentHelp(
       "The only central that may connect: directed advertising, which names it and carries no "
-        + "data. A bonded one is called by a private address.", valueName: "address"))
+        + "data. For a bonded one, it uses private addresses.", valueName: "address"))
   var target: String?
 
   /// The central that is called; by a bond's address, whichever kind that is.
@@ -107,7 +107,7 @@ struct Peripheral: AsyncParsableCommand {
     if check {
       let count = description.services.flatMap(\.characteristics).count
       Output(isJSON: false).note(
-        "\(file) is right: \(description.services.count) services, \(count) characteristics.")
+        "\(file) is valid: \(description.services.count) services, \(count) characteristics.")
       return
     }
     let address = description.address?.kind == .random ? description.address : nil
@@ -135,7 +135,7 @@ struct Peripheral: AsyncParsableCommand {
     role.manager.removeAllServices()
     if server.droppedCount > 0 {
       session.output.note(
-        "\(server.droppedCount) values were lost: centrals took them too slowly.")
+        "\(server.droppedCount) values were dropped because centrals read them too slowly.")
     }
   }
 }

@@ -15,9 +15,9 @@ struct Shell: RadioCommand {
     abstract: "Connect to a device and keep the connection: a session of commands.",
     discussion: """
       Commands come from standard input, a line each; "help" lists them. On a terminal there is a \
-      prompt, Ctrl-C gives up what takes too long, and errors are printed. Elsewhere the first \
-      command that fails ends the session with its status. A device that goes away is connected \
-      again when it is back, and its subscriptions go on.
+      prompt, Ctrl-C cancels a command, and errors are printed. Otherwise the first command that \
+      fails ends the session with its status. A device that disconnects is connected again when it \
+      is back, and its subscriptions continue.
 
       EXAMPLES:
         ambit shell "Pulse strap"
@@ -43,7 +43,7 @@ struct Shell: RadioCommand {
       }
     }
     if end == nil, !Terminal.isTerminal(STDIN_FILENO) {
-      throw CommandFailure(.timedOut, "the session took longer than the time given")
+      throw CommandFailure(.timedOut, "the session exceeded its time limit")
     }
   }
 }
@@ -281,11 +281,12 @@ final class ShellSession: Sendable {
     case .connected: if isInteractive { note("Connected to \(Fit.safe(device.title)).") }
     case .lost(let reason, let reconnects):
       note(
-        "\(Fit.safe(device.title)) is gone: \(reason)" + (reconnects ? "; connecting again." : "."))
+        "\(Fit.safe(device.title)) disconnected: \(reason)"
+          + (reconnects ? "; connecting again." : "."))
     case .lostBond(let reason):
       let address = device.sighting.address.map { " \($0)" } ?? ""
       note(
-        "\(Fit.safe(device.title)) is gone: \(reason). “connect” connects it again; "
+        "\(Fit.safe(device.title)) disconnected: \(reason). “connect” connects it again; "
           + "ambit bonds forget\(address) removes the bond.")
     case .subscriptionEnded(let key, let reason):
       note("\(name(of: key)) can no longer be followed: \(reason).")

@@ -12,8 +12,8 @@ struct Status: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the state of the radio, and of the host that this command starts on it.",
     discussion: """
-      What the controller is and can do, links, queues, and what was thrown away. A radio that \
-      does not work is shown, too; the status is then 69, or 77 where it may not be used. In \
+      Shows the controller and its features, links, queues, and counters of drops. A radio that does \
+      not work is shown, too; the exit status is then 69, or 77 if it may not be used. In \
       "ambit shell", the command status shows the same of the session's host.
 
       EXAMPLES:
@@ -96,11 +96,11 @@ struct StatusReport {
 
   private static func text(_ state: RadioState) -> String {
     switch state {
-    case .unknown: "not heard of yet"
-    case .resetting: "being started anew"
-    case .unsupported: "cannot do Bluetooth LE"
+    case .unknown: "unknown"
+    case .resetting: "being restarted"
+    case .unsupported: "does not support Bluetooth LE"
     case .unauthorized: "may not be used"
-    case .poweredOff: "off or gone"
+    case .poweredOff: "off or unplugged"
     case .poweredOn: "powered on"
     }
   }
@@ -113,7 +113,7 @@ struct StatusReport {
       AssignedNumbers.companyName(company) ?? "company 0x" + String(company, radix: 16)
     }
     let parts = [version, company].compactMap(\.self)
-    return parts.isEmpty ? "says nothing of itself" : parts.joined(separator: ", ")
+    return parts.isEmpty ? "unknown version and manufacturer" : parts.joined(separator: ", ")
   }
 
   private static func features(_ controller: HostSnapshot.Controller) -> String {
@@ -214,7 +214,7 @@ struct StatusReport {
       (counters.unprovenLinks, "link with a bonded peer's address"),
       (counters.unkeptBonds, "bond"), (counters.evictedBonds, "unused bond"),
       (counters.strayAnswers, "stray answer"),
-      (counters.bogusCompletions, "completion of nothing sent"),
+      (counters.bogusCompletions, "completion without a sent packet"),
       (counters.droppedFrames, "L2CAP frame"), (counters.pointlessSignals, "L2CAP signal"),
       (counters.ignoredPDUs, "attribute PDU"), (counters.unsolicitedValues, "unsolicited value"),
       (counters.droppedValues, "value"), (counters.droppedReports, "advertising report"),

@@ -7,7 +7,7 @@ import JSONWire
 /// Traces: what receivers heard.
 struct Trace: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Record what receivers hear, hear it again, or score estimates on it.",
+    abstract: "Record advertisements of beacons, replay them, or score position estimates.",
     discussion: """
       EXAMPLES:
         ambit trace record day.csv --receiver hall=tcp:pi-1:9100
@@ -22,12 +22,12 @@ struct Trace: AsyncParsableCommand {
 struct TraceScore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "score",
-    abstract: "Score each trace with what the others taught.",
+    abstract: "Score each trace after learning from the others.",
     discussion: """
       Windows of a second with at least three receptions are scored; the error is the horizontal \
-      distance to the mean true place. Nothing is learnt from the trace that is scored. Files are those of the \
-      Position-Annotated BLE RSSI Dataset (.mbd), or CSV with the same first seven fields; without \
-      --map, the receivers are where that dataset has them.
+      distance to the mean true position. The scored trace is not used for learning. Files are those \
+      of the Position-Annotated BLE RSSI Dataset (.mbd), or CSV with the same first seven fields; \
+      without --map, the receivers have the positions of that dataset.
 
       EXAMPLES:
         ambit trace score *.mbd
@@ -45,7 +45,7 @@ struct TraceScore: AsyncParsableCommand {
   @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
   var json = false
 
-  @Argument(help: "The traces, with true places.")
+  @Argument(help: "The traces, with true positions.")
   var files: [String]
 
   func run() async throws {
@@ -78,7 +78,7 @@ struct TraceScore: AsyncParsableCommand {
   private static func track(_ file: String, _ plan: FloorPlan) throws -> [ReadingWindow] {
     let windows = try FloorMap.windows(file, on: plan)
     guard windows.contains(where: { $0.truth != nil }) else {
-      throw CommandFailure(.badData, "\(file) has no true places")
+      throw CommandFailure(.badData, "\(file) has no true positions")
     }
     return windows
   }
@@ -135,7 +135,7 @@ enum PublicDataset {
       FloorReceiver(id: $0.id, position: FloorPoint(x: $0.x, y: $0.y, z: $0.z))
     }
     guard let plan = FloorPlan(receivers: all) else {
-      preconditionFailure("the table has receivers with names and places")
+      preconditionFailure("the table has receivers with names and positions")
     }
     return plan
   }

@@ -10,12 +10,12 @@ import JSONWire
 struct TraceRecord: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "record",
-    abstract: "Write down what receivers hear of iBeacons.",
+    abstract: "Record the iBeacon advertisements that receivers hear.",
     discussion: """
-      Goes on until Ctrl-C or --timeout. A line for each reception: time, receiver, beacon, RSSI; \
-      with --at, where the beacon is. Without --receiver there is one, called "here", and its radio \
-      is --radio. A file whose name ends in .btsnoop gets all traffic with the radio; of several \
-      receivers each has a file of its own, with its name before the ending.
+      Runs until Ctrl-C or --timeout. Writes a line for each reception: time, receiver, beacon, RSSI; \
+      with --at, the position of the beacon. Without --receiver there is one, called "here", with \
+      the radio of --radio. A file whose name ends in .btsnoop gets all traffic with the radio; with \
+      several receivers each has its own file, with its name before the extension.
 
       EXAMPLES:
         ambit trace record day.csv

@@ -11,13 +11,13 @@ import Simulation
 struct TraceReplay: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replay",
-    abstract: "Serve a radio on which receivers hear again what a trace says that they heard.",
+    abstract: "Serve a radio for each receiver of a trace, which replays its advertisements.",
     discussion: """
-      Each receiver of the trace has a radio of its own, at the ports from the first on. Other \
-      commands use it as they would have used theirs on the day of the trace. It begins when the \
-      first of them listens, and plays once. A btsnoop capture is the trace of one receiver, which \
-      is called as the file; several captures are heard at their times. Beacons that a trace calls \
-      something else than UUID/MAJOR/MINOR@POWER are heard as iBeacons that are told.
+      Each receiver of the trace has its own radio, at successive ports from the first on. Other \
+      commands use it like the radios with which the trace was recorded. It begins when the first \
+      of them scans, and plays once. A btsnoop capture is the trace of one receiver, named after \
+      the file; several captures are aligned by their times. Beacons whose name in the trace is not \
+      UUID/MAJOR/MINOR@POWER are replayed as iBeacons, which are printed at the start.
 
       EXAMPLES:
         ambit trace replay day.csv
@@ -42,11 +42,12 @@ struct TraceReplay: AsyncParsableCommand {
     let recording = trace.recording
     for (name, beacon) in trace.standIns {
       output.note(
-        "\(Fit.safe(name)) is heard as \(beacon.uuid.fullDescription)/\(beacon.major)/\(beacon.minor)."
+        "\(Fit.safe(name)) is replayed as \(beacon.uuid.fullDescription)/\(beacon.major)/\(beacon.minor)."
       )
     }
     if trace.skippedCount > 0 {
-      output.note("\(trace.skippedCount) advertisements are left out: only legacy ones are heard.")
+      output.note(
+        "\(trace.skippedCount) advertisements are left out: only legacy ones are replayed.")
     }
     let server = try await RadioServe.serve([try RadioServe.listenAddress(listen)], output) {
       let world = World(seed: 1)

@@ -24,7 +24,7 @@ struct Read: RadioCommand {
   @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
 
-  @Argument(help: "What to read: UUID, standard name, or SERVICE/CHARACTERISTIC.")
+  @Argument(help: "The characteristic to read: UUID, standard name, or SERVICE/CHARACTERISTIC.")
   var characteristic: [String]
 
   func run(_ session: Session) async throws {
@@ -48,10 +48,9 @@ struct Write: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Connect to a device and write a characteristic.",
     discussion: """
-      The value is written as "ambit read" prints it, where the characteristic is a standard one \
-      whose format is known; the unit may be left out. Elsewhere it is hexadecimal, or what a \
-      format option says. Options that take no part in the value stand before it; a negative \
-      number stands after --.
+      The value has the form that "ambit read" prints, if the characteristic is a standard one with a \
+      known format; the unit may be left out. Otherwise it is hexadecimal, or has the form of a \
+      format option. Put other options before the value, and a negative number after --.
 
       EXAMPLES:
         ambit write strap 2A39 "reset energy expended"
@@ -66,7 +65,7 @@ struct Write: RadioCommand {
   @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
 
-  @Argument(help: "What to write: UUID, standard name, or SERVICE/CHARACTERISTIC.")
+  @Argument(help: "The characteristic to write: UUID, standard name, or SERVICE/CHARACTERISTIC.")
   var characteristic: String
 
   @Argument(help: "The value.")
@@ -75,7 +74,7 @@ struct Write: RadioCommand {
   @Flag(exclusivity: .exclusive, help: "How the value is written.")
   var format: ValueFormat?
 
-  @Flag(help: "Do not ask for an answer (Write Without Response).")
+  @Flag(help: "Do not request a response (Write Without Response).")
   var withoutResponse = false
 
   func run(_ session: Session) async throws {
@@ -111,8 +110,8 @@ struct Subscribe: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Connect to a device and follow the notifications of characteristics.",
     discussion: """
-      Goes on until Ctrl-C, --count values or --timeout. Each line has the time, the name where \
-      several are followed, the decoded value and the bytes.
+      Runs until Ctrl-C, --count values or --timeout. Each line has the time, the name if several \
+      are followed, the decoded value and the bytes.
 
       EXAMPLES:
         ambit subscribe strap "heart rate measurement"
@@ -125,10 +124,10 @@ struct Subscribe: RadioCommand {
   @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
 
-  @Argument(help: "What to follow: UUID, standard name, or SERVICE/CHARACTERISTIC.")
+  @Argument(help: "The characteristic to follow: UUID, standard name, or SERVICE/CHARACTERISTIC.")
   var characteristic: [String]
 
-  @Option(help: ArgumentHelp("End after so many values.", valueName: "number"))
+  @Option(help: ArgumentHelp("End after this number of values.", valueName: "number"))
   var count: Int?
 
   func validate() throws {
@@ -157,11 +156,11 @@ struct Subscribe: RadioCommand {
     }
     let end = progress.value
     guard end.isFollowing, count == nil || end.left == 0 else {
-      let limit = session.timeout.map(\.description) ?? "the time given"
+      let limit = session.timeout.map(\.description) ?? "the time limit"
       throw CommandFailure(
         .timedOut,
         end.isFollowing
-          ? "\(end.left) of \(count ?? 0) values did not come within \(limit)"
+          ? "\(end.left) of \(count ?? 0) values were not received within \(limit)"
           : "connecting to \(id) took longer than \(limit)")
     }
   }

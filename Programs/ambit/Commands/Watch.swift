@@ -11,14 +11,14 @@ import Glibc
 /// The live view: what `ambit` does without a command.
 struct Watch: RadioCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show everything nearby, live. (What ambit does without a command.)",
+    abstract: "Show everything nearby, live. (The default command.)",
     discussion: """
       On a terminal, a screen to work in: select a device with the arrows, Enter connects and \
-      shows what it has, / filters, ? lists the keys, q or Ctrl-C ends it. Devices stand in \
-      three groups, near, around and far, each in the order they came; then the services of the \
-      local network, a row for each name; those that fell silent stand last. Elsewhere, the same \
-      table every five seconds; with --json, an object whenever a device says something new or \
-      a service comes or goes.
+      shows its services, / filters, ? lists the keys, q or Ctrl-C quits. Devices are listed in \
+      three groups, near, around and far, each in the order of discovery; then the services of the \
+      local network, a row for each name; silent devices are listed last. Otherwise, prints the \
+      same table every five seconds; with --json, an object whenever the data of a device changes \
+      or a service is added or removed.
 
       EXAMPLES:
         ambit

@@ -15,7 +15,7 @@ enum FloorMap {
       floor = try FloorFile(text, needsReceivers: true)
     } catch { throw CommandFailure(.badData, "\(path): \(error)") }
     guard let plan = FloorPlan(floor) else {
-      throw CommandFailure(.badData, "\(path): the map makes no sense as a whole")
+      throw CommandFailure(.badData, "\(path): the map is inconsistent")
     }
     return plan
   }
@@ -43,7 +43,7 @@ enum FloorMap {
       throw CommandFailure(.badData, "\(path): \(error)")
     }
     guard !windows.isEmpty else {
-      throw CommandFailure(.badData, "\(path): there is no reading in the file")
+      throw CommandFailure(.badData, "\(path): the file has no readings")
     }
     return windows
   }

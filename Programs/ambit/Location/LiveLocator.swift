@@ -88,7 +88,7 @@ struct LiveLocator: Sendable {
         report.tell(fix, explains ? follower.explanation : nil)
       } else if !isSilent {
         isSilent = true
-        report.output.note("The beacon is not heard any more.")
+        report.output.note("The beacon is no longer received.")
       }
       if let picturePath {
         try FloorPicture.write(plan, follower.fixes, to: picturePath)

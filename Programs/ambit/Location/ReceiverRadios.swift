@@ -113,7 +113,7 @@ struct ReceiverRadios: Sendable {
       receiver.session.output.note(
         worked
           ? "The radio of \(Fit.safe(receiver.name)) is back."
-          : "The radio of \(Fit.safe(receiver.name)) is gone; its silence counts for nothing.")
+          : "The radio of \(Fit.safe(receiver.name)) does not work; its receiver is ignored.")
       onChange(index, worked)
     }
   }

@@ -41,7 +41,7 @@ struct TraceRecording {
       }
     }
     guard !receptions.isEmpty else {
-      throw CommandFailure(.badData, "nobody heard anything in \(paths.joined(separator: ", "))")
+      throw CommandFailure(.badData, "no advertisements in \(paths.joined(separator: ", "))")
     }
   }
 

@@ -209,8 +209,8 @@ struct LiveView: Sendable {
   /// What `?` shows.
   static let help = [
     "", "  In the list", "    ↑ ↓ or j k     select a device; PgUp PgDn Home End",
-    "    Enter          connect and show what it has",
-    "    /              list only what contains a text; Esc lists all again", "",
+    "    Enter          connect and show its services",
+    "    /              list only items that contain a text; Esc lists all", "",
     "  In a device", "    ↑ ↓ or j k     select a characteristic",
     "    Enter or r     read it, or follow it where it cannot be read",
     "    s              follow its values; again: stop",

@@ -32,7 +32,7 @@ package struct PairingQuestion: Hashable, Sendable {
   /// The question about a peer with this name.
   func text(of name: String) -> String {
     switch prompt {
-    case .consent: "May \(name) be paired with?"
+    case .consent: "Pair with \(name)?"
     case .displayPasskey(let number): "Enter \(PairingPrompt.digits(number)) at \(name)."
     case .enterPasskey: "Which passkey does \(name) show?"
     case .compareNumber(let number): "Does \(name) show \(PairingPrompt.digits(number))?"

@@ -98,7 +98,7 @@ struct Device: Sendable {
 
   /// All services with their characteristics; with descriptors where asked.
   func services(withDescriptors: Bool = false) async throws -> [CBService] {
-    session.output.progress("Asking \(title) for its services …")
+    session.output.progress("Discovering the services of \(title) …")
     let services = try await session.explaining(title) { () throws(BluetoothError) in
       if withDescriptors { return try await connection.discoverAll() }
       let services = try await connection.discoverServices()

@@ -198,7 +198,7 @@ package final class KeptDevice: Sendable {
     }
     guard let first = fitting.first else {
       throw CommandFailure(
-        .notFound, "\(title) has no characteristic \(name.text); services lists what it has")
+        .notFound, "\(title) has no characteristic \(name.text); \"services\" lists them")
     }
     guard fitting.count == 1 else {
       let names = fitting.map { services[$0.service].uuid.uuidString + "/…" }

@@ -108,7 +108,7 @@ private final class Dialogue: Sendable {
       output.note("Pairing: does \(peer) show \(PairingPrompt.digits(number))? (yes or no)")
       answer = isYes(line(peer, id)) ? .accept : .reject
     case .consent:
-      output.note("Pairing: may \(peer) be paired with? (yes or no)")
+      output.note("Pairing: pair with \(peer)? (yes or no)")
       answer = isYes(line(peer, id)) ? .accept : .reject
     }
     state.update { $0.answer }?(id, answer)
@@ -146,10 +146,10 @@ extension SecurityFailure {
   package var sentence: String {
     switch self {
     case .pairingFailed(let reason): "\(reason.text)."
-    case .peerFailed(let reason): "the other side says: \(reason.text)."
-    case .timeout: "there was no answer for 30 s."
+    case .peerFailed(let reason): "the peer refused: \(reason.text)."
+    case .timeout: "no answer within 30 s."
     case .keyMissing:
-      "the other side has removed the pairing; \"ambit bonds forget\" removes it here."
+      "the peer has removed the pairing; \"ambit bonds forget\" removes it here."
     case .encryptionFailed(let status): "the link could not be encrypted (\(status))."
     case .disconnected: "the connection ended."
     }
@@ -161,20 +161,20 @@ extension SMPFailureReason {
   fileprivate var text: String {
     switch self {
     case .passkeyEntryFailed: "no passkey was entered"
-    case .outOfBandNotAvailable: "there is no out-of-band data"
-    case .authenticationRequirements: "the devices cannot do what is required"
+    case .outOfBandNotAvailable: "no out-of-band data is available"
+    case .authenticationRequirements: "the devices cannot meet the authentication requirements"
     case .confirmValueFailed: "the passkey or another value was wrong"
-    case .pairingNotSupported: "it does not pair"
+    case .pairingNotSupported: "it does not support pairing"
     case .encryptionKeySize: "the key would be too short"
     case .commandNotSupported: "the command is unknown"
     case .repeatedAttempts: "too many attempts; wait a while"
     case .invalidParameters: "a value was not allowed"
     case .dhKeyCheckFailed: "the keys differ"
     case .numericComparisonFailed: "the numbers differ"
-    case .crossTransportKeyNotAllowed: "a key for the other transport was asked for"
-    case .keyRejected: "it takes no new keys"
+    case .crossTransportKeyNotAllowed: "the key for the other transport is not allowed"
+    case .keyRejected: "it accepts no new keys"
     case .busy: "it is busy"
-    case .unspecifiedReason: "for no stated reason"
+    case .unspecifiedReason: "unspecified reason"
     default: "reason \(rawValue)"
     }
   }

@@ -14,8 +14,8 @@ package enum RadioFailure {
     if let problem = host.problem { return CommandFailure(status, problem.trimmingSuffix(".")) }
     switch state {
     case .unauthorized: return CommandFailure(status, "this user may not use \(host.radio)")
-    case .unsupported: return CommandFailure(status, "\(host.radio) cannot do Bluetooth LE")
-    case .poweredOff: return CommandFailure(status, "the radio \(host.radio) is off or gone")
+    case .unsupported: return CommandFailure(status, "\(host.radio) does not support Bluetooth LE")
+    case .poweredOff: return CommandFailure(status, "the radio \(host.radio) is off or unplugged")
     case .unknown, .resetting, .poweredOn:
       return CommandFailure(status, "the radio \(host.radio) does not answer")
     }
@@ -89,7 +89,7 @@ extension Session {
     case .unknownPeripheral, .notFound: return CommandFailure(.notFound, reason)
     case .connectionFailed:
       return CommandFailure(.failure, "\(what) cannot be connected to: \(reason)")
-    case .disconnected: return CommandFailure(.failure, "\(what) went away: \(reason)")
+    case .disconnected: return CommandFailure(.failure, "\(what) disconnected: \(reason)")
     case .attribute:
       var failure = CommandFailure(.failure, "\(what) was refused: \(reason)")
       failure.isRefusal = true

@@ -41,7 +41,7 @@ package struct Search: Sendable {
     let count = heard.value.count
     throw CommandFailure(
       .notFound,
-      "no device called \"\(name.text)\" was heard within \(limit), "
+      "no device called \"\(name.text)\" was found within \(limit), "
         + (count == 0
           ? "nor any other" : "but \(count) other\(count == 1 ? "" : "s"), which ambit scan lists"))
   }

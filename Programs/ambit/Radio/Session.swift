@@ -176,7 +176,7 @@ extension GlobalOptions {
     let prompter = pair == .never ? nil : PairingPrompter(host, session.output, pairingInput)
     defer { withExtendedLifetime(prompter) {} }
     if pair == .ask, prompter == nil, pairingInput != .command {
-      warnings.warn("nobody can be asked whether to pair, because this is no terminal")
+      warnings.warn("pairing needs consent, but there is no terminal for the question")
     }
     let watchdog = timeout.map { Watchdog(after: $0.duration) }
     defer { watchdog?.cancel() }
@@ -268,7 +268,7 @@ final class Watchdog: Sendable {
   init(after limit: Duration) {
     timer.start {
       Terminal.restore()
-      Output(isJSON: false).note("ambit: not done within the time given.")
+      Output(isJSON: false).note("ambit: not done within the time limit.")
       exit(ExitStatus.timedOut.rawValue)
     }
     timer.set(after: limit + Self.grace)

@@ -12,17 +12,17 @@ import PeripheralFiles
 /// Records a device.
 struct Record: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Connect to a device and write what it is and does to a peripheral file.",
+    abstract: "Connect to a device and record it in a peripheral file.",
     discussion: """
-      Listens to what it advertises, connects, reads everything, subscribes to everything, and \
-      writes down what is notified for --duration; then does the writes that were asked for, one \
-      after another, and writes down what they lead to. "--radio sim:FILE", "ambit peripheral \
-      FILE" and VirtualRadio in tests play the file. Nothing is written to the device that was \
-      not asked for. Values are stored as they are: a file may hold what is secret. An existing \
-      file is replaced; "-" writes to standard output.
+      Records its advertising, connects, reads all values, subscribes to all characteristics, and \
+      records notifications for --duration; then performs the writes of --write, one after another, \
+      and records the responses. "--radio sim:FILE", "ambit peripheral FILE" and VirtualRadio in \
+      tests play the file. Only the writes of --write are sent to the device. Values are stored \
+      unchanged: a file may contain secrets. An existing file is replaced; "-" writes to standard \
+      output.
 
-      With --from-capture, nothing is connected to: the device is taken from a btsnoop file, as \
-      far as that tells.
+      With --from-capture, no connection is made: the device is taken from a btsnoop file, as far \
+      as that contains it.
 
       EXAMPLES:
         ambit record "Pulse strap" strap.json
@@ -96,7 +96,7 @@ struct Record: AsyncParsableCommand {
         }
         result =
           isDone == nil
-          ? .failure(CommandFailure(.timedOut, "recording took longer than the time given"))
+          ? .failure(CommandFailure(.timedOut, "recording exceeded the time limit"))
           : .success(())
       } catch {
         result = .failure(error)
@@ -135,7 +135,7 @@ struct Record: AsyncParsableCommand {
         + "\(answerCount) answers.")
     if recorded.droppedCount > 0 {
       output.note(
-        "Left out, because a peripheral file has no room or no place for it: "
+        "Left out, because a peripheral file cannot contain them: "
           + "\(recorded.droppedCount) values or events.")
     }
   }
@@ -177,7 +177,7 @@ struct RecordingFile: Sendable {
   /// Why a text does not give the file that it was made of; nil where it does.
   static func unreadable(_ text: [UInt8], _ file: PeripheralFile) -> String? {
     do throws(PeripheralFileError) {
-      return try PeripheralFile(text) == file ? nil : "it is read as something else"
+      return try PeripheralFile(text) == file ? nil : "it reads back differently"
     } catch {
       return error.description
     }
@@ -248,11 +248,12 @@ struct CaptureConversion {
       throw CommandFailure(.badData, "\(path) is no btsnoop capture of H4 packets")
     }
     if capture.skippedCount > 0 {
-      output.note("Packets of the capture without sense, or without room: \(capture.skippedCount).")
+      output.note(
+        "Malformed packets of the capture, or packets beyond the limit: \(capture.skippedCount).")
     }
     let device = try pick(name, capture.devices)
     guard let recording = capture.recording(of: device.address) else {
-      throw CommandFailure(.notFound, "\(path) tells nothing of \(device.address)")
+      throw CommandFailure(.notFound, "\(path) contains no packets of \(device.address)")
     }
     if recording.file.services.isEmpty {
       output.note("The capture has no discovery of its services: only advertising is written.")

@@ -34,7 +34,7 @@ enum ShellCommand: Hashable, Sendable {
       "?": .help, "quit": .quit, "exit": .quit,
     ]
     if let command = alone[name] {
-      guard rest.isEmpty else { throw CommandFailure(.usage, "\(name) takes nothing after it") }
+      guard rest.isEmpty else { throw CommandFailure(.usage, "\(name) takes no arguments") }
       self = command
       return
     }
@@ -51,7 +51,7 @@ enum ShellCommand: Hashable, Sendable {
         throw CommandFailure(.usage, "wait takes a time like 5, 500ms or 2m")
       }
       self = .wait(seconds)
-    default: throw CommandFailure(.usage, "there is no command \"\(name)\"; help lists them")
+    default: throw CommandFailure(.usage, "unknown command \"\(name)\"; help lists the commands")
     }
   }
 
@@ -111,7 +111,7 @@ enum ShellCommand: Hashable, Sendable {
     subscribe CHARACTERISTIC…     print values as they come
     unsubscribe [CHARACTERISTIC…] stop; all without one
     rssi, mtu                     the link's strength; the largest attribute PDU
-    status                        the radio, links, queues, what was dropped
+    status                        the radio, links, queues, counters of drops
     disconnect, reconnect         end the link; make it again
     wait TIME                     let time pass: 5, 500ms, 2m
     help, quit                    this; the end (also Ctrl-D)

@@ -38,7 +38,7 @@ package struct ValueInput: Hashable, Sendable {
     }
     if let bytes = Hexadecimal.bytes(text), !bytes.isEmpty { return bytes }
     let way =
-      choice.map { "say it with one of \(ValueFormat.allCases.map($0).joined(separator: ", "))" }
+      choice.map { "use one of \(ValueFormat.allCases.map($0).joined(separator: ", "))" }
       ?? "\(hex) takes bytes"
     throw CommandFailure(
       .badData,

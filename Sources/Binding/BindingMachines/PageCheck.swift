@@ -147,7 +147,8 @@ package struct PageCheck {
   ) {
     let hint =
       Spelling.nearest(to: name, in: known).map { "did you mean “\($0)”?" }
-      ?? (known.isEmpty ? "it has none" : "there are \(known.sorted().joined(separator: ", "))")
+      ?? (known.isEmpty
+        ? "it declares none" : "it declares \(known.sorted().joined(separator: ", "))")
     report(attribute, "\(modelName) declares no \(kind) “\(name.prefix(64))”; \(hint)")
   }
 

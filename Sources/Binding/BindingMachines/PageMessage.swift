@@ -51,7 +51,7 @@ package struct PageMessage: Hashable, Sendable {
     guard case .string(let tab) = known["tab"], case .string(let epoch) = known["epoch"],
       case .integer(let number) = known["seq"], let sequence = UInt64(exactly: number),
       case .array(let list) = known["ops"], members.count == 4
-    else { throw .malformed("tab, epoch, seq and ops are what a message has") }
+    else { throw .malformed("a message has tab, epoch, seq and ops") }
     guard list.count <= BindingLimits.operationCountMax else { throw .tooLarge("ops") }
     guard TabName(tab) != nil else { throw .malformed("tab") }
     self.tab = tab

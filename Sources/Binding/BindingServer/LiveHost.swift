@@ -36,7 +36,7 @@
       self.pages = pages
       problems = pages.map { page in
         Problems { [file = page.file] problem in
-          logger.warning("what \(file) shows is cut: \(problem)")
+          logger.warning("the contents of \(file) are truncated: \(problem)")
         }
       }
       machine = LiveMachine(

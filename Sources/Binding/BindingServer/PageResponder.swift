@@ -103,7 +103,7 @@
       _ channel: any Channel
     ) async throws {
       guard access.isFromHere(request.headers, authority: request.head.authority) else {
-        return try await writer.write(.forbidden, "Streams are for this server's own pages.")
+        return try await writer.write(.forbidden, "Streams are only for this server's own pages.")
       }
       let names = (query["tab"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
       let tabs = names.compactMap { TabName($0) }
@@ -118,7 +118,7 @@
           case .unknownPage: .notFound
           case .badTabs: .badRequest
           }
-        try await writer.write(status, "There is no stream for these tabs: \(refused.reason).")
+        try await writer.write(status, "No stream for these tabs: \(refused.reason).")
       case .success(let (stream, pipe)):
         try await send(pipe, as: stream, writer, channel)
       }
@@ -170,7 +170,8 @@
         throw ConnectionEnd()
       }
       guard isFromHere else {
-        return try await writer.write(.forbidden, "Messages come from this server's own pages.")
+        return try await writer.write(
+          .forbidden, "Messages are only accepted from this server's own pages.")
       }
       guard body.count <= BindingLimits.bodyByteCountMax else {
         return try await writer.write(.contentTooLarge, "A message is shorter.")
@@ -182,7 +183,7 @@
         switch error {
         case .malformed(let why): return try await writer.write(.badRequest, why)
         case .tooLarge(let what):
-          return try await writer.write(.contentTooLarge, "There is too much: \(what).")
+          return try await writer.write(.contentTooLarge, "The request is too large: \(what).")
         }
       }
       switch await live.receive(message) {
@@ -199,10 +200,10 @@
     private func refusal(of request: Request) -> Site.Refusal? {
       // The first Host is the authority; a second one is among the fields (RFC 9112 §3.2).
       if request.headers.contains(where: { $0.name.canonicalName == "host" }) {
-        return Site.Refusal(status: 400, reason: "A request has one Host.")
+        return Site.Refusal(status: 400, reason: "A request must have one Host field.")
       }
       guard access.isForThisHost(request.head.authority) else {
-        return Site.Refusal(status: 421, reason: "This server has another name.")
+        return Site.Refusal(status: 421, reason: "The Host field does not match this server.")
       }
       return nil
     }

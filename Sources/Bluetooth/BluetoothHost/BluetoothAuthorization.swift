@@ -28,7 +28,7 @@ package enum BluetoothAuthorization: String, Sendable, CaseIterable {
     switch named(name) {
     case .allowed: nil
     case .denied where name != "denied":
-      "AMBIT_AUTHORIZATION: \"\(name ?? "")\" is none of allowed, denied, restricted."
+      "AMBIT_AUTHORIZATION: \"\(name ?? "")\" is not one of allowed, denied, restricted."
     case .denied: "AMBIT_AUTHORIZATION does not let this program use Bluetooth: denied."
     case .restricted: "AMBIT_AUTHORIZATION does not let this program use Bluetooth: restricted."
     }

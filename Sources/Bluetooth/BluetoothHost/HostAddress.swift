@@ -34,7 +34,7 @@ extension HostConfiguration {
       throw HostAddressError(text, "an address has six bytes in hexadecimal")
     }
     guard address.randomKind == .static else {
-      throw HostAddressError(text, "its first digit is none of C, D, E and F")
+      throw HostAddressError(text, "its first digit must be C, D, E or F")
     }
     guard address.isIdentityAddress else {
       throw HostAddressError(text, "all bits of its random part are equal")

@@ -351,7 +351,7 @@ final class HostDriver: @unchecked Sendable {
       if let problem { report(problem) }
     } catch {
       machine.handle(.bondsUnavailable, now: loop.now, into: &actions)
-      return report(error, consequence: " Until that is mended, nothing is paired.")
+      return report(error, consequence: " Pairing is disabled until this is fixed.")
     }
     let queue = BondStoreQueue(store) { [weak self] report in
       self?.take(report)
@@ -405,11 +405,11 @@ final class HostDriver: @unchecked Sendable {
     let cause =
       switch reason {
       case .full:
-        "there is no room for another, and one must be removed first"
-      case .weaker: "the one with its identity protects more, and must be removed first"
+        "the store is full; remove a bond first"
+      case .weaker: "the existing bond with its identity is stronger; remove that first"
       case .claimedIdentity:
-        "it has another address than the bonded one whose identity it names, which must be removed first"
-      case .changingAddress: "its address changes, and it gave nothing to know it by"
+        "it names the identity of a bonded device with another address; remove that bond first"
+      case .changingAddress: "its address changes, and it distributed no identity resolving key"
       }
     logBonds(.warning, "The bond with \(peer) is not kept: \(cause).")
   }
@@ -419,10 +419,11 @@ final class HostDriver: @unchecked Sendable {
   private func reportEviction(of peer: DeviceAddress) {
     evictionCount += 1
     guard evictionCount & (evictionCount - 1) == 0 else { return }
-    let total = evictionCount == 1 ? "" : " So did \(evictionCount - 1) others before."
+    let total = evictionCount == 1 ? "" : " \(evictionCount - 1) others were removed before."
     logBonds(
       .warning,
-      "The bond with \(peer), which never came back, made room for another.\(total)")
+      "The bond with \(peer), which was never used again, was removed because the store is full.\(total)"
+    )
   }
 
   /// Programs that filter the log recognize messages about bonds by the metadata.

@@ -92,7 +92,7 @@ public enum RadioChoice: Hashable, Sendable {
     case ("", _):
       throw RadioChoiceError(text, "it is empty")
     default:
-      throw RadioChoiceError(text, "there is no such kind of radio")
+      throw RadioChoiceError(text, "unknown kind of radio")
     }
   }
 
@@ -138,7 +138,7 @@ public enum RadioChoice: Hashable, Sendable {
     if host.hasPrefix("["), host.hasSuffix("]") {
       host = host.dropFirst().dropLast()
     } else if host.contains(":") {
-      throw RadioChoiceError(text, "an IPv6 address stands in brackets, as in tcp:[::1]:9100")
+      throw RadioChoiceError(text, "an IPv6 address must be in brackets, as in tcp:[::1]:9100")
     }
     guard !host.isEmpty, !host.contains(where: \.isWhitespace) else {
       throw RadioChoiceError(text, "the host is missing, as in tcp:localhost:9100")

@@ -136,7 +136,7 @@ extension BluetoothError: CustomStringConvertible, LocalizedError {
     switch detail {
     case .none: code == .cancelled ? "Cancelled." : "The connection was closed."
     case .state(let state): "Bluetooth is not available (\(state))."
-    case .peripheral(let identifier): "There is no peripheral \(identifier)."
+    case .peripheral(let identifier): "The peripheral \(identifier) is unknown."
     case .cause(let error): error.localizedDescription
     case .attribute(let code):
       CBATTError.Code(rawValue: code).map { CBATTError($0).localizedDescription }

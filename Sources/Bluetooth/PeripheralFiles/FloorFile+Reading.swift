@@ -114,7 +114,7 @@ private struct FloorReader {
     let object = try field.object(keys: [
       "name", "path", "speed", "repeats", "attenuation", "phone",
     ])
-    let id = try object.required("name", "what others carry things by")
+    let id = try object.required("name", "the name that other entries refer to")
     let name = try self.name(id)
     guard !others.contains(where: { $0.name == name }) else {
       throw id.fault("another walker has this name")
@@ -171,7 +171,9 @@ private struct FloorReader {
   ) throws(FileFault) -> FloorFile.Beacon.Place {
     guard let carrier = object["carriedBy"] else { return .at(try place(object)) }
     for key in ["x", "y", "z"] {
-      if let field = object[key] { throw field.fault("what is carried has no place of its own") }
+      if let field = object[key] {
+        throw field.fault("a carried beacon has no position of its own")
+      }
     }
     let name = try carrier.string()
     guard let walker = walkers.firstIndex(where: { $0.name == name }) else {

@@ -110,7 +110,7 @@ extension PeripheralFile {
     _ field: JSONField, of own: CharacteristicIndex, _ names: CharacteristicNames
   ) throws(FileFault) -> Answer {
     let object = try field.object(keys: ["write", "error", "value", "notifications"])
-    var answer = Answer(written: try object.required("write", "what was written").valueBytes())
+    var answer = Answer(written: try object.required("write", "the written value").valueBytes())
     answer.error = try object["error"].map(Self.error)
     answer.value = try object["value"].map { field throws(FileFault) in try field.valueBytes() }
     let fields = try object["notifications"]?.array(

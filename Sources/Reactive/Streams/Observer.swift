@@ -8,12 +8,12 @@ open class Observer<Value, Error: Swift.Error> {
 
   /// Handles a value.
   open func receive(_ value: Value) {
-    fatalError("an observer must say what it does with a value")
+    fatalError("a subclass of Observer must override receive(_:)")
   }
 
   /// Handles the end of the stream.
   open func terminate(_ termination: Termination<Error>) {
-    fatalError("an observer must say what it does at the end")
+    fatalError("a subclass of Observer must override terminate(_:)")
   }
 
   /// Called inside the gate of the signal from which the observer was taken out.

@@ -12,7 +12,7 @@ class ProducerCore<Value, Error: Swift.Error> {
   ///   own makes that the entry.
   /// - Returns: The input of the source, to be retained together with the connection.
   func start(_ sink: StreamObserver<Value, Error>, _ connection: Connection) -> AnyObject? {
-    fatalError("a producer must say how it is started")
+    fatalError("a subclass of ProducerCore must override start")
   }
 
   /// Whether it is a ``SingleCore``, which needs no start to be run.
@@ -20,7 +20,7 @@ class ProducerCore<Value, Error: Swift.Error> {
 
   /// Delivers the value of a ``SingleCore``, without a run.
   func deliverSingle(to sink: StreamObserver<Value, Error>) {
-    fatalError("a producer that says it is single must deliver its value")
+    fatalError("a subclass with a single value must override deliverSingle(to:)")
   }
 
   final func start(_ sink: StreamObserver<Value, Error>) -> any Disposable {

@@ -32,7 +32,7 @@ class DeadlineOperator<Value, Error: Swift.Error>: ScheduledOperator<Value, Valu
 
   /// When a value is to be delivered that has come now. Called under the lock.
   func deadline(now: Date) -> Date {
-    fatalError("a deadline operator must say when a value is due")
+    fatalError("a subclass of DeadlineOperator must override deadline(now:)")
   }
 
   final override func willStart() {

@@ -73,7 +73,7 @@ private enum FileBytes {
 
   private static func reason(_ code: Int32) -> String {
     switch code {
-    case ENOENT: return "there is no such file"
+    case ENOENT: return "no such file"
     case EACCES: return "permission denied"
     case EISDIR: return "it is a folder"
     default: return unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"

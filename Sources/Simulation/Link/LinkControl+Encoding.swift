@@ -89,7 +89,8 @@ extension LinkControl {
     case .terminate(let status):
       writer.uint8(status.rawValue)
     }
-    assert(writer.count == byteCount, "a control PDU has another length than it says")
+    assert(
+      writer.count == byteCount, "the length of a control PDU differs from its declared length")
     return writer.bytes
   }
 

@@ -94,11 +94,11 @@ struct PageCheckTests {
       ("<i data-row='devices'>", "1: data-row=\"devices\": a list is shown by a template"),
       (
         "<template data-row='people'></template>",
-        "1: data-row=\"people\": SignIn declares no list “people”; there are devices"
+        "1: data-row=\"people\": SignIn declares no list “people”; it declares devices"
       ),
       (
         "<template data-each='people'></template>",
-        "1: data-each=\"people\": SignIn declares no list “people”; there are devices"
+        "1: data-each=\"people\": SignIn declares no list “people”; it declares devices"
       ),
       (
         "<template data-each='devices'><p data-text='isStared'></template>",
@@ -110,7 +110,7 @@ struct PageCheckTests {
       ),
       (
         "<template data-each='devices'></template><p data-text='name'>",
-        "1: data-text=\"name\": SignIn declares no value “name”; there are email, isValid, "
+        "1: data-text=\"name\": SignIn declares no value “name”; it declares email, isValid, "
           + "signIn.enabled, signIn.error, signIn.executing"
       ),
       (

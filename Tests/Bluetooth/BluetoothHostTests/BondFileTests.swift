@@ -176,7 +176,7 @@ struct BondFileTests {
   func forms() {
     for text in ["x", "hello\n", "{}", "ambit", "ambit bondsss", "\u{0}", "# ambit bonds 1\n"] {
       let expected: StateFormError =
-        "ambit bonds 1\n".hasPrefix(text) ? .damaged("its first line is cut") : .foreign
+        "ambit bonds 1\n".hasPrefix(text) ? .damaged("its first line is truncated") : .foreign
       #expect(throws: expected, "\(text)") { try BondFile(decoding: Array(text.utf8)) }
     }
     for text in ["ambit bonds 2\n", "ambit bonds 10\nanything", "ambit bonds 3"] {
@@ -189,7 +189,7 @@ struct BondFileTests {
         try BondFile(decoding: Array(text.utf8))
       }
     }
-    #expect(throws: StateFormError.damaged("its first line is cut")) {
+    #expect(throws: StateFormError.damaged("its first line is truncated")) {
       try BondFile(decoding: [])
     }
   }

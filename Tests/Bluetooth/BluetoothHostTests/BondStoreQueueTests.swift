@@ -252,7 +252,7 @@ struct BondStoreQueueTests {
     #expect(host.bondFailure?.kind == .refused)
     await host.close()
     let errors = log.entries.filter { $0.level == .error }
-    #expect(errors.count == 1 && errors.first?.message.contains("nothing is paired") == true)
+    #expect(errors.count == 1 && errors.first?.message.contains("Pairing is disabled") == true)
   }
 
   @Test("signatures that were counted once are never counted back")

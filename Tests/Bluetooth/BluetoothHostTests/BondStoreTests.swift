@@ -151,7 +151,7 @@ struct BondStoreTests {
     }
     #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
     try Self.expectRefusal(folder.path + "/folder", "it is a folder")
-    try Self.expectRefusal(folder.path + "/pipe", "it is no file")
+    try Self.expectRefusal(folder.path + "/pipe", "it is not a regular file")
     for name in ["", ".", "..", "a\u{0}b"] {
       try Self.expectRefusal(folder.path + "/" + name, "the path names no file")
     }
@@ -260,7 +260,7 @@ struct BondStoreTests {
     let error = #expect(throws: BondStoreError.self) { try store.load() }
     #expect(
       error?.description
-        == "The bonds in \"\(store.path)\" are damaged: its last line is cut.")
+        == "The bonds in \"\(store.path)\" are damaged: its last line is truncated.")
     var dumped = ""
     dump(store, to: &dumped)
     let printed = "\(String(describing: error)) \(String(reflecting: Bonds.legacy)) \(dumped)"
@@ -287,7 +287,7 @@ struct BondStoreTests {
     let error = #expect(throws: BondStoreError.self) { try path([:]) }
     #expect(
       error?.description
-        == "There is no place for bonds: HOME is not set; AMBIT_BONDS can name a file.")
+        == "Bonds cannot be stored: HOME is not set; AMBIT_BONDS can name a file.")
   }
 }
 
@@ -348,7 +348,7 @@ struct SharedBondStoreTests {
     #expect(flock(lock, LOCK_EX) == 0)
     let error = #expect(throws: BondStoreError.self) { try store.store(Bonds.secure) }
     #expect(error?.kind == .busy)
-    #expect(error?.reason == "another process does not let go of \"bonds.lock\"")
+    #expect(error?.reason == "another process holds the lock \"bonds.lock\"")
     #expect(try store.load() == [Bonds.legacy])
   }
 }

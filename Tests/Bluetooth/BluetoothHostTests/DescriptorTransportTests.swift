@@ -37,7 +37,10 @@ struct DescriptorTransportTests {
   @Test(
     "a path that is no serial line is refused with that reason",
     arguments: [
-      ("/dev/nonexistent", "There is no serial line /dev/nonexistent; is the device plugged in?"),
+      (
+        "/dev/nonexistent",
+        "The serial line /dev/nonexistent does not exist; is the device plugged in?"
+      ),
       ("/dev/null", "\"/dev/null\" is not a serial line."),
     ])
   func noSerialLine(path: String, sentence: String) async throws {
@@ -66,7 +69,7 @@ struct DescriptorTransportTests {
     let descriptor = ends[1]
     let harness = await TransportHarness(
       H4Transport.Connector.descriptor(
-        name: "hci0", framing: .packets, endOfStream: .transport("The controller hci0 is gone.")
+        name: "hci0", framing: .packets, endOfStream: .transport("The controller hci0 was removed.")
       ) { descriptor })
     #expect(await harness.next() == .opened)
 
@@ -89,11 +92,11 @@ struct DescriptorTransportTests {
     let descriptor = ends[1]
     let harness = await TransportHarness(
       H4Transport.Connector.descriptor(
-        name: "hci0", framing: .packets, endOfStream: .transport("The controller hci0 is gone.")
+        name: "hci0", framing: .packets, endOfStream: .transport("The controller hci0 was removed.")
       ) { descriptor })
     #expect(await harness.next() == .opened)
     close(ends[0])
-    #expect(await harness.next() == .closed(.transport("The controller hci0 is gone.")))
+    #expect(await harness.next() == .closed(.transport("The controller hci0 was removed.")))
   }
 
   @Test("a user channel that breaks is a controller that is gone", arguments: [EPIPE, ENETDOWN])
@@ -102,7 +105,7 @@ struct DescriptorTransportTests {
     let error = SystemError(number: number)
     #expect(
       H4Transport.Connector.userChannel(0).explain(error)
-        == .transport("The controller hci0 is gone."))
+        == .transport("The controller hci0 was removed."))
   }
 
   @Test("every refusal of the kernel is explained with the way out")
@@ -114,7 +117,7 @@ struct DescriptorTransportTests {
     #expect(explain(EPERM).sentence.contains("CAP_NET_ADMIN"))
     #expect(explain(EBUSY).sentence.contains("sudo hciconfig hci3 down"))
     #expect(explain(EUSERS) == explain(EBUSY))
-    #expect(explain(ENODEV).sentence.contains("There is no controller hci3"))
+    #expect(explain(ENODEV).sentence.contains("The controller hci3 does not exist"))
     #expect(explain(ERFKILL).sentence.contains("rfkill unblock"))
     #expect(explain(EIO).sentence == "hci3 cannot be opened: input/output error.")
     if case .unsupported = explain(EAFNOSUPPORT) {} else { Issue.record("not unsupported") }

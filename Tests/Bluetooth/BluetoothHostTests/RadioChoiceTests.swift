@@ -108,8 +108,8 @@ struct RadioChoiceTests {
     "a bad name is turned down in a sentence that names it and the fault",
     arguments: [
       ("", "it is empty"),
-      ("usb", "no such kind of radio"),
-      ("SIM", "no such kind of radio"),
+      ("usb", "unknown kind of radio"),
+      ("SIM", "unknown kind of radio"),
       (":9100", "it is empty"),
       ("sim:full", "takes \"empty\", \"home\", \"lossless\", \"seed=NUMBER\" and FILE.json"),
       ("sim:seed=", "whole number"),
@@ -138,7 +138,7 @@ struct RadioChoiceTests {
       ("hci", "followed by a number"),
       ("hci-1", "followed by a number"),
       ("hci70000", "followed by a number"),
-      ("hci0:1", "no such kind of radio"),
+      ("hci0:1", "unknown kind of radio"),
     ])
   func badNames(text: String, fault: String) {
     do {

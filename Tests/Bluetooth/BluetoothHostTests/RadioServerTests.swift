@@ -154,7 +154,7 @@ struct RadioServerTests {
     #expect(
       await happenings.next()
         == .disconnected(
-          controller: "remote-1", reason: "the host does not read what its controller says"))
+          controller: "remote-1", reason: "the host does not read the events of its controller"))
     await slow.close()
     await server.close()
   }
@@ -185,7 +185,7 @@ struct RadioServerTests {
     for (address, fault) in [
       (taken, "another program listens there"),
       (.hci(0), "served at tcp:HOST:PORT or unix:PATH, not at hci0"),
-      (.unix(path: file), "a file that is no socket"),
+      (.unix(path: file), "the file exists and is not a socket"),
       (.unix(path: "/nonexistent/radio"), "the folder does not exist"),
     ] {
       do {

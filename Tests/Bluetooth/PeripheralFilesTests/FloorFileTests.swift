@@ -67,7 +67,7 @@ struct FloorFileTests {
       ),
       (
         "\"walkers\": [{\"name\": \"b\", \"path\": [{\"x\": 0, \"y\": 0}]}],\n\"beacons\": [{\"uuid\": \"\(uuid)\", \"major\": 1, \"minor\": 1, \"carriedBy\": \"b\", \"x\": 1}]",
-        2, "no place of its own"
+        2, "no position of its own"
       ),
       ("\n\"beacons\": [{\"uuid\": \"180F\", \"major\": 1, \"minor\": 1}]", 2, "a UUID like"),
       (

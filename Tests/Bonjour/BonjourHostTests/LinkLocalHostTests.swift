@@ -56,7 +56,7 @@ struct LinkLocalHostTests {
   @Test("every error is one sentence with its interface or cause")
   func sentences() {
     let errors: [(LinkLocalError, String)] = [
-      (.noInterface("eth7"), "eth7"), (.noHardwareAddress("lo"), "lo is no interface"),
+      (.noInterface("eth7"), "eth7"), (.noHardwareAddress("lo"), "lo is not an Ethernet"),
       (.alreadyManaged("eth0"), "eth0"), (.notPermitted(.administration), "lacks CAP_NET_ADMIN"),
       (.refused(EINVAL), "invalid argument"),
     ]

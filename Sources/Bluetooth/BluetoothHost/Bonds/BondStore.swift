@@ -66,11 +66,11 @@ public final class BondStore: Sendable {
       if let old = file.predecessor(of: bond), old.isStronger(than: bond) {
         throw BondStoreError(
           .stronger, self.path,
-          "the one with \(bond.identity) protects more, and must be removed first")
+          "the existing bond with \(bond.identity) is stronger; remove it first")
       }
       guard file.store(bond) else {
         throw BondStoreError(
-          .full, self.path, "there are \(BondFile.bondCountMax), and one must be removed first")
+          .full, self.path, "it has \(BondFile.bondCountMax) bonds; remove one first")
       }
       guard let identity else { return true }
       if identity.address.kind == .random, try !self.takeAddress() {
@@ -169,7 +169,7 @@ public final class BondStore: Sendable {
     guard let again = try? BondFile(decoding: bytes), again.bonds == file.bonds,
       again.identities == file.identities
     else {
-      throw BondStoreError(.unwritable, path, "a bond has no form that could be read again")
+      throw BondStoreError(.unwritable, path, "a bond cannot be encoded")
     }
     return bytes
   }

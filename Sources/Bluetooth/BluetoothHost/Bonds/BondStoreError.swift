@@ -39,7 +39,7 @@ public struct BondStoreError: Error, Hashable, Sendable, CustomStringConvertible
   /// A sentence for users.
   public var description: String {
     switch kind {
-    case .noPath: "There is no place for bonds: \(reason)."
+    case .noPath: "Bonds cannot be stored: \(reason)."
     case .refused: "The bonds in \"\(path)\" are not used: \(reason)."
     case .damaged: "The bonds in \"\(path)\" are damaged: \(reason)."
     case .unreadable: "The bonds in \"\(path)\" cannot be read: \(reason)."

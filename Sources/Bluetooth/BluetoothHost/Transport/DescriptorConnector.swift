@@ -38,7 +38,7 @@ extension H4Transport.Connector {
   static func userChannel(_ index: UInt16) -> Self {
     descriptor(
       name: "hci\(index)", framing: .packets,
-      endOfStream: .transport("The controller hci\(index) is gone.")
+      endOfStream: .transport("The controller hci\(index) was removed.")
     ) { () throws(HostError) in try UserChannel.open(index) }
   }
 }
@@ -64,7 +64,7 @@ extension RadioChoice.SerialLine {
       throw .transport("\"\(path)\" is not a serial line.")
     }
     guard let speed = SerialSpeed.all[baudRate] else {
-      throw .unsupported("Serial lines do not know the speed \(baudRate).")
+      throw .unsupported("Serial lines do not support the speed \(baudRate).")
     }
     unsafe cfmakeraw(&settings)
     settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
@@ -86,7 +86,7 @@ extension RadioChoice.SerialLine {
   static func explain(_ error: SystemError, path: String) -> HostError {
     switch error.number {
     case ENOENT, ENXIO, ENODEV:
-      .transport("There is no serial line \(path); is the device plugged in?")
+      .transport("The serial line \(path) does not exist; is the device plugged in?")
     case EACCES, EPERM:
       .unauthorized(
         "This user may not open \(path): \"sudo usermod -aG dialout $USER\" and a new login help.")
@@ -134,7 +134,7 @@ enum UserChannel {
     switch error.number {
     case EAFNOSUPPORT, EPROTONOSUPPORT:
       return .unsupported(
-        "This Linux kernel has no Bluetooth, so there is no hci\(index); "
+        "This Linux kernel has no Bluetooth, so hci\(index) does not exist; "
           + "\"sudo modprobe bluetooth\" helps where the kernel has it as a module.")
     case EPERM, EACCES:
       return .unauthorized(
@@ -144,9 +144,9 @@ enum UserChannel {
     case EBUSY, EALREADY, EUSERS:
       return .transport(
         "hci\(index) is in use: \"sudo systemctl stop bluetooth\" and "
-          + "\"sudo hciconfig hci\(index) down\" set it free.")
+          + "\"sudo hciconfig hci\(index) down\" release it.")
     case ENODEV:
-      return .transport("There is no controller hci\(index); is it plugged in?")
+      return .transport("The controller hci\(index) does not exist; is it plugged in?")
     case ERFKILL:
       return .transport("hci\(index) is switched off: \"sudo rfkill unblock bluetooth\" helps.")
     default:

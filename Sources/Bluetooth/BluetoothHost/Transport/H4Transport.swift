@@ -57,7 +57,7 @@ final class H4Transport: HCITransport {
     guard channel.pendingByteCount <= Limits.pendingByteCount else {
       outgoing = []
       // A controller grants the host credits for what it has room for, so it never comes to this.
-      return end(.transport("The radio \(connector.name) does not read what it is sent."))
+      return end(.transport("The radio \(connector.name) does not read the bytes sent to it."))
     }
     let bytes = outgoing
     outgoing.removeAll(keepingCapacity: true)

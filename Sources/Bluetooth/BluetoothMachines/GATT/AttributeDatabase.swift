@@ -133,7 +133,7 @@ struct AttributeDatabase: Sendable {
       else { throw .invalidArgument("The host adds descriptors 2900 and 2902 by itself.") }
       let types = [characteristic.uuid] + characteristic.descriptors.map(\.uuid)
       guard types.allSatisfy({ !Self.declarations.contains($0) })
-      else { throw .invalidArgument("2800 to 2803 declare attributes; nothing else can be one.") }
+      else { throw .invalidArgument("2800 to 2803 are reserved for declarations.") }
     }
   }
 

@@ -17,7 +17,8 @@ extension GATTServer {
       case .configuration(let configuration) = database.attribute(configurationHandle)?.source,
       configuration.owner == owner
     else {
-      let error = HostError.invalidArgument("\(handle) is no value of yours that can be sent.")
+      let error = HostError.invalidArgument(
+        "\(handle) is not a value of this client that can be notified.")
       outputs.append(.updateCompleted(owner, token, .failure(error)))
       return
     }

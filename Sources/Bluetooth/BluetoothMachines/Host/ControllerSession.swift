@@ -321,7 +321,7 @@ struct ControllerSession: Sendable {
 
   private var timeoutText: String {
     let seconds = Int(Limits.answerTimeout.seconds)
-    guard let inFlight else { return "The controller took no command for \(seconds) s." }
+    guard let inFlight else { return "The controller accepted no command for \(seconds) s." }
     let name = HCIOpcode(rawValue: inFlight.packet.opcodeNumber).description
     return "The controller did not answer \(name) within \(seconds) s."
   }

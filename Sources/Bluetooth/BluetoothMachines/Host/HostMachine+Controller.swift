@@ -178,7 +178,8 @@ extension HostMachine {
     needsCommands = false
     guard session.isReady else { return }
     if connector.hasLostEnd(now: now) {
-      let error = HostError.transport("The controller did not tell how a connection attempt ended.")
+      let error = HostError.transport(
+        "The controller did not report the result of a connection attempt.")
       return controllerFailed(error, now: now, into: &actions)
     }
     pauseForPrivacy(now: now)
@@ -244,7 +245,7 @@ extension HostMachine {
     case .watching:
       guard !watch.isWell(answer) else { return }
       let error = HostError.transport(
-        "The controller has lost its settings: it was reset, or had no power for a moment.")
+        "The controller has lost its settings: it was reset, or lost power for a moment.")
       return controllerFailed(error, now: now, into: &actions)
     }
     needsCommands = true
@@ -257,7 +258,7 @@ extension HostMachine {
   ) {
     guard watch.isContradicted(status, about: activity) else { return }
     let error = HostError.transport(
-      "The controller goes on refusing commands for a reason that it said had ended.")
+      "The controller keeps refusing commands because of an activity whose end it reported.")
     controllerFailed(error, now: now, into: &actions)
   }
 

@@ -41,7 +41,7 @@ extension HostMachine {
   private func requestViolations() -> [String] {
     var found: [String] = []
     for request in linkRequests.requests {
-      if !clients.contains(request.client) { found.append("a request of a client that is gone") }
+      if !clients.contains(request.client) { found.append("a request of a removed client") }
       let link = links.index(peer: request.peer)
       switch request.state {
       case .pending:

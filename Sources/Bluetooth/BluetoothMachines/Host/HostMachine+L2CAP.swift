@@ -45,7 +45,7 @@ extension HostMachine {
     case .parameterUpdateAnswered(let accepted):
       // Accepted: done when the new timing is there, which LE Connection Update Complete reports;
       // but a central may keep the old one, so the request does not wait for that.
-      let error = HostError.unsupported("The central keeps the connection parameters.")
+      let error = HostError.unsupported("The central rejected the connection parameters.")
       parametersUpdated(links.handles[index], accepted ? nil : error, into: &actions)
     case .channelRequested, .channelOpened, .channelRefused, .channelReceived, .sendCompleted,
       .channelReconfigured, .channelClosed:

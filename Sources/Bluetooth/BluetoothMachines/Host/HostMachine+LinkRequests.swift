@@ -37,11 +37,11 @@ extension HostMachine {
     into actions: inout [Action]
   ) {
     guard options.parameters.isValid else {
-      let error = HostError.invalidArgument("No link can have these connection parameters.")
+      let error = HostError.invalidArgument("These connection parameters are invalid.")
       return notify(client, .connectionFailed(peer, error), into: &actions)
     }
     if linkRequests.state(client, peer) == nil, let other = otherAddressInUse(of: peer) {
-      let error = HostError.invalidArgument("This device is in use by its address \(other).")
+      let error = HostError.invalidArgument("This device is in use with its address \(other).")
       return notify(client, .connectionFailed(peer, error), into: &actions)
     }
     needsCommands = true

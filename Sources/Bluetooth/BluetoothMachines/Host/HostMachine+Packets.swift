@@ -92,7 +92,7 @@ extension HostMachine {
       // It counts its buffers otherwise than this host, and threw away data that peers now lack;
       // unless it holds none of this host's.
       guard scheduler.hasPacketsInController else { return }
-      let error = HostError.transport("The controller lost data for want of buffers.")
+      let error = HostError.transport("The controller lost data for lack of buffers.")
       controllerFailed(error, now: now, into: &actions)
     default: receiveLinkEvent(event, now: now, into: &actions)
     }

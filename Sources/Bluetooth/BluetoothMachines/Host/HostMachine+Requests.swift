@@ -68,7 +68,8 @@ extension HostMachine {
     let bond = options.target.flatMap { security.bonds.bond(of: $0) }
     let identity = bond.flatMap { $0.identityResolvingKey == nil ? nil : $0.identity }
     guard identity == nil || resolvingList.trust != .fails else {
-      let error = HostError.unsupported("This controller calls no peer by a private address.")
+      let error = HostError.unsupported(
+        "This controller cannot send directed advertising to a private address.")
       return complete(request, .failure(error), into: &actions)
     }
     take(
@@ -82,7 +83,7 @@ extension HostMachine {
     into actions: inout [Action]
   ) {
     guard subrate.isValid else {
-      let error = HostError.invalidArgument("No link can have this subrating.")
+      let error = HostError.invalidArgument("These subrating parameters are invalid.")
       return complete(request, .failure(error), into: &actions)
     }
     guard abilities.canSubrate || !session.isReady else {
@@ -132,7 +133,7 @@ extension HostMachine {
       !links.entries[index].isClosing
     else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
     guard parameters.isValid else {
-      let error = HostError.invalidArgument("No link can have these connection parameters.")
+      let error = HostError.invalidArgument("These connection parameters are invalid.")
       return complete(request, .failure(error), into: &actions)
     }
     guard links.entries[index].parameterUpdate.isIdle else {

@@ -288,7 +288,7 @@ extension HostMachine {
     _ peer: DeviceAddress, _ request: PendingRequest, into actions: inout [Action]
   ) {
     guard let bond = security.bonds.remove(peer) else {
-      let error = HostError.invalidArgument("There is no bond with \(peer).")
+      let error = HostError.invalidArgument("No bond with \(peer).")
       return complete(request, .failure(error), into: &actions)
     }
     actions.append(.removeBond(bond))

@@ -177,7 +177,7 @@ struct StartUp: Sendable {
     do throws(WireError) {
       try learn(&reader)
     } catch {
-      throw .wrong("The controller's answer to \(name) makes no sense.")
+      throw .wrong("The controller's answer to \(name) is invalid.")
     }
     if step == .features, !knowsLE { throw .unsupported }
     if step == .bufferSize || (step == .leBufferSize && abilities.aclPacketCount > 0) {

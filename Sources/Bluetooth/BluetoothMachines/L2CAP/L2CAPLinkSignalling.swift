@@ -8,14 +8,14 @@ extension L2CAPLink {
     _ parameters: ConnectionParameters, now: Instant, into outputs: inout [Output]
   ) throws(HostError) {
     guard role == .peripheral else {
-      throw .invalidArgument("A central changes the timing of a link without asking.")
+      throw .invalidArgument("A central updates connection parameters without a request.")
     }
     let wire = L2CAPConnectionParameters(
       intervalMinUnits: parameters.intervalUnits.lowerBound,
       intervalMaxUnits: parameters.intervalUnits.upperBound,
       latency: parameters.latency, timeoutUnits: parameters.timeoutUnits)
     guard wire.isValid else {
-      throw .invalidArgument("A link cannot have this interval, latency and timeout.")
+      throw .invalidArgument("This interval, latency and timeout are invalid.")
     }
     guard !pending.contains(where: { $0.purpose == .parameterUpdate }) else {
       throw .limitReached("parameter updates at a time")

@@ -97,7 +97,7 @@ struct LinkRequests: Sendable {
   /// A link that is there already is the client's, too.
   mutating func join(_ client: ClientID, _ peer: DeviceAddress) {
     guard let index = index(client, peer) else {
-      return assertionFailure("\(client) joins a link that it did not ask for")
+      return assertionFailure("\(client) joins a link that it did not request")
     }
     requests[index].state = .connected
   }
@@ -105,7 +105,7 @@ struct LinkRequests: Sendable {
   /// A client gave up a link whose end it is to wait for.
   mutating func cancel(_ client: ClientID, _ peer: DeviceAddress) {
     guard let index = index(client, peer) else {
-      return assertionFailure("\(client) gives up a link that it did not ask for")
+      return assertionFailure("\(client) releases a link that it did not request")
     }
     requests[index].state = .cancelling(again: nil)
   }

@@ -151,7 +151,7 @@ public struct HCIStatus: RawRepresentable, Hashable, Sendable {
 }
 
 extension HCIStatus: CustomStringConvertible {
-  /// The meaning of the code, in a short clause such as "there is no such connection".
+  /// The meaning of the code, in a short clause such as "the connection does not exist".
   public var description: String {
     Self.meanings[self] ?? "code 0x\(Hexadecimal.string([rawValue]))"
   }
@@ -159,16 +159,17 @@ extension HCIStatus: CustomStringConvertible {
   private static let meanings: [HCIStatus: String] = [
     .success: "success",
     .unknownCommand: "the controller does not know the command",
-    .unknownConnection: "there is no such connection",
+    .unknownConnection: "the connection does not exist",
     .hardwareFailure: "the controller's hardware failed",
     .pageTimeout: "the peer did not answer the page",
     .authenticationFailure: "authentication failed",
     .pinOrKeyMissing: "the PIN or key is missing",
     .memoryCapacityExceeded: "the controller has no memory left",
-    .connectionTimeout: "the peer was not heard any more",
+    .connectionTimeout: "the connection timed out",
     .connectionLimitExceeded: "the controller has no room for another connection",
-    .synchronousConnectionLimitExceeded: "there is no room for another synchronous connection",
-    .connectionAlreadyExists: "there is a connection with that peer already",
+    .synchronousConnectionLimitExceeded:
+      "the controller has no room for another synchronous connection",
+    .connectionAlreadyExists: "a connection with that peer already exists",
     .commandDisallowed: "the controller cannot do that now",
     .rejectedLimitedResources: "the peer has no resources for the connection",
     .rejectedSecurityReasons: "the peer refused the connection for security reasons",
@@ -188,7 +189,7 @@ extension HCIStatus: CustomStringConvertible {
     .scoIntervalRejected: "the interval of the synchronous link was refused",
     .scoAirModeRejected: "the air mode of the synchronous link was refused",
     .invalidLinkParameters: "the link layer's parameters are not valid",
-    .unspecifiedError: "something went wrong that has no code of its own",
+    .unspecifiedError: "unspecified error",
     .unsupportedLinkParameter: "a value of a link layer parameter is not supported",
     .roleChangeNotAllowed: "the roles cannot be changed now",
     .linkResponseTimeout: "the peer's link layer did not answer in time",
@@ -197,7 +198,7 @@ extension HCIStatus: CustomStringConvertible {
     .encryptionModeNotAcceptable: "the encryption mode is not acceptable",
     .linkKeyCannotBeChanged: "the link key cannot be changed",
     .qosNotSupported: "the quality of service is not supported",
-    .instantPassed: "the moment for a change had passed when it was announced",
+    .instantPassed: "the instant of a change had already passed",
     .unitKeyPairingNotSupported: "pairing with a unit key is not supported",
     .differentTransactionCollision: "another procedure is under way",
     .qosUnacceptableParameter: "a parameter of the quality of service is not acceptable",
@@ -218,9 +219,9 @@ extension HCIStatus: CustomStringConvertible {
     .micFailure: "the link was ended because a message failed its integrity check",
     .connectionFailedToBeEstablished: "the connection failed to be established",
     .previouslyUsed: "code 0x3F, which is no longer used",
-    .clockAdjustmentRejected: "the clock is adjusted otherwise",
+    .clockAdjustmentRejected: "the clock adjustment was rejected",
     .submapNotDefined: "the submap is not defined",
-    .unknownAdvertisingIdentifier: "there is no such advertising set",
+    .unknownAdvertisingIdentifier: "the advertising set does not exist",
     .limitReached: "the limit of advertising events or of time was reached",
     .cancelledByHost: "this host cancelled the operation",
     .packetTooLong: "the packet is too long",

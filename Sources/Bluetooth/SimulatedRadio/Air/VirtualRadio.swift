@@ -166,7 +166,8 @@ public final class VirtualRadio: @unchecked Sendable {
   /// Runs the world, unless another thread does.
   private func running<Result>(_ body: () -> Result) -> Result {
     precondition(
-      !EventThread.isCurrent && !isInside, "advance was called from within what time waits for")
+      !EventThread.isCurrent && !isInside,
+      "advance was called from within a callback of the virtual radio")
     turn.lock()
     return locked {
       // Before the lock: a thread that finds it taken relies on a look at `isRunRequested`.

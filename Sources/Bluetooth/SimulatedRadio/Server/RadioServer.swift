@@ -124,7 +124,7 @@ extension RadioChoice {
     case .tcp(_, 0): return self
     case .tcp(let host, let port):
       guard let port = UInt16(exactly: Int(port) + count) else {
-        throw RadioServerError("There are not enough ports after \(port) for every receiver.")
+        throw RadioServerError("There are fewer ports after \(port) than receivers.")
       }
       return .tcp(host: host, port: port)
     case .unix(let path): return .unix(path: "\(path)-\(count + 1)")

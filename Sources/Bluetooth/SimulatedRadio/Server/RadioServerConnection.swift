@@ -75,7 +75,7 @@ final class RadioServerConnection {
       // In a turn of its own: the world is in the middle of a step.
       channel.close()
       loop.schedule(in: .zero) { [weak self] in
-        self?.end("the host does not read what its controller says")
+        self?.end("the host does not read the events of its controller")
       }
       return
     }

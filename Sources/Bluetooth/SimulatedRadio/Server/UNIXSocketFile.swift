@@ -12,7 +12,7 @@ enum UNIXSocketFile {
     guard unsafe lstat(path, &information) == 0 else { return }
     guard information.st_mode & S_IFMT == S_IFSOCK else {
       throw RadioServerError(
-        "The radio cannot be served at unix:\(path): there is a file that is no socket.")
+        "The radio cannot be served at unix:\(path): the file exists and is not a socket.")
     }
     guard let address = SocketAddress(path: path), !address.isListenedAt else {
       throw RadioServerError(SystemError(number: EADDRINUSE), address: .unix(path: path))

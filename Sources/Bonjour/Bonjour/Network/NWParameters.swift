@@ -75,7 +75,7 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
   }
 
   /// Not available.
-  @available(*, unavailable, message: "there is no TLS here; use tcp to speak without")
+  @available(*, unavailable, message: "TLS is not supported; use tcp for a connection without it")
   public static var tls: NWParameters { NWParameters() }
 
   /// A copy with the same values.

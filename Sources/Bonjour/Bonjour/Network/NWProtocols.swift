@@ -155,7 +155,9 @@ public enum NWProtocolTLS {
   /// Can't be created: the only value of `NWProtocolTLS.Options?` is nil.
   public final class Options: NWProtocolOptions, @unchecked Sendable {
     /// Not available.
-    @available(*, unavailable, message: "there is no TLS here; pass nil to speak without")
+    @available(
+      *, unavailable, message: "TLS is not supported; pass nil for a connection without it"
+    )
     public override init() { super.init() }
   }
 }

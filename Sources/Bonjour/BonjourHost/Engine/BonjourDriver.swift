@@ -76,14 +76,14 @@ final class BonjourDriver: @unchecked Sendable {
     let monitor = InterfaceMonitor(
       on: loop,
       onTrouble: { [log] error in
-        log?("Multicast DNS cannot follow the interfaces, and tries again: \(error.text).")
+        log?("Multicast DNS cannot observe the interfaces, and will retry: \(error.text).")
       }, onChange: { [weak self] in self?.interfacesChanged($0) })
     self.monitor = monitor
     monitor.start()
     let wakeMonitor = WakeMonitor(
       on: loop,
       onTrouble: { [log] error in
-        log?("Multicast DNS does not notice when this machine was asleep: \(error.text).")
+        log?("Multicast DNS cannot detect that this machine slept: \(error.text).")
       }, onWake: { [weak self] in self?.machineWoke() })
     self.wakeMonitor = wakeMonitor
     wakeMonitor.start()
@@ -307,7 +307,7 @@ final class BonjourDriver: @unchecked Sendable {
     } catch {
       if troubled.insert(link).inserted {
         let name = interfaces[link.interface]?.name ?? "interface \(link.interface.rawValue)"
-        log?("Multicast DNS cannot be spoken over \(link.version) on \(name): \(error.text).")
+        log?("Multicast DNS cannot be used over \(link.version) on \(name): \(error.text).")
       }
       retryLater(link)
     }

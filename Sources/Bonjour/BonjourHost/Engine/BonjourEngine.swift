@@ -414,7 +414,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   /// Fails all requests; the next one starts another search.
   private func refuse() {
-    log?("Bonjour is not available: the program that shares it has too many others to serve.")
+    log?("Bonjour is not available: the program that shares it has too many clients.")
     isRefused = true
     handle(PortSharingClient.Event.refused)
     settled(.refused)
@@ -511,17 +511,17 @@ extension OwnerSearch.StandaloneReason {
       switch self {
       case .untrustedUser(let userID):
         "the address where programs of this machine share it is another user's (\(userID))"
-      case .rejected(.otherVersion): "the program that shares it speaks another version"
+      case .rejected(.otherVersion): "the program that shares it uses another protocol version"
       case .rejected(.otherConfiguration):
-        "the program that shares it goes by another host name or uses other interfaces"
+        "the program that shares it uses another host name or other interfaces"
       case .rejected(.tooManyClients), .rejected(.tooManyRequests):
-        "it requests more than a program that shares it may"
+        "it exceeds the limits of one client"
       case .rejected(.invalidMessage), .invalidMessages:
         "the program that shares it sends invalid messages"
       case .rejected(.otherUser): "the program that shares it does not serve this user"
       case .silence: "the program that shares it does not answer"
       case .impossible: "the program that shares it could not be reached"
       }
-    return "This program speaks Multicast DNS by itself: \(reason)."
+    return "This program uses Multicast DNS sockets of its own: \(reason)."
   }
 }

@@ -73,7 +73,7 @@ extension LinkLocalError: CustomStringConvertible {
     switch reason {
     case .noInterface(let name): "there is no interface \"\(name)\""
     case .noHardwareAddress(let name):
-      "\(name) is no interface of Ethernet or Wi-Fi, so its addresses cannot be asked for by ARP"
+      "\(name) is not an Ethernet or Wi-Fi interface, so ARP cannot probe for addresses on it"
     case .alreadyManaged(let name):
       "another program gives \(name) its link-local address already"
     case .notPermitted(let capability):

@@ -115,7 +115,7 @@ public struct PositionTrace: Hashable, Sendable {
       guard numbers.count == 3, numbers.allSatisfy({ $0.magnitude <= 1_000 }) else {
         throw TraceError(
           line: number,
-          reason: "\"\(texts[4]),\(texts[5]),\(texts[6])\" is not a place in metres")
+          reason: "\"\(texts[4]),\(texts[5]),\(texts[6])\" is not a position in metres")
       }
       truth = FloorPoint(x: numbers[0], y: numbers[1], z: numbers[2])
     }

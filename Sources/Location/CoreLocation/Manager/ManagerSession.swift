@@ -47,7 +47,7 @@ final class ManagerSession: @unchecked Sendable {
   func startMonitoring(_ region: CLRegion) {
     guard let region = region.ownCopy as? CLBeaconRegion else {
       return fail(
-        region, CLError(.regionMonitoringFailure, "Only regions of beacons are monitored here."))
+        region, CLError(.regionMonitoringFailure, "Only beacon regions are supported."))
     }
     let status = services.status
     if status == .denied || status == .restricted {

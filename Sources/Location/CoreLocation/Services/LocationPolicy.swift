@@ -20,7 +20,7 @@ package enum LocationPolicy: String, Sendable, CaseIterable {
     if let policy = LocationPolicy(rawValue: name) { return policy }
     Logger(label: "CoreLocation").error(
       """
-      AMBIT_LOCATION_AUTHORIZATION: "\(name)" is none of \
+      AMBIT_LOCATION_AUTHORIZATION: "\(name)" is not one of \
       \(allCases.map(\.rawValue).joined(separator: ", ")); it counts as denied.
       """)
     return .denied

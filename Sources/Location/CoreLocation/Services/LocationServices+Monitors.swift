@@ -25,7 +25,7 @@ extension LocationServices {
     }
     if let other = old?.core {
       Logger(label: "CoreLocation").error(
-        "API MISUSE: there is a CLMonitor named \"\(core.name)\" already; its events end.")
+        "API MISUSE: a CLMonitor named \"\(core.name)\" already exists; its events end.")
       other.close()
     }
     return lock.withLock { shown.conditions[core.name] ?? [] }

@@ -116,20 +116,20 @@ final class LocationStore: Sendable {
 
   private func write(_ content: LocationFile) {
     guard let file else {
-      return fail("There is no place for regions: HOME is not set.")
+      return fail("Regions cannot be stored: HOME is not set.")
     }
     let isNew = state.withLock { if case .nobody = $0.owner { true } else { false } }
     if isNew, !takeOwnership(of: file) { return }
     let (bytes, leftOutCount) = content.bytes
     if leftOutCount > 0 {
-      logger.error("\(leftOutCount) conditions are too many or too long to be kept.")
+      logger.error("\(leftOutCount) conditions are beyond the limits and are not stored.")
     }
     do throws(StateFileError) {
       let (isWritten, damagedPath) = try file.change(
         replacingDamaged: true, LocationFile.init(decoding:)
       ) { found in isNew && found != nil && found != LocationFile() ? nil : bytes }
       if let damagedPath { logger.error("The damaged regions are in \"\(damagedPath)\" now.") }
-      if !isWritten { fail("Another process of this program has kept regions since.") }
+      if !isWritten { fail("Another process of this program has stored regions in the meantime.") }
     } catch {
       // The next change tries again: the disk may have room by then.
       logger.error("The regions in \"\(file.path)\" cannot be written: \(error.reason).")
@@ -141,13 +141,13 @@ final class LocationStore: Sendable {
   private func takeOwnership(of file: StateFile) -> Bool {
     do throws(StateFileError) {
       guard let lock = try file.takeLock("owner") else {
-        fail("Another process of this program has the regions in \"\(file.path)\".")
+        fail("Another process of this program uses the regions in \"\(file.path)\".")
         return false
       }
       state.withLock { $0.owner = .thisProcess(lock) }
       return true
     } catch {
-      fail("The regions in \"\(file.path)\" cannot be kept: \(error.reason).")
+      fail("The regions in \"\(file.path)\" cannot be stored: \(error.reason).")
       return false
     }
   }
@@ -159,7 +159,7 @@ final class LocationStore: Sendable {
     }
     if let reason {
       logger.error(
-        "\(reason) What is monitored ends with this process; AMBIT_LOCATIONS can name another file."
+        "\(reason) Regions are not kept after this process ends; AMBIT_LOCATIONS can name another file."
       )
     }
   }

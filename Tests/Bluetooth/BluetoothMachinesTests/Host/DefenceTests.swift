@@ -82,7 +82,7 @@ struct DefenceTests {
     #expect(
       rig.reopenings == [
         .transport(
-          "The controller has lost its settings: it was reset, or had no power for a moment.")
+          "The controller has lost its settings: it was reset, or lost power for a moment.")
       ])
     #expect(rig.states() == [.poweredOff])
   }
@@ -105,7 +105,9 @@ struct DefenceTests {
     #expect(rig.reopenings.isEmpty)
     rig.pass(.seconds(2))
     #expect(
-      rig.reopenings == [.transport("The controller did not tell how a connection attempt ended.")])
+      rig.reopenings == [
+        .transport("The controller did not report the result of a connection attempt.")
+      ])
   }
 
   @Test("a controller whose report of a link crosses the cancellation is not started again")
@@ -127,7 +129,7 @@ struct DefenceTests {
     for linkType in [0, 2, 0xFF] as [UInt8] { rig.event(DataBufferOverflow(linkType: linkType)) }
     #expect(rig.reopenings.isEmpty)
     rig.event(DataBufferOverflow(linkType: 1))
-    #expect(rig.reopenings == [.transport("The controller lost data for want of buffers.")])
+    #expect(rig.reopenings == [.transport("The controller lost data for lack of buffers.")])
     #expect(rig.log().contains("linkClosed"))
   }
 

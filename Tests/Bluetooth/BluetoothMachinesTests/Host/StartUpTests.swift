@@ -60,7 +60,7 @@ struct StartUpTests {
     rig.handle(.transportOpened)
     #expect(rig.controller.opcodes.contains(.readBufferSize))
     #expect(
-      rig.reopenings == [.transport("The controller's answer to Read Buffer Size makes no sense.")])
+      rig.reopenings == [.transport("The controller's answer to Read Buffer Size is invalid.")])
   }
 
   @Test("a host gives up a controller that falls silent at any step, with a sentence, and retries")
@@ -170,7 +170,7 @@ struct StartUpTests {
     rig.request(.stopScan)
     rig.controller.answersLeft = 0
     rig.pass(.seconds(5))
-    #expect(rig.reopenings == [.transport("The controller took no command for 2 s.")])
+    #expect(rig.reopenings == [.transport("The controller accepted no command for 2 s.")])
   }
 
   @Test("a host is not delayed by events that give no credit")
@@ -184,6 +184,6 @@ struct StartUpTests {
       rig.pass(.milliseconds(100))
       rig.event(none)
     }
-    #expect(rig.reopenings == [.transport("The controller took no command for 2 s.")])
+    #expect(rig.reopenings == [.transport("The controller accepted no command for 2 s.")])
   }
 }

@@ -225,7 +225,7 @@ struct SupportedCommandsTests {
 struct HCIStatusTests {
   @Test("known codes have descriptions, unknown ones their number")
   func descriptions() {
-    #expect(HCIStatus.connectionTimeout.description == "the peer was not heard any more")
+    #expect(HCIStatus.connectionTimeout.description == "the connection timed out")
     #expect(HCIStatus(rawValue: 0xEE).description == "code 0xee")
   }
 }

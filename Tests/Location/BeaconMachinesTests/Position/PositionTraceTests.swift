@@ -37,8 +37,8 @@ struct PositionTraceTests {
       ("0,r,b", "found 3 fields"), ("0,r,b,-60,1", "found 5 fields"),
       ("x,r,b,-60", "not a time"), ("nan,r,b,-60", "not a time"), ("-1,r,b,-60", "not a time"),
       ("1e30,r,b,-60", "not a time"), ("0,,b,-60", "no name"), ("0,r,b,-60.5", "not an RSSI"),
-      ("0,r,b,21", "not an RSSI"), ("0,r,b,-60,1,2,inf", "not a place"),
-      ("0,r,b,-60,1,2,1e9", "not a place"),
+      ("0,r,b,21", "not an RSSI"), ("0,r,b,-60,1,2,inf", "not a position"),
+      ("0,r,b,-60,1,2,1e9", "not a position"),
       ("0," + String(repeating: "r", count: 65) + ",b,-60", "too long"),
     ])
   func refused(line: String, part: String) throws {
