@@ -473,8 +473,9 @@ let package = Package(
       name: "AmbitCLITests",
       dependencies: [
         "AmbitCLI", "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
-        "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials", "BonjourHost",
-        "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire", "PageProgram", "Reactive",
+        "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials",
+        "BonjourHost", "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire", "PageProgram",
+        "Reactive",
         "WebDriver",
       ]),
     .testTarget(
