@@ -127,7 +127,7 @@ package struct OwnerSearch: Sendable {
     package static let lossWindow = TimeSpan.seconds(60)
   }
 
-  private enum State: Sendable {
+  enum State: Sendable {
     case idle
     /// Connecting to the address with this index.
     case trying(Int)
@@ -138,20 +138,20 @@ package struct OwnerSearch: Sendable {
     case runningLocally
   }
 
-  private let addressCount: Int
+  let addressCount: Int
   private var rng: SeededGenerator
-  private var state = State.idle
-  private var attemptCount = 0
-  private var inspectionCount = 0
-  private var bindAttemptCount = 0
+  var state = State.idle
+  var attemptCount = 0
+  var inspectionCount = 0
+  var bindAttemptCount = 0
   private var isInformed = false
   /// The address at which there was an owner.
-  private var followedAddress: Int?
+  var followedAddress: Int?
   /// Whether that owner has ended: its address has none any more. Being disconnected is no proof, as a
   /// living owner may disconnect a client.
   package private(set) var hasOwnerEnded = false
   /// When owners were lost, the latest last.
-  private var lossTimes: [Instant] = []
+  var lossTimes: [Instant] = []
 
   /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
   package private(set) var nextWake: Instant?
@@ -162,12 +162,14 @@ package struct OwnerSearch: Sendable {
   ///   - addressCount: The number of addresses; without any, the host runs by itself.
   ///   - rng: Chooses pauses only.
   package init(addressCount: Int, rng: SeededGenerator) {
+    precondition(addressCount >= 0, "\(addressCount) addresses")
     self.addressCount = addressCount
     self.rng = rng
   }
 
   /// Processes an event and appends the resulting actions.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    defer { assertInvariants() }
     switch (event, state) {
     case (.begin, .idle): tryAddress(0, into: &actions)
     case (.begin, .refused):
@@ -175,7 +177,9 @@ package struct OwnerSearch: Sendable {
       tryAddress(0, into: &actions)
     case (.connected(let outcome), .trying(let address)):
       connected(outcome, to: address, now: now, into: &actions)
-    case (.bound(let outcome), .trying): bound(outcome, now: now, into: &actions)
+    case (.bound(let outcome), .trying(let address)):
+      assert(address == addressCount - 1, "address \(address) is not the host's own")
+      bound(outcome, now: now, into: &actions)
     case (.welcomed, .greeting):
       state = .following(isAsked: false)
       (attemptCount, inspectionCount) = (0, 0)
@@ -210,6 +214,7 @@ package struct OwnerSearch: Sendable {
   /// Performs what is due by now.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
+    defer { assertInvariants() }
     nextWake = nil
     switch state {
     case .idle, .trying, .refused, .runningLocally: break
@@ -277,6 +282,7 @@ package struct OwnerSearch: Sendable {
   }
 
   private mutating func lost(now: Instant, into actions: inout [Action]) {
+    assert(followedAddress != nil, "an owner is lost that had no address")
     lossTimes = lossTimes.suffix(Limits.lossesMax - 1) + [now]
     if lossTimes.count == Limits.lossesMax, let first = lossTimes.first,
       now <= first + Limits.lossWindow
@@ -292,6 +298,7 @@ package struct OwnerSearch: Sendable {
   private mutating func pause(
     now: Instant, isOwnerBusy: Bool = false, into actions: inout [Action]
   ) {
+    assert(attemptCount < Limits.attemptsMax, "an attempt follows the last one")
     attemptCount += 1
     guard attemptCount < Limits.attemptsMax else {
       return isOwnerBusy ? refuse(into: &actions) : runLocally(.impossible, into: &actions)
@@ -315,6 +322,7 @@ package struct OwnerSearch: Sendable {
   }
 
   private mutating func span(upTo longest: TimeSpan) -> TimeSpan {
-    .nanoseconds(Int64(rng.next(upperBound: UInt64(longest.nanoseconds))) + 1)
+    precondition(longest > .zero, "no pause is shorter than \(longest)")
+    return .nanoseconds(Int64(rng.next(upperBound: UInt64(longest.nanoseconds))) + 1)
   }
 }
