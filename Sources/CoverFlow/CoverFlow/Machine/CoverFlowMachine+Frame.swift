@@ -39,6 +39,7 @@ extension CoverFlowMachine {
     reportFlip(into: &actions)
     reportSettling(now: now, into: &actions)
     askForImages(into: &actions)
+    assertInvariants()
   }
 
   /// How a slot's cover is drawn; nil if it shows nothing.
