@@ -7,11 +7,11 @@ package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
   /// The time after which the next attempt starts: the Connection Attempt Delay that §5 recommends.
   package static var attemptDelay: TimeSpan { .milliseconds(250) }
 
-  private var waiting: [(endpoint: Endpoint, isIPv6: Bool)] = []
+  var waiting: [(endpoint: Endpoint, isIPv6: Bool)] = []
   /// The version of IP of the latest attempt; the other one is next.
-  private var wasIPv6: Bool?
-  private var running: Set<Endpoint> = []
-  private var tried: Set<Endpoint> = []
+  var wasIPv6: Bool?
+  var running: Set<Endpoint> = []
+  var tried: Set<Endpoint> = []
   /// When the next attempt may begin beside those that are running.
   private var nextAt: Instant?
 
@@ -29,6 +29,7 @@ package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
     tried = tried.intersection(endpoints).union(running)
     let untried = endpoints.filter { !tried.contains($0) }.map { ($0, isIPv6: isIPv6($0)) }
     waiting = Self.interleave(untried, beginningWithIPv6: wasIPv6.map { !$0 })
+    assertInvariants()
   }
 
   /// The address to connect to now; nil if none is left, or if it is too early.
@@ -40,6 +41,7 @@ package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
     tried.insert(next)
     wasIPv6 = isIPv6
     nextAt = now + Self.attemptDelay
+    assertInvariants()
     return next
   }
 

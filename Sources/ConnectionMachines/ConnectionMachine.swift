@@ -7,13 +7,13 @@ package import Essentials
 /// in order, and calls ``wake(now:into:)`` at ``nextWake``. `Path` is the host's description of the
 /// path; the machine only compares it.
 package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
-  private struct Send: Sendable {
+  struct Send: Sendable {
     var id: OperationID
     var rest: ArraySlice<UInt8>
     var isFinal: Bool
   }
 
-  private struct Receive: Sendable {
+  struct Receive: Sendable {
     var id: OperationID
     var minimum: Int
     var maximum: Int
@@ -23,7 +23,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
   }
 
   /// One direction of the socket.
-  private enum Transfer: Sendable {
+  enum Transfer: Sendable {
     /// There may be room to write, or something to read.
     case possible
     /// An action was issued and not answered yet; `isReadyAgain` if readiness was reported
@@ -42,18 +42,18 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
   /// Whether the connection was cancelled and still sends the data that was pending then.
   package private(set) var isLingering = false
 
-  private var sends: [Send] = []
-  private var receives: [Receive] = []
+  var sends: [Send] = []
+  var receives: [Receive] = []
   /// The heads of the two queues; those before are completed.
-  private var firstSend = 0
-  private var firstReceive = 0
-  private var writing = Transfer.possible
-  private var reading = Transfer.possible
-  private var isConnected = false
+  var firstSend = 0
+  var firstReceive = 0
+  var writing = Transfer.possible
+  var reading = Transfer.possible
+  var isConnected = false
   /// Whether a send with `isFinal` was accepted.
   private var isOutputFinal = false
   /// Whether the network changed while addresses were being tried.
-  private var changedWhilePreparing = false
+  var changedWhilePreparing = false
 
   /// Creates a connection that is not started.
   package init() {}
@@ -63,6 +63,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
 
   /// Handles an event and appends the resulting actions.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    defer { assertInvariants() }
     switch event {
     case .start: start(into: &actions)
     case .restart: retry(into: &actions)
@@ -96,6 +97,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
     finish(nil, into: &actions)
+    assertInvariants()
   }
 
   // MARK: Establishing
@@ -187,6 +189,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
 
   private mutating func enter(_ new: State, into actions: inout [Action]) {
     guard state != new else { return }
+    assert(!state.isFinal || new == .cancelled, "\(state) is followed by \(new)")
     state = new
     actions.append(.stateChanged(new))
   }
@@ -197,6 +200,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
     if state.isFinal { return actions.append(.completeSend(send.id, .notConnected)) }
     if isLingering { return actions.append(.completeSend(send.id, .cancelled)) }
     if isOutputFinal { return actions.append(.completeSend(send.id, .brokenPipe)) }
+    assert(sends.last?.isFinal != true, "a send follows the final one")
     isOutputFinal = send.isFinal
     sends.append(send)
     proceed(into: &actions)
@@ -234,6 +238,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
       return
     }
     let receive = receives[firstReceive]
+    assert(receive.bytes.count < receive.maximum, "a receive waits that has all of its bytes")
     reading = .issued(isReadyAgain: false)
     actions.append(
       .read(byteCountMax: min(receive.maximum - receive.bytes.count, Limits.readByteCountMax)))
@@ -288,6 +293,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
   }
 
   private mutating func removeFirstSend() {
+    assert(sends[firstSend].rest.isEmpty, "a send is completed before its bytes are sent")
     // The bytes are released at once, the element of the list later.
     sends[firstSend].rest = []
     firstSend += 1

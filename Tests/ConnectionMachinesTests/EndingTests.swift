@@ -166,6 +166,7 @@ struct EndingTests {
         case 14: if roll(8) == 0 { rig.handle(.cancel) }
         default: if roll(20) == 0 { rig.handle(.ended(reset)) }
         }
+        #expect(rig.machine.violations() == [], "seed \(seed)")
       }
       rig.handle(.forceCancel)
       #expect(rig.completions.count == operationCount, "seed \(seed)")

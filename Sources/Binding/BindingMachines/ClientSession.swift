@@ -12,12 +12,12 @@ struct ClientSession {
   private(set) var idleSince: Instant?
 
   /// The revision that the tab has; nil if it needs a snapshot.
-  private var sent: UInt64?
+  var sent: UInt64?
   /// The number of the last message that was applied. Messages are numbered from 1 on.
   private(set) var sequence: UInt64 = 0
-  private var owesAcknowledgement = false
+  var owesAcknowledgement = false
   /// What the tab has set since its last patch. It gets what came of it, changed or not.
-  private var corrections: Set<ValuePath> = []
+  var corrections: Set<ValuePath> = []
   private var rateLimit = PatchRateLimit()
 
   init(model: ModelID, epoch: String, now: Instant) {
@@ -30,6 +30,7 @@ struct ClientSession {
 
   /// Begins anew on a stream: with a snapshot.
   mutating func attach(to stream: StreamID) {
+    assert(self.stream == nil, "a tab has two streams")
     self.stream = stream
     idleSince = nil
     sent = nil
@@ -37,6 +38,7 @@ struct ClientSession {
   }
 
   mutating func detach(now: Instant) {
+    assert(stream != nil, "a tab loses a stream that it doesn't have")
     stream = nil
     idleSince = now
     sent = nil
@@ -102,6 +104,7 @@ struct ClientSession {
     if sent == nil || owesAcknowledgement { text += ",\"a\":\(sequence)" }
     var bytes = Array(text.utf8)
     if let sent {
+      assert(sent <= state.revision, "the tab has a revision that is still to come")
       bytes += state.patch(since: sent, corrections: corrections)
     } else {
       bytes += state.snapshot()

@@ -15,6 +15,7 @@ package enum KeyedDifference {
   package static func changes(from old: [String], to new: [String]) -> [Change] {
     let oldIndices = Dictionary(old.enumerated().map { ($1, $0) }) { first, _ in first }
     let newKeys = Set(new)
+    assert(oldIndices.count == old.count && newKeys.count == new.count, "a key occurs twice")
     var changes: [Change] = old.filter { !newKeys.contains($0) }.map { .remove($0) }
     let staying = longestIncreasing(new.map { oldIndices[$0] ?? -1 })
     // From the end, so that what a key is put before is in its place already.

@@ -20,6 +20,9 @@ struct ListState {
   var order: [String] { orders.last?.keys ?? [] }
   var orderChangedAt: UInt64 { orders.last?.revision ?? 0 }
 
+  /// Whether there are as many rows as keys.
+  var isComplete: Bool { rows.count == order.count }
+
   /// The order at a revision; nil if that is too long ago.
   func order(at revision: UInt64) -> [String]? {
     orders.last { $0.revision <= revision }?.keys
@@ -58,6 +61,7 @@ struct ListState {
       // Not committed yet: no client has got this order.
       orders[orders.count - 1].keys = keys
     } else {
+      assert(orderChangedAt < revision, "an order is older than the one before")
       orders.append(Order(revision: revision, keys: keys))
     }
     var keyCount = orders.reduce(0) { $0 + $1.keys.count }

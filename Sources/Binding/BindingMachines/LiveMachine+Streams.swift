@@ -20,18 +20,20 @@ extension LiveMachine {
       counters.refused += tabs.count
       return actions.append(.refuse(stream, .noRoom))
     }
+    assert(streams[stream] == nil, "the number of \(stream) is used once")
     streams[stream] = Stream(tabs: tabs, lastWrite: now)
     schedule(now + BindingLimits.heartbeatInterval, isCoarse: true)
     var shown: [ModelID] = []
     for (tab, page) in opened {
       if sessions[tab] == nil { makeSession(for: tab, page: page, now, &actions) }
-      if let old = sessions[tab]?.stream { replace(old, now, &actions) }
-      sessions[tab]?.attach(to: stream)
-      if let model = sessions[tab]?.model, !shown.contains(model) { shown.append(model) }
+      if let old = sessions[existing: tab].stream { replace(old, now, &actions) }
+      sessions[existing: tab].attach(to: stream)
+      let model = sessions[existing: tab].model
+      if !shown.contains(model) { shown.append(model) }
     }
     // While no tab was connected nothing was captured, so capture before the snapshot is written.
     for model in shown {
-      models[model]?.awaitsCapture = true
+      models[existing: model].awaitsCapture = true
       actions.append(.capture(model))
     }
   }
@@ -62,7 +64,7 @@ extension LiveMachine {
   mutating func close(_ stream: StreamID, _ now: Instant) {
     guard let closed = streams.removeValue(forKey: stream) else { return }
     for tab in closed.tabs where sessions[tab]?.stream == stream {
-      sessions[tab]?.detach(now: now)
+      sessions[existing: tab].detach(now: now)
       schedule(now + BindingLimits.idleTimeMax, isCoarse: true)
     }
   }
@@ -146,7 +148,7 @@ extension LiveMachine {
     for tab: TabName, of model: ModelID, _ now: Instant
   ) -> [UInt8] {
     guard let session = sessions.index(forKey: tab), let shown = models.index(forKey: model)
-    else { return [] }
+    else { preconditionFailure("\(tab.text) doesn't show \(model)") }
     if sessions.values[session].isFollowing {
       counters.patches += 1
     } else {
@@ -160,8 +162,9 @@ extension LiveMachine {
   private mutating func write(
     _ bytes: [UInt8], to stream: StreamID, _ now: Instant, _ actions: inout [Action]
   ) {
-    streams[stream]?.writingSince = now
-    streams[stream]?.lastWrite = now
+    assert(streams[existing: stream].writingSince == nil, "a write is under way on \(stream)")
+    streams[existing: stream].writingSince = now
+    streams[existing: stream].lastWrite = now
     schedule(now + BindingLimits.heartbeatInterval, isCoarse: true)
     actions.append(.write(stream, bytes))
   }

@@ -77,6 +77,14 @@ package struct LiveMachine {
     var awaitsCapture = false
     var tabs: Set<TabName> = []
 
+    /// What had changed is in the state.
+    mutating func noteCapture(_ now: Instant) {
+      isDirty = false
+      awaitsCapture = false
+      lastCapture = now
+      state.commit()
+    }
+
     /// When it may be captured again because it has changed: what many clients get is read once.
     var nextCapture: Instant { lastCapture.map { $0 + BindingLimits.patchInterval.half } ?? .zero }
   }
@@ -97,7 +105,7 @@ package struct LiveMachine {
   private(set) var nextSharedPatch = Instant.zero
   /// Writes of patches that aren't urgent since an event, which move that on once all are made.
   var sharedPatchCount: Int64 = 0
-  private var sharedModels: [Int: ModelID] = [:]
+  var sharedModels: [Int: ModelID] = [:]
   private var modelCount = 0
   private var sessionCount = 0
   package internal(set) var counters = Counters()
@@ -135,25 +143,33 @@ package struct LiveMachine {
 
   /// Handles an event.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
-    defer { countSharedPatches(now) }
+    defer { endEvent(event, now) }
     switch event {
     case .streamOpened(let stream, let tabs): open(stream, tabs, now, &actions)
     case .streamClosed(let stream): close(stream, now)
     case .written(let stream):
       guard streams[stream] != nil else { return }
-      streams[stream]?.writingSince = nil
+      streams[existing: stream].writingSince = nil
       captureIfDue(forTabsOf: stream, now, &actions)
       flush(stream, now, &actions)
     case .received(let request, let message): receive(message, request, now, &actions)
     case .changed(let model):
-      models[model]?.isDirty = true
+      guard models[model] != nil else { return }
+      models[existing: model].isDirty = true
       captureIfDue(model, now, &actions)
     case .captured(let model):
-      models[model]?.isDirty = false
-      models[model]?.awaitsCapture = false
-      models[model]?.lastCapture = now
-      models[model]?.state.commit()
+      guard models[model] != nil else { return }
+      models[existing: model].noteCapture(now)
       for stream in streamsShowing(model) { flush(stream, now, &actions) }
+    }
+  }
+
+  private mutating func endEvent(_ event: Event, _ now: Instant) {
+    countSharedPatches(now)
+    switch event {
+    case .streamOpened, .streamClosed, .received, .captured: assertInvariants()
+    // They are far more frequent than the others, and change no table.
+    case .written, .changed: break
     }
   }
 
@@ -161,7 +177,10 @@ package struct LiveMachine {
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     if let nextWake, nextWake > now { return }
     nextWake = nil
-    defer { countSharedPatches(now) }
+    defer {
+      countSharedPatches(now)
+      assertInvariants()
+    }
     endIdleSessions(now, &actions)
     for model in models.keys.sorted(by: { $0.number < $1.number }) {
       captureIfDue(model, now, &actions)
@@ -214,7 +233,7 @@ package struct LiveMachine {
       }
       return path
     }
-    switch sessions[tab]?.receive(message.sequence, sets: sets) {
+    switch sessions[existing: tab].receive(message.sequence, sets: sets) {
     case .next:
       // What the operations change, what follows from it and the acknowledgement are one patch.
       actions.append(.perform(session.model, operations))
@@ -223,8 +242,8 @@ package struct LiveMachine {
     case .duplicate:
       counters.duplicates += 1
       actions.append(.answer(request, .accepted))
-      if let stream = sessions[tab]?.stream { flush(stream, now, &actions) }
-    case .gap, nil:
+      if let stream = session.stream { flush(stream, now, &actions) }
+    case .gap:
       counters.conflicts += 1
       actions.append(.answer(request, .conflict))
     }
@@ -280,8 +299,9 @@ package struct LiveMachine {
   ) {
     let model = sharedModels[page] ?? makeModel(of: page, &actions)
     sessionCount += 1
+    assert(sessions[tab] == nil, "\(tab.text) has a session")
     sessions[tab] = ClientSession(model: model, epoch: "\(epoch).\(sessionCount)", now: now)
-    models[model]?.tabs.insert(tab)
+    models[existing: model].tabs.insert(tab)
   }
 
   private mutating func makeModel(of page: Int, _ actions: inout [Action]) -> ModelID {
@@ -297,8 +317,10 @@ package struct LiveMachine {
   /// Ends a session, and its view model unless others share it.
   mutating func endSession(_ tab: TabName, _ actions: inout [Action]) {
     guard let session = sessions.removeValue(forKey: tab) else { return }
-    models[session.model]?.tabs.remove(tab)
-    guard let model = models[session.model], !pages[model.page].isShared else { return }
+    models[existing: session.model].tabs.remove(tab)
+    let model = models[existing: session.model]
+    guard !pages[model.page].isShared else { return }
+    assert(model.tabs.isEmpty, "\(session.model) is released while a tab shows it")
     models[session.model] = nil
     actions.append(.releaseModel(session.model))
   }
@@ -325,35 +347,4 @@ package struct LiveMachine {
 
   /// The number of values that are sent again because tabs have set them.
   package var correctionCount: Int { sessions.values.reduce(0) { $0 + $1.correctionCount } }
-
-  /// The violated invariants; empty if there are none.
-  package func violations() -> [String] {
-    var found: [String] = []
-    for (stream, open) in streams {
-      for tab in open.tabs where sessions[tab]?.stream != stream {
-        found.append("\(tab.text) isn't connected by its stream")
-      }
-      if open.tabs.isEmpty { found.append("a stream has no tabs") }
-    }
-    for (tab, session) in sessions {
-      if models[session.model]?.tabs.contains(tab) != true {
-        found.append("\(tab.text) isn't among the tabs of its \(session.model)")
-      }
-      if let stream = session.stream, streams[stream]?.tabs.contains(tab) != true {
-        found.append("\(tab.text) isn't among the tabs of its stream")
-      }
-      if (session.stream == nil) != (session.idleSince != nil) {
-        found.append("\(tab.text) is both idle and connected, or neither")
-      }
-    }
-    for (model, shown) in models {
-      for tab in shown.tabs where sessions[tab]?.model != model {
-        found.append("\(tab.text) shows another model than \(model)")
-      }
-      if !pages[shown.page].isShared, shown.tabs.count != 1 {
-        found.append("\(model) has \(shown.tabs.count) tabs")
-      }
-    }
-    return found
-  }
 }

@@ -54,6 +54,7 @@ package struct PageState {
   @discardableResult
   package mutating func commit() -> Bool {
     guard hasChanged else { return false }
+    assert(lists.allSatisfy(\.isComplete), "a list has other rows than its order")
     hasChanged = false
     revision += 1
     snapshotText = nil
@@ -135,6 +136,7 @@ struct StampedCells {
   /// - Returns: Whether it was another value before.
   mutating func set(_ value: JSON, at index: Int, revision: UInt64) -> Bool {
     guard cells[index] != value else { return false }
+    assert(stamps[index] <= revision, "a value changes before its last change")
     cells[index] = value
     stamps[index] = revision
     return true

@@ -32,6 +32,8 @@ struct PatchText {
       pending = nil
     } else if let last = open.popLast() {
       append(last.end)
+    } else {
+      assertionFailure("nothing is open that could be closed")
     }
   }
 

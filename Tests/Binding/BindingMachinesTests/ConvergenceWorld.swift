@@ -81,6 +81,7 @@ struct ConvergenceWorld {
     isCalm = true
     step(until: bench.now + .seconds(90))
     check()
+    failures += bench.machine.violations()
     return failures
   }
 
@@ -99,7 +100,6 @@ struct ConvergenceWorld {
       guard let next, events[next].time <= end else { return carry() }
       perform(events.remove(at: next).event)
       carry()
-      failures += bench.machine.violations()
       for page in pages { check(page) }
     }
   }

@@ -205,6 +205,7 @@ struct RangingTests {
       host.hear(value)
       if random.next() % 8 == 0 { host.run(for: random.unit() * 4) }
       #expect(host.machine.trackCount <= 12, "seed \(seed)")
+      #expect(host.machine.violations() == [], "seed \(seed)")
     }
     for report in host.takeReports() {
       let keys = report.map { "\($0.identity.minor) \($0.address)" }

@@ -250,6 +250,7 @@ struct RegionMonitorTests {
       case 6: host.handle(.sighted(sighting(uuid: otherUUID)))
       default: host.handle(.sighted(sighting()))
       }
+      #expect(host.monitor.violations() == [], "seed \(seed)")
       for action in host.takeActions() {
         switch action {
         case .entered:

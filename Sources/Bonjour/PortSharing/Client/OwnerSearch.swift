@@ -129,7 +129,7 @@ package struct OwnerSearch: Sendable {
     package static let lossWindow = TimeSpan.seconds(60)
   }
 
-  private enum State: Sendable {
+  enum State: Sendable {
     case idle
     /// Connecting to the address with this index.
     case trying(Int)
@@ -140,20 +140,20 @@ package struct OwnerSearch: Sendable {
     case runningLocally
   }
 
-  private let addressCount: Int
+  let addressCount: Int
   private var rng: SeededGenerator
-  private var state = State.idle
-  private var attemptCount = 0
-  private var inspectionCount = 0
-  private var bindAttemptCount = 0
+  var state = State.idle
+  var attemptCount = 0
+  var inspectionCount = 0
+  var bindAttemptCount = 0
   private var isInformed = false
   /// The address at which there was an owner.
-  private var followedAddress: Int?
+  var followedAddress: Int?
   /// Whether the owner has ended: no process has bound its address. A disconnection is not
   /// sufficient, as an owner may disconnect a client.
   package private(set) var hasOwnerEnded = false
   /// When owners were lost, the latest last.
-  private var lossTimes: [Instant] = []
+  var lossTimes: [Instant] = []
 
   /// The time to call ``wake(now:into:)``; nil if no timer is running.
   package private(set) var nextWake: Instant?
@@ -164,12 +164,14 @@ package struct OwnerSearch: Sendable {
   ///   - addressCount: The number of addresses; without any, the host runs standalone.
   ///   - rng: Used for random delays only.
   package init(addressCount: Int, rng: SeededGenerator) {
+    precondition(addressCount >= 0, "\(addressCount) addresses")
     self.addressCount = addressCount
     self.rng = rng
   }
 
   /// Processes an event and appends the resulting actions.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    defer { assertInvariants() }
     switch (event, state) {
     case (.begin, .idle): tryAddress(0, into: &actions)
     case (.begin, .refused):
@@ -177,7 +179,9 @@ package struct OwnerSearch: Sendable {
       tryAddress(0, into: &actions)
     case (.connected(let outcome), .trying(let address)):
       connected(outcome, to: address, now: now, into: &actions)
-    case (.bound(let outcome), .trying): bound(outcome, now: now, into: &actions)
+    case (.bound(let outcome), .trying(let address)):
+      assert(address == addressCount - 1, "address \(address) is not the host's own")
+      bound(outcome, now: now, into: &actions)
     case (.welcomed, .greeting):
       state = .following(isAsked: false)
       (attemptCount, inspectionCount) = (0, 0)
@@ -212,6 +216,7 @@ package struct OwnerSearch: Sendable {
   /// Performs the work that is due at `now`.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
+    defer { assertInvariants() }
     nextWake = nil
     switch state {
     case .idle, .trying, .refused, .runningLocally: break
@@ -279,6 +284,7 @@ package struct OwnerSearch: Sendable {
   }
 
   private mutating func lost(now: Instant, into actions: inout [Action]) {
+    assert(followedAddress != nil, "an owner is lost that had no address")
     lossTimes = lossTimes.suffix(Limits.lossesMax - 1) + [now]
     if lossTimes.count == Limits.lossesMax, let first = lossTimes.first,
       now <= first + Limits.lossWindow
@@ -294,6 +300,7 @@ package struct OwnerSearch: Sendable {
   private mutating func pause(
     now: Instant, isOwnerBusy: Bool = false, into actions: inout [Action]
   ) {
+    assert(attemptCount < Limits.attemptsMax, "an attempt follows the last one")
     attemptCount += 1
     guard attemptCount < Limits.attemptsMax else {
       return isOwnerBusy ? refuse(into: &actions) : runLocally(.impossible, into: &actions)
@@ -317,6 +324,7 @@ package struct OwnerSearch: Sendable {
   }
 
   private mutating func span(upTo longest: TimeSpan) -> TimeSpan {
-    .nanoseconds(Int64(rng.next(upperBound: UInt64(longest.nanoseconds))) + 1)
+    precondition(longest > .zero, "no pause is shorter than \(longest)")
+    return .nanoseconds(Int64(rng.next(upperBound: UInt64(longest.nanoseconds))) + 1)
   }
 }

@@ -63,14 +63,14 @@ package struct PortSharingClient: Sendable {
   }
 
   private let resultsMax: Int
-  private var owner: Owner?
-  private var queries: [QueryID: TrackedQuery] = [:]
+  var owner: Owner?
+  var queries: [QueryID: TrackedQuery] = [:]
   private var registrations: [RegistrationID: TrackedRegistration] = [:]
   /// What the owner, or the last one, published itself.
-  private var publications: [RegistrationID: TrackedRegistration] = [:]
-  private var publicationLoad = OwnerMachine.Load()
-  private var settlesAt: Instant?
-  private var resultCount = 0
+  var publications: [RegistrationID: TrackedRegistration] = [:]
+  var publicationLoad = OwnerMachine.Load()
+  var settlesAt: Instant?
+  var resultCount = 0
 
   /// Creates a client without an owner and without requests.
   ///
@@ -91,6 +91,7 @@ package struct PortSharingClient: Sendable {
 
   /// Processes an event and appends the resulting actions.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    defer { assertInvariants() }
     switch event {
     case .request(let request):
       remember(request, now: now)
@@ -110,6 +111,7 @@ package struct PortSharingClient: Sendable {
     settlesAt = nil
     for id in queries.keys.sorted() { change(id, into: &actions) { $0.settle(into: &$1) } }
     if owner == .thisProcess { forgetCertain() }
+    assertInvariants()
   }
 
   // MARK: Requests
@@ -156,6 +158,7 @@ package struct PortSharingClient: Sendable {
   // MARK: Owners
 
   private mutating func begin(_ owner: Owner, now: Instant, into actions: inout [Action]) {
+    assert(self.owner != .thisProcess, "this process runs the machines until the host ends")
     self.owner = owner
     // The process that became the owner handles the previous owner's registrations.
     if owner == .another { (publications, publicationLoad) = ([:], .init()) }

@@ -74,13 +74,13 @@ struct TrackedQuery: Sendable {
   /// When the query ends by itself.
   private let endsAt: Instant?
   /// Reported results that have not ended, with ascending numbers.
-  private var reported: [ReportedResult: UInt64] = [:]
+  var reported: [ReportedResult: UInt64] = [:]
   /// Reported results that the present owner has not confirmed.
-  private var unconfirmed: [ReportedResult: UInt64] = [:]
+  var unconfirmed: [ReportedResult: UInt64] = [:]
   /// The last resolution of each interface.
-  private var resolutions: [InterfaceIndex?: ServiceResolution] = [:]
-  private var unconfirmedResolutions: Set<InterfaceIndex?> = []
-  private var lastNumber: UInt64 = 0
+  var resolutions: [InterfaceIndex?: ServiceResolution] = [:]
+  var unconfirmedResolutions: Set<InterfaceIndex?> = []
+  var lastNumber: UInt64 = 0
   /// An event that is held back until it is known whether more follow, so that `moreComing` is
   /// right.
   private var held: (event: QueryEvent, interface: InterfaceIndex?)?
@@ -109,6 +109,7 @@ struct TrackedQuery: Sendable {
 
   /// A new owner has to confirm all reported results.
   mutating func markAllUnconfirmed() {
+    assert(held == nil, "an event of the owner before is held back")
     unconfirmed.merge(reported) { old, _ in old }
     reported = [:]
     unconfirmedResolutions = Set(resolutions.keys)

@@ -77,7 +77,11 @@ extension OwnerMachine {
     }
 
     static func - (a: Load, b: Load) -> Load {
-      Load(requestCount: a.requestCount - b.requestCount, byteCount: a.byteCount - b.byteCount)
+      assert(
+        a.requestCount >= b.requestCount && a.byteCount >= b.byteCount,
+        "\(b) is no part of \(a)")
+      return Load(
+        requestCount: a.requestCount - b.requestCount, byteCount: a.byteCount - b.byteCount)
     }
 
     /// Whether neither number is above its bound.
@@ -93,6 +97,7 @@ extension OwnerMachine {
 
     /// Counts one more action; false if that exceeds the limit.
     mutating func admits(max: Int, per span: TimeSpan, now: Instant) -> Bool {
+      assert(span > .zero, "a rate needs time")
       if now >= endsAt { (count, endsAt) = (0, now + span) }
       guard count < max else { return false }
       count += 1

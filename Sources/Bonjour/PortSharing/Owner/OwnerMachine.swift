@@ -78,7 +78,7 @@ package struct OwnerMachine: Sendable {
     package static let overflowUserID: UInt32 = 65_534
   }
 
-  private struct Client: Sendable {
+  struct Client: Sendable {
     let userID: UInt32
     let connectedAt: Instant
     /// The version of the protocol that was agreed on; nil before the greeting.
@@ -94,14 +94,14 @@ package struct OwnerMachine: Sendable {
   }
 
   /// A registration of a client.
-  private struct ClientRegistration: Sendable {
+  struct ClientRegistration: Sendable {
     let number: RegistrationID
     var load: Load
     /// The records that were added to the service, by their numbers.
     var addedRecords: [UInt32: Load] = [:]
   }
 
-  private struct User: Sendable {
+  struct User: Sendable {
     var clientCount = 0
     var load = Load()
     var incompleteByteCount = 0
@@ -110,20 +110,20 @@ package struct OwnerMachine: Sendable {
 
   private let configuration: SharedConfiguration
   private let trust: Trust
-  private let limits: Limits
-  private var clients: [ConnectionID: Client] = [:]
-  private var users: [UInt32: User] = [:]
-  private var load = Load()
-  private var incompleteByteCount = 0
-  private var queryOwners: [QueryID: (client: ConnectionID, id: QueryID)] = [:]
-  private var registrationOwners: [RegistrationID: (client: ConnectionID, id: RegistrationID)] = [:]
+  let limits: Limits
+  var clients: [ConnectionID: Client] = [:]
+  var users: [UInt32: User] = [:]
+  var load = Load()
+  var incompleteByteCount = 0
+  var queryOwners: [QueryID: (client: ConnectionID, id: QueryID)] = [:]
+  var registrationOwners: [RegistrationID: (client: ConnectionID, id: RegistrationID)] = [:]
   private var interfaces: [InterfaceIndex: String] = [:]
-  private var publications = OwnerPublications()
+  var publications = OwnerPublications()
   /// The time to call ``wake(now:into:)``; nil if no timer is running.
   package private(set) var nextWake: Instant?
   /// Identifiers of clients' requests are above this one.
-  private static let firstNumber: UInt64 = 1 << 63
-  private var lastNumber = firstNumber
+  static let firstNumber: UInt64 = 1 << 63
+  var lastNumber = firstNumber
 
   /// Creates an owner without clients.
   package init(configuration: SharedConfiguration, trust: Trust, limits: Limits = Limits()) {
@@ -156,6 +156,7 @@ package struct OwnerMachine: Sendable {
 
   /// Processes an event and appends the resulting actions.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    defer { assertInvariants() }
     switch event {
     case .connected(let client, let userID): accept(client, userID, now: now, into: &actions)
     case .received(let message, let client):
@@ -176,6 +177,7 @@ package struct OwnerMachine: Sendable {
   /// have been unable to send, and may come back.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
+    defer { assertInvariants() }
     nextWake = nil
     for (id, client) in clients.sorted(by: { $0.key < $1.key }) where !client.isGreeted {
       let end = client.connectedAt + limits.greetingTime
@@ -193,6 +195,7 @@ package struct OwnerMachine: Sendable {
   private mutating func accept(
     _ id: ConnectionID, _ userID: UInt32, now: Instant, into actions: inout [Action]
   ) {
+    assert(clients[id] == nil, "a connection's number is used once")
     let user = users[userID] ?? User()
     let hasRoom =
       clients.count < limits.clientsMax && user.clientCount < limits.clientsPerUserMax
@@ -235,9 +238,8 @@ package struct OwnerMachine: Sendable {
       actions.append(.forward(.stopQuery(number)))
     }
     if publications.forget(id), publications.needsMore { informMore(into: &actions) }
-    guard var user = users[client.userID] else { return }
-    user.clientCount -= 1
-    users[client.userID] = user.clientCount == 0 ? nil : user
+    users[existing: client.userID].clientCount -= 1
+    if users[existing: client.userID].clientCount == 0 { users[client.userID] = nil }
   }
 
   // MARK: What this process published
@@ -304,11 +306,11 @@ package struct OwnerMachine: Sendable {
     where count > 0 {
       guard let userID = clients[id]?.userID else { continue }
       waiting[userID, default: (0, [])].total += count
-      waiting[userID]?.clients.append((id, count))
+      waiting[existing: userID].clients.append((id, count))
     }
     while excess > 0,
       let user = waiting.max(by: { ($0.value.total, $0.key) < ($1.value.total, $1.key) })?.key,
-      let (id, count) = waiting[user]?.clients.popLast()
+      let (id, count) = waiting[existing: user].clients.popLast()
     {
       excess -= count
       waiting[existing: user].total -= count
@@ -318,6 +320,7 @@ package struct OwnerMachine: Sendable {
 
   private mutating func note(incompleteByteCount count: Int, of id: ConnectionID) {
     guard let client = clients[id] else { return }
+    assert(count >= 0, "\(count) bytes wait")
     let more = count - client.incompleteByteCount
     clients[existing: id].incompleteByteCount = count
     users[existing: client.userID].incompleteByteCount += more
@@ -325,7 +328,8 @@ package struct OwnerMachine: Sendable {
   }
 
   private mutating func change(from old: Load, to new: Load, of id: ConnectionID) {
-    guard let client = clients[id], let user = users[client.userID] else { return }
+    guard let client = clients[id] else { return }
+    let user = users[existing: client.userID]
     clients[existing: id].load = client.load - old + new
     users[existing: client.userID].load = user.load - old + new
     load = load - old + new
@@ -474,7 +478,8 @@ package struct OwnerMachine: Sendable {
 
   private mutating func remove(_ query: QueryID, of id: ConnectionID) -> QueryID? {
     guard let number = clients[id]?.queries.removeValue(forKey: query) else { return nil }
-    queryOwners[number] = nil
+    let owner = queryOwners.removeValue(forKey: number)
+    assert(owner?.client == id, "query \(number) is of another client than \(id)")
     change(from: .query, to: Load(), of: id)
     return number
   }
@@ -485,7 +490,8 @@ package struct OwnerMachine: Sendable {
     guard let published = clients[id]?.registrations.removeValue(forKey: registration) else {
       return nil
     }
-    registrationOwners[published.number] = nil
+    let owner = registrationOwners.removeValue(forKey: published.number)
+    assert(owner?.client == id, "\(published.number) is of another client than \(id)")
     change(from: published.addedRecords.values.reduce(published.load, +), to: Load(), of: id)
     return published.number
   }

@@ -1,5 +1,6 @@
 import DNSWire
 import DiscoveryMachines
+import Essentials
 
 /// The registrations of the owner's own process, and the clients that are informed of them, which
 /// send goodbyes for them (RFC 6762, §10.1) if the owner is killed.
@@ -21,12 +22,12 @@ struct OwnerPublications: Sendable {
     static let told = OwnerMachine.Load(requestCount: 2_000, byteCount: 2 << 20)
   }
 
-  private var registrations: [RegistrationID: TrackedRegistration] = [:]
+  var registrations: [RegistrationID: TrackedRegistration] = [:]
   /// The registrations that clients are informed of, and what each costs.
-  private var told: [RegistrationID: OwnerMachine.Load] = [:]
-  private var toldLoad = OwnerMachine.Load()
+  var told: [RegistrationID: OwnerMachine.Load] = [:]
+  var toldLoad = OwnerMachine.Load()
   /// The clients that are informed, with their users.
-  private var users: [ConnectionID: UInt32] = [:]
+  var users: [ConnectionID: UInt32] = [:]
 
   /// The clients that are informed.
   var informed: [ConnectionID] { users.keys.sorted() }
@@ -45,6 +46,7 @@ struct OwnerPublications: Sendable {
 
   /// Adds a client; returns what it has to know.
   mutating func inform(_ id: ConnectionID, ofUser userID: UInt32) -> [DiscoveryRequest] {
+    assert(!isInformed(id) && hasRoom(forUser: userID), "client \(id) is one too many")
     users[id] = userID
     return told.keys.sorted { $0.rawValue < $1.rawValue }
       .flatMap { registrations[$0]?.requests($0) ?? [] }
@@ -66,8 +68,9 @@ struct OwnerPublications: Sendable {
 
   /// A registration has this name from now on; returns what the clients have to know.
   mutating func noteRegistered(_ id: RegistrationID, as name: DNSName) -> [DiscoveryRequest] {
-    registrations[id]?.name = name
-    guard let registration = registrations[id] else { return [] }
+    guard registrations[id] != nil else { return [] }
+    registrations[existing: id].name = name
+    let registration = registrations[existing: id]
     return tell(id, registration) ? registration.requests(id) : takeBack(id)
   }
 

@@ -52,10 +52,10 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
   }
 
   private var entries: [Entry]
-  private var places: [Key: Int] = [:]
+  var places: [Key: Int] = [:]
   /// Most and least recently used; free places are the least recently used ones.
-  private var newest = 0
-  private var oldest: Int
+  var newest = 0
+  var oldest: Int
 
   /// Creates a cache for `capacity` images, at least one.
   public init(capacity: Int) {
@@ -95,6 +95,7 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
     entries[place].state = .loading
     places[key] = place
     use(place)
+    assertInvariants()
     return .load(Ticket(place: place, attempt: entries[place].attempt))
   }
 
@@ -116,6 +117,7 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
     guard let place = places[key] else { return nil }
     free(place)
     retire(place)
+    assertInvariants()
     return place
   }
 
@@ -124,6 +126,37 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
   public mutating func cancel(_ key: Key) -> Int? {
     guard let place = places[key], entries[place].state == .loading else { return nil }
     return remove(key)
+  }
+
+  /// What does not hold though it must.
+  func violations() -> [StaticString] {
+    var found: [StaticString] = []
+    for (key, place) in places where entries[place].key != key {
+      found.append("an image is in the place of another")
+    }
+    if entries.count(where: { $0.key != nil }) != places.count {
+      found.append("an image has one place")
+    }
+    for entry in entries where (entry.key == nil) != (entry.state == .free) {
+      found.append("a place is free where there is no image")
+    }
+    // From the most recently used one on, each place comes once.
+    var (place, count) = (Int?.some(newest), 0)
+    while let here = place, count < entries.count {
+      count += 1
+      place = entries[here].older
+      if let place, entries[place].newer != here { found.append("neighbours know each other") }
+      if place == nil, here != oldest { found.append("the last place is the oldest") }
+    }
+    if place != nil || count != entries.count { found.append("all places are in one row") }
+    return found
+  }
+
+  /// Stops a debug build whose cache contradicts itself. Release builds check nothing.
+  private func assertInvariants() {
+    #if !hasFeature(Embedded)
+      assert(violations().isEmpty, violations().map(\.description).joined(separator: "; "))
+    #endif
   }
 
   private func placeToGive(_ isInUse: (Key) -> Bool) -> Int? {
@@ -162,6 +195,7 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
 
   private mutating func unlink(_ place: Int) {
     let entry = entries[place]
+    assert(entry.newer != entry.older, "a place has no neighbours, or one twice")
     if let newer = entry.newer {
       entries[newer].older = entry.older
     } else if let older = entry.older {

@@ -55,6 +55,7 @@ public struct CoverPool: Sendable {
       if let index = indices[slot], window.contains(index) { continue }
       while missing < window.upperBound, isShown[missing - window.lowerBound] { missing += 1 }
       if missing < window.upperBound {
+        assert(self.slot(of: missing) == nil, "an item in the window has a slot already")
         (indices[slot], isFilled[slot]) = (missing, true)
         assigned(slot, missing)
         missing += 1

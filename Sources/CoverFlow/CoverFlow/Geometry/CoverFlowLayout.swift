@@ -72,6 +72,7 @@ public struct CoverFlowLayout: Hashable, Sendable {
     spacing = max(coverWidth * Shape.spacing, (edge - gap) / (side - 0.5))
     let visible = (edge + coverWidth / 2 - gap) / spacing
     reach = max(1, min(side, visible))
+    assert(spacing > 0 && coverHeight > 0, "covers have a size, and stand apart")
   }
 
   private static func size(_ wanted: Double) -> Double {

@@ -31,6 +31,7 @@ extension CoverFlowMachine {
       reset(count: count, indices: indices)
     }
     isDirty = true
+    assertInvariants()
     return true
   }
 
@@ -111,6 +112,7 @@ extension CoverFlowMachine {
 
   /// Moves everything by the number of indices that the item in the middle has moved.
   private mutating func anchor(shift: Int, target newTarget: Int, isLost: Bool) {
+    assert(0..<count ~= newTarget, "the target is beyond the covers")
     let targetShift = Double(newTarget - target - shift)
     position += Double(shift)
     target = newTarget

@@ -40,6 +40,7 @@ extension CoverFlowMachine {
     reportFlip(into: &actions)
     reportSettling(now: now, into: &actions)
     askForImages(into: &actions)
+    assertInvariants()
   }
 
   /// The frame of a slot's cover; nil if the slot is empty.

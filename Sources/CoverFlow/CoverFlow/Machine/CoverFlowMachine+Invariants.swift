@@ -1,4 +1,12 @@
 extension CoverFlowMachine {
+  /// Traps in a debug build whose machine violates an invariant. Release builds, which include those
+  /// for browsers, check nothing.
+  func assertInvariants() {
+    #if !hasFeature(Embedded)
+      assert(violations().isEmpty, violations().map(\.description).joined(separator: "; "))
+    #endif
+  }
+
   /// The violated invariants; debug builds and tests check them after each event.
   package func violations() -> [StaticString] {
     var found: [StaticString] = []
@@ -22,7 +30,16 @@ extension CoverFlowMachine {
       require(flip.index >= 0 && flip.index < count, "the turned cover exists")
       require(flip.part >= 0 && flip.part <= 1, "a cover is turned between front and back")
     }
+    require(isLoadWanted.count == pool.slotCount, "each slot's image was asked for or not")
+    require(!isFlipBackDue || flip != nil, "the cover that is turned back exists")
+    require(lastTap.map { -1..<count ~= $0.index } ?? true, "the tapped cover exists, or is gone")
+    if case .scroll(let scroll) = motion {
+      require(scroll.goal >= 0 && scroll.goal <= positionMax, "the goal is among the covers")
+    }
     if isDirty { return found }
+    for (slot, isWanted) in isLoadWanted.enumerated() where isWanted {
+      require(pool.indices[slot] != nil, "an image is for an item")
+    }
     require(front == (count > 0 ? nearest : nil), "the reported front is nearest")
     require(shown.count == min(count, pool.slotCount), "as many slots show items as can")
     for index in pool.window(front: nearest, count: count) {

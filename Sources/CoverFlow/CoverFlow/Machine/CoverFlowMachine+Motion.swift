@@ -39,6 +39,7 @@ extension CoverFlowMachine {
   mutating func settle(
     on index: Int, from place: Double, velocity: Double, stiffness: Stiffness, now: Instant
   ) {
+    assert(count > 0, "no cover can come to the front")
     target = max(0, min(count - 1, index))
     settling = .due(isAnnounced: true)
     if let flip, flip.index != target { turnBack(now: now) }

@@ -178,6 +178,7 @@ public struct CoverFlowMachine: Sendable {
   public mutating func handle(
     _ event: CoverFlowEvent, now: Instant, into actions: inout [CoverFlowAction]
   ) {
+    defer { assertInvariants() }
     let now = clock.read(now)
     switch event {
     case .resize(let width, let height, let coverAspect):

@@ -72,6 +72,7 @@ struct DragMotion: Sendable {
   }
 
   private static func asked(_ given: Double) -> Double {
+    assert(given >= 0, "covers beyond an end are on this side of it")
     let bounded = min(given, giveMax * 0.999)
     return bounded * giveMax / (give * (giveMax - bounded))
   }

@@ -129,6 +129,8 @@ struct SettleMotion: Sendable {
     next = max(next, ratio)
     let slack = next * distance - speed
     let decay = Exponential.exp(-next * seconds)
+    assert(
+      slack >= -1e-9 * speed.magnitude, "the spring is too soft, and the cover would turn round")
     let newDistance = max(0, (distance + slack * seconds) * decay)
     let newSpeed = (speed + next * slack * seconds) * decay
     return (-direction * newDistance, direction * newSpeed, next)

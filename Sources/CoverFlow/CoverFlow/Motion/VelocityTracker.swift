@@ -55,6 +55,7 @@ public struct VelocityTracker: Sendable {
       let newest = last.at
       if newest - time > Self.disorderMax { reset() } else { time = max(time, newest) }
     }
+    assert(samples.isEmpty || time >= last.at, "a finger moves back in time")
     let sample = Sample(at: time, x: x)
     if samples.count < Self.capacity {
       samples.append(sample)

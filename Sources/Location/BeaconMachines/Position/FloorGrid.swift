@@ -22,6 +22,7 @@ struct FloorGrid: Sendable {
     low = FloorPoint(x: bounds.low.x - margin, y: bounds.low.y - margin)
     columns = Int(width / step) + 1
     rows = Int(depth / step) + 1
+    assert((1...cellsMax).contains(count), "a grid of \(columns) by \(rows) cells")
   }
 
   /// The middle of a cell.

@@ -238,6 +238,7 @@ extension PositionCalibration {
     }
     // Never 0 or 1: what wasn't seen yet isn't impossible.
     for index in receivers.indices {
+      assert(missed[index] <= chances[index], "more was missed than was sent")
       receivers[index].missRate = (missed[index] + 1) / (chances[index] + 2)
     }
   }

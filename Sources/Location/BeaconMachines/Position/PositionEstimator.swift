@@ -79,6 +79,7 @@ public struct PositionEstimator: Sendable {
     last = now
     let before = mean()
     weigh(window)
+    assert(abs(belief.reduce(0, +) - 1) < 1e-6, "the probabilities of all cells make 1")
     lastWindow = window
     let after = mean()
     shift = before.horizontalDistance(to: after)

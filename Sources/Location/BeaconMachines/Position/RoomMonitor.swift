@@ -38,10 +38,10 @@ public struct RoomMonitor: Sendable {
   /// The room that the beacon is in, if it is in one.
   public private(set) var room: String?
   /// The room that may be entered, and the number of fixes in a row for it.
-  private var candidate: (name: String, count: Int)?
+  var candidate: (name: String, count: Int)?
   /// Since when the room has been improbable.
-  private var improbableSince: Instant?
-  private var lastReading: Instant?
+  var improbableSince: Instant?
+  var lastReading: Instant?
 
   /// Creates a monitor of a beacon that is in no room.
   public init(settings: Settings = Settings()) { self.settings = settings }
@@ -59,6 +59,7 @@ public struct RoomMonitor: Sendable {
     lastReading = max(now, lastReading ?? now)
     leave(fix, now, into: &actions)
     enter(fix, into: &actions)
+    assertInvariants()
   }
 
   /// Leaves the room if the beacon was silent for too long.
@@ -66,6 +67,7 @@ public struct RoomMonitor: Sendable {
     guard let due = nextWake, now >= due else { return }
     end(into: &actions)
     candidate = nil
+    assertInvariants()
   }
 
   private mutating func leave(_ fix: PositionFix, _ now: Instant, into actions: inout [Action]) {

@@ -31,10 +31,11 @@ struct BeaconTrackTable: Sendable {
   let capacity: Int
   let sameIdentityMax: Int
   private var slots: [Track?] = []
-  private var freeSlots: [Int] = []
-  private var heads: [BeaconIdentity: Int] = [:]
+  var freeSlots: [Int] = []
+  var heads: [BeaconIdentity: Int] = [:]
 
   init(capacity: Int, sameIdentityMax: Int) {
+    precondition(capacity >= 0 && sameIdentityMax > 0, "a beacon needs room")
     self.capacity = capacity
     self.sameIdentityMax = sameIdentityMax
   }
@@ -83,6 +84,7 @@ struct BeaconTrackTable: Sendable {
     track.next = head
     let slot: Int
     if let free = freeSlots.popLast() {
+      assert(slots[free] == nil, "slot \(free) is free and in use")
       slot = free
       slots[slot] = track
     } else {
@@ -105,6 +107,7 @@ struct BeaconTrackTable: Sendable {
         update(other) { $0.next = track.next }
       }
     }
+    assert(!slots(of: track.identity).contains(slot), "slot \(slot) is left in its row")
     slots[slot] = nil
     freeSlots.append(slot)
   }

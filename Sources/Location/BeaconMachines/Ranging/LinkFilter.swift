@@ -38,6 +38,7 @@ public struct LinkFilter: Hashable, Sendable {
     let measured = Double(rssi)
     let prior = variance(at: now)
     let gain = prior / (prior + Self.measurementVariance)
+    assert((0...1).contains(gain), "a measurement takes the level beyond itself")
     let old = level ?? measured
     level = old + gain * (measured - old)
     variance = prior * (1 - gain)

@@ -16,7 +16,7 @@ public struct RangingMachine: Sendable {
     public var goneDelay = TimeSpan.seconds(10)
     /// The maximum number of tracked beacons, each with an address; about 300 bytes each.
     public var tracksMax = 8192
-    /// The maximum number of tracked beacons with the same identity.
+    /// The maximum number of tracked beacons with the same identity, at least one.
     public var sameIdentityMax = 16
     /// The maximum number of constraints.
     public var constraintsMax = 256
@@ -60,13 +60,13 @@ public struct RangingMachine: Sendable {
     public var stalls = 0
   }
 
-  private let settings: Settings
-  private var ranged: [BeaconConstraint] = []
-  private var table: BeaconTrackTable
-  private var clock = ServedClock()
-  private var isScanning = false
+  let settings: Settings
+  var ranged: [BeaconConstraint] = []
+  var table: BeaconTrackTable
+  var clock = ServedClock()
+  var isScanning = false
   private var nextReport = Instant.zero
-  private var counted = Counters()
+  var counted = Counters()
 
   /// Creates a machine without constraints, with a receiver that doesn't scan.
   public init(settings: Settings = Settings()) {
@@ -100,6 +100,7 @@ public struct RangingMachine: Sendable {
     advance(to: now)
     if ranged.isEmpty { nextReport = now + settings.reportInterval }
     ranged.append(constraint)
+    assertInvariants()
   }
 
   /// Stops ranging a constraint. Returns false if it was not ranged.
@@ -110,10 +111,11 @@ public struct RangingMachine: Sendable {
     for slot in table.indices {
       if let track = table[slot], !isRanged(track.identity) { table.remove(slot) }
     }
+    assertInvariants()
     return true
   }
 
-  private func isRanged(_ identity: BeaconIdentity) -> Bool {
+  func isRanged(_ identity: BeaconIdentity) -> Bool {
     ranged.contains { $0.matches(identity) }
   }
 
@@ -121,6 +123,7 @@ public struct RangingMachine: Sendable {
 
   /// Handles an event; appends actions for the client.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    defer { assertInvariants() }
     advance(to: now)
     switch event {
     case .scanning(let isScanning):
@@ -150,6 +153,7 @@ public struct RangingMachine: Sendable {
     let missed = (now - nextReport).nanoseconds / settings.reportInterval.nanoseconds
     nextReport = nextReport + settings.reportInterval * (missed + 1)
     report(now, into: &actions)
+    assertInvariants()
   }
 
   /// A machine that waited for nothing was not called, and that is no stall.
@@ -216,6 +220,7 @@ public struct RangingMachine: Sendable {
       if best.map({ track.lastHeard < $0.lastHeard }) ?? true { best = (other, track.lastHeard) }
     }
     guard let best else { return }
+    assert(new.predecessor == nil, "slot \(slot) takes over from two tracks")
     table.update(slot) { $0.predecessor = best.slot }
     table.update(best.slot) { $0.successor = slot }
   }

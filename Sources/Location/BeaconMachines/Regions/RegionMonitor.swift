@@ -117,6 +117,7 @@ public struct RegionMonitor: Sendable {
       throw .identifierTooLong(byteCount: byteCount, max: settings.identifierByteCountMax)
     }
     advance(to: now)
+    defer { assertInvariants() }
     if let index = monitored.firstIndex(where: { $0.region.identifier == region.identifier }) {
       if monitored[index].region.constraint == region.constraint, assumed == .unknown {
         monitored[index].region = region
@@ -151,6 +152,7 @@ public struct RegionMonitor: Sendable {
 
   /// Handles an event; appends actions for the client.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    defer { assertInvariants() }
     advance(to: now)
     switch event {
     case .scanning(let isScanning): setScanning(isScanning, into: &actions)
@@ -184,6 +186,7 @@ public struct RegionMonitor: Sendable {
       guard clock.now - monitored[index].lastHeard >= settings.exitDelay else { continue }
       leave(index, into: &actions)
     }
+    assertInvariants()
   }
 
   /// A machine that waited for nothing was not called, and that is no stall.

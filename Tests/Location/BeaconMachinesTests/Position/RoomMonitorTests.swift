@@ -104,6 +104,7 @@ struct RoomMonitorTests {
         }
       }
       #expect(monitor.room == inside, "seed \(seed)")
+      #expect(monitor.violations() == [], "seed \(seed)")
     }
   }
 }
