@@ -606,6 +606,71 @@ where target.type != .system
   target.swiftSettings = settings
 }
 
+// Benchmarks/run asks for them: programs of the release tree, on what ./run has built there.
+@MainActor
+func addBenchmarks() {
+  package.dependencies += [
+    .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
+    .package(url: "https://github.com/apple/swift-async-algorithms.git", exact: "1.1.4"),
+  ]
+  let benchmarks: [(name: String, path: String, exclude: [String], needs: [Target.Dependency])] = [
+    (
+      "bluetooth-benchmarks", "Bluetooth", ["App", "Peers"],
+      [
+        "AllocationCounter", "BenchmarkSupport", "Essentials", "BluetoothWire",
+        "BluetoothMachines", "BeaconMachines", "BluetoothHost", "SecureConnections",
+        "SimulatedRadio", "Simulation",
+      ]
+    ),
+    ("bonjour-benchmarks", "Bonjour", ["Host", "Peers"], ["BenchmarkSupport"]),
+    ("binding-benchmarks", "Binding", ["Host"], ["BenchmarkSupport"]),
+    (
+      "binding-benchmarks-host", "Binding/Host", [],
+      [
+        "Binding", "BindingServer", "Reactive",
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ]
+    ),
+    (
+      "position-benchmarks", "Position", [], ["BenchmarkSupport", "Essentials", "BeaconMachines"]
+    ),
+    (
+      "reactive-benchmarks", "Reactive", [],
+      [
+        "AllocationCounter", "InstructionCounter", "BenchmarkSupport", "Reactive",
+        .product(name: "OpenCombine", package: "OpenCombine"),
+        .product(name: "OpenCombineDispatch", package: "OpenCombine"),
+        .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+      ]
+    ),
+  ]
+  package.targets += [
+    .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
+    .target(name: "InstructionCounter", path: "Benchmarks/InstructionCounter"),
+    .target(name: "BenchmarkSupport", path: "Benchmarks/Support"),
+    // An app on either side of Core Bluetooth, as a program of its own.
+    .executableTarget(
+      name: "bluetooth-benchmark-app", dependencies: ["CoreBluetooth"],
+      path: "Benchmarks/Bluetooth/App", swiftSettings: [.swiftLanguageMode(.v5)]),
+    // Without Foundation, whose memory would be counted; static, as a program that is installed.
+    .executableTarget(
+      name: "bonjour-benchmark-host",
+      dependencies: ["Essentials", "DNSWire", "DiscoveryMachines", "BonjourHost"],
+      path: "Benchmarks/Bonjour/Host",
+      linkerSettings: [.unsafeFlags(["-static-executable"])]),
+  ]
+  package.targets += benchmarks.map {
+    .executableTarget(
+      name: $0.name, dependencies: $0.needs, path: "Benchmarks/\($0.path)", exclude: $0.exclude)
+  }
+}
+if Context.environment["AMBIT_BENCHMARKS"] != nil { addBenchmarks() }
+
 // One domain by itself, with its tests, where building the others would take longer than it helps:
 // AMBIT_ONLY=Reactive,Essentials swift test --sanitize=thread --scratch-path .build/reactive
 if let prefixes = Context.environment["AMBIT_ONLY"]?.split(separator: ",") {

@@ -10,6 +10,14 @@ from network import network  # noqa: E402
 from radios import RADIOS  # noqa: E402
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Keeps the tests of a file in one process where they share a virtual machine or what was compiled."""
+    for item in items:
+        if item.path.name in ("test_linux_kernel.py", "test_bluez.py", "test_waking.py", "test_dns_sd.py"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @pytest.fixture(autouse=True)
 def bonds(tmp_path, monkeypatch):
     """The file of bonds of `ambit`: one for each test, and none of the user's."""

@@ -15,7 +15,7 @@ import stat
 import limits
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-AMBIT = pathlib.Path(os.environ.get("AMBIT", ROOT / ".build/debug/ambit"))
+AMBIT = pathlib.Path(os.environ.get("AMBIT", ROOT / ".build/release/ambit"))
 
 
 async def end(process):

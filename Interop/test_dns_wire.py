@@ -18,7 +18,7 @@ import pytest
 
 from debian_programs import unavailable
 
-DNS_TEXT = pathlib.Path(__file__).parent.parent / ".build" / "debug" / "dns-text"
+DNS_TEXT = pathlib.Path(__file__).parent.parent / ".build" / "release" / "dns-text"
 SECTIONS = ["question", "answer", "authority", "additional"]
 SEED = 20260
 FLUSH = 0x8000

@@ -1,47 +1,151 @@
-# Sourced by ./test, after scripts/setup.sh: steps with a log and a time each.
+# Sourced by ./test, after scripts/setup.sh: steps with a log, a limit and a time each.
 # shellcheck shell=bash
 
 logs=.build/logs
 mkdir -p "$logs"
-rm -f "$logs/times"
-lane_group=
+rm -f "$logs"/*.xml "$logs/times"
+lane_groups=()
 
-# step NAME COMMAND...: runs a command. What it writes goes into a log, and is shown if it fails.
+# step NAME MINUTES COMMAND...: runs a command. Its output goes into a log, which is printed if it fails.
+# A command that reaches the limit, or in which a peer or a browser crashed, failed for a reason that may not be
+# the package's: it is repeated once.
 step() {
-  local name=$1 start=$SECONDS status log
-  shift
+  local name=$1 minutes=$2 start=$SECONDS status log reason=
+  shift 2
   log=$logs/$(tr -cs 'a-zA-Z0-9\n' - <<<"$name").log
   say "$name"
-  set +e
-  (set -e; "$@") >"$log" 2>&1 </dev/null
-  status=$?
-  set -e
-  printf '%5d s  %s\n' $((SECONDS - start)) "$name" >>"$logs/times"
+  attempt "$minutes" "$log" "$@" && status=0 || status=$?
+  if [ $status -ne 0 ]; then
+    reason=$(cause "$status" "$log")
+    if [ -n "$reason" ]; then
+      say "$name: $reason; repeated once"
+      cp "$log" "$log.first"
+      IS_REPETITION=1 attempt "$minutes" "$log" "$@" && status=0 || status=$?
+    fi
+  fi
+  printf '%5d s  %s%s\n' $((SECONDS - start)) "$name" "${reason:+ ($reason; repeated)}" >>"$logs/times"
   if [ $status -ne 0 ]; then
     grep -E '✘|↳|error:|Crash|Fatal|^E  |^FAILED|SUMMARY|MISSED' "$log" | head -n 60 || true
     tail -n 30 "$log"
-    fail "\"$name\" failed; all that it wrote is in $log"
+    fail "\"$name\" failed${reason:+ twice, at first because $reason}; its output is in $log"
   fi
 }
 
-# beside FUNCTION: runs steps beside those that follow, until `join`. It ends with this script.
+# attempt MINUTES LOG COMMAND...: 124 if the limit was reached. The command may be a function.
+attempt() {
+  local minutes=$1 log=$2 status=0 command watchdog
+  shift 2
+  (set -e; "$@") >"$log" 2>&1 </dev/null &
+  command=$!
+  (sleep $((minutes * 60)); touch "$log.late"; end_tree "$command") >/dev/null 2>&1 &
+  watchdog=$!
+  wait "$command" || status=$?
+  end_tree "$watchdog"
+  wait "$watchdog" 2>/dev/null || true
+  if [ -e "$log.late" ]; then rm -f "$log.late"; status=124; fi
+  return $status
+}
+
+# end_tree PROCESS: ends a process and those that it started, in one process group with others.
+end_tree() {
+  local child
+  for child in $(pgrep -P "$1"); do end_tree "$child"; done
+  kill "$1" 2>/dev/null || true
+}
+
+# cause STATUS LOG: why a failed command may be repeated; nothing if it may not.
+cause() {
+  if [ "$1" = 124 ]; then
+    echo "it took too long"
+  elif grep -qE 'Timeout \(?>|Time limit was exceeded' "$2"; then
+    echo "a test took too long"
+  elif grep -qE 'PeerCrashed|chromedriver ended|exited with unexpected signal' "$2"; then
+    echo "a peer or the test process crashed"
+  fi
+}
+
+# beside FUNCTION: runs steps beside those that follow, until `join`. They end with this script.
 beside() {
   set -m
   "$1" &
-  lane_group=$!
+  lane_groups+=("$!")
   set +m
-  trap 'kill -- "-$lane_group" 2>/dev/null || true' EXIT
+  trap end_lanes EXIT
+}
+
+# beside_step NAME MINUTES COMMAND...: a step beside those that follow, until `join`.
+beside_step() {
+  local arguments=("$@")
+  set -m
+  (step "${arguments[@]}") &
+  lane_groups+=("$!")
+  set +m
+  trap end_lanes EXIT
+}
+
+# await_file PATH: waits for a step beside this one, unless one of those has failed.
+await_file() {
+  until [ -e "$1" ]; do
+    kill -0 "${lane_groups[@]}" 2>/dev/null || join
+    sleep 1
+  done
+}
+
+end_lanes() {
+  local group
+  for group in "${lane_groups[@]}"; do kill -- "-$group" 2>/dev/null || true; done
 }
 
 join() {
-  local group=$lane_group
-  wait "$group" || fail "What ran beside failed; see above."
-  trap - EXIT
+  local group
+  for group in "${lane_groups[@]}"; do
+    wait "$group" || fail "A step that ran beside the others failed; see above."
+  done
+  lane_groups=()
 }
 
-# Prints how long each step took.
+# Prints the time of each step, and the slowest tests.
 print_times() {
   say "Time of each step"
   cat "$logs/times"
   printf '%5d s  in all\n' "$SECONDS"
+  say "The slowest tests"
+  scripts/slowest-tests "$logs"/*.xml
+}
+
+# if_changed NAME FILES... -- COMMAND...: runs a command unless it passed with these files before, here or where
+# .ci/passed was recorded. Files are paths of git, and count with their changes that aren't committed.
+if_changed() {
+  local name=$1 hash paths=()
+  shift
+  while [ "$1" != -- ]; do paths+=("$1"); shift; done
+  shift
+  hash=$(git ls-files -z --cached --others --exclude-standard -- "${paths[@]}" | sort -z |
+    xargs -0 sha256sum 2>/dev/null | sha256sum | cut -c 1-16)
+  if [ "${tier:-}" != everything ] && grep -qsx "$name $hash" .build/passed .ci/passed; then
+    echo "Unchanged since it passed: ${paths[*]}"
+    return
+  fi
+  "$@"
+  printf '%s %s\n' "$name" "$hash" >>.build/passed
+}
+
+# Records for other machines what passed here, with the commit and the date.
+record_passed() {
+  {
+    printf 'everything %s %s\n' "$(git rev-parse HEAD)" "$(date -u +%Y-%m-%d)"
+    tac .build/passed | awk '!seen[$1]++' | sort
+  } >.ci/passed
+}
+
+# Warns where the last run of `./test everything` is more than 50 commits ago.
+warn_if_old() {
+  local commit count
+  commit=$(sed -n 's/^everything \([0-9a-f]*\) .*/\1/p' .ci/passed 2>/dev/null)
+  count=$(git rev-list --count "${commit:-HEAD}..HEAD" 2>/dev/null || echo unknown)
+  if [ -z "$commit" ]; then
+    say "./test everything has never been recorded"
+  elif [ "$count" = unknown ] || [ "$count" -gt 50 ]; then
+    say "./test everything passed last $count commits ago: run it, and commit .ci/passed"
+  fi
 }
