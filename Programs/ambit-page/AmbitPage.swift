@@ -70,8 +70,8 @@ package struct AmbitPage: RadioCommand {
       }
       page.allowsWebAssembly = true
       var configuration = PageServer.Configuration()
-      configuration.host = page.listen
-      configuration.port = page.port
+      configuration.host = self.page.listen
+      configuration.port = self.page.port
       do throws(PageServerError) {
         return try await PageServer(
           site: .files([

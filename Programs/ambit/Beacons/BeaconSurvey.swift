@@ -1,4 +1,4 @@
-import BeaconMachines
+package import BeaconMachines
 import BluetoothWire
 package import Essentials
 
@@ -12,7 +12,7 @@ package struct BeaconSurvey: Sendable {
     var format: Format
     /// The identity as people read it.
     package var name: String
-    var beacon: RangedBeacon
+    package var beacon: RangedBeacon
     /// The link's level at the last reports, in dBm, the newest last.
     var levels: [Int]
   }

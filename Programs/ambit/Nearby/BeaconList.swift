@@ -3,7 +3,7 @@ import BluetoothWire
 import Essentials
 
 /// The beacons of the live view: those that were ranged last, the nearest first.
-struct BeaconList: Sendable {
+package struct BeaconList: Sendable {
   private(set) var rows: [BeaconSurvey.Row] = []
   /// Advertisements that began as a beacon's and were malformed.
   private(set) var malformedCount = 0
@@ -40,7 +40,7 @@ struct BeaconList: Sendable {
   }
 
   /// How near it is: `near 1.2–3.4 m`.
-  static func distance(_ row: BeaconSurvey.Row) -> String {
+  package static func distance(_ row: BeaconSurvey.Row) -> String {
     guard let distance = row.beacon.distance else { return "\(row.beacon.proximity)" }
     return "\(row.beacon.proximity) \(BeaconText.interval(distance))"
   }

@@ -15,15 +15,15 @@ package struct NearbyTable: Sendable {
 
   /// One device, as it was heard so far.
   package struct Device: Hashable, Sendable {
-    var sighting: Sighting
-    var strength: Strength?
+    package var sighting: Sighting
+    package var strength: Strength?
     var firstHeard: Instant
-    var lastHeard: Instant
+    package var lastHeard: Instant
     /// Order of arrival; never reused.
     var number: Int
 
     /// Whether it fell silent.
-    func isQuiet(now: Instant) -> Bool { now - lastHeard > Limits.quietAfter }
+    package func isQuiet(now: Instant) -> Bool { now - lastHeard > Limits.quietAfter }
   }
 
   private var devices: [String: Device] = [:]

@@ -16,7 +16,7 @@ package struct PairingQuestion: Hashable, Sendable {
   private static let digitCountMax = 6
 
   package let peer: DeviceAddress
-  let prompt: PairingPrompt
+  package let prompt: PairingPrompt
   package let id: PairingPromptID
   private(set) var typed = ""
 
@@ -30,7 +30,7 @@ package struct PairingQuestion: Hashable, Sendable {
   var text: String { [text(of: "\(peer)"), typed].filter { !$0.isEmpty }.joined(separator: " ") }
 
   /// The question about a peer with this name.
-  func text(of name: String) -> String {
+  package func text(of name: String) -> String {
     switch prompt {
     case .consent: "Pair with \(name)?"
     case .displayPasskey(let number): "Enter \(PairingPrompt.digits(number)) at \(name)."
@@ -49,7 +49,7 @@ package struct PairingQuestion: Hashable, Sendable {
   }
 
   /// Whether yes or no is the answer.
-  var takesYes: Bool {
+  package var takesYes: Bool {
     switch prompt {
     case .consent, .compareNumber: true
     case .displayPasskey, .enterPasskey: false

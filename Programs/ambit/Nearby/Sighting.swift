@@ -10,7 +10,7 @@ package struct Sighting: Hashable, Sendable {
   package var address: DeviceAddress?
   package var name: String?
   /// Strength in dBm; nil if it is not available.
-  var rssi: Int?
+  package var rssi: Int?
   package var txPower: Int?
   package var isConnectable: Bool?
   package var services: [BluetoothUUID] = []
@@ -53,7 +53,7 @@ package struct Sighting: Hashable, Sendable {
   }
 
   /// A summary for a narrow column: service names, else the kind of beacon, else the manufacturer.
-  var summary: String {
+  package var summary: String {
     let names = services.map { AssignedNumbers.serviceName($0) ?? Self.short($0) }
     if !names.isEmpty { return names.joined(separator: ", ") }
     if let beacon { return Self.short(beacon) }

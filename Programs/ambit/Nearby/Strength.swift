@@ -1,7 +1,7 @@
 import Essentials
 
 /// How strongly a device is heard, smoothed so that people can read it.
-struct Strength: Hashable, Sendable {
+package struct Strength: Hashable, Sendable {
   /// How near a device seems.
   enum Zone: Int, CaseIterable, Comparable, Sendable {
     case near
@@ -23,7 +23,7 @@ struct Strength: Hashable, Sendable {
   /// Follows within about ten.
   private var slow: Double
   /// The number shown; moves only when the smoothed one has moved away from it.
-  private(set) var shown: Int
+  package private(set) var shown: Int
   private(set) var zone: Zone
   private(set) var trend = Trend.steady
   private var lastHeard: Instant

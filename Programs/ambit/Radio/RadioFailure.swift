@@ -1,6 +1,6 @@
 package import BluetoothHost
 package import CoreBluetooth
-import CoreBluetoothAsync
+package import CoreBluetoothAsync
 
 /// Why a radio cannot be used, for either role.
 package enum RadioFailure {
@@ -24,7 +24,7 @@ package enum RadioFailure {
 
 extension Session {
   /// A central whose radio works.
-  func central() async throws -> Central {
+  package func central() async throws -> Central {
     let central = Central(host: host, showsSystemServices: true)
     try await waitForRadio({ central.state }) {
       do throws(BluetoothError) {

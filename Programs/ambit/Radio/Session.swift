@@ -59,7 +59,7 @@ package struct Session: Sendable {
   }
 
   /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C.
-  func untilTime(
+  package func untilTime(
     default limit: Duration? = nil, _ body: @escaping @Sendable () async throws -> Void
   ) async throws {
     guard let limit = remaining ?? limit else { return try await body() }

@@ -1,7 +1,7 @@
 import Essentials
 import Foundation
 import Glibc
-import JSONWire
+package import JSONWire
 import Synchronization
 
 /// The terminal that the program runs in, if it runs in one.
@@ -127,7 +127,7 @@ package struct Output: Sendable {
   var style: Style
   var errorStyle: Style
   /// One JSON object per line instead of text.
-  var isJSON: Bool
+  package var isJSON: Bool
   /// How much of a long value is shown beside others: all of it where no person reads.
   let valueByteCountMax: Int
   /// Whether progress is shown on standard error.
@@ -148,13 +148,13 @@ package struct Output: Sendable {
   }
 
   /// A line of the result.
-  func line(_ text: String) {
+  package func line(_ text: String) {
     clearProgress()
     Self.write(text + "\n", to: STDOUT_FILENO)
   }
 
   /// An object of the result, on its line.
-  func object(_ object: JSON) { line(object.line) }
+  package func object(_ object: JSON) { line(object.line) }
 
   /// The receiver of remarks while a view owns the screen.
   private static let screen = Mutex<(@Sendable (String) -> Void)?>(nil)
