@@ -35,16 +35,16 @@ public struct DiscoveryMachine: Sendable {
   /// Output of the machine: work for the driver.
   public typealias Action = DiscoveryAction
 
-  private var responder: Responder
-  private var querier: Querier
+  var responder: Responder
+  var querier: Querier
   /// What both give out, the responder's first: announcements and answers are sent before questions.
   /// Memory that is used again.
-  private var responderActions: [DiscoveryAction] = []
-  private var querierActions: [DiscoveryAction] = []
+  var responderActions: [DiscoveryAction] = []
+  var querierActions: [DiscoveryAction] = []
   /// Whether there was a registration or a query that is local to this machine.
-  private var hasLocalLink = false
+  var hasLocalLink = false
   /// Packets sent on the local-only interface, to be handled as received.
-  private var returning: [OutgoingPacket] = []
+  var returning: [OutgoingPacket] = []
 
   /// Creates a machine without interfaces.
   ///
@@ -88,6 +88,8 @@ public struct DiscoveryMachine: Sendable {
     case .shutDown: respond(.shutDown, now)
     }
     passAll(now, into: &actions)
+    if case .received = event { return }
+    assertInvariants()
   }
 
   /// Performs the work that is due at `now`.
@@ -95,6 +97,7 @@ public struct DiscoveryMachine: Sendable {
     responder.wake(now: now, into: &responderActions)
     querier.wake(now: now, into: &querierActions)
     passAll(now, into: &actions)
+    assertInvariants()
   }
 
   private mutating func perform(_ request: DiscoveryRequest, _ now: Instant) {

@@ -97,12 +97,12 @@ struct RecordCache: Sendable {
     var byteCount: Int { RecordCache.byteCount(record) }
   }
 
-  private struct Identity: Hashable {
+  struct Identity: Hashable {
     var name: DNSName
     var data: DNSRecordData
   }
 
-  private struct Ticket {
+  struct Ticket {
     var slot: Int
     var serial: UInt64
   }
@@ -111,21 +111,22 @@ struct RecordCache: Sendable {
   let byteCountMax: Int
   private(set) var count = 0
   private(set) var byteCount = 0
-  private var slots: [Entry?] = []
-  private var freeSlots: [Int] = []
-  private var slotsByIdentity: [Identity: Int] = [:]
-  private var slotsByName: [DNSName: [Int]] = [:]
-  private var wants: [QuestionKey: Int] = [:]
-  private var queue = DeadlineQueue<Ticket>()
-  private var oldestIdle: Int?
-  private var newestIdle: Int?
-  private var lastSerial: UInt64 = 0
+  var slots: [Entry?] = []
+  var freeSlots: [Int] = []
+  var slotsByIdentity: [Identity: Int] = [:]
+  var slotsByName: [DNSName: [Int]] = [:]
+  var wants: [QuestionKey: Int] = [:]
+  var queue = DeadlineQueue<Ticket>()
+  var oldestIdle: Int?
+  var newestIdle: Int?
+  var lastSerial: UInt64 = 0
   private var rng: SeededGenerator
 
   init(
     recordsMax: Int = Limits.recordsMax, byteCountMax: Int = Limits.byteCountMax,
     rng: SeededGenerator
   ) {
+    precondition(recordsMax > 0 && byteCountMax > 0, "a cache has room")
     self.recordsMax = recordsMax
     self.byteCountMax = byteCountMax
     self.rng = rng
@@ -334,7 +335,7 @@ struct RecordCache: Sendable {
 
   /// The last query for this key ended.
   mutating func unwant(_ key: QuestionKey) {
-    guard let count = wants[key] else { return }
+    guard let count = wants[key] else { return assertionFailure("no query is for \(key)") }
     wants[key] = count == 1 ? nil : count - 1
     guard count == 1 else { return }
     for slot in slotsByName[key.name] ?? [] {
@@ -454,6 +455,7 @@ extension RecordCache {
   }
 
   private mutating func renew(_ slot: Int, as record: DNSRecord, now: Instant) {
+    assert(record.ttlSeconds > 0, "a goodbye renews \(record.name)")
     var entry = self[slot]
     // The stored name and data stay: they are equal, and shared with other records.
     entry.record.ttlSeconds = record.ttlSeconds
@@ -494,6 +496,7 @@ extension RecordCache {
     }
     let slot = freeSlots.popLast() ?? slots.count
     if slot == slots.count { slots.append(nil) }
+    assert(slots[slot] == nil, "slot \(slot) is free and in use")
     let position = slotsByName[record.name]?.count ?? 0
     slotsByName[record.name, default: []].append(slot)
     slotsByIdentity[Identity(name: record.name, data: record.data)] = slot
@@ -517,21 +520,23 @@ extension RecordCache {
     if !entry.isWanted { unlinkIdle(slot) }
     slotsByIdentity[Identity(name: entry.record.name, data: entry.record.data)] = nil
     let name = entry.record.name
-    if let last = slotsByName[name]?.popLast(), last != slot {
-      slotsByName[name]?[entry.position] = last
+    if let last = slotsByName[existing: name].popLast(), last != slot {
+      slotsByName[existing: name][entry.position] = last
       self[last].position = entry.position
     }
-    if slotsByName[name]?.isEmpty == true { slotsByName[name] = nil }
+    if slotsByName[existing: name].isEmpty { slotsByName[name] = nil }
     slots[slot] = nil
     freeSlots.append(slot)
     count -= 1
     byteCount -= entry.byteCount
+    assert(count >= 0 && byteCount >= 0, "\(count) records have \(byteCount) bytes")
   }
 
   /// Evicts records without a query until one of this size fits. False if it still doesn't.
   private mutating func makeRoom(for added: Int) -> Bool {
     while count >= recordsMax || byteCount + added > byteCountMax {
       guard let oldest = oldestIdle else { return false }
+      assert(!self[oldest].isWanted, "a record with a query is evicted")
       remove(oldest)
     }
     return true
@@ -552,6 +557,7 @@ extension RecordCache {
   }
 
   private mutating func linkIdle(_ slot: Int) {
+    assert(!self[slot].isWanted && newestIdle != slot, "slot \(slot) is in use, or linked")
     self[slot].older = newestIdle
     self[slot].newer = nil
     if let newestIdle { self[newestIdle].newer = slot }

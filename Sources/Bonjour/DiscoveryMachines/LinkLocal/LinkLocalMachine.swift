@@ -7,16 +7,16 @@ public import Essentials
 /// passes events to it, performs its actions, and calls ``wake(now:into:)`` at ``nextWake``. Each
 /// interface needs its own machine.
 public struct LinkLocalMachine: Sendable {
-  private typealias Constants = LinkLocalConstants
+  typealias Constants = LinkLocalConstants
 
-  private struct Probing: Sendable {
+  struct Probing: Sendable {
     var candidate: Inet4Address
     var sentCount = 0
     /// When the next probe is due or, after the last, the address is ours.
     var next: Instant
   }
 
-  private struct Claimed: Sendable {
+  struct Claimed: Sendable {
     var address: Inet4Address
     var announcementsLeft = Constants.announcementCount
     var nextAnnouncement: Instant
@@ -28,12 +28,12 @@ public struct LinkLocalMachine: Sendable {
     var nextReply: Instant
   }
 
-  private struct PendingReply: Sendable {
+  struct PendingReply: Sendable {
     var to: ARPPacket
     var at: Instant
   }
 
-  private enum State: Sendable {
+  enum State: Sendable {
     /// The link is down or there is a better address.
     case idle
     case pausing(until: Instant)
@@ -52,13 +52,13 @@ public struct LinkLocalMachine: Sendable {
 
   private var addresses: LinkLocalAddresses
   /// What to try next: the remembered address, or one that was held before.
-  private var preferred: Inet4Address?
+  var preferred: Inet4Address?
   private var rng: SeededGenerator
-  private var state = State.idle
-  private var isLinkUp = false
-  private var hasRoutableAddress = false
-  private var isShutDown = false
-  private var conflictCount = 0
+  var state = State.idle
+  var isLinkUp = false
+  var hasRoutableAddress = false
+  var isShutDown = false
+  var conflictCount = 0
   private var lastAttempt: Instant?
 
   /// Creates a machine for an interface whose link is down.
@@ -143,6 +143,7 @@ public struct LinkLocalMachine: Sendable {
       }
       state = .claimed(claimed)
     }
+    assertInvariants()
   }
 
   // MARK: Getting an address
@@ -164,6 +165,7 @@ public struct LinkLocalMachine: Sendable {
   }
 
   private mutating func attempt(now: Instant) {
+    assert(isLinkUp && !hasRoutableAddress, "an address is tried without need")
     lastAttempt = now
     let candidate = preferred ?? addresses.next()
     preferred = candidate
@@ -190,6 +192,7 @@ public struct LinkLocalMachine: Sendable {
   }
 
   private mutating func claim(_ address: Inet4Address, now: Instant, into actions: inout [Action]) {
+    assert(isLinkUp && !hasRoutableAddress, "\(address) is claimed without need")
     state = .claimed(
       Claimed(
         address: address, nextAnnouncement: now,

@@ -38,7 +38,7 @@ struct InterfaceQuerier: Sendable {
     var queuedAt = Instant.distantFuture
   }
 
-  private struct Reconfirmation {
+  struct Reconfirmation {
     var record: DNSRecord
     var nextAt: Instant
     var round = 0
@@ -49,12 +49,12 @@ struct InterfaceQuerier: Sendable {
 
   private(set) var interface: NetworkInterface
   private(set) var cache: RecordCache
-  private var asks: [QuestionKey: Ask] = [:]
-  private var askedTypes: [DNSName: [DNSType]] = [:]
-  private var queue = DeadlineQueue<QuestionKey>()
-  private var reconfirmations: [Reconfirmation] = []
+  var asks: [QuestionKey: Ask] = [:]
+  var askedTypes: [DNSName: [DNSType]] = [:]
+  var queue = DeadlineQueue<QuestionKey>()
+  var reconfirmations: [Reconfirmation] = []
   /// Questions with records to refresh since the last packet.
-  private var refreshes: [QuestionKey] = []
+  var refreshes: [QuestionKey] = []
   /// When something new was last multicast on the link.
   private var newsAt: Instant?
   private var rng: SeededGenerator
@@ -89,19 +89,22 @@ struct InterfaceQuerier: Sendable {
 
   /// One client fewer queries this key.
   mutating func stop(_ key: QuestionKey) {
-    guard let ask = asks[key] else { return }
+    guard let ask = asks[key] else { return assertionFailure("\(key) is not asked") }
     cache.unwant(key)
     if ask.clientCount > 1 {
       asks[existing: key].clientCount -= 1
       return
     }
     asks[key] = nil
-    askedTypes[key.name]?.removeAll { $0 == key.type }
-    if askedTypes[key.name]?.isEmpty == true { askedTypes[key.name] = nil }
+    askedTypes[existing: key.name].removeAll { $0 == key.type }
+    if askedTypes[existing: key.name].isEmpty { askedTypes[key.name] = nil }
   }
 
   /// The interface has other addresses.
-  mutating func update(_ interface: NetworkInterface) { self.interface = interface }
+  mutating func update(_ interface: NetworkInterface) {
+    precondition(interface.index == self.interface.index, "\(interface) is another one")
+    self.interface = interface
+  }
 
   /// The link may be another one: all questions are sent again, and records without an answer are
   /// removed.
@@ -122,7 +125,7 @@ struct InterfaceQuerier: Sendable {
 
   /// Begins the question's series.
   private mutating func begin(_ key: QuestionKey, isProvoked: Bool, now: Instant) {
-    guard var ask = asks[key] else { return }
+    guard var ask = asks[key] else { return assertionFailure("\(key) is not asked") }
     ask.earliestAt = isProvoked ? now + QuerierLimits.firstDelay.shortest : now
     ask.dueAt = now + delay(isProvoked: isProvoked)
     ask.interval = .zero
@@ -405,6 +408,7 @@ struct InterfaceQuerier: Sendable {
         ask.sentCount == 1
         ? QuerierLimits.firstInterval
         : min(ask.interval * QuerierLimits.intervalFactor, QuerierLimits.intervalMax)
+      assert(ask.interval >= QuerierLimits.firstInterval, "\(key) is sent again too soon")
       ask.dueAt = now + ask.interval
     }
     asks[key] = ask

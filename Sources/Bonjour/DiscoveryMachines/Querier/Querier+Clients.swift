@@ -86,6 +86,8 @@ extension Querier {
     _ id: QueryID, to key: QuestionKey, now: Instant, into actions: inout [Action]
   ) {
     guard let client = clients[id], !client.keys.contains(key) else { return }
+    assert(
+      client.keys.count <= 2 * (1 + QuerierLimits.aliasesMax), "aliases lead to too many names")
     clients[existing: id].keys.append(key)
     let subscription = Subscription(query: id, type: key.type, startedAt: now)
     subscriptions[key.name, default: []].append(subscription)
@@ -111,8 +113,8 @@ extension Querier {
   }
 
   private mutating func unsubscribe(_ client: Client, from key: QuestionKey) {
-    subscriptions[key.name]?.removeAll { $0.query == client.id && $0.type == key.type }
-    if subscriptions[key.name]?.isEmpty == true { subscriptions[key.name] = nil }
+    subscriptions[existing: key.name].removeAll { $0.query == client.id && $0.type == key.type }
+    if subscriptions[existing: key.name].isEmpty { subscriptions[key.name] = nil }
     for position in interfaces.indices where isInScope(client, interfaces[position]) {
       interfaces[position].stop(key)
     }

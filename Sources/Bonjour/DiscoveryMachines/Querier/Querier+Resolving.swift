@@ -89,6 +89,7 @@ extension Querier {
       running += UInt64(candidate.weight)
       if running >= drawn { return candidate }
     }
+    assertionFailure("\(drawn) was drawn of weights of \(sum) in all")
     return ordered.last
   }
 

@@ -83,6 +83,9 @@ public struct Querier: Sendable {
       }
     }
     finish(now: now, from: start, &actions)
+    // Packets come far more often than anything else, and most of them cause nothing.
+    if case .received = event, actions.count == start { return }
+    assertInvariants()
   }
 
   /// Performs the work that is due at `now`.
@@ -101,6 +104,7 @@ public struct Querier: Sendable {
       actions.append(.deliver(id, .failed(.timedOut), on: nil, moreComing: false))
     }
     finish(now: now, from: start, &actions)
+    assertInvariants()
   }
 
   /// The time to call `wake`; nil if no timer is running.

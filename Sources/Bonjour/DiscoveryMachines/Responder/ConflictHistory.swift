@@ -16,6 +16,7 @@ struct ConflictHistory: Sendable {
       isSlow = false
     }
     times = times.suffix(Constants.conflictsMax - 1) + [now]
+    assert(times.count <= Constants.conflictsMax, "\(times.count) conflicts are remembered")
     if times.count == Constants.conflictsMax, let first = times.first,
       now <= first + Constants.conflictWindow
     {

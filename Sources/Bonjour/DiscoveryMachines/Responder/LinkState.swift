@@ -59,8 +59,8 @@ struct LinkState: Sendable {
   var goodbyes: [DNSRecord] = []
   var goodbyesDue: Instant?
   /// PTR records of types, published by a process that was killed.
-  private var withdrawn: [DNSRecord] = []
-  private var withdrawnDue: Instant?
+  var withdrawn: [DNSRecord] = []
+  var withdrawnDue: Instant?
 
   var nextWake: Instant? {
     let starting = Instant.earliest(
@@ -109,6 +109,7 @@ struct LinkState: Sendable {
       let due = range.lowerBound + rng.span(.zero, range.upperBound - range.lowerBound)
       batches.append(Batch(due: due, interval: interval))
     }
+    assert(range.contains(batches[index].due), "answers wait for another time than they may")
     for id in sets { batches[index].insert(id) }
   }
 

@@ -22,6 +22,7 @@ enum NameRevision {
       number = last + 1
     }
     let suffix = opening + Array(String(number).utf8) + closing
+    assert(suffix.count < 63, "a suffix of \(suffix.count) bytes leaves no room for the name")
     return Array(Array(stem).utf8Prefix(63 - suffix.count)) + suffix
   }
 

@@ -36,6 +36,8 @@ struct RecordSet: Sendable {
     name: DNSName, type: DNSType, kind: Kind, interface: InterfaceIndex?, owner: RegistrationID,
     records: [DNSRecord]
   ) {
+    assert(
+      records.allSatisfy { $0.name == name && $0.type == type }, "a set is of one name and type")
     self.name = name
     self.type = type
     self.kind = kind

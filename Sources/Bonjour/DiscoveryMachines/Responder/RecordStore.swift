@@ -3,13 +3,14 @@ internal import Essentials
 
 /// All record sets of a responder, by number and by name.
 struct RecordStore: Sendable {
-  private var sets: [RecordSetID: RecordSet] = [:]
-  private var byName: [DNSName: Named] = [:]
-  private var sharedByContent: [SharedContent: RecordSetID] = [:]
+  var sets: [RecordSetID: RecordSet] = [:]
+  var byName: [DNSName: Named] = [:]
+  /// More than one only where updates made them the same.
+  var sharedByContent: [SharedContent: ShortList<RecordSetID>] = [:]
   private var lastID = 0
 
   /// What makes two registrations' shared records the same record.
-  private struct SharedContent: Hashable {
+  struct SharedContent: Hashable {
     var name: DNSName
     var data: DNSRecordData
     var interface: InterfaceIndex?
@@ -29,7 +30,7 @@ struct RecordStore: Sendable {
   }
 
   /// The sets of one name. There are thousands that a type's services share, but few of their own.
-  private struct Named {
+  struct Named {
     var shared: [RecordSetID] = []
     /// How many shared sets there are of each type.
     var sharedCounts: [DNSType: Int] = [:]
@@ -44,7 +45,7 @@ struct RecordStore: Sendable {
 
   /// Another shared set with the same records, on the same links.
   func twin(of set: RecordSet) -> RecordSetID? {
-    SharedContent(set).flatMap { sharedByContent[$0] }
+    SharedContent(set).flatMap { sharedByContent[$0]?.first }
   }
 
   /// The sets of a name, of all registrations.
@@ -75,7 +76,7 @@ struct RecordStore: Sendable {
     guard !named.shared.isEmpty else { return own }
     let shared = [nil, interface].compactMap { interface in
       sharedByContent[SharedContent(name: record.name, data: record.data, interface: interface)]
-    }
+    }.joined()
     return shared + own
   }
 
@@ -92,7 +93,7 @@ struct RecordStore: Sendable {
     } else {
       byName[set.name, default: Named()].own.append(id)
     }
-    if let content = SharedContent(set) { sharedByContent[content] = id }
+    noteContent(of: set, id)
     return id
   }
 
@@ -109,12 +110,18 @@ struct RecordStore: Sendable {
     guard let old = sets[id] else { return assertionFailure("there is no set \(id)") }
     forgetContent(of: old, id)
     update(id) { $0.records = records }
-    if let content = sets[id].flatMap(SharedContent.init) { sharedByContent[content] = id }
+    noteContent(of: sets[existing: id], id)
+  }
+
+  private mutating func noteContent(of set: RecordSet, _ id: RecordSetID) {
+    guard let content = SharedContent(set) else { return }
+    sharedByContent[content, default: ShortList()].append(id)
   }
 
   private mutating func forgetContent(of set: RecordSet, _ id: RecordSetID) {
-    guard let content = SharedContent(set), sharedByContent[content] == id else { return }
-    sharedByContent[content] = nil
+    guard let content = SharedContent(set) else { return }
+    sharedByContent[existing: content].removeAll { $0 == id }
+    if sharedByContent[existing: content].first == nil { sharedByContent[content] = nil }
   }
 
   @discardableResult
@@ -123,7 +130,8 @@ struct RecordStore: Sendable {
     forgetContent(of: set, id)
     if set.isShared {
       byName[existing: set.name].shared.removeAll { $0 == id }
-      let count = byName[existing: set.name].sharedCounts[set.type] ?? 0
+      let count = byName[existing: set.name].sharedCounts[existing: set.type]
+      assert(count > 0, "\(count) shared sets of type \(set.type)")
       byName[existing: set.name].sharedCounts[set.type] = count > 1 ? count - 1 : nil
     } else {
       byName[existing: set.name].own.removeAll { $0 == id }

@@ -51,6 +51,7 @@ extension Responder {
   }
 
   private mutating func addLink(_ link: MulticastLink) {
+    assert(links[link] == nil, "\(link) is there already")
     links[link] = LinkState()
     linkOrder.append(link)
   }
@@ -71,6 +72,8 @@ extension Responder {
 
   /// Updates the host's record sets for the addresses of an interface, and announces changes.
   private mutating func updateAddresses(of interface: NetworkInterface, now: Instant) {
+    // Another process has the host's name after it was handed over.
+    guard entries[.host] != nil else { return }
     let wanted = addressSets(of: interface)
     var changed: [RecordSetID] = []
     for id in entries[.host]?.sets ?? [] {

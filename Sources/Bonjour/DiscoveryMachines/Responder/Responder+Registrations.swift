@@ -50,13 +50,13 @@ extension Responder {
 
   /// Adds a set to a registration, or the registration to the set if others have the same already.
   private mutating func adopt(_ set: RecordSet, by id: RegistrationID) {
-    let twin = store.twin(of: set)
-    if let twin {
-      store.update(twin) { $0.owners.append(id) }
-      entries[existing: id].sets.append(twin)
-    } else {
-      entries[existing: id].sets.append(store.insert(set))
+    guard let twin = store.twin(of: set) else {
+      return entries[existing: id].sets.append(store.insert(set))
     }
+    // A service may name a subtype twice.
+    guard !entries[existing: id].sets.contains(twin) else { return }
+    store.update(twin) { $0.owners.append(id) }
+    entries[existing: id].sets.append(twin)
   }
 
   /// Removes the sets of a registration, without goodbye records.

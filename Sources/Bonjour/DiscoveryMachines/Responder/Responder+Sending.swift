@@ -12,6 +12,7 @@ extension Responder {
     for index in rounds.indices where rounds[index].at <= now {
       sets += rounds[index].sets
       rounds[index].left -= 1
+      assert(rounds[index].left >= 0, "sets are announced once too often")
       rounds[index].at = now + Constants.announcementInterval
       rounds[index].sets.removeAll { store[$0] == nil }
     }
@@ -52,7 +53,17 @@ extension Responder {
   mutating func sayGoodbye(to id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
     for link in linkOrder where set.lastMulticast(on: link) != nil {
-      links[existing: link].sayGoodbye(to: set.records, now: now)
+      let gone = set.records.filter { !isPublished($0, besides: id, on: link) }
+      links[existing: link].sayGoodbye(to: gone, now: now)
+    }
+  }
+
+  /// Whether another set has the record on a link, too, where it stays valid.
+  private func isPublished(
+    _ record: DNSRecord, besides id: RecordSetID, on link: MulticastLink
+  ) -> Bool {
+    store.ids(saying: record, on: link.interface).contains { other in
+      other != id && store[other].map { isVisible($0, on: link) } ?? false
     }
   }
 

@@ -91,6 +91,7 @@ public struct Responder: Sendable {
   /// Processes an event and appends the resulting actions.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     guard !isShutDown else { return }
+    let start = actions.count
     switch event {
     case .interfaceChanged(let interface): changeInterface(interface, now: now)
     case .interfaceRestarted(let index): restartInterface(index, now: now)
@@ -113,7 +114,10 @@ public struct Responder: Sendable {
       linkOrder = []
       isShutDown = true
     }
-    wake(now: now, into: &actions)
+    performDue(now: now, into: &actions)
+    // Packets come far more often than anything else, and most of them cause nothing.
+    if case .received = event, actions.count == start { return }
+    assertInvariants()
   }
 
   private mutating func perform(
@@ -138,6 +142,11 @@ public struct Responder: Sendable {
 
   /// Performs the work that is due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
+    performDue(now: now, into: &actions)
+    assertInvariants()
+  }
+
+  private mutating func performDue(now: Instant, into actions: inout [Action]) {
     for link in linkOrder {
       guard let next = links[link]?.nextWake, next <= now else { continue }
       sayGoodbyeToWithdrawn(on: link, now: now)

@@ -18,6 +18,8 @@ struct UnicastBudget: Sendable {
       count < ResponderConstants.unicastResponsesMax
     else { return false }
     counts[address] = count + 1
+    assert(
+      counts.count <= ResponderConstants.unicastAddressesMax, "\(counts.count) addresses at once")
     return true
   }
 }

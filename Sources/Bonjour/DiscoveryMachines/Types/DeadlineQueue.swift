@@ -52,9 +52,11 @@ struct DeadlineQueue<Item: Sendable>: Sendable {
       heap.removeAll(keepingCapacity: true)
       return
     }
+    let before = heap[0]
     heap.swapAt(0, heap.count - 1)
     heap.removeLast()
     sift(from: 0)
+    assert(before < heap[0], "a later item was first")
   }
 
   /// Keeps the items for which `isCurrent` returns true.

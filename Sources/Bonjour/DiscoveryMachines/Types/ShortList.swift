@@ -16,6 +16,7 @@ struct ShortList<Element: Sendable>: Sequence, Sendable {
   mutating func removeAll(where isGone: (Element) -> Bool) {
     rest.removeAll(where: isGone)
     if first.map(isGone) ?? false { first = rest.isEmpty ? nil : rest.removeFirst() }
+    assert(first != nil || rest.isEmpty, "a list with elements has a first one")
   }
 
   struct Iterator: IteratorProtocol {

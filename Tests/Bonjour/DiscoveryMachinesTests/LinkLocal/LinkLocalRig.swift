@@ -1,6 +1,7 @@
 import ARPWire
 import DiscoveryMachines
 import Essentials
+import Testing
 
 /// One machine with a tester that records every packet sent and feeds it packets.
 struct LinkLocalRig {
@@ -121,6 +122,7 @@ struct SimulatedLink {
         if nextTalk[index] <= now { talk(index) }
       }
     }
+    for host in hosts { #expect(host.violations() == []) }
   }
 
   private mutating func deliver() {

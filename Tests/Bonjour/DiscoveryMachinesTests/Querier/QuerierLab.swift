@@ -73,6 +73,7 @@ struct QuerierLab {
       if querier.nextWake.map({ $0 <= now }) ?? false { return }
     }
     now = end
+    #expect(querier.violations(perTable: 64) == [])
   }
 
   private mutating func take(_ actions: [Querier.Action]) {

@@ -1,6 +1,7 @@
 import DNSWire
 import DiscoveryMachines
 import Essentials
+import Testing
 
 /// Hosts on one link, each with a querier and a responder, and packets that take time and get lost.
 struct WholeLink {
@@ -74,6 +75,9 @@ struct WholeLink {
       for position in hosts.indices where hosts[position].isAlive { wake(position) }
     }
     now = end
+    for host in hosts {
+      #expect(host.querier.violations() + host.responder.violations() == [])
+    }
   }
 
   private func nextInstant() -> Instant? {

@@ -5,6 +5,26 @@ import Testing
 
 @Suite("Announcing, changing and withdrawing")
 struct AnnouncingTests {
+  @Test("a record that two registrations have since an update stays valid until both end")
+  func sameRecordAfterUpdate() throws {
+    var rig = try ResponderRig.ready()
+    let first = rig.register(.ptr(.http, .lamp), .shared)
+    let second = rig.register(.ptr(.http, "Torch._http._tcp.local."), .shared)
+    rig.pass(.seconds(5))
+    rig.handle(.updateRecord(second, .ptr(.lamp), ttlSeconds: 4500))
+    rig.pass(.seconds(5))
+    rig.sent = []
+    rig.handle(.unregister(second))
+    rig.pass(.seconds(5))
+    #expect(!rig.answers.contains { $0.ttlSeconds == 0 })
+    #expect(rig.answer(.http, .ptr).first?.message.answers == [.ptr(.http, .lamp)])
+    rig.pass(.seconds(5))
+    rig.sent = []
+    rig.handle(.unregister(first))
+    rig.pass(.seconds(1))
+    #expect(rig.answers == [.ptr(.http, .lamp, ttlSeconds: 0)])
+  }
+
   @Test("D14 D15: everything is announced twice, a second apart, unique records flushing caches")
   func announcements() throws {
     var rig = try ResponderRig.ready()

@@ -15,6 +15,18 @@ struct HostNameTests {
     return rig
   }
 
+  @Test("after the name was handed over, an interface that comes adds no addresses of it")
+  func interfaceAfterHandOver() throws {
+    var rig = try ResponderRig.ready()
+    rig.handle(.handOver(.host))
+    rig.pass(.seconds(5))
+    rig.sent = []
+    rig.connect(ResponderRig.eth1, ["10.0.1.1"])
+    rig.pass(.seconds(5))
+    #expect(rig.sent.isEmpty)
+    #expect(rig.responder.violations() == [])
+  }
+
   @Test("D1: a host on which nothing is registered neither probes for its name nor announces it")
   func silence() throws {
     var rig = try idle()

@@ -90,6 +90,18 @@ struct ServiceTests {
     #expect(texts.allSatisfy { $0.name == name.name })
   }
 
+  @Test("a service that names a subtype twice lists it once, and says goodbye for it")
+  func sameSubtypeTwice() throws {
+    var rig = try ResponderRig.registered(subtypes: ["_dim", "_dim"])
+    let subtype: DNSName = "_dim._sub._http._tcp.local."
+    #expect(rig.answer(subtype, .ptr).first?.message.answers == [.ptr(subtype, .lamp)])
+    rig.pass(.seconds(2))
+    rig.sent = []
+    rig.handle(.unregister(RegistrationID(rawValue: 1)))
+    rig.pass(.seconds(1))
+    #expect(rig.answers.contains { $0.name == subtype && $0.ttlSeconds == 0 })
+  }
+
   @Test("E11: a subtype lists the services that have it, and the type lists them too")
   func subtypes() throws {
     var rig = try ResponderRig.ready()

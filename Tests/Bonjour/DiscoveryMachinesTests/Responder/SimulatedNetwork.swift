@@ -69,6 +69,7 @@ struct SimulatedNetwork {
       }
     }
     now = end
+    for host in hosts { #expect(host.responder.violations() == []) }
   }
 
   private mutating func deliver() {
