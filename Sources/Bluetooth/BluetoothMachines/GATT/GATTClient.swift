@@ -13,12 +13,18 @@ public import Essentials
 public struct GATTClient: Sendable {
   /// An action for the owner of the client.
   public enum Output: Sendable {
-    /// Send an attribute PDU over a bearer; with a tag, tell `sent` when the controller has it.
-    case send([UInt8], SendTag?, over: ATTBearer)
     /// An operation has ended.
     case completed(OperationID, Result<HostReply, HostError>)
     /// A notification; or an indication, which the owner has to confirm over the bearer it came over.
     case valueReceived(handle: UInt16, ArraySlice<UInt8>, indicatedOver: ATTBearer?)
+    /// Something that concerns the link, whatever the operation.
+    case link(LinkOutput)
+  }
+
+  /// Output for the owner of the link and its bearers.
+  public enum LinkOutput: Sendable {
+    /// Send an attribute PDU over a bearer; with a tag, call `sent` when the controller has it.
+    case send([UInt8], SendTag?, over: ATTBearer)
     /// The peer agreed to another MTU.
     case mtuChanged(Int)
     /// Cached attributes in this range are no longer valid.
@@ -232,7 +238,7 @@ public struct GATTClient: Sendable {
     let tag = SendTag(.gattClient, firstCommand + UInt64(commands.count))
     commands.append(id)
     let pdu = ATTPDU.writeCommand(handle: handle, value: value[...]).bytes
-    outputs.append(.send(pdu, tag, over: .fixed))
+    outputs.append(.link(.send(pdu, tag, over: .fixed)))
   }
 
   /// Sends a Signed Write Command, which was signed for this link.
@@ -248,7 +254,7 @@ public struct GATTClient: Sendable {
     }
     let tag = SendTag(.gattClient, firstCommand + UInt64(commands.count))
     commands.append(id)
-    outputs.append(.send(pdu, tag, over: .fixed))
+    outputs.append(.link(.send(pdu, tag, over: .fixed)))
   }
 
   /// The controller has the frame that carried this tag.
@@ -314,11 +320,11 @@ public struct GATTClient: Sendable {
     let overdue = runs.filter { $0.isAwaitingAnswer && $0.deadline <= now }.compactMap(\.bearer)
     guard !overdue.contains(.fixed) else {
       close(.attTimeout, into: &outputs)
-      outputs.append(.bearerFailed(.attTimeout))
+      outputs.append(.link(.bearerFailed(.attTimeout)))
       return
     }
     for bearer in overdue {
-      outputs.append(.closeBearer(bearer))
+      outputs.append(.link(.closeBearer(bearer)))
       bearerClosed(bearer, now: now, into: &outputs)
     }
   }
