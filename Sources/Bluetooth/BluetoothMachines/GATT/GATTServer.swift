@@ -389,9 +389,10 @@ public struct GATTServer: Sendable {
   /// here.
   mutating func postponeTimeout(of peer: DeviceAddress, until instant: Instant) {
     guard let index = sessions.firstIndex(where: { $0.peer == peer }),
-      let indication = sessions[index].indication
+      var indication = sessions[index].indication
     else { return }
-    sessions[index].indication?.deadline = max(indication.deadline, instant)
+    indication.deadline = max(indication.deadline, instant)
+    sessions[index].indication = indication
   }
 
   /// Answers for clients that don't, and gives up peers that don't confirm.

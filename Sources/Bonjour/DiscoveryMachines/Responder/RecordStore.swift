@@ -1,4 +1,5 @@
 internal import DNSWire
+internal import Essentials
 
 /// All record sets of a responder, by number and by name.
 struct RecordStore: Sendable {
