@@ -1,8 +1,8 @@
 // Embedded Swift can't describe a key of any type.
 #if !hasFeature(Embedded)
   extension Dictionary {
-    /// The value of a key that must be there. That it isn't is a mistake of the code that reads or
-    /// changes it, which optional chaining would hide.
+    /// The value of a key that must exist. Traps if it doesn't, where optional chaining would hide
+    /// the programming error.
     package subscript(existing key: Key) -> Value {
       get {
         guard let value = self[key] else { preconditionFailure("there is no value for \(key)") }

@@ -113,16 +113,18 @@ private struct GATTClientVictim {
     var isRefused = false
     for output in outputs {
       switch output {
-      case .send(let pdu, let tag, let bearer):
+      case .link(.send(let pdu, let tag, let bearer)):
         precondition(!hasFailed, "something was sent on a dead bearer")
         precondition(
           bearer != .fixed || pdu.count <= max(client.mtu, 23), "a PDU longer than the MTU")
         if let tag { tags.append(tag) }
       case .completed(let id, _):
         precondition(completed.insert(id.rawValue).inserted, "an operation ended twice")
-      case .securityRequired: isRefused = true
-      case .bearerFailed: hasFailed = true
-      case .valueReceived, .mtuChanged, .servicesChanged, .bearersWanted, .closeBearer: break
+      case .link(.securityRequired): isRefused = true
+      case .link(.bearerFailed): hasFailed = true
+      case .valueReceived: break
+      case .link(.mtuChanged), .link(.servicesChanged), .link(.bearersWanted), .link(.closeBearer):
+        break
       }
     }
     guard isRefused else { return }

@@ -127,7 +127,7 @@ public struct CaptureRecorder: Sendable {
       open(complete.handle, complete.role, complete.peer.address)
     case .disconnectionComplete(let complete):
       if let link = links.removeValue(forKey: complete.handle) {
-        recordings[link.peer]?.linkClosed(at: lastTime)
+        recordings[existing: link.peer].linkClosed(at: lastTime)
       }
     case .leAdvertisingReport(let reports): for report in reports { take(report) }
     case .leExtendedAdvertisingReport(let reports): for report in reports { take(report) }
@@ -140,7 +140,7 @@ public struct CaptureRecorder: Sendable {
     guard links[handle] != nil || links.count < Limits.linkCount else { return skip() }
     guard makeRoom(for: peer) else { return }
     links[handle] = Link(peer: peer)
-    recordings[peer]?.linkOpened()
+    recordings[existing: peer].linkOpened()
   }
 
   /// Adds a device; returns false if the limit of devices is reached.
@@ -158,7 +158,7 @@ public struct CaptureRecorder: Sendable {
   private mutating func take(_ report: LEAdvertisingReport) {
     let address = report.advertiser.address
     guard report.kind != .directed, makeRoom(for: address) else { return }
-    recordings[address]?.heard(
+    recordings[existing: address].heard(
       report.data, isResponse: report.kind == .scanResponse,
       isConnectable: report.kind == .connectable, rssi: report.rssi, at: lastTime)
   }
@@ -167,7 +167,7 @@ public struct CaptureRecorder: Sendable {
     guard let address = report.advertiser?.address, !report.type.contains(.directed),
       report.type.isDisjoint(with: [.moreToCome, .truncated]), makeRoom(for: address)
     else { return }
-    recordings[address]?.heard(
+    recordings[existing: address].heard(
       report.data, isResponse: report.type.contains(.scanResponse),
       isConnectable: report.type.contains(.connectable), rssi: report.rssi, at: lastTime)
   }
@@ -184,9 +184,9 @@ public struct CaptureRecorder: Sendable {
     guard let bytes else { return }
     guard let pdu = try? ATTPDU(decoding: bytes[...]) else { return skip() }
     if isReceived {
-      recordings[link.peer]?.received(pdu, at: lastTime)
+      recordings[existing: link.peer].received(pdu, at: lastTime)
     } else {
-      recordings[link.peer]?.sent(pdu, at: lastTime)
+      recordings[existing: link.peer].sent(pdu, at: lastTime)
     }
   }
 }

@@ -61,7 +61,7 @@ extension GATTClient {
     else { return false }
     refused = Refused(purpose: run.purpose, error: error)
     isHeld = true
-    outputs.append(.securityRequired(code))
+    outputs.append(.link(.securityRequired(code)))
     return true
   }
 

@@ -63,7 +63,7 @@ extension GATTClient {
       return
     }
     enhancedSupport = .asked
-    outputs.append(.bearersWanted)
+    outputs.append(.link(.bearersWanted))
   }
 
   /// Restarts a run that lost its bearer, if the fixed channel is free; false if there is none.
@@ -141,7 +141,7 @@ extension GATTClient {
       runs[index].request = pdu.opcode
       runs[index].mtu = mtu(of: bearer)
       runs[index].deadline = now + GATTLimits.transactionTimeout
-      return outputs.append(.send(pdu.bytes, nil, over: bearer))
+      return outputs.append(.link(.send(pdu.bytes, nil, over: bearer)))
     }
     runs[index].outcome = step
     if bearer == .fixed { provenCommandCount = runs[index].commandCount }
@@ -179,7 +179,7 @@ extension GATTClient {
       if takesEnhancedBearers { enhancedSupport = .present }
     case (.exchangeMTU, .peerMTU(let peerMTU)):
       mtu = max(ATTPDU.mtuMin, min(mtuMax, peerMTU))
-      outputs.append(.mtuChanged(mtu))
+      outputs.append(.link(.mtuChanged(mtu)))
     case (.adoption(let old), .done(.values(let values))):
       guard run.changeCount == changeCount, values.first?.value == old.hash else { return }
       database = old
@@ -261,7 +261,7 @@ extension GATTClient {
     in range: HandleRange, into outputs: inout [Output]
   ) {
     configurationHandles = configurationHandles.filter { !range.contains($0.key) }
-    outputs.append(.servicesChanged(range))
+    outputs.append(.link(.servicesChanged(range)))
   }
 
   /// Remembers a configuration descriptor that a client's own discovery found.

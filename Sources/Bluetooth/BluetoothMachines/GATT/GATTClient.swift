@@ -13,13 +13,19 @@ public import Essentials
 public struct GATTClient: Sendable {
   /// An action for the owner of the client.
   public enum Output: Sendable {
-    /// Send an ATT PDU over a bearer. If it has a tag, call `sent` when the controller has it.
-    case send([UInt8], SendTag?, over: ATTBearer)
     /// An operation has ended.
     case completed(OperationID, Result<HostReply, HostError>)
     /// A notification or indication was received. The owner must confirm an indication over the
     /// same bearer.
     case valueReceived(handle: UInt16, ArraySlice<UInt8>, indicatedOver: ATTBearer?)
+    /// An output for the link, independent of operations.
+    case link(LinkOutput)
+  }
+
+  /// Output for the owner of the link and its bearers.
+  public enum LinkOutput: Sendable {
+    /// Send an ATT PDU over a bearer. If it has a tag, call `sent` when the controller has it.
+    case send([UInt8], SendTag?, over: ATTBearer)
     /// The MTU has changed.
     case mtuChanged(Int)
     /// Cached attributes in this range are no longer valid.
@@ -234,7 +240,7 @@ public struct GATTClient: Sendable {
     let tag = SendTag(.gattClient, firstCommand + UInt64(commands.count))
     commands.append(id)
     let pdu = ATTPDU.writeCommand(handle: handle, value: value[...]).bytes
-    outputs.append(.send(pdu, tag, over: .fixed))
+    outputs.append(.link(.send(pdu, tag, over: .fixed)))
   }
 
   /// Sends a Signed Write Command, which was signed for this link.
@@ -250,7 +256,7 @@ public struct GATTClient: Sendable {
     }
     let tag = SendTag(.gattClient, firstCommand + UInt64(commands.count))
     commands.append(id)
-    outputs.append(.send(pdu, tag, over: .fixed))
+    outputs.append(.link(.send(pdu, tag, over: .fixed)))
   }
 
   /// Called when the controller has the frame with this tag.
@@ -316,11 +322,11 @@ public struct GATTClient: Sendable {
     let overdue = runs.filter { $0.isAwaitingAnswer && $0.deadline <= now }.compactMap(\.bearer)
     guard !overdue.contains(.fixed) else {
       close(.attTimeout, into: &outputs)
-      outputs.append(.bearerFailed(.attTimeout))
+      outputs.append(.link(.bearerFailed(.attTimeout)))
       return
     }
     for bearer in overdue {
-      outputs.append(.closeBearer(bearer))
+      outputs.append(.link(.closeBearer(bearer)))
       bearerClosed(bearer, now: now, into: &outputs)
     }
   }

@@ -5,8 +5,6 @@ import Essentials
 /// operation, which subscribed to which characteristic. Runs the link's `GATTClient` for them.
 struct GATTClientSession: Sendable {
   enum Output: Sendable {
-    /// Send an attribute PDU over a bearer; with a tag, call `sent` when the controller has it.
-    case send([UInt8], SendTag?, over: ATTBearer)
     /// A request has ended.
     case completed(PendingRequest, Result<HostReply, HostError>)
     /// A value for a client that subscribed to it.
@@ -14,22 +12,12 @@ struct GATTClientSession: Sendable {
     /// A value that the peer indicated, for the clients that subscribed to it. To be confirmed with
     /// `confirmIndication` when they have handled it.
     case indicated([ClientID], handle: UInt16, ArraySlice<UInt8>, over: ATTBearer)
-    /// The peer agreed to another MTU.
-    case mtuChanged(Int)
     /// The peer's GAP device name was read.
     case nameRead(String)
     /// The peer has these primary services, perhaps among others.
     case servicesFound([BluetoothUUID])
-    /// Cached attributes in this range are no longer valid.
-    case servicesChanged(HandleRange)
-    /// The peer refused an operation for lack of security; it is repeated after `secured`.
-    case securityRequired(ATTErrorCode)
-    /// The peer did not answer in time: the link has to be dropped.
-    case bearerFailed(HostError)
-    /// More operations could run in parallel than there are bearers.
-    case bearersWanted
-    /// The peer did not answer in time over an enhanced bearer, which is not used any more.
-    case closeBearer(ATTBearer)
+    /// Something that concerns the link, whichever client asked.
+    case link(GATTClient.LinkOutput)
   }
 
   /// Received items that were discarded.
@@ -246,7 +234,7 @@ struct GATTClientSession: Sendable {
 
   /// Confirms the latest indication over a bearer: its clients have handled it.
   func confirmIndication(over bearer: ATTBearer, into outputs: inout [Output]) {
-    outputs.append(.send(GATTClient.confirmation, nil, over: bearer))
+    outputs.append(.link(.send(GATTClient.confirmation, nil, over: bearer)))
   }
 
   // MARK: Bearers
@@ -371,16 +359,10 @@ struct GATTClientSession: Sendable {
           outputs.append(.valueUpdated(client, handle: handle, value))
         }
       }
-    case .send(let pdu, let tag, let bearer): outputs.append(.send(pdu, tag, over: bearer))
     case .completed(let id, let result): completed(id, result, now: now, into: &outputs)
-    case .mtuChanged(let mtu): outputs.append(.mtuChanged(mtu))
-    case .servicesChanged(let range):
-      subscriptions.remove(in: range)
-      outputs.append(.servicesChanged(range))
-    case .securityRequired(let error): outputs.append(.securityRequired(error))
-    case .bearerFailed(let error): outputs.append(.bearerFailed(error))
-    case .bearersWanted: outputs.append(.bearersWanted)
-    case .closeBearer(let bearer): outputs.append(.closeBearer(bearer))
+    case .link(let output):
+      if case .servicesChanged(let range) = output { subscriptions.remove(in: range) }
+      outputs.append(.link(output))
     }
   }
 

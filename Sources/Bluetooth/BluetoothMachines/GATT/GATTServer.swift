@@ -390,9 +390,10 @@ public struct GATTServer: Sendable {
   /// here.
   mutating func postponeTimeout(of peer: DeviceAddress, until instant: Instant) {
     guard let index = sessions.firstIndex(where: { $0.peer == peer }),
-      let indication = sessions[index].indication
+      var indication = sessions[index].indication
     else { return }
-    sessions[index].indication?.deadline = max(indication.deadline, instant)
+    indication.deadline = max(indication.deadline, instant)
+    sessions[index].indication = indication
   }
 
   /// Responds for clients that don't, and fails the bearers of peers that don't confirm.

@@ -180,7 +180,9 @@ struct ControllerSession: Sendable {
   /// A link is gone: removes its waiting commands and ignores the answer to the one in flight.
   mutating func linkClosed(_ handle: UInt16) {
     waiting.removeAll { $0.link == handle }
-    if inFlight?.link == handle { inFlight?.purpose = .routine }
+    guard var command = inFlight, command.link == handle else { return }
+    command.purpose = .routine
+    inFlight = command
   }
 
   private mutating func sendNext(now: Instant, into outputs: inout [Output]) {

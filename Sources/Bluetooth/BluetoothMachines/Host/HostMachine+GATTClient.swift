@@ -59,6 +59,21 @@ extension HostMachine {
         }
       }
       confirmations.add(handle, over: bearer, clients)
+    case .nameRead(let name):
+      links.entries[index].info.name = name
+      announceUpdate(index, into: &actions)
+    case .servicesFound(let services):
+      servicesFound(services, index, into: &actions)
+    case .link(let output): take(output, of: index, now: now, into: &actions)
+    case .completed: break
+    }
+  }
+
+  private mutating func take(
+    _ output: GATTClient.LinkOutput, of index: Int, now: Instant, into actions: inout [Action]
+  ) {
+    let peer = links.peers[index]
+    switch output {
     case .send(let pdu, let tag, let bearer):
       sendAttributePDU(pdu, tag: tag, over: bearer, link: index, now: now, into: &actions)
     case .bearersWanted: openBearers(on: index, now: now, into: &actions)
@@ -67,11 +82,6 @@ extension HostMachine {
     case .mtuChanged(let mtu):
       server.setMTU(mtu, peer)
       mtuChanged(mtu, index, into: &actions)
-    case .nameRead(let name):
-      links.entries[index].info.name = name
-      announceUpdate(index, into: &actions)
-    case .servicesFound(let services):
-      servicesFound(services, index, into: &actions)
     case .servicesChanged(let range):
       links.entries[index].info.services = []
       for client in linkRequests.connectedClients(peer) {
@@ -84,7 +94,6 @@ extension HostMachine {
       }
     case .bearerFailed(let error):
       disconnectLink(index, because: error, now: now, into: &actions)
-    case .completed: break
     }
   }
 

@@ -123,9 +123,10 @@ struct BondTable: Sendable {
   /// Takes the number of a signature of the peer that was found right; nil where it has been used.
   mutating func countPeersSignature(_ address: DeviceAddress, _ counter: UInt32) -> Bond? {
     guard let index = bond(of: address).flatMap({ index(of: $0) }),
-      let key = bonds[index].peerSigning, UInt64(counter) >= key.nextCounter
+      var key = bonds[index].peerSigning, UInt64(counter) >= key.nextCounter
     else { return nil }
-    bonds[index].peerSigning?.nextCounter = UInt64(counter) + 1
+    key.nextCounter = UInt64(counter) + 1
+    bonds[index].peerSigning = key
     return bonds[index]
   }
 
@@ -134,9 +135,10 @@ struct BondTable: Sendable {
     _ address: DeviceAddress
   ) -> (counter: UInt32, key: SMPValue, bond: Bond)? {
     guard let index = bond(of: address).flatMap({ index(of: $0) }),
-      let key = bonds[index].localSigning, let counter = UInt32(exactly: key.nextCounter)
+      var key = bonds[index].localSigning, let counter = UInt32(exactly: key.nextCounter)
     else { return nil }
-    bonds[index].localSigning?.nextCounter += 1
+    key.nextCounter += 1
+    bonds[index].localSigning = key
     return (counter, key.value, bonds[index])
   }
 

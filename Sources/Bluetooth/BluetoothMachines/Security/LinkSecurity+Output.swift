@@ -42,13 +42,4 @@ extension LinkSecurity {
     /// End the link: without encryption, any device could act as the peer.
     case disconnect(SecurityFailure)
   }
-
-  enum Activity: Sendable {
-    case none
-    case pairing(Pairing)
-    /// The link is being encrypted with the key of a bond.
-    case encrypting(EncryptionInfo)
-    /// As the peripheral: the central was asked to encrypt or to pair.
-    case requested
-  }
 }

@@ -4,34 +4,20 @@ import Essentials
 /// Security of one link: pairs, encrypts with the keys of a bond, and tracks the link's protection.
 /// Input: the packets of the peer's Security Manager, and the controller's encryption events.
 struct LinkSecurity: Sendable {
-  private let role: LinkInfo.Role
+  let role: LinkInfo.Role
   /// The address under which clients know the peer.
-  private let peer: DeviceAddress
+  let peer: DeviceAddress
   private let addresses: LinkAddresses
-  private var activity = Activity.none
-  /// The link's protection now; nil: not encrypted.
-  private(set) var encryption: EncryptionInfo?
-  /// Whether the peer has proved that it has the keys of its current bond.
-  private(set) var hasProvedBond = false
-  /// Operations wait for the link to be encrypted.
-  private var isAwaited = false
-  /// The strongest requirement made during a pairing, which need not meet it.
-  private var lateRequirement: Requirement?
-  /// As the peripheral: requests to the peer are held until it has proved its bond.
+  var activity = Activity.none
+  var protection = Protection.none
+  /// As the peripheral: requests to the peer are held until it has proved its bond. Holds after a
+  /// failure, too, until the link has ended.
   private var mustProveBond = false
-  private var requests: [PendingRequest] = []
-  /// The computation whose result is awaited.
-  private(set) var computation: UInt64?
-  /// The protection that the key given to the controller last will provide.
+  /// The protection that the key of a bond provides which the controller was given last, unless a
+  /// pairing has begun since.
   private var givenKey: EncryptionInfo?
-  private var deadline: Instant?
-  /// The client that answers the prompts of the pairing under way, and its latest prompt.
-  private(set) var agent: ClientID?
-  private(set) var prompt: PairingPromptID?
-  /// Whether the peer began the pairing.
-  private var isPeersInitiative = false
   /// How many PDUs were sent on this link.
-  private var sentCount: UInt64 = 0
+  private(set) var sentCount: UInt64 = 0
   /// A pairing timed out: the peer's Security Manager is not used on this link any more (§3.4).
   private var hasTimedOut = false
 
@@ -41,22 +27,25 @@ struct LinkSecurity: Sendable {
     self.addresses = addresses
   }
 
-  var isEncrypted: Bool { encryption != nil }
-
-  var nextWake: Instant? {
-    if case .pairing(let pairing) = activity { return pairing.deadline }
-    return deadline
+  /// The link's protection now; nil: not encrypted.
+  var encryption: EncryptionInfo? {
+    switch protection {
+    case .none: nil
+    case .encrypted(let encryption), .proved(let encryption): encryption
+    }
   }
 
-  /// Whether a prompt may be open.
-  var isPairing: Bool { if case .pairing = activity { true } else { false } }
-  /// Whether a pairing lacks nothing but keys that are under way.
-  var awaitsKeys: Bool { if case .pairing(let p) = activity { p.awaitsKeys } else { false } }
+  var isEncrypted: Bool { encryption != nil }
+
+  /// Whether the peer has proved that it has the keys of its current bond.
+  var hasProvedBond: Bool { if case .proved = protection { true } else { false } }
 
   /// Whether a bonded peer still has to prove that it is the one.
   var isProvingBond: Bool {
     if case .encrypting = activity { true } else { mustProveBond }
   }
+
+  var nextWake: Instant? { activity.deadline }
 
   // MARK: Asking for protection
 
@@ -65,7 +54,7 @@ struct LinkSecurity: Sendable {
   mutating func beginWithBond(
     host: HostSecurity, now: Instant, into outputs: inout [Output]
   ) -> Bool {
-    encryptWithBond(host: host, now: now, into: &outputs)
+    encryptWithBond(for: [], host: host, now: now, into: &outputs)
   }
 
   /// As the peripheral, requests encryption from a bonded central before it gets any request.
@@ -78,27 +67,38 @@ struct LinkSecurity: Sendable {
       bond.peripheralKey != nil
     else { return false }
     mustProveBond = true
-    isAwaited = true
-    guard case .none = activity else { return true }
-    activity = .requested
-    deadline = now + Pairing.Limits.timeout
-    guard !hasTimedOut else { return true }
-    let features = host.features(for: peer, initiatorKeys: [], responderKeys: [])
-    send(.securityRequest(features.authenticationRequirements), into: &outputs)
+    switch activity {
+    case .none: requestSecurity(for: [], host: host, now: now, into: &outputs)
+    case .pairing(var underWay):
+      underWay.waiting.hasOperations = true
+      activity = .pairing(underWay)
+    case .encrypting, .requested: break
+    }
     return true
   }
 
   private mutating func encryptWithBond(
-    host: HostSecurity, now: Instant, into outputs: inout [Output]
+    for requests: [PendingRequest], host: HostSecurity, now: Instant, into outputs: inout [Output]
   ) -> Bool {
     guard role == .central, case .none = activity, encryption == nil,
       let bond = host.usableBond(of: peer), let key = bond.centralKey
     else { return false }
-    isAwaited = true
-    activity = .encrypting(EncryptionInfo(bond))
-    deadline = now + Limits.encryptionTimeout
+    activity = .encrypting(
+      Encrypting(
+        encryption: EncryptionInfo(bond), deadline: now + Limits.encryptionTimeout,
+        requests: requests))
     outputs.append(.encrypt(key))
     return true
+  }
+
+  private mutating func requestSecurity(
+    for requests: [PendingRequest], host: HostSecurity, now: Instant, into outputs: inout [Output]
+  ) {
+    activity = .requested(
+      Requested(deadline: now + Pairing.Limits.timeout, requests: requests))
+    guard !hasTimedOut else { return }
+    let features = host.features(for: peer, initiatorKeys: [], responderKeys: [])
+    send(.securityRequest(features.authenticationRequirements), into: &outputs)
   }
 
   /// A request was refused, or a client wants to pair: protects the link, by pairing where need be.
@@ -107,36 +107,7 @@ struct LinkSecurity: Sendable {
     _ requirement: Requirement, host: inout HostSecurity, now: Instant,
     into outputs: inout [Output]
   ) {
-    isAwaited = true
-    guard case .none = activity else {
-      if isPairing { lateRequirement = max(lateRequirement ?? requirement, requirement) }
-      return
-    }
-    if let encryption, requirement == .encryption || encryption.isAuthenticated {
-      return release(true, into: &outputs)
-    }
-    if let bond = host.usableBond(of: peer), requirement == .encryption || bond.isAuthenticated,
-      encryptWithBond(host: host, now: now, into: &outputs)
-    {
-      return
-    }
-    guard !hasTimedOut else { return secured(false, .timeout, into: &outputs) }
-    guard !host.attempts.isBlocked(peer, now: now) else {
-      return secured(false, .pairingFailed(.repeatedAttempts), into: &outputs)
-    }
-    guard host.policy != .never, requirement == .encryption || host.canAuthenticate(peer)
-    else {
-      return secured(false, nil, into: &outputs)
-    }
-    if role == .central {
-      isPeersInitiative = false
-      pair(needing: requirement, host: &host, now: now, into: &outputs)
-    } else {
-      activity = .requested
-      deadline = now + Pairing.Limits.timeout
-      let features = host.features(for: peer, initiatorKeys: [], responderKeys: [])
-      send(.securityRequest(features.authenticationRequirements), into: &outputs)
-    }
+    secure(requirement, for: [], host: &host, now: now, into: &outputs)
   }
 
   /// A client wants the link to be encrypted, by pairing where there is no bond.
@@ -145,53 +116,114 @@ struct LinkSecurity: Sendable {
     into outputs: inout [Output]
   ) {
     guard encryption == nil else { return outputs.append(.completed(request, nil)) }
-    guard requests.count < Limits.requestsMax else {
+    guard activity.waiting.requests.count < Limits.requestsMax else {
       return outputs.append(.completed(request, .pairingFailed(.busy)))
     }
-    requests.append(request)
-    secure(.encryption, host: &host, now: now, into: &outputs)
+    secure(.encryption, for: [request], host: &host, now: now, into: &outputs)
+  }
+
+  private mutating func secure(
+    _ requirement: Requirement, for requests: [PendingRequest], host: inout HostSecurity,
+    now: Instant, into outputs: inout [Output]
+  ) {
+    switch activity {
+    case .none:
+      beginSecuring(requirement, for: requests, host: &host, now: now, into: &outputs)
+    case .pairing(var underWay):
+      underWay.lateRequirement = max(underWay.lateRequirement ?? requirement, requirement)
+      underWay.waiting.requests += requests
+      underWay.waiting.hasOperations = true
+      activity = .pairing(underWay)
+    case .encrypting(var encrypting):
+      encrypting.requests += requests
+      activity = .encrypting(encrypting)
+    case .requested(var requested):
+      requested.requests += requests
+      activity = .requested(requested)
+    }
+  }
+
+  /// Protects a link on which nothing else is done for that.
+  mutating func beginSecuring(
+    _ requirement: Requirement, for requests: [PendingRequest], host: inout HostSecurity,
+    now: Instant, into outputs: inout [Output]
+  ) {
+    let waiting = Waiting(requests: requests, hasOperations: true)
+    if let encryption, requirement == .encryption || encryption.isAuthenticated {
+      return release(waiting, true, nil, into: &outputs)
+    }
+    if let bond = host.usableBond(of: peer), requirement == .encryption || bond.isAuthenticated,
+      encryptWithBond(for: requests, host: host, now: now, into: &outputs)
+    {
+      return
+    }
+    guard !hasTimedOut else { return release(waiting, false, .timeout, into: &outputs) }
+    guard !host.attempts.isBlocked(peer, now: now) else {
+      return release(waiting, false, .pairingFailed(.repeatedAttempts), into: &outputs)
+    }
+    guard host.policy != .never, requirement == .encryption || host.canAuthenticate(peer)
+    else {
+      return release(waiting, false, nil, into: &outputs)
+    }
+    if role == .central {
+      pair(needing: requirement, for: waiting, host: &host, now: now, into: &outputs)
+    } else {
+      requestSecurity(for: requests, host: host, now: now, into: &outputs)
+    }
   }
 
   private mutating func pair(
-    needing requirement: Requirement, host: inout HostSecurity, now: Instant,
-    into outputs: inout [Output]
+    needing requirement: Requirement, isPeersInitiative: Bool = false, for waiting: Waiting,
+    host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {
-    agent = host.agent
     var produced: [PairingOutput] = []
     let pairing = Pairing.initiate(
       with: peer, over: addresses, needsAuthentication: requirement == .authentication, host: host,
       now: now, into: &produced)
-    activity = .pairing(pairing)
-    deadline = nil
-    take(produced, host: &host, into: &outputs)
+    begin(
+      PairingUnderWay(
+        pairing: pairing, isPeersInitiative: isPeersInitiative, agent: host.agent,
+        waiting: waiting),
+      produced, host: &host, into: &outputs)
+  }
+
+  private mutating func begin(
+    _ underWay: PairingUnderWay, _ produced: [PairingOutput], host: inout HostSecurity,
+    into outputs: inout [Output]
+  ) {
+    givenKey = nil
+    proceed(underWay, produced, host: &host, into: &outputs)
+  }
+
+  /// Ends what is done to protect the link.
+  mutating func finish(
+    _ isSecured: Bool, _ failure: SecurityFailure?, into outputs: inout [Output]
+  ) {
+    let waiting = activity.waiting
+    activity = .none
+    release(waiting, isSecured, failure, into: &outputs)
   }
 
   /// What waited for protection goes on, or fails.
-  private mutating func secured(
-    _ isSecured: Bool, _ failure: SecurityFailure?, into outputs: inout [Output]
+  mutating func release(
+    _ waiting: Waiting, _ isSecured: Bool, _ failure: SecurityFailure?,
+    into outputs: inout [Output]
   ) {
-    for request in requests {
-      let reason = failure ?? .pairingFailed(.pairingNotSupported)
-      outputs.append(.completed(request, isSecured ? nil : reason))
-    }
-    requests = []
-    if !isSecured, mustProveBond {
+    let reason = failure ?? .pairingFailed(.pairingNotSupported)
+    complete(waiting.requests, isSecured ? nil : reason, into: &outputs)
+    if isSecured {
+      mustProveBond = false
+    } else if mustProveBond {
       // Held requests fail with the link: the device at the other end need not be the peer.
-      isAwaited = false
       return outputs.append(.disconnect(.keyMissing))
     }
-    release(isSecured, into: &outputs)
+    if waiting.hasOperations { outputs.append(.secured(isSecured)) }
   }
 
-  /// Whether the link meets a requirement that was made during its pairing.
-  private var meetsLateRequirement: Bool {
-    lateRequirement != .authentication || encryption?.isAuthenticated == true
-  }
-
-  private mutating func release(_ isSecured: Bool, into outputs: inout [Output]) {
-    if isSecured { mustProveBond = false }
-    if isAwaited { outputs.append(.secured(isSecured)) }
-    isAwaited = false
+  private func complete(
+    _ requests: [PendingRequest], _ failure: SecurityFailure?, into outputs: inout [Output]
+  ) {
+    for request in requests { outputs.append(.completed(request, failure)) }
   }
 
   // MARK: The peer
@@ -223,29 +255,8 @@ struct LinkSecurity: Sendable {
       securityRequested(requirements, host: &host, now: now, into: &outputs)
     case .pairingFailed(let reason):
       guard case .requested = activity else { return }
-      activity = .none
-      deadline = nil
-      secured(false, .peerFailed(reason), into: &outputs)
+      finish(false, .peerFailed(reason), into: &outputs)
     default: break
-    }
-  }
-
-  private mutating func receivePairing(
-    _ pdu: SMPPDU, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
-  ) {
-    switch pdu {
-    case .pairingFailed(let reason):
-      end(.peerFailed(reason), host: &host, now: now, into: &outputs)
-    case .securityRequest where role == .central: break  // It is on the way already.
-    case _ where awaitsAcknowledgement:
-      // The peer has all keys, or would not go on.
-      acknowledged(sentCount, host: &host, now: now, into: &outputs)
-      receive(pdu.bytes[...], host: &host, now: now, into: &outputs)
-    default:
-      withPairing(host: &host, now: now, into: &outputs) {
-        pairing, host, produced throws(SMPFailureReason) in
-        try pairing.receive(pdu, host: &host, now: now, into: &produced)
-      }
     }
   }
 
@@ -263,15 +274,16 @@ struct LinkSecurity: Sendable {
       return refuse(.repeatedAttempts, host: &host, now: now, into: &outputs)
     }
     // Not where this host asked for it.
-    if case .none = activity { isPeersInitiative = true } else { isPeersInitiative = false }
-    agent = host.agent
+    let isPeersInitiative = if case .none = activity { true } else { false }
     var produced: [PairingOutput] = []
     do throws(SMPFailureReason) {
       let pairing = try Pairing.respond(
         to: features, of: peer, over: addresses, host: &host, now: now, into: &produced)
-      activity = .pairing(pairing)
-      deadline = nil
-      take(produced, host: &host, into: &outputs)
+      begin(
+        PairingUnderWay(
+          pairing: pairing, isPeersInitiative: isPeersInitiative, agent: host.agent,
+          waiting: activity.waiting),
+        produced, host: &host, into: &outputs)
     } catch {
       refuse(error, host: &host, now: now, into: &outputs)
     }
@@ -291,7 +303,7 @@ struct LinkSecurity: Sendable {
     let wantsAuthentication = requirements.contains(.mitmProtection) && host.canAuthenticate(peer)
     if let encryption, encryption.isAuthenticated || !wantsAuthentication { return }
     if let bond = host.usableBond(of: peer), bond.isAuthenticated || !wantsAuthentication,
-      encryptWithBond(host: host, now: now, into: &outputs)
+      encryptWithBond(for: [], host: host, now: now, into: &outputs)
     {
       return
     }
@@ -300,160 +312,28 @@ struct LinkSecurity: Sendable {
       return refuse(.pairingNotSupported, host: &host, now: now, into: &outputs)
     }
     // It may settle for less, if it is a device without display and keyboard.
-    isPeersInitiative = true
-    pair(needing: .encryption, host: &host, now: now, into: &outputs)
+    pair(
+      needing: .encryption, isPeersInitiative: true, for: Waiting(), host: &host, now: now,
+      into: &outputs)
   }
 
-  private mutating func refuse(
+  mutating func refuse(
     _ reason: SMPFailureReason, host: inout HostSecurity, now: Instant,
     into outputs: inout [Output]
   ) {
     send(.pairingFailed(reason), into: &outputs)
     switch activity {
-    case .pairing: end(.pairingFailed(reason), host: &host, now: now, into: &outputs)
-    case .requested:
-      // The central's answer to this host's request.
-      activity = .none
-      deadline = nil
-      secured(false, .pairingFailed(reason), into: &outputs)
+    case .pairing(let underWay):
+      fail(underWay, .pairingFailed(reason), host: &host, now: now, into: &outputs)
+    // The central's answer to this host's request.
+    case .requested: finish(false, .pairingFailed(reason), into: &outputs)
     case .none, .encrypting: break
     }
   }
 
-  private mutating func send(_ pdu: SMPPDU, into outputs: inout [Output]) {
+  mutating func send(_ pdu: SMPPDU, into outputs: inout [Output]) {
     sentCount += 1
     outputs.append(.sendPDU(pdu.bytes, number: sentCount))
-  }
-
-  // MARK: The pairing under way
-
-  /// Takes the result of a computation.
-  mutating func computed(
-    _ result: KeyAgreementResult, host: inout HostSecurity, now: Instant,
-    into outputs: inout [Output]
-  ) {
-    computation = nil
-    withPairing(host: &host, now: now, into: &outputs) {
-      pairing, host, produced throws(SMPFailureReason) in
-      try pairing.computed(result, host: &host, now: now, into: &produced)
-    }
-  }
-
-  /// The client that would answer the prompts is gone.
-  mutating func agentGone(
-    host: inout HostSecurity, now: Instant, into outputs: inout [Output]
-  ) {
-    agent = nil
-    if prompt == nil || awaitsKeys { return }
-    refuse(.unspecifiedReason, host: &host, now: now, into: &outputs)
-  }
-
-  /// Takes a person's answer to the latest prompt.
-  mutating func answer(
-    _ answer: PairingAnswer, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
-  ) {
-    withPairing(host: &host, now: now, into: &outputs) {
-      pairing, host, produced throws(SMPFailureReason) in
-      try pairing.answer(answer, host: &host, now: now, into: &produced)
-    }
-  }
-
-  private var awaitsAcknowledgement: Bool {
-    if case .pairing(let pairing) = activity { pairing.awaitsAcknowledgement } else { false }
-  }
-
-  /// The peer's controller has acknowledged all PDUs up to this number. That of the last key ends the
-  /// pairing: a link that is lost before would leave a bond at this side only (§3.6.1).
-  mutating func acknowledged(
-    _ number: UInt64, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
-  ) {
-    guard number == sentCount, awaitsAcknowledgement else { return }
-    withPairing(host: &host, now: now, into: &outputs) { pairing, _, _ in
-      pairing.keysAcknowledged()
-    }
-  }
-
-  private mutating func withPairing(
-    host: inout HostSecurity, now: Instant, into outputs: inout [Output],
-    _ body: (
-      inout Pairing, inout HostSecurity, inout [PairingOutput]
-    ) throws(SMPFailureReason) -> Void
-  ) {
-    guard case .pairing(var pairing) = activity else { return }
-    var produced: [PairingOutput] = []
-    do throws(SMPFailureReason) {
-      try body(&pairing, &host, &produced)
-    } catch {
-      return refuse(error, host: &host, now: now, into: &outputs)
-    }
-    activity = .pairing(pairing)
-    if agent == nil, produced.contains(where: \.isPrompt) {
-      // The agent disappeared before the prompt was made.
-      return refuse(.unspecifiedReason, host: &host, now: now, into: &outputs)
-    }
-    take(produced, host: &host, into: &outputs)
-    completeIfDone(host: &host, now: now, into: &outputs)
-  }
-
-  private mutating func take(
-    _ produced: [PairingOutput], host: inout HostSecurity, into outputs: inout [Output]
-  ) {
-    for output in produced {
-      switch output {
-      case .send(let pdu): send(pdu, into: &outputs)
-      case .compute(let operation):
-        let request = KeyAgreementRequest(id: host.newComputation(), operation: operation)
-        computation = request.id
-        outputs.append(.compute(request))
-      case .prompt(let new):
-        guard let agent else { break }
-        let id = host.newPrompt()
-        prompt = id
-        outputs.append(.prompt(new, id, agent))
-      case .authenticated:
-        guard case .pairing(let pairing) = activity, pairing.isInitiator,
-          let key = pairing.keyForEncryption
-        else { break }
-        outputs.append(.encrypt(key))
-      }
-    }
-  }
-
-  private mutating func completeIfDone(
-    host: inout HostSecurity, now: Instant, into outputs: inout [Output]
-  ) {
-    guard case .pairing(let pairing) = activity, let outcome = pairing.outcome else { return }
-    activity = .none
-    prompt = nil
-    host.paired(with: peer, using: outcome.usedOutOfBandData)
-    if outcome.isBonding {
-      let kept = host.keep(outcome.bond, of: peer, isUnasked: isPeersInitiative)
-      if let evicted = host.takeEvicted() { outputs.append(.evicted(evicted)) }
-      if case .success = kept { hasProvedBond = true }
-      outputs.append(.bonded(kept))
-    }
-    outputs.append(.pairingEnded(nil))
-    if lateRequirement.take() == .authentication, encryption?.isAuthenticated != true {
-      return secure(.authentication, host: &host, now: now, into: &outputs)
-    }
-    secured(true, nil, into: &outputs)
-  }
-
-  /// The pairing under way has failed.
-  private mutating func end(
-    _ failure: SecurityFailure, host: inout HostSecurity, now: Instant,
-    into outputs: inout [Output]
-  ) {
-    activity = .none
-    computation = nil
-    prompt = nil
-    givenKey = nil
-    lateRequirement = nil
-    host.counters.failedPairings += 1
-    // Also one that began it would otherwise keep people busy with prompts.
-    if failure.isFailedProof || isPeersInitiative { host.attempts.failed(peer, now: now) }
-    outputs.append(.pairingEnded(failure))
-    secured(false, failure, into: &outputs)
   }
 
   // MARK: The controller
@@ -464,10 +344,9 @@ struct LinkSecurity: Sendable {
     random: UInt64, diversifier: UInt16, host: HostSecurity,
     into outputs: inout [Output]
   ) {
-    let isUnnumbered = random == 0 && diversifier == 0
-    if case .pairing(let pairing) = activity {
-      let key = isUnnumbered ? pairing.keyForEncryption : nil
-      givenKey = key == nil ? nil : pairing.encryption
+    if case .pairing(let underWay) = activity {
+      let isUnnumbered = random == 0 && diversifier == 0
+      let key = isUnnumbered ? underWay.pairing.keyForEncryption : nil
       return outputs.append(.answerKeyRequest(key?.value))
     }
     let bond = host.bond(of: peer, random: random, diversifier: diversifier)
@@ -476,7 +355,9 @@ struct LinkSecurity: Sendable {
   }
 
   /// The bond that the peer has proved is not there any more, or is another one.
-  mutating func bondRemoved() { hasProvedBond = false }
+  mutating func bondRemoved() {
+    if case .proved(let encryption) = protection { protection = .encrypted(encryption) }
+  }
 
   /// The controller was given the key of this bond before the link was opened.
   mutating func keyGiven(of bond: Bond) { givenKey = EncryptionInfo(bond) }
@@ -489,70 +370,63 @@ struct LinkSecurity: Sendable {
     guard status == .success else {
       return encryptionFailed(status, host: &host, now: now, into: &outputs)
     }
-    guard isOn else {
-      // No LE link goes on without encryption once it had it.
-      encryption = nil
-      hasProvedBond = false
-      givenKey = nil
-      outputs.append(.encryptionChanged(nil))
-      let failure = SecurityFailure.encryptionFailed(.unspecifiedError)
-      if isPairing { end(failure, host: &host, now: now, into: &outputs) }
-      return outputs.append(.disconnect(failure))
-    }
+    guard isOn else { return encryptionEnded(host: &host, now: now, into: &outputs) }
     switch activity {
-    case .pairing(var pairing):
-      guard pairing.keyForEncryption != nil else {
-        givenKey = nil
-        return
-      }
-      encryption = pairing.encryption
-      hasProvedBond = false
-      outputs.append(.encryptionChanged(encryption))
-      var produced: [PairingOutput] = []
-      pairing.encrypted(host: &host, now: now, into: &produced)
-      activity = .pairing(pairing)
-      take(produced, host: &host, into: &outputs)
-      if meetsLateRequirement { release(true, into: &outputs) }
-      completeIfDone(host: &host, now: now, into: &outputs)
-    case .encrypting(let new):
-      encryptedWithBond(new, host: &host, now: now, into: &outputs)
+    case .pairing(let underWay):
+      encrypted(underWay, host: &host, now: now, into: &outputs)
+    case .encrypting(let encrypting):
+      encryptedWithBond(encrypting.encryption, host: &host, now: now, into: &outputs)
     case .none, .requested:
       // As the peripheral, with the key that the controller asked for.
       guard let givenKey else { return }
       encryptedWithBond(givenKey, host: &host, now: now, into: &outputs)
     }
+  }
+
+  /// No LE link goes on without encryption once it had it.
+  private mutating func encryptionEnded(
+    host: inout HostSecurity, now: Instant, into outputs: inout [Output]
+  ) {
+    protection = .none
     givenKey = nil
+    outputs.append(.encryptionChanged(nil))
+    let failure = SecurityFailure.encryptionFailed(.unspecifiedError)
+    if case .pairing(let underWay) = activity {
+      fail(underWay, failure, host: &host, now: now, into: &outputs)
+    }
+    outputs.append(.disconnect(failure))
   }
 
   private mutating func encryptedWithBond(
-    _ info: EncryptionInfo, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
+    _ encryption: EncryptionInfo, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
   ) {
-    activity = .none
-    deadline = nil
-    encryption = info
+    givenKey = nil
     // Unless the bond was removed meanwhile.
-    hasProvedBond = host.usableBond(of: peer) != nil
-    if hasProvedBond { host.bondUsed(by: peer, now: now) }
-    outputs.append(.encryptionChanged(info))
-    secured(true, nil, into: &outputs)
+    if host.usableBond(of: peer) != nil {
+      protection = .proved(encryption)
+      host.bondUsed(by: peer, now: now)
+    } else {
+      protection = .encrypted(encryption)
+    }
+    outputs.append(.encryptionChanged(encryption))
+    finish(true, nil, into: &outputs)
   }
 
   private mutating func encryptionFailed(
     _ status: HCIStatus, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {
     switch activity {
-    case .pairing:
-      end(.encryptionFailed(status), host: &host, now: now, into: &outputs)
-    case .encrypting:
-      activity = .none
-      deadline = nil
+    case .pairing(let underWay):
+      fail(underWay, .encryptionFailed(status), host: &host, now: now, into: &outputs)
+    case .encrypting(let encrypting):
       // Some controllers report Authentication Failure if the peer has no key.
       let isKeyMissing = status == .pinOrKeyMissing || status == .authenticationFailure
       let failure: SecurityFailure = isKeyMissing ? .keyMissing : .encryptionFailed(status)
       // Packets on this link may come from another device from now on (the attack BLESA). Held
       // operations stay held, and fail when the link has ended.
-      isAwaited = false
-      secured(false, failure, into: &outputs)
+      activity = .none
+      complete(encrypting.requests, failure, into: &outputs)
       outputs.append(.disconnect(failure))
     case .none, .requested: break
     }
@@ -562,36 +436,31 @@ struct LinkSecurity: Sendable {
 
   /// Gives the peer more time, because what it sends is held back on its way here.
   mutating func postponeTimeout(until instant: Instant) {
-    if case .pairing(var pairing) = activity {
-      pairing.postponeTimeout(until: instant)
-      activity = .pairing(pairing)
-    }
-    deadline = deadline.map { max($0, instant) }
+    activity.postponeDeadline(until: instant)
   }
 
   mutating func wake(now: Instant, host: inout HostSecurity, into outputs: inout [Output]) {
     guard let due = nextWake, due <= now else { return }
     switch activity {
-    case .pairing:
+    case .pairing(let underWay):
       hasTimedOut = true
-      end(.timeout, host: &host, now: now, into: &outputs)
+      fail(underWay, .timeout, host: &host, now: now, into: &outputs)
     case .encrypting:
       encryptionFailed(.linkResponseTimeout, host: &host, now: now, into: &outputs)
-    case .requested:
-      activity = .none
-      deadline = nil
-      secured(false, .timeout, into: &outputs)
-    case .none: deadline = nil
+    case .requested: finish(false, .timeout, into: &outputs)
+    case .none: break
     }
   }
 
   /// The link is gone.
   mutating func close(host: inout HostSecurity, now: Instant, into outputs: inout [Output]) {
-    isAwaited = false
     mustProveBond = false
+    let waiting = activity.waiting
     // A peer that ends the link in place of the pairing has to wait as well.
-    if isPairing { end(.disconnected, host: &host, now: now, into: &outputs) }
+    if case .pairing(let underWay) = activity {
+      noteFailure(of: underWay, .disconnected, host: &host, now: now, into: &outputs)
+    }
     activity = .none
-    secured(false, .disconnected, into: &outputs)
+    complete(waiting.requests, .disconnected, into: &outputs)
   }
 }

@@ -220,7 +220,10 @@ final class BonjourDriver: @unchecked Sendable {
     defer { startedQueries.removeAll(keepingCapacity: true) }
     for action in actions {
       switch action {
-      case .send(let packet): sockets[packet.link]?.socket.send(packet)
+      case .send(let packet):
+        // It may have been closed since.
+        guard let open = sockets[packet.link] else { break }
+        open.socket.send(packet)
       case .registered(let id, let name): reports.append(.registered(id, name))
       case .refused(let id, let name):
         registrations.remove(id)

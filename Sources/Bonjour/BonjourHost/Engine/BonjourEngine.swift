@@ -12,7 +12,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   typealias QueryHandler = @Sendable (FoundEvent) -> Void
   typealias RegistrationHandler = @Sendable (RegistrationEvent) -> Void
-  private typealias Connection = MessageConnection<OwnerMessage>
+  typealias Connection = MessageConnection<OwnerMessage>
 
   /// How a host takes part.
   enum Role: Hashable, Sendable {
@@ -36,34 +36,19 @@ final class BonjourEngine: @unchecked Sendable {
 
   private var queries: [QueryID: QueryHandler] = [:]
   private var registrations: [RegistrationID: RegistrationHandler] = [:]
-  private(set) var interfaceNames: [InterfaceIndex: String] = [:]
-  private var isStopped = false
-  private var isEnded = false
+  /// The interfaces that take part, once they are known.
+  private var knownInterfaces: [InterfaceIndex: String]?
   /// The query whose results are being reported from the cache.
   private var queryAnsweredFromCache: QueryID?
-  private var areInterfacesKnown = false
   private var awaitingInterfaces: [([InterfaceIndex: String]?) -> Void] = []
   private var awaitingRole: [(Role) -> Void] = []
   private var awaitingEnd: [@Sendable () -> Void] = []
 
+  private var state = State.searching(.nothing)
   private var search: OwnerSearch
   private var client = PortSharingClient()
-  private var searchTimer: (any LoopTimer)?
-  private var clientTimer: (any LoopTimer)?
-  private var ownerTimer: (any LoopTimer)?
-  private var ownerTimerSetFor: Instant?
-
-  /// The connection to the owner, where that is another process.
-  private var connection: Connection?
-  private var isFollowing = false
-  private var isRefused = false
-  private var ownerProcess: Int32 = 0
-  /// A socket that is connected, or listens, and is not used yet.
-  private var descriptor: Int32?
-  /// The machines, where they run here.
-  private var driver: BonjourDriver?
-  private var owner: OwnerMachine
-  private var server: OwnerServer?
+  private lazy var searchTimer = loop.makeTimer { [weak self] in self?.wakeSearch() }
+  private lazy var clientTimer = loop.makeTimer { [weak self] in self?.wakeClient() }
 
   init(
     configuration: BonjourConfiguration, on loop: EpollLoop,
@@ -78,10 +63,12 @@ final class BonjourEngine: @unchecked Sendable {
       configuration.ownerSocketName.map { OwnerSocketAddress.addresses(named: $0, userID: userID) }
       ?? []
     search = OwnerSearch(addressCount: addresses.count, rng: .random())
-    owner = OwnerMachine(
-      configuration: configuration.shared, trust: trust,
-      limits: OwnerMachine.Limits(connectionsMax: DescriptorLimit.connectionsMax))
   }
+
+  /// The system's names of the interfaces that take part, with their numbers.
+  var interfaceNames: [InterfaceIndex: String] { knownInterfaces ?? [:] }
+
+  private var isStopped: Bool { state.role == .closed }
 
   /// Enqueues work on the event loop, after work enqueued earlier. May be called from any thread.
   func onLoop(_ work: @escaping @Sendable (BonjourEngine) -> Void) {
@@ -91,44 +78,51 @@ final class BonjourEngine: @unchecked Sendable {
   // MARK: On the loop
 
   /// Starts the search for an owner.
-  func start() {
-    searchTimer = loop.makeTimer { [weak self] in self?.wakeSearch() }
-    clientTimer = loop.makeTimer { [weak self] in self?.wakeClient() }
-    ownerTimer = loop.makeTimer { [weak self] in self?.wakeOwner() }
-    handle(OwnerSearch.Event.begin)
-  }
+  func start() { handle(OwnerSearch.Event.begin) }
 
   /// Unregisters everything and ends; calls `completion` when everything was sent. If other
   /// processes were served, one of them takes over, and what they registered gets no goodbye.
   func stop(_ completion: @escaping @Sendable () -> Void) {
-    guard !isEnded else { return completion() }
+    if case .ended = state { return completion() }
     awaitingEnd.append(completion)
     guard !isStopped else { return }
-    isStopped = true
-    settled(.closed)
+    let last = state
+    state = .stopping(last.driver)
+    settled()
     interfacesSettled()
     queries = [:]
     registrations = [:]
-    searchTimer?.cancel()
-    clientTimer?.cancel()
-    ownerTimer?.cancel()
-    connection?.close()
-    connection = nil
-    if let descriptor { close(descriptor) }
-    descriptor = nil
-    guard let driver else { return ended() }
+    searchTimer.cancel()
+    clientTimer.cancel()
+    switch last {
+    case .searching(.nothing), .refused, .stopping, .ended: ended()
+    case .searching(.connected(let descriptor, _)), .searching(.listening(let descriptor)):
+      close(descriptor)
+      ended()
+    case .searching(.greeting(let owner)), .following(let owner):
+      owner.connection.close()
+      ended()
+    case .alone(let driver): driver.stop(handingOver: nil) { self.ended() }
+    case .owning(let ownership): stop(ownership)
+    }
+  }
+
+  private func stop(_ ownership: Ownership) {
+    ownership.timer.cancel()
+    if let listener = ownership.listener { close(listener) }
     var farewell: [OwnerMachine.Action] = []
-    owner.handle(.closing, now: .now, into: &farewell)
-    for case .send(let message, let id) in farewell { server?.send(message, to: id) }
-    server?.flush()
-    driver.stop(
-      handingOver: server == nil || owner.clientCount == 0 ? nil : owner.clientRegistrations
+    ownership.machine.handle(.closing, now: .now, into: &farewell)
+    for case .send(let message, let id) in farewell { ownership.server.send(message, to: id) }
+    ownership.server.flush()
+    let isServing = ownership.machine.clientCount > 0
+    ownership.driver.stop(
+      handingOver: isServing ? ownership.machine.clientRegistrations : nil
     ) { self.ended() }
-    server?.stop()
+    ownership.server.stop()
   }
 
   private func ended() {
-    isEnded = true
+    state = .ended
     let waiting = awaitingEnd
     awaitingEnd = []
     for completion in waiting { completion() }
@@ -136,32 +130,23 @@ final class BonjourEngine: @unchecked Sendable {
 
   /// Calls back, now or later, once it is clear how the host takes part.
   func whenSettled(_ onRole: @escaping @Sendable (Role) -> Void) {
-    if isStopped {
-      onRole(.closed)
-    } else if driver != nil {
-      onRole(server == nil ? .alone : .owner)
-    } else if isFollowing {
-      onRole(.client)
-    } else if isRefused {
-      onRole(.refused)
-    } else {
-      awaitingRole.append(onRole)
-    }
+    if let role = state.role { onRole(role) } else { awaitingRole.append(onRole) }
   }
 
   /// Calls back, now or later, once the interfaces are known, or will not be.
   func whenInterfacesKnown(_ body: @escaping @Sendable ([InterfaceIndex: String]?) -> Void) {
     awaitingInterfaces.append(body)
-    if areInterfacesKnown || isStopped || isRefused { interfacesSettled() }
+    if knownInterfaces != nil || state.role == .refused || isStopped { interfacesSettled() }
   }
 
   private func interfacesSettled() {
     let waiting = awaitingInterfaces
     awaitingInterfaces = []
-    for body in waiting { body(areInterfacesKnown ? interfaceNames : nil) }
+    for body in waiting { body(knownInterfaces) }
   }
 
-  private func settled(_ role: Role) {
+  private func settled() {
+    guard let role = state.role else { return }
     let waiting = awaitingRole
     awaitingRole = []
     for onRole in waiting { onRole(role) }
@@ -254,8 +239,7 @@ final class BonjourEngine: @unchecked Sendable {
     case .registered(let id, let name): registrations[id]?(.registered(name))
     case .refused(let id, let name): registrations.removeValue(forKey: id)?(.refused(name))
     case .interfaces(let names):
-      interfaceNames = names
-      areInterfacesKnown = true
+      knownInterfaces = names
       interfacesSettled()
     }
   }
@@ -292,28 +276,31 @@ final class BonjourEngine: @unchecked Sendable {
       switch action {
       case .forward(let request): requests.append(request)
       case .notify(let report): notify(report)
-      case .withdraw(let requests): driver?.withdraw(requests)
+      case .withdraw(let requests): state.driver?.withdraw(requests)
       case .fail(let id): registrations.removeValue(forKey: id)?(.failed(.tooManyClients))
       case .disconnect: handle(OwnerSearch.Event.distrusted)
       }
     }
     if !requests.isEmpty { forward(requests) }
-    if let wake = client.nextWake { clientTimer?.set(wake) } else { clientTimer?.cancel() }
+    if let wake = client.nextWake { clientTimer.set(wake) } else { clientTimer.cancel() }
   }
 
   private func forward(_ requests: some Collection<DiscoveryRequest>) {
-    if let driver {
-      guard server != nil, requests.contains(where: OwnerMachine.takes) else {
-        return driver.handle(requests)
+    switch state {
+    case .alone(let driver): driver.handle(requests)
+    case .owning(let ownership):
+      guard requests.contains(where: OwnerMachine.takes) else {
+        return ownership.driver.handle(requests)
       }
-      return handle(requests.map { OwnerMachine.Event.request($0) })
+      handle(requests.map { OwnerMachine.Event.request($0) })
+    case .following(let owner):
+      for request in requests where !owner.connection.send(ClientMessage.request(request)) {
+        // Longer than a message may be: the machines here can have it.
+        return handle(OwnerSearch.Event.rejected(.tooManyRequests))
+      }
+      owner.connection.flush()
+    case .searching, .refused, .stopping, .ended: break
     }
-    guard let connection else { return }
-    for request in requests where !connection.send(ClientMessage.request(request)) {
-      // Longer than a message may be: the machines here can have it.
-      return handle(OwnerSearch.Event.rejected(.tooManyRequests))
-    }
-    connection.flush()
   }
 
   // MARK: The search for an owner
@@ -337,47 +324,53 @@ final class BonjourEngine: @unchecked Sendable {
       switch action {
       case .connect(let address):
         let result = addresses[address].connect(trust: trust)
-        descriptor = result.descriptor
-        ownerProcess = result.processID
+        state = .searching(
+          result.descriptor.map { .connected($0, processID: result.processID) } ?? .nothing)
         handle(.connected(result.outcome))
       case .bind:
         let result = addresses.last?.bindAndListen()
-        descriptor = result?.descriptor
+        state = .searching(result?.descriptor.map { .listening($0) } ?? .nothing)
         handle(.bound(result?.outcome ?? .impossible))
       case .greet: greet()
       case .ping:
-        _ = connection?.send(ClientMessage.ping)
-        connection?.flush()
-      case .inspect: if ProcessState.isSilenced(ownerProcess) { handle(.stopped) }
+        guard case .following(let owner) = state else { break }
+        _ = owner.connection.send(ClientMessage.ping)
+        owner.connection.flush()
+      case .inspect:
+        guard let owner = state.otherOwner, ProcessState.isSilenced(owner.processID) else { break }
+        handle(.stopped)
       case .disconnect: disconnect()
       case .follow:
-        isFollowing = true
+        guard let owner = state.otherOwner else { break }
+        state = .following(owner)
         handle(PortSharingClient.Event.began(.another))
-        settled(.client)
+        settled()
       case .refuse: refuse()
       case .runLocally(let reason): runLocally(reason)
       }
     }
-    if let wake = search.nextWake { searchTimer?.set(wake) } else { searchTimer?.cancel() }
+    if let wake = search.nextWake { searchTimer.set(wake) } else { searchTimer.cancel() }
   }
 
   // MARK: Another process
 
   private func greet() {
-    guard let descriptor else { return handle(.lost) }
-    self.descriptor = nil
+    guard case .searching(.connected(let descriptor, let processID)) = state else {
+      return handle(.lost)
+    }
+    state = .searching(.nothing)
     let connection = Connection(descriptor, on: loop) { [weak self] connection, event in
       self?.handle(event, connection)
     }
     guard let connection else { return handle(.lost) }
-    self.connection = connection
+    state = .searching(.greeting(OwnerConnection(connection: connection, processID: processID)))
     _ = connection.send(
       ClientMessage.hello(versions: PortSharingProtocol.versions, configuration.shared))
     connection.flush()
   }
 
   private func handle(_ event: Connection.Event, _ connection: Connection) {
-    guard connection === self.connection else { return }
+    guard connection === state.otherOwner?.connection else { return }
     switch event {
     case .incomplete: break
     case .message(let message):
@@ -395,9 +388,9 @@ final class BonjourEngine: @unchecked Sendable {
     case .welcome(let version):
       handle(PortSharingProtocol.versions.contains(version) ? .welcomed : .distrusted)
     case .rejected(let reason): handle(OwnerSearch.Event.rejected(reason))
-    case .report(let report): if isFollowing { take(report) }
+    case .report(let report): if state.role == .client { take(report) }
     case .published(let request):
-      guard isFollowing else { return }
+      guard state.role == .client else { return }
       handle(OwnerSearch.Event.informed)
       handle(PortSharingClient.Event.published(request))
     case .pong: break
@@ -405,25 +398,25 @@ final class BonjourEngine: @unchecked Sendable {
   }
 
   private func disconnect() {
-    connection?.close()
-    connection = nil
-    guard isFollowing else { return }
-    isFollowing = false
-    handle(PortSharingClient.Event.ended)
+    guard let owner = state.otherOwner else { return }
+    let wasFollowing = state.role == .client
+    owner.connection.close()
+    state = .searching(.nothing)
+    if wasFollowing { handle(PortSharingClient.Event.ended) }
   }
 
   /// Fails all requests; the next one starts another search.
   private func refuse() {
     log?("Bonjour is not available: the program that shares it has too many clients.")
-    isRefused = true
+    state = .refused
     handle(PortSharingClient.Event.refused)
-    settled(.refused)
+    settled()
     interfacesSettled()
   }
 
   private func searchAgain() {
-    guard isRefused else { return }
-    isRefused = false
+    guard case .refused = state else { return }
+    state = .searching(.nothing)
     handle(OwnerSearch.Event.begin)
   }
 
@@ -434,73 +427,84 @@ final class BonjourEngine: @unchecked Sendable {
     let driver = BonjourDriver(configuration: configuration, on: loop, log: log) {
       [weak self] in self?.take($0)
     }
-    self.driver = driver
-    if descriptor != nil {
-      server = OwnerServer(on: loop, log: log) { [weak self] in self?.handle([$0]) }
+    if case .searching(.listening(let listener)) = state {
+      state = .owning(ownership(of: driver, listener: listener))
+    } else {
+      state = .alone(driver)
     }
     // Requests of clients would only queue up before; if it never starts, they do without this
     // process.
     driver.start { [weak self] in self?.acceptClients() }
     handle(PortSharingClient.Event.began(.thisProcess))
     if reason == nil, search.hasOwnerEnded { handle(PortSharingClient.Event.tookOver) }
-    settled(server == nil ? .alone : .owner)
+    settled()
+  }
+
+  private func ownership(of driver: BonjourDriver, listener: Int32) -> Ownership {
+    Ownership(
+      driver: driver,
+      server: OwnerServer(on: loop, log: log) { [weak self] in self?.handle([$0]) },
+      machine: OwnerMachine(
+        configuration: configuration.shared, trust: trust,
+        limits: OwnerMachine.Limits(connectionsMax: DescriptorLimit.connectionsMax)),
+      listener: listener, timer: loop.makeTimer { [weak self] in self?.wakeOwner() })
   }
 
   private func acceptClients() {
-    guard !isStopped, let server, let descriptor else { return }
-    self.descriptor = nil
-    server.start(descriptor)
+    guard case .owning(let ownership) = state, let listener = ownership.listener else { return }
+    ownership.listener = nil
+    ownership.server.start(listener)
   }
 
   private func handle(_ events: [OwnerMachine.Event]) {
-    guard !isStopped else { return }
+    guard case .owning(let ownership) = state else { return }
     var actions: [OwnerMachine.Action] = []
-    for event in events { owner.handle(event, now: .now, into: &actions) }
-    finish(actions)
+    for event in events { ownership.machine.handle(event, now: .now, into: &actions) }
+    finish(actions, of: ownership)
   }
 
   /// Takes the reports of the machines here: to this process directly, but for those that are for
   /// clients or of which clients are informed.
   private func take(_ reports: [DiscoveryReport]) {
     for report in reports where !isStopped {
-      if server != nil, OwnerMachine.takes(report) {
+      if case .owning(let ownership) = state, OwnerMachine.takes(report) {
         var actions: [OwnerMachine.Action] = []
-        owner.handle(.report(report), now: .now, into: &actions)
-        perform(actions)
+        ownership.machine.handle(.report(report), now: .now, into: &actions)
+        perform(actions, of: ownership)
       } else {
         take(report)
       }
     }
-    finish([OwnerMachine.Action]())
+    if case .owning(let ownership) = state { finish([], of: ownership) }
   }
 
   private func wakeOwner() {
-    ownerTimerSetFor = nil
-    guard !isStopped else { return }
+    guard case .owning(let ownership) = state else { return }
+    ownership.timerSetFor = nil
     var actions: [OwnerMachine.Action] = []
-    owner.wake(now: .now, into: &actions)
-    finish(actions)
+    ownership.machine.wake(now: .now, into: &actions)
+    finish(actions, of: ownership)
   }
 
-  private func finish(_ actions: [OwnerMachine.Action]) {
-    perform(actions)
-    server?.flush()
-    guard let wake = owner.nextWake, wake != ownerTimerSetFor else { return }
-    ownerTimerSetFor = wake
-    ownerTimer?.set(wake)
+  private func finish(_ actions: [OwnerMachine.Action], of ownership: Ownership) {
+    perform(actions, of: ownership)
+    ownership.server.flush()
+    guard let wake = ownership.machine.nextWake, wake != ownership.timerSetFor else { return }
+    ownership.timerSetFor = wake
+    ownership.timer.set(wake)
   }
 
-  private func perform(_ actions: [OwnerMachine.Action]) {
+  private func perform(_ actions: [OwnerMachine.Action], of ownership: Ownership) {
     var requests: [DiscoveryRequest] = []
     for action in actions {
       switch action {
       case .forward(let request): requests.append(request)
       case .notify(let report): take(report)
-      case .send(let message, let id): server?.send(message, to: id)
-      case .close(let id): server?.close(id)
+      case .send(let message, let id): ownership.server.send(message, to: id)
+      case .close(let id): ownership.server.close(id)
       }
     }
-    if !requests.isEmpty { driver?.handle(requests) }
+    if !requests.isEmpty { ownership.driver.handle(requests) }
   }
 }
 

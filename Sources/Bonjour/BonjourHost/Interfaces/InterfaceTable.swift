@@ -25,7 +25,9 @@ struct InterfaceTable {
       }
       byIndex[index] = interface
     case .addressGone(let old, let index):
-      byIndex[index]?.addresses.removeAll { $0.address == old.address }
+      guard var interface = byIndex[index] else { return }
+      interface.addresses.removeAll { $0.address == old.address }
+      byIndex[index] = interface
     case .done, .failed, .other: break
     }
   }

@@ -152,7 +152,11 @@ final class OwnerServer {
     guard !unflushed.isEmpty else { return }
     let ids = unflushed
     unflushed.removeAll(keepingCapacity: true)
-    for id in ids { connections[id]?.flush() }
+    for id in ids {
+      // It may have been closed since.
+      guard let connection = connections[id] else { continue }
+      connection.flush()
+    }
     let dropped = overfull
     overfull = []
     for id in dropped.sorted() { drop(id) }

@@ -156,7 +156,7 @@ struct GATTPair {
   private mutating func take(_ outputs: [GATTClient.Output]) {
     for output in outputs {
       switch output {
-      case .send(let pdu, let tag, let bearer):
+      case .link(.send(let pdu, let tag, let bearer)):
         pduCount += 1
         pduCounts[bearer, default: 0] += 1
         toServer.append((bearer, pdu))
@@ -174,16 +174,16 @@ struct GATTPair {
         guard let bearer else { continue }
         pduCount += 1
         toServer.append((bearer, [ATTOpcode.handleValueConfirmation.rawValue]))
-      case .mtuChanged(let mtu): server.setMTU(mtu, Self.peer)
-      case .servicesChanged(let range): changedRanges.append(range)
-      case .securityRequired:
+      case .link(.mtuChanged(let mtu)): server.setMTU(mtu, Self.peer)
+      case .link(.servicesChanged(let range)): changedRanges.append(range)
+      case .link(.securityRequired):
         // No test of this pair encrypts.
         var more: [GATTClient.Output] = []
         client.secured(false, now: now, into: &more)
         take(more)
-      case .bearerFailed(let error): bearerError = error
-      case .bearersWanted: bearersWantedCount += 1
-      case .closeBearer(let bearer):
+      case .link(.bearerFailed(let error)): bearerError = error
+      case .link(.bearersWanted): bearersWantedCount += 1
+      case .link(.closeBearer(let bearer)):
         closedBearers.append(bearer)
         server.bearerClosed(bearer, Self.peer)
       }

@@ -325,7 +325,7 @@ struct GATTTests {
     outputs = []
     pair.client.configure(
       target, bits: 1, id: OperationID(rawValue: 901), now: pair.now, into: &outputs)
-    guard case .send(let pdu, _, _)? = outputs.first else {
+    guard case .link(.send(let pdu, _, _))? = outputs.first else {
       Issue.record("nothing was sent")
       return
     }
