@@ -13,7 +13,7 @@ struct SettleTests {
     #expect(flow.machine.position == 51)
   }
 
-  @Test("End over 10,000 covers takes at most 3.2 s")
+  @Test("the key End moves over 10,000 covers in at most 3.2 s")
   func end() {
     var flow = Flow(count: 10_000)
     flow.send(.go(to: .max))

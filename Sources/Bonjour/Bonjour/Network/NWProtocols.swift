@@ -92,7 +92,7 @@ public enum NWProtocolTCP {
 
 /// The User Datagram Protocol, which is not supported.
 public enum NWProtocolUDP {
-  /// Placeholder for UDP in parameters: connections and listeners with it fail.
+  /// Stand-in for UDP in parameters: connections and listeners with it fail.
   public final class Options: NWProtocolOptions, @unchecked Sendable {
     /// Creates options.
     public override init() { super.init() }
