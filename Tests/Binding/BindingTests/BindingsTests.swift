@@ -65,18 +65,34 @@ struct BindingsTests {
 
   @Test("twice under one name is a mistake of the program")
   func twice() async {
-    await #expect(processExitsWith: .failure) { await MainActor.run { _ = Twice.bindings } }
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      await MainActor.run { _ = Twice.bindings }
+    }
+    let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("Twice declares “a” twice"))
   }
 
   @Test("under what is no name is a mistake of the program")
   func odd() async {
-    await #expect(processExitsWith: .failure) { await MainActor.run { _ = Odd.bindings } }
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      await MainActor.run { _ = Odd.bindings }
+    }
+    let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("“data-a” is no name for a page"))
   }
 
   @Test("as a list in a row is a mistake of the program")
   func nested() async {
-    await #expect(processExitsWith: .failure) {
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       await MainActor.run { _ = Nested.bindings.schema }
     }
+    let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("Nested: a row has no lists of its own"))
   }
 }
