@@ -36,9 +36,10 @@ struct HostAddressTests {
       #expect(configuration.usesPrivateAddress == isPrivate)
       #expect((configuration.address != nil) == (name?.first == "C"))
     }
-    #expect(throws: HostAddressError.self) {
+    let error = #expect(throws: HostAddressError.self) {
       try configuration.chooseAddress(named: "Private", on: .standard)
     }
+    #expect(error?.text == "Private" && error?.reason.contains("six bytes") == true)
   }
 
   @Test("is refused by a host that says why, where AMBIT_ADDRESS makes no sense")
