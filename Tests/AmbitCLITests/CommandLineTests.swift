@@ -272,7 +272,11 @@ struct NameTests {
     #expect(
       failure?.sentence
         == "\"lamp\" fits 2 devices: C1A551C00003 (Lamp), D00D1E000004 (Lamp)")
-    #expect(throws: CommandFailure.self) { try DeviceName(text: "414d").pick(from: around) }
+    let unnamed = #expect(throws: CommandFailure.self) {
+      try DeviceName(text: "414d").pick(from: around)
+    }
+    #expect(unnamed?.status == .notFound)
+    #expect(unnamed?.sentence.hasPrefix("\"414d\" fits ") == true)
   }
 
   @Test("a name that fits no device finds nothing")

@@ -150,7 +150,8 @@ struct NetworkCommandTests {
     "a text that is no service type is refused",
     arguments: ["_http._tcp.example.com", "_http", "a b", ""])
   func noTypes(text: String) {
-    #expect(throws: CommandFailure.self) { try NetworkText.type(text) }
+    let failure = #expect(throws: CommandFailure.self) { try NetworkText.type(text) }
+    #expect(failure?.status == .usage && failure?.sentence.contains("\"\(text)\"") == true)
   }
 
   @Test("every string of a text is shown, also with keys that should not be, and its bytes kept")

@@ -95,7 +95,10 @@ struct JSONTests {
       var bytes: [UInt8] = []
       JSON.array([Self.value(depth: 0, &random)]).write(to: &bytes)
       for end in bytes.indices {
-        #expect(throws: JSONError.self, "seed \(seed)") { try JSON(parsing: Array(bytes[..<end])) }
+        let error = #expect(throws: JSONError.self, "seed \(seed)") {
+          try JSON(parsing: Array(bytes[..<end]))
+        }
+        #expect((0...end).contains(error?.offset ?? -1), "seed \(seed)")
       }
       for index in bytes.indices {
         var changed = bytes

@@ -87,7 +87,9 @@ struct HeldLinkOnAirTests {
       if case .completed(RequestToken(rawValue: 99), let result) = event { result } else { nil }
     }
     #expect(answers.count == 1)
-    #expect(throws: HostError.self) { try answers.first?.get() }
+    #expect(throws: HostError.disconnected(.remoteUserTerminatedConnection)) {
+      try answers.first?.get()
+    }
     #expect(pair.ended.isEmpty)
     #expect(try pair.phone.read(pair.value, of: pair.peer) == [7])
     #expect(pair.safe.snapshot.counters.unprovenLinks == 1)

@@ -61,7 +61,7 @@ struct LinkLayerOnAirTests {
     #expect(throws: HostError.unsupported("This controller has no subrating.")) {
       try host.complete { .setSubrate(peer, Self.subrate(10), $0) }
     }
-    #expect(throws: HostError.self) {
+    #expect(throws: HostError.controller(.unknownCommand)) {
       try host.complete { .setPHY(peer, PHYPreference(transmit: .le2M, receive: nil), $0) }
     }
   }

@@ -321,7 +321,7 @@ struct PairingOnAirTests {
     #expect(encryption(host) != nil && host.bonds.count == 1)
     #expect(try host.complete { .pair(peer, $0) } == .done)
     #expect(pairingEnds(host) == [nil])
-    #expect(throws: HostError.self) {
+    #expect(throws: HostError.notConnected) {
       try host.complete { .pair(.init(bits: 5, kind: .public), $0) }
     }
   }

@@ -208,7 +208,11 @@ struct ResolvingOnAirTests {
     var options = AdvertisingOptions()
     options.target = peer
     options.data = [2, 1, 6]
-    #expect(throws: HostError.self) { try host.complete { .startAdvertising(options, $0) } }
+    let error = HostError.invalidArgument(
+      "Directed advertising is connectable and carries no data.")
+    #expect(throws: error) {
+      try host.complete { .startAdvertising(options, $0) }
+    }
     options.data = []
     #expect(try host.complete { .startAdvertising(options, $0) } == .done)
     var capabilities = ControllerCapabilities()

@@ -102,7 +102,9 @@ struct StandardDevicesTests {
     let peer = try host.connect(to: "Front door")
     let state = try #require(try host.characteristics(of: peer)[StandardDeviceUUIDs.lockState])
     // No client could enter a passkey.
-    #expect(throws: HostError.self) { try host.read(state, of: peer) }
+    #expect(throws: HostError.security(.pairingFailed(.authenticationRequirements))) {
+      try host.read(state, of: peer)
+    }
     #expect(shown.isEmpty)
     host.send(.setPairingAgent(.keyboardOnly))
     host.send(.gatt(peer, .read(state.valueHandle), RequestToken(rawValue: 77)))

@@ -83,7 +83,12 @@ struct PageMessageTests {
   func mutations() {
     let bytes = Array(Self.text.utf8)
     for end in bytes.indices {
-      #expect(throws: PageMessage.Fault.self) { try PageMessage(Array(bytes[..<end])) }
+      #expect {
+        try PageMessage(Array(bytes[..<end]))
+      } throws: { error in
+        guard case PageMessage.Fault.malformed(let reason) = error else { return false }
+        return reason.hasPrefix("not JSON: ")
+      }
     }
     for seed in 0..<5_000 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)

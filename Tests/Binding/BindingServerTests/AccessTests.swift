@@ -85,6 +85,14 @@
       }
     }
 
+    @Test("the oldest token expires when more tokens are made than are kept")
+    func tokenCount() {
+      let access = AccessControl(names: [], needsToken: true, key: nil)
+      let tokens = (0..<20).map { _ in access.makeToken() }
+      let entered = tokens.map { access.cookie(for: $0, port: 80) != nil }
+      #expect(entered == (0..<20).map { $0 >= 4 })
+    }
+
     @Test("a cookie that was changed, or signed by another server, is refused")
     func forgedCookies() async throws {
       try await Self.withDesk({ $0.needsToken = true }) { server, http async throws in

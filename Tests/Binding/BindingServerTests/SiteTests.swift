@@ -67,9 +67,10 @@
         #expect(try await http.send("GET", "/none").status == 404)
         #expect(try await http.send("GET", "/notes/a%20b.txt").body == "a note", "of the other")
       }
-      await #expect(throws: PageServerError.self, "a page is there") {
+      let error = await #expect(throws: PageServerError.self, "a page is there") {
         try await PageServer(site: locked, pages: [Page("locked") { Desk() }])
       }
+      #expect(error?.code == .missingPage)
     }
 
     @Test("files outside of the folder are not found, whatever the path")

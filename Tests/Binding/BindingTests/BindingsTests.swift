@@ -65,18 +65,34 @@ struct BindingsTests {
 
   @Test("a name declared twice is a programming error")
   func twice() async {
-    await #expect(processExitsWith: .failure) { await MainActor.run { _ = Twice.bindings } }
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      await MainActor.run { _ = Twice.bindings }
+    }
+    let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("Twice declares “a” twice"))
   }
 
   @Test("a declaration under an invalid name is a programming error")
   func odd() async {
-    await #expect(processExitsWith: .failure) { await MainActor.run { _ = Odd.bindings } }
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      await MainActor.run { _ = Odd.bindings }
+    }
+    let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("“data-a” is no name for a page"))
   }
 
   @Test("a list within a row is a programming error")
   func nested() async {
-    await #expect(processExitsWith: .failure) {
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       await MainActor.run { _ = Nested.bindings.schema }
     }
+    let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("Nested: a row has no lists of its own"))
   }
 }

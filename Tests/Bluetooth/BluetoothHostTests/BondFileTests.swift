@@ -127,8 +127,17 @@ struct BondFileTests {
   func cut() {
     let bytes = Self.file([Bonds.legacy, Bonds.secure]).bytes
     for count in 0..<bytes.count {
-      #expect(throws: StateFormError.self, "\(count) bytes") {
-        try BondFile(decoding: Array(bytes.prefix(count)))
+      let cut = Array(bytes.prefix(count))
+      let reason =
+        if count < 14 {
+          "its first line is cut"
+        } else if cut.last != 10 {
+          "its last line is cut"
+        } else {
+          "its end is missing"
+        }
+      #expect(throws: StateFormError.damaged(reason), "\(count) bytes") {
+        try BondFile(decoding: cut)
       }
     }
   }
@@ -140,8 +149,15 @@ struct BondFileTests {
       for bit in 0..<8 {
         var bytes = bytes
         bytes[index] ^= 1 << bit
-        #expect(throws: StateFormError.self, "bit \(bit) of byte \(index)") {
+        #expect("bit \(bit) of byte \(index)") {
           try BondFile(decoding: bytes)
+        } throws: { error in
+          switch error as? StateFormError {
+          case .foreign: index < "ambit bonds ".utf8.count
+          case .laterForm: index == "ambit bonds ".utf8.count
+          case .damaged: index >= "ambit bonds ".utf8.count
+          case nil: false
+          }
         }
       }
     }
@@ -151,16 +167,23 @@ struct BondFileTests {
   func glued() {
     let one = Self.file([Bonds.legacy]).bytes
     let two = Self.file([Bonds.secure]).bytes
-    for bytes in [one + two, one + one, one + [10], one + [0], [10] + one, one + Array("x".utf8)] {
-      #expect(throws: StateFormError.self) { try BondFile(decoding: bytes) }
+    for (bytes, error) in [
+      (one + two, StateFormError.damaged("its checksum is wrong")),
+      (one + one, .damaged("its checksum is wrong")), (one + [10], .damaged("its end is missing")),
+      (one + [0], .damaged("its last line is cut")), ([10] + one, .foreign),
+      (one + Array("x".utf8), .damaged("its last line is cut")),
+    ] {
+      #expect(throws: error) { try BondFile(decoding: bytes) }
     }
     let lines = one.split(separator: 10, omittingEmptySubsequences: false)
     for index in lines.indices {
       var lines = lines
       lines.remove(at: index)
-      #expect(throws: StateFormError.self) {
-        try BondFile(decoding: Array(lines.joined(separator: [10])))
-      }
+      let error = [
+        .foreign, .damaged("its checksum is wrong"), .damaged("its end is missing"),
+        StateFormError.damaged("its last line is cut"),
+      ][index]
+      #expect(throws: error) { try BondFile(decoding: Array(lines.joined(separator: [10]))) }
     }
   }
 
@@ -269,7 +292,7 @@ struct BondFileTests {
       let noise = (0..<Int(generator.next() % 200)).map { _ in
         UInt8(truncatingIfNeeded: generator.next())
       }
-      #expect(throws: StateFormError.self) { try BondFile(decoding: noise) }
+      #expect(throws: StateFormError.foreign) { try BondFile(decoding: noise) }
       var changed = body
       for _ in 0...(generator.next() % 4) {
         let index = Int(generator.next() % UInt64(changed.count))
@@ -296,7 +319,7 @@ struct BondFileTests {
     #expect(!file.update(bond) && file.bonds.first == Bonds.secure)
     #expect(!String(decoding: file.bytes, as: UTF8.self).contains("evictable"))
     let line = "address=00:12:34:56:78:9A kind=public key-bytes=16 authenticated=yes"
-    #expect(throws: StateFormError.self) {
+    #expect(throws: StateFormError.damaged("line 2 is no bond")) {
       try Self.decoding(line + " secure-connections=yes evictable=perhaps")
     }
   }

@@ -87,6 +87,65 @@ struct BondStoreQueueTests {
     #expect(reports.withLock { $0.isEmpty } && queue.changeCount == 2)
   }
 
+  /// Holds up a system call of a bond store until a test lets it go on.
+  private final class Barrier: Sendable {
+    private struct State: Sendable {
+      var name: String?
+      var reached: (@Sendable () -> Void)?
+    }
+    private let state = Mutex(State())
+    private let opening = DispatchSemaphore(value: 0)
+
+    /// Acts, and returns when the next call of this name waits for ``open()``.
+    func reach(_ name: String, after action: () throws -> Void) async throws {
+      let (calls, continuation) = AsyncStream.makeStream(of: Void.self)
+      state.withLock {
+        $0.name = name
+        $0.reached = { continuation.finish() }
+      }
+      try action()
+      for await _ in calls {}
+    }
+
+    func open() { opening.signal() }
+
+    func willCall(_ name: String) -> Int32 {
+      let reached = state.withLock { state -> (@Sendable () -> Void)? in
+        guard state.name == name else { return nil }
+        state.name = nil
+        return state.reached
+      }
+      guard let reached else { return 0 }
+      reached()
+      opening.wait()
+      return 0
+    }
+  }
+
+  @Test("what was read before a bond was removed does not bring it back")
+  func staleReading() async throws {
+    let folder = try BondTestFolder()
+    let path = folder.path + "/bonds"
+    let other = BondStore(path: path)
+    try other.store(Bonds.secure)
+    let barrier = Barrier()
+    let probe = StateFileProbe(willCall: { barrier.willCall($0) })
+    let host = try host(BondStore(path: path, probe: probe))
+    let client = TestClient(host)
+    try await client.state(.poweredOn)
+    // The shared loop has begun to watch the file by then.
+    await withCheckedContinuation { next in EpollLoop.shared.execute { next.resume() } }
+    try await barrier.reach("read") { try other.store(Bonds.legacy) }
+    _ = try await client.ask { .removeBond(Bonds.secure.identity, $0) }
+    // The reading has both bonds. After it the queue begins to remove the one from the file.
+    try await barrier.reach("open folder") { barrier.open() }
+    #expect(await host.snapshot().bondCount == 0)
+    barrier.open()
+    try await bonds(1, of: host)
+    #expect(try other.load() == [Bonds.legacy])
+    await host.close()
+  }
+
   @Test("changes of one peer's bond become one, in whatever order they come")
   func merged() async throws {
     let folder = try BondTestFolder()

@@ -36,9 +36,10 @@ struct HostAddressTests {
       #expect(configuration.usesPrivateAddress == isPrivate)
       #expect((configuration.address != nil) == (name?.first == "C"))
     }
-    #expect(throws: HostAddressError.self) {
+    let error = #expect(throws: HostAddressError.self) {
       try configuration.chooseAddress(named: "Private", on: .standard)
     }
+    #expect(error?.text == "Private" && error?.reason.contains("six bytes") == true)
   }
 
   @Test("a host refuses an AMBIT_ADDRESS that makes no sense, with a sentence")

@@ -86,7 +86,10 @@ struct RadioSelectionTests {
     let selection = try RadioSelection.select(named: "sim")
     #expect(selection.origin == .named)
     #expect(!selection.isSimulatedByDefault)
-    #expect(throws: RadioChoiceError.self) { try RadioSelection.select(named: "bogus") }
+    let error = #expect(throws: RadioChoiceError.self) {
+      try RadioSelection.select(named: "bogus")
+    }
+    #expect(error?.text == "bogus" && error?.reason == "there is no such kind of radio")
   }
 
   @Test("a simulated radio that was not asked for is logged once, a named one is not")

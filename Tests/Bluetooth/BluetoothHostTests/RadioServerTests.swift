@@ -214,7 +214,10 @@ struct RadioServerTests {
     close(descriptor)
     #expect(FileManager.default.fileExists(atPath: path))
     let server = try await Self.start([.unix(path: path)])
-    await #expect(throws: RadioServerError.self) { try await Self.start([.unix(path: path)]) }
+    let error = await #expect(throws: RadioServerError.self) {
+      try await Self.start([.unix(path: path)])
+    }
+    #expect(error?.description.contains("Address already in use") == true)
     await server.close()
     #expect(!FileManager.default.fileExists(atPath: path))
   }

@@ -90,13 +90,26 @@ struct ATTPDUTests {
   @Test(
     "wrong forms are refused",
     arguments: [
-      "", "02 05", "02 050200", "05 03 0300 0229", "05 01 0300 02", "05 01", "07 0100 05", "07",
-      "08 0100 0500 032800 00", "09 00 0100", "09 01 01", "09 07 0200 02", "0e 0300", "0e 0300 05",
-      "11 03 010005", "13 00", "18 02", "23 0300 0500 41", "d2 0400 41", "14", "ff", "1e 01",
-    ])
-  func refused(hex: String) throws {
+      ("", .truncated(needed: 1, available: 0)), ("02 05", .truncated(needed: 2, available: 1)),
+      ("02 050200", .trailingBytes(count: 1)),
+      ("05 03 0300 0229", .invalidValue(field: "format", value: 3)),
+      ("05 01 0300 02", .invalidLength(3)),
+      ("05 01", .truncated(needed: 1, available: 0)), ("07 0100 05", .invalidLength(3)),
+      ("07", .truncated(needed: 1, available: 0)),
+      ("08 0100 0500 032800 00", .invalidLength(4)), ("09 00 0100", .invalidLength(0)),
+      ("09 01 01", .invalidLength(1)), ("09 07 0200 02", .invalidLength(3)),
+      ("0e 0300", .truncated(needed: 4, available: 2)),
+      ("0e 0300 05", .truncated(needed: 4, available: 3)),
+      ("11 03 010005", .invalidLength(3)), ("13 00", .trailingBytes(count: 1)),
+      ("18 02", .invalidValue(field: "execute flags", value: 2)),
+      ("23 0300 0500 41", .invalidLength(5)),
+      ("d2 0400 41", .truncated(needed: 12, available: 1)), ("14", .unknownCode(0x14)),
+      ("ff", .unknownCode(0xFF)),
+      ("1e 01", .trailingBytes(count: 1)),
+    ] as [(String, WireError)])
+  func refused(hex: String, error: WireError) throws {
     let bytes = try #require(Hexadecimal.bytes(hex))
-    #expect(throws: WireError.self) { try ATTPDU(decoding: bytes[...]) }
+    #expect(throws: error) { try ATTPDU(decoding: bytes[...]) }
   }
 
   @Test("PDUs are sorted to the half of the bearer that they are meant for")

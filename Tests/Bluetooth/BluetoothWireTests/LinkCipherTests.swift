@@ -202,11 +202,15 @@ struct LinkCipherTests {
 
   @Test("a number above 39 bits is a programmer's mistake")
   func counterTooHigh() async {
-    await #expect(processExitsWith: .failure) {
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       var packet: [UInt8] = [1]
       LinkCipher(sessionKey: 1, initializationVector: 2).encrypt(
         &packet, from: 0, header: 2, counter: LinkCipher.packetCounterMax + 1,
         direction: .toCentral)
     }
+    let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("a packet counter has 39 bits"))
   }
 }

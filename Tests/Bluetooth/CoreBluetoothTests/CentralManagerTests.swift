@@ -130,6 +130,47 @@ struct CentralManagerTests {
     #expect(found == nil)
   }
 
+  /// Counts the peripherals that somebody else keeps.
+  private final class Onlooker: NSObject, CBCentralManagerDelegate, @unchecked Sendable {
+    // Unchecked: changed on the delegate queue and read after it has settled.
+    private struct Found {
+      weak var peripheral: CBPeripheral?
+    }
+    private var found: [Found] = []
+
+    var foundCount: Int { found.count }
+    var keptCount: Int { found.count { $0.peripheral != nil } }
+
+    func centralManagerDidUpdateState(_ central: CBCentralManager) {}
+    func centralManager(
+      _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
+      advertisementData: [String: Any], rssi RSSI: NSNumber
+    ) { found.append(Found(peripheral: peripheral)) }
+  }
+
+  @Test("a scan keeps so many peripherals, however many it finds")
+  func keptPeripheralCount() {
+    let host = ScriptedHost()
+    let onlooker = Onlooker()
+    let manager = CBCentralManager(
+      delegate: onlooker, queue: DispatchQueue(label: "test"), makeLink: host.maker)
+    host.deliver(.stateChanged(.poweredOn))
+    manager.scanForPeripherals(withServices: nil)
+    let most = Limits.advertisementsMax
+    for number in 0..<UInt64(most + 50) {
+      host.post(
+        .discovered(
+          AdvertisingReport(
+            address: DeviceAddress(bits: 0xC000_0000_0000 + number, kind: .random),
+            isConnectable: true, isScannable: true, isLegacy: true, rssi: -50, data: [],
+            heardAt: .zero)))
+    }
+    host.settle()
+    #expect(onlooker.foundCount == most + 50)
+    #expect(onlooker.keptCount == most)
+    withExtendedLifetime(manager) {}
+  }
+
   @Test("commands before poweredOn have no effect")
   func notReady() throws {
     let fixture = CentralFixture(poweredOn: false)

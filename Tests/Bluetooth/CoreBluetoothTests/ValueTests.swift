@@ -150,7 +150,13 @@ struct CBUUIDTests {
 
   @Test("text that is no UUID is a programming error")
   func invalid() async {
-    await #expect(processExitsWith: .failure) { _ = CBUUID(string: "heart rate") }
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = CBUUID(string: "heart rate")
+    }
+    let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("'heart rate' is not a UUID"))
   }
 }
 

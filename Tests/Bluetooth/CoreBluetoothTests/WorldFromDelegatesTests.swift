@@ -57,13 +57,17 @@ struct WorldFromDelegatesTests {
 
   @Test("time cannot pass in a delegate for which time waits: that ends the process")
   func advanceInDelegate() async {
-    await #expect(processExitsWith: .failure) {
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       let radio = VirtualRadio(seed: 1)
       let meddler = Meddler(radio, letsTimePass: true)
       let manager = meddler.makeManager()
       radio.advance(by: .seconds(1))
       withExtendedLifetime((meddler, manager)) {}
     }
+    let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("advance was called from within what time waits for"))
   }
 
   @Test("threads that let time pass at once do it one after the other, and the app is heard")

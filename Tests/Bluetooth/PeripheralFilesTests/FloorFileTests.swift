@@ -85,8 +85,14 @@ struct FloorFileTests {
 
   @Test("unknown units, or none, are refused")
   func units() {
-    #expect(throws: PeripheralFileError.self) { try Self.floor("{\"units\": \"miles\"}") }
-    #expect(throws: PeripheralFileError.self) { try Self.floor("{\"receivers\": []}") }
+    let unknown = #expect(throws: PeripheralFileError.self) {
+      try Self.floor("{\"units\": \"miles\"}")
+    }
+    #expect(unknown?.reason.hasPrefix("unknown units \"miles\"") == true)
+    let missing = #expect(throws: PeripheralFileError.self) {
+      try Self.floor("{\"receivers\": []}")
+    }
+    #expect(missing?.reason.contains("\"units\"") == true)
   }
 
   @Test("a file is a floor if it has units, and a device otherwise")

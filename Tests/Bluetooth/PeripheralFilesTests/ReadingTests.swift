@@ -163,10 +163,11 @@ struct ReadingTests {
       #"{"services": [{"uuid": "180F", "characteristics": [{"uuid": "2A19", "properties": []}]}]}"#)
     #expect(file.services[0].characteristics[0].properties.isEmpty)
     #expect(try PeripheralFile(Array(file.json.utf8)) == file)
-    #expect(throws: PeripheralFileError.self) {
+    let error = #expect(throws: PeripheralFileError.self) {
       try Self.file(
         #"{"services": [{"uuid": "180F", "characteristics": [{"uuid": "2A19"}]}]}"#)
     }
+    #expect(error?.reason.hasPrefix("nothing can be done with it") == true)
   }
 
   /// Two services of one UUID with two characteristics of one UUID each, and what answers a write
@@ -228,9 +229,10 @@ struct ReadingTests {
     let file = try Self.file(
       #"{"name": "\u00e9\ud83d\ude00\n\"\/", "advertising": {}}"#)
     #expect(file.name == "é😀\n\"/")
-    #expect(throws: PeripheralFileError.self) {
+    let error = #expect(throws: PeripheralFileError.self) {
       try Self.file(#"{"name": "\ud83d", "advertising": {}}"#)
     }
+    #expect(error?.reason == "not JSON: there is no such escape in JSON")
   }
 
   @Test("additions of recordings to the format are read")
@@ -314,7 +316,10 @@ struct ReadingTests {
       }
     }
     for count in 0..<bytes.count {
-      #expect(throws: PeripheralFileError.self) { try PeripheralFile(Array(bytes.prefix(count))) }
+      let error = #expect(throws: PeripheralFileError.self) {
+        try PeripheralFile(Array(bytes.prefix(count)))
+      }
+      #expect(error?.reason.hasPrefix("not JSON: ") == true, "\(count) bytes")
     }
   }
 }

@@ -57,7 +57,12 @@ struct ARPPacketTests {
     for (index, value) in [(0, 1), (1, 6), (2, 0x86), (3, 0xDD), (4, 8), (5, 16)] {
       var bytes = good
       bytes[index] = UInt8(value)
-      #expect(throws: ARPError.self) { try ARPPacket(decoding: bytes[...]) }
+      let fields = stride(from: 0, to: 6, by: 2).map {
+        UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])
+      }
+      let error = ARPError.unsupportedKind(
+        hardware: fields[0], protocol: fields[1], lengths: fields[2])
+      #expect(throws: error) { try ARPPacket(decoding: bytes[...]) }
     }
     for code in [UInt8(0), 3, 8, 255] {
       var bytes = good

@@ -33,7 +33,11 @@ struct EthernetFrameTests {
   func cut(_ count: Int) {
     let bytes = [UInt8](repeating: 7, count: count)
     if count < EthernetFrame.headerByteCount {
-      #expect(throws: Truncated.self) { try EthernetFrame(decoding: bytes[...]) }
+      // Two addresses of six bytes, a type of two.
+      let needed = count < 12 ? 6 : 2
+      #expect(throws: Truncated(needed: needed, available: count % 6)) {
+        try EthernetFrame(decoding: bytes[...])
+      }
     } else {
       #expect((try? EthernetFrame(decoding: bytes[...]))?.payload.isEmpty == true)
     }

@@ -33,15 +33,57 @@ struct SharingConnectionTests {
     #expect(sent == all)
   }
 
-  @Test("a connection on which something was lost ends, so that nothing follows the gap")
-  func lost() async throws {
+  private static func socketPair() throws -> (descriptor: Int32, peer: Peer) {
     var pair: [Int32] = [-1, -1]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     try #require(unsafe socketpair(AF_UNIX, type, 0, &pair) == 0)
-    let peer = Peer(pair[1])
+    return (pair[0], Peer(pair[1]))
+  }
+
+  @Test(
+    "what the system doesn't take now, or takes a part of, is sent later, whole and in order",
+    arguments: [EAGAIN, EINTR, ENOBUFS, ENOMEM])
+  func shortage(_ error: Int32) async throws {
+    let (descriptor, peer) = try Self.socketPair()
+    let messages: [OwnerMessage] = [
+      .welcome(version: 1), .report(.interfaces([InterfaceIndex(rawValue: 2): "eth0"])), .pong,
+    ]
+    let connection = try await EpollLoop.shared.make {
+      var attemptCount = 0
+      let connection = MessageConnection<ClientMessage>(
+        descriptor, on: .shared,
+        transmit: { descriptor, bytes in
+          attemptCount += 1
+          // Every other time nothing, in between a few bytes.
+          guard attemptCount % 2 == 0 else {
+            errno = error
+            return -1
+          }
+          return unsafe send(descriptor, bytes.baseAddress, min(bytes.count, 16), 0)
+        }, onEvent: { _, _ in })
+      for message in messages { _ = connection?.send(message) }
+      connection?.flush()
+      return connection
+    }
+    let expected = messages.flatMap { $0.frame ?? [] }
+    var received: [UInt8] = []
+    while received.count < expected.count {
+      let bytes = try await peer.read()
+      try #require(!bytes.isEmpty, "the connection has ended")
+      received += bytes
+    }
+    #expect(received == expected)
+    try await EpollLoop.shared.run {
+      #expect(connection.value?.isClosing == false && connection.value?.backlogByteCount == 0)
+      connection.value?.close()
+    }
+  }
+
+  @Test("a connection on which something was lost ends, so that nothing follows the gap")
+  func lost() async throws {
+    let (descriptor, peer) = try Self.socketPair()
     let loop = EpollLoop.shared
     let (ends, continuation) = AsyncStream.makeStream(of: Void.self)
-    let descriptor = pair[0]
     let connection = try await loop.make {
       let connection = MessageConnection<ClientMessage>(descriptor, on: loop) { _, event in
         if case .closed = event { continuation.finish() }

@@ -5,7 +5,7 @@ import Testing
 @testable import BonjourHost
 
 /// Messages as the kernel writes them, on a little-endian machine.
-private enum Kernel {
+enum Kernel {
   static func message(_ type: UInt16, flags: UInt16 = 0, sequence: UInt32 = 7, _ body: [UInt8])
     -> [UInt8]
   {
@@ -151,7 +151,9 @@ struct RouteMessageTests {
       }
       _ = try? RouteMessage.decode(bytes[...])
     }
-    #expect(throws: Truncated.self) { try RouteMessage.decode(good.dropLast(5)) }
+    let messageByteCount = Kernel.address(index: 3, linkLocal, prefix: 64).count
+    let error = Truncated(needed: messageByteCount - 16, available: messageByteCount - 16 - 5)
+    #expect(throws: error) { try RouteMessage.decode(good.dropLast(5)) }
     let impossible = Kernel.address(index: 3, [10, 0, 0, 5], prefix: 33)
     #expect((try? RouteMessage.decode(impossible[...])) == [.other])
   }

@@ -160,7 +160,9 @@ struct DNSMessageTests {
       try DNSName(decoding: [1, 97, 0xC0, 0])
     }
     #expect(throws: DNSWireError.invalidLength(4)) { try DNSName(decoding: [1, 97, 0, 0]) }
-    #expect(throws: DNSWireError.self) { try DNSName(decoding: []) }
+    #expect(throws: DNSWireError.truncated(needed: 1, available: 0)) {
+      try DNSName(decoding: [])
+    }
   }
 
   @Test("bytes behind the last record are ignored")

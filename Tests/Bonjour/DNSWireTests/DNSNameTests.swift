@@ -117,7 +117,13 @@ struct DNSNameTests {
 
   @Test("an invalid name in the program's text is a programming error")
   func literals() async {
-    await #expect(processExitsWith: .failure) { _ = "a..b" as DNSName }
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = "a..b" as DNSName
+    }
+    let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("a..b is no name: emptyLabel"))
   }
 
   @Test("every name comes back from its text")

@@ -35,11 +35,13 @@ struct DNSTypeBitmapTests {
   @Test(
     "G10: windows that are empty, too long, cut or out of order are refused",
     arguments: [
-      "0000", "0021" + String(repeating: "ff", count: 33), "000440", "00", "010101000101",
-      "00014000",
+      ("0000", 0), ("0021" + String(repeating: "ff", count: 33), 33), ("000440", 1), ("00", 0),
+      ("010101000101", 1), ("00014000", 0),
     ])
-  func malformed(hex: String) throws {
+  func malformed(hex: String, leftByteCount: Int) throws {
     let bytes = try #require(Hexadecimal.bytes(hex))
-    #expect(throws: DNSWireError.self) { try DNSTypeBitmap(decoding: bytes[...]) }
+    #expect(throws: DNSWireError.invalidLength(leftByteCount)) {
+      try DNSTypeBitmap(decoding: bytes[...])
+    }
   }
 }

@@ -34,20 +34,31 @@ struct MessageTests {
     try Self.check(Sample.ownerMessages())
   }
 
+  private func expectTruncated(
+    sourceLocation: SourceLocation = #_sourceLocation, _ read: () throws -> Void
+  ) {
+    #expect(sourceLocation: sourceLocation) {
+      try read()
+    } throws: { error in
+      if case PortSharingError.truncated = error { true } else { false }
+    }
+  }
+
   @Test("a message that is cut short, or followed by other bytes, is refused")
   func cut() throws {
     for message in try Sample.clientMessages() {
       let body = try #require(message.frame).dropFirst(4)
       for count in 0..<body.count {
-        #expect(throws: PortSharingError.self) { try ClientMessage(decoding: body.prefix(count)) }
+        expectTruncated { _ = try ClientMessage(decoding: body.prefix(count)) }
       }
       #expect(throws: PortSharingError.bytesLeft(1)) { try ClientMessage(decoding: body + [0]) }
     }
     for message in try Sample.ownerMessages() {
       let body = try #require(message.frame).dropFirst(4)
       for count in 0..<body.count {
-        #expect(throws: PortSharingError.self) { try OwnerMessage(decoding: body.prefix(count)) }
+        expectTruncated { _ = try OwnerMessage(decoding: body.prefix(count)) }
       }
+      #expect(throws: PortSharingError.bytesLeft(1)) { try OwnerMessage(decoding: body + [0]) }
     }
   }
 
@@ -57,7 +68,9 @@ struct MessageTests {
       let body = try #require(OwnerMessage.published(request).frame).dropFirst(4)
       switch request {
       case .startQuery, .stopQuery, .reconfirm:
-        #expect(throws: PortSharingError.self) { try OwnerMessage(decoding: body) }
+        #expect(throws: PortSharingError.unknownValue(body[body.startIndex + 1])) {
+          try OwnerMessage(decoding: body)
+        }
       default: #expect(try OwnerMessage(decoding: body) == .published(request))
       }
     }

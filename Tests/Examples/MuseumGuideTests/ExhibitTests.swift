@@ -50,12 +50,18 @@ struct ExhibitTests {
       at: folder.appending(path: "pictures"), withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appending(path: "exhibits.tsv")
-    #expect(throws: UsageError.self, "there is none") { try Exhibition.read(file.path) }
+    let missing = #expect(throws: UsageError.self, "there is none") {
+      try Exhibition.read(file.path)
+    }
+    #expect(missing?.reason == "\(file.path) can't be read, or is larger than 1 MB.")
     try Data("# mine\n1\tone\tMap\t\tmap.svg\t\n".utf8).write(to: file)
     let error = #expect(throws: ExhibitsError.self) { try Exhibition.read(file.path) }
     #expect(error?.line == 2)
     try Data("1\t1\tMap\t\tmap.svg\tA map.\n".utf8).write(to: file)
-    #expect(throws: UsageError.self, "there is no picture") { try Exhibition.read(file.path) }
+    let unseen = #expect(throws: UsageError.self, "there is no picture") {
+      try Exhibition.read(file.path)
+    }
+    #expect(unseen?.reason.hasSuffix("map.svg can't be read, or is larger than 4 MB.") == true)
     try Data("<svg/>".utf8).write(to: folder.appending(path: "pictures/map.svg"))
     let exhibition = try Exhibition.read(file.path)
     #expect(exhibition.exhibits.map(\.name) == ["Map"])

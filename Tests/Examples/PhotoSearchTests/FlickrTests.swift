@@ -245,16 +245,21 @@ struct OptionsTests {
 
   @Test("unknown options are refused")
   func refused() {
-    for arguments in [
-      ["x"], ["70000"], ["--folder"], ["--flickr", "--api", "nowhere"],
-      ["--flickr", "--api", "file:///etc/"], ["--flickr", "--pictures"],
+    for (arguments, reason) in [
+      (["x"], "What is “x”?"), (["70000"], "What is “70000”?"),
+      (["--folder"], "--folder needs a value."),
+      (["--flickr", "--api", "nowhere"], "“nowhere” is no address of a server."),
+      (["--flickr", "--api", "file:///etc/"], "“file:///etc/” is no address of a server."),
+      (["--flickr", "--pictures"], "--pictures needs a value."),
     ] {
-      #expect(throws: UsageError.self, "\(arguments)") {
+      let error = #expect(throws: UsageError.self, "\(arguments)") {
         try Options(arguments, environment: ["FLICKR_API_KEY": "abc"])
       }
+      #expect(error?.reason == reason)
     }
-    #expect(throws: UsageError.self, "without a key") {
+    let error = #expect(throws: UsageError.self, "without a key") {
       try Options(["--flickr"], environment: [:])
     }
+    #expect(error?.reason == "Put the key that Flickr gave you into FLICKR_API_KEY.")
   }
 }

@@ -67,12 +67,18 @@ struct AsyncValuesTests {
 
   @Test("a buffer of a negative number is a programmer error")
   func negative() async {
-    await #expect(processExitsWith: .failure) {
+    let negative = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       _ = SignalProducer<Int, Never>([1]).values(buffering: .newest(-1))
     }
-    await #expect(processExitsWith: .failure) {
+    #expect(negative?.message.contains("values can't be buffered as newest(-1)") == true)
+    let none = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       _ = SignalProducer<Int, Never>([1]).values(buffering: .backpressure(0))
     }
+    #expect(none?.message.contains("values can't be buffered as backpressure(0)") == true)
   }
 
   @Test("an AsyncStream is one run, begun when it is made, that keeps all")

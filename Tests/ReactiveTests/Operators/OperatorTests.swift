@@ -46,9 +46,13 @@ struct OperatorTests {
 
   @Test("take(first:) of a negative number is a programmer error")
   func takeNegative() async {
-    await #expect(processExitsWith: .failure) {
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       _ = SignalProducer<Int, Never>([1]).take(first: -1)
     }
+    #expect(
+      end?.message.contains("take(first:) takes no negative number of values, got -1") == true)
   }
 
   @Test("scan emits each step, reduce the last")

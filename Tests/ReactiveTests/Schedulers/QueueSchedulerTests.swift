@@ -220,14 +220,20 @@ struct QueueSchedulerTests {
 
   @Test("a negative interval or leeway is a programmer error")
   func negativeInterval() async {
-    await #expect(processExitsWith: .failure) {
+    let interval = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       QueueScheduler().schedule(after: Date(), interval: .seconds(-1)) {}
     }
-    await #expect(processExitsWith: .failure) {
+    #expect(interval?.message.contains("can't repeat every") == true)
+    let leeway = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       QueueScheduler().schedule(
         after: Date(), interval: .seconds(1), leeway: .seconds(-1)
       ) {}
     }
+    #expect(leeway?.message.contains("can't have a leeway of") == true)
   }
 
   @Test("the present queue scheduler is the one on whose queue the caller is")

@@ -157,17 +157,36 @@ struct TestSchedulerTests {
 
   @Test("advancing to the past and repeating backwards are programmer errors")
   func programmerErrors() async {
-    await #expect(processExitsWith: .failure) { TestScheduler().advance(by: .seconds(-1)) }
-    await #expect(processExitsWith: .failure) {
+    let past = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      TestScheduler().advance(by: .seconds(-1))
+    }
+    #expect(past?.message.contains("can't advance to the past") == true)
+    let interval = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       TestScheduler().schedule(after: .seconds(1), interval: .seconds(-1)) {}
     }
-    await #expect(processExitsWith: .failure) { TestScheduler().rewind(by: .seconds(-1)) }
-    await #expect(processExitsWith: .failure) {
+    #expect(interval?.message.contains("work can't repeat every") == true)
+    let rewinding = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      TestScheduler().rewind(by: .seconds(-1))
+    }
+    #expect(rewinding?.message.contains("can't rewind by") == true)
+    let delay = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       TestScheduler().schedule(after: .seconds(-1)) {}
     }
-    await #expect(processExitsWith: .failure) {
+    #expect(delay?.message.contains("work can't be delayed by") == true)
+    let repeatedDelay = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       TestScheduler().schedule(after: .seconds(-1), interval: .seconds(1)) {}
     }
+    #expect(repeatedDelay?.message.contains("work can't be delayed by") == true)
   }
 
   @Test("a task sleeps in virtual time, for exactly as long as it asked")

@@ -31,9 +31,12 @@ struct DelayTests {
 
   @Test("a negative delay is a programmer error")
   func negative() async {
-    await #expect(processExitsWith: .failure) {
+    let end = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       _ = SignalProducer<Int, Never>.empty.delay(-1, on: TestScheduler())
     }
+    #expect(end?.message.contains("a stream can't be delayed by -1.0 seconds") == true)
   }
 }
 

@@ -19,6 +19,7 @@ final class MessageConnection<Incoming: PortSharingMessage> {
   }
 
   private let loop: EpollLoop
+  private let transmit: (Int32, UnsafeRawBufferPointer) -> Int
   private let onEvent: (MessageConnection, Event) -> Void
   private var watched: WatchedDescriptor?
   private var frames = FrameReader()
@@ -38,11 +39,21 @@ final class MessageConnection<Incoming: PortSharingMessage> {
 
   /// Owns a connected socket that does not block; nil, and the socket is closed, if the loop cannot
   /// look at it.
+  ///
+  /// - Parameters:
+  ///   - descriptor: The socket.
+  ///   - loop: The event loop of everything here.
+  ///   - transmit: Sends bytes over the socket and returns how many, or -1 with `errno`.
+  ///   - onEvent: Called on the event loop.
   init?(
     _ descriptor: Int32, on loop: EpollLoop,
+    transmit: @escaping (Int32, UnsafeRawBufferPointer) -> Int = { descriptor, bytes in
+      unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    },
     onEvent: @escaping (MessageConnection, Event) -> Void
   ) {
     self.loop = loop
+    unsafe self.transmit = transmit
     self.onEvent = onEvent
     watched = try? WatchedDescriptor(owning: descriptor, on: loop) { [weak self] in
       self?.ready($0)
@@ -74,10 +85,7 @@ final class MessageConnection<Incoming: PortSharingMessage> {
   /// Sends the messages given to `send` in one system call.
   func flush() {
     guard let watched, watched.isOpen, !outgoing.isEmpty else { return }
-    let count = unsafe outgoing.withUnsafeBytes { bytes in
-      unsafe Glibc.send(
-        watched.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
-    }
+    let count = unsafe outgoing.withUnsafeBytes { unsafe transmit(watched.descriptor, $0) }
     let error = count < 0 ? errno : 0
     switch error {
     case 0: outgoing.removeFirst(count)

@@ -343,8 +343,16 @@ struct GATTServerTests {
             uuid: 0x2A37, properties: .read, permissions: .readable),
           count: 40_000)),
     ]
-    for definition in bad {
-      #expect(throws: HostError.self) { try bench.add(definition) }
+    let errors =
+      [
+        "No service begins at handle 119, so none can be included.",
+        "A value is longer than 512 bytes.", "The host adds descriptors 2900 and 2902 by itself.",
+        "2800 to 2803 declare attributes; nothing else can be one.",
+        "2800 to 2803 declare attributes; nothing else can be one.",
+      ].map { HostError.invalidArgument($0) } + [.limitReached("attributes")]
+    #expect(bad.count == errors.count)
+    for (definition, error) in zip(bad, errors) {
+      #expect(throws: error) { try bench.add(definition) }
     }
   }
 

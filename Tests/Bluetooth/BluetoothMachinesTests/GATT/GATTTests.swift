@@ -126,7 +126,9 @@ struct GATTTests {
     #expect(try pair.run(.writeWithoutResponse(handle, [1, 2, 3])) == .done)
     #expect(pair.values[handle] == [1, 2, 3])
     #expect(pair.requests.first?.needsResponse == false)
-    #expect(throws: HostError.self) {
+    let error = HostError.invalidArgument(
+      "21 bytes in a write without response; this link takes 20.")
+    #expect(throws: error) {
       try pair.run(.writeWithoutResponse(handle, Array(repeating: 0, count: 21)))
     }
   }

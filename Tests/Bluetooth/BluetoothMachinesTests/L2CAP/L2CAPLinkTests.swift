@@ -151,7 +151,8 @@ struct L2CAPLinkTests {
     #expect(station.signals.count == 2)
     #expect(
       station.signals.allSatisfy { $0 == .connectionParameterUpdateResponse(accepted: false) })
-    #expect(throws: HostError.self) {
+    let error = HostError.invalidArgument("A central changes the timing of a link without asking.")
+    #expect(throws: error) {
       try station.link.requestParameterUpdate(.default, now: .zero, into: &station.outputs)
     }
   }

@@ -37,7 +37,7 @@ struct BeaconTests {
   func dictionaryValue() throws {
     let value = IBeacon(uuid: Self.uuid, major: 1, minor: 0, powerAtOneMetre: -59).bytes
     for count in 0..<value.count {
-      #expect(throws: WireError.self) { try IBeacon(decoding: value.prefix(count)) }
+      #expect { try IBeacon(decoding: value.prefix(count)) } throws: { $0.isTruncated }
     }
     #expect(throws: WireError.trailingBytes(count: 2)) {
       try IBeacon(decoding: (value + [0, 0])[...])

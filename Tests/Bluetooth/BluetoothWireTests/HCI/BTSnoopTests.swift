@@ -48,7 +48,9 @@ struct BTSnoopTests {
     let whole = file(records)
     let ends = [16, 16 + 28, 16 + 28 + 31, whole.count]
     for length in 0..<whole.count where !ends.contains(length) {
-      #expect(throws: WireError.self, "cut to \(length)") { try read(whole.prefix(length)) }
+      #expect("cut to \(length)") {
+        try read(whole.prefix(length))
+      } throws: { $0.isTruncated }
     }
     #expect(try read(whole.prefix(16 + 28)) == [records[0]])
   }
@@ -56,10 +58,15 @@ struct BTSnoopTests {
   @Test("other files, other data links and damaged lengths are refused")
   func refusals() {
     let good = file(records)
-    for (index, value) in [(0, 0x63), (11, 2), (15, 0xE9), (19, 3), (20, 0xFF), (40, 9)] {
+    for (index, value, error) in [
+      (0, 0x63, .invalidValue(field: "btsnoop identification", value: 0x63)),
+      (11, 2, .invalidValue(field: "btsnoop version", value: 2)),
+      (15, 0xE9, .invalidValue(field: "btsnoop data link type", value: 0x3E9)),
+      (19, 3, .invalidLength(4)), (20, 0xFF, .invalidLength(0xFF00_0004)), (40, 9, .unknownCode(9)),
+    ] as [(Int, UInt8, WireError)] {
       var bad = good
-      bad[index] = UInt8(value)
-      #expect(throws: WireError.self, "byte \(index)") { try read(bad[...]) }
+      bad[index] = value
+      #expect(throws: error, "byte \(index)") { try read(bad[...]) }
     }
     var empty = good
     empty[23] = 0

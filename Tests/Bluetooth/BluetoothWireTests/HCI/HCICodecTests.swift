@@ -38,10 +38,10 @@ struct HCICodecTests {
       HCISamples.value(type, using: &generator), "no \(type) found, seed \(seed)")
     let bytes = HCISamples.encoded(value)
     for length in 0..<bytes.count {
-      #expect(throws: WireError.self, "\(type) cut to \(length), seed \(seed)") {
+      #expect("\(type) cut to \(length), seed \(seed)") {
         var reader = ByteReader(bytes.prefix(length))
         _ = try Value(decoding: &reader)
-      }
+      } throws: { $0.isTruncated }
     }
   }
 
@@ -54,7 +54,9 @@ struct HCICodecTests {
       let event = try HCIEvent(decoding: packet.bytes)
       #expect(event.packet == packet, "\(type)")
       for length in 0..<packet.bytes.count {
-        #expect(throws: WireError.self) { try HCIEvent(decoding: packet.bytes.prefix(length)) }
+        #expect("\(type) cut to \(length)") {
+          try HCIEvent(decoding: packet.bytes.prefix(length))
+        } throws: { $0.isTruncated }
       }
       if case .unknown = event { Issue.record("\(type) is not read") }
       if case .unknownLE = event { Issue.record("\(type) is not read") }
@@ -132,7 +134,7 @@ struct HCICodecTests {
 
     let refused = CommandComplete(opcode: .leReadBufferSize, status: .unknownCommand)
     #expect(refused.status == .unknownCommand)
-    #expect(throws: WireError.self) { try refused.returned(by: LEReadBufferSize.self) }
+    #expect { try refused.returned(by: LEReadBufferSize.self) } throws: { $0.isTruncated }
 
     let idle = try HCIEvent(decoding: [0x0E, 3, 1, 0, 0])
     #expect(idle == .commandComplete(CommandComplete(opcode: .none, returnParameters: [])))

@@ -85,15 +85,30 @@ struct L2CAPSignalTests {
   )
   func cuts(hex: String, pdu: L2CAPSignalPDU) throws {
     let bytes = try #require(Hexadecimal.bytes(hex))
+    let length = bytes.count - L2CAPSignalPDU.headerByteCount
     for count in 0..<bytes.count {
-      #expect(throws: WireError.self) { try L2CAPSignalPDU(decoding: bytes[..<count]) }
+      #expect {
+        try L2CAPSignalPDU(decoding: bytes[..<count])
+      } throws: { error in
+        count < L2CAPSignalPDU.headerByteCount
+          ? error.isTruncated : error as? WireError == .invalidLength(length)
+      }
     }
-    #expect(throws: WireError.self) { try L2CAPSignalPDU(decoding: (bytes + [0])[...]) }
+    #expect(throws: WireError.invalidLength(length)) {
+      try L2CAPSignalPDU(decoding: (bytes + [0])[...])
+    }
     // The same with a length that agrees: fields are missing, or half a CID too much.
     var cut = bytes
     cut.removeLast()
     cut[2] -= 1
-    #expect(throws: WireError.self) { try L2CAPSignalPDU(decoding: cut[...]) }
+    #expect { try L2CAPSignalPDU(decoding: cut[...]) } throws: { $0.isTruncated }
+    var longer = bytes + [0]
+    longer[2] += 1
+    #expect {
+      try L2CAPSignalPDU(decoding: longer[...])
+    } throws: { error in
+      error.isTruncated || error as? WireError == .trailingBytes(count: 1)
+    }
   }
 
   @Test("an unknown command keeps its code and identifier, whatever data it has")

@@ -73,12 +73,17 @@ struct SMPPDUTests {
     "reserved values are refused",
     arguments: [
       // IO capability, OOB flag, key sizes; the address type; the kind of keypress; codes.
-      "01 05 00 0d 10 03 06", "01 04 02 0d 10 03 06", "01 04 00 0d 06 03 06",
-      "02 04 00 0d 11 03 06", "09 02 9a78563412c0", "0e 05", "00", "0f", "ff",
-    ])
-  func reserved(hex: String) throws {
+      ("01 05 00 0d 10 03 06", .invalidValue(field: "IO capability", value: 5)),
+      ("01 04 02 0d 10 03 06", .invalidValue(field: "OOB data flag", value: 2)),
+      ("01 04 00 0d 06 03 06", .invalidValue(field: "maximum encryption key size", value: 6)),
+      ("02 04 00 0d 11 03 06", .invalidValue(field: "maximum encryption key size", value: 17)),
+      ("09 02 9a78563412c0", .invalidValue(field: "address type", value: 2)),
+      ("0e 05", .invalidValue(field: "notification type", value: 5)),
+      ("00", .unknownCode(0)), ("0f", .unknownCode(0x0F)), ("ff", .unknownCode(0xFF)),
+    ] as [(String, WireError)])
+  func reserved(hex: String, error: WireError) throws {
     let bytes = try #require(Hexadecimal.bytes(hex))
-    #expect(throws: WireError.self) { try SMPPDU(decoding: bytes[...]) }
+    #expect(throws: error) { try SMPPDU(decoding: bytes[...]) }
   }
 
   @Test("bits for later versions are ignored, and unknown reasons of a failure are reasons")
@@ -100,9 +105,11 @@ struct SMPPDUTests {
     for (index, (hex, _)) in try Self.table().enumerated() {
       let bytes = try #require(Hexadecimal.bytes(hex))
       for count in 0..<bytes.count {
-        #expect(throws: WireError.self) { try SMPPDU(decoding: bytes.prefix(count)) }
+        #expect { try SMPPDU(decoding: bytes.prefix(count)) } throws: { $0.isTruncated }
       }
-      #expect(throws: WireError.self) { try SMPPDU(decoding: (bytes + [0])[...]) }
+      #expect(throws: WireError.trailingBytes(count: 1)) {
+        try SMPPDU(decoding: (bytes + [0])[...])
+      }
       for seed in UInt64(0)..<300 {
         var random = SeededGenerator(seed: UInt64(index) << 32 | seed)
         var mutated = bytes

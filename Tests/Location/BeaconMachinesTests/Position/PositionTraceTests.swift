@@ -79,9 +79,7 @@ struct PositionTraceTests {
   @Test("a receiver that the map doesn't have is refused with its line")
   func unknownReceiver() throws {
     let trace = try Self.trace("0,r0,b,-60\n1,other,b,-60")
-    #expect(throws: TraceError.self) { try trace.windows(on: SyntheticHall.plan) }
-    do throws(TraceError) { _ = try trace.windows(on: SyntheticHall.plan) } catch {
-      #expect(error.description == "line 2: receiver \"other\" is not on the map")
-    }
+    let error = #expect(throws: TraceError.self) { try trace.windows(on: SyntheticHall.plan) }
+    #expect(error?.description == "line 2: receiver \"other\" is not on the map")
   }
 }

@@ -1,0 +1,171 @@
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import BluetoothMachines
+
+@Suite("Tables that peers and clients fill")
+struct TableBoundTests {
+  private let start = Instant.zero
+
+  @Test("of more peers than are remembered, the one that may pair again soonest is forgotten")
+  func pairingAttempts() {
+    var attempts = PairingAttempts()
+    let most = UInt64(PairingAttempts.Limits.peersMax)
+    // The first has failed twice, so that others may pair again before it.
+    attempts.failed(.peer(1), now: start)
+    for number in 1...most { attempts.failed(.peer(number), now: start) }
+    for number in 1...most { #expect(attempts.isBlocked(.peer(number), now: start)) }
+    attempts.failed(.peer(most + 1), now: start)
+    let free = (1...(most + 1)).filter { !attempts.isBlocked(.peer($0), now: start) }
+    #expect(free == [2])
+  }
+
+  @Test("of so many characteristics it is told that values were dropped, of more they are counted")
+  func losses() {
+    var backlog = EventBacklog()
+    backlog.clientOpened(.one)
+    let most = EventBacklog.Limits.lossesMax
+    for _ in 0..<2 {
+      for handle in 0...most {
+        backlog.valueDropped(.notification(.peer(1), handle: UInt16(handle)), for: .one)
+      }
+    }
+    #expect(backlog.droppedValueCount == 2 * (most + 1))
+    let losses = backlog.takeLosses(of: .one)
+    #expect(losses.count == most && losses.allSatisfy { $0.count == 2 })
+    // There is room again.
+    backlog.valueDropped(.write(.peer(1), handle: 1), for: .one)
+    #expect(backlog.takeLosses(of: .one).count == 1)
+  }
+
+  private static func bond(_ number: Int) -> Bond {
+    Bond(
+      identity: .peer(UInt64(number)), centralKey: nil, peripheralKey: nil, isAuthenticated: true,
+      isSecureConnections: true)
+  }
+
+  @Test("a host has so many bonds, wherever they come from, and one for a peer that has one fits")
+  func bonds() {
+    let most = BondTable.Limits.bondsMax
+    let many = (0..<most + 5).map(Self.bond)
+    var table = BondTable()
+    table.load(many)
+    #expect(table.bonds.count == most)
+    let isAdded = table.store(Self.bond(most + 1))
+    let isReplaced = table.store(Self.bond(3))
+    #expect(!isAdded && isReplaced && table.bonds.count == most)
+    let gone = table.replace(by: many)
+    #expect(gone.isEmpty && table.bonds.count == most)
+  }
+
+  @Test("of so many public keys the results are awaited at a time")
+  func keyComputations() throws {
+    let key = try #require(SMPCoordinate([UInt8](repeating: 1, count: 32)))
+    let own = OwnOutOfBandData(privateKey: key, random: SMPValue(number: 1))
+    let request = PendingRequest(client: .one, token: RequestToken(rawValue: 1))
+    let most = UInt64(OutOfBandTable.Limits.computationsMax)
+    var table = OutOfBandTable()
+    for number in 0..<most {
+      let isAwaited = table.computes(own, as: number, for: request)
+      #expect(isAwaited)
+    }
+    let isOneMore = table.computes(own, as: most, for: request)
+    #expect(!isOneMore)
+    _ = table.computed(0, .invalidKey)
+    let isAwaited = table.computes(own, as: most, for: request)
+    #expect(isAwaited)
+  }
+
+  @Test(
+    "clients subscribe to so many characteristics of a peer, and another takes an ended one's place"
+  )
+  func subscriptions() {
+    let most = UInt16(SubscriptionTable.Limits.subscriptionsMax)
+    var table = SubscriptionTable()
+    func ask(_ isOn: Bool, _ handle: UInt16, from client: ClientID = .one) -> HostError? {
+      let target = SubscriptionTarget(
+        valueHandle: handle, configurationHandle: handle + 1, usesIndications: false)
+      let request = PendingRequest(client: client, token: RequestToken(rawValue: 1))
+      guard case .failure(let error)? = table.request(isOn, target, request) else { return nil }
+      return error
+    }
+    for handle in 1...most { #expect(ask(true, handle) == nil) }
+    #expect(ask(true, most + 1) == .limitReached("subscriptions"))
+    #expect(ask(true, most, from: .two) == nil, "another client of the same one")
+    table.remove(in: HandleRange(1, 1))
+    #expect(ask(true, most + 1) == nil)
+  }
+
+  @Test("links that the controller keeps are bounded, and each is ended again until it is gone")
+  func orphanedLinks() {
+    let most = LinkTable.Limits.linksMax
+    var orphans = OrphanedLinks()
+    for handle in 0..<UInt16(most + 10) { orphans.add(handle, now: start) }
+    #expect(orphans.count == most)
+    orphans.remove(0)
+    orphans.add(UInt16(most), now: start)
+    #expect(orphans.contains(UInt16(most)))
+  }
+
+  @Test("of a link that is held so many packets are kept, and so many links are held")
+  func heldLinks() {
+    func report(_ handle: UInt16) -> LinkReport {
+      LinkReport(
+        LEConnectionComplete(
+          handle: handle, role: .peripheral, peer: PeerAddress(.peer(1)), timing: .usual))
+    }
+    var held = HeldLinks()
+    for handle in 0..<UInt16(HeldLinks.Limits.linksMax) {
+      let isHeld = held.hold(report(handle), of: .peer(1), oldTimeout: .seconds(1), now: start)
+      #expect(isHeld)
+    }
+    let isOneMore = held.hold(report(99), of: .peer(1), oldTimeout: .seconds(1), now: start)
+    #expect(!isOneMore)
+    let packet = ACLHeader.packet(handle: 0, boundary: .firstFlushable, payload: [1])
+    let kept = (0...HeldLinks.Limits.packetsMax).map { _ in held.keep(packet, at: 0) }
+    #expect(kept.count { $0 } == HeldLinks.Limits.packetsMax && kept.last == false)
+  }
+
+  @Test("so many peers are wanted at a time, and one that is wanted already counts once")
+  func wantedPeers() {
+    let most = UInt64(Connector.Limits.pendingMax)
+    var connector = Connector()
+    func want(_ number: UInt64) -> Bool {
+      connector.add(.peer(number), .default, notBefore: start)
+    }
+    for number in 0..<most { #expect(want(number)) }
+    #expect(!want(most) && want(0))
+    connector.remove(.peer(0))
+    #expect(want(most))
+  }
+
+  @Test(
+    "packets of so many connections that the host doesn't know are completed; of more they aren't")
+  func strays() {
+    var backlog = EventBacklog()
+    backlog.controllerStarted(usesHostFlowControl: true)
+    for handle in 0..<200 as Range<UInt16> { backlog.receivedStray(handle) }
+    let most = EventBacklog.Limits.connectionsPerCommand / 2
+    let completion = backlog.nextCompletion()
+    #expect(completion?.packets.map(\.handle) == (0..<UInt16(most)).map { $0 })
+    #expect(backlog.nextCompletion() == nil)
+  }
+
+  @Test("what is remembered of a peer's attributes ends at a bound")
+  func database() {
+    var database = RemoteDatabase()
+    for number in 0..<300 as Range<UInt16> {
+      let range = HandleRange(number * 20 + 1, number * 20 + 20)
+      let found = (1...9).map {
+        RemoteDescriptor(uuid: BluetoothUUID(0x2900 + $0), handle: range.start + $0)
+      }
+      database.learn(.discoverDescriptors(in: range), .descriptors(found))
+    }
+    let known = (0..<300 as Range<UInt16>).count {
+      database.answer(.discoverDescriptors(in: HandleRange($0 * 20 + 1, $0 * 20 + 20))) != nil
+    }
+    // Each has ten entries: the descriptors, and itself.
+    #expect(known == GATTLimits.rememberedMax / 10)
+  }
+}
