@@ -21,7 +21,7 @@ struct SearchBoundTests {
     #expect(counts.withLock { $0 } == [10_000, 10_000, 5_001])
   }
 
-  @Test("of a host with addresses without end some are known, and others in place of those that go")
+  @Test("a search keeps a limited number of a host's addresses, and takes others when some go")
   func addresses() {
     let discovery = ScriptedDiscovery()
     let counts = Mutex<[Int]>([])

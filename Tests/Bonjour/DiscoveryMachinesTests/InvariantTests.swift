@@ -56,7 +56,7 @@ struct InvariantTests {
     #expect(cache.violations(perTable: .max).contains("slot 0 is not queued"))
   }
 
-  @Test("of a large table only a part is checked, and each record moves it on")
+  @Test("the invariants check a part of a large table, and each record moves the part on")
   func part() {
     var cache = RecordCache(rng: SeededGenerator(seed: 1))
     for number in 0..<100 as Range<UInt8> { _ = cache.insert(Web.address(number), now: .zero) }

@@ -127,7 +127,7 @@ struct TableBoundTests {
     #expect(kept.count { $0 } == HeldLinks.Limits.packetsMax && kept.last == false)
   }
 
-  @Test("so many peers are wanted at a time, and one that is wanted already counts once")
+  @Test("the table of wanted peers refuses more than its limit, and counts a peer once")
   func wantedPeers() {
     let most = UInt64(Connector.Limits.pendingMax)
     var connector = Connector()
