@@ -21,7 +21,7 @@ struct TableBoundTests {
     #expect(free == [2])
   }
 
-  @Test("of so many characteristics it is told that values were dropped, of more they are counted")
+  @Test("dropped values are reported for a limited number of characteristics, and counted beyond it")
   func losses() {
     var backlog = EventBacklog()
     backlog.clientOpened(.one)
@@ -59,7 +59,7 @@ struct TableBoundTests {
     #expect(gone.isEmpty && table.bonds.count == most)
   }
 
-  @Test("of so many public keys the results are awaited at a time")
+  @Test("the results of a limited number of public keys are awaited at a time")
   func keyComputations() throws {
     let key = try #require(SMPCoordinate([UInt8](repeating: 1, count: 32)))
     let own = OwnOutOfBandData(privateKey: key, random: SMPValue(number: 1))
@@ -108,7 +108,7 @@ struct TableBoundTests {
     #expect(orphans.contains(UInt16(most)))
   }
 
-  @Test("of a link that is held so many packets are kept, and so many links are held")
+  @Test("a held link keeps a limited number of packets, and a limited number of links are held")
   func heldLinks() {
     func report(_ handle: UInt16) -> LinkReport {
       LinkReport(
