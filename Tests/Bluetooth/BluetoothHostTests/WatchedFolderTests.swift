@@ -45,7 +45,7 @@ struct WatchedFolderTests {
   }
 
   @Test(
-    "where events were lost, or the folder went, the file may have changed, and the folder is looked for",
+    "the file may have changed, and the folder is opened again, after lost events or a removed folder",
     arguments: [
       (-1, IN_Q_OVERFLOW), (7, IN_DELETE_SELF), (7, IN_MOVE_SELF), (7, IN_IGNORED),
     ] as [(Int32, Int32)])

@@ -8,7 +8,7 @@ import Testing
 struct TableBoundTests {
   private let start = Instant.zero
 
-  @Test("of more peers than are remembered, the one that may pair again soonest is forgotten")
+  @Test("the table of refused peers forgets the one that may pair again soonest")
   func pairingAttempts() {
     var attempts = PairingAttempts()
     let most = UInt64(PairingAttempts.Limits.peersMax)
@@ -21,7 +21,8 @@ struct TableBoundTests {
     #expect(free == [2])
   }
 
-  @Test("dropped values are reported for a limited number of characteristics, and counted beyond it")
+  @Test(
+    "dropped values are reported for a limited number of characteristics, and counted beyond it")
   func losses() {
     var backlog = EventBacklog()
     backlog.clientOpened(.one)
