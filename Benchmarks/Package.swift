@@ -25,6 +25,7 @@ let package = Package(
         "AllocationCounter", "BenchmarkSupport",
         .product(name: "Essentials", package: "ambit"),
         .product(name: "BluetoothWire", package: "ambit"),
+        .product(name: "BluetoothInterface", package: "ambit"),
         .product(name: "BluetoothMachines", package: "ambit"),
         .product(name: "BeaconMachines", package: "ambit"),
         .product(name: "BluetoothHost", package: "ambit"),

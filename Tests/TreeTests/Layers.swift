@@ -57,6 +57,7 @@ enum Layers {
     "DNSWire": Module(.wire, ["Swift"]),
     "ARPWire": Module(.wire),
 
+    "BluetoothInterface": Module(.machines),
     "BluetoothMachines": Module(.machines),
     "BeaconMachines": Module(.machines),
     "DiscoveryMachines": Module(.machines),

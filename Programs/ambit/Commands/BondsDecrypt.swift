@@ -1,6 +1,6 @@
 import ArgumentParser
 import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 import Foundation

@@ -1,5 +1,5 @@
 import Binding
-import BluetoothMachines
+import BluetoothInterface
 import Reactive
 
 /// The question of a pairing, as the page shows it.

@@ -1,3 +1,4 @@
+public import BluetoothInterface
 public import BluetoothMachines
 package import Essentials
 import EventLoop

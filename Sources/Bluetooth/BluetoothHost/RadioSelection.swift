@@ -1,4 +1,4 @@
-import BluetoothMachines
+import BluetoothInterface
 import Glibc
 
 /// A radio, and why it is the one.

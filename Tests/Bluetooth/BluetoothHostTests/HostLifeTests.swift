@@ -1,4 +1,4 @@
-import BluetoothMachines
+import BluetoothInterface
 import Essentials
 import Foundation
 import Logging

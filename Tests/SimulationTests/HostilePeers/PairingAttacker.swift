@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothHost
 import BluetoothWire
 import Essentials

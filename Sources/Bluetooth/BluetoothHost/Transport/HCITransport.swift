@@ -1,4 +1,4 @@
-package import BluetoothMachines
+package import BluetoothInterface
 package import BluetoothWire
 
 /// One attempt to reach a controller: opened once, closed once. Used on its host's loop only.

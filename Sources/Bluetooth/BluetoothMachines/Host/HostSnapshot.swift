@@ -1,3 +1,4 @@
+public import BluetoothInterface
 import BluetoothWire
 
 /// What a host is doing at one moment, for status displays, logs and tests.

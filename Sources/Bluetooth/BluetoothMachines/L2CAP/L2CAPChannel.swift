@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 /// What an end of a credit-based channel takes (Core 5.4, Vol 3, Part A, §4.22).

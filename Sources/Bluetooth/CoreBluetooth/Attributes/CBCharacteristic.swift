@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import EventLoop
 
 /// A characteristic: a value with what may be done with it.

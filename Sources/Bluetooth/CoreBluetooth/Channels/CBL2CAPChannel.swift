@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import RunLoopSupport
 
 /// A connection-oriented channel: two streams.

@@ -1,5 +1,5 @@
 package import BluetoothHost
-internal import BluetoothMachines
+internal import BluetoothInterface
 
 #if SecureConnections
   internal import SecureConnections

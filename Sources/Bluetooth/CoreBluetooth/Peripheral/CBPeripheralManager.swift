@@ -1,5 +1,5 @@
 internal import BluetoothHost
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import EventLoop
 
 /// Publishes services and advertises them.

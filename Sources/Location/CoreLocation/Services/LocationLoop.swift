@@ -1,6 +1,6 @@
 internal import BeaconMachines
 internal import BluetoothHost
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import BluetoothWire
 internal import Essentials
 internal import EventLoop

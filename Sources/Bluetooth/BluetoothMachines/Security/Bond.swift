@@ -1,91 +1,5 @@
 public import BluetoothWire
 
-/// Which pairings a host accepts.
-public enum PairingPolicy: String, Sendable, Hashable, CaseIterable, Codable {
-  /// None. Links are encrypted with bonds that exist already.
-  case never
-  /// Pairings that a protected value, a peer or a client requests. People are involved only if the
-  /// association model needs it: for a passkey or a comparison.
-  case automatic
-  /// Only those that a client with a pairing agent accepts, also for Just Works.
-  case ask
-}
-
-/// Identifies a prompt in its answer, so that an answer is not applied to another prompt.
-@frozen
-public struct PairingPromptID: Hashable, Sendable {
-  /// Unique for the life of the host.
-  public let rawValue: UInt64
-
-  /// An identifier from its number.
-  @inlinable
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
-}
-
-/// A prompt of a pairing for the client that is the pairing agent: a question, or a number to show
-/// (Core 5.4, Vol 3, Part H, §2.3.5).
-public enum PairingPrompt: Sendable, Hashable {
-  /// Whether to pair by Just Works: `accept` or `reject`.
-  case consent
-  /// Show this passkey until the pairing ends; the peer's user enters it. Needs no answer.
-  case displayPasskey(UInt32)
-  /// Enter the passkey that the peer shows: `passkey` or `reject`.
-  case enterPasskey
-  /// Compare this number with the one that the peer shows: `accept` if they are equal.
-  case compareNumber(UInt32)
-
-  /// The number as six decimal digits, as it is displayed (§2.3.5.6.2).
-  public static func digits(_ number: UInt32) -> String {
-    let text = String(number)
-    return String(repeating: "0", count: max(0, 6 - text.count)) + text
-  }
-}
-
-/// An answer to a `PairingPrompt`.
-public enum PairingAnswer: Sendable, Hashable {
-  /// Go on; the numbers are equal.
-  case accept
-  /// The passkey, 0 to 999,999.
-  case passkey(UInt32)
-  /// End the pairing.
-  case reject
-}
-
-/// Why a pairing or the encryption of a link failed.
-public enum SecurityFailure: Error, Sendable, Hashable {
-  /// This host ended the pairing and sent the peer the reason (Core 5.4, Vol 3, Part H, §3.5.5).
-  case pairingFailed(SMPFailureReason)
-  /// The peer ended the pairing, for this reason.
-  case peerFailed(SMPFailureReason)
-  /// The peer was silent for 30 s, or a prompt unanswered (§3.4). No other pairing is possible on
-  /// this link.
-  case timeout
-  /// The peer has lost, or removed, the keys of the bond. Nothing is read or written until the bond
-  /// is removed here, too, because any device can claim to be the peer.
-  case keyMissing
-  /// The controller could not encrypt the link.
-  case encryptionFailed(HCIStatus)
-  /// The link ended.
-  case disconnected
-}
-
-/// A long term key with its EDIV and Rand, which identify it (Core 5.4, Vol 3, Part H, §2.4.4).
-public struct LongTermKey: Sendable, Hashable {
-  /// The key in its negotiated length; the remaining bytes are zero.
-  public var value: SMPValue
-  /// The diversifier; 0 with LE Secure Connections.
-  public var encryptedDiversifier: UInt16
-  /// The number; 0 with LE Secure Connections.
-  public var random: UInt64
-
-  /// A key. Both numbers are 0 for one of LE Secure Connections.
-  public init(_ value: SMPValue, encryptedDiversifier: UInt16 = 0, random: UInt64 = 0) {
-    self.value = value
-    self.encryptedDiversifier = encryptedDiversifier
-    self.random = random
-  }
-}
-
 /// The reason why a successful pairing leaves no bond, so that the peer has to pair again next
 /// time.
 public enum UnkeptBond: Error, Hashable, Sendable {
@@ -160,6 +74,23 @@ public struct Bond: Sendable, Hashable {
   }
 }
 
+/// A long term key with its EDIV and Rand, which identify it (Core 5.4, Vol 3, Part H, §2.4.4).
+public struct LongTermKey: Sendable, Hashable {
+  /// The key in its negotiated length; the remaining bytes are zero.
+  public var value: SMPValue
+  /// The diversifier; 0 with LE Secure Connections.
+  public var encryptedDiversifier: UInt16
+  /// The number; 0 with LE Secure Connections.
+  public var random: UInt64
+
+  /// A key. Both numbers are 0 for one of LE Secure Connections.
+  public init(_ value: SMPValue, encryptedDiversifier: UInt16 = 0, random: UInt64 = 0) {
+    self.value = value
+    self.encryptedDiversifier = encryptedDiversifier
+    self.random = random
+  }
+}
+
 /// A connection signature resolving key with its SignCounter (Core 5.4, Vol 3, Part H, §2.4.5).
 public struct SigningKey: Sendable, Hashable {
   /// The key.
@@ -216,74 +147,4 @@ public struct HostIdentity: Sendable, Hashable {
     self.address = address
     self.resolvingKey = resolvingKey
   }
-}
-
-/// How a link is protected now.
-public struct EncryptionInfo: Sendable, Hashable, Codable {
-  /// Bytes of the key that are not zero by construction, 7 to 16.
-  public var keyByteCount: Int
-  /// Whether the pairing was protected against a man in the middle.
-  public var isAuthenticated: Bool
-  /// Whether it was LE Secure Connections.
-  public var isSecureConnections: Bool
-
-  /// How a link with this key is protected.
-  public init(keyByteCount: Int, isAuthenticated: Bool, isSecureConnections: Bool) {
-    self.keyByteCount = keyByteCount
-    self.isAuthenticated = isAuthenticated
-    self.isSecureConnections = isSecureConnections
-  }
-}
-
-/// A point on the curve P-256 (Core 5.4, Vol 3, Part H, §2.2.6).
-public struct PublicKey: Sendable, Hashable {
-  /// The x coordinate.
-  public var x: SMPCoordinate
-  /// The y coordinate.
-  public var y: SMPCoordinate
-
-  /// A point; it is validated when it is used.
-  public init(x: SMPCoordinate, y: SMPCoordinate) {
-    self.x = x
-    self.y = y
-  }
-}
-
-/// A computation on the curve P-256 that the driver performs for the machine (Core 5.4, Vol 3, Part
-/// H, §2.3.5.6.1).
-public struct KeyAgreementRequest: Sendable, Hashable {
-  /// What to compute.
-  public enum Operation: Sendable, Hashable {
-    /// The public key of this private key.
-    case publicKey(privateKey: SMPCoordinate)
-    /// The Diffie-Hellman key. The peer's point must be validated.
-    case sharedSecret(privateKey: SMPCoordinate, peer: PublicKey)
-  }
-
-  /// Identifies the request in its result.
-  public var id: UInt64
-  /// What to compute.
-  public var operation: Operation
-
-  /// A request.
-  public init(id: UInt64, operation: Operation) {
-    self.id = id
-    self.operation = operation
-  }
-}
-
-/// The result of a `KeyAgreementRequest`.
-public enum KeyAgreementResult: Sendable, Hashable {
-  /// The public key.
-  case publicKey(PublicKey)
-  /// The x coordinate of the shared point.
-  case sharedSecret(SMPCoordinate)
-  /// The private key is invalid, or the peer's point is not on the curve.
-  case invalidKey
-}
-
-/// Computes on the curve P-256 for the drivers of machines. From any thread.
-public protocol KeyAgreement: Sendable {
-  /// Performs an operation; takes well under a millisecond.
-  func perform(_ operation: KeyAgreementRequest.Operation) -> KeyAgreementResult
 }
