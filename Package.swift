@@ -129,13 +129,20 @@ let package = Package(
           condition: .when(traits: ["SecureConnections"])),
       ],
       path: "Sources/Bluetooth/SecureConnections"),
+    // The host that API modules have sessions with, and its plug-ins.
+    .target(
+      name: "BluetoothSessions",
+      dependencies: [
+        "BluetoothInterface", "BluetoothHost",
+        .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
+        .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
+      ],
+      path: "Sources/Bluetooth/BluetoothSessions"),
     .target(
       name: "CoreBluetooth",
       dependencies: [
         "Essentials", "EventLoop", "RunLoopSupport", "KeyValueObserving", "CoreBluetoothSubmodules",
-        "BluetoothWire", "BluetoothInterface", "BluetoothHost",
-        .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
-        .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
+        "BluetoothWire", "BluetoothInterface", "BluetoothSessions",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Bluetooth/CoreBluetooth"),
@@ -143,7 +150,8 @@ let package = Package(
     .systemLibrary(
       name: "CoreBluetoothSubmodules", path: "Sources/Submodules/CoreBluetooth"),
     .target(
-      name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
+      name: "CoreBluetoothAsync",
+      dependencies: ["CoreBluetooth", "BluetoothInterface", "BluetoothSessions"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
     .target(
       name: "CoreBluetoothReactive",
@@ -158,7 +166,7 @@ let package = Package(
       name: "CoreLocation",
       dependencies: [
         "Essentials", "EventLoop", "StateFiles", "RunLoopSupport", "BluetoothWire",
-        "BluetoothInterface", "BeaconMachines", "BluetoothHost", "CoreBluetooth",
+        "BluetoothInterface", "BluetoothSessions", "BeaconMachines",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Location/CoreLocation"),

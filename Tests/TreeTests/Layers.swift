@@ -79,6 +79,7 @@ enum Layers {
     "Connections": Module(.hosts, ["Dispatch", "Glibc", "Synchronization"]),
     "BonjourHost": Module(.hosts, ["CNetlink", "Glibc", "Synchronization"]),
     "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
+    "BluetoothSessions": Module(.hosts, mayTouchTheWorld: false),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),
     "SecureConnections": Module(.hosts, ["Crypto"], mayTouchTheWorld: false),

@@ -51,7 +51,7 @@ public final class BluetoothHost: Sendable {
   ) throws(CaptureError) {
     var capture: Capture?
     if let capturePath {
-      let includesKeys = Self.environment("AMBIT_CAPTURE_KEYS") == "1"
+      let includesKeys = ProcessEnvironment.value("AMBIT_CAPTURE_KEYS") == "1"
       capture = try Capture(path: capturePath, includesKeys: includesKeys)
     }
     self.init(
@@ -138,16 +138,6 @@ public final class BluetoothHost: Sendable {
         acknowledgesEvents: acknowledgesEvents, settle: settle, handler: .each(onEvent)))
   }
 
-  /// Opens a client that acknowledges events and takes those of one turn of the host's loop together.
-  /// After it was closed it may get the rest of the events that it is just given.
-  package func makeClient(
-    settle: (@Sendable () -> Void)?, onEvents: @escaping @Sendable ([HostEvent]) -> Void
-  ) -> HostClient {
-    HostClient(
-      host: self,
-      slot: driver.open(acknowledgesEvents: true, settle: settle, handler: .batches(onEvents)))
-  }
-
   /// Stops the host for good: its clients hear nothing more, the way to the controller is closed,
   /// and the capture and the file of bonds are complete when this returns.
   public func close() async {
@@ -155,8 +145,24 @@ public final class BluetoothHost: Sendable {
   }
 }
 
-/// One user of a host. Closing it, or letting go of it, ends everything it asked for.
-public final class HostClient: Sendable {
+extension BluetoothHost: HostSessionProvider {
+  /// Whether the radio is simulated.
+  public var isSimulated: Bool { if case .simulated = radio { true } else { false } }
+
+  /// Opens a session in this process.
+  public func openSession(
+    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    onEvents: @escaping @Sendable ([HostEvent]) -> Void
+  ) -> any HostSession {
+    HostClient(
+      host: self,
+      slot: driver.open(
+        acknowledgesEvents: acknowledgesEvents, settle: settle, handler: .batches(onEvents)))
+  }
+}
+
+/// One user of a host in this process. Closing it, or letting go of it, ends everything it asked for.
+public final class HostClient: HostSession {
   /// The host that this is a client of; it lives at least as long as its clients.
   public let host: BluetoothHost
   private let slot: ClientSlot
@@ -170,6 +176,9 @@ public final class HostClient: Sendable {
 
   /// The client's number within its host.
   public var id: ClientID { slot.id }
+
+  /// The host's event loop.
+  public var loop: any SessionLoop { host.driver.loop }
 
   /// Sends a request to the host; returns at once. Answers arrive as events. From any thread.
   public func send(_ request: HostRequest) {

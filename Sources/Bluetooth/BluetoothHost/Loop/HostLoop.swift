@@ -1,19 +1,11 @@
+package import BluetoothInterface
 package import Essentials
 package import EventLoop
 
-/// Where a host runs: a clock, and a place where one thing happens after the other.
-package protocol HostLoop: Sendable {
-  /// The time by this loop.
-  var now: Instant { get }
-  /// The calendar time in seconds since 1 January 2001, UTC. Virtual time begins on that day. From
-  /// any thread.
-  var calendarTime: Double { get }
-  /// Runs the work soon, after work that was handed over before. From any thread.
-  func execute(_ work: @escaping @Sendable () -> Void)
+/// The loop that a host runs on, and that its clients' sessions have, too.
+package protocol HostLoop: SessionLoop {
   /// Runs pending work now, where it would wait for virtual time to advance otherwise.
   func runPending()
-  /// Makes a timer that calls `onFire` on this loop.
-  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer
   /// An event was delivered to a client; virtual time waits until the client has handled it.
   func delivered(to slot: ClientSlot)
   /// A client has work of its own; virtual time waits for that, too. From any thread.

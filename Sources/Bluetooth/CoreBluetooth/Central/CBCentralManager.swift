@@ -1,5 +1,5 @@
-internal import BluetoothHost
-internal import BluetoothInterface
+package import BluetoothInterface
+internal import BluetoothSessions
 internal import Essentials
 internal import EventLoop
 
@@ -45,26 +45,18 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     session = CentralSession(queue: queue ?? .main)
     delegateStorage = delegate
     super.init()
-    session.start(for: self, BluetoothHost.currentLinkMaker)
+    session.start(for: self, on: CurrentHost.provider)
   }
 
-  /// A manager whose peripherals hide nothing: for tools that show everything there is.
+  /// A manager on a host, whose peripherals may hide nothing: for tools that show everything there is.
   package init(
-    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue, showsSystemServices: Bool
+    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue,
+    host: any HostSessionProvider, showsSystemServices: Bool = false
   ) {
     session = CentralSession(queue: queue, showsSystemServices: showsSystemServices)
     delegateStorage = delegate
     super.init()
-    session.start(for: self, BluetoothHost.currentLinkMaker)
-  }
-
-  init(
-    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue, makeLink: HostLinkMaker
-  ) {
-    session = CentralSession(queue: queue)
-    delegateStorage = delegate
-    super.init()
-    session.start(for: self, makeLink)
+    session.start(for: self, on: host)
   }
 
   deinit { session.end() }

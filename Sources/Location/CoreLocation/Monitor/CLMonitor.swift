@@ -1,5 +1,3 @@
-internal import BluetoothHost
-
 /// What a monitor looks for.
 public protocol CLCondition: Sendable {}
 

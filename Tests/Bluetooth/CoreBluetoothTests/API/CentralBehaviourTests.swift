@@ -68,7 +68,7 @@ struct CentralBehaviourTests {
     let peripheral: CBPeripheral
     do {
       let manager = CBCentralManager(
-        delegate: nil, queue: DispatchQueue(label: "test"), makeLink: host.maker)
+        delegate: nil, queue: DispatchQueue(label: "test"), host: host)
       host.deliver(.stateChanged(.poweredOn))
       peripheral = try #require(manager.retrievePeripherals(withIdentifiers: [.strap]).first)
       manager.connect(peripheral)

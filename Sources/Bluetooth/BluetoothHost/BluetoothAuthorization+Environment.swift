@@ -1,16 +1,11 @@
-/// Whether programs may use Bluetooth, from `AMBIT_AUTHORIZATION`: a policy in place of the prompt
-/// that Apple's systems show to the user.
-package enum BluetoothAuthorization: String, Sendable, CaseIterable {
-  /// They may. The default.
-  case allowed
-  /// The user denied it.
-  case denied
-  /// The machine's administrator denied it, and the user can't change that.
-  case restricted
+package import BluetoothInterface
+import EventLoop
 
+// The policy is in `AMBIT_AUTHORIZATION`.
+extension BluetoothAuthorization {
   /// The policy of the environment; an unknown name counts as `denied`.
   package static var current: BluetoothAuthorization {
-    named(BluetoothHost.environment("AMBIT_AUTHORIZATION"))
+    named(ProcessEnvironment.value("AMBIT_AUTHORIZATION"))
   }
 
   /// The policy of this name; `allowed` for none, `denied` for one that doesn't exist.
@@ -20,7 +15,7 @@ package enum BluetoothAuthorization: String, Sendable, CaseIterable {
 
   /// Why this program has no radio; nil if it may have one.
   package static var refusal: String? {
-    refusal(named: BluetoothHost.environment("AMBIT_AUTHORIZATION"))
+    refusal(named: ProcessEnvironment.value("AMBIT_AUTHORIZATION"))
   }
 
   /// Why a host with this policy has no radio; nil if it has one.

@@ -1,14 +1,6 @@
 package import Essentials
 import Glibc
 
-/// Rings once at the time last set. Used on its loop only.
-package protocol LoopTimer: AnyObject {
-  /// Rings at `time` instead of any time set before; at once if that has passed.
-  func set(_ time: Instant)
-  /// Rings no more.
-  func cancel()
-}
-
 extension Instant {
   /// The time by the monotonic clock (clock_gettime(2)), which is that of event loops: the only clock
   /// of the hosts.
