@@ -306,8 +306,8 @@ let package = Package(
     .target(
       name: "BestPractices",
       dependencies: [
-        "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "BluetoothHost",
-        "BluetoothInterface", "BluetoothWire", "Reactive",
+        "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "BluetoothInterface",
+        "BluetoothWire", "Reactive",
       ],
       path: "Examples/BestPractices"),
     .target(

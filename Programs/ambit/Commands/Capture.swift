@@ -1,5 +1,5 @@
-import ArgumentParser
 import BluetoothHost
+import ArgumentParser
 import CoreBluetooth
 import CoreBluetoothAsync
 import Foundation

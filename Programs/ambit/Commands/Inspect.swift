@@ -1,5 +1,4 @@
 import ArgumentParser
-import BluetoothHost
 import BluetoothInterface
 import BluetoothWire
 import CoreBluetooth

@@ -1,5 +1,4 @@
 import ArgumentParser
-import BluetoothHost
 import CoreBluetoothAsync
 import Essentials
 import Foundation

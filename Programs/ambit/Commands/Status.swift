@@ -1,5 +1,5 @@
-import ArgumentParser
 import BluetoothHost
+import ArgumentParser
 import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire

@@ -1,6 +1,5 @@
 import ArgumentParser
 import BeaconMachines
-import BluetoothHost
 import Essentials
 import Foundation
 import Glibc
