@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "CoreLocationAsync", targets: ["CoreLocationAsync"]),
     .library(name: "CoreLocationReactive", targets: ["CoreLocationReactive"]),
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
+    .library(name: "BluetoothInterface", targets: ["BluetoothInterface"]),
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
     .library(name: "Bonjour", targets: ["Bonjour"]),
@@ -97,20 +98,25 @@ let package = Package(
       name: "BluetoothWire", dependencies: ["Essentials"],
       path: "Sources/Bluetooth/BluetoothWire"),
     .target(
-      name: "BluetoothMachines", dependencies: ["Essentials", "BluetoothWire"],
+      name: "BluetoothInterface", dependencies: ["Essentials", "BluetoothWire"],
+      path: "Sources/Bluetooth/BluetoothInterface"),
+    .target(
+      name: "BluetoothMachines",
+      dependencies: ["Essentials", "BluetoothWire", "BluetoothInterface"],
       path: "Sources/Bluetooth/BluetoothMachines"),
     .target(
       name: "BluetoothHost",
       dependencies: [
-        "Essentials", "EventLoop", "StateFiles", "BluetoothWire", "BluetoothMachines",
+        "Essentials", "EventLoop", "StateFiles", "BluetoothWire", "BluetoothInterface",
+        "BluetoothMachines",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Bluetooth/BluetoothHost"),
     .target(
       name: "SimulatedRadio",
       dependencies: [
-        "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
-        "Simulation", "PeripheralFiles",
+        "Essentials", "EventLoop", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
+        "BluetoothHost", "Simulation", "PeripheralFiles",
         .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -122,13 +128,20 @@ let package = Package(
         .target(name: "CLibcrypto", condition: .when(traits: ["SecureConnections"])),
       ],
       path: "Sources/Bluetooth/SecureConnections"),
+    // The host that API modules have sessions with, and its plug-ins.
+    .target(
+      name: "BluetoothSessions",
+      dependencies: [
+        "BluetoothInterface", "BluetoothHost",
+        .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
+        .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
+      ],
+      path: "Sources/Bluetooth/BluetoothSessions"),
     .target(
       name: "CoreBluetooth",
       dependencies: [
-        "Essentials", "EventLoop", "RunLoopSupport", "KeyValueObserving",
-        "CoreBluetoothSubmodules", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
-        .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
-        .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
+        "Essentials", "EventLoop", "RunLoopSupport", "KeyValueObserving", "CoreBluetoothSubmodules",
+        "BluetoothWire", "BluetoothInterface", "BluetoothSessions",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Bluetooth/CoreBluetooth"),
@@ -136,7 +149,8 @@ let package = Package(
     .systemLibrary(
       name: "CoreBluetoothSubmodules", path: "Sources/Submodules/CoreBluetooth"),
     .target(
-      name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
+      name: "CoreBluetoothAsync",
+      dependencies: ["CoreBluetooth", "BluetoothInterface", "BluetoothSessions"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
     .target(
       name: "CoreBluetoothReactive",
@@ -151,7 +165,7 @@ let package = Package(
       name: "CoreLocation",
       dependencies: [
         "Essentials", "EventLoop", "StateFiles", "RunLoopSupport", "BluetoothWire",
-        "BluetoothMachines", "BeaconMachines", "BluetoothHost", "CoreBluetooth",
+        "BluetoothInterface", "BluetoothSessions", "BeaconMachines",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Location/CoreLocation"),
@@ -247,22 +261,26 @@ let package = Package(
     // Devices as files describe them.
     .target(
       name: "PeripheralFiles",
-      dependencies: ["Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines"],
+      dependencies: [
+        "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
+      ],
       path: "Sources/Bluetooth/PeripheralFiles"),
 
     // The world that tests and demos run in.
     .target(
       name: "Simulation",
-      dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines", "PeripheralFiles"]),
+      dependencies: [
+        "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines", "PeripheralFiles",
+      ]),
 
     // The command line.
     .target(
       name: "AmbitCLI",
       dependencies: [
-        "Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
-        "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles", "CoreBluetooth",
-        "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines", "BonjourHost",
-        "BeaconMachines", "CLinux",
+        "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
+        "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles",
+        "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
+        "BonjourHost", "BeaconMachines", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -274,10 +292,11 @@ let package = Package(
     .target(
       name: "AmbitPage",
       dependencies: [
-        "AmbitCLI", "Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines",
-        "BluetoothHost", "PeripheralFiles", "CoreBluetooth", "CoreBluetoothAsync", "DNSWire",
-        "DiscoveryMachines", "BonjourHost", "BeaconMachines", "Binding", "CoverFlowPage",
-        "Reactive", .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+        "AmbitCLI", "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface",
+        "BluetoothMachines", "BluetoothHost", "PeripheralFiles", "CoreBluetooth",
+        "CoreBluetoothAsync", "DNSWire", "DiscoveryMachines", "BonjourHost", "BeaconMachines",
+        "Binding", "CoverFlowPage", "Reactive",
+        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Programs/ambit-page", exclude: ["Main"],
@@ -301,8 +320,8 @@ let package = Package(
     .target(
       name: "BestPractices",
       dependencies: [
-        "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "BluetoothHost",
-        "BluetoothMachines", "BluetoothWire", "Reactive",
+        "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "BluetoothInterface",
+        "BluetoothWire", "Reactive",
       ],
       path: "Examples/BestPractices"),
     .target(
@@ -382,7 +401,7 @@ let package = Package(
       path: "Tests/Bluetooth/BluetoothWireTests"),
     .testTarget(
       name: "BluetoothMachinesTests",
-      dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
+      dependencies: ["BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials"],
       path: "Tests/Bluetooth/BluetoothMachinesTests"),
     .testTarget(
       name: "BeaconMachinesTests",
@@ -423,19 +442,21 @@ let package = Package(
       dependencies: ["dns_sd", "CDNSServiceDiscovery"], path: "Tests/Bonjour/dns_sdTests"),
     .testTarget(
       name: "PeripheralFilesTests",
-      dependencies: ["PeripheralFiles", "BluetoothMachines", "BluetoothWire", "Essentials"],
+      dependencies: [
+        "PeripheralFiles", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials",
+      ],
       path: "Tests/Bluetooth/PeripheralFilesTests"),
     .testTarget(
       name: "SimulationTests",
       dependencies: [
         "Simulation", "BeaconMachines", "PeripheralFiles", "SecureConnections", "BluetoothHost",
-        "BluetoothMachines", "BluetoothWire", "Essentials",
+        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials",
       ]),
     .testTarget(
       name: "BluetoothHostTests",
       dependencies: [
-        "BluetoothHost", "CoreBluetooth", "SimulatedRadio", "Simulation", "BluetoothMachines",
-        "BluetoothWire", "Essentials", "EventLoop", "StateFiles",
+        "BluetoothHost", "CoreBluetooth", "SimulatedRadio", "Simulation", "BluetoothInterface",
+        "BluetoothMachines", "BluetoothWire", "Essentials", "EventLoop", "StateFiles",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Bluetooth/BluetoothHostTests"),
@@ -449,23 +470,23 @@ let package = Package(
       name: "CoreBluetoothTests",
       dependencies: [
         "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "SimulatedRadio", "Simulation",
-        "PeripheralFiles", "BluetoothMachines", "BluetoothWire", "Essentials", "AppCode",
-        "BestPractices",
+        "PeripheralFiles", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials",
+        "AppCode", "BestPractices",
       ],
       path: "Tests/Bluetooth/CoreBluetoothTests"),
     .testTarget(
       name: "CoreBluetoothReactiveTests",
       dependencies: [
-        "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "Reactive",
-        "BluetoothHost", "SimulatedRadio", "Simulation", "BluetoothMachines", "BluetoothWire",
-        "Essentials", "BestPractices",
+        "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "Reactive", "BluetoothHost",
+        "SimulatedRadio", "Simulation", "BluetoothInterface", "BluetoothWire", "Essentials",
+        "BestPractices",
       ],
       path: "Tests/Bluetooth/CoreBluetoothReactiveTests"),
     .testTarget(
       name: "CoreLocationTests",
       dependencies: [
         "CoreLocation", "CoreLocationAsync", "CoreLocationReactive", "Reactive", "CoreBluetooth",
-        "BluetoothHost", "SimulatedRadio", "Simulation", "BeaconMachines", "BluetoothMachines",
+        "BluetoothHost", "SimulatedRadio", "Simulation", "BeaconMachines", "BluetoothInterface",
         "BluetoothWire", "StateFiles", "Essentials", "BeaconAppCode", "BeaconExamples",
       ],
       path: "Tests/Location/CoreLocationTests"),
@@ -473,10 +494,9 @@ let package = Package(
       name: "AmbitCLITests",
       dependencies: [
         "AmbitCLI", "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
-        "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials",
-        "BonjourHost", "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire", "PageProgram",
-        "Reactive",
-        "WebDriver",
+        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "PeripheralFiles",
+        "Simulation", "Essentials", "BonjourHost", "DiscoveryMachines", "DNSWire",
+        "BeaconMachines", "JSONWire", "PageProgram", "Reactive", "WebDriver",
       ]),
     .testTarget(
       name: "CoverFlowTests", dependencies: ["CoverFlow", "CoverFlowWebAssembly", "Essentials"],
@@ -544,8 +564,8 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines", "PortSharing",
-        "BluetoothHost", "BluetoothMachines", "BluetoothWire", "Essentials", "JSONWire",
+        "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines", "PortSharing", "BluetoothHost",
+        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials", "JSONWire",
         "PeripheralFiles", "Simulation",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
@@ -570,10 +590,10 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 // Every target is compiled with the same strictness. Memory safety is strict where bytes from
 // outside are handled.
 let strictMemorySafety: Set<String> = [
-  "Essentials", "JSONWire", "StateFiles", "BluetoothWire", "BluetoothMachines", "PeripheralFiles",
-  "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "ARPWire", "DNSWire",
-  "DiscoveryMachines", "PortSharing", "ConnectionMachines", "BeaconMachines", "BindingMachines",
-  "CoverFlow", "CoverFlowWebAssembly",
+  "Essentials", "JSONWire", "StateFiles", "BluetoothWire", "BluetoothInterface",
+  "BluetoothMachines", "PeripheralFiles", "BluetoothHost", "SimulatedRadio", "SecureConnections",
+  "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing", "ConnectionMachines",
+  "BeaconMachines", "BindingMachines", "CoverFlow", "CoverFlowWebAssembly",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets
@@ -597,8 +617,9 @@ where target.type != .system
   // The seeded runs with faults: eight times as many in the same time. Assertions stay.
   if Context.environment["AMBIT_OPTIMIZED_MACHINES"] != nil,
     [
-      "Essentials", "BluetoothWire", "BluetoothMachines", "BeaconMachines", "Simulation",
-      "SimulationTests", "JSONWire", "BindingMachines", "PageClient", "BindingMachinesTests",
+      "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines", "BeaconMachines",
+      "Simulation", "SimulationTests", "JSONWire", "BindingMachines", "PageClient",
+      "BindingMachinesTests",
     ].contains(target.name)
   {
     settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"]))
@@ -618,8 +639,8 @@ func addBenchmarks() {
       "bluetooth-benchmarks", "Bluetooth", ["App", "Peers"],
       [
         "AllocationCounter", "BenchmarkSupport", "Essentials", "BluetoothWire",
-        "BluetoothMachines", "BeaconMachines", "BluetoothHost", "SecureConnections",
-        "SimulatedRadio", "Simulation",
+        "BluetoothInterface", "BluetoothMachines", "BeaconMachines", "BluetoothHost",
+        "SecureConnections", "SimulatedRadio", "Simulation",
       ]
     ),
     ("bonjour-benchmarks", "Bonjour", ["Host", "Peers"], ["BenchmarkSupport"]),

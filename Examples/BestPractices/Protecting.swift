@@ -1,5 +1,4 @@
-import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import CoreBluetooth
 import Foundation
@@ -15,27 +14,27 @@ func makeProtectedReading() -> CBMutableCharacteristic {
 /// Answers pairing prompts, until its task is cancelled. A prompt that only shows a number has no
 /// answer.
 func answerPairing(
-  of host: BluetoothHost, ask: @Sendable (PairingPrompt) async -> PairingAnswer?
+  of host: any HostSessionProvider, ask: @Sendable (PairingPrompt) async -> PairingAnswer?
 ) async {
   let (prompts, continuation) = AsyncStream.makeStream(of: HostEvent.self)
-  let client = host.makeClient { event in
+  let session = host.openSession { event in
     if case .pairingPrompt = event { continuation.yield(event) }
   }
-  client.send(.setPairingAgent(.keyboardDisplay))
+  session.send(.setPairingAgent(.keyboardDisplay))
   for await case .pairingPrompt(_, let prompt, let id) in prompts {
     guard let answer = await ask(prompt) else { continue }
-    client.send(.answerPairing(id, answer))
+    session.send(.answerPairing(id, answer))
   }
 }
 
 /// Creates out-of-band data for a peer, and sets the data received from it. Replies have the
 /// tokens.
 func exchangeOutOfBandData(
-  _ told: OutOfBandData, with peer: DeviceAddress, over client: HostClient, token: RequestToken,
-  otherToken: RequestToken
+  _ told: OutOfBandData, with peer: DeviceAddress, over session: any HostSession,
+  token: RequestToken, otherToken: RequestToken
 ) {
-  client.send(.createOutOfBandData(token))
-  client.send(.setOutOfBandData(peer, told, otherToken))
+  session.send(.createOutOfBandData(token))
+  session.send(.setOutOfBandData(peer, told, otherToken))
 }
 
 /// Goes on connecting with a peripheral, unless that has lost its keys.

@@ -1,4 +1,5 @@
 import AmbitCLI
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import Essentials

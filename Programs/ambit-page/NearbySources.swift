@@ -1,6 +1,5 @@
 import AmbitCLI
-import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import BonjourHost
 import CoreBluetooth
@@ -27,7 +26,7 @@ final class NearbySources {
   /// Nil if the network is not browsed.
   private let network: BonjourHost?
   /// The pairing agent, which also removes bonds.
-  private let client: HostClient
+  private let hostSession: any HostSession
   private let pairingEvents: AsyncStream<HostEvent>
 
   init(_ session: Session, _ central: Central, listensToNetwork: Bool) {
@@ -39,19 +38,19 @@ final class NearbySources {
     self.network = network
     let (events, post) = AsyncStream.makeStream(of: HostEvent.self)
     pairingEvents = events
-    let client = session.host.makeClient { event in
+    let hostSession = session.host.openSession { event in
       switch event {
       case .pairingPrompt, .pairingEnded: post.yield(event)
       default: break
       }
     }
-    self.client = client
-    if session.answersPairing { client.send(.setPairingAgent(.keyboardDisplay)) }
+    self.hostSession = hostSession
+    if session.answersPairing { hostSession.send(.setPairingAgent(.keyboardDisplay)) }
     nearby = Nearby(
       connect: { ConnectedDevice($0, session, central) },
-      answer: { client.send(.answerPairing($0, $1)) },
+      answer: { hostSession.send(.answerPairing($0, $1)) },
       // The reply is ignored: a missing bond is the desired result.
-      removeBond: { client.send(.removeBond($0, RequestToken(rawValue: 0))) },
+      removeBond: { hostSession.send(.removeBond($0, RequestToken(rawValue: 0))) },
       resolve: { row in
         guard let network else { return [] }
         return await ServiceSearch(host: network).fields(of: row)
@@ -77,7 +76,7 @@ final class NearbySources {
       group.addTask { await self.update() }
       await group.waitForAll()
     }
-    client.close()
+    hostSession.close()
     let devices = Array(nearby.connected.value.values)
     for device in devices { device.end() }
     // The task is cancelled; what waits for the end of the links isn't.

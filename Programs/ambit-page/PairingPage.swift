@@ -1,6 +1,6 @@
 import AmbitCLI
 import Binding
-import BluetoothMachines
+import BluetoothInterface
 import Reactive
 
 /// The question of a pairing, as the page shows it.

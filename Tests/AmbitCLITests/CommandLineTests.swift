@@ -1,5 +1,5 @@
 import ArgumentParser
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 import JSONWire

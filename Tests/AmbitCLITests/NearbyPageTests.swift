@@ -1,5 +1,5 @@
 import BeaconMachines
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Dispatch
 import Essentials

@@ -26,6 +26,17 @@ struct LayerTests {
     }
   }
 
+  @Test("API modules and bridges know a Bluetooth host by its sessions only")
+  func sessions() throws {
+    for module in modules {
+      let layer = try #require(Layers.all[module.name]).layer
+      guard [.api, .reactive, .bridges].contains(layer) else { continue }
+      for name in ["BluetoothHost", "BluetoothMachines"] {
+        #expect(!module.dependencies.contains { $0.name == name }, "\(module.name): \(name)")
+      }
+    }
+  }
+
   @Test("the layers whose code is pure use nothing of the system")
   func purity() {
     for (name, module) in Layers.all where module.layer.rawValue <= Layer.machines.rawValue {

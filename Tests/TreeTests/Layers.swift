@@ -57,6 +57,7 @@ enum Layers {
     "DNSWire": Module(.wire, ["Swift"]),
     "ARPWire": Module(.wire),
 
+    "BluetoothInterface": Module(.machines),
     "BluetoothMachines": Module(.machines),
     "BeaconMachines": Module(.machines),
     "DiscoveryMachines": Module(.machines),
@@ -79,6 +80,7 @@ enum Layers {
     "Connections": Module(.hosts, ["Dispatch", "Glibc", "Synchronization"]),
     "BonjourHost": Module(.hosts, ["CNetlink", "Glibc", "Synchronization"]),
     "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
+    "BluetoothSessions": Module(.hosts, mayTouchTheWorld: false),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),
     "SecureConnections": Module(.hosts, mayTouchTheWorld: false),

@@ -1,5 +1,6 @@
 import BeaconMachines
 import BenchmarkSupport
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import Essentials

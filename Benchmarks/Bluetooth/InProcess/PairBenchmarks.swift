@@ -1,5 +1,5 @@
 import BenchmarkSupport
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 import Simulation

@@ -1,4 +1,5 @@
 import BenchmarkSupport
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import Essentials

@@ -1,5 +1,6 @@
 import BenchmarkSupport
 import BluetoothHost
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import Essentials

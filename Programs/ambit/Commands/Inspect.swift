@@ -1,6 +1,5 @@
 import ArgumentParser
-import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import CoreBluetooth
 import CoreBluetoothAsync

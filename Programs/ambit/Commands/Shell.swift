@@ -1,5 +1,5 @@
 import ArgumentParser
-import BluetoothHost
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth
@@ -59,9 +59,9 @@ final class ShellSession: Sendable {
   /// The open question of a pairing; the next line is its answer.
   private let question = Guarded<PairingQuestion?>(nil)
   private let answersPairing: Bool
-  private let host: BluetoothHost
+  private let host: any HostSessionProvider
   /// What answers questions of pairings.
-  private let agent = Guarded<HostClient?>(nil)
+  private let agent = Guarded<(any HostSession)?>(nil)
 
   /// The prompt, and whether it is shown at the end of the terminal's last line.
   private struct Prompt {
@@ -212,7 +212,7 @@ final class ShellSession: Sendable {
 
   /// Makes the shell the host's pairing agent, until `agent` is released.
   private func beginAnswering() {
-    let client = host.makeClient { [weak self] event in
+    let session = host.openSession { [weak self] event in
       switch event {
       case .pairingPrompt(let peer, let prompt, let id):
         self?.ask(PairingQuestion(peer: peer, prompt: prompt, id: id))
@@ -220,8 +220,8 @@ final class ShellSession: Sendable {
       default: break
       }
     }
-    agent.update { $0 = client }
-    client.send(.setPairingAgent(.keyboardDisplay))
+    agent.update { $0 = session }
+    session.send(.setPairingAgent(.keyboardDisplay))
   }
 
   private func ask(_ new: PairingQuestion) {

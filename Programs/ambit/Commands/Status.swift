@@ -1,5 +1,6 @@
 import ArgumentParser
 import BluetoothHost
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth

@@ -1,5 +1,4 @@
 import ArgumentParser
-import BluetoothHost
 import BluetoothWire
 import Essentials
 import Foundation

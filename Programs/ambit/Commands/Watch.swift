@@ -1,6 +1,5 @@
 import ArgumentParser
 import BonjourHost
-import BluetoothHost
 import CoreBluetooth
 import CoreBluetoothAsync
 import Dispatch

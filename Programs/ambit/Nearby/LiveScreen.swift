@@ -1,4 +1,4 @@
-import BluetoothHost
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth
@@ -102,8 +102,8 @@ final class LiveScreen: Sendable {
   }
 
   /// Makes this screen the host's pairing agent.
-  private func pairingAgent() -> HostClient {
-    let agent = session.host.makeClient { [post] event in
+  private func pairingAgent() -> any HostSession {
+    let agent = session.host.openSession { [post] event in
       switch event {
       case .pairingPrompt, .pairingEnded: post.yield(.pairing(event))
       default: break
@@ -124,7 +124,7 @@ final class LiveScreen: Sendable {
     }
   }
 
-  private func handleEvents(_ agent: HostClient?) async throws {
+  private func handleEvents(_ agent: (any HostSession)?) async throws {
     var view = LiveView()
     var decoder = KeyDecoder()
     var open: Open?
@@ -204,7 +204,7 @@ final class LiveScreen: Sendable {
 
   private func press(
     _ key: Key, _ view: inout LiveView, _ listed: [String], _ open: inout Open?,
-    _ agent: HostClient?
+    _ agent: (any HostSession)?
   ) async -> LiveView.Effect? {
     let effect = view.press(key, devices: listed, page: max(1, Terminal.size.rows - 6))
     switch effect {

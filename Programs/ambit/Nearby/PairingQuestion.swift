@@ -1,4 +1,4 @@
-package import BluetoothMachines
+package import BluetoothInterface
 package import BluetoothWire
 import Foundation
 

@@ -1,5 +1,4 @@
-import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import CoreBluetooth
 import Essentials
@@ -33,12 +32,14 @@ final class PeripheralServer: Sendable {
   /// The only central that may connect; nil: all.
   private let target = Guarded<DeviceAddress?>(nil)
   /// Advertises byte for byte, which the manager cannot.
-  private let advertiser: HostClient
+  private let advertiser: any HostSession
   /// What became of the last request to advertise.
   private let outcomes: AsyncStream<Result<HostReply, HostError>>
 
-  init(_ role: PeripheralRole, _ host: BluetoothHost, _ file: PeripheralFile, _ log: PeripheralLog)
-  {
+  init(
+    _ role: PeripheralRole, _ host: any HostSessionProvider, _ file: PeripheralFile,
+    _ log: PeripheralLog
+  ) {
     self.role = role
     self.file = file
     self.log = log
@@ -47,7 +48,7 @@ final class PeripheralServer: Sendable {
     let (outcomes, outcome) = AsyncStream.makeStream(
       of: Result<HostReply, HostError>.self, bufferingPolicy: .bufferingNewest(1))
     self.outcomes = outcomes
-    advertiser = host.makeClient { event in
+    advertiser = host.openSession { event in
       if case .completed(_, let result) = event { outcome.yield(result) }
     }
   }

@@ -1,5 +1,4 @@
-import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 package import BluetoothWire
 package import CoreBluetooth
 import CoreBluetoothAsync
@@ -194,13 +193,13 @@ extension BluetoothUUID {
   var coreBluetooth: CBUUID { CBUUID(string: description) }
 }
 
-extension BluetoothHost {
+extension HostSessionProvider {
   /// Sets the out-of-band data of a peer in the host.
   fileprivate func set(_ data: OutOfBandData, of peer: DeviceAddress) async {
     let (events, event) = AsyncStream.makeStream(of: Void.self)
-    let client = makeClient { if case .completed = $0 { event.finish() } }
-    defer { client.close() }
-    client.send(.setOutOfBandData(peer, data, RequestToken(rawValue: 0)))
+    let session = openSession { if case .completed = $0 { event.finish() } }
+    defer { session.close() }
+    session.send(.setOutOfBandData(peer, data, RequestToken(rawValue: 0)))
     for await _ in events {}
   }
 }

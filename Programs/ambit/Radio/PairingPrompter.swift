@@ -1,4 +1,4 @@
-import BluetoothHost
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import Dispatch
@@ -11,12 +11,12 @@ import Glibc
 /// otherwise, on the controlling terminal. The answer to a prompt whose pairing has ended is
 /// ignored.
 final class PairingPrompter: Sendable {
-  private let client: HostClient
+  private let session: any HostSession
   private let dialogue: Dialogue
 
   /// Makes this object the host's pairing agent, as long as it exists; nil without a terminal, or
   /// if the command is the agent itself.
-  init?(_ host: BluetoothHost, _ output: Output, _ source: PairingInput) {
+  init?(_ host: any HostSessionProvider, _ output: Output, _ source: PairingInput) {
     guard Terminal.isTerminal(STDERR_FILENO) else { return nil }
     let input: Int32
     switch source {
@@ -30,13 +30,13 @@ final class PairingPrompter: Sendable {
     }
     let dialogue = Dialogue(output, input: input)
     self.dialogue = dialogue
-    client = host.makeClient { dialogue.take($0) }
-    dialogue.start { [weak client] in client?.send(.answerPairing($0, $1)) }
-    client.send(.setPairingAgent(.keyboardDisplay))
+    session = host.openSession { dialogue.take($0) }
+    dialogue.start { [weak session] in session?.send(.answerPairing($0, $1)) }
+    session.send(.setPairingAgent(.keyboardDisplay))
   }
 
   deinit {
-    client.close()
+    session.close()
     dialogue.end()
   }
 }

@@ -1,5 +1,6 @@
 package import ArgumentParser
 package import BluetoothHost
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 package import Essentials

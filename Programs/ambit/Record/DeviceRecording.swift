@@ -1,5 +1,4 @@
-import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import CoreBluetooth
 import CoreBluetoothAsync
@@ -61,7 +60,7 @@ final class DeviceRecording: Sendable {
   /// Records until all is done, the device goes away or the task is cancelled.
   func run() async throws {
     // Advertising data byte for byte, which Core Bluetooth does not give.
-    let scanner = session.host.makeClient { [self] event in
+    let scanner = session.host.openSession { [self] event in
       if case .discovered(let report) = event { heard(report) }
     }
     defer { scanner.close() }

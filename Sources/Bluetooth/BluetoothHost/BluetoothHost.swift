@@ -1,3 +1,4 @@
+public import BluetoothInterface
 public import BluetoothMachines
 package import Essentials
 import EventLoop
@@ -50,7 +51,7 @@ public final class BluetoothHost: Sendable {
   ) throws(CaptureError) {
     var capture: Capture?
     if let capturePath {
-      let includesKeys = Self.environment("AMBIT_CAPTURE_KEYS") == "1"
+      let includesKeys = ProcessEnvironment.value("AMBIT_CAPTURE_KEYS") == "1"
       capture = try Capture(path: capturePath, includesKeys: includesKeys)
     }
     self.init(
@@ -137,16 +138,6 @@ public final class BluetoothHost: Sendable {
         acknowledgesEvents: acknowledgesEvents, settle: settle, handler: .each(onEvent)))
   }
 
-  /// Opens a client that acknowledges events and gets all events of one turn of the host's loop in
-  /// one call. A call that has already begun may still deliver its events after `close()`.
-  package func makeClient(
-    settle: (@Sendable () -> Void)?, onEvents: @escaping @Sendable ([HostEvent]) -> Void
-  ) -> HostClient {
-    HostClient(
-      host: self,
-      slot: driver.open(acknowledgesEvents: true, settle: settle, handler: .batches(onEvents)))
-  }
-
   /// Stops the host for good. Its clients get no more events, the connection to the controller is
   /// closed, and the capture file and the bond file are complete when this returns.
   public func close() async {
@@ -154,9 +145,25 @@ public final class BluetoothHost: Sendable {
   }
 }
 
-/// A client of a host. Closing or releasing it ends all of its requests, such as scans and
-/// connections.
-public final class HostClient: Sendable {
+extension BluetoothHost: HostSessionProvider {
+  /// Whether the radio is simulated.
+  public var isSimulated: Bool { if case .simulated = radio { true } else { false } }
+
+  /// Opens a session in this process.
+  public func openSession(
+    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    onEvents: @escaping @Sendable ([HostEvent]) -> Void
+  ) -> any HostSession {
+    HostClient(
+      host: self,
+      slot: driver.open(
+        acknowledgesEvents: acknowledgesEvents, settle: settle, handler: .batches(onEvents)))
+  }
+}
+
+/// A client of a host in this process. Closing or releasing it ends all of its requests, such as
+/// scans and connections.
+public final class HostClient: HostSession {
   /// The host of this client; it lives at least as long as its clients.
   public let host: BluetoothHost
   private let slot: ClientSlot
@@ -170,6 +177,9 @@ public final class HostClient: Sendable {
 
   /// The identifier of the client within its host.
   public var id: ClientID { slot.id }
+
+  /// The host's event loop.
+  public var loop: any SessionLoop { host.driver.loop }
 
   /// Sends a request to the host, and returns at once. Replies are delivered as events. May be
   /// called from any thread.

@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothMachines
 import Essentials
 import EventLoop
@@ -8,8 +9,10 @@ extension BluetoothHost {
   /// The host that `AMBIT_RADIO`, `AMBIT_ADDRESS`, `AMBIT_AUTHORIZATION` and `AMBIT_CAPTURE` describe.
   static func fromEnvironment() -> BluetoothHost {
     make(
-      radio: environment("AMBIT_RADIO"), address: environment("AMBIT_ADDRESS"),
-      authorization: environment("AMBIT_AUTHORIZATION"), capturePath: environment("AMBIT_CAPTURE"),
+      radio: ProcessEnvironment.value("AMBIT_RADIO"),
+      address: ProcessEnvironment.value("AMBIT_ADDRESS"),
+      authorization: ProcessEnvironment.value("AMBIT_AUTHORIZATION"),
+      capturePath: ProcessEnvironment.value("AMBIT_CAPTURE"),
       logger: .bluetooth)
   }
 
@@ -80,13 +83,6 @@ extension BluetoothHost {
       random: SeededGenerator(seed: 0), loop: RealTimeLoop(), logger: logger
     ) { UnavailableTransport(error) }
   }
-
-  /// The value of an environment variable; nil if it is empty or not set.
-  package static func environment(_ name: String) -> String? {
-    guard let value = unsafe getenv(name) else { return nil }
-    let text = unsafe String(cString: value)
-    return text.isEmpty ? nil : text
-  }
 }
 
 extension BondStore {
@@ -94,7 +90,7 @@ extension BondStore {
   /// ``defaultPath()``. Nil for the simulated radio, whose devices are new in each run, unless
   /// `AMBIT_BONDS` is set.
   public static func defaultPath(for radio: RadioChoice) throws(BondStoreError) -> String? {
-    if let path = BluetoothHost.environment("AMBIT_BONDS") { return path }
+    if let path = ProcessEnvironment.value("AMBIT_BONDS") { return path }
     if case .simulated = radio { return nil }
     return try defaultPath()
   }

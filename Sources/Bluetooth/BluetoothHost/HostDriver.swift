@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import Essentials
@@ -13,7 +14,7 @@ import Synchronization
 final class HostDriver: @unchecked Sendable {
   // Sendable because state in a `Mutex` has a lock of its own and everything else is accessed on
   // `loop` only.
-  private let loop: any HostLoop
+  let loop: any HostLoop
   private let makeTransport: TransportFactory
   private let logger: Logger
   private let security: SecurityServices
@@ -109,7 +110,6 @@ final class HostDriver: @unchecked Sendable {
     }
   }
 
-  var calendarTime: Double { loop.calendarTime }
   var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
   var bondFailure: BondStoreError? { bondFailures.withLock(\.first) }
 
@@ -150,8 +150,6 @@ final class HostDriver: @unchecked Sendable {
     return slot
   }
 
-  func execute(_ work: @escaping @Sendable () -> Void) { loop.execute(work) }
-
   /// The client has something to do of its own.
   func hasWork(_ slot: ClientSlot) { loop.hasWork(slot) }
 
@@ -165,12 +163,6 @@ final class HostDriver: @unchecked Sendable {
   }
 
   // MARK: On the loop
-
-  var now: Instant { loop.now }
-
-  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
-    loop.makeTimer(onFire: onFire)
-  }
 
   private func drainInbox() {
     var entries = spareEntries

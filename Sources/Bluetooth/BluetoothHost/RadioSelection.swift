@@ -1,4 +1,4 @@
-import BluetoothMachines
+import BluetoothInterface
 import Glibc
 
 /// A radio and the reason for its selection.

@@ -1,4 +1,5 @@
-public import BluetoothHost
+public import BluetoothInterface
+internal import BluetoothSessions
 public import CoreBluetooth
 internal import Dispatch
 internal import Foundation
@@ -18,7 +19,7 @@ internal import Synchronization
 public final class Central: Sendable {
   let manager: CBCentralManager
   private let listener: CentralListener
-  private let host: BluetoothHost?
+  private let host: any HostSessionProvider
 
   /// Creates a central on a host. The default is the current host: the one that the task has set,
   /// or else the one on the radio that `AMBIT_RADIO` names.
@@ -27,24 +28,17 @@ public final class Central: Sendable {
   ///   - host: The host.
   ///   - showsSystemServices: Whether to discover also Generic Access and Generic Attribute, which
   ///     Core Bluetooth hides.
-  public init(host: BluetoothHost? = nil, showsSystemServices: Bool = false) {
-    self.host = host ?? BluetoothHost.current
+  public init(host: (any HostSessionProvider)? = nil, showsSystemServices: Bool = false) {
+    self.host = host ?? CurrentHost.provider
     let listener = CentralListener()
     let queue = DispatchQueue(label: "ambit.central")
-    manager = Self.on(self.host) {
-      CBCentralManager(
-        delegate: listener, queue: queue, showsSystemServices: showsSystemServices)
-    }
+    manager = CBCentralManager(
+      delegate: listener, queue: queue, host: self.host, showsSystemServices: showsSystemServices)
     self.listener = listener
     listener.serve(self)
   }
 
   deinit { listener.close() }
-
-  private static func on<Value>(_ host: BluetoothHost?, _ make: () -> Value) -> Value {
-    guard let host else { return make() }
-    return BluetoothHost.$current.withValue(host, operation: make)
-  }
 
   // MARK: State
 
@@ -86,7 +80,7 @@ public final class Central: Sendable {
     // The stream holds the scanner; when its reader goes, the scan ends.
     continuation.onTermination = { _ in scanner.stop() }
     let queue = DispatchQueue(label: "ambit.scan")
-    scanner.start(with: Self.on(host) { CBCentralManager(delegate: scanner, queue: queue) })
+    scanner.start(with: CBCentralManager(delegate: scanner, queue: queue, host: host))
     return stream
   }
 

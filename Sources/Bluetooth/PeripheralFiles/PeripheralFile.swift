@@ -1,4 +1,4 @@
-public import BluetoothMachines
+public import BluetoothInterface
 public import BluetoothWire
 public import Essentials
 

@@ -1,4 +1,4 @@
-import BluetoothMachines
+import BluetoothInterface
 public import BluetoothWire
 public import Essentials
 

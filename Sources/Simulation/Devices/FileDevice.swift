@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import BluetoothWire
 internal import Essentials
 public import PeripheralFiles

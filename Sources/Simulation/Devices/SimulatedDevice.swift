@@ -1,4 +1,5 @@
-public import BluetoothMachines
+public import BluetoothInterface
+import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 

@@ -1,7 +1,8 @@
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
-import Glibc
 import EventLoop
+import Glibc
 import Testing
 
 @testable import BluetoothHost

@@ -1,4 +1,4 @@
-import BluetoothMachines
+import BluetoothInterface
 import EventLoop
 import Foundation
 import Logging

@@ -1,8 +1,8 @@
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Essentials
-import Foundation
 import EventLoop
+import Foundation
 import Simulation
 import Synchronization
 import Testing

@@ -1,4 +1,4 @@
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Testing
 

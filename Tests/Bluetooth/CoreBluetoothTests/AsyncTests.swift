@@ -1,5 +1,5 @@
 import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import CoreBluetooth
 import Essentials
 import SimulatedRadio

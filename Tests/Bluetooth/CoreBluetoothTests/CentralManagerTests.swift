@@ -1,4 +1,4 @@
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 import Testing
@@ -14,7 +14,7 @@ struct CentralFixture {
   var record: Record { recorder.record }
 
   init(poweredOn: Bool = true) {
-    manager = CBCentralManager(delegate: recorder, queue: queue, makeLink: host.maker)
+    manager = CBCentralManager(delegate: recorder, queue: queue, host: host)
     if poweredOn {
       host.deliver(.stateChanged(.poweredOn))
       record.clear()
@@ -88,16 +88,11 @@ struct CentralManagerTests {
         central.scanForPeripherals(withServices: nil)
       }
     }
-    let host = ScriptedHost()
+    // As a host that is on already does, on a thread that is faster than this one.
+    let host = ScriptedHost(onOpen: { $0.deliver(.stateChanged(.poweredOn)) })
     let delegate = Eager()
     let manager = CBCentralManager(
-      delegate: delegate, queue: DispatchQueue(label: "test"),
-      makeLink: { settle, onEvents in
-        // As a host that is on already does, on a thread that is faster than this one.
-        let link = host.maker(settle, onEvents)
-        host.deliver(.stateChanged(.poweredOn))
-        return link
-      })
+      delegate: delegate, queue: DispatchQueue(label: "test"), host: host)
     withExtendedLifetime((manager, delegate)) {
       #expect(host.requests.map(\.name) == ["startScan"])
     }
@@ -402,7 +397,7 @@ struct CentralManagerTests {
     let host = ScriptedHost()
     do {
       let manager = CBCentralManager(
-        delegate: nil, queue: DispatchQueue(label: "test"), makeLink: host.maker)
+        delegate: nil, queue: DispatchQueue(label: "test"), host: host)
       manager.delegate = nil
     }
     #expect(host.isClosed)

@@ -1,4 +1,4 @@
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 import Testing
@@ -21,7 +21,7 @@ struct PeripheralManagerFixture {
 
   init(poweredOn: Bool = true, published: Bool = true) {
     manager = CBPeripheralManager(
-      delegate: recorder, queue: DispatchQueue(label: "test"), makeLink: host.maker)
+      delegate: recorder, queue: DispatchQueue(label: "test"), host: host)
     service.characteristics = [temperature, setPoint]
     guard poweredOn else { return }
     host.deliver(.stateChanged(.poweredOn))

@@ -1,5 +1,5 @@
 import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import CoreBluetooth
 import Essentials
@@ -25,7 +25,7 @@ struct CrowdTests {
     let services = BluetoothHost.$current.withValue(room.phone) { LocationServices.current }
     for _ in 0..<4 {
       services.perform { services in
-        let now = services.client?.now ?? .zero
+        let now = services.hostSession?.loop.now ?? .zero
         for number in 0..<5_000 {
           let beacon = IBeacon(
             uuid: uuid, major: UInt16(number / 100), minor: UInt16(number % 100),

@@ -1,4 +1,5 @@
 import BluetoothHost
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 import SecureConnections

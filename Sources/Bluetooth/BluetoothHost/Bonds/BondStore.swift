@@ -1,5 +1,6 @@
 public import BluetoothMachines
 public import BluetoothWire
+import EventLoop
 import StateFiles
 import Synchronization
 
@@ -195,7 +196,7 @@ extension BondStore {
   ///
   /// - Throws: If none of these variables and `HOME` is set.
   public static func defaultPath() throws(BondStoreError) -> String {
-    try defaultPath { BluetoothHost.environment($0) }
+    try defaultPath { ProcessEnvironment.value($0) }
   }
 
   static func defaultPath(_ environment: (String) -> String?) throws(BondStoreError) -> String {

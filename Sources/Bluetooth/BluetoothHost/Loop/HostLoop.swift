@@ -1,19 +1,11 @@
+package import BluetoothInterface
 package import Essentials
 package import EventLoop
 
-/// The clock and the serial executor of a host.
-package protocol HostLoop: Sendable {
-  /// The current time of this loop.
-  var now: Instant { get }
-  /// The calendar time in seconds since 1 January 2001, UTC. Virtual time begins on that day. May
-  /// be called from any thread.
-  var calendarTime: Double { get }
-  /// Runs a closure soon, after those enqueued earlier. May be called from any thread.
-  func execute(_ work: @escaping @Sendable () -> Void)
+/// The event loop of a host, which its clients' sessions share.
+package protocol HostLoop: SessionLoop {
   /// Runs pending closures now, if they would otherwise wait until virtual time advances.
   func runPending()
-  /// Creates a timer that calls `onFire` on this loop.
-  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer
   /// Called when an event was delivered to a client. Virtual time waits until the client has
   /// handled it.
   func delivered(to slot: ClientSlot)

@@ -1,4 +1,4 @@
-package import BluetoothMachines
+package import BluetoothInterface
 package import BluetoothWire
 
 /// A connection to a controller. It is opened once and closed once, and used on its host's loop

@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothMachines
 package import EventLoop
 import Synchronization

@@ -1,3 +1,4 @@
+import BluetoothInterface
 public import BluetoothWire
 public import Essentials
 

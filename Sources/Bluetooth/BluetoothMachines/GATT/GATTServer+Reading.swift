@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 
@@ -281,4 +282,13 @@ extension GATTServer {
       reply(.readMultipleResponse(values: part), place, into: &outputs)
     }
   }
+}
+
+extension AttributePermissions {
+  fileprivate static let anyRead: AttributePermissions = [
+    .readable, .readEncryptionRequired, .readAuthenticationRequired,
+  ]
+  fileprivate static let anyWrite: AttributePermissions = [
+    .writeable, .writeEncryptionRequired, .writeAuthenticationRequired,
+  ]
 }

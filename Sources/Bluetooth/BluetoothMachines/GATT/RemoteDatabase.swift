@@ -1,3 +1,4 @@
+public import BluetoothInterface
 import BluetoothWire
 import Essentials
 

@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 /// Which clients of this host subscribed to which characteristics of one peer. The peer has one

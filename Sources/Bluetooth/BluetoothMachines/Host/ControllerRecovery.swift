@@ -1,3 +1,4 @@
+import BluetoothInterface
 import Essentials
 
 /// Decides when a controller that failed is started again: the first time at once, then after pauses

@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 // What must hold between the machines whenever none of them is at work.

@@ -1,3 +1,4 @@
+public import BluetoothInterface
 import BluetoothWire
 
 /// The state of a host at one moment, for status displays, logs and tests.

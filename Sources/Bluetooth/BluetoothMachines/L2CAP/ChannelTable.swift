@@ -1,3 +1,5 @@
+import BluetoothInterface
+
 /// Connection-oriented channels of all links: which client has which, and which client listens on
 /// which PSM.
 struct ChannelTable: Sendable {

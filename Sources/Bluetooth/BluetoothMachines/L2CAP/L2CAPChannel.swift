@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 /// The parameters of one end of a credit-based channel (Core 5.4, Vol 3, Part A, §4.22).

@@ -1,3 +1,4 @@
+public import BluetoothInterface
 public import BluetoothWire
 public import Essentials
 

@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 /// Counts the events that clients have not handled yet, and applies back-pressure to peers.

@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 /// Which client asked for a link to which peer, and how far each request is.

@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 /// Phase 2 of LE legacy pairing (Core 5.4, Vol 3, Part H, §2.3.5.5): both commit to a random number,

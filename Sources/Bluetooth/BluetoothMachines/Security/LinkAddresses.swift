@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 /// The addresses that both ends of a link made it with, as they went over the air: what a pairing

@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 /// The out-of-band data of this host and of peers that it may be about to pair with.

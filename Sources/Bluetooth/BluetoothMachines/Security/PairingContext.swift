@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 /// What both sides of a pairing agreed on in phase 1 (Core 5.4, Vol 3, Part H, §2.3).

@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 
 /// Phase 2 of LE Secure Connections (Core 5.4, Vol 3, Part H, §2.3.5.6): public keys, then

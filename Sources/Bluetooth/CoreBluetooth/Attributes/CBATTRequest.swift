@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import Synchronization
 
 /// A central's request to read or write a characteristic of this host.

@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import EventLoop
 
 /// A characteristic of a service: a value, its properties and its descriptors.

@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import EventLoop
 
 /// A service of a peripheral: a group of characteristics.

@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import BluetoothWire
 
 /// An advertiser's data, in the form of Core Bluetooth's dictionary.

@@ -1,5 +1,5 @@
-internal import BluetoothHost
-internal import BluetoothMachines
+package import BluetoothInterface
+internal import BluetoothSessions
 internal import Essentials
 internal import EventLoop
 
@@ -46,27 +46,20 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     session = CentralSession(queue: queue ?? .main)
     delegateStorage = delegate
     super.init()
-    session.start(for: self, BluetoothHost.currentLinkMaker)
+    session.start(for: self, on: CurrentHost.provider)
   }
 
-  /// Creates a manager for tools that show the complete attribute database: its peripherals also
-  /// discover Generic Access and Generic Attribute, which Core Bluetooth hides.
+  /// Creates a manager on a host, for tools that show the complete attribute database if
+  /// `showsSystemServices` is set: its peripherals then also discover Generic Access and Generic
+  /// Attribute, which Core Bluetooth hides.
   package init(
-    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue, showsSystemServices: Bool
+    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue,
+    host: any HostSessionProvider, showsSystemServices: Bool = false
   ) {
     session = CentralSession(queue: queue, showsSystemServices: showsSystemServices)
     delegateStorage = delegate
     super.init()
-    session.start(for: self, BluetoothHost.currentLinkMaker)
-  }
-
-  init(
-    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue, makeLink: HostLinkMaker
-  ) {
-    session = CentralSession(queue: queue)
-    delegateStorage = delegate
-    super.init()
-    session.start(for: self, makeLink)
+    session.start(for: self, on: host)
   }
 
   deinit { session.end() }

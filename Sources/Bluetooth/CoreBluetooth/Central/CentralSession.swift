@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import BluetoothWire
 internal import EventLoop
 
@@ -55,9 +55,9 @@ final class CentralSession: @unchecked Sendable {
     connection = HostConnection(queue: queue)
   }
 
-  func start(for manager: CBCentralManager, _ makeLink: HostLinkMaker) {
+  func start(for manager: CBCentralManager, on host: any HostSessionProvider) {
     self.manager = manager
-    connection.open(makeLink, handler: self)
+    connection.open(host, handler: self)
   }
 
   /// The manager is gone: its links are given up, and no event is delivered any more.

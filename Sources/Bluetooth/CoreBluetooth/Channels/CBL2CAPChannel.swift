@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import RunLoopSupport
 
 /// An L2CAP connection-oriented channel with an input and an output stream.

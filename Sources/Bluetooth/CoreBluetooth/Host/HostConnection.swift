@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import Synchronization
 
 /// Receives a host's events.
@@ -21,9 +21,9 @@ final class HostConnection: Sendable {
 
   private struct State: Sendable {
     weak var handler: (any HostEventHandler)?
-    var link: (any HostLink)?
-    /// Requests made before `link` was set: a host that is powered on already reports that, and the
-    /// app reacts, while the link is still being created.
+    var session: (any HostSession)?
+    /// Requests made before `session` was set: a host that is powered on already reports that, and the
+    /// app reacts, while the session is being opened.
     var early: [HostRequest] = []
     var isClosed = false
     var lastToken: UInt64 = 0
@@ -43,26 +43,28 @@ final class HostConnection: Sendable {
     inbox = Inbox(queue: queue)
   }
 
-  /// Opens the connection to the host. The handler gets events on the queue from now on.
-  func open(_ makeLink: HostLinkMaker, handler: any HostEventHandler) {
+  /// Opens a session with the host. The handler gets events on the queue from now on.
+  func open(_ host: any HostSessionProvider, handler: any HostEventHandler) {
     state.withLock { $0.handler = handler }
     inbox.start { [weak self] in self?.handle($0) }
     let inbox = inbox
-    let link = makeLink({ inbox.settle() }, { [weak self] in self?.receive($0) })
+    let session = host.openSession(
+      acknowledgesEvents: true, settle: { inbox.settle() },
+      onEvents: { [weak self] in self?.receive($0) })
     while true {
       let early = state.withLock { state in
-        if state.early.isEmpty, !state.isClosed { state.link = link }
+        if state.early.isEmpty, !state.isClosed { state.session = session }
         defer { state.early = [] }
         return state.early
       }
       if early.isEmpty { break }
-      for request in early { link.send(request) }
+      for request in early { session.send(request) }
     }
-    if state.withLock({ $0.isClosed }) { link.close() }
+    if state.withLock({ $0.isClosed }) { session.close() }
   }
 
   /// The host's calendar time, which is virtual where the host's time is.
-  var absoluteTime: CFAbsoluteTime { state.withLock { $0.link }?.calendarTime ?? 0 }
+  var absoluteTime: CFAbsoluteTime { state.withLock { $0.session }?.loop.calendarTime ?? 0 }
 
   /// Ends everything; no event is handed over after the one that is being handled.
   func close() {
@@ -75,16 +77,16 @@ final class HostConnection: Sendable {
     }
     inbox.close()
     for pipe in old.channels.values { pipe.closedByHost(.cancelled) }
-    old.link?.close()
+    old.session?.close()
   }
 
   /// Sends a request that is not answered.
   func send(_ request: HostRequest) {
-    let link = state.withLock { state in
-      if state.link == nil, !state.isClosed { state.early.append(request) }
-      return state.link
+    let session = state.withLock { state in
+      if state.session == nil, !state.isClosed { state.early.append(request) }
+      return state.session
     }
-    link?.send(request)
+    session?.send(request)
   }
 
   /// Sends a request; its completion runs on the queue.
@@ -120,7 +122,7 @@ final class HostConnection: Sendable {
   /// Runs something on the queue, after the events that came before.
   func enqueue(_ work: @escaping @Sendable () -> Void) {
     inbox.post(.work(work))
-    state.withLock { $0.link }?.hasWork()
+    state.withLock { $0.session }?.hasWork()
   }
 
   // MARK: Channels
@@ -193,10 +195,10 @@ final class HostConnection: Sendable {
     let unacknowledged = handledCount.add(count, ordering: .relaxed).newValue
     count = 0
     guard atOnce || unacknowledged >= Limits.acknowledgedBatch else { return }
-    // The first events may come before there is a link to acknowledge them with.
-    guard let link = state.withLock({ $0.link }) else { return }
+    // The first events may come before there is a session to acknowledge them with.
+    guard let session = state.withLock({ $0.session }) else { return }
     let taken = handledCount.exchange(0, ordering: .relaxed)
-    if taken > 0 { link.eventsHandled(taken) }
+    if taken > 0 { session.eventsHandled(taken) }
   }
 
   // MARK: Events, on the host's thread

@@ -1,5 +1,5 @@
-internal import BluetoothHost
-internal import BluetoothMachines
+internal import BluetoothInterface
+internal import BluetoothSessions
 internal import EventLoop
 
 /// Publishes services and advertises them.
@@ -35,16 +35,17 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     session = PeripheralManagerSession(queue: queue ?? .main)
     delegateStorage = delegate
     super.init()
-    session.start(for: self, BluetoothHost.currentLinkMaker)
+    session.start(for: self, on: CurrentHost.provider)
   }
 
   init(
-    delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue, makeLink: HostLinkMaker
+    delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue,
+    host: any HostSessionProvider
   ) {
     session = PeripheralManagerSession(queue: queue)
     delegateStorage = delegate
     super.init()
-    session.start(for: self, makeLink)
+    session.start(for: self, on: host)
   }
 
   deinit { session.connection.close() }

@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import BluetoothWire
 internal import EventLoop
 
@@ -54,11 +54,11 @@ final class PeripheralManagerSession: @unchecked Sendable {
     connection = HostConnection(queue: queue)
   }
 
-  func start(for manager: CBPeripheralManager, _ makeLink: HostLinkMaker) {
+  func start(for manager: CBPeripheralManager, on host: any HostSessionProvider) {
     self.manager = manager
     let token = connection.makeToken { [weak self] in self?.updated($0) }
     lock.withLock { updateToken = token }
-    connection.open(makeLink, handler: self)
+    connection.open(host, handler: self)
   }
 
   var state: CBManagerState { lock.withLock { stateStorage } }

@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import BluetoothWire
 
 extension ServiceDefinition {
@@ -51,7 +51,7 @@ extension CharacteristicDefinition {
     for descriptor in characteristic.descriptors ?? [] {
       descriptors.append(try DescriptorDefinition(descriptor))
     }
-    var wire = BluetoothMachines.CharacteristicProperties(
+    var wire = BluetoothInterface.CharacteristicProperties(
       rawValue: UInt8(truncatingIfNeeded: properties.rawValue))
     if properties.contains(.notifyEncryptionRequired) { wire.insert(.notify) }
     if properties.contains(.indicateEncryptionRequired) { wire.insert(.indicate) }

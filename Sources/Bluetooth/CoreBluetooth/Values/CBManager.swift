@@ -1,4 +1,5 @@
-internal import BluetoothHost
+internal import BluetoothInterface
+internal import BluetoothSessions
 
 /// The base class of central and peripheral managers.
 ///
@@ -20,7 +21,7 @@ open class CBManager: NSObject, @unchecked Sendable {
   ///
   /// Missing privileges of the process for the radio are reported in `state` only.
   open class var authorization: CBManagerAuthorization {
-    switch BluetoothAuthorization.current {
+    switch CurrentHost.authorization {
     case .allowed: .allowedAlways
     case .denied: .denied
     case .restricted: .restricted

@@ -1,5 +1,5 @@
 import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 
 /// The way to a simulated controller in this process.

@@ -1,4 +1,4 @@
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import EventLoop
 
 /// Monitors regions of beacons, and ranges beacons.

@@ -1,5 +1,3 @@
-internal import BluetoothHost
-
 /// A condition that a monitor can monitor.
 public protocol CLCondition: Sendable {}
 

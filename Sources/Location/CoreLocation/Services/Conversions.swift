@@ -1,5 +1,5 @@
 internal import BeaconMachines
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import BluetoothWire
 
 // Values of the machines as values of the API, and back.

@@ -1,6 +1,5 @@
 internal import BeaconMachines
-internal import BluetoothHost
-internal import BluetoothMachines
+internal import BluetoothInterface
 internal import BluetoothWire
 internal import Essentials
 internal import EventLoop
@@ -91,15 +90,15 @@ extension LocationServices {
 
   /// Starts or stops the scan as needed, and delivers the machines' actions.
   func update() {
-    guard let client else { return }
+    guard let hostSession else { return }
     let wantsScan = loop.isInterested && status.allowsLocation
     if wantsScan != loop.wantsScan {
       loop.wantsScan = wantsScan
-      client.send(wantsScan ? .startScan(.beacons) : .stopScan)
+      hostSession.send(wantsScan ? .startScan(.beacons) : .stopScan)
     }
     let isScanning = wantsScan && loop.radio == .poweredOn
     if isScanning != loop.isScanning {
-      loop.setScanning(isScanning, now: client.now)
+      loop.setScanning(isScanning, now: hostSession.loop.now)
     }
     deliver()
     keepChanges()
@@ -107,18 +106,18 @@ extension LocationServices {
   }
 
   private func setTimer() {
-    guard let wake = loop.nextWake, let client else { return }
+    guard let wake = loop.nextWake, let hostSession else { return }
     // A later one is set when this one rings: each sighting puts it off.
     if let set = loop.timerSetFor, set <= wake { return }
     let timer =
-      loop.timer ?? client.makeTimer { [weak self] in self?.timerRang() }
+      loop.timer ?? hostSession.loop.makeTimer { [weak self] in self?.timerRang() }
     loop.timer = timer
     loop.timerSetFor = wake
     timer.set(wake)
   }
 
   private func timerRang() {
-    guard let now = client?.now else { return }
+    guard let now = hostSession?.loop.now else { return }
     loop.timerSetFor = nil
     loop.wake(now: now)
     deliver()
@@ -160,8 +159,8 @@ extension LocationServices {
 
   /// Begins to monitor a region that was added.
   func startMonitoring(_ region: CLBeaconRegion, for session: ManagerSession) {
-    guard self.region(region.identifier) === region, let client else { return }
-    let refusal = monitoringRefusal ?? start(BeaconRegion(region), now: client.now)
+    guard self.region(region.identifier) === region, let hostSession else { return }
+    let refusal = monitoringRefusal ?? start(BeaconRegion(region), now: hostSession.loop.now)
     if let refusal {
       _ = removeRegion(region.identifier)
       post(.monitoringFailed(region, refusal), to: session)
@@ -214,11 +213,11 @@ extension LocationServices {
   }
 
   func startRanging(_ constraint: CLBeaconIdentityConstraint, for session: ManagerSession) {
-    guard let client else { return }
+    guard let hostSession else { return }
     let key = BeaconConstraint(constraint)
     loop.rangedCounts[key, default: 0] += 1
     do throws(RangingMachine.Failure) {
-      try loop.ranging.start(key, now: client.now)
+      try loop.ranging.start(key, now: hostSession.loop.now)
       if isRangingAvailable == false {
         session.rangingFailed(constraint, CLError(.rangingUnavailable))
       }
@@ -240,8 +239,8 @@ extension LocationServices {
   }
 
   private func ranged(_ constraint: BeaconConstraint, _ beacons: [RangedBeacon]) {
-    guard let client else { return }
-    let (now, time) = (client.now, client.calendarTime)
+    guard let hostSession else { return }
+    let (now, time) = (hostSession.loop.now, hostSession.loop.calendarTime)
     let reported = beacons.map { beacon in
       CLBeacon(
         beacon, at: Date(timeIntervalSinceReferenceDate: time - (now - beacon.heardAt).seconds))

@@ -1,12 +1,12 @@
 internal import BeaconMachines
-internal import BluetoothHost
+internal import BluetoothInterface
 internal import EventLoop
 internal import Logging
 
 // The conditions of monitors.
 extension LocationServices {
   /// Calendar time by the host's clock, which may be virtual.
-  var date: Date { Date(timeIntervalSinceReferenceDate: client?.calendarTime ?? 0) }
+  var date: Date { Date(timeIntervalSinceReferenceDate: hostSession?.loop.calendarTime ?? 0) }
 
   /// A number by which the machine knows a condition, and no other one.
   func nextConditionNumber() -> String {
@@ -45,7 +45,7 @@ extension LocationServices {
       shown.conditions[core.name] = entries.isEmpty ? nil : entries
       shown.areConditionsChanged = true
     }
-    if store != nil { client?.execute { [weak self] in self?.keepChanges() } }
+    if store != nil { hostSession?.loop.execute { [weak self] in self?.keepChanges() } }
   }
 
   // MARK: On the event loop
@@ -61,9 +61,9 @@ extension LocationServices {
       constraint: BeaconConstraint(
         uuid: condition.uuid, major: condition.major, minor: condition.minor))
     do throws(RegionMonitorError) {
-      guard let client else { return }
+      guard let hostSession else { return }
       try loop.conditions.start(
-        region, assuming: BeaconRegionState(entry.lastEvent.state), now: client.now)
+        region, assuming: BeaconRegionState(entry.lastEvent.state), now: hostSession.loop.now)
     } catch {
       return unmonitored(entry.number) { $0.conditionLimitExceeded = true }
     }

@@ -1,10 +1,9 @@
 internal import BeaconMachines
-internal import BluetoothHost
 internal import EventLoop
 
 // What outlives the process.
 extension LocationServices {
-  /// Goes on where the last process ended. Before there is a client only.
+  /// Goes on where the last process ended. Before there is a session only.
   func restore(_ file: LocationFile) {
     // The file's reader has tried it.
     if let regions = try? RegionMonitor(snapshot: file.regions[...]) { loop.regions = regions }

@@ -1,18 +1,17 @@
 internal import BeaconMachines
-internal import BluetoothHost
-internal import BluetoothMachines
-internal import CoreBluetooth
+internal import BluetoothInterface
+internal import BluetoothSessions
 internal import EventLoop
 internal import Synchronization
 
 /// The implementation of all location managers and monitors of a process: the authorization, the
-/// monitored regions and ranged constraints, and a client of the Bluetooth host, whose scan it
-/// shares with other clients.
+/// monitored regions and ranged constraints, and a session with the Bluetooth host, which shares
+/// its scan among clients.
 ///
-/// The machines run on the host's event loop, to which all requests are passed in order.
+/// The machines run on the session's event loop, to which all requests are passed in order.
 final class LocationServices: @unchecked Sendable {
-  // Unchecked: `shown` and `clientStorage` are guarded by `lock`, `loop` is touched on the host's event
-  // loop only, the rest is constant.
+  // Unchecked: `shown` and `hostSessionStorage` are guarded by `lock`, `loop` is touched on the
+  // session's event loop only, the rest is constant.
 
   /// What properties show, from any thread.
   struct Shown {
@@ -44,23 +43,23 @@ final class LocationServices: @unchecked Sendable {
   var loop = LocationLoop()
   let lock = SharedLock()
   var shown: Shown
-  private var clientStorage: HostClient?
+  private var hostSessionStorage: (any HostSession)?
   /// Where regions and conditions outlive the process; nil where they don't.
   let store: LocationStore?
 
-  /// Those of the host that is current in this task; made when first used. Where none is, those of `BluetoothHost.shared`
-  /// are made, and stay for the life of the process; others stay as long as a manager or monitor uses them.
+  /// The services of the host that is current in this task; created when first used. Those of the
+  /// process's shared host exist until the process ends, others as long as a manager or monitor uses
+  /// them.
   static var current: LocationServices {
-    let host = BluetoothHost.currentWithPlugIns
+    let host = CurrentHost.provider
     return registry.withLock { registry in
-      if let services = registry[host.identity]?.services { return services }
+      // Services retain their host, so that no other one gets its identity.
+      if let services = registry[ObjectIdentifier(host)]?.services { return services }
       registry = registry.filter { $0.value.services != nil }
       let services = LocationServices(
-        policy: LocationPolicy.current, store: LocationStore.current(for: host.radio))
-      // Not by comparing hosts: where another one is current, that would make the shared one, which
-      // takes a radio.
-      let isShared = BluetoothHost.current == nil
-      registry[host.identity] = Entry(services: services, kept: isShared ? services : nil)
+        policy: LocationPolicy.current, store: LocationStore.current(isSimulated: host.isSimulated))
+      registry[ObjectIdentifier(host)] = Entry(
+        services: services, kept: CurrentHost.isShared ? services : nil)
       services.open(host)
       return services
     }
@@ -80,20 +79,20 @@ final class LocationServices: @unchecked Sendable {
     if let store { restore(store.load()) }
   }
 
-  private func open(_ host: BluetoothHost) {
-    let client = host.makeClient(
+  private func open(_ host: any HostSessionProvider) {
+    let session = host.openSession(
       settle: { [weak self] in self?.settle() }, onEvent: { [weak self] in self?.handle($0) })
-    lock.withLock { clientStorage = client }
-    // Events may have come before there was a client to scan with.
+    lock.withLock { hostSessionStorage = session }
+    // Events may have come before there was a session to scan with.
     perform { $0.update() }
   }
 
-  /// The way to the host.
-  var client: HostClient? { lock.withLock { clientStorage } }
+  /// The session with the host.
+  var hostSession: (any HostSession)? { lock.withLock { hostSessionStorage } }
 
   /// Runs `body` on the event loop, after earlier calls.
   func perform(_ body: @escaping @Sendable (LocationServices) -> Void) {
-    client?.execute { [weak self] in
+    hostSession?.loop.execute { [weak self] in
       guard let self else { return }
       body(self)
       update()
@@ -152,7 +151,7 @@ final class LocationServices: @unchecked Sendable {
       lock.withLock { notice.add(to: &shown.undelivered) }
     }
     for session in sessions { session.inbox.post(notice) }
-    client?.hasWork()
+    hostSession?.hasWork()
   }
 
   /// What waited for a manager, of regions that are still monitored.
@@ -168,7 +167,7 @@ final class LocationServices: @unchecked Sendable {
   /// Has one manager call its delegate.
   func post(_ notice: Notice, to session: ManagerSession) {
     session.inbox.post(notice)
-    client?.hasWork()
+    hostSession?.hasWork()
   }
 
   private func settle() {
@@ -181,6 +180,6 @@ extension LocationPolicy {
   @TaskLocal package static var override: LocationPolicy?
 
   static var current: LocationPolicy {
-    override ?? named(BluetoothHost.environment("AMBIT_LOCATION_AUTHORIZATION"))
+    override ?? named(ProcessEnvironment.value("AMBIT_LOCATION_AUTHORIZATION"))
   }
 }

@@ -1,4 +1,3 @@
-internal import BluetoothHost
 internal import EventLoop
 internal import RunLoopSupport
 

@@ -1,4 +1,3 @@
-internal import BluetoothHost
 internal import EventLoop
 internal import Logging
 internal import StateFiles
@@ -174,11 +173,11 @@ extension LocationStore {
   /// The store of this program, for a host: in the file that `AMBIT_LOCATIONS` names, else under the name
   /// of the executable in `ambit/locations` among this user's state files. Nil for the simulated radio,
   /// whose beacons are new each time, unless a file is named.
-  static func current(for radio: RadioChoice) -> LocationStore? {
+  static func current(isSimulated: Bool) -> LocationStore? {
     if let override { return override }
-    let environment = { BluetoothHost.environment($0) }
+    let environment = { ProcessEnvironment.value($0) }
     if let path = environment("AMBIT_LOCATIONS") { return LocationStore(path: path) }
-    if case .simulated = radio { return nil }
+    if isSimulated { return nil }
     return LocationStore(
       path: StateFile.programName().flatMap { StateFile.path(of: "locations/\($0)", environment) })
   }

@@ -1,5 +1,5 @@
 import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 import SimulatedRadio

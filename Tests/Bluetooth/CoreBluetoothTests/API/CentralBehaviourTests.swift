@@ -1,5 +1,5 @@
 import BluetoothHost
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 import SimulatedRadio
@@ -68,7 +68,7 @@ struct CentralBehaviourTests {
     let peripheral: CBPeripheral
     do {
       let manager = CBCentralManager(
-        delegate: nil, queue: DispatchQueue(label: "test"), makeLink: host.maker)
+        delegate: nil, queue: DispatchQueue(label: "test"), host: host)
       host.deliver(.stateChanged(.poweredOn))
       peripheral = try #require(manager.retrievePeripherals(withIdentifiers: [.strap]).first)
       manager.connect(peripheral)

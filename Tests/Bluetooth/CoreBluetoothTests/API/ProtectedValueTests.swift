@@ -1,4 +1,5 @@
 import BluetoothHost
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth

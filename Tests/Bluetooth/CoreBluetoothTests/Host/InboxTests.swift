@@ -1,4 +1,4 @@
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Dispatch
 import Synchronization
@@ -27,7 +27,7 @@ struct InboxTests {
     let host = ScriptedHost()
     let connection = HostConnection(queue: queue)
     let handler = ClosingHandler(connection)
-    connection.open(host.maker, handler: handler)
+    connection.open(host, handler: handler)
     queue.suspend()
     host.post(.stateChanged(.poweredOn), .stateChanged(.poweredOff), .stateChanged(.poweredOn))
     queue.resume()

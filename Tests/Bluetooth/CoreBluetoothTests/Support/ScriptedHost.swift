@@ -1,4 +1,4 @@
-import BluetoothMachines
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 import Synchronization
@@ -6,7 +6,7 @@ import Synchronization
 @testable import CoreBluetooth
 
 /// A host whose events a test writes and whose requests it reads.
-final class ScriptedHost: HostLink {
+final class ScriptedHost: HostSession, HostSessionProvider {
   private struct State: Sendable {
     var requests: [HostRequest] = []
     var handledCount = 0
@@ -20,14 +20,23 @@ final class ScriptedHost: HostLink {
 
   private let state = Mutex(State())
 
-  var maker: HostLinkMaker {
-    { settle, onEvents in
-      self.state.withLock {
-        $0.settle = settle
-        $0.onEvents = onEvents
-      }
-      return self
+  /// Called when a session was opened, before its client has it.
+  private let onOpen: (@Sendable (ScriptedHost) -> Void)?
+
+  init(onOpen: (@Sendable (ScriptedHost) -> Void)? = nil) { self.onOpen = onOpen }
+
+  var isSimulated: Bool { true }
+
+  func openSession(
+    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    onEvents: @escaping @Sendable ([HostEvent]) -> Void
+  ) -> any HostSession {
+    state.withLock {
+      $0.settle = settle
+      $0.onEvents = onEvents
     }
+    onOpen?(self)
+    return self
   }
 
   var requests: [HostRequest] { state.withLock { $0.requests } }
@@ -61,7 +70,7 @@ final class ScriptedHost: HostLink {
   var handledCount: Int { state.withLock { $0.handledCount } }
   func eventsHandled(_ count: Int) { state.withLock { $0.handledCount += count } }
   func hasWork() {}
-  var calendarTime: Double { 1_000 }
+  let loop: any SessionLoop = ScriptedLoop()
   func close() { state.withLock { $0.isClosed = true } }
 
   /// Delivers events and waits until the manager has dealt with them.
@@ -86,6 +95,19 @@ final class ScriptedHost: HostLink {
   func answer(at index: Int, _ result: Result<HostReply, HostError>) {
     let tokens = requests.compactMap(\.token)
     if tokens.indices.contains(index) { deliver(.completed(tokens[index], result)) }
+  }
+}
+
+/// A loop on which nothing but events happens.
+private struct ScriptedLoop: SessionLoop {
+  var now: Instant { .zero }
+  var calendarTime: Double { 1_000 }
+  func execute(_ work: @escaping @Sendable () -> Void) {}
+  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer { SilentTimer() }
+
+  private final class SilentTimer: LoopTimer {
+    func set(_ time: Instant) {}
+    func cancel() {}
   }
 }
 

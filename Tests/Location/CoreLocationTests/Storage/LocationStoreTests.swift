@@ -303,6 +303,6 @@ struct LocationStoreTests {
     #expect(path(["HOME": "h"]) == nil)
     let name = try #require(StateFile.programName())
     #expect(!name.isEmpty && !name.contains("/"))
-    #expect(LocationStore.current(for: .standard) == nil)
+    #expect(LocationStore.current(isSimulated: true) == nil)
   }
 }

@@ -1,16 +1,11 @@
-/// Whether programs may use Bluetooth, from `AMBIT_AUTHORIZATION`: a policy in place of the prompt
-/// that Apple's systems show to the user.
-package enum BluetoothAuthorization: String, Sendable, CaseIterable {
-  /// Programs may use Bluetooth. The default.
-  case allowed
-  /// The user denied it.
-  case denied
-  /// The machine's administrator denied it, and the user can't change that.
-  case restricted
+package import BluetoothInterface
+import EventLoop
 
+// The policy of the environment variable `AMBIT_AUTHORIZATION`.
+extension BluetoothAuthorization {
   /// The policy that the environment sets; an unknown name counts as `denied`.
   package static var current: BluetoothAuthorization {
-    named(BluetoothHost.environment("AMBIT_AUTHORIZATION"))
+    named(ProcessEnvironment.value("AMBIT_AUTHORIZATION"))
   }
 
   /// Parses the name of a policy. Nil is `allowed`, an unknown name `denied`.
@@ -20,7 +15,7 @@ package enum BluetoothAuthorization: String, Sendable, CaseIterable {
 
   /// The reason why this program must not use a radio; nil if it is allowed.
   package static var refusal: String? {
-    refusal(named: BluetoothHost.environment("AMBIT_AUTHORIZATION"))
+    refusal(named: ProcessEnvironment.value("AMBIT_AUTHORIZATION"))
   }
 
   /// The reason why a host with this policy must not use a radio; nil if it is allowed.

@@ -12,25 +12,3 @@ public enum OutOfBandData: Sendable, Hashable {
   /// For LE legacy pairing: the temporary key that both sides need, 128 random bits (§2.3.5.4).
   case legacy(temporaryKey: SMPValue)
 }
-
-/// The out-of-band data that is available when a pairing begins.
-struct KnownOutOfBandData: Sendable {
-  /// This host's own data, if it has created any for the peer.
-  var own: OwnOutOfBandData?
-  /// The data received from the peer.
-  var peers: OutOfBandData?
-}
-
-/// Out-of-band data of this host, with its private key.
-struct OwnOutOfBandData: Sendable {
-  let privateKey: SMPCoordinate
-  let random: SMPValue
-
-  /// The data to be passed to the peer.
-  func data(_ key: PublicKey) -> OutOfBandData {
-    .secureConnections(
-      confirm: PairingFunctions.confirmValue(
-        own: key.x, other: key.x, random: random, passkeyBit: 0),
-      random: random)
-  }
-}

@@ -94,13 +94,6 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable {
   public static let readAuthenticationRequired = AttributePermissions(rawValue: 0x10)
   /// Can be written only over a link whose pairing was protected against a man in the middle.
   public static let writeAuthenticationRequired = AttributePermissions(rawValue: 0x20)
-
-  static let anyRead: AttributePermissions = [
-    .readable, .readEncryptionRequired, .readAuthenticationRequired,
-  ]
-  static let anyWrite: AttributePermissions = [
-    .writeable, .writeEncryptionRequired, .writeAuthenticationRequired,
-  ]
 }
 
 /// The handles of a published service.

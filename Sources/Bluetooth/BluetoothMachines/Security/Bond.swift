@@ -1,0 +1,152 @@
+public import BluetoothWire
+
+/// The reason why the bond of a successful pairing is not stored, so that the peer must pair again
+/// next time.
+public enum UnkeptBond: Error, Hashable, Sendable {
+  /// The limit of bonds is reached, or that of Just Works bonds that peers initiated, and no bond
+  /// may be evicted.
+  case full
+  /// The peer claims the identity of a bonded peer, and its pairing is less secure than that bond.
+  case weaker
+  /// The peer claims the identity of a bonded peer from another address.
+  case claimedIdentity
+  /// The peer's address will change, and it distributed no key to recognize it by.
+  case changingAddress
+}
+
+/// The keys of a pairing, which are stored for later links (Core 5.4, Vol 3, Part C, §9.4.4).
+///
+/// Its description contains no keys.
+public struct Bond: Sendable, Hashable {
+  /// The peer's identity address, or the address of the link if the peer distributed none.
+  public var identity: DeviceAddress
+  /// The address by which clients know the peer, independent of its current private address: that
+  /// of the link on which it was first paired, so that identifiers stored by clients remain valid.
+  public var knownAddress: DeviceAddress
+  /// The identity address of this host that the peer has in its bond; nil for any.
+  public var localIdentity: DeviceAddress?
+  /// The key for links in which this host is the central.
+  public var centralKey: LongTermKey?
+  /// The key for links in which this host is the peripheral.
+  public var peripheralKey: LongTermKey?
+  /// The key that resolves the peer's private addresses; nil if it distributed none.
+  public var identityResolvingKey: SMPValue?
+  /// The encryption key size in bytes, 7 to 16.
+  public var keyByteCount: Int
+  /// Whether the pairing was protected against a man in the middle.
+  public var isAuthenticated: Bool
+  /// Whether LE Secure Connections was used.
+  public var isSecureConnections: Bool
+  /// The key of the peer's signatures; nil if it distributed none.
+  public var peerSigning: SigningKey?
+  /// The key of this host's signatures to the peer; nil if the peer received none.
+  public var localSigning: SigningKey?
+  /// The peer's configuration of this host's GATT server; nil if there is none.
+  public var clientConfiguration: ClientConfiguration?
+  /// Whether the bond may be evicted for another: the peer initiated the pairing, no user confirmed
+  /// it, and no later link has been encrypted with its keys yet.
+  public var isEvictable = false
+
+  /// Creates a bond. `knownAddress` defaults to the identity address.
+  public init(
+    identity: DeviceAddress, knownAddress: DeviceAddress? = nil,
+    localIdentity: DeviceAddress? = nil, centralKey: LongTermKey?, peripheralKey: LongTermKey?,
+    identityResolvingKey: SMPValue? = nil, keyByteCount: Int = 16, isAuthenticated: Bool,
+    isSecureConnections: Bool
+  ) {
+    self.identity = identity
+    self.knownAddress = knownAddress ?? identity
+    self.localIdentity = localIdentity
+    self.centralKey = centralKey
+    self.peripheralKey = peripheralKey
+    self.identityResolvingKey = identityResolvingKey
+    self.keyByteCount = keyByteCount
+    self.isAuthenticated = isAuthenticated
+    self.isSecureConnections = isSecureConnections
+  }
+
+  /// Whether these keys are more secure than those of another bond, which then must not replace
+  /// them: the other's are unauthenticated and these are not, from legacy pairing where these are
+  /// from LE Secure Connections, or shorter (Core 5.4, Vol 3, Part C, §10.3.2; the attacks KNOB and
+  /// BLURtooth).
+  public func isStronger(than other: Bond) -> Bool {
+    isAuthenticated && !other.isAuthenticated || isSecureConnections && !other.isSecureConnections
+      || keyByteCount > other.keyByteCount
+  }
+}
+
+/// A long term key with its EDIV and Rand, which identify it (Core 5.4, Vol 3, Part H, §2.4.4).
+public struct LongTermKey: Sendable, Hashable {
+  /// The key, truncated to its negotiated size; the remaining bytes are zero.
+  public var value: SMPValue
+  /// The encrypted diversifier (EDIV); 0 with LE Secure Connections.
+  public var encryptedDiversifier: UInt16
+  /// The random number (Rand); 0 with LE Secure Connections.
+  public var random: UInt64
+
+  /// Creates a key. For LE Secure Connections both numbers are 0.
+  public init(_ value: SMPValue, encryptedDiversifier: UInt16 = 0, random: UInt64 = 0) {
+    self.value = value
+    self.encryptedDiversifier = encryptedDiversifier
+    self.random = random
+  }
+}
+
+/// A connection signature resolving key with its SignCounter (Core 5.4, Vol 3, Part H, §2.4.5).
+public struct SigningKey: Sendable, Hashable {
+  /// The key.
+  public var value: SMPValue
+  /// The minimum counter of the next signature; 2³² when the key is used up.
+  public var nextCounter: UInt64
+
+  /// Creates a key with its next counter; 0 for a new key.
+  public init(_ value: SMPValue, nextCounter: UInt64 = 0) {
+    self.value = value
+    self.nextCounter = nextCounter
+  }
+}
+
+/// A bonded peer's configuration of this host's GATT server, which is stored for later links (Core
+/// 5.4, Vol 3, Part G, §2.5.2, §3.3.3.3, §7.2).
+public struct ClientConfiguration: Sendable, Hashable {
+  /// The maximum number of descriptors that are stored, in the order of handles; others end with
+  /// the link.
+  public static let descriptorCountMax = 128
+
+  /// The Database Hash of the database that the handles refer to, 16 bytes. They are not valid for
+  /// any other database.
+  public var databaseHash: [UInt8]
+  /// Whether the peer was change-aware.
+  public var isAware: Bool
+  /// The first octet of Client Supported Features.
+  public var features: UInt8
+  /// The client characteristic configuration descriptors that are not 0, by handle.
+  public var descriptors: [UInt16: UInt16]
+
+  /// Creates a configuration.
+  public init(
+    databaseHash: [UInt8], isAware: Bool, features: UInt8, descriptors: [UInt16: UInt16]
+  ) {
+    self.databaseHash = databaseHash
+    self.isAware = isAware
+    self.features = features
+    self.descriptors = descriptors
+  }
+}
+
+/// The identity of this host towards bonded peers, independent of its private address (Core 5.4,
+/// Vol 3, Part H, §2.4.2).
+///
+/// Its description contains no keys.
+public struct HostIdentity: Sendable, Hashable {
+  /// The controller's public address, or a random static one.
+  public var address: DeviceAddress
+  /// The IRK that generates this host's private addresses, and with which its peers resolve them.
+  public var resolvingKey: SMPValue
+
+  /// Creates an identity.
+  public init(address: DeviceAddress, resolvingKey: SMPValue) {
+    self.address = address
+    self.resolvingKey = resolvingKey
+  }
+}
