@@ -1,41 +1,27 @@
 // swift-tools-version: 6.2
+// Table of the products, the packages that they need, and the targets.
 import PackageDescription
+
+/// The modules that other packages may use; each is a product of its name. `BindingServer` is empty without the
+/// trait of that name.
+let libraries: [Product] = [
+  "Essentials", "JSONWire", "Reactive", "ReactiveFoundation", "CoreBluetooth", "CoreBluetoothAsync",
+  "CoreBluetoothReactive", "CoreLocation", "CoreLocationAsync", "CoreLocationReactive",
+  "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Bonjour",
+  "BonjourReactive", "BeaconMachines", "DNSWire", "ARPWire", "DiscoveryMachines", "BonjourHost",
+  "Binding", "BindingServer", "Simulation", "PeripheralFiles", "SimulatedRadio",
+  "SecureConnections", "CoverFlow", "CoverFlowPage",
+].map { .library(name: $0, targets: [$0]) }
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+let bindingServer = Target.Dependency.target(
+  name: "BindingServer", condition: .when(traits: ["BindingServer"]))
 
 let package = Package(
   name: "ambit",
-  products: [
-    .library(name: "Essentials", targets: ["Essentials"]),
-    .library(name: "JSONWire", targets: ["JSONWire"]),
-    .library(name: "Reactive", targets: ["Reactive"]),
-    .library(name: "ReactiveFoundation", targets: ["ReactiveFoundation"]),
-    .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
-    .library(name: "CoreBluetoothAsync", targets: ["CoreBluetoothAsync"]),
-    .library(name: "CoreBluetoothReactive", targets: ["CoreBluetoothReactive"]),
-    .library(name: "CoreLocation", targets: ["CoreLocation"]),
-    .library(name: "CoreLocationAsync", targets: ["CoreLocationAsync"]),
-    .library(name: "CoreLocationReactive", targets: ["CoreLocationReactive"]),
-    .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
-    .library(name: "BluetoothInterface", targets: ["BluetoothInterface"]),
-    .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
-    .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
-    .library(name: "Bonjour", targets: ["Bonjour"]),
-    .library(name: "BonjourReactive", targets: ["BonjourReactive"]),
-    .library(name: "BeaconMachines", targets: ["BeaconMachines"]),
-    .library(name: "DNSWire", targets: ["DNSWire"]),
-    .library(name: "ARPWire", targets: ["ARPWire"]),
-    .library(name: "DiscoveryMachines", targets: ["DiscoveryMachines"]),
-    .library(name: "BonjourHost", targets: ["BonjourHost"]),
+  products: libraries + [
     // Built by scripts/build-dns-sd, which makes it fit to be installed.
-    .library(name: "dns_sd", type: .dynamic, targets: ["dns_sd"]),
-    .library(name: "Binding", targets: ["Binding"]),
-    // Empty without the trait of its name.
-    .library(name: "BindingServer", targets: ["BindingServer"]),
-    .library(name: "Simulation", targets: ["Simulation"]),
-    .library(name: "PeripheralFiles", targets: ["PeripheralFiles"]),
-    .library(name: "SimulatedRadio", targets: ["SimulatedRadio"]),
-    .library(name: "SecureConnections", targets: ["SecureConnections"]),
-    .library(name: "CoverFlow", targets: ["CoverFlow"]),
-    .library(name: "CoverFlowPage", targets: ["CoverFlowPage"]),
+    .library(name: "dns_sd", type: .dynamic, targets: ["dns_sd"])
   ],
   traits: [
     .trait(
@@ -66,22 +52,21 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
   ],
   targets: [
-    // What every floor stands on.
-    .target(name: "Essentials"),
+    module("Essentials"),
 
-    // Texts of JSON and values, both ways.
-    .target(name: "JSONWire", dependencies: ["Essentials"]),
+    // JSON texts <-> values.
+    module("JSONWire", needs: ["Essentials"]),
 
-    .target(name: "EventLoop", dependencies: ["Essentials", "CLinux"]),
+    module("EventLoop", needs: ["Essentials", "CLinux"]),
 
     // Files of a user's state: private, atomic, locked between processes.
-    .target(name: "StateFiles", dependencies: ["Essentials", "EventLoop"]),
+    module("StateFiles", needs: ["Essentials", "EventLoop"]),
 
-    // What faces share: run loops and streams.
-    .target(name: "RunLoopSupport", dependencies: ["EventLoop"]),
+    // Run loops and streams for API modules.
+    module("RunLoopSupport", needs: ["EventLoop"]),
 
     // What Apple's Foundation has and Linux lacks.
-    .target(name: "KeyValueObserving"),
+    module("KeyValueObserving"),
 
     // What Linux has and Swift's module of the C library leaves out.
     .systemLibrary(name: "CLinux"),
@@ -90,123 +75,92 @@ let package = Package(
     .systemLibrary(name: "CLibcrypto"),
 
     // Signals, producers, properties, actions, schedulers, bindings.
-    .target(name: "Reactive"),
-    .target(name: "ReactiveFoundation", dependencies: ["Reactive"]),
+    module("Reactive"),
+    module("ReactiveFoundation", needs: ["Reactive"]),
 
-    // Bluetooth: wire, machines, host, face.
-    .target(
-      name: "BluetoothWire", dependencies: ["Essentials"],
-      path: "Sources/Bluetooth/BluetoothWire"),
-    .target(
-      name: "BluetoothInterface", dependencies: ["Essentials", "BluetoothWire"],
-      path: "Sources/Bluetooth/BluetoothInterface"),
-    .target(
-      name: "BluetoothMachines",
-      dependencies: ["Essentials", "BluetoothWire", "BluetoothInterface"],
-      path: "Sources/Bluetooth/BluetoothMachines"),
-    .target(
-      name: "BluetoothHost",
-      dependencies: [
+    // Bluetooth: wire, machines, host, API.
+    module("BluetoothWire", in: "Bluetooth", needs: ["Essentials"]),
+    module("BluetoothInterface", in: "Bluetooth", needs: ["Essentials", "BluetoothWire"]),
+    module(
+      "BluetoothMachines", in: "Bluetooth",
+      needs: ["Essentials", "BluetoothWire", "BluetoothInterface"]),
+    module(
+      "BluetoothHost", in: "Bluetooth",
+      needs: [
         "Essentials", "EventLoop", "StateFiles", "BluetoothWire", "BluetoothInterface",
-        "BluetoothMachines",
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Sources/Bluetooth/BluetoothHost"),
-    .target(
-      name: "SimulatedRadio",
-      dependencies: [
+        "BluetoothMachines", logging,
+      ]),
+    module(
+      "SimulatedRadio", in: "Bluetooth",
+      needs: [
         "Essentials", "EventLoop", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
         "BluetoothHost", "Simulation", "PeripheralFiles",
         .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Sources/Bluetooth/SimulatedRadio"),
-    .target(
-      name: "SecureConnections",
-      dependencies: [
+        logging,
+      ]),
+    module(
+      "SecureConnections", in: "Bluetooth",
+      needs: [
         "BluetoothWire", "BluetoothMachines", "BluetoothHost",
         .target(name: "CLibcrypto", condition: .when(traits: ["SecureConnections"])),
-      ],
-      path: "Sources/Bluetooth/SecureConnections"),
+      ]),
     // The host that API modules have sessions with, and its plug-ins.
-    .target(
-      name: "BluetoothSessions",
-      dependencies: [
+    module(
+      "BluetoothSessions", in: "Bluetooth",
+      needs: [
         "BluetoothInterface", "BluetoothHost",
         .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
         .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
-      ],
-      path: "Sources/Bluetooth/BluetoothSessions"),
-    .target(
-      name: "CoreBluetooth",
-      dependencies: [
+      ]),
+    module(
+      "CoreBluetooth", in: "Bluetooth",
+      needs: [
         "Essentials", "EventLoop", "RunLoopSupport", "KeyValueObserving", "CoreBluetoothSubmodules",
-        "BluetoothWire", "BluetoothInterface", "BluetoothSessions",
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Sources/Bluetooth/CoreBluetooth"),
+        "BluetoothWire", "BluetoothInterface", "BluetoothSessions", logging,
+      ]),
     // Lets `import CoreBluetooth.CBUUID` compile.
     .systemLibrary(
       name: "CoreBluetoothSubmodules", path: "Sources/Submodules/CoreBluetooth"),
-    .target(
-      name: "CoreBluetoothAsync",
-      dependencies: ["CoreBluetooth", "BluetoothInterface", "BluetoothSessions"],
-      path: "Sources/Bluetooth/CoreBluetoothAsync"),
-    .target(
-      name: "CoreBluetoothReactive",
-      dependencies: ["CoreBluetooth", "CoreBluetoothAsync", "Reactive"],
-      path: "Sources/Bluetooth/CoreBluetoothReactive"),
+    module(
+      "CoreBluetoothAsync", in: "Bluetooth",
+      needs: ["CoreBluetooth", "BluetoothInterface", "BluetoothSessions"]),
+    module(
+      "CoreBluetoothReactive", in: "Bluetooth",
+      needs: ["CoreBluetooth", "CoreBluetoothAsync", "Reactive"]),
 
     // Location: beacon regions, ranging and position.
-    .target(
-      name: "BeaconMachines", dependencies: ["Essentials", "BluetoothWire"],
-      path: "Sources/Location/BeaconMachines"),
-    .target(
-      name: "CoreLocation",
-      dependencies: [
+    module("BeaconMachines", in: "Location", needs: ["Essentials", "BluetoothWire"]),
+    module(
+      "CoreLocation", in: "Location",
+      needs: [
         "Essentials", "EventLoop", "StateFiles", "RunLoopSupport", "BluetoothWire",
-        "BluetoothInterface", "BluetoothSessions", "BeaconMachines",
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Sources/Location/CoreLocation"),
-    .target(
-      name: "CoreLocationAsync", dependencies: ["CoreLocation"],
-      path: "Sources/Location/CoreLocationAsync"),
-    .target(
-      name: "CoreLocationReactive",
-      dependencies: ["CoreLocation", "CoreLocationAsync", "Reactive"],
-      path: "Sources/Location/CoreLocationReactive"),
+        "BluetoothInterface", "BluetoothSessions", "BeaconMachines", logging,
+      ]),
+    module("CoreLocationAsync", in: "Location", needs: ["CoreLocation"]),
+    module(
+      "CoreLocationReactive", in: "Location",
+      needs: ["CoreLocation", "CoreLocationAsync", "Reactive"]),
 
-    // Bonjour: wire, machines, host, faces.
-    .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
-    .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
-    .target(
-      name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire", "DNSWire"],
-      path: "Sources/Bonjour/DiscoveryMachines"),
-    .target(
-      name: "PortSharing", dependencies: ["Essentials", "DNSWire", "DiscoveryMachines"],
-      path: "Sources/Bonjour/PortSharing"),
-    .target(
-      name: "BonjourHost",
-      dependencies: [
+    // Bonjour: wire, machines, host, API.
+    module("DNSWire", in: "Bonjour", needs: ["Essentials"]),
+    module("ARPWire", in: "Bonjour", needs: ["Essentials"]),
+    module("DiscoveryMachines", in: "Bonjour", needs: ["Essentials", "ARPWire", "DNSWire"]),
+    module("PortSharing", in: "Bonjour", needs: ["Essentials", "DNSWire", "DiscoveryMachines"]),
+    module(
+      "BonjourHost", in: "Bonjour",
+      needs: [
         "Essentials", "EventLoop", "CLinux", "ARPWire", "DNSWire", "DiscoveryMachines",
         "PortSharing",
-      ],
-      path: "Sources/Bonjour/BonjourHost"),
-    .target(name: "ConnectionMachines", dependencies: ["Essentials"]),
-    .target(
-      name: "Connections",
-      dependencies: ["Essentials", "EventLoop", "CLinux", "ConnectionMachines"]),
-    .target(
-      name: "Bonjour",
-      dependencies: [
-        "Essentials", "EventLoop", "RunLoopSupport", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "ConnectionMachines", "Connections",
-      ],
-      path: "Sources/Bonjour/Bonjour"),
-    .target(
-      name: "BonjourReactive", dependencies: ["Bonjour", "Reactive"],
-      path: "Sources/Bonjour/BonjourReactive"),
+      ]),
+    module("ConnectionMachines", needs: ["Essentials"]),
+    module("Connections", needs: ["Essentials", "EventLoop", "CLinux", "ConnectionMachines"]),
+    module(
+      "Bonjour", in: "Bonjour",
+      needs: [
+        "Essentials", "EventLoop", "RunLoopSupport", "DNSWire", "DiscoveryMachines", "BonjourHost",
+        "ConnectionMachines", "Connections",
+      ]),
+    module("BonjourReactive", in: "Bonjour", needs: ["Bonjour", "Reactive"]),
     .systemLibrary(name: "CDNSServiceDiscovery", path: "Sources/Bonjour/dns_sd/include"),
     .target(
       name: "dns_sd",
@@ -218,8 +172,7 @@ let package = Package(
 
     // Cover flow: what moves, where it stands and which element shows it. Also compiled for the browser,
     // by scripts/build-cover-flow.
-    .target(
-      name: "CoverFlow", dependencies: ["Essentials"], path: "Sources/CoverFlow/CoverFlow"),
+    module("CoverFlow", in: "CoverFlow", needs: ["Essentials"]),
     .target(
       name: "CoverFlowWebAssembly", dependencies: ["CoverFlow", "Essentials"],
       path: "Sources/CoverFlow/CoverFlowWebAssembly", exclude: ["runtime.c"]),
@@ -232,18 +185,15 @@ let package = Package(
       ].map { .embedInCode("Resources/\($0)") }),
 
     // View models bound to pages: machines, what app builders import, the server.
-    .target(
-      name: "BindingMachines", dependencies: ["Essentials", "JSONWire"],
-      path: "Sources/Binding/BindingMachines"),
-    .target(
-      name: "Binding", dependencies: ["Essentials", "JSONWire", "BindingMachines", "Reactive"],
-      path: "Sources/Binding/Binding"),
+    module("BindingMachines", in: "Binding", needs: ["Essentials", "JSONWire"]),
+    module(
+      "Binding", in: "Binding", needs: ["Essentials", "JSONWire", "BindingMachines", "Reactive"]),
 
     .target(
       name: "BindingServer",
       dependencies: [
         "Essentials", "BindingMachines", "Binding",
-        .product(name: "Logging", package: "swift-log"),
+        logging,
         serverProduct("HummingbirdCore", of: "hummingbird"),
         serverProduct("NIOCore", of: "swift-nio"),
         serverProduct("NIOHTTPTypes", of: "swift-nio-extras"),
@@ -259,17 +209,14 @@ let package = Package(
       ]),
 
     // Devices as files describe them.
-    .target(
-      name: "PeripheralFiles",
-      dependencies: [
-        "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
-      ],
-      path: "Sources/Bluetooth/PeripheralFiles"),
+    module(
+      "PeripheralFiles", in: "Bluetooth",
+      needs: ["Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines"]),
 
     // The world that tests and demos run in.
-    .target(
-      name: "Simulation",
-      dependencies: [
+    module(
+      "Simulation",
+      needs: [
         "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines", "PeripheralFiles",
       ]),
 
@@ -282,7 +229,7 @@ let package = Package(
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
         "BonjourHost", "BeaconMachines", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Logging", package: "swift-log"),
+        logging,
       ],
       path: "Programs/ambit", exclude: ["Main"]),
     // No product of its own: SwiftPM makes one for an executable target of the root package only.
@@ -296,7 +243,7 @@ let package = Package(
         "BluetoothMachines", "BluetoothHost", "PeripheralFiles", "CoreBluetooth",
         "CoreBluetoothAsync", "DNSWire", "DiscoveryMachines", "BonjourHost", "BeaconMachines",
         "Binding", "CoverFlowPage", "Reactive",
-        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+        bindingServer,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Programs/ambit-page", exclude: ["Main"],
@@ -317,46 +264,40 @@ let package = Package(
       path: "Interop/bonjour-crowd"),
 
     // Compiled with the tests, shown in the documentation.
-    .target(
-      name: "BestPractices",
-      dependencies: [
+    example(
+      "BestPractices", in: "BestPractices",
+      needs: [
         "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "BluetoothInterface",
         "BluetoothWire", "Reactive",
-      ],
-      path: "Examples/BestPractices"),
+      ]),
     .target(
       name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
       swiftSettings: [.swiftLanguageMode(.v5)]),
-    .target(
-      name: "BeaconAppCode", dependencies: ["CoreLocation", "CoreBluetooth"],
-      path: "Examples/BeaconApp", swiftSettings: [.swiftLanguageMode(.v5)]),
-    .target(
-      name: "BeaconExamples",
-      dependencies: ["BeaconMachines", "CoreLocation", "CoreLocationAsync", "Essentials"],
-      path: "Examples/Beacons"),
+    appCode("BeaconAppCode", in: "BeaconApp", needs: ["CoreLocation", "CoreBluetooth"]),
+    example(
+      "BeaconExamples", in: "Beacons",
+      needs: ["BeaconMachines", "CoreLocation", "CoreLocationAsync", "Essentials"]),
     .target(
       name: "BonjourAppCode", dependencies: ["Bonjour"], path: "Examples/BonjourApp",
       swiftSettings: [.swiftLanguageMode(.v5)]),
-    .target(
-      name: "ServiceExamples", dependencies: ["Bonjour", "BonjourReactive", "Reactive"],
-      path: "Examples/Services"),
+    example("ServiceExamples", in: "Services", needs: ["Bonjour", "BonjourReactive", "Reactive"]),
     // An app in three files: model, view model, view.
     .executableTarget(
       name: "sign-in",
       dependencies: [
         "Binding", "Reactive",
-        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+        bindingServer,
       ],
       path: "Examples/SignIn",
       resources: [.embedInCode("Site/index.html"), .embedInCode("Site/style.css")]),
     // Pictures that are loaded when they are asked for, and kept up to a bound.
-    .target(name: "PictureStore", path: "Examples/PictureStore"),
-    .target(name: "ExampleProgram", path: "Examples/ExampleProgram"),
+    example("PictureStore", in: "PictureStore", needs: []),
+    example("ExampleProgram", in: "ExampleProgram", needs: []),
     .executableTarget(
       name: "instant-search",
       dependencies: [
         "Binding", "ExampleProgram", "PictureStore", "Reactive",
-        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+        bindingServer,
       ],
       path: "Examples/InstantSearch",
       resources: [
@@ -366,7 +307,7 @@ let package = Package(
       name: "photo-search",
       dependencies: [
         "Binding", "CoverFlowPage", "ExampleProgram", "JSONWire", "PictureStore", "Reactive",
-        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+        bindingServer,
       ],
       path: "Examples/PhotoSearch",
       resources: ["index.html", "screens.js", "style.css"].map { .embedInCode("Site/\($0)") }),
@@ -375,7 +316,7 @@ let package = Package(
       dependencies: [
         "Binding", "BluetoothHost", "CoreLocation", "CoverFlowPage", "Essentials",
         "ExampleProgram", "PeripheralFiles", "Reactive", "SimulatedRadio", "Simulation",
-        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+        bindingServer,
       ],
       path: "Examples/MuseumGuide",
       resources: [
@@ -384,181 +325,148 @@ let package = Package(
         "pictures/lighthouse.svg", "pictures/sandglass.svg", "pictures/satellite.svg",
         "pictures/sextant.svg",
       ].map { .embedInCode($0) }),
-    .target(name: "ReactiveSignInForm", dependencies: ["Reactive"], path: "Examples/SignInForm"),
+    example("ReactiveSignInForm", in: "SignInForm", needs: ["Reactive"]),
     .target(
       name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
-    .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
-    .testTarget(name: "JSONWireTests", dependencies: ["JSONWire", "Essentials"]),
-    .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "Essentials"]),
+    tests("EssentialsTests", needs: ["Essentials"]),
+    tests("JSONWireTests", needs: ["JSONWire", "Essentials"]),
+    tests("EventLoopTests", needs: ["EventLoop", "Essentials"]),
     .testTarget(
       name: "ReactiveTests",
       dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "ReactiveSignInForm"],
       exclude: ["API/reactive-api.tsv"]),
-    .testTarget(
-      name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],
-      path: "Tests/Bluetooth/BluetoothWireTests"),
-    .testTarget(
-      name: "BluetoothMachinesTests",
-      dependencies: ["BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials"],
-      path: "Tests/Bluetooth/BluetoothMachinesTests"),
-    .testTarget(
-      name: "BeaconMachinesTests",
-      dependencies: ["BeaconMachines", "BluetoothWire", "Essentials"],
-      path: "Tests/Location/BeaconMachinesTests"),
-    .testTarget(
-      name: "DNSWireTests", dependencies: ["DNSWire", "Essentials"],
-      path: "Tests/Bonjour/DNSWireTests"),
-    .testTarget(
-      name: "ARPWireTests", dependencies: ["ARPWire", "Essentials"],
-      path: "Tests/Bonjour/ARPWireTests"),
-    .testTarget(
-      name: "DiscoveryMachinesTests",
-      dependencies: ["DiscoveryMachines", "ARPWire", "DNSWire", "Essentials"],
-      path: "Tests/Bonjour/DiscoveryMachinesTests"),
-    .testTarget(
-      name: "PortSharingTests",
-      dependencies: ["PortSharing", "DiscoveryMachines", "DNSWire", "Essentials"],
-      path: "Tests/Bonjour/PortSharingTests"),
-    .testTarget(
-      name: "BonjourHostTests",
-      dependencies: [
-        "BonjourHost", "PortSharing", "DiscoveryMachines", "ARPWire", "DNSWire",
-        "Essentials", "EventLoop",
-      ],
-      path: "Tests/Bonjour/BonjourHostTests"),
-    .testTarget(
-      name: "ConnectionMachinesTests", dependencies: ["ConnectionMachines", "Essentials"]),
-    .testTarget(
-      name: "BonjourTests",
-      dependencies: [
-        "Bonjour", "BonjourReactive", "BonjourHost", "Connections", "DiscoveryMachines",
-        "DNSWire", "Essentials", "Reactive", "BonjourAppCode", "ServiceExamples",
-      ],
-      path: "Tests/Bonjour/BonjourTests"),
-    .testTarget(
-      name: "dns_sdTests",
-      dependencies: ["dns_sd", "CDNSServiceDiscovery"], path: "Tests/Bonjour/dns_sdTests"),
-    .testTarget(
-      name: "PeripheralFilesTests",
-      dependencies: [
+    tests(
+      "BluetoothWireTests", in: "Bluetooth", needs: ["BluetoothWire", "Essentials", "FuzzTargets"]),
+    tests(
+      "BluetoothMachinesTests", in: "Bluetooth",
+      needs: ["BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials"]),
+    tests(
+      "BeaconMachinesTests", in: "Location",
+      needs: ["BeaconMachines", "BluetoothWire", "Essentials"]),
+    tests("DNSWireTests", in: "Bonjour", needs: ["DNSWire", "Essentials"]),
+    tests("ARPWireTests", in: "Bonjour", needs: ["ARPWire", "Essentials"]),
+    tests(
+      "DiscoveryMachinesTests", in: "Bonjour",
+      needs: ["DiscoveryMachines", "ARPWire", "DNSWire", "Essentials"]),
+    tests(
+      "PortSharingTests", in: "Bonjour",
+      needs: ["PortSharing", "DiscoveryMachines", "DNSWire", "Essentials"]),
+    tests(
+      "BonjourHostTests", in: "Bonjour",
+      needs: [
+        "BonjourHost", "PortSharing", "DiscoveryMachines", "ARPWire", "DNSWire", "Essentials",
+        "EventLoop",
+      ]),
+    tests("ConnectionMachinesTests", needs: ["ConnectionMachines", "Essentials"]),
+    tests(
+      "BonjourTests", in: "Bonjour",
+      needs: [
+        "Bonjour", "BonjourReactive", "BonjourHost", "Connections", "DiscoveryMachines", "DNSWire",
+        "Essentials", "Reactive", "BonjourAppCode", "ServiceExamples",
+      ]),
+    tests("dns_sdTests", in: "Bonjour", needs: ["dns_sd", "CDNSServiceDiscovery"]),
+    tests(
+      "PeripheralFilesTests", in: "Bluetooth",
+      needs: [
         "PeripheralFiles", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials",
-      ],
-      path: "Tests/Bluetooth/PeripheralFilesTests"),
-    .testTarget(
-      name: "SimulationTests",
-      dependencies: [
+      ]),
+    tests(
+      "SimulationTests",
+      needs: [
         "Simulation", "BeaconMachines", "PeripheralFiles", "SecureConnections", "BluetoothHost",
         "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials",
       ]),
-    .testTarget(
-      name: "BluetoothHostTests",
-      dependencies: [
+    tests(
+      "BluetoothHostTests", in: "Bluetooth",
+      needs: [
         "BluetoothHost", "CoreBluetooth", "SimulatedRadio", "Simulation", "BluetoothInterface",
-        "BluetoothMachines", "BluetoothWire", "Essentials", "EventLoop", "StateFiles",
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Tests/Bluetooth/BluetoothHostTests"),
-    .testTarget(
-      name: "SecureConnectionsTests",
-      dependencies: [
+        "BluetoothMachines", "BluetoothWire", "Essentials", "EventLoop", "StateFiles", logging,
+      ]),
+    tests(
+      "SecureConnectionsTests", in: "Bluetooth",
+      needs: [
         "SecureConnections", "BluetoothHost", "BluetoothMachines", "BluetoothWire", "Essentials",
-      ],
-      path: "Tests/Bluetooth/SecureConnectionsTests"),
-    .testTarget(
-      name: "CoreBluetoothTests",
-      dependencies: [
+      ]),
+    tests(
+      "CoreBluetoothTests", in: "Bluetooth",
+      needs: [
         "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "SimulatedRadio", "Simulation",
         "PeripheralFiles", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials",
         "AppCode", "BestPractices",
-      ],
-      path: "Tests/Bluetooth/CoreBluetoothTests"),
-    .testTarget(
-      name: "CoreBluetoothReactiveTests",
-      dependencies: [
+      ]),
+    tests(
+      "CoreBluetoothReactiveTests", in: "Bluetooth",
+      needs: [
         "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "Reactive", "BluetoothHost",
         "SimulatedRadio", "Simulation", "BluetoothInterface", "BluetoothWire", "Essentials",
         "BestPractices",
-      ],
-      path: "Tests/Bluetooth/CoreBluetoothReactiveTests"),
-    .testTarget(
-      name: "CoreLocationTests",
-      dependencies: [
+      ]),
+    tests(
+      "CoreLocationTests", in: "Location",
+      needs: [
         "CoreLocation", "CoreLocationAsync", "CoreLocationReactive", "Reactive", "CoreBluetooth",
         "BluetoothHost", "SimulatedRadio", "Simulation", "BeaconMachines", "BluetoothInterface",
         "BluetoothWire", "StateFiles", "Essentials", "BeaconAppCode", "BeaconExamples",
-      ],
-      path: "Tests/Location/CoreLocationTests"),
-    .testTarget(
-      name: "AmbitCLITests",
-      dependencies: [
-        "AmbitCLI", "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
-        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "PeripheralFiles",
-        "Simulation", "Essentials", "BonjourHost", "DiscoveryMachines", "DNSWire",
-        "BeaconMachines", "JSONWire", "PageProgram", "Reactive", "WebDriver",
       ]),
-    .testTarget(
-      name: "CoverFlowTests", dependencies: ["CoverFlow", "CoverFlowWebAssembly", "Essentials"],
-      path: "Tests/CoverFlow/CoverFlowTests"),
-    .testTarget(
-      name: "CoverFlowPageTests",
-      dependencies: ["CoverFlowPage", "CoverFlowWebAssembly", "Essentials", "WebDriver"],
-      path: "Tests/CoverFlow/CoverFlowPageTests"),
-    .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
+    tests(
+      "AmbitCLITests",
+      needs: [
+        "AmbitCLI", "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
+        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation",
+        "Essentials", "BonjourHost", "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire",
+        "PageProgram", "Reactive", "WebDriver",
+      ]),
+    tests(
+      "CoverFlowTests", in: "CoverFlow", needs: ["CoverFlow", "CoverFlowWebAssembly", "Essentials"]),
+    tests(
+      "CoverFlowPageTests", in: "CoverFlow",
+      needs: ["CoverFlowPage", "CoverFlowWebAssembly", "Essentials", "WebDriver"]),
+    tests("KeyValueObservingTests", needs: ["KeyValueObserving"]),
     // What pages keep of view models, without a browser.
     .target(name: "PageClient", dependencies: ["JSONWire"], path: "Tests/Support/PageClient"),
-    .testTarget(
-      name: "BindingMachinesTests",
-      dependencies: ["BindingMachines", "JSONWire", "Essentials", "PageClient"],
-      path: "Tests/Binding/BindingMachinesTests"),
-    .testTarget(
-      name: "BindingTests",
-      dependencies: ["Binding", "BindingMachines", "JSONWire", "Reactive"],
-      path: "Tests/Binding/BindingTests"),
-    .testTarget(
-      name: "SignInTests",
-      dependencies: ["sign-in", "Binding", "Reactive", "PageProgram", "WebDriver"],
-      path: "Tests/Examples/SignInTests"),
-    .testTarget(
-      name: "InstantSearchTests",
-      dependencies: [
+    tests(
+      "BindingMachinesTests", in: "Binding",
+      needs: ["BindingMachines", "JSONWire", "Essentials", "PageClient"]),
+    tests(
+      "BindingTests", in: "Binding", needs: ["Binding", "BindingMachines", "JSONWire", "Reactive"]),
+    tests(
+      "SignInTests", in: "Examples",
+      needs: ["sign-in", "Binding", "Reactive", "PageProgram", "WebDriver"]),
+    tests(
+      "InstantSearchTests", in: "Examples",
+      needs: [
         "instant-search", "Binding", "ExampleProgram", "PictureStore", "Reactive", "PageProgram",
         "WebDriver",
-      ],
-      path: "Tests/Examples/InstantSearchTests"),
-    .testTarget(
-      name: "PhotoSearchTests",
-      dependencies: [
+      ]),
+    tests(
+      "PhotoSearchTests", in: "Examples",
+      needs: [
         "photo-search", "Binding", "ExampleProgram", "PictureStore", "Reactive", "PageProgram",
         "WebDriver",
-      ],
-      path: "Tests/Examples/PhotoSearchTests"),
-    .testTarget(
-      name: "MuseumGuideTests",
-      dependencies: [
+      ]),
+    tests(
+      "MuseumGuideTests", in: "Examples",
+      needs: [
         "museum-guide", "Binding", "BluetoothHost", "CoreLocation", "Essentials", "ExampleProgram",
         "Reactive", "PageProgram", "WebDriver",
-      ],
-      path: "Tests/Examples/MuseumGuideTests"),
-    .testTarget(
-      name: "BindingServerTests",
-      dependencies: [
+      ]),
+    tests(
+      "BindingServerTests", in: "Binding",
+      needs: [
         "BindingServer", "BindingMachines", "Binding", "Reactive", "JSONWire", "PageClient",
-        "CoverFlowPage", "WebDriver", .product(name: "Logging", package: "swift-log"),
-        serverProduct("NIOCore", of: "swift-nio"),
+        "CoverFlowPage", "WebDriver", logging, serverProduct("NIOCore", of: "swift-nio"),
         serverProduct("NIOPosix", of: "swift-nio"),
         serverProduct("ServiceLifecycle", of: "swift-service-lifecycle"),
-      ],
-      path: "Tests/Binding/BindingServerTests"),
+      ]),
 
     // Drives a headless Chromium, and runs a program that serves pages, for tests of pages.
     .target(name: "WebDriver", path: "Tests/Support/WebDriver"),
     .target(name: "PageProgram", path: "Tests/Support/PageProgram"),
-    .testTarget(
-      name: "WebDriverTests", dependencies: ["WebDriver"], path: "Tests/Support/WebDriverTests"),
+    tests("WebDriverTests", in: "Support", needs: ["WebDriver"]),
 
-    .testTarget(name: "TreeTests"),
+    tests("TreeTests"),
 
     // The fuzzers' bodies, so that crash inputs are replayed by the ordinary tests.
     .target(
@@ -569,10 +477,40 @@ let package = Package(
         "PeripheralFiles", "Simulation",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
-    .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
+    tests("FuzzReplayTests", needs: ["FuzzTargets", "Essentials"]),
   ],
   swiftLanguageModes: [.v6]
 )
+
+/// A module in a folder of `Sources`.
+func module(
+  _ name: String, in folder: String? = nil, needs dependencies: [Target.Dependency] = []
+) -> Target {
+  let path = (["Sources", folder, name] as [String?]).compactMap(\.self).joined(separator: "/")
+  return .target(name: name, dependencies: dependencies, path: path)
+}
+
+/// A library in a folder of `Examples`.
+func example(
+  _ name: String, in folder: String, needs dependencies: [Target.Dependency] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Examples/\(folder)")
+}
+
+/// An example as apps for Apple's systems are written: in the Swift 5 language mode.
+func appCode(_ name: String, in folder: String, needs dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Examples/\(folder)",
+    swiftSettings: [.swiftLanguageMode(.v5)])
+}
+
+/// The tests in a folder of `Tests`.
+func tests(
+  _ name: String, in folder: String? = nil, needs dependencies: [Target.Dependency] = []
+) -> Target {
+  let path = (["Tests", folder, name] as [String?]).compactMap(\.self).joined(separator: "/")
+  return .testTarget(name: name, dependencies: dependencies, path: path)
+}
 
 /// A product that is fetched and compiled with the trait `BindingServer` only.
 func serverProduct(_ name: String, of package: String) -> Target.Dependency {
@@ -628,8 +566,7 @@ where target.type != .system
 }
 
 // Benchmarks/run asks for them: programs of the release tree, on what ./run has built there.
-@MainActor
-func addBenchmarks() {
+if Context.environment["AMBIT_BENCHMARKS"] != nil {
   package.dependencies += [
     .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
     .package(url: "https://github.com/apple/swift-async-algorithms.git", exact: "1.1.4"),
@@ -653,7 +590,7 @@ func addBenchmarks() {
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "Logging", package: "swift-log"),
+        logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
     ),
@@ -690,8 +627,6 @@ func addBenchmarks() {
       name: $0.name, dependencies: $0.needs, path: "Benchmarks/\($0.path)", exclude: $0.exclude)
   }
 }
-if Context.environment["AMBIT_BENCHMARKS"] != nil { addBenchmarks() }
-
 // One domain by itself, with its tests, where building the others would take longer than it helps:
 // AMBIT_ONLY=Reactive,Essentials swift test --sanitize=thread --scratch-path .build/reactive
 if let prefixes = Context.environment["AMBIT_ONLY"]?.split(separator: ",") {

@@ -1,3 +1,4 @@
+internal import BluetoothInterface
 internal import BeaconMachines
 internal import BluetoothInterface
 internal import EventLoop

@@ -1,3 +1,4 @@
+import BluetoothMachines
 import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
