@@ -3,6 +3,7 @@ import BluetoothHost
 import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
+import Essentials
 import Foundation
 import Glibc
 import SimulatedRadio

@@ -68,7 +68,7 @@ struct HostSessionTests {
     }
     let session = makeHost().openSession(
       acknowledgesEvents: false, settle: nil, onEvents: count)
-    for number in 0..<10_000 { session.send(.barrier(RequestToken(rawValue: number))) }
+    for number: UInt64 in 0..<10_000 { session.send(.barrier(RequestToken(rawValue: number))) }
     radio.advance(by: .seconds(1))
     #expect(requestedCount.withLock { $0 } == 0)
   }

@@ -257,10 +257,9 @@ struct CentralBehaviourTests {
     #expect(peripheral.services?.map(\.uuid.uuidString) == ["181A"])
 
     let tool = CentralRecorder()
-    let central = BluetoothHost.$current.withValue(pair.phoneHost) {
-      CBCentralManager(
-        delegate: tool, queue: DispatchQueue(label: "tool"), showsSystemServices: true)
-    }
+    let central = CBCentralManager(
+      delegate: tool, queue: DispatchQueue(label: "tool"), host: pair.phoneHost,
+      showsSystemServices: true)
     pair.radio.advance(by: .seconds(1))
     let same = try #require(
       central.retrievePeripherals(withIdentifiers: [pair.gadgetIdentifier]).first)
