@@ -1,9 +1,9 @@
 import BluetoothWire
 
 extension Error {
-  /// Whether bytes ended before what was read did.
+  /// Whether the bytes ended before the value did.
   var isTruncated: Bool {
-    if case WireError.truncated(let needed, let available) = self {
+    if let error = self as? WireError, case .truncated(let needed, let available) = error {
       needed > available
     } else {
       false

@@ -143,12 +143,12 @@ struct CentralManagerTests {
     ) { found.append(Found(peripheral: peripheral)) }
   }
 
-  @Test("a scan keeps so many peripherals, however many it finds")
+  @Test("a scan keeps a limited number of the peripherals that it finds")
   func keptPeripheralCount() {
     let host = ScriptedHost()
     let onlooker = Onlooker()
     let manager = CBCentralManager(
-      delegate: onlooker, queue: DispatchQueue(label: "test"), makeLink: host.maker)
+      delegate: onlooker, queue: DispatchQueue(label: "test"), host: host)
     host.deliver(.stateChanged(.poweredOn))
     manager.scanForPeripherals(withServices: nil)
     let most = Limits.advertisementsMax
