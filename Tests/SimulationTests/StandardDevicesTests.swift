@@ -103,7 +103,7 @@ struct StandardDevicesTests {
     let peer = try host.connect(to: "Front door")
     let state = try #require(try host.characteristics(of: peer)[StandardDeviceUUIDs.lockState])
     // No client could enter a passkey.
-    #expect(throws: HostError.security(.pairingFailed(.authenticationRequirements))) {
+    #expect(throws: HostError.att(.insufficientAuthentication, handle: state.valueHandle)) {
       try host.read(state, of: peer)
     }
     #expect(shown.isEmpty)

@@ -89,7 +89,7 @@ struct RadioSelectionTests {
     let error = #expect(throws: RadioChoiceError.self) {
       try RadioSelection.select(named: "bogus")
     }
-    #expect(error?.text == "bogus" && error?.reason == "there is no such kind of radio")
+    #expect(error?.text == "bogus" && error?.reason == "unknown kind of radio")
   }
 
   @Test("a simulated radio that was not asked for is logged once, a named one is not")

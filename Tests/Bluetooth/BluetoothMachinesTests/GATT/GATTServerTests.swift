@@ -348,8 +348,8 @@ struct GATTServerTests {
       [
         "No service begins at handle 119, so none can be included.",
         "A value is longer than 512 bytes.", "The host adds descriptors 2900 and 2902 by itself.",
-        "2800 to 2803 declare attributes; nothing else can be one.",
-        "2800 to 2803 declare attributes; nothing else can be one.",
+        "2800 to 2803 are reserved for declarations.",
+        "2800 to 2803 are reserved for declarations.",
       ].map { HostError.invalidArgument($0) } + [.limitReached("attributes")]
     #expect(bad.count == errors.count)
     for (definition, error) in zip(bad, errors) {

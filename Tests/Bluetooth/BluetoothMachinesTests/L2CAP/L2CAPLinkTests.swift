@@ -152,7 +152,8 @@ struct L2CAPLinkTests {
     #expect(station.signals.count == 2)
     #expect(
       station.signals.allSatisfy { $0 == .connectionParameterUpdateResponse(accepted: false) })
-    let error = HostError.invalidArgument("A central changes the timing of a link without asking.")
+    let error = HostError.invalidArgument(
+      "A central updates connection parameters without a request.")
     #expect(throws: error) {
       try station.link.requestParameterUpdate(.default, now: .zero, into: &station.outputs)
     }

@@ -102,6 +102,8 @@ struct L2CAPSignalTests {
     cut.removeLast()
     cut[2] -= 1
     #expect { try L2CAPSignalPDU(decoding: cut[...]) } throws: { $0.isTruncated }
+    // The data of a reject with an unknown reason has any length.
+    if case .commandReject(.other) = pdu.signal { return }
     var longer = bytes + [0]
     longer[2] += 1
     #expect {
