@@ -67,7 +67,7 @@ struct WorldFromDelegatesTests {
       withExtendedLifetime((meddler, manager)) {}
     }
     let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("advance was called from within what time waits for"))
+    #expect(message.contains("advance was called from within a callback of the virtual radio"))
   }
 
   @Test("threads that let time pass at once do it one after the other, and the app is heard")

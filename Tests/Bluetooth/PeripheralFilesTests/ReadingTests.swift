@@ -232,7 +232,7 @@ struct ReadingTests {
     let error = #expect(throws: PeripheralFileError.self) {
       try Self.file(#"{"name": "\ud83d", "advertising": {}}"#)
     }
-    #expect(error?.reason == "not JSON: there is no such escape in JSON")
+    #expect(error?.reason == "not JSON: unknown escape sequence")
   }
 
   @Test("additions of recordings to the format are read")
