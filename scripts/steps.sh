@@ -14,13 +14,20 @@ step() {
   shift 2
   log=$logs/$(tr -cs 'a-zA-Z0-9\n' - <<<"$name").log
   say "$name"
-  attempt "$minutes" "$log" "$@" && status=0 || status=$?
+  # Not in a condition: bash would ignore failures within functions there.
+  set +e
+  attempt "$minutes" "$log" "$@"
+  status=$?
+  set -e
   if [ $status -ne 0 ]; then
     reason=$(cause "$status" "$log")
     if [ -n "$reason" ]; then
       say "$name: $reason; repeated once"
       cp "$log" "$log.first"
-      IS_REPETITION=1 attempt "$minutes" "$log" "$@" && status=0 || status=$?
+      set +e
+      IS_REPETITION=1 attempt "$minutes" "$log" "$@"
+      status=$?
+      set -e
     fi
   fi
   printf '%5d s  %s%s\n' $((SECONDS - start)) "$name" "${reason:+ ($reason; repeated)}" >>"$logs/times"

@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+@Suite("The steps of ./test")
+struct StepTests {
+  private struct Outcome {
+    var status: Int32
+    var output: String
+  }
+
+  /// Runs lines of bash after scripts/steps.sh, in an empty folder.
+  private static func run(_ lines: String) throws -> Outcome {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "steps-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let root = SourceTree.root.path
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.currentDirectoryURL = folder
+    process.arguments = [
+      "bash", "-c",
+      "set -eu; . '\(root)/scripts/setup.sh'; . '\(root)/scripts/steps.sh'\n\(lines)",
+    ]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Outcome(status: process.terminationStatus, output: text)
+  }
+
+  @Test("a step fails when a command within its function fails, and the steps after it don't run")
+  func failure() throws {
+    let outcome = try Self.run(
+      """
+      commands() { true; false; echo "after the failure"; }
+      step "Commands" 1 commands
+      step "Next" 1 true
+      """)
+    #expect(outcome.status == 1)
+    #expect(outcome.output.contains("\"Commands\" failed;"))
+    #expect(!outcome.output.contains("Next"))
+  }
+
+  @Test("a step whose peer crashed is repeated once, and the list of times mentions it")
+  func repetition() throws {
+    let outcome = try Self.run(
+      """
+      peer() { if [ -z "${IS_REPETITION:-}" ]; then echo PeerCrashed; false; fi; }
+      step "Peer" 1 peer
+      cat .build/logs/times
+      """)
+    #expect(outcome.status == 0)
+    #expect(outcome.output.contains("Peer (a peer or the test process crashed; repeated)"))
+  }
+
+  @Test("a step that takes too long is ended, repeated, and then fails")
+  func limit() throws {
+    let outcome = try Self.run("step 'Late' 0 tail -f /dev/null")
+    #expect(outcome.status == 1)
+    #expect(outcome.output.contains("\"Late\" failed twice, at first because it took too long"))
+  }
+
+  @Test("a check runs again when one of its files has changed, and not before")
+  func unchanged() throws {
+    let outcome = try Self.run(
+      """
+      git init -q .; echo 1 >file
+      check() { if_changed check file -- echo ran; }
+      check; check; echo 2 >file; check; rm file; check
+      """)
+    #expect(outcome.status == 0)
+    #expect(outcome.output.components(separatedBy: "ran").count - 1 == 3)
+  }
+
+  @Test("steps that run beside others fail the whole, too")
+  func beside() throws {
+    let outcome = try Self.run(
+      """
+      beside_step "Beside" 1 false
+      step "Foreground" 1 true
+      join
+      echo "after the failure"
+      """)
+    #expect(outcome.status == 1)
+    #expect(!outcome.output.contains("after the failure"))
+  }
+}
