@@ -67,10 +67,11 @@ need_peers() {
 # build_product ROOT PRODUCT: builds a program of the release tree, which ./run, Interop and the benchmarks
 # share. Prints progress to a terminal, and the compiler's messages if it fails.
 build_product() {
-  local root=$1 product=$2 log status=0
+  local root=$1 product=$2 log status
   log=$(mktemp --suffix=.log)
   swift build --package-path "$root" -c release "${traits[@]}" --product "$product" 2>&1 |
-    tee "$log" | print_progress "$product" || status=$?
+    tee "$log" | print_progress "$product"
+  status=${PIPESTATUS[0]}
   if [ "$status" -ne 0 ]; then
     grep -E 'error:' "$log" >&2 || tail -n 30 "$log" >&2
     fail "$product did not build; the log is $log"

@@ -42,9 +42,10 @@ step() {
 attempt() {
   local minutes=$1 log=$2 status=0 command watchdog
   shift 2
+  rm -f "$log.late"
   (set -e; "$@") >"$log" 2>&1 </dev/null &
   command=$!
-  (sleep $((minutes * 60)); touch "$log.late"; end_tree "$command") >/dev/null 2>&1 &
+  (sleep $((minutes * 60)) && touch "$log.late" && end_tree "$command") >/dev/null 2>&1 &
   watchdog=$!
   wait "$command" || status=$?
   end_tree "$watchdog"
@@ -57,7 +58,8 @@ attempt() {
 end_tree() {
   local child
   for child in $(pgrep -P "$1"); do end_tree "$child"; done
-  kill "$1" 2>/dev/null || true
+  # Some have handlers that wait for what has just been ended.
+  kill "$1" 2>/dev/null && { sleep 0.1; kill -9 "$1" 2>/dev/null; } || true
 }
 
 # cause STATUS LOG: why a failed command may be repeated; nothing if it may not.
@@ -77,7 +79,6 @@ beside() {
   "$1" &
   lane_groups+=("$!")
   set +m
-  trap end_lanes EXIT
 }
 
 # beside_step NAME MINUTES COMMAND...: a step beside those that follow, until `join`.
@@ -87,21 +88,26 @@ beside_step() {
   (step "${arguments[@]}") &
   lane_groups+=("$!")
   set +m
-  trap end_lanes EXIT
 }
 
-# await_file PATH: waits for a step beside this one, unless one of those has failed.
+# await_file PATH: waits until the steps beside this one have made a file.
 await_file() {
   until [ -e "$1" ]; do
-    kill -0 "${lane_groups[@]}" 2>/dev/null || join
-    sleep 1
+    if [ -n "$(jobs -rp)" ]; then sleep 1; else
+      join
+      [ -e "$1" ] || fail "No step beside this one makes $1."
+    fi
   done
 }
 
+# Ends all that this script has started and that runs.
 end_lanes() {
   local group
   for group in "${lane_groups[@]}"; do kill -- "-$group" 2>/dev/null || true; done
+  for group in $(jobs -p); do end_tree "$group"; done
 }
+trap end_lanes EXIT
+trap 'exit 143' TERM
 
 join() {
   local group
@@ -120,13 +126,14 @@ print_times() {
   scripts/slowest-tests "$logs"/*.xml
 }
 
-# if_changed NAME FILES... -- COMMAND...: runs a command unless it passed with these files before, here or where
-# .ci/passed was recorded. Files are paths of git, and count with their changes that aren't committed.
+# if_changed NAME FILES... -- COMMAND...: runs a command unless it passed with the present contents of these files
+# before, here or where .ci/passed was recorded.
 if_changed() {
-  local name=$1 hash paths=()
+  local name=$1 hash path paths=(Package.swift scripts/setup.sh)
   shift
   while [ "$1" != -- ]; do paths+=("$1"); shift; done
   shift
+  for path in "${paths[@]}"; do [ -e "$path" ] || fail "$name depends on $path, which does not exist."; done
   hash=$(git ls-files -z --cached --others --exclude-standard -- "${paths[@]}" | sort -z |
     xargs -0 sha256sum 2>/dev/null | sha256sum | cut -c 1-16)
   if [ "${tier:-}" != everything ] && grep -qsx "$name $hash" .build/passed .ci/passed; then
@@ -134,7 +141,8 @@ if_changed() {
     return
   fi
   "$@"
-  printf '%s %s\n' "$name" "$hash" >>.build/passed
+  # Some checks use the last commit, so that only a commit has passed.
+  [ -n "$(git status --porcelain -- "${paths[@]}")" ] || printf '%s %s\n' "$name" "$hash" >>.build/passed
 }
 
 # Records for other machines what passed here, with the commit and the date.
@@ -148,7 +156,7 @@ record_passed() {
 # Warns where the last run of `./test everything` is more than 50 commits ago.
 warn_if_old() {
   local commit count
-  commit=$(sed -n 's/^everything \([0-9a-f]*\) .*/\1/p' .ci/passed 2>/dev/null)
+  commit=$(sed -n 's/^everything \([0-9a-f]*\) .*/\1/p' .ci/passed 2>/dev/null || true)
   count=$(git rev-list --count "${commit:-HEAD}..HEAD" 2>/dev/null || echo unknown)
   if [ -z "$commit" ]; then
     say "./test everything has never been recorded"

@@ -69,7 +69,7 @@ package enum Main {
       SentenceLog { sentence, _ in Output(isJSON: false).warn(sentence) }
     }
     let arguments = Array(CommandLine.arguments.dropFirst())
-    // It replaces this process, before that watches signals.
+    // The page replaces this process before signals are watched.
     if let page = try? parse(arguments, root) as? PageCommand {
       finish(Result { try page.run() }, root)
     }

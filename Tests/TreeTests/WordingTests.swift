@@ -13,7 +13,7 @@ struct WordingTests {
     (try? NSRegularExpression(pattern: pattern, options: .caseInsensitive)).map { (pattern, $0) }
   }
 
-  /// Occurrences per 1,000 lines, rounded up.
+  /// Lines with such a phrase per 1,000 lines; the rates are below.
   private static let limitOfComments = 5
   private static let limitOfPublicComments = 2
   private static let limitOfPages = 8
