@@ -48,11 +48,20 @@ class Person(PairingDelegate):
 class Completed(list):
     """The keys of the pairings that a device has completed."""
 
+    def __init__(self):
+        super().__init__()
+        self._changed = asyncio.Event()
+
+    def append(self, keys):
+        super().append(keys)
+        self._changed.set()
+
     async def reach(self, count):
         """Waits until there are that many, and no more: a device may complete one after the command has ended."""
         async with asyncio.timeout(limits.EVENT):
             while len(self) < count:
-                await asyncio.sleep(0.01)
+                self._changed.clear()
+                await self._changed.wait()
         assert len(self) == count
 
 
