@@ -633,3 +633,8 @@ if let prefixes = Context.environment["AMBIT_ONLY"]?.split(separator: ",") {
   package.products.removeAll { product in !prefixes.contains { product.name.hasPrefix($0) } }
   package.targets.removeAll { target in !prefixes.contains { target.name.hasPrefix($0) } }
 }
+// Some test targets without the others, for a change that is built often:
+// AMBIT_TESTS=BluetoothMachinesTests,SimulationTests swift build --build-tests
+if let names = Context.environment["AMBIT_TESTS"]?.split(separator: ",") {
+  package.targets.removeAll { $0.type == .test && !names.contains(Substring($0.name)) }
+}

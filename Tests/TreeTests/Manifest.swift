@@ -50,7 +50,9 @@ struct Manifest: Decodable, Sendable {
       "--scratch-path", scratch.path,
     ]
     // All of the package, also where tests of a part of it run.
-    process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "AMBIT_ONLY" }
+    process.environment = ProcessInfo.processInfo.environment.filter {
+      $0.key != "AMBIT_ONLY" && $0.key != "AMBIT_TESTS"
+    }
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
