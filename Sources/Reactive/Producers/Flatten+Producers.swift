@@ -35,6 +35,7 @@ extension SignalProducer {
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -77,6 +78,7 @@ extension SignalProducer {
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -121,6 +123,7 @@ extension SignalProducer where Error == Never {
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -162,6 +165,7 @@ extension SignalProducer where Error == Never {
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -197,6 +201,7 @@ extension SignalProducer where Value: SignalProducerConvertible, Error == Never 
   /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Value.Error> {
     promoteError(Value.Error.self).flattening(strategy) { $0.producer }
   }
@@ -214,6 +219,7 @@ where Value: SignalProducerConvertible, Error == Never, Value.Error == Never {
   /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Value.Error> {
     flattening(strategy) { $0.producer }
   }
@@ -230,6 +236,7 @@ extension SignalProducer where Value: SignalProducerConvertible, Value.Error == 
   /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A producer that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Error> {
     flattening(strategy) { $0.producer.promoteError() }
   }

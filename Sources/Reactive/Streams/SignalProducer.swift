@@ -82,6 +82,7 @@ extension SignalProducer {
   }
 
   /// A producer of one value.
+  @_disfavoredOverload
   @inlinable
   public init(value: Value) {
     self.init(core: SingleCore(value))

@@ -134,6 +134,7 @@ extension SignalProtocol {
   @_documentation(visibility: internal)
   @available(swift, obsoleted: 6)
   @preconcurrency
+  @_disfavoredOverload
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> Signal<Inner.Value, Error> where Inner.Error == Error {
@@ -156,6 +157,7 @@ extension SignalProtocol {
   @_documentation(visibility: internal)
   @available(swift, obsoleted: 6)
   @preconcurrency
+  @_disfavoredOverload
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> Signal<Inner.Value, Error> where Inner.Error == Never {
@@ -435,6 +437,7 @@ extension SignalProtocol where Error == Never {
   @_documentation(visibility: internal)
   @available(swift, obsoleted: 6)
   @preconcurrency
+  @_disfavoredOverload
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> Signal<Inner.Value, Inner.Error> {
@@ -456,6 +459,7 @@ extension SignalProtocol where Error == Never {
   @_documentation(visibility: internal)
   @available(swift, obsoleted: 6)
   @preconcurrency
+  @_disfavoredOverload
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> Signal<Inner.Value, Never> where Inner.Error == Never {

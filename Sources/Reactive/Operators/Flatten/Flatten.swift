@@ -1,3 +1,7 @@
+// Of the overloads of one name, that of producers with the receiver's own error is preferred, and the
+// others are disfavored: a closure whose error is inferred then has one meaning
+// (Tests/ReactiveTests/API/Expressions.swift).
+
 extension Signal {
   func flattening<Inner>(
     _ strategy: FlattenStrategy, _ transform: @escaping (Value) -> SignalProducer<Inner, Error>
@@ -43,6 +47,7 @@ extension Signal {
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -85,6 +90,7 @@ extension Signal {
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -129,6 +135,7 @@ extension Signal where Error == Never {
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -170,6 +177,7 @@ extension Signal where Error == Never {
   ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -205,6 +213,7 @@ extension Signal where Value: SignalProducerConvertible, Error == Never {
   /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Value.Error> {
     promoteError(Value.Error.self).flattening(strategy) { $0.producer }
   }
@@ -221,6 +230,7 @@ extension Signal where Value: SignalProducerConvertible, Error == Never, Value.E
   /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Value.Error> {
     flattening(strategy) { $0.producer }
   }
@@ -237,6 +247,7 @@ extension Signal where Value: SignalProducerConvertible, Value.Error == Never {
   /// - Parameter strategy: Determines which inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
+  @_disfavoredOverload
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Error> {
     flattening(strategy) { $0.producer.promoteError() }
   }
