@@ -28,10 +28,26 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
     if hasDemand { demand?.hold() }
   }
 
+  /// Values that were dropped after the cut and before the source was disposed of; nil from then on.
+  private let heldBack = Locked<Int?>(0)
+
   /// Subtracts values that have been delivered or dropped from those kept here.
   @inline(__always)
   final func release(_ count: Int) {
-    if hasDemand { demand?.release(count) }
+    if hasDemand { makeRoom(count) }
+  }
+
+  /// After the cut, waits until the source is disposed of: it would use the room for more values.
+  private func makeRoom(_ count: Int) {
+    if isCut.load(ordering: .acquiring) {
+      let isHeldBack = heldBack.withLock { heldBack in
+        guard let others = heldBack else { return false }
+        heldBack = others + count
+        return true
+      }
+      if isHeldBack { return }
+    }
+    demand?.release(count)
   }
 
   init(on scheduler: any Scheduler) {
@@ -106,9 +122,12 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
 
   final func dispose() {
     let isFirst = !isCut.exchange(true, ordering: .acquiringAndReleasing)
-    guard isFirst, !output.isDisposed else { return }
+    guard isFirst else { return }
+    let isOver = output.isDisposed
     // First, because dropping values makes room, which the sources must not use any more.
-    upstream.dispose()
+    if !isOver { upstream.dispose() }
+    if let count = heldBack.withLock({ $0.take() }), count > 0 { demand?.release(count) }
+    guard !isOver else { return }
     drop()
     scheduler.schedule { self.output.terminate(.interrupted) }
   }

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Reactive
 import Synchronization
 import Testing
@@ -266,6 +267,36 @@ struct AsyncSourceTests {
       await ended.wait()
       #expect(made.value == 3)
     }
+  }
+
+  @Test(
+    "values that are dropped at the end of a run make no room for its source",
+    .timeLimit(.minutes(5)))
+  func droppedValues() async {
+    let (made, ended, scheduler) = (Counter(), Expectation(), TestScheduler())
+    let source = Numeric(sending: { input in
+      while !Task.isCancelled {
+        made.increment()
+        await input.send(made.value)
+      }
+      ended.fulfill()
+    })
+    // The scheduler drops the values before the source is cancelled, which has time to go on.
+    let producer = Numeric { observer, lifetime in
+      lifetime.observeEnded {
+        scheduler.advance()
+        for _ in 0..<100_000 { sched_yield() }
+      }
+      lifetime += source.start(observer)
+    }
+    do {
+      let iterator = producer.observe(on: scheduler).values(buffering: .backpressure(2))
+        .makeAsyncIterator()
+      while made.value < 3 { await Task.yield() }
+      withExtendedLifetime(iterator) {}
+    }
+    await ended.wait()
+    #expect(made.value == 3)
   }
 
   @Test("a run that several share doesn't wait for the slowest of them", .timeLimit(.minutes(5)))
