@@ -3,7 +3,7 @@ public final class CompositeDisposable: Disposable {
   /// The disposables that are not disposed of yet; nil once disposed. One lock guards both facts,
   /// so that an addition that races the disposal is either disposed with the others or by the
   /// adder.
-  private let members: Locked<Bag<any Disposable>?>
+  private let members: Locked<TokenList<any Disposable>?>
 
   /// Whether ``dispose()`` has been called.
   public var isDisposed: Bool {
@@ -12,13 +12,14 @@ public final class CompositeDisposable: Disposable {
 
   /// The disposables that are not disposed of yet.
   var content: [any Disposable] {
-    members.withLock { $0.map(Array.init) ?? [] }
+    members.withLock { $0?.elements ?? [] }
   }
 
   /// A composite of the given disposables.
   public init<S: Sequence>(_ disposables: S) where S.Element == any Disposable {
-    let bag = Bag(disposables)
-    members = Locked(bag)
+    var list = TokenList<any Disposable>()
+    for disposable in disposables { list.insert(disposable) }
+    members = Locked(list)
   }
 
   /// A composite of the given disposables, leaving out nil.
@@ -33,8 +34,8 @@ public final class CompositeDisposable: Disposable {
 
   /// Disposes of every member, in the order in which they were added.
   public func dispose() {
-    guard let bag = members.withLock({ $0.take() }) else { return }
-    for disposable in bag { disposable.dispose() }
+    guard let list = members.withLock({ $0.take() }) else { return }
+    for disposable in list.elements { disposable.dispose() }
   }
 
   /// Adds a disposable; disposes of it at once if the composite has been disposed.
@@ -57,7 +58,7 @@ public final class CompositeDisposable: Disposable {
 
   /// - Returns: Nil if `disposable` wasn't inserted because it or this is disposed; then it is
   ///   disposed of now.
-  private func insert(_ disposable: any Disposable) -> Bag<any Disposable>.Token? {
+  private func insert(_ disposable: any Disposable) -> TokenList<any Disposable>.Token? {
     let token = disposable.isDisposed ? nil : members.withLock { $0?.insert(disposable) }
     if token == nil { disposable.dispose() }
     return token

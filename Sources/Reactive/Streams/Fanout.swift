@@ -10,6 +10,11 @@ final class Fanout<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
   private var capacity = 4
   private var holes = 0
   private var depth = 0
+  /// The slots by observer, so that removing many observers isn't quadratic. Nil while they are few.
+  private var indices: [UnsafeMutableRawPointer: Int]?
+
+  /// The count from which a removal looks its slot up, instead of passing over all slots.
+  private static var indexedCountMin: Int { 64 }
 
   override init() {
     slots = .allocate(capacity: capacity)
@@ -24,21 +29,37 @@ final class Fanout<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
 
   func add(_ observer: StreamObserver<Value, Error>) {
     if count == capacity { grow() }
-    (slots + count).initialize(to: .passRetained(observer))
+    let slot = Unmanaged.passRetained(observer)
+    (slots + count).initialize(to: slot)
+    indices?[slot.toOpaque()] = count
     count += 1
   }
 
   /// - Returns: The observer, if it was there.
   func remove(_ observer: AnyObject) -> StreamObserver<Value, Error>? {
     let pointer = Unmanaged.passUnretained(observer).toOpaque()
-    for index in 0..<count where slots[index]?.toOpaque() == pointer {
-      let removed = slots[index]?.takeRetainedValue()
-      slots[index] = nil
-      holes += 1
-      if depth == 0 && holes * 2 > count { closeHoles() }
-      return removed
+    guard let index = index(of: pointer) else { return nil }
+    let removed = slots[index]?.takeRetainedValue()
+    slots[index] = nil
+    indices?[pointer] = nil
+    holes += 1
+    if depth == 0 && holes * 2 > count { closeHoles() }
+    return removed
+  }
+
+  private func index(of pointer: UnsafeMutableRawPointer) -> Int? {
+    guard count >= Self.indexedCountMin else {
+      return (0..<count).first { slots[$0]?.toOpaque() == pointer }
     }
-    return nil
+    if indices == nil { buildIndices() }
+    return indices?[pointer]
+  }
+
+  private func buildIndices() {
+    indices = Dictionary(minimumCapacity: count)
+    for index in 0..<count {
+      if let pointer = slots[index]?.toOpaque() { indices?[pointer] = index }
+    }
   }
 
   override func receive(_ value: Value) {
@@ -80,6 +101,7 @@ final class Fanout<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
     }
     count = kept
     holes = 0
+    if indices != nil { if count < Self.indexedCountMin { indices = nil } else { buildIndices() } }
   }
 }
 

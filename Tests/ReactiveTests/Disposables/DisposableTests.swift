@@ -56,6 +56,23 @@ struct AnyDisposableTests {
 
 @Suite("CompositeDisposable", .ownThread)
 struct CompositeDisposableTests {
+  @Test("members that are removed in any order are not disposed of, the others are, in their order")
+  func removalInAnyOrder() {
+    let log = Log<Int>()
+    let composite = CompositeDisposable()
+    var handles = (0..<1_000).map { number in
+      (number, composite.add(AnyDisposable { log.append(number) }))
+    }
+    let seed = Int.random(in: 0...1_000_000)
+    var generator = ProgramTests.Generator(seed: seed)
+    for _ in 0..<900 {
+      let index = Int.random(in: handles.indices, using: &generator)
+      handles.remove(at: index).1?.dispose()
+    }
+    composite.dispose()
+    #expect(log.entries == handles.map(\.0), "seed \(seed)")
+  }
+
   @Test("a composite disposes of its members in the order of their addition")
   func order() {
     let log = Log<Int>()

@@ -253,6 +253,10 @@ extension OperatorCase {
       { p, t in p.debounce(1, on: t, discardWhenCompleted: false) }),
     .init("throttle(_:on:)", { s, t in s.throttle(1, on: t) }, { p, t in p.throttle(1, on: t) }),
     .init(
+      "throttle(_:on:discardWhenCompleted:)",
+      { s, t in s.throttle(1, on: t, discardWhenCompleted: false) },
+      { p, t in p.throttle(1, on: t, discardWhenCompleted: false) }),
+    .init(
       "throttle(while:on:)",
       { s, t in s.throttle(while: Property(value: false), on: t) },
       { p, t in p.throttle(while: Property(value: false), on: t) }),

@@ -45,6 +45,31 @@ struct SignalTests {
     #expect(log.entries == ["a10", "b1", "a20", "b2", "a30", "b3"])
   }
 
+  @Test(
+    "observers that leave in any order receive nothing more, and the others keep their order",
+    arguments: [3, 64, 65, 1_000])
+  func leavingInAnyOrder(count: Int) {
+    let seed = Int.random(in: 0...1_000_000)
+    var generator = ProgramTests.Generator(seed: seed)
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let log = Log<Int>()
+    var observers: [(name: Int, disposable: any Disposable)] = []
+    for round in 0..<2 * count {
+      if observers.isEmpty || round < count / 2 || Int.random(in: 0..<3, using: &generator) == 0 {
+        let observer = signal.observeValues { _ in log.append(round) }
+        if let observer { observers.append((round, observer)) }
+      } else {
+        let index = Int.random(in: observers.indices, using: &generator)
+        observers.remove(at: index).disposable.dispose()
+      }
+      if round % 50 == 0 || observers.count < 3 {
+        log.removeAll()
+        input.send(value: round)
+        #expect(log.entries == observers.map(\.name), "seed \(seed)")
+      }
+    }
+  }
+
   @Test("a hundred thousand recursive sends cost no stack")
   func deepRecursion() {
     let (signal, input) = Signal<Int, Never>.pipe()

@@ -109,6 +109,24 @@ struct ThrottleTests {
     ).toBe("-1--4--7-----8--9--|")
   }
 
+  @Test("completion waits for the value that throttle holds back, if it is to be kept")
+  func throttleKeepsTheLastValue() {
+    let marbles = Marbles()
+    marbles.expect(
+      marbles.source("-12|").producer
+        .throttle(3, on: marbles.scheduler, discardWhenCompleted: false)
+    ).toBe("-1--(2|)")
+  }
+
+  @Test("a failure drops the value that throttle holds back, also if completion would keep it")
+  func throttleKeepsNothingAtAFailure() {
+    let marbles = Marbles()
+    marbles.expect(
+      marbles.source("-12-#").producer
+        .throttle(9, on: marbles.scheduler, discardWhenCompleted: false)
+    ).toBe("-1--#")
+  }
+
   @Test("the end drops the value that throttle holds back")
   func ends() {
     let marbles = Marbles()
