@@ -183,8 +183,8 @@ struct BeaconSurveyTests {
     return sighting
   }
 
-  private func eddystone(_ data: [UInt8]) -> Sighting {
-    var result = sighting([])
+  private func eddystone(_ data: [UInt8], rssi: Int = -60) -> Sighting {
+    var result = sighting([], rssi: rssi)
     result.manufacturerData = nil
     result.serviceData = [.init(uuid: 0xFEAA, data: data)]
     return result
@@ -242,6 +242,38 @@ struct BeaconSurveyTests {
     }
     #expect(survey.refusedCount == 2 * (400 - 256))
     #expect(try rows(&survey, seconds: 1).count == 512)
+  }
+
+  @Test("a full survey hears a louder beacon, and others again when the first are gone")
+  func fullSurvey() throws {
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    func hear(_ numbers: Range<UInt64>, rssi: Int, _ second: Int64) {
+      for number in numbers {
+        let beacon = IBeacon(
+          uuid: .init(high: 7, low: number), major: 1, minor: 1, powerAtOneMetre: -59)
+        survey.hear(
+          sighting(beacon.manufacturerData, rssi: rssi), now: .zero + .seconds(second))
+        survey.hear(
+          eddystone([0x10, 0xEE, 0x03] + Array(String(number).utf8), rssi: rssi),
+          now: .zero + .seconds(second))
+      }
+    }
+    hear(0..<256, rssi: -80, 0)
+    hear(1_000..<1_001, rssi: -50, 0)
+    #expect(survey.refusedCount == 0)
+    hear(2_000..<2_010, rssi: -80, 0)
+    #expect(survey.refusedCount == 20)
+    var rows = try rows(&survey, seconds: 1)
+    #expect(rows.count == 512 && rows.prefix(2).allSatisfy { $0.beacon.rssi == -50 })
+    #expect(rows.contains { $0.name.hasSuffix("1000") })
+    for second in Int64(2)...14 {
+      hear(1_000..<1_001, rssi: -50, second)
+      _ = survey.wake(now: .zero + .seconds(second))
+    }
+    hear(3_000..<3_200, rssi: -90, 14)
+    rows = try self.rows(&survey, seconds: 15)
+    #expect(rows.count == 402 && survey.refusedCount == 20)
+    #expect(Set(rows.map(\.name)).count == 402)
   }
 
   @Test("a malformed beacon is counted, and other advertisements are not")

@@ -26,6 +26,9 @@ package struct BeaconSurvey: Sendable {
   private enum Limits {
     /// The limit of UUIDs or Eddystone identifiers per format, which bounds the cost of a report.
     static let namesMax = 256
+    /// How much louder a beacon must be to take the place of another, in dB, so that two of the same
+    /// level don't take turns.
+    static let marginDecibels = 6.0
     /// Reports whose levels are kept.
     static let levelsMax = 16
   }
@@ -40,9 +43,22 @@ package struct BeaconSurvey: Sendable {
   private struct Lane {
     var machine = RangingMachine()
     var actions: [RangingMachine.Action] = []
-    /// The Eddystone identifiers by their number.
+    /// The Eddystone identifiers by their number; empty for a number that is free.
     var names: [String] = []
     var numbers: [String: UInt64] = [:]
+
+    /// Ends ranging the UUID that is least worth its place, if that is weaker than `rssi`: one without
+    /// a beacon in range, or the one whose loudest beacon is weakest.
+    ///
+    /// - Returns: The UUID; nil if all are louder.
+    mutating func release(weakerThan rssi: Int8) -> BluetoothUUID? {
+      let levels = machine.constraints.map { ($0, machine.highestLevel(of: $0) ?? -.infinity) }
+      guard let weakest = levels.min(by: { $0.1 < $1.1 }),
+        weakest.1 + Limits.marginDecibels < Double(rssi)
+      else { return nil }
+      machine.stop(weakest.0)
+      return weakest.0.uuid
+    }
   }
 
   /// Only these; empty means all.
@@ -97,7 +113,7 @@ package struct BeaconSurvey: Sendable {
       guard let fields = fields.asIBeacon else { return }
       (format, identity) = (.altBeacon, BeaconIdentity(fields))
     case .eddystoneUID, .eddystoneURL, .eddystoneEphemeral, .eddystoneTelemetry:
-      guard let number = number(of: Self.name(beacon)) else {
+      guard let number = number(of: Self.name(beacon), rssi) else {
         refusedCount += 1
         return
       }
@@ -118,6 +134,10 @@ package struct BeaconSurvey: Sendable {
     defer { lanes[format] = lane }
     let constraint = BeaconConstraint(uuid: sighting.identity.uuid)
     if !lane.machine.constraints.contains(constraint) {
+      // Eddystone identifiers have released one with their number.
+      if format != .eddystone, lane.machine.constraints.count >= Limits.namesMax {
+        _ = lane.release(weakerThan: sighting.rssi)
+      }
       guard lane.machine.constraints.count < Limits.namesMax,
         (try? lane.machine.start(constraint, now: now)) != nil
       else {
@@ -128,13 +148,25 @@ package struct BeaconSurvey: Sendable {
     lane.machine.handle(.sighted(sighting), now: now, into: &lane.actions)
   }
 
-  private mutating func number(of name: String) -> UInt64? {
-    guard let lane = lanes[.eddystone] else { return nil }
+  /// The number in place of a UUID for an Eddystone identifier; nil if there is no room for it.
+  private mutating func number(of name: String, _ rssi: Int8) -> UInt64? {
+    guard var lane = lanes[.eddystone] else { return nil }
     if let number = lane.numbers[name] { return number }
-    guard lane.names.count < Limits.namesMax else { return nil }
-    let number = UInt64(lane.names.count)
-    lanes[.eddystone]?.names.append(name)
-    lanes[.eddystone]?.numbers[name] = number
+    lanes[.eddystone] = nil
+    defer { lanes[.eddystone] = lane }
+    let number: UInt64
+    if lane.names.count < Limits.namesMax {
+      number = UInt64(lane.names.count)
+      lane.names.append(name)
+    } else {
+      guard let released = lane.release(weakerThan: rssi),
+        lane.names.indices.contains(Int(released.low))
+      else { return nil }
+      number = released.low
+      lane.numbers[lane.names[Int(number)]] = nil
+      lane.names[Int(number)] = name
+    }
+    lane.numbers[name] = number
     return number
   }
 
@@ -181,7 +213,7 @@ package struct BeaconSurvey: Sendable {
     var row = Row(format: format, name: name, beacon: beacon, levels: [])
     let known = levels[Self.key(row)] ?? []
     row.levels =
-      beacon.distance == nil
+      beacon.distance == nil && beacon.rssi == 0
       ? known : (known + [Int(beacon.level.rounded())]).suffix(Limits.levelsMax)
     return row
   }

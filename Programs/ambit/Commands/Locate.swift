@@ -52,7 +52,8 @@ struct Locate: AsyncParsableCommand {
 
   func run() async throws {
     let plan = try FloorMap.load(map)
-    let known = try train.flatMap { try FloorMap.windows($0, on: plan) }
+    let output = Output(isJSON: options.json)
+    let known = try train.flatMap { try FloorMap.windows($0, on: plan, reportingTo: output) }
     if !train.isEmpty, known.allSatisfy({ $0.truth == nil }) {
       throw CommandFailure(.badData, "\(train[0]) has no true positions to learn from")
     }
@@ -70,9 +71,10 @@ struct Locate: AsyncParsableCommand {
   private func locate(
     in file: String, _ plan: FloorPlan, _ calibration: PositionCalibration
   ) throws {
-    let walk = try FloorMap.windows(file, on: plan, beacon: beacon)
+    let output = Output(isJSON: options.json)
+    let walk = try FloorMap.windows(file, on: plan, beacon: beacon, reportingTo: output)
     let report = FixReport(
-      output: Output(isJSON: options.json), start: walk.first?.end ?? .zero, firstSecond: 1)
+      output: output, start: walk.first?.end ?? .zero, firstSecond: 1)
     var follower = PositionFollower(plan: plan, calibration: calibration)
     for window in walk {
       var rooms: [RoomMonitor.Action] = []

@@ -54,10 +54,11 @@ struct TraceScore: AsyncParsableCommand {
         .usage, "one trace alone has nothing to learn from; name others, or some with --train")
     }
     let plan = try map.map { try FloorMap.load($0) } ?? PublicDataset.plan()
-    let tracks = try files.map { try Self.track($0, plan) }
-    let training = try train.map { try Self.track($0, plan) }
+    let output = Output(isJSON: json)
+    let tracks = try files.map { try Self.track($0, plan, output) }
+    let training = try train.map { try Self.track($0, plan, output) }
     let clock = MonotonicClock()
-    let report = ScoreReport(output: Output(isJSON: json))
+    let report = ScoreReport(output: output)
     var all = PositionScoring()
     let start = clock.now
     let scores = PositionScoring.leavingOneOut(tracks, training: training, plan: plan)
@@ -75,8 +76,10 @@ struct TraceScore: AsyncParsableCommand {
     }
   }
 
-  private static func track(_ file: String, _ plan: FloorPlan) throws -> [ReadingWindow] {
-    let windows = try FloorMap.windows(file, on: plan)
+  private static func track(
+    _ file: String, _ plan: FloorPlan, _ output: Output
+  ) throws -> [ReadingWindow] {
+    let windows = try FloorMap.windows(file, on: plan, reportingTo: output)
     guard windows.contains(where: { $0.truth != nil }) else {
       throw CommandFailure(.badData, "\(file) has no true positions")
     }

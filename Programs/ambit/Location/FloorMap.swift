@@ -1,5 +1,6 @@
 import BeaconMachines
 import Foundation
+import JSONWire
 import PeripheralFiles
 
 /// A floor plan in a file: units, receivers, rooms.
@@ -22,14 +23,17 @@ enum FloorMap {
 
   /// The windows of the trace at a path, on a plan.
   ///
-  /// - Parameter beacon: The beacon that is meant; nil where the trace has one only.
+  /// - Parameters:
+  ///   - beacon: The beacon that is meant; nil where the trace has one only.
+  ///   - output: Reports the lines that were left out.
   static func windows(
-    _ path: String, on plan: FloorPlan, beacon: String? = nil
+    _ path: String, on plan: FloorPlan, beacon: String? = nil, reportingTo output: Output
   ) throws -> [ReadingWindow] {
     let text = try bytes(of: path)
     let windows: [ReadingWindow]
     do {
       var trace = try PositionTrace(text: text[...])
+      trace.reportQuality(of: path, to: output)
       if let beacon { trace = trace.filtered { RecordedBeacon(name: $0).isMeant(by: beacon) } }
       let beacons = trace.beacons
       if beacons.count > 1 {
@@ -85,4 +89,25 @@ extension FloorPlan {
 
 extension FloorPoint {
   init(_ point: FloorFile.Point) { self.init(x: point.x, y: point.y, z: point.z) }
+}
+
+extension PositionTrace {
+  /// Reports how many lines of the trace were left out for want of a plausible RSSI; nothing if none
+  /// was.
+  func reportQuality(of path: String, to output: Output) {
+    guard unmeasuredCount + implausibleCount > 0 else { return }
+    if output.isJSON {
+      output.object(
+        .object([
+          "event": .string("quality"), "file": .string(path),
+          "readings": .integer(Int64(readings.count)),
+          "unmeasured": .integer(Int64(unmeasuredCount)),
+          "implausible": .integer(Int64(implausibleCount)),
+        ]))
+    } else {
+      output.note(
+        "\(Fit.safe(path)): \(unmeasuredCount + implausibleCount) lines were left out, "
+          + "\(unmeasuredCount) without an RSSI and \(implausibleCount) with an impossible one")
+    }
+  }
 }

@@ -146,9 +146,81 @@ struct RangingTests {
     for number in 0..<1000 { host.hear(sighting(1, 1, address: 100 + UInt64(number))) }
     host.hear(sighting(1, 1, address: 1))
     #expect(host.machine.trackCount == 16)
-    #expect(host.machine.counters.untracked == 985)
+    #expect(host.machine.counters.untracked == 0)
     host.run(for: 1)
     #expect(host.takeReports().last?.contains { $0.address.bits == 1 } == true)
+  }
+
+  @Test("made-up addresses of one identity don't hide a louder beacon that comes later")
+  func squattedIdentity() throws {
+    var host = try RangingHost([all])
+    let forged = (100..<116).map { sighting(1, 1, rssi: -70, address: $0) }
+    host.hear(forged, every: 0.1, for: 3)
+    host.hear(forged + [sighting(1, 1, rssi: -55, address: 1)], every: 0.1, for: 3)
+    let report = try #require(host.takeReports().last)
+    #expect(report.first?.address.bits == 1 && report.first?.rssi == -55)
+    #expect(host.machine.trackCount == 16)
+  }
+
+  @Test("a beacon with a new address in each packet is heard in each packet")
+  func rotationInEachPacket() throws {
+    var host = try RangingHost([all])
+    for address in 1...300 as ClosedRange<UInt64> {
+      host.hear(sighting(rssi: -60, address: address))
+      host.run(for: 0.1)
+    }
+    #expect(host.machine.counters.untracked == 0)
+    let reports = host.takeReports()
+    #expect(reports.count == 30 && reports.allSatisfy { $0.count == 1 && $0[0].rssi == -60 })
+  }
+
+  @Test("in a full table a louder beacon takes the place of a weaker one, and not the reverse")
+  func displacement() throws {
+    var settings = RangingMachine.Settings()
+    settings.tracksMax = 20
+    var host = try RangingHost([all], settings: settings)
+    let weak = (0..<20).map { sighting(1, UInt16($0), rssi: -80) }
+    host.hear(weak, every: 0.2, for: 3)
+    host.hear(weak + [sighting(2, 1, rssi: -50), sighting(2, 2, rssi: -85)], every: 0.2, for: 3)
+    let report = try #require(host.takeReports().last)
+    #expect(report.contains { $0.identity.major == 2 && $0.identity.minor == 1 })
+    #expect(!report.contains { $0.identity.major == 2 && $0.identity.minor == 2 })
+    #expect(host.machine.trackCount == 20)
+    #expect(host.machine.counters.displaced > 0 && host.machine.violations() == [])
+  }
+
+  @Test("a silent beacon makes room for another in a full table")
+  func silentMakesRoom() throws {
+    var settings = RangingMachine.Settings()
+    settings.tracksMax = 1
+    var host = try RangingHost([all], settings: settings)
+    host.hear(sighting(1, 1, rssi: -40))
+    host.hear(sighting(1, 2, rssi: -90))
+    #expect(host.machine.counters.untracked == 1)
+    host.run(for: 3)
+    host.hear(sighting(1, 2, rssi: -90))
+    host.run(for: 1)
+    #expect(host.takeReports().last?.map(\.identity.minor) == [2])
+  }
+
+  @Test(
+    "a beacon without a measured power has no distance", arguments: [0, 1, 20, 127] as [Int8])
+  func noMeasuredPower(power: Int8) throws {
+    var host = try RangingHost([all])
+    host.hear([sighting(power: power)], every: 0.1, for: 1)
+    let beacon = try #require(host.takeReports().last?.first)
+    #expect(beacon.distance == nil && beacon.accuracyMetres == -1)
+    #expect(beacon.proximity == .unknown && beacon.rssi == -60)
+  }
+
+  @Test("an RSSI of 0 is no measurement")
+  func zeroRSSI() throws {
+    var host = try RangingHost([all])
+    host.hear(sighting(rssi: 0))
+    host.hear(sighting(rssi: -60))
+    host.run(for: 1)
+    #expect(host.takeReports().last?.map(\.rssi) == [-60])
+    #expect(host.machine.counters.unmeasured == 1)
   }
 
   @Test("a stall is followed by one report, in the old rhythm, in which no beacon is silent")

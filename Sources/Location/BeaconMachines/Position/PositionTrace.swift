@@ -53,6 +53,12 @@ public struct PositionTrace: Hashable, Sendable {
 
   /// The readings, in order of time.
   public private(set) var readings: [TraceReading]
+  /// The number of lines that were left out because their receiver didn't measure: an RSSI of 127 or
+  /// 0 dBm.
+  public private(set) var unmeasuredCount = 0
+  /// The number of lines that were left out because no receiver can have measured their RSSI: more
+  /// than 20 dBm, or less than −127 (Core 5.4, Vol 4, Part E, §7.7.65.2).
+  public private(set) var implausibleCount = 0
 
   /// Creates a trace from readings in any order.
   public init(_ readings: [TraceReading]) {
@@ -60,11 +66,11 @@ public struct PositionTrace: Hashable, Sendable {
     self.readings = readings.sorted { ($0.time, $0.line) < ($1.time, $1.line) }
   }
 
-  /// Parses a text.
+  /// Parses a text. Lines without a plausible RSSI are counted and left out.
   ///
   /// - Throws: The error of the first invalid line.
   public init(text: ArraySlice<UInt8>) throws(TraceError) {
-    var readings: [TraceReading] = []
+    self.init([])
     var number = 0
     var rest = text
     while !rest.isEmpty {
@@ -77,15 +83,13 @@ public struct PositionTrace: Hashable, Sendable {
       guard readings.count < Self.readingsMax else {
         throw TraceError(line: number, reason: "more than \(Self.readingsMax) receptions")
       }
-      if let reading = try Self.reading(line, number: number) { readings.append(reading) }
+      try add(line, number: number)
     }
-    self.init(readings)
+    readings.sort { ($0.time, $0.line) < ($1.time, $1.line) }
   }
 
-  /// Reads one line; nil where the controller had no RSSI for it.
-  private static func reading(
-    _ line: ArraySlice<UInt8>, number: Int
-  ) throws(TraceError) -> TraceReading? {
+  /// Reads one line.
+  private mutating func add(_ line: ArraySlice<UInt8>, number: Int) throws(TraceError) {
     let fields = line.split(
       separator: UInt8(ascii: ","), maxSplits: 7, omittingEmptySubsequences: false)
     guard fields.count == 4 || fields.count >= 7 else {
@@ -96,7 +100,7 @@ public struct PositionTrace: Hashable, Sendable {
     }
     var texts: [String] = []
     for field in fields.prefix(7) {
-      guard field.count <= fieldBytesMax, let text = String(validating: field, as: UTF8.self)
+      guard field.count <= Self.fieldBytesMax, let text = String(validating: field, as: UTF8.self)
       else { throw TraceError(line: number, reason: "a field is too long or not UTF-8") }
       texts.append(text)
     }
@@ -106,7 +110,7 @@ public struct PositionTrace: Hashable, Sendable {
     guard !texts[1].isEmpty, !texts[2].isEmpty else {
       throw TraceError(line: number, reason: "a receiver or a beacon has no name")
     }
-    guard let rssi = Int8(texts[3]), rssi <= 20 || rssi == 127 else {
+    guard let rssi = Int(texts[3]) else {
       throw TraceError(line: number, reason: "\"\(texts[3])\" is not an RSSI in dBm")
     }
     var truth: FloorPoint?
@@ -119,10 +123,16 @@ public struct PositionTrace: Hashable, Sendable {
       }
       truth = FloorPoint(x: numbers[0], y: numbers[1], z: numbers[2])
     }
-    guard rssi != 127 else { return nil }
-    return TraceReading(
-      time: Instant(nanoseconds: Int64(seconds * 1e9)), receiver: texts[1], beacon: texts[2],
-      rssi: rssi, truth: truth, line: number)
+    if rssi == 127 || rssi == 0 {
+      unmeasuredCount += 1
+    } else if let level = Int8(exactly: rssi), (-127...20).contains(level) {
+      readings.append(
+        TraceReading(
+          time: Instant(nanoseconds: Int64(seconds * 1e9)), receiver: texts[1], beacon: texts[2],
+          rssi: level, truth: truth, line: number))
+    } else {
+      implausibleCount += 1
+    }
   }
 
   /// The beacons in the trace, in the order of their first readings.
@@ -133,7 +143,9 @@ public struct PositionTrace: Hashable, Sendable {
 
   /// The trace with the readings of some beacons only.
   public func filtered(_ isWanted: (String) -> Bool) -> PositionTrace {
-    PositionTrace(readings.filter { isWanted($0.beacon) })
+    var trace = self
+    trace.readings = readings.filter { isWanted($0.beacon) }
+    return trace
   }
 
   /// Divides the trace into windows, starting at its first reading. Windows without a reading are

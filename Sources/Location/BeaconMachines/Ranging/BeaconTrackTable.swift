@@ -3,17 +3,20 @@ import Essentials
 
 /// The ranged beacons, each under its identity and address, in slots.
 ///
-/// If the table is full, or has too many beacons of one identity, new ones are refused. So a flood
-/// of made-up beacons doesn't displace others.
+/// If the table is full, or has too many beacons of one identity, a new one needs the slot of another
+/// (``candidates(for:)``).
 struct BeaconTrackTable: Sendable {
   struct Track: Sendable {
     var identity: BeaconIdentity
     var address: DeviceAddress
-    var powerAtOneMetre: Int8 = 0
+    /// In dBm; nil if the beacon doesn't advertise it.
+    var powerAtOneMetre: Int8?
     var filter = LinkFilter()
     /// Of the measurements since the last report.
     var sum = 0
     var count = 0
+    /// All measurements.
+    var sightingCount = 0
     /// Served time.
     var firstHeard: Instant
     var lastHeard: Instant
@@ -33,6 +36,12 @@ struct BeaconTrackTable: Sendable {
   private var slots: [Track?] = []
   var freeSlots: [Int] = []
   var heads: [BeaconIdentity: Int] = [:]
+  /// Where the search for a slot goes on when the table is full.
+  private var cursor = 0
+
+  /// The number of slots among which one is chosen when the table is full: a flood of made-up beacons
+  /// must not cost a search of all.
+  private static var candidatesMax: Int { 32 }
 
   init(capacity: Int, sameIdentityMax: Int) {
     precondition(capacity >= 0 && sameIdentityMax > 0, "a beacon needs room")
@@ -73,6 +82,39 @@ struct BeaconTrackTable: Sendable {
       slot = track.next
     }
     return found
+  }
+
+  /// Whether a track goes on as another, by way of others perhaps.
+  func isPredecessor(_ slot: Int, of other: Int) -> Bool {
+    var next = slots[other]?.predecessor
+    while let here = next {
+      if here == slot { return true }
+      next = slots[here]?.predecessor
+    }
+    return false
+  }
+
+  /// The slots of which one has to be displaced before a track of this identity can be inserted; nil
+  /// if there is room.
+  mutating func candidates(for identity: BeaconIdentity) -> [Int]? {
+    if heads[identity] != nil {
+      let row = slots(of: identity)
+      if row.count >= sameIdentityMax { return row }
+    }
+    guard count >= capacity else { return nil }
+    guard !slots.isEmpty else { return [] }
+    let start = cursor
+    cursor = (cursor + Self.candidatesMax) % slots.count
+    return (start..<start + min(Self.candidatesMax, slots.count)).map { $0 % slots.count }
+  }
+
+  /// Removes a track to make room. The tracks before and after it become neighbours.
+  mutating func displace(_ slot: Int) {
+    let track = slots[slot]
+    remove(slot)
+    guard let predecessor = track?.predecessor, let successor = track?.successor else { return }
+    update(predecessor) { $0.successor = successor }
+    update(successor) { $0.predecessor = predecessor }
   }
 
   /// Adds a track; nil where there is no room.

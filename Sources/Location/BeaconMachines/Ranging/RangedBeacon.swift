@@ -9,7 +9,8 @@ public struct RangedBeacon: Hashable, Sendable {
   public var address: DeviceAddress
   /// The zone of its distance.
   public var proximity: BeaconProximity
-  /// The estimated distance; nil if the beacon was silent for a while.
+  /// The estimated distance; nil if the beacon was silent for a while, or doesn't advertise its
+  /// measured power.
   public var distance: DistanceEstimate?
   /// The mean of the measurements since the last report, in dBm; 0 without any.
   public var rssi: Int

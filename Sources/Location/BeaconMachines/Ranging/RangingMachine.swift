@@ -14,9 +14,11 @@ public struct RangingMachine: Sendable {
     public var unknownDelay = TimeSpan.seconds(2)
     /// The silence after which a beacon is no longer reported. Apple: within 10 s.
     public var goneDelay = TimeSpan.seconds(10)
-    /// The maximum number of tracked beacons, each with an address; about 300 bytes each.
+    /// The maximum number of tracked beacons, each with an address; about 300 bytes each. Beyond it
+    /// a louder beacon takes the place of a weaker one.
     public var tracksMax = 8192
-    /// The maximum number of tracked beacons with the same identity, at least one.
+    /// The maximum number of tracked beacons with the same identity, at least one. Beyond it a louder
+    /// beacon takes the place of a weaker one.
     public var sameIdentityMax = 16
     /// The maximum number of constraints.
     public var constraintsMax = 256
@@ -56,6 +58,8 @@ public struct RangingMachine: Sendable {
     public var unmeasured = 0
     /// Matches of beacons that exceeded a limit, which were dropped.
     public var untracked = 0
+    /// Tracks that were ended to make room for others.
+    public var displaced = 0
     /// Calls that were so late that the preceding time was not counted as silence.
     public var stalls = 0
   }
@@ -115,6 +119,18 @@ public struct RangingMachine: Sendable {
     return true
   }
 
+  /// The highest level in dBm of the beacons in range that satisfy a constraint; nil if none is.
+  public func highestLevel(of constraint: BeaconConstraint) -> Double? {
+    var highest: Double?
+    for slot in table.indices {
+      guard let track = table[slot], constraint.matches(track.identity),
+        clock.now - track.lastHeard < settings.unknownDelay, let level = track.filter.level
+      else { continue }
+      highest = max(level, highest ?? level)
+    }
+    return highest
+  }
+
   func isRanged(_ identity: BeaconIdentity) -> Bool {
     ranged.contains { $0.matches(identity) }
   }
@@ -167,14 +183,14 @@ public struct RangingMachine: Sendable {
     var slot = table.slot(sighting.identity, sighting.address)
     guard slot != nil || isRanged(sighting.identity) else { return }
     counted.matches += 1
-    guard sighting.rssi != BeaconSighting.unknownRSSI else {
+    guard let rssi = sighting.measuredRSSI else {
       counted.unmeasured += 1
       return
     }
     if let known = slot {
       if table[known]?.successor != nil { separate(known, now) }
     } else {
-      slot = begin(sighting, now)
+      slot = begin(sighting, rssi, now)
     }
     guard let slot else {
       counted.untracked += 1
@@ -182,20 +198,28 @@ public struct RangingMachine: Sendable {
     }
     let served = clock.now
     table.update(slot) { track in
-      track.powerAtOneMetre = sighting.powerAtOneMetre
-      track.filter.add(rssi: sighting.rssi, now: now)
-      track.sum += Int(sighting.rssi)
+      track.powerAtOneMetre = sighting.measuredPower
+      track.filter.add(rssi: rssi, now: now)
+      track.sum += Int(rssi)
       track.count += 1
+      track.sightingCount += 1
       track.lastHeard = served
       track.heardAt = now
     }
   }
 
   /// A track for an address that is new; it takes over from the one that was silent longest.
-  private mutating func begin(_ sighting: BeaconSighting, _ now: Instant) -> Int? {
+  private mutating func begin(
+    _ sighting: BeaconSighting, _ rssi: Int8, _ now: Instant
+  ) -> Int? {
     let track = BeaconTrackTable.Track(
       identity: sighting.identity, address: sighting.address, firstHeard: clock.now,
       lastHeard: clock.now, heardAt: now)
+    if let full = table.candidates(for: track.identity) {
+      guard let victim = displaceable(full, rssi) else { return nil }
+      table.displace(victim)
+      counted.displaced += 1
+    }
     guard let slot = table.insert(track) else { return nil }
     takeOver(slot)
     guard let predecessor = table[slot]?.predecessor, let old = table[predecessor] else {
@@ -208,6 +232,33 @@ public struct RangingMachine: Sendable {
     return slot
   }
 
+  /// The track that ends to make room for one that is heard with `rssi`; nil if all are worth more.
+  ///
+  /// First a track that goes on under another address, then one that was silent for a while, of these
+  /// the one that was heard least often. Otherwise the weakest; one that was heard often is worth some
+  /// decibels more.
+  private func displaceable(_ slots: [Int], _ rssi: Int8) -> Int? {
+    var worst: (slot: Int, worth: (Int, Double))?
+    for slot in slots {
+      guard let track = table[slot] else { continue }
+      let worth = worth(of: track)
+      if worst.map({ worth < $0.worth }) ?? true { worst = (slot, worth) }
+    }
+    guard let worst, worst.worth < (2, Double(rssi)) else { return nil }
+    return worst.slot
+  }
+
+  private func worth(of track: BeaconTrackTable.Track) -> (Int, Double) {
+    let isSilent = clock.now - track.lastHeard >= settings.unknownDelay
+    if track.successor != nil || isSilent {
+      return (track.successor != nil ? 0 : 1, Double(track.sightingCount))
+    }
+    return (2, (track.filter.level ?? -128) + Double(min(track.sightingCount, Self.steadyCount)))
+  }
+
+  /// The number of sightings from which a track counts as steady.
+  private static var steadyCount: Int { 8 }
+
   /// Looks for the track of the same beacon under another address: one that was not heard since this one
   /// began, and has no successor.
   private mutating func takeOver(_ slot: Int, except known: Int? = nil) {
@@ -215,7 +266,7 @@ public struct RangingMachine: Sendable {
     var best: (slot: Int, lastHeard: Instant)?
     for other in table.slots(of: new.identity) where other != slot && other != known {
       guard let track = table[other], track.successor == nil, track.heardAt <= new.heardAt,
-        track.lastHeard <= new.firstHeard, track.predecessor != slot
+        track.lastHeard <= new.firstHeard, !table.isPredecessor(slot, of: other)
       else { continue }
       if best.map({ track.lastHeard < $0.lastHeard }) ?? true { best = (other, track.lastHeard) }
     }
@@ -265,10 +316,9 @@ public struct RangingMachine: Sendable {
     return table.update(slot) { track in
       let level = track.filter.level ?? 0
       var distance: DistanceEstimate?
-      if !isUnknown {
+      if !isUnknown, let power = track.powerAtOneMetre {
         distance = model.distance(
-          level: level, levelVariance: track.filter.variance(at: now),
-          powerAtOneMetre: track.powerAtOneMetre)
+          level: level, levelVariance: track.filter.variance(at: now), powerAtOneMetre: power)
       }
       track.proximity = distance.map { track.proximity.next(metres: $0.metres) } ?? .unknown
       let mean = track.count > 0 ? (Double(track.sum) / Double(track.count)).rounded() : 0

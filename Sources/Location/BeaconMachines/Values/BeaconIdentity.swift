@@ -70,10 +70,17 @@ public struct BeaconSighting: Hashable, Sendable {
   public var identity: BeaconIdentity
   /// The advertiser's address. Beacons may change it.
   public var address: DeviceAddress
-  /// The RSSI in dBm; 127 if it is not available.
+  /// The RSSI in dBm; see ``measuredRSSI``.
   public var rssi: Int8
   /// The measured power in the advertisement: the RSSI in dBm at a distance of one metre.
   public var powerAtOneMetre: Int8
+
+  /// The RSSI in dBm; nil if it is unknown: 127, or 0, which controllers report that don't measure.
+  public var measuredRSSI: Int8? { rssi == Self.unknownRSSI || rssi == 0 ? nil : rssi }
+
+  /// The measured power in dBm; nil if the advertisement has none. No beacon is received with 0 dBm
+  /// or more at a distance of one metre.
+  public var measuredPower: Int8? { powerAtOneMetre < 0 ? powerAtOneMetre : nil }
 
   /// Creates a sighting.
   public init(

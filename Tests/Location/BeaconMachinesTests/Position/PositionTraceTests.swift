@@ -37,13 +37,24 @@ struct PositionTraceTests {
       ("0,r,b", "found 3 fields"), ("0,r,b,-60,1", "found 5 fields"),
       ("x,r,b,-60", "not a time"), ("nan,r,b,-60", "not a time"), ("-1,r,b,-60", "not a time"),
       ("1e30,r,b,-60", "not a time"), ("0,,b,-60", "no name"), ("0,r,b,-60.5", "not an RSSI"),
-      ("0,r,b,21", "not an RSSI"), ("0,r,b,-60,1,2,inf", "not a position"),
+      ("0,r,b,-60dBm", "not an RSSI"), ("0,r,b,-60,1,2,inf", "not a position"),
       ("0,r,b,-60,1,2,1e9", "not a position"),
       ("0," + String(repeating: "r", count: 65) + ",b,-60", "too long"),
     ])
   func refused(line: String, part: String) throws {
     let reason = try #require(Self.reason("0,r,b,-60\n" + line + "\n0,r,b,-60"))
     #expect(reason.hasPrefix("line 2: ") && reason.contains(part), "\(reason)")
+  }
+
+  @Test("readings that no receiver can have measured are counted, and the others are read")
+  func quality() throws {
+    let levels = [-60, 42, 29, 127, 0, -128, 21, 20, -127, 300, -70]
+    let text = levels.enumerated().map { "\($0.offset),r,b,\($0.element)" }
+    let trace = try Self.trace(text.joined(separator: "\n"))
+    #expect(trace.readings.map(\.rssi) == [-60, 20, -127, -70])
+    #expect(trace.unmeasuredCount == 2)
+    #expect(trace.implausibleCount == 5)
+    #expect(trace.filtered { $0 != "b" }.implausibleCount == 5)
   }
 
   @Test("random bytes are read or refused, never a trap", arguments: 0..<200 as Range<UInt64>)
