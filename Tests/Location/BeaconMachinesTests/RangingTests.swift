@@ -174,7 +174,7 @@ struct RangingTests {
     #expect(reports.count == 30 && reports.allSatisfy { $0.count == 1 && $0[0].rssi == -60 })
   }
 
-  @Test("in a full table a louder beacon takes the place of a weaker one, and not the reverse")
+  @Test("a louder beacon takes the place of a weaker one in a full table, and not the reverse")
   func displacement() throws {
     var settings = RangingMachine.Settings()
     settings.tracksMax = 20

@@ -59,6 +59,11 @@ func flatteningOfProducersThatFail(
     if text.isEmpty { return SignalProducer<Int, E>.empty }
     return search(text).map { $0.count }
   }
+}
+
+func flatteningOfProducersThatFail2(
+  _ p: SignalProducer<String, E>, _ n: SignalProducer<String, Never>
+) {
   _ = p.flatMap(.merge) { _ in
     SignalProducer { observer, _ in
       observer.send(value: 1); observer.sendCompleted()
@@ -141,6 +146,9 @@ func flatteningOfProducers(_ p: SignalProducer<String, E>, _ n: SignalProducer<S
   _ = n.map { _ in SignalProducer<Int, Never>(value: 1) }.flatten(.latest)
   _ = n.map(search).flatten(.latest)
   _ = n.map(suggest).flatten(.latest)
+}
+
+func flatteningOfProducers2(_ p: SignalProducer<String, E>, _ n: SignalProducer<String, Never>) {
   _ = n.promoteError(E.self).flatMap(.latest) { search($0) }
   _ = n.promoteError(E.self).flatMap(.latest) { _ in SignalProducer(value: 1) }
   _ = n.flatMap(.latest) { _ in p }.flatMapError { _ in n }
@@ -239,6 +247,13 @@ func combining(
   _ = n.merge(with: n)
   _ = p.merge(with: p)
   _ = i.map { $0 > 0 }.and(i.map { $0 < 9 })
+}
+
+func combining2(
+  _ p: SignalProducer<String, E>, _ n: SignalProducer<String, Never>, _ s: Signal<String, E>,
+  _ q: Signal<String, Never>, _ i: SignalProducer<Int, Never>, _ j: SignalProducer<Int, E>,
+  _ property: Property<Int>, _ mutable: MutableProperty<String>
+) {
   _ = property.map { $0 > 0 }.and(property.map { $0 < 9 })
   _ = property.map { $0 > 0 }.negate()
   _ = i.map { $0 > 0 }.or(property.map { $0 > 0 })
@@ -342,6 +357,13 @@ func transforming(
   _ = p.mapError(F.init)
   _ = p.mapError { _ in F() }
   _ = p.map { $0.count }.mapError { _ in F() }
+}
+
+func transforming2(
+  _ p: SignalProducer<String, E>, _ n: SignalProducer<String, Never>, _ s: Signal<String, E>,
+  _ q: Signal<String, Never>, _ i: SignalProducer<Int, Never>, _ j: SignalProducer<Int, E>,
+  _ optional: SignalProducer<Int?, Never>
+) {
   _ = n.promoteError(E.self)
   _ = n.promoteError() as SignalProducer<String, E>
   _ = p.materialize().dematerialize()
@@ -437,6 +459,13 @@ func observing(
   _ = Action { (text: String) in search(text) }
   _ = Action { (text: String) in suggest(text) }
   _ = Action(enabledIf: property.map { !$0.isEmpty }) { (text: String) in search(text) }
+}
+
+func observing2(
+  _ p: SignalProducer<String, E>, _ n: SignalProducer<String, Never>, _ s: Signal<String, E>,
+  _ q: Signal<String, Never>, _ mutable: MutableProperty<String>, _ property: Property<String>,
+  _ action: Action<String, Int, E>
+) {
   _ = Action(state: property) { state, _ in search(state) } as Action<(), [Int], E>
   _ = Action(unwrapping: property.map { Optional($0) }) { search($0) }
   let (signal, observer) = Signal<Int, Never>.pipe()
