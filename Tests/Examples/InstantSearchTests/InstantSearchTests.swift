@@ -209,9 +209,12 @@ struct InstantSearchTests {
   func threads() async throws {
     let model = model()
     let isOnMain = Mutex<[Bool]>([])
-    let main = pthread_self()
+    // Not the thread: on Linux any may run the main queue once the program's first has left it.
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    defer { DispatchQueue.main.setSpecific(key: key, value: nil) }
     model.posts.signal.observeValues { _ in
-      isOnMain.withLock { $0.append(pthread_equal(pthread_self(), main) != 0) }
+      isOnMain.withLock { $0.append(DispatchQueue.getSpecific(key: key) == true) }
     }
     model.text.value = "bread"
     await scheduler.advance(by: 0.5)
