@@ -276,6 +276,24 @@ struct BeaconSurveyTests {
     #expect(Set(rows.map(\.name)).count == 402)
   }
 
+  @Test("a beacon of unknown strength takes no other's place", arguments: [0, 127])
+  func unknownStrength(rssi: Int) throws {
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    func hear(_ numbers: Range<UInt64>, rssi: Int) {
+      for number in numbers {
+        let beacon = IBeacon(
+          uuid: .init(high: 7, low: number), major: 1, minor: 1, powerAtOneMetre: -59)
+        survey.hear(sighting(beacon.manufacturerData, rssi: rssi), now: .zero)
+        survey.hear(
+          eddystone([0x10, 0xEE, 0x03] + Array(String(number).utf8), rssi: rssi), now: .zero)
+      }
+    }
+    hear(0..<256, rssi: -80)
+    hear(1_000..<1_100, rssi: rssi)
+    #expect(survey.refusedCount == 200)
+    #expect(try rows(&survey, seconds: 1).count == 512)
+  }
+
   @Test("a malformed beacon is counted, and other advertisements are not")
   func malformed() throws {
     let id = try #require(BluetoothUUID(uuid))

@@ -48,6 +48,35 @@ struct LocateTests {
     #expect(drawing.hasPrefix("<svg ") && drawing.contains("<polyline "))
   }
 
+  @Test("readings that no receiver can have measured are left out and counted")
+  func quality() async throws {
+    let folder = try TestFolder()
+    var lines = try String(contentsOfFile: Self.data + "straight-01.csv", encoding: .utf8)
+      .split(separator: "\n").map(String.init)
+    let reading = try #require(lines.first { !$0.hasPrefix("#") })
+    let fields = reading.split(separator: ",").map(String.init)
+    for rssi in ["42", "29", "127"] {
+      lines.append((fields.prefix(3) + [rssi] + fields.dropFirst(4)).joined(separator: ","))
+    }
+    let path = try folder.file("walk.csv", lines.joined(separator: "\n"))
+    let text = try await AmbitRun.end("locate", "--map", Self.map, path)
+    #expect(text.status == 0 && text.output.count > 50, "\(text)")
+    #expect(
+      text.complaints.joined().hasSuffix(
+        "3 lines were left out, 1 without an RSSI and 2 with an impossible one"), "\(text)")
+    let json = try await AmbitRun.end("locate", "--map", Self.map, path, "--json")
+    let quality = try Self.object(try #require(json.output.first))
+    #expect(quality["event"] as? String == "quality" && quality["file"] as? String == path)
+    #expect(quality["unmeasured"] as? Int == 1 && quality["implausible"] as? Int == 2)
+    let replay = try AmbitRun([
+      "trace", "replay", path, "--listen", "unix:\(folder.path)/r", "--json",
+    ])
+    let report = try #require(await replay.output.next(containing: "\"quality\""))
+    #expect(try Self.object(report)["implausible"] as? Int == 2)
+    replay.interrupt()
+    _ = await replay.end()
+  }
+
   @Test(
     "a map that makes no sense is refused with its line",
     arguments: [

@@ -47,15 +47,25 @@ package struct BeaconSurvey: Sendable {
     var names: [String] = []
     var numbers: [String: UInt64] = [:]
 
+    /// The level in dBm that a beacon must exceed to take the place of another, as far as it is known
+    /// since the last report: a flood of weak beacons must not cost a search for each.
+    var levelToExceed: Double?
+
     /// Ends ranging the UUID that is least worth its place, if that is weaker than `rssi`: one without
     /// a beacon in range, or the one whose loudest beacon is weakest.
     ///
+    /// - Parameter rssi: In dBm; nil if it is unknown.
     /// - Returns: The UUID; nil if all are louder.
-    mutating func release(weakerThan rssi: Int8) -> BluetoothUUID? {
-      let levels = machine.constraints.map { ($0, machine.highestLevel(of: $0) ?? -.infinity) }
-      guard let weakest = levels.min(by: { $0.1 < $1.1 }),
-        weakest.1 + Limits.marginDecibels < Double(rssi)
-      else { return nil }
+    mutating func release(weakerThan rssi: Int8?) -> BluetoothUUID? {
+      guard let rssi, Double(rssi) > levelToExceed ?? -.infinity else { return nil }
+      let levels = machine.highestLevels
+      let worths = machine.constraints.map { ($0, levels[$0.uuid] ?? -.infinity) }
+      guard let weakest = worths.min(by: { $0.1 < $1.1 }) else { return nil }
+      let limit = weakest.1 + Limits.marginDecibels
+      guard Double(rssi) > limit else {
+        levelToExceed = limit
+        return nil
+      }
       machine.stop(weakest.0)
       return weakest.0.uuid
     }
@@ -113,7 +123,8 @@ package struct BeaconSurvey: Sendable {
       guard let fields = fields.asIBeacon else { return }
       (format, identity) = (.altBeacon, BeaconIdentity(fields))
     case .eddystoneUID, .eddystoneURL, .eddystoneEphemeral, .eddystoneTelemetry:
-      guard let number = number(of: Self.name(beacon), rssi) else {
+      let measured = rssi == 0 || rssi == BeaconSighting.unknownRSSI ? nil : rssi
+      guard let number = number(of: Self.name(beacon), measured) else {
         refusedCount += 1
         return
       }
@@ -136,7 +147,7 @@ package struct BeaconSurvey: Sendable {
     if !lane.machine.constraints.contains(constraint) {
       // Eddystone identifiers have released one with their number.
       if format != .eddystone, lane.machine.constraints.count >= Limits.namesMax {
-        _ = lane.release(weakerThan: sighting.rssi)
+        _ = lane.release(weakerThan: sighting.measuredRSSI)
       }
       guard lane.machine.constraints.count < Limits.namesMax,
         (try? lane.machine.start(constraint, now: now)) != nil
@@ -149,7 +160,7 @@ package struct BeaconSurvey: Sendable {
   }
 
   /// The number in place of a UUID for an Eddystone identifier; nil if there is no room for it.
-  private mutating func number(of name: String, _ rssi: Int8) -> UInt64? {
+  private mutating func number(of name: String, _ rssi: Int8?) -> UInt64? {
     guard var lane = lanes[.eddystone] else { return nil }
     if let number = lane.numbers[name] { return number }
     lanes[.eddystone] = nil
@@ -183,6 +194,7 @@ package struct BeaconSurvey: Sendable {
     for format in Format.allCases {
       guard var lane = lanes[format] else { continue }
       lane.machine.wake(now: now, into: &lane.actions)
+      if !lane.actions.isEmpty { lane.levelToExceed = nil }
       for case .ranged(_, let beacons) in lane.actions {
         isDue = true
         rows += beacons.map { row($0, format, lane.names) }

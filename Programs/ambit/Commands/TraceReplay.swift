@@ -37,7 +37,7 @@ struct TraceReplay: AsyncParsableCommand {
 
   func run() async throws {
     let output = Output(isJSON: options.json)
-    let trace = try TraceRecording(files)
+    let trace = try TraceRecording(files, reportingTo: output)
     let recording = trace.recording
     for (name, beacon) in trace.standIns {
       output.note(

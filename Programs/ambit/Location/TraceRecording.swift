@@ -25,8 +25,9 @@ struct TraceRecording {
   /// As many different advertisements as are kept: devices that count up would fill memory.
   private static let advertisementsMax = 100_000
 
-  /// Reads files: btsnoop captures, whose receiver has the file's name, or traces.
-  init(_ paths: [String]) throws {
+  /// Reads files: btsnoop captures, whose receiver has the file's name, or traces, whose lines that
+  /// are left out are reported.
+  init(_ paths: [String], reportingTo output: Output) throws {
     for path in paths {
       let bytes = try FloorMap.bytes(of: path)
       if bytes.starts(with: BTSnoop.header.prefix(8)) {
@@ -36,7 +37,9 @@ struct TraceRecording {
         } catch { throw CommandFailure(.badData, "\(path): \(error)") }
       } else {
         do throws(TraceError) {
-          try addTrace(PositionTrace(text: bytes[...]))
+          let trace = try PositionTrace(text: bytes[...])
+          trace.reportQuality(of: path, to: output)
+          addTrace(trace)
         } catch { throw CommandFailure(.badData, "\(path): \(error)") }
       }
     }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Expressions.swift in both language modes.
-@Suite("Everyday expressions", .enabled(if: Compiler.isWordingKnown))
+@Suite("Everyday expressions")
 struct ExpressionTests {
   @Test(
     "every expression that users of ReactiveSwift write compiles",

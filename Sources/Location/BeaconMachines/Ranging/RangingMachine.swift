@@ -1,3 +1,4 @@
+public import BluetoothWire
 public import Essentials
 
 /// Reports once a second, for each constraint of an app, the beacons in range and their distances.
@@ -119,14 +120,14 @@ public struct RangingMachine: Sendable {
     return true
   }
 
-  /// The highest level in dBm of the beacons in range that satisfy a constraint; nil if none is.
-  public func highestLevel(of constraint: BeaconConstraint) -> Double? {
-    var highest: Double?
+  /// The highest level in dBm of the beacons in range of each UUID that has any.
+  public var highestLevels: [BluetoothUUID: Double] {
+    var highest: [BluetoothUUID: Double] = [:]
     for slot in table.indices {
-      guard let track = table[slot], constraint.matches(track.identity),
-        clock.now - track.lastHeard < settings.unknownDelay, let level = track.filter.level
+      guard let track = table[slot], clock.now - track.lastHeard < settings.unknownDelay,
+        let level = track.filter.level
       else { continue }
-      highest = max(level, highest ?? level)
+      highest[track.identity.uuid] = max(level, highest[track.identity.uuid] ?? level)
     }
     return highest
   }
@@ -215,9 +216,9 @@ public struct RangingMachine: Sendable {
     let track = BeaconTrackTable.Track(
       identity: sighting.identity, address: sighting.address, firstHeard: clock.now,
       lastHeard: clock.now, heardAt: now)
-    if let full = table.candidates(for: track.identity) {
-      guard let victim = displaceable(full, rssi) else { return nil }
-      table.displace(victim)
+    if let candidates = table.candidates(for: track.identity) {
+      guard let displaced = slotToDisplace(candidates, rssi) else { return nil }
+      table.displace(displaced)
       counted.displaced += 1
     }
     guard let slot = table.insert(track) else { return nil }
@@ -237,7 +238,7 @@ public struct RangingMachine: Sendable {
   /// First a track that goes on under another address, then one that was silent for a while, of these
   /// the one that was heard least often. Otherwise the weakest; one that was heard often is worth some
   /// decibels more.
-  private func displaceable(_ slots: [Int], _ rssi: Int8) -> Int? {
+  private func slotToDisplace(_ slots: [Int], _ rssi: Int8) -> Int? {
     var worst: (slot: Int, worth: (Int, Double))?
     for slot in slots {
       guard let track = table[slot] else { continue }
