@@ -93,6 +93,35 @@ struct PairingAttackTests {
     }
   }
 
+  @Test(
+    "a point whose private key is published or its negative is refused", arguments: roles,
+    [false, true])
+  func debugKey(_ role: LinkInfo.Role, _ isMirrored: Bool) throws {
+    let agreement = try #require(World.pairing(seed: 1).keyAgreement)
+    // The private key for debugging (Core 5.4, Vol 3, Part H, §2.3.5.6.1).
+    let key = try #require(
+      SMPCoordinate(
+        [
+          0x3F, 0x49, 0xF6, 0xD4, 0xA3, 0xC5, 0x5F, 0x38, 0x74, 0xC9, 0xB3, 0xE3, 0xD2, 0x10, 0x3F,
+          0x50, 0x4A, 0xFF, 0x60, 0x7B, 0xEB, 0x40, 0xB7, 0x99, 0x58, 0x99, 0xB8, 0xA6, 0xCD, 0x3C,
+          0x1A, 0xBD,
+        ] as [UInt8]))
+    guard case .publicKey(let point) = agreement.perform(.publicKey(privateKey: key)) else {
+      Issue.record("no public key")
+      return
+    }
+    let y = isMirrored ? try Self.mirrored(point.y) : point.y
+    let scene = try PairingScene(role)
+    scene.attacker.change = { pdu in
+      guard case .pairingPublicKey = pdu else { return [pdu.bytes] }
+      return [SMPPDU.pairingPublicKey(x: point.x, y: y).bytes]
+    }
+    scene.pair()
+    #expect(scene.ends == [.pairingFailed(.invalidParameters)])
+    #expect(scene.reasonsSent == [.invalidParameters])
+    scene.expectNothingWon()
+  }
+
   @Test("commitments that are sent back prove nothing", arguments: [true, false])
   func reflectedCommitment(_ isSecure: Bool) throws {
     let scene = try PairingScene(

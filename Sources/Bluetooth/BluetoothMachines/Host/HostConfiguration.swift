@@ -27,6 +27,9 @@ public struct HostConfiguration: Sendable, Hashable {
   /// The minimum encryption key size that the host accepts, 7 to 16 bytes (Core 5.4, Vol 3, Part H,
   /// §2.3.4).
   public var keyByteCountMin = 16
+  /// Whether a peer may pair with the public key for debugging, whose private key is published (Core
+  /// 5.4, Vol 3, Part H, §2.3.5.6.1): any device in range can then decrypt the link.
+  public var acceptsDebugKeys = false
   /// Whether the driver supports P-256 key agreement. Without it, only legacy pairing is supported.
   /// `BluetoothHost` sets this property.
   public var hasKeyAgreement = false

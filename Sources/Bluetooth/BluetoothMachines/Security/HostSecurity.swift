@@ -21,6 +21,7 @@ struct HostSecurity: Sendable {
   /// The shortest key that is agreed to, in bytes (the attack KNOB).
   let keyByteCountMin: Int
   let canUseSecureConnections: Bool
+  let acceptsDebugKeys: Bool
   var secrets: SecretGenerator
   var bonds = BondTable()
   /// The peers that have links, by the addresses that clients know them by; only where bonds may have to
@@ -52,6 +53,7 @@ struct HostSecurity: Sendable {
     policy = configuration.pairingPolicy
     keyByteCountMin = configuration.keyByteCountMin
     canUseSecureConnections = configuration.hasKeyAgreement
+    acceptsDebugKeys = configuration.acceptsDebugKeys
     usesPrivateAddress = configuration.usesPrivateAddress
     self.secrets = secrets
   }

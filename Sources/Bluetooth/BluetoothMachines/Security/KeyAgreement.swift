@@ -12,6 +12,14 @@ public struct PublicKey: Sendable, Hashable {
     self.x = x
     self.y = y
   }
+
+  /// Whether the private key is the published one for debugging (§2.3.5.6.1), or its negative, whose
+  /// public key is the other point with this x coordinate.
+  var isForDebugging: Bool { x == Self.debugX }
+
+  private static let debugX = SMPCoordinate(
+    high: 0x20B0_03D2_F297_BE2C_5E2C_83A7_E9F9_A5B9,
+    low: 0xEFF4_9111_ACF4_FDDB_CC03_0148_0E35_9DE6)
 }
 
 /// A P-256 computation that the driver performs for the machine (Core 5.4, Vol 3, Part H,

@@ -157,21 +157,21 @@ struct Pairing: Sendable {
       stage = .consent
       outputs.append(.prompt(.consent))
     } else {
-      authenticate(context, secrets: &host.secrets, into: &outputs)
+      authenticate(context, host: &host, into: &outputs)
     }
   }
 
   private mutating func authenticate(
-    _ context: PairingContext, secrets: inout SecretGenerator,
-    into outputs: inout [PairingOutput]
+    _ context: PairingContext, host: inout HostSecurity, into outputs: inout [PairingOutput]
   ) {
     if context.usesSecureConnections {
-      let authentication = SecureConnectionsAuthentication(context, secrets: &secrets)
+      let authentication = SecureConnectionsAuthentication(
+        context, acceptsDebugKeys: host.acceptsDebugKeys, secrets: &host.secrets)
       authentication.start(into: &outputs)
       stage = .secureConnections(authentication)
     } else {
-      var authentication = LegacyAuthentication(context, secrets: &secrets)
-      authentication.start(secrets: &secrets, into: &outputs)
+      var authentication = LegacyAuthentication(context, secrets: &host.secrets)
+      authentication.start(secrets: &host.secrets, into: &outputs)
       stage = .legacy(authentication)
     }
   }
@@ -212,7 +212,7 @@ struct Pairing: Sendable {
     switch stage {
     case .consent:
       guard answer == .accept, let context else { throw .unspecifiedReason }
-      authenticate(context, secrets: &host.secrets, into: &outputs)
+      authenticate(context, host: &host, into: &outputs)
     case .legacy(var authentication):
       guard answer != .reject else { throw .passkeyEntryFailed }
       try authentication.answer(answer, into: &outputs)

@@ -23,6 +23,7 @@ struct SecureConnectionsAuthentication: Sendable {
   private static let roundCount = 20
 
   private let context: PairingContext
+  private let acceptsDebugKeys: Bool
   private let privateKey: SMPCoordinate
   private var ownKey: PublicKey?
   private var peerKey: PublicKey?
@@ -45,8 +46,9 @@ struct SecureConnectionsAuthentication: Sendable {
     }
   }
 
-  init(_ context: PairingContext, secrets: inout SecretGenerator) {
+  init(_ context: PairingContext, acceptsDebugKeys: Bool, secrets: inout SecretGenerator) {
     self.context = context
+    self.acceptsDebugKeys = acceptsDebugKeys
     privateKey = context.ownCommitment?.privateKey ?? secrets.privateKey()
   }
 
@@ -84,6 +86,8 @@ struct SecureConnectionsAuthentication: Sendable {
   ) throws(SMPFailureReason) {
     // A key that is this side's own, reflected, is refused.
     guard key.x != ownKey?.x else { throw .invalidParameters }
+    // Everyone has the private key of this one.
+    guard acceptsDebugKeys || !key.isForDebugging else { throw .invalidParameters }
     peerKey = key
     stage = .sharedSecret
     outputs.append(.compute(.sharedSecret(privateKey: privateKey, peer: key)))

@@ -59,6 +59,41 @@ struct PairingHostileTests {
     #expect(pair.central.ends == [.pairingFailed(.invalidParameters)])
   }
 
+  /// The public key for debugging (Core 5.4, Vol 3, Part H, §2.3.5.6.1).
+  private static let debugX =
+    SMPCoordinate(
+      [
+        0x20, 0xB0, 0x03, 0xD2, 0xF2, 0x97, 0xBE, 0x2C, 0x5E, 0x2C, 0x83, 0xA7, 0xE9, 0xF9, 0xA5,
+        0xB9, 0xEF, 0xF4, 0x91, 0x11, 0xAC, 0xF4, 0xFD, 0xDB, 0xCC, 0x03, 0x01, 0x48, 0x0E, 0x35,
+        0x9D, 0xE6,
+      ] as [UInt8])
+
+  @Test(
+    "the public key for debugging, whose private key all know, is refused unless it is configured",
+    arguments: ends, [false, true])
+  func debugKey(_ fromCentral: Bool, _ isAccepted: Bool) throws {
+    let x = try #require(Self.debugX)
+    var configuration = HostConfiguration.pairing()
+    #expect(!configuration.acceptsDebugKeys)
+    configuration.acceptsDebugKeys = isAccepted
+    var pair = PairingPair(central: configuration, peripheral: configuration)
+    pair.tamper = Self.replacing(fromCentral: fromCentral) { pdu in
+      guard case .pairingPublicKey(_, let y) = pdu else { return nil }
+      return .pairingPublicKey(x: x, y: y)
+    }
+    var computed: [SMPCoordinate] = []
+    pair.onComputation = { operation, _ in
+      if case .sharedSecret(_, let peer) = operation { computed.append(peer.x) }
+    }
+    pair.securesCentral()
+    let victim = fromCentral ? pair.peripheral : pair.central
+    #expect(computed.contains(x) == isAccepted)
+    #expect(
+      victim.sent.contains(SMPPDU.pairingFailed(.invalidParameters).bytes) == !isAccepted)
+    // The sender has another private key, so the pairing fails in the end.
+    expectNoKeys(pair)
+  }
+
   @Test("commitments that are sent back are refused", arguments: [true, false])
   func reflectedConfirm(_ isSecure: Bool) {
     let configuration = HostConfiguration.pairing(secureConnections: isSecure)
