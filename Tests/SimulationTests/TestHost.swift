@@ -31,6 +31,8 @@ final class TestHost {
   private(set) var identities: [HostIdentity] = []
   /// The bonds that the host updated.
   private(set) var updated: [Bond] = []
+  /// Updates of bonds that were not stored before.
+  private(set) var updatesWithoutBond = 0
   /// How often it was to keep what peers configured.
   private(set) var configurationCount = 0
 
@@ -129,6 +131,7 @@ final class TestHost {
           updated += changed
           for bond in changed {
             guard let index = bonds.lastIndex(where: { $0.identity == bond.identity }) else {
+              updatesWithoutBond += 1
               continue
             }
             bonds[index].isEvictable = bond.isEvictable

@@ -80,12 +80,13 @@ extension HostMachine {
     case .answerKeyRequest(nil):
       let reply = LELongTermKeyRequestNegativeReply(handle: handle)
       send(reply.packet, link: handle, now: now, into: &actions)
-    case .encryptionChanged(let encryption):
+    case .encryptionChanged(let encryption, let isWithBond):
       links.entries[index].info.encryption = encryption
       let peer = links.peers[index]
       server.setEncryption(
         encryption, peer, hasKey: security.usableBond(of: peer)?.peripheralKey != nil)
-      if links.entries[index].security.hasProvedBond {
+      // Not `hasProvedBond`: a pairing may have ended since, whose bond is stored by an output after this.
+      if isWithBond {
         restoreClientConfiguration(of: peer, now: now, into: &actions)
         storeChangedBonds(now: now, into: &actions)
       }

@@ -26,8 +26,9 @@ extension LinkSecurity {
     case encrypt(LongTermKey)
     /// Answer the controller's request for a key.
     case answerKeyRequest(SMPValue?)
-    /// The link is protected otherwise than before; nil: not any more.
-    case encryptionChanged(EncryptionInfo?)
+    /// The link is protected otherwise than before; nil: not any more. It may be by a key of the peer's
+    /// bond, or by one of a pairing, which has no bond before `bonded`.
+    case encryptionChanged(EncryptionInfo?, withBond: Bool)
     /// Compute on P-256.
     case compute(KeyAgreementRequest)
     case prompt(PairingPrompt, PairingPromptID, ClientID)

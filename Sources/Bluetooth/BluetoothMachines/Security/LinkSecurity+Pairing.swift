@@ -99,7 +99,7 @@ extension LinkSecurity {
     guard underWay.pairing.keyForEncryption != nil, let encryption = underWay.pairing.encryption
     else { return }
     protection = .encrypted(encryption)
-    outputs.append(.encryptionChanged(encryption))
+    outputs.append(.encryptionChanged(encryption, withBond: false))
     var produced: [PairingOutput] = []
     underWay.pairing.encrypted(host: &host, now: now, into: &produced)
     let operations = Waiting(hasOperations: underWay.waiting.hasOperations)

@@ -390,7 +390,7 @@ struct LinkSecurity: Sendable {
   ) {
     protection = .none
     givenKey = nil
-    outputs.append(.encryptionChanged(nil))
+    outputs.append(.encryptionChanged(nil, withBond: false))
     let failure = SecurityFailure.encryptionFailed(.unspecifiedError)
     if case .pairing(let underWay) = activity {
       fail(underWay, failure, host: &host, now: now, into: &outputs)
@@ -410,7 +410,7 @@ struct LinkSecurity: Sendable {
     } else {
       protection = .encrypted(encryption)
     }
-    outputs.append(.encryptionChanged(encryption))
+    outputs.append(.encryptionChanged(encryption, withBond: hasProvedBond))
     finish(true, nil, into: &outputs)
   }
 
