@@ -55,7 +55,7 @@ final class PairingPage: ViewModel {
       state: question.combineLatest(with: typed),
       enabledIf: { question, number in
         switch question?.prompt {
-        case .consent, .compareNumber: true
+        case .consent, .compareNumber, .replaceBond: true
         case .enterPasskey: number != nil
         case .displayPasskey, nil: false
         }

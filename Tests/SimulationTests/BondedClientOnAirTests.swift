@@ -99,9 +99,17 @@ struct BondedClientOnAirTests {
     _ = try impostor.connect(to: "Safe")
     world.run(for: .seconds(1))
     #expect(subscriptions(safe).isEmpty)
-    // Pairing anew by Just Works makes it another bond, which has configured nothing.
-    _ = try impostor.read(value, of: peer)
+    // Pairing anew by Just Works doesn't give it the phone's place, and the phone keeps its own.
+    #expect(throws: HostError.self) { try impostor.read(value, of: peer) }
+    #expect(safe.unkeptBonds == [.unconfirmed] && safe.snapshot.bondCount == 1)
     #expect(subscriptions(safe).isEmpty)
+    impostor.send(.disconnect(peer))
+    world.run(for: .seconds(2))
+    impostor.controller.powerOff()
+    phone.controller.powerOn()
+    world.run(for: .seconds(1))
+    try reconnect(phone, peer)
+    #expect(subscriptions(safe) == [Self.centralAddress])
   }
 
   @Test(
@@ -122,7 +130,8 @@ struct BondedClientOnAirTests {
     world.run(for: .seconds(1))
     #expect(safe.unkeptBonds == [.full] && safe.bonds.isEmpty)
     #expect(safe.snapshot.bondCount == 1_024 && safe.snapshot.counters.unkeptBonds == 1)
-    #expect(phone.unkeptBonds.isEmpty && phone.bonds.count == 1)
+    // The phone has none, either, which would be of no use.
+    #expect(phone.unkeptBonds.isEmpty && phone.bonds.isEmpty)
   }
 
   /// Bonds of peers that paired by Just Works, unasked, and never came back.
@@ -189,8 +198,8 @@ struct BondedClientOnAirTests {
     #expect(safe.unkeptBonds == [.full] && safe.evictedPeers.isEmpty && safe.bonds.isEmpty)
     phone.send(.disconnect(peer))
     world.run(for: .seconds(1))
-    // The phone removes its bond, and this host's client requests the pairing.
-    #expect(try phone.complete { .removeBond(peer, $0) } == .done)
+    // This host's client requests the pairing.
+    #expect(phone.bonds.isEmpty)
     try reconnect(phone, peer)
     safe.send(.connect(Self.centralAddress, ConnectOptions()))
     #expect(try safe.complete { .pair(Self.centralAddress, $0) } == .done)

@@ -260,7 +260,7 @@ private struct HostVictim {
     case .serverRequest(let request): requests.append(request.id)
     case .stateChanged, .discovered, .linkUpdated, .connectionFailed, .disconnected,
       .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
-      .subscribed, .unsubscribed, .pairingEnded:
+      .subscribed, .unsubscribed, .pairingEnded, .bondNotKept:
       break
     case .pairingPrompt(_, _, let id): prompt = id
     }

@@ -35,6 +35,7 @@ package struct PairingQuestion: Hashable, Sendable {
     case .consent: "Pair with \(name)?"
     case .displayPasskey(let number): "Enter \(PairingPrompt.digits(number)) at \(name)."
     case .enterPasskey: "Which passkey does \(name) show?"
+    case .replaceBond(let bonded): "May \(name) replace the bond with \(bonded)?"
     case .compareNumber(let number): "Does \(name) show \(PairingPrompt.digits(number))?"
     }
   }
@@ -42,7 +43,7 @@ package struct PairingQuestion: Hashable, Sendable {
   /// What can be pressed.
   var keys: String {
     switch prompt {
-    case .consent, .compareNumber: "y yes · n no"
+    case .consent, .compareNumber, .replaceBond: "y yes · n no"
     case .displayPasskey: "Esc hide"
     case .enterPasskey: "Enter pair · Esc give up"
     }
@@ -51,7 +52,7 @@ package struct PairingQuestion: Hashable, Sendable {
   /// Whether yes or no is the answer.
   package var takesYes: Bool {
     switch prompt {
-    case .consent, .compareNumber: true
+    case .consent, .compareNumber, .replaceBond: true
     case .displayPasskey, .enterPasskey: false
     }
   }
@@ -69,14 +70,14 @@ package struct PairingQuestion: Hashable, Sendable {
     case (.displayPasskey, .escape), (.displayPasskey, .enter): return .dismissed
     case (.displayPasskey, _): return .open
     case (_, .escape): return .answered(.reject)
-    case (.consent, .character("y")), (.compareNumber, .character("y")): return .answered(.accept)
-    case (.consent, .character("n")), (.compareNumber, .character("n")): return .answered(.reject)
+    case (_, .character("y")) where takesYes: return .answered(.accept)
+    case (_, .character("n")) where takesYes: return .answered(.reject)
     case (.enterPasskey, .backspace): typed = String(typed.dropLast())
     case (.enterPasskey, .enter):
       if let number = UInt32(typed) { return .answered(.passkey(number)) }
     case (.enterPasskey, .character(let digit)):
       if digit.isASCII, digit.isNumber, typed.count < Self.digitCountMax { typed.append(digit) }
-    case (.consent, _), (.compareNumber, _), (.enterPasskey, _): break
+    case (.consent, _), (.compareNumber, _), (.replaceBond, _), (.enterPasskey, _): break
     }
     return .open
   }

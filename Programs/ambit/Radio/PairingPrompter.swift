@@ -107,6 +107,9 @@ private final class Dialogue: Sendable {
     case .compareNumber(let number):
       output.note("Pairing: does \(peer) show \(PairingPrompt.digits(number))? (yes or no)")
       answer = isYes(line(peer, id)) ? .accept : .reject
+    case .replaceBond(let bonded):
+      output.note("Pairing: may \(peer) replace the bond with \(bonded)? (yes or no)")
+      answer = isYes(line(peer, id)) ? .accept : .reject
     case .consent:
       output.note("Pairing: pair with \(peer)? (yes or no)")
       answer = isYes(line(peer, id)) ? .accept : .reject
@@ -172,7 +175,7 @@ extension SMPFailureReason {
     case .dhKeyCheckFailed: "the keys differ"
     case .numericComparisonFailed: "the numbers differ"
     case .crossTransportKeyNotAllowed: "the key for the other transport is not allowed"
-    case .keyRejected: "it accepts no new keys"
+    case .keyRejected: "a bond is there, and may not be replaced"
     case .busy: "it is busy"
     case .unspecifiedReason: "unspecified reason"
     default: "reason \(rawValue)"

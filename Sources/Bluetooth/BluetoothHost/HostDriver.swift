@@ -399,8 +399,10 @@ final class HostDriver: @unchecked Sendable {
       case .full:
         "the store is full; remove a bond first"
       case .weaker: "the existing bond with its identity is stronger; remove that first"
-      case .claimedIdentity:
-        "it names the identity of a bonded device with another address; remove that bond first"
+      case .unconfirmed:
+        "it is bonded already, and no user agreed to replace the bond; remove that first"
+      case .claimed:
+        "it names the identity of another bonded device; remove that bond first"
       case .changingAddress: "its address changes, and it distributed no identity resolving key"
       }
     logBonds(.warning, "The bond with \(peer) is not kept: \(cause).")

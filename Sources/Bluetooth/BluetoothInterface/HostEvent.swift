@@ -34,6 +34,8 @@ public enum HostEvent: Sendable {
   /// A pairing has ended; nil if it succeeded. Its prompts are no longer valid. Delivered to all
   /// clients.
   case pairingEnded(DeviceAddress, SecurityFailure?)
+  /// A pairing leaves no bond, for this reason; precedes its `pairingEnded`. Delivered to all clients.
+  case bondNotKept(DeviceAddress, UnkeptBond)
 
   /// A subscribed notification or indication was received.
   case valueUpdated(DeviceAddress, handle: UInt16, ArraySlice<UInt8>)

@@ -23,6 +23,9 @@ public enum PairingPrompt: Sendable, Hashable {
   /// Ask whether this number is equal to the one that the peer displays. Answer with `accept` if it
   /// is.
   case compareNumber(UInt32)
+  /// Ask whether the pairing may replace the bond of the peer that clients know by this address,
+  /// because nothing proves that it is with the same device. Answer with `accept` or `reject`.
+  case replaceBond(DeviceAddress)
 
   /// The number as six decimal digits, as it is displayed (§2.3.5.6.2).
   public static func digits(_ number: UInt32) -> String {
@@ -58,6 +61,24 @@ public enum SecurityFailure: Error, Sendable, Hashable {
   case encryptionFailed(HCIStatus)
   /// The link ended.
   case disconnected
+}
+
+/// The reason why no bond of a pairing is stored, so that the peer must pair again next time.
+public enum UnkeptBond: String, Error, Hashable, Sendable, CaseIterable {
+  /// The limit of bonds is reached, or that of Just Works bonds that peers initiated, and no bond
+  /// may be evicted. The pairing is without bonding.
+  case full
+  /// The peer's address will change, and it distributed no key to recognize it by. The pairing may
+  /// have succeeded.
+  case changingAddress
+  /// The pairing is less secure than the bond of the peer, or of the peer whose identity it names. It
+  /// fails.
+  case weaker
+  /// The peer is bonded, the pairing is by Just Works, and no user agreed to replace the bond. It fails.
+  case unconfirmed
+  /// The peer names the identity of another bonded peer, and no user agreed to replace that one's
+  /// bond. The pairing fails.
+  case claimed
 }
 
 /// The encryption of a link.

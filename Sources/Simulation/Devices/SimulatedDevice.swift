@@ -162,6 +162,8 @@ public final class SimulatedDevice {
     configuration.name = name
     configuration.appearance = appearance
     configuration.hasKeyAgreement = world.keyAgreement != nil
+    // A host that is new in each run of a program pairs with it again.
+    configuration.bondReplacement = .always
     if controller.address.kind == .random { configuration.address = controller.address }
     if let privateAddressInterval {
       configuration.usesPrivateAddress = true
@@ -270,7 +272,7 @@ public final class SimulatedDevice {
       if !response.isEmpty { request(.sendOnChannel(id, response, makeToken())) }
     case .stateChanged, .discovered, .linkUpdated, .connected, .connectionFailed, .disconnected,
       .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
-      .pairingEnded:
+      .pairingEnded, .bondNotKept:
       break
     case .pairingPrompt(let central, let prompt, let id): onPairingPrompt?(central, prompt, id)
     }

@@ -112,7 +112,7 @@ struct ClientLedger {
       if links[request.peer] == nil { complain("a request over no link") }
     case .subscribed(let peer, _):
       if links[peer] == nil { complain("subscribed over no link") }
-    case .unsubscribed, .pairingEnded: break
+    case .unsubscribed, .pairingEnded, .bondNotKept: break
     case .pairingPrompt: complain("a prompt for a client that is no agent")
     case .channelOpened(let info): opened(info)
     case .channelReceived(let id, let bytes): received(id, bytes)

@@ -25,6 +25,8 @@ final class PairingAttacker {
   private(set) var prompts: [PairingPrompt] = []
   /// How pairings ended; nil: well.
   private(set) var ends: [SecurityFailure?] = []
+  /// Why pairings left it no bond.
+  private(set) var unkept: [UnkeptBond] = []
   /// What came of the Security Manager, in order.
   private(set) var received: [SMPPDU] = []
   private(set) var isEncrypted = false
@@ -142,7 +144,8 @@ final class PairingAttacker {
       guard let answer = answer(prompt) else { return }
       act { $0.answer(answer, host: &$1, now: self.world.now, into: &$2) }
     case .pairingEnded(let failure): ends.append(failure)
-    case .encryptionChanged, .bonded, .evicted, .secured, .completed, .disconnect: break
+    case .bondNotKept(let reason): unkept.append(reason)
+    case .encryptionChanged, .bonded, .displaced, .evicted, .secured, .completed, .disconnect: break
     }
   }
 }

@@ -24,6 +24,8 @@ public struct HostConfiguration: Sendable, Hashable {
   public var privateAddressInterval = TimeSpan.seconds(900)
   /// The pairings that the host accepts.
   public var pairingPolicy = PairingPolicy.automatic
+  /// Whether a pairing that proves nothing about the device may replace a bond.
+  public var bondReplacement = BondReplacement.ask
   /// The minimum encryption key size that the host accepts, 7 to 16 bytes (Core 5.4, Vol 3, Part H,
   /// §2.3.4).
   public var keyByteCountMin = 16

@@ -21,7 +21,7 @@ extension HostMachine {
         take(output, from: handle, now: now, into: &actions)
       }
       // It may have configured something before.
-      if case .bonded(.success) = output {
+      if case .bonded = output {
         keepClientConfiguration(of: peer, now: now, into: &actions)
       }
     }
@@ -37,11 +37,16 @@ extension HostMachine {
     switch output {
     case .prompt(let prompt, let id, let agent):
       notify(agent, .pairingPrompt(peer, prompt, id), into: &actions)
-    case .bonded(.success(let bond)):
+    case .bonded(let bond):
       // One that was configured needs no keeping.
       let isKept = configuration.address == nil
       actions.append(.storeBond(bond, isKept ? security.identity : nil))
-    case .bonded(.failure(let reason)): actions.append(.bondNotKept(peer, reason))
+    case .bondNotKept(let reason):
+      actions.append(.bondNotKept(peer, reason))
+      notifyAll(.bondNotKept(peer, reason), into: &actions)
+    case .displaced(let bond):
+      bondRemoved(bond)
+      bondsReplaced()
     case .evicted(let bond):
       actions.append(.removeBond(bond))
       actions.append(.bondEvicted(bond.knownAddress))
@@ -105,7 +110,8 @@ extension HostMachine {
       // Clients learn of a link that ends for this reason, or they would wait for ever for the next.
       confirm(index, into: &actions)
       disconnectLink(index, because: .security(failure), now: now, into: &actions)
-    case .prompt, .bonded, .evicted, .compute, .pairingEnded, .completed: break
+    case .prompt, .bonded, .bondNotKept, .displaced, .evicted, .compute, .pairingEnded, .completed:
+      break
     }
   }
 

@@ -436,7 +436,7 @@ extension HostEvent {
     case .stateChanged, .completed, .discovered, .linkOpened, .linkUpdated, .linkClosed, .connected,
       .connectionFailed, .disconnected, .valueUpdated, .valuesDropped, .acknowledgementRequested,
       .servicesChanged, .serverRequest, .writesDropped, .subscribed, .unsubscribed, .channelOpened,
-      .pairingPrompt, .pairingEnded:
+      .pairingPrompt, .pairingEnded, .bondNotKept:
       true
     }
   }
@@ -444,7 +444,7 @@ extension HostEvent {
   /// Whether every client gets this event, interested or not.
   fileprivate var isForAllClients: Bool {
     switch self {
-    case .stateChanged, .linkOpened, .linkUpdated, .linkClosed, .pairingEnded: true
+    case .stateChanged, .linkOpened, .linkUpdated, .linkClosed, .pairingEnded, .bondNotKept: true
     case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
       .valuesDropped, .acknowledgementRequested, .servicesChanged, .serverRequest, .writesDropped,
       .subscribed, .unsubscribed, .channelOpened, .channelReceived, .channelClosed, .pairingPrompt:

@@ -1,19 +1,5 @@
 public import BluetoothWire
 
-/// The reason why the bond of a successful pairing is not stored, so that the peer must pair again
-/// next time.
-public enum UnkeptBond: Error, Hashable, Sendable {
-  /// The limit of bonds is reached, or that of Just Works bonds that peers initiated, and no bond
-  /// may be evicted.
-  case full
-  /// The peer claims the identity of a bonded peer, and its pairing is less secure than that bond.
-  case weaker
-  /// The peer claims the identity of a bonded peer from another address.
-  case claimedIdentity
-  /// The peer's address will change, and it distributed no key to recognize it by.
-  case changingAddress
-}
-
 /// The keys of a pairing, which are stored for later links (Core 5.4, Vol 3, Part C, §9.4.4).
 ///
 /// Its description contains no keys.

@@ -89,13 +89,19 @@ struct BondTable: Sendable {
     bonds.count >= (isUnasked ? Limits.unaskedBondsMax : Limits.bondsMax)
   }
 
+  /// Whether `makeRoom` would remove a bond.
+  func canMakeRoom(sparing connected: Set<DeviceAddress>) -> Bool {
+    evictable(sparing: connected) != nil
+  }
+
+  private func evictable(sparing connected: Set<DeviceAddress>) -> Int? {
+    bonds.firstIndex { $0.isEvictable && !connected.contains($0.knownAddress) }
+  }
+
   /// Removes the oldest bond that may be evicted and whose peer isn't connected, and returns it;
   /// nil if there is none.
   mutating func makeRoom(sparing connected: Set<DeviceAddress>) -> Bond? {
-    let index = bonds.firstIndex {
-      $0.isEvictable && !connected.contains($0.knownAddress)
-    }
-    guard let index else { return nil }
+    guard let index = evictable(sparing: connected) else { return nil }
     let removed = bonds.remove(at: index)
     update()
     return removed
@@ -145,9 +151,14 @@ struct BondTable: Sendable {
   /// The bond that this one replaces.
   func predecessor(of bond: Bond) -> Bond? { index(of: bond).map { bonds[$0] } }
 
+  /// The bond that has this identity, by which its peer need not be known.
+  func owner(ofIdentity identity: DeviceAddress) -> Bond? {
+    bonds.first { $0.identity == identity && isUsable($0) }
+  }
+
   /// Removes the bond of the peer with this address or identity, and returns it; nil without one.
   mutating func remove(_ address: DeviceAddress) -> Bond? {
-    let found = bond(of: address) ?? bonds.first { $0.identity == address && isUsable($0) }
+    let found = bond(of: address) ?? owner(ofIdentity: address)
     guard let bond = found, let index = index(of: bond) else { return nil }
     bonds.remove(at: index)
     update()

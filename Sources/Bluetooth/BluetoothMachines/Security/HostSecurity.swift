@@ -22,6 +22,7 @@ struct HostSecurity: Sendable {
   let keyByteCountMin: Int
   let canUseSecureConnections: Bool
   let acceptsDebugKeys: Bool
+  let bondReplacement: BondReplacement
   var secrets: SecretGenerator
   var bonds = BondTable()
   /// The peers that have links, by the addresses that clients know them by; only where bonds may have to
@@ -29,6 +30,8 @@ struct HostSecurity: Sendable {
   var connectedPeers: Set<DeviceAddress> = []
   /// The bond that made room for the latest one, until it is taken.
   private var evicted: Bond?
+  /// The bond of another device whose identity the latest one has, until it is taken.
+  private var displaced: Bond?
   /// The peers that configured something since that was stored last, when that is to be done again, and
   /// how long after that.
   private var changedBonds: [DeviceAddress] = []
@@ -54,6 +57,7 @@ struct HostSecurity: Sendable {
     keyByteCountMin = configuration.keyByteCountMin
     canUseSecureConnections = configuration.hasKeyAgreement
     acceptsDebugKeys = configuration.acceptsDebugKeys
+    bondReplacement = configuration.bondReplacement
     usesPrivateAddress = configuration.usesPrivateAddress
     self.secrets = secrets
   }
@@ -196,52 +200,62 @@ struct HostSecurity: Sendable {
     return bond
   }
 
+  /// Why the bond of a pairing would not be kept, as far as that is known before the keys are
+  /// distributed; nil if it would.
+  func obstacle(to encryption: EncryptionInfo, with peer: DeviceAddress, isUnasked: Bool)
+    -> UnkeptBond?
+  {
+    let isUnasked = isUnasked && !encryption.isAuthenticated
+    let hasRoom =
+      bonds.bond(of: peer) != nil || bonds.owner(ofIdentity: peer) != nil
+      || !bonds.isFull(forUnasked: isUnasked) || bonds.canMakeRoom(sparing: connectedPeers)
+    return hasRoom ? nil : .full
+  }
+
   /// Takes the bond of a pairing with a peer that clients know by this address, and returns it as it is
   /// kept, or why it isn't.
   ///
   /// - Parameter isUnasked: Whether the peer began the pairing.
   mutating func keep(
-    _ bond: Bond, of peer: DeviceAddress, isUnasked: Bool = false
+    _ bond: Bond, of peer: DeviceAddress, isUnasked: Bool = false,
+    _ evidence: BondEvidence = BondEvidence()
   ) -> Result<Bond, UnkeptBond> {
-    let kept = keeping(bond, of: peer, isUnasked: isUnasked)
-    if case .failure = kept { counters.unkeptBonds += 1 }
-    return kept
+    guard bond.identity.isIdentityAddress else { return .failure(.changingAddress) }
+    var bond = bond
+    bond.localIdentity = identity?.address
+    switch claim(bond, by: peer, evidence) {
+    case .granted: break
+    case .needsConsent: return .failure(.unconfirmed)
+    case .refused(let reason): return .failure(reason)
+    }
+    let isUnasked = isUnasked && !bond.isAuthenticated
+    bond.isEvictable = isUnasked
+    let old = bonds.predecessor(of: bond)
+    let known = bonds.bond(of: peer)
+    if let old {
+      bond.isEvictable = isUnasked && old.isEvictable
+      if known != old { displaced = old }
+    } else if bonds.isFull(forUnasked: isUnasked) {
+      guard let removed = bonds.makeRoom(sparing: connectedPeers) else { return .failure(.full) }
+      counters.evictedBonds += 1
+      evicted = removed
+    }
+    if let old, known == old {
+      bond.knownAddress = old.knownAddress
+    } else if peer.randomKind == .resolvable, known == nil {
+      bond.knownAddress = peer
+    }
+    return bonds.store(bond) ? .success(bond) : .failure(.full)
   }
 
   /// The bond that was removed to make room for another.
   mutating func takeEvicted() -> Bond? { evicted.take() }
 
+  /// The bond of another device that was replaced, because the identity is this one's.
+  mutating func takeDisplaced() -> Bond? { displaced.take() }
+
   /// Notes that a peer has encrypted a link with its bond.
   mutating func bondUsed(by peer: DeviceAddress, now: Instant) {
     if bonds.returned(peer) { configurationChanged(of: peer, now: now) }
-  }
-
-  private mutating func keeping(
-    _ bond: Bond, of peer: DeviceAddress, isUnasked: Bool
-  ) -> Result<Bond, UnkeptBond> {
-    guard bond.identity.isIdentityAddress else { return .failure(.changingAddress) }
-    var bond = bond
-    bond.localIdentity = identity?.address
-    let isUnasked = isUnasked && !bond.isAuthenticated
-    bond.isEvictable = isUnasked
-    if let old = bonds.predecessor(of: bond) {
-      guard !old.isStronger(than: bond) else { return .failure(.weaker) }
-      bond.isEvictable = isUnasked && old.isEvictable
-      if bonds.bond(of: peer) == old {
-        bond.knownAddress = old.knownAddress
-      } else {
-        // The pairing claims an identity without proof: neither by an address that the old key
-        // resolves, nor by the identity address itself.
-        guard peer == bond.identity else { return .failure(.claimedIdentity) }
-      }
-    } else if peer.randomKind == .resolvable, bonds.bond(of: peer) == nil {
-      bond.knownAddress = peer
-    }
-    if bonds.predecessor(of: bond) == nil, bonds.isFull(forUnasked: isUnasked) {
-      guard let removed = bonds.makeRoom(sparing: connectedPeers) else { return .failure(.full) }
-      counters.evictedBonds += 1
-      evicted = removed
-    }
-    return bonds.store(bond) ? .success(bond) : .failure(.full)
   }
 }

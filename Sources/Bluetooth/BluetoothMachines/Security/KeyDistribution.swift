@@ -43,6 +43,9 @@ struct KeyDistribution: Sendable {
     sendsLast = !owedKeys.isEmpty && (context.isInitiator || peers.isEmpty)
   }
 
+  /// Whether all keys of the peer were received.
+  var hasPeersKeys: Bool { expected.isEmpty }
+
   /// Whether all keys were received and sent.
   var isComplete: Bool { expected.isEmpty && owedKeys.isEmpty }
 

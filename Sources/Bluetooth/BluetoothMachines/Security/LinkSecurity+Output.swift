@@ -32,8 +32,12 @@ extension LinkSecurity {
     /// Compute on P-256.
     case compute(KeyAgreementRequest)
     case prompt(PairingPrompt, PairingPromptID, ClientID)
-    /// Store the bond of a pairing, or report why there is none.
-    case bonded(Result<Bond, UnkeptBond>)
+    /// Store the bond of a pairing.
+    case bonded(Bond)
+    /// Report why a pairing leaves no bond.
+    case bondNotKept(UnkeptBond)
+    /// This bond of another device is not there any more: the next one has its identity.
+    case displaced(Bond)
     /// Remove this bond: it was evicted for another.
     case evicted(Bond)
     /// A pairing has ended, with an error or without.

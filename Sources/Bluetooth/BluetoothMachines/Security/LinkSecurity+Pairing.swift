@@ -84,6 +84,10 @@ extension LinkSecurity {
   mutating func acknowledged(
     _ number: UInt64, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {
+    if let last = lastPDU, number >= last {
+      lastPDU = nil
+      return outputs.append(.disconnect(.pairingFailed(.keyRejected)))
+    }
     guard number == sentCount, awaitsAcknowledgement else { return }
     withPairing(host: &host, now: now, into: &outputs) { underWay, _, _ in
       underWay.pairing.keysAcknowledged()
@@ -124,6 +128,7 @@ extension LinkSecurity {
     do throws(SMPFailureReason) {
       try body(&underWay, &host, &produced)
     } catch {
+      activity = .pairing(underWay)
       return refuse(error, host: &host, now: now, into: &outputs)
     }
     if underWay.agent == nil, produced.contains(where: \.isPrompt) {
@@ -167,14 +172,28 @@ extension LinkSecurity {
   private mutating func completeIfDone(
     host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {
-    guard let underWay, let outcome = underWay.pairing.outcome else { return }
+    guard var underWay, let outcome = underWay.pairing.outcome else { return }
+    var kept = underWay.pairing.unkept.map { Result<Bond, UnkeptBond>.failure($0) }
+    if outcome.isBonding {
+      kept = host.keep(
+        outcome.bond, of: peer, isUnasked: underWay.isPeersInitiative, underWay.pairing.evidence)
+      // A device that gave no key to know it by expects no bond. Others do.
+      if case .failure(let reason) = kept, reason != .changingAddress {
+        underWay.pairing.notKept(reason)
+        activity = .pairing(underWay)
+        return refuse(.keyRejected, host: &host, now: now, into: &outputs)
+      }
+    }
     activity = .none
     host.paired(with: peer, using: outcome.usedOutOfBandData)
-    if outcome.isBonding {
-      let kept = host.keep(outcome.bond, of: peer, isUnasked: underWay.isPeersInitiative)
-      if let evicted = host.takeEvicted() { outputs.append(.evicted(evicted)) }
-      if case .success = kept, let encryption { protection = .proved(encryption) }
-      outputs.append(.bonded(kept))
+    if let displaced = host.takeDisplaced() { outputs.append(.displaced(displaced)) }
+    if let evicted = host.takeEvicted() { outputs.append(.evicted(evicted)) }
+    switch kept {
+    case nil: break
+    case .success(let bond):
+      if let encryption { protection = .proved(encryption) }
+      outputs.append(.bonded(bond))
+    case .failure(let reason): notKept(reason, host: &host, into: &outputs)
     }
     outputs.append(.pairingEnded(nil))
     if underWay.lateRequirement == .authentication, encryption?.isAuthenticated != true {
@@ -182,6 +201,20 @@ extension LinkSecurity {
         .authentication, for: underWay.waiting.requests, host: &host, now: now, into: &outputs)
     }
     release(underWay.waiting, true, nil, into: &outputs)
+  }
+
+  private func notKept(
+    _ reason: UnkeptBond, host: inout HostSecurity, into outputs: inout [Output]
+  ) {
+    host.counters.unkeptBonds += 1
+    outputs.append(.bondNotKept(reason))
+  }
+
+  /// A pairing fails because its bond may not replace another. The peer may have completed it by now, and
+  /// learns of that by the end of the link, if not by the PDU before.
+  mutating func bondRefused(host: inout HostSecurity, into outputs: inout [Output]) {
+    notKept(underWay?.pairing.unkept ?? .unconfirmed, host: &host, into: &outputs)
+    if underWay?.pairing.hasEncrypted == true { lastPDU = sentCount }
   }
 
   /// The pairing under way has failed.

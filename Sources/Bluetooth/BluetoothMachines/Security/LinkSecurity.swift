@@ -19,6 +19,8 @@ struct LinkSecurity: Sendable {
   private var givenKey: EncryptionInfo?
   /// How many PDUs were sent on this link.
   private(set) var sentCount: UInt64 = 0
+  /// The number of the PDU after which the link ends, once it has arrived.
+  var lastPDU: UInt64?
   /// A pairing timed out: the peer's Security Manager is not used on this link any more (§3.4).
   private var hasTimedOut = false
 
@@ -179,13 +181,18 @@ struct LinkSecurity: Sendable {
   ) {
     var produced: [PairingOutput] = []
     let pairing = Pairing.initiate(
-      with: peer, over: addresses, needsAuthentication: requirement == .authentication, host: host,
-      now: now, into: &produced)
+      with: party(isUnasked: isPeersInitiative),
+      needsAuthentication: requirement == .authentication, host: host, now: now, into: &produced)
     begin(
       PairingUnderWay(
         pairing: pairing, isPeersInitiative: isPeersInitiative, agent: host.agent,
         waiting: waiting),
       produced, host: &host, into: &outputs)
+  }
+
+  private func party(isUnasked: Bool) -> Pairing.Party {
+    Pairing.Party(
+      peer: peer, addresses: addresses, isUnasked: isUnasked, hasProvedBond: hasProvedBond)
   }
 
   private mutating func begin(
@@ -279,7 +286,8 @@ struct LinkSecurity: Sendable {
     var produced: [PairingOutput] = []
     do throws(SMPFailureReason) {
       let pairing = try Pairing.respond(
-        to: features, of: peer, over: addresses, host: &host, now: now, into: &produced)
+        to: features, of: party(isUnasked: isPeersInitiative), host: &host, now: now,
+        into: &produced)
       begin(
         PairingUnderWay(
           pairing: pairing, isPeersInitiative: isPeersInitiative, agent: host.agent,
@@ -323,6 +331,7 @@ struct LinkSecurity: Sendable {
     into outputs: inout [Output]
   ) {
     send(.pairingFailed(reason), into: &outputs)
+    if reason == .keyRejected { bondRefused(host: &host, into: &outputs) }
     switch activity {
     case .pairing(let underWay):
       fail(underWay, .pairingFailed(reason), host: &host, now: now, into: &outputs)
@@ -357,6 +366,10 @@ struct LinkSecurity: Sendable {
 
   /// The bond that the peer has proved is not there any more, or is another one.
   mutating func bondRemoved() {
+    if case .pairing(var underWay) = activity {
+      underWay.pairing.evidence.hasProvedBond = false
+      activity = .pairing(underWay)
+    }
     if case .proved(let encryption) = protection { protection = .encrypted(encryption) }
   }
 

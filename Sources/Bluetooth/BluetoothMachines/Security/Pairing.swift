@@ -25,6 +25,8 @@ struct Pairing: Sendable {
     /// Both have the key; the link is being encrypted with it.
     case encrypting(LongTermKey)
     case distributing(KeyDistribution)
+    /// The peer names the identity of another, and the user is asked about that one's bond.
+    case replacing(KeyDistribution)
   }
 
   let isInitiator: Bool
@@ -38,16 +40,27 @@ struct Pairing: Sendable {
   private(set) var deadline: Instant
   private let needsAuthentication: Bool
   private let asksConsent: Bool
+  /// Whether the peer began the pairing.
+  private let isUnasked: Bool
+  /// What shows which device the peer is.
+  var evidence: BondEvidence
+  /// The identity of the bond that the user is asked about.
+  private var identityInQuestion: DeviceAddress?
+  /// Why no bond is kept, once that is known.
+  private(set) var unkept: UnkeptBond?
   /// The key that the link was encrypted with.
   private var sessionKey: SMPValue?
 
+  /// - Parameter party: The peer, and what is known of it.
   private init(
-    isInitiator: Bool, peer: DeviceAddress, addresses: LinkAddresses, request: SMPPairingFeatures,
-    needsAuthentication: Bool, asksConsent: Bool, now: Instant
+    _ party: Party, isInitiator: Bool, request: SMPPairingFeatures,
+    needsAuthentication: Bool = false, asksConsent: Bool, now: Instant
   ) {
     self.isInitiator = isInitiator
-    self.peer = peer
-    self.addresses = addresses
+    peer = party.peer
+    addresses = party.addresses
+    isUnasked = party.isUnasked
+    evidence = BondEvidence(hasProvedBond: party.hasProvedBond)
     self.request = request
     self.needsAuthentication = needsAuthentication
     self.asksConsent = asksConsent
@@ -56,33 +69,50 @@ struct Pairing: Sendable {
 
   /// As the central: sends the Pairing Request.
   static func initiate(
-    with peer: DeviceAddress, over addresses: LinkAddresses, needsAuthentication: Bool,
-    host: HostSecurity, now: Instant, into outputs: inout [PairingOutput]
+    with party: Party, needsAuthentication: Bool, host: HostSecurity, now: Instant,
+    into outputs: inout [PairingOutput]
   ) -> Pairing {
-    let features = host.features(for: peer, initiatorKeys: host.keysGiven, responderKeys: .taken)
+    var features = host.features(
+      for: party.peer, initiatorKeys: host.keysGiven, responderKeys: .taken)
+    let best = EncryptionInfo(
+      keyByteCount: 16, isAuthenticated: host.canAuthenticate(party.peer),
+      isSecureConnections: host.canUseSecureConnections)
+    let obstacle = host.obstacle(to: best, with: party.peer, isUnasked: party.isUnasked)
+    if obstacle != nil { features.withdrawBonding() }
     outputs.append(.send(.pairingRequest(features)))
-    return Pairing(
-      isInitiator: true, peer: peer, addresses: addresses, request: features,
-      needsAuthentication: needsAuthentication, asksConsent: host.policy == .ask, now: now)
+    var pairing = Pairing(
+      party, isInitiator: true, request: features, needsAuthentication: needsAuthentication,
+      asksConsent: host.policy == .ask, now: now)
+    pairing.unkept = obstacle
+    return pairing
   }
 
   /// As the peripheral: answers a Pairing Request.
   static func respond(
-    to request: SMPPairingFeatures, of peer: DeviceAddress, over addresses: LinkAddresses,
-    host: inout HostSecurity, now: Instant, into outputs: inout [PairingOutput]
+    to request: SMPPairingFeatures, of party: Party, host: inout HostSecurity, now: Instant,
+    into outputs: inout [PairingOutput]
   ) throws(SMPFailureReason) -> Pairing {
     var pairing = Pairing(
-      isInitiator: false, peer: peer, addresses: addresses, request: request,
-      needsAuthentication: false, asksConsent: host.policy == .ask, now: now)
-    // A peer that doesn't bond needs no keys.
-    let isBonding = request.authenticationRequirements.contains(.bonding)
-    let response = host.features(
-      for: peer, initiatorKeys: isBonding ? request.initiatorKeys.intersection(.taken) : [],
-      responderKeys: isBonding ? request.responderKeys.intersection(host.keysGiven) : [])
-    let context = try pairing.agree(on: response, host: host)
+      party, isInitiator: false, request: request, asksConsent: host.policy == .ask, now: now)
+    var response = host.features(
+      for: party.peer, initiatorKeys: request.initiatorKeys.intersection(.taken),
+      responderKeys: request.responderKeys.intersection(host.keysGiven))
+    var context = try pairing.agree(on: response, host: host)
+    if context.isBonding { pairing.unkept = pairing.obstacle(to: context, host: host) }
+    // A peer that doesn't bond needs no keys. One whose bond would not be kept keeps none, either.
+    if !context.isBonding || pairing.unkept != nil {
+      response.withdrawBonding()
+      context = try pairing.agree(on: response, host: host)
+    }
     outputs.append(.send(.pairingResponse(response)))
     try pairing.begin(context, host: &host, into: &outputs)
     return pairing
+  }
+
+  private func obstacle(to context: PairingContext, host: HostSecurity) -> UnkeptBond? {
+    let givesIdentity = context.keys(distributedByInitiator: true).contains(.identityKey)
+    guard addresses.peer.isIdentityAddress || givesIdentity else { return .changingAddress }
+    return host.obstacle(to: context.encryption, with: peer, isUnasked: isUnasked)
   }
 
   /// Gives the peer and the user more time.
@@ -108,11 +138,19 @@ struct Pairing: Sendable {
     stage = .distributing(distribution)
   }
 
+  /// Whether the link is encrypted with the key of this pairing.
+  var hasEncrypted: Bool {
+    switch stage {
+    case .distributing, .replacing: true
+    case .features, .consent, .legacy, .secureConnections, .encrypting: false
+    }
+  }
+
   var awaitsKeys: Bool { if case .distributing = stage { true } else { false } }
 
   private var isSuspended: Bool {
     switch stage {
-    case .consent: true
+    case .consent, .replacing: true
     case .legacy(let authentication): authentication.isSuspended
     case .secureConnections(let authentication): authentication.isSuspended
     // Keys come over an encrypted link only.
@@ -137,13 +175,12 @@ struct Pairing: Sendable {
     guard !context.usesSecureConnections || host.canUseSecureConnections else {
       throw .authenticationRequirements
     }
-    // A device that claims to be a bonded peer must not get a weaker bond than that peer has.
-    for bond in [peer, addresses.peer].compactMap({ host.bonds.bond(of: $0) }) {
-      let new = Bond(
-        identity: bond.identity, centralKey: nil, peripheralKey: nil,
-        keyByteCount: context.keyByteCount, isAuthenticated: context.model.isAuthenticated,
-        isSecureConnections: context.usesSecureConnections)
-      guard !bond.isStronger(than: new) else { throw .authenticationRequirements }
+    // A device that claims to be a bonded peer must not get a weaker bond than that peer has, nor its
+    // place without evidence.
+    switch host.claim(by: peer, at: addresses.peer, context.encryption, evidence) {
+    case .granted, .needsConsent: break
+    case .refused(.weaker): throw .authenticationRequirements
+    case .refused: throw .keyRejected
     }
     return context
   }
@@ -152,7 +189,14 @@ struct Pairing: Sendable {
     _ context: PairingContext, host: inout HostSecurity, into outputs: inout [PairingOutput]
   ) throws(SMPFailureReason) {
     self.context = context
-    if asksConsent, !context.model.isAuthenticated {
+    // Without bonding, too: what is held for the bonded peer goes to the one that paired.
+    if case .needsConsent(let old) = host.claim(
+      by: peer, at: addresses.peer, context.encryption, evidence)
+    {
+      identityInQuestion = old.identity
+      stage = .consent
+      outputs.append(.prompt(.replaceBond(old.knownAddress)))
+    } else if asksConsent, !context.model.isAuthenticated {
       guard host.hasAgent else { throw .pairingNotSupported }
       stage = .consent
       outputs.append(.prompt(.consent))
@@ -189,7 +233,7 @@ struct Pairing: Sendable {
       held.append(pdu)
       return
     }
-    try take(pdu, host: &host, into: &outputs)
+    try take(pdu, host: &host, now: now, into: &outputs)
     restartTimer(now: now, after: outputs)
   }
 
@@ -211,7 +255,10 @@ struct Pairing: Sendable {
   ) throws(SMPFailureReason) {
     switch stage {
     case .consent:
-      guard answer == .accept, let context else { throw .unspecifiedReason }
+      guard answer == .accept, let context else {
+        throw identityInQuestion == nil ? .unspecifiedReason : .keyRejected
+      }
+      evidence.consentedIdentity = identityInQuestion
       authenticate(context, host: &host, into: &outputs)
     case .legacy(var authentication):
       guard answer != .reject else { throw .passkeyEntryFailed }
@@ -222,6 +269,11 @@ struct Pairing: Sendable {
       stage = .secureConnections(authentication)
       // While a passkey is shown, its user may still give up.
       if answer == .reject { throw .passkeyEntryFailed }
+    case .replacing(let distribution):
+      guard answer == .accept else { throw .keyRejected }
+      evidence.consentedIdentity = identityInQuestion
+      unkept = nil
+      try proceed(with: distribution, host: &host, now: now, into: &outputs)
     case .features, .encrypting, .distributing:
       guard answer != .reject else { throw .unspecifiedReason }
       return
@@ -233,7 +285,7 @@ struct Pairing: Sendable {
     host: inout HostSecurity, now: Instant, into outputs: inout [PairingOutput]
   ) throws(SMPFailureReason) {
     while !held.isEmpty, !isSuspended {
-      try take(held.removeFirst(), host: &host, into: &outputs)
+      try take(held.removeFirst(), host: &host, now: now, into: &outputs)
     }
     restartTimer(now: now, after: outputs)
   }
@@ -244,7 +296,7 @@ struct Pairing: Sendable {
   }
 
   private mutating func take(
-    _ pdu: SMPPDU, host: inout HostSecurity, into outputs: inout [PairingOutput]
+    _ pdu: SMPPDU, host: inout HostSecurity, now: Instant, into outputs: inout [PairingOutput]
   ) throws(SMPFailureReason) {
     switch stage {
     case .features:
@@ -258,10 +310,9 @@ struct Pairing: Sendable {
       stage = .secureConnections(authentication)
     case .distributing(var distribution):
       try distribution.receive(pdu)
-      distribution.sendKeys(ifInTurn: isInitiator, host: &host, into: &outputs)
-      stage = .distributing(distribution)
+      try proceed(with: distribution, host: &host, now: now, into: &outputs)
     // A key received before the link is encrypted could be from any device.
-    case .consent, .encrypting: throw .unspecifiedReason
+    case .consent, .encrypting, .replacing: throw .unspecifiedReason
     }
     for case .authenticated(let value) in outputs { authenticated(value) }
   }
@@ -286,12 +337,47 @@ struct Pairing: Sendable {
     deadline = now + Limits.timeout
   }
 
+  /// Once the peer has named its identity, that may be another device's. Before this host gives its keys,
+  /// as far as the order allows.
+  private mutating func proceed(
+    with distribution: KeyDistribution, host: inout HostSecurity, now: Instant,
+    into outputs: inout [PairingOutput]
+  ) throws(SMPFailureReason) {
+    if distribution.hasPeersKeys, let context, context.isBonding,
+      let bond = bond(of: distribution, context), bond.identity.isIdentityAddress
+    {
+      switch host.claim(bond, by: peer, evidence) {
+      case .granted: break
+      case .needsConsent(let old):
+        identityInQuestion = old.identity
+        unkept = .claimed
+        stage = .replacing(distribution)
+        deadline = now + Limits.timeout
+        return outputs.append(.prompt(.replaceBond(old.knownAddress)))
+      case .refused(let reason):
+        unkept = reason
+        throw .keyRejected
+      }
+    }
+    var distribution = distribution
+    distribution.sendKeys(ifInTurn: isInitiator, host: &host, into: &outputs)
+    stage = .distributing(distribution)
+  }
+
+  /// The bond could not be kept in the end.
+  mutating func notKept(_ reason: UnkeptBond) { unkept = reason }
+
   /// What the pairing leaves, once both sides have all keys; nil before. Its bond is to be kept
   /// only if both sides bond.
   var outcome: (bond: Bond, isBonding: Bool, usedOutOfBandData: OwnOutOfBandData?)? {
     guard case .distributing(let distribution) = stage, distribution.isOver, let context,
-      let sessionKey
+      let bond = bond(of: distribution, context)
     else { return nil }
+    return (bond, context.isBonding, context.ownCommitment)
+  }
+
+  private func bond(of distribution: KeyDistribution, _ context: PairingContext) -> Bond? {
+    guard let sessionKey else { return nil }
     let shared = context.usesSecureConnections ? LongTermKey(sessionKey) : nil
     var bond = Bond(
       identity: identity(distribution),
@@ -303,7 +389,7 @@ struct Pairing: Sendable {
       isSecureConnections: context.usesSecureConnections)
     bond.peerSigning = distribution.peerSigningKey.map { SigningKey($0) }
     bond.localSigning = distribution.ownSigningKey.map { SigningKey($0) }
-    return (bond, context.isBonding, context.ownCommitment)
+    return bond
   }
 
   /// The peer's address in the bond: that of the link, unless it is a private address that the
@@ -315,6 +401,28 @@ struct Pairing: Sendable {
       peer.isMade(withIdentityResolvingKey: AES128(key: key.number))
     else { return peer }
     return distribution.identity ?? peer
+  }
+}
+
+extension Pairing {
+  /// The device at the other end of a pairing, and how it came to it.
+  struct Party: Sendable {
+    /// What clients know the peer by.
+    let peer: DeviceAddress
+    let addresses: LinkAddresses
+    /// Whether the peer began the pairing.
+    let isUnasked: Bool
+    /// Whether the link is encrypted with the key of the peer's bond.
+    let hasProvedBond: Bool
+  }
+}
+
+extension SMPPairingFeatures {
+  /// Tells the peer that no bond will be kept, so that it keeps none, either.
+  fileprivate mutating func withdrawBonding() {
+    authenticationRequirements.remove(.bonding)
+    initiatorKeys = []
+    responderKeys = []
   }
 }
 

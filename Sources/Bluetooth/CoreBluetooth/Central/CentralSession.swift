@@ -481,7 +481,7 @@ extension CentralSession: HostEventHandler {
     case .servicesChanged(let address, let range): existing(address)?.servicesChanged(range)
     case .completed, .serverRequest, .writesDropped, .acknowledgementRequested, .subscribed,
       .unsubscribed, .channelOpened, .channelReceived, .channelClosed, .pairingPrompt,
-      .pairingEnded:
+      .pairingEnded, .bondNotKept:
       break  // Completions go to their requests; the rest belongs to peripheral managers.
     }
   }

@@ -459,7 +459,8 @@ extension PeripheralManagerSession: HostEventHandler {
     case .channelOpened(let info): channelOpened(info)
     case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
       .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
-      .channelReceived, .channelClosed, .pairingPrompt, .pairingEnded:
+      .channelReceived, .channelClosed, .pairingPrompt, .pairingEnded,
+      .bondNotKept:
       break  // Completions go to their requests; the rest belongs to central managers.
     }
   }

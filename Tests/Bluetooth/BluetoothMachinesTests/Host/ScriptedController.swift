@@ -303,6 +303,7 @@ extension HostEvent {
     case .writesDropped: "writesDropped"
     case .pairingPrompt: "pairingPrompt"
     case .pairingEnded: "pairingEnded"
+    case .bondNotKept: "bondNotKept"
     case .acknowledgementRequested: "acknowledgementRequested"
     case .servicesChanged: "servicesChanged"
     case .serverRequest: "serverRequest"

@@ -229,6 +229,80 @@ struct PairingHostileTests {
     #expect(same.peripheral.stored.count == 1)
   }
 
+  private static func justWorksBond() throws -> Bond {
+    var first = PairingPair()
+    first.securesCentral()
+    return try #require(first.peripheral.stored.first)
+  }
+
+  @Test(
+    "a bond by Just Works is replaced by Just Works only if a person or the configuration allows it",
+    arguments: BondReplacement.allCases, [nil, true, false])
+  func unprovenPeer(_ replacement: BondReplacement, _ isAccepted: Bool?) throws {
+    let bond = try Self.justWorksBond()
+    var configuration = HostConfiguration.pairing()
+    configuration.bondReplacement = replacement
+    var pair = PairingPair(
+      peripheral: configuration,
+      peripheralIO: isAccepted == nil ? .noInputNoOutput : .displayOnly, bonds: ([], [bond]))
+    pair.answer = { _, _, _ in isAccepted == true ? .accept : .reject }
+    pair.securesCentral()
+    let hasQuestion = replacement == .ask && isAccepted != nil
+    #expect(pair.peripheral.prompts == (hasQuestion ? [.replaceBond(bond.knownAddress)] : []))
+    if replacement == .always || hasQuestion && isAccepted == true {
+      #expect(pair.peripheral.stored.count == 1 && pair.central.ends == [nil])
+    } else {
+      #expect(pair.central.ends == [.peerFailed(.keyRejected)])
+      #expect(pair.peripheral.unkept == [.unconfirmed])
+      #expect(pair.peripheral.host.bonds.bonds == [bond])
+      expectNoKeys(pair)
+    }
+  }
+
+  @Test("a bonded peer's place is not given to one that pairs without bonding, either")
+  func unprovenWithoutBonding() throws {
+    var pair = PairingPair(bonds: ([], [try Self.justWorksBond()]))
+    pair.tamper = Self.replacing(fromCentral: true) { pdu in
+      guard case .pairingRequest(var features) = pdu else { return nil }
+      features.authenticationRequirements.remove(.bonding)
+      return .pairingRequest(features)
+    }
+    pair.securesCentral()
+    #expect(pair.peripheral.sent == [SMPPDU.pairingFailed(.keyRejected).bytes])
+    expectNoKeys(pair)
+  }
+
+  @Test("a peer that has proved its bond on the link may pair anew", arguments: [true, false])
+  func provenPeer(_ hasProved: Bool) throws {
+    var first = PairingPair()
+    first.securesCentral()
+    var pair = PairingPair(bonds: (first.central.stored, first.peripheral.stored))
+    if hasProved {
+      let isEncrypting = pair.connects()
+      #expect(isEncrypting)
+    }
+    let features = SMPPairingFeatures(
+      ioCapability: .noInputNoOutput, hasOutOfBandData: false,
+      authenticationRequirements: [.bonding, .secureConnections],
+      maximumEncryptionKeyByteCount: 16, initiatorKeys: [], responderKeys: [])
+    pair.delivers(SMPPDU.pairingRequest(features).bytes, toCentral: false)
+    #expect(pair.peripheral.link.isPairing == hasProved)
+    #expect(pair.peripheral.unkept == (hasProved ? [] : [.unconfirmed]))
+  }
+
+  @Test("a proof ends with the bond: one that is removed during a pairing counts no more")
+  func proofOfRemovedBond() throws {
+    let bond = try Self.justWorksBond()
+    var evidence = BondEvidence(hasProvedBond: true)
+    var pair = PairingPair(bonds: ([], [bond]))
+    let peer = PairingPair.centralAddress
+    #expect(pair.peripheral.host.claim(bond, by: peer, evidence) == .granted)
+    evidence.hasProvedBond = false
+    #expect(pair.peripheral.host.claim(bond, by: peer, evidence) == .refused(.unconfirmed))
+    let kept = pair.peripheral.host.keep(bond, of: peer)
+    #expect(kept == .failure(.unconfirmed))
+  }
+
   /// A peripheral that claims an identity after pairing by Just Works; its key made its address.
   private func claiming(
     _ identity: DeviceAddress, from address: DeviceAddress, key: SMPValue, bonds: [Bond]
@@ -262,7 +336,10 @@ struct PairingHostileTests {
     let hash = AES128(key: key.bytes).addressHash(of: 0x41_2345)
     let own = DeviceAddress(bits: 0x41_2345 << 24 | UInt64(hash), kind: .random)
     let refused = claiming(victim, from: own, key: key, bonds: [bond])
-    #expect(refused.central.stored.isEmpty && refused.central.ends == [nil])
+    #expect(refused.central.stored.isEmpty)
+    #expect(refused.central.ends == [.pairingFailed(.keyRejected)])
+    #expect(refused.central.unkept == [.weaker])
+    #expect(refused.central.disconnection == .pairingFailed(.keyRejected))
     #expect(refused.central.host.bonds.bond(of: victim) == bond)
     // The identity of no other bond: the peer is known by it from now on.
     let other = claiming(.peer(0x98), from: own, key: key, bonds: [bond])

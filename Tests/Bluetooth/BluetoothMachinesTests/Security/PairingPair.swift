@@ -56,6 +56,7 @@ struct PairingPair {
     /// Why pairings ended; nil is a success.
     var ends: [SecurityFailure?] = []
     var stored: [Bond] = []
+    var unkept: [UnkeptBond] = []
     var secured: [Bool] = []
     var completed: [SecurityFailure?] = []
     var sent: [[UInt8]] = []
@@ -119,7 +120,7 @@ struct PairingPair {
   ) -> PairingAnswer? {
     let other = isCentral ? pair.peripheral : pair.central
     switch prompt {
-    case .consent: return .accept
+    case .consent, .replaceBond: return .accept
     case .displayPasskey: return nil
     case .enterPasskey:
       for case .displayPasskey(let number) in other.prompts { return .passkey(number) }
@@ -222,8 +223,9 @@ struct PairingPair {
     case .encrypt(let key): encrypt(with: key)
     case .answerKeyRequest: assertionFailure("no key was asked for")
     case .encryptionChanged: break
-    case .bonded(.success(let bond)): change(isCentral) { $0.stored.append(bond) }
-    case .bonded(.failure), .evicted: break
+    case .bonded(let bond): change(isCentral) { $0.stored.append(bond) }
+    case .bondNotKept(let reason): change(isCentral) { $0.unkept.append(reason) }
+    case .evicted, .displaced: break
     case .pairingEnded(let failure): change(isCentral) { $0.ends.append(failure) }
     case .secured(let isSecured): change(isCentral) { $0.secured.append(isSecured) }
     case .completed(_, let failure): change(isCentral) { $0.completed.append(failure) }

@@ -59,7 +59,7 @@ struct PairingTests {
       case .enterPasskey: "e"
       case .displayPasskey: "d"
       case .compareNumber: "N"
-      case .consent, nil: "J"
+      case .consent, .replaceBond, nil: "J"
       }
     }
     switch (asked[0], asked[1]) {
