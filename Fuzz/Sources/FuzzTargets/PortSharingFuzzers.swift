@@ -77,7 +77,7 @@ private struct OwnerVictim {
       guard clients.insert(client).inserted else { return }
       handle(.connected(client, userID: UInt32(choice >> 5)))
     case 1:
-      handle(.received(.hello(versions: 1...2, Self.configuration), from: client))
+      handle(.received(.hello(versions: 1...3, Self.configuration), from: client))
     case 2: pass(.milliseconds(Int64(choice) * 50))
     case 3:
       if clients.remove(client) != nil { handle(.disconnected(client)) }
@@ -102,6 +102,9 @@ private struct OwnerVictim {
     for action in actions {
       switch action {
       case .forward(let request): perform(request)
+      case .handOver(let id):
+        published.remove(id)
+        tell(.handOver([id]))
       case .close(let client): clients.remove(client)
       case .send(let message, _): precondition(message.frame != nil, "an answer is too long")
       case .notify: break

@@ -19,9 +19,9 @@ public struct DiscoveryMachine: Sendable {
     case received(ReceivedMessage)
     /// A request of a client.
     case request(DiscoveryRequest)
-    /// Another process of this host takes over the registration. Removes it without goodbye
+    /// Other processes of this host take over the registrations. Removes them without goodbye
     /// records. The registration of the host includes its name and addresses.
-    case handOver(RegistrationID)
+    case handOver([RegistrationID])
     /// Send goodbyes for a service that a killed process of this host had registered, and for the
     /// records added to it (RFC 6762, §10.1).
     case withdrawService(
@@ -81,7 +81,7 @@ public struct DiscoveryMachine: Sendable {
       respond(.received(message), now)
       ask(.received(message), now)
     case .request(let request): perform(request, now)
-    case .handOver(let id): respond(.handOver(id), now)
+    case .handOver(let ids): respond(.handOver(ids), now)
     case .withdrawService(let service, let added):
       respond(.withdrawService(service, addedRecords: added), now)
     case .withdrawRecord(let record): respond(.withdrawRecord(record), now)

@@ -22,10 +22,7 @@ struct SharingTests {
   private func host(
     _ name: String = "shared", log: (@Sendable (String) -> Void)? = nil
   ) async -> (host: BonjourHost, role: BonjourEngine.Role) {
-    var configuration = BonjourConfiguration(
-      hostName: "\(name)-\(run)", interfaceNames: ["lo"])
-    configuration.ownerSocketNameOverride = "ambit-test-\(run)"
-    let host = BonjourHost(configuration: configuration, log: log)
+    let host = BonjourHost(configuration: sharingConfiguration(run, name: name), log: log)
     return (host, await host.settledRole)
   }
 
@@ -204,39 +201,6 @@ struct SharingTests {
     withExtendedLifetime(lamp) {}
     await second.close()
     await first.close()
-  }
-
-  @Test(
-    "a stopped or ended process is distinguished from one that works, whatever its name",
-    arguments: [
-      ("12 (sh) T 1 12", true), ("12 (a) S (b) t 1", true), ("12 (T) S 1", false),
-      ("12 (x) R", false), ("12 (x", false), ("12 (x)", false), ("", false), ("12 (x) Z", true),
-      ("12 (Z) X 1", true), ("1 (x) Z 1 1 1 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0", true),
-      ("1 (x) Z 1 1 1 0 -1 4 0 0 0 0 0 0 0 0 20 0 2 0", false),
-    ])
-  func silenced(stat: String, isSilenced: Bool) {
-    #expect(ProcessState.isSilenced(stat: Array(stat.utf8)[...]) == isSilenced)
-    #expect(!ProcessState.isSilenced(getpid()) && !ProcessState.isSilenced(0))
-  }
-
-  @Test("a process that was killed cannot answer, before and after its parent has noticed")
-  func dead() throws {
-    var child: pid_t = 0
-    let program = strdup("/bin/sleep")
-    let seconds = strdup("1000")
-    defer {
-      free(program)
-      free(seconds)
-    }
-    try #require(posix_spawn(&child, "/bin/sleep", nil, nil, [program, seconds, nil], nil) == 0)
-    #expect(!ProcessState.isSilenced(child))
-    kill(child, SIGKILL)
-    // Waits until it has ended, and leaves it where it is.
-    var information = siginfo_t()
-    #expect(waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) == 0)
-    #expect(ProcessState.isSilenced(child))
-    #expect(waitpid(child, nil, 0) == child)
-    #expect(ProcessState.isSilenced(child))
   }
 
   @Test("how a host takes part can be asked for after it was closed")

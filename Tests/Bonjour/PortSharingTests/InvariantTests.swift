@@ -94,17 +94,18 @@ struct InvariantTests {
         default: .setRecord(registration, UInt32(roll(3)), nil, ttlSeconds: 9)
         }
       let event: OwnerMachine.Event
-      switch roll(12) {
+      switch roll(13) {
       case 0, 1:
         lastID += 1
         event = .connected(.init(rawValue: lastID), userID: UInt32(roll(3)))
-      case 2, 3: event = .received(.hello(versions: 1...2, configuration), from: client)
+      case 2, 3: event = .received(.hello(versions: 1...3, configuration), from: client)
       case 4: event = .incomplete(client, byteCount: Int(roll(2_000_000)))
       case 5: event = roll(4) == 0 ? .disconnected(client) : .report(.interfaces([:]))
       case 6: event = .congested([client: 100], excess: Int(roll(2)))
       case 7: event = .request(request)
       case 8: event = .report(.registered(registration, try Sample.name("Lamp \(roll(3))").name))
       case 9: event = roll(9) == 0 ? .closing : .report(.refused(registration, .local))
+      case 10: event = .received(roll(9) == 0 ? .leaving : .ping, from: client)
       default: event = .received(.request(request), from: client)
       }
       var actions: [OwnerMachine.Action] = []

@@ -40,8 +40,8 @@ struct OwnerMachineTests {
   ) {
     #expect(act(&machine, .connected(client, userID: userID)) == [])
     #expect(
-      act(&machine, .received(.hello(versions: 1...3, configuration), from: client)).first
-        == .send(.welcome(version: 2), to: client))
+      act(&machine, .received(.hello(versions: 1...9, configuration), from: client)).first
+        == .send(.welcome(version: 3), to: client))
   }
 
   private func forwarded(_ actions: [OwnerMachine.Action]) -> DiscoveryRequest? {
@@ -194,12 +194,63 @@ struct OwnerMachineTests {
     }
   }
 
+  @Test("what a client that has left continues elsewhere is not withdrawn, other clients' is kept")
+  func leaving() throws {
+    var machine = machine()
+    greeted(&machine, anna)
+    greeted(&machine, ben)
+    let publish = ClientMessage.request(.registerService(registration, try Sample.service("Lamp")))
+    let browse = ClientMessage.request(.startQuery(query, .browse(try Sample.type()), on: nil))
+    var numbers: [RegistrationID] = []
+    for client in [anna, ben] {
+      let registered = forwarded(act(&machine, .received(publish, from: client)))
+      numbers.append(try #require(registered?.registration))
+    }
+    guard
+      case .startQuery(let asked, _, _, _)? = forwarded(
+        act(&machine, .received(browse, from: anna)))
+    else {
+      Issue.record("not forwarded")
+      return
+    }
+    #expect(
+      act(&machine, .received(.leaving, from: anna)) == [
+        .handOver(numbers[0]), .forward(.stopQuery(asked)), .close(anna),
+      ])
+    #expect(act(&machine, .received(.leaving, from: anna)) == [], "it was closed")
+    #expect(act(&machine, .disconnected(ben)) == [.forward(.unregister(numbers[1]))])
+    let cara = OwnerMachine.ConnectionID(rawValue: 3)
+    _ = act(&machine, .connected(cara, userID: 1_000))
+    #expect(
+      act(&machine, .received(.leaving, from: cara)) == [
+        .send(.rejected(.invalidMessage), to: cara), .close(cara),
+      ], "it was never there")
+  }
+
+  @Test("an owner notices that it did not run for so long that clients have left it")
+  mutating func stopped() {
+    var machine = machine()
+    var results: [Bool] = []
+    results.append(machine.resumes(now: now))
+    now = now + .seconds(100)
+    results.append(machine.resumes(now: now))
+    #expect(results == [false, false], "it has no clients")
+    greeted(&machine, anna)
+    // A client is silent for that long between its pings.
+    now = now + OwnerSearch.Limits.silence + .seconds(1)
+    results = [machine.resumes(now: now)]
+    // After that long a client leaves.
+    now = now + OwnerSearch.Limits.silence + OwnerSearch.Limits.responseTimeout
+    results += [machine.resumes(now: now), machine.resumes(now: now)]
+    #expect(results == [false, true, false], "once")
+  }
+
   @Test("another version, name or set of interfaces is turned away")
   func others() {
     var machine = machine()
     for (message, reason) in [
       (
-        ClientMessage.hello(versions: 3...9, configuration),
+        ClientMessage.hello(versions: 4...9, configuration),
         OwnerMessage.RejectionReason.otherVersion
       ),
       (.hello(versions: 1...1, .init(hostName: "there")), .otherConfiguration),

@@ -78,46 +78,99 @@ struct OwnerSearchTests {
       ])
   }
 
-  @Test("an owner that does not answer because it was stopped is left")
-  mutating func stopped() {
-    var search = search(1)
-    _ = act(&search, .begin)
-    _ = act(&search, .connected(.isThere))
-    #expect(act(&search, .stopped) == [.disconnect, .runLocally(.silence)])
-    search = following()
-    #expect(act(&search, .stopped) == [], "nobody asked it anything")
-    #expect(wake(&search) == [.ping])
-    #expect(wake(&search) == [.inspect])
-    #expect(act(&search, .stopped) == [.disconnect, .runLocally(.silence)])
-  }
-
-  @Test("an owner that works is given its time, but not for ever")
+  @Test("an owner that does not answer the greeting is left after five seconds")
   mutating func silentFromTheBeginning() {
     var search = search(1)
     _ = act(&search, .begin)
     _ = act(&search, .connected(.isThere))
-    for _ in 1..<OwnerSearch.Limits.inspectionsMax { #expect(wake(&search) == [.inspect]) }
+    #expect(wake(&search) == [.check])
+    #expect(now == Instant.zero + .seconds(5))
     var slow = search
-    #expect(act(&slow, .welcomed) == [.follow])
-    #expect(wake(&search) == [.disconnect, .runLocally(.silence)])
-    #expect(
-      now == Instant.zero + OwnerSearch.Limits.responseTimeout
-        * Int64(OwnerSearch.Limits.inspectionsMax))
+    #expect(act(&slow, .welcomed) == [.follow], "the answer was there, and is read only now")
+    #expect(act(&slow, .checked) == [])
+    #expect(act(&search, .checked) == [.leave, .runLocally(.silence)])
     #expect(act(&search, .welcomed) == [], "too late")
   }
 
-  @Test("an owner that falls silent is asked, and left if it does not answer")
+  @Test("an owner that falls silent is asked, and left five seconds after its last message")
   mutating func silentLater() {
     var search = following()
+    #expect(act(&search, .needed(true)) == [])
+    now = now + .seconds(1)
+    #expect(act(&search, .messageReceived) == [])
+    let last = now
+    #expect(wake(&search) == [.ping])
+    #expect(act(&search, .checked) == [], "it has time to answer")
+    var answered = search
+    #expect(act(&answered, .messageReceived) == [])
+    #expect(wake(&search) == [.check])
+    #expect(now == last + .seconds(5))
+    var late = search
+    #expect(act(&late, .messageReceived) == [] && act(&late, .checked) == [])
+    #expect(wake(&late) == [.ping])
+    #expect(act(&search, .checked) == [.leave, .runLocally(.silence)])
+    now = last
+    #expect(wake(&answered) == [.ping], "every time")
+  }
+
+  @Test("an owner is left five seconds after a request if it has been silent since before")
+  mutating func silentWhenNeeded() {
+    var search = following()
+    #expect(search.nextWake == now + OwnerSearch.Limits.idleSilence, "it has nothing to do")
     now = now + .seconds(20)
-    #expect(act(&search, .messageReceived) == [])
+    _ = act(&search, .needed(true))
     #expect(wake(&search) == [.ping])
-    #expect(now == Instant.zero + .seconds(20) + OwnerSearch.Limits.silence)
-    #expect(wake(&search) == [.inspect])
-    #expect(act(&search, .messageReceived) == [])
-    #expect(wake(&search) == [.ping])
-    for _ in 1..<OwnerSearch.Limits.inspectionsMax { #expect(wake(&search) == [.inspect]) }
-    #expect(wake(&search) == [.disconnect, .runLocally(.silence)])
+    #expect(wake(&search) == [.check])
+    #expect(act(&search, .checked) == [.leave, .runLocally(.silence)])
+    #expect(now == Instant.zero + .seconds(25))
+    var idle = following()
+    _ = act(&idle, .needed(true))
+    _ = act(&idle, .needed(false))
+    _ = act(&idle, .messageReceived)
+    #expect(idle.nextWake == now + OwnerSearch.Limits.idleSilence)
+  }
+
+  @Test("a host that was stopped itself, perhaps with the owner, gives the owner more time, once")
+  mutating func stoppedItself() {
+    for isGreeting in [true, false] {
+      now = .zero
+      var search = isGreeting ? search(1) : following()
+      if isGreeting {
+        _ = act(&search, .begin)
+        _ = act(&search, .connected(.isThere))
+      } else {
+        #expect(wake(&search) == [.ping])
+      }
+      now = now + .seconds(1_000)
+      var actions: [OwnerSearch.Action] = []
+      search.wake(now: now, into: &actions)
+      #expect(actions == [])
+      #expect(search.nextWake == now + OwnerSearch.Limits.responseTimeout)
+      now = now + .seconds(1_000)
+      search.wake(now: now, into: &actions)
+      #expect(actions == [.check])
+      #expect(act(&search, .checked) == [.leave, .runLocally(.silence)])
+    }
+  }
+
+  @Test("however an owner is silent, a search is over after five seconds", arguments: 1...50)
+  mutating func anySilence(seed: UInt64) {
+    var rng = SeededGenerator(seed: seed)
+    var search = OwnerSearch(addressCount: 2, rng: rng.fork())
+    var actions = act(&search, .begin)
+    while true {
+      if actions.contains(where: { if case .runLocally = $0 { true } else { false } }) { break }
+      switch actions.last {
+      case .connect(let address):
+        // Root's owner is frozen, too, or was never there.
+        let outcomes: [OwnerSearch.Outcome] = [.busy, .isThere, address == 0 ? .noOwner : .busy]
+        actions = act(&search, .connected(outcomes[Int(rng.next(upperBound: UInt64(3)))]))
+      case .greet where rng.unit() < 0.8: actions = act(&search, .lost)
+      case .check: actions = act(&search, .checked)
+      default: actions = wake(&search)
+      }
+    }
+    #expect(now <= Instant.zero + .seconds(5))
   }
 
   @Test("a host that is refused, or gets invalid messages, runs by itself for good")
@@ -125,11 +178,11 @@ struct OwnerSearchTests {
     for reason in OwnerMessage.RejectionReason.allCases where reason != .tooManyClients {
       var search = following()
       #expect(
-        act(&search, .rejected(reason)) == [.disconnect, .runLocally(.rejected(reason))])
+        act(&search, .rejected(reason)) == [.leave, .runLocally(.rejected(reason))])
       #expect(act(&search, .lost) == [] && search.nextWake == nil)
     }
     var search = following()
-    #expect(act(&search, .distrusted) == [.disconnect, .runLocally(.invalidMessages)])
+    #expect(act(&search, .distrusted) == [.leave, .runLocally(.invalidMessages)])
   }
 
   @Test("an owner with too many clients gets no second responder beside it, and is tried again")
@@ -139,42 +192,48 @@ struct OwnerSearchTests {
     #expect(act(&search, .lost) == [] && search.nextWake == nil)
     #expect(act(&search, .begin) == [.connect(0)])
     #expect(act(&search, .begin) == [])
-    var attempts = 1
-    var actions: [OwnerSearch.Action] = []
-    repeat {
-      actions = act(&search, .connected(.busy))
-      if actions.isEmpty { #expect(wake(&search) == [.connect(0)]) }
-      attempts += 1
-    } while actions.isEmpty && attempts < 1_000
-    #expect(actions == [.refuse])
-    #expect(act(&search, .begin) == [.connect(0)])
   }
 
-  @Test("a host that cannot connect tries less and less often, and then no more")
+  @Test("an owner that accepts no connection is tried less and less often, for five seconds")
   mutating func busy() {
     var search = search(1)
     _ = act(&search, .begin)
     var attempts = 1
-    while act(&search, .connected(.busy)) == [] {
+    var actions = act(&search, .connected(.busy))
+    while actions == [] {
       attempts += 1
       #expect(wake(&search) == [.connect(0)])
+      actions = act(&search, .connected(.busy))
     }
-    #expect(attempts == OwnerSearch.Limits.attemptsMax)
-    #expect(now > Instant.zero + .seconds(3) && now < Instant.zero + .seconds(15))
+    #expect(actions == [.runLocally(.silence)])
+    #expect(attempts <= OwnerSearch.Limits.attemptsMax)
+    #expect(now > Instant.zero + .seconds(3) && now <= Instant.zero + .seconds(5))
   }
 
-  @Test("a host without a free descriptor tries again, and then runs by itself")
+  @Test("a host without a free descriptor reports that once, waits for one, and blames no owner")
   mutating func noDescriptors() {
-    var search = search(1)
-    _ = act(&search, .begin)
-    _ = act(&search, .connected(.noOwner))
-    var attempts = 1
-    while act(&search, .bound(.notNow)) == [] {
-      attempts += 1
-      #expect(wake(&search) == [.connect(0)])
-      #expect(act(&search, .connected(.noOwner)) == [.bind])
+    var search = search(2)
+    var actions = act(&search, .begin)
+    var reports = 0
+    for round in 0..<1_000 {
+      #expect(actions == [.connect(0)])
+      if round % 2 == 1 {
+        #expect(act(&search, .connected(.noOwner)) == [.connect(1)])
+        #expect(act(&search, .connected(.noOwner)) == [.bind])
+        actions = act(&search, .bound(.noDescriptor))
+      } else {
+        actions = act(&search, .connected(.noDescriptor))
+      }
+      reports += actions.count { $0 == .reportShortage }
+      #expect(search.nextWake.map { $0 <= now + OwnerSearch.Limits.retryPauseMax } == true)
+      actions = wake(&search)
     }
-    #expect(attempts == OwnerSearch.Limits.attemptsMax)
+    #expect(reports == 1)
+    #expect(now > Instant.zero + OwnerSearch.Limits.searchTimeout)
+    #expect(act(&search, .connected(.isThere)) == [.greet])
+    #expect(wake(&search) == [.check])
+    #expect(search.nextWake.map { $0 > now } == true, "the owner has had its time")
+    #expect(act(&search, .welcomed) == [.follow])
   }
 
   @Test("an address that is bound by a process that does not answer is given up before long")

@@ -63,7 +63,7 @@ enum Sample {
       .hello(versions: 1...9, SharedConfiguration(hostName: "büro")),
       .hello(
         versions: 1...1, SharedConfiguration(hostName: "", interfaceNames: ["eth0", "wlan0"])),
-      .ping,
+      .ping, .leaving,
     ] + (try requests()).map { .request($0) }
   }
 

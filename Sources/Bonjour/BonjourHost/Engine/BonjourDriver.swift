@@ -15,6 +15,8 @@ final class BonjourDriver: @unchecked Sendable {
   private var machine: DiscoveryMachine
   private var actions: [DiscoveryMachine.Action] = []
   private let onReports: ([DiscoveryReport]) -> Void
+  /// Called before the machine handles anything.
+  var beforeEvents: (() -> Void)?
   /// Memory for reports, reused.
   private var reports: [DiscoveryReport] = []
   private var registrations: Set<RegistrationID> = []
@@ -102,7 +104,7 @@ final class BonjourDriver: @unchecked Sendable {
       let ended = registrations.subtracting(continued)
       for id in ended.sorted(by: { $0.rawValue < $1.rawValue }) { feedMachine(.unregister(id)) }
       // The host's name is continued with the registrations that need it, if there are any.
-      for id in [.host] + continued { feedMachine(.handOver(id)) }
+      feedMachine(.handOver([.host] + continued))
     }
     feedMachine(.shutDown)
     finish()
@@ -132,6 +134,14 @@ final class BonjourDriver: @unchecked Sendable {
       // Nothing that was received since can be among the results.
       if case .startQuery(let id, _, _, _) = request, early == nil { startedQueries.insert(id) }
     }
+    if early == nil { finish() }
+  }
+
+  /// Removes registrations that other processes continue, without goodbyes.
+  func handOver(_ ids: Set<RegistrationID>) {
+    guard !isStopped else { return }
+    registrations.subtract(ids)
+    feedLater(.handOver(ids.sorted { $0.rawValue < $1.rawValue }))
     if early == nil { finish() }
   }
 
@@ -187,12 +197,14 @@ final class BonjourDriver: @unchecked Sendable {
 
   /// Passes an event to the machine; its actions wait for ``finish()``.
   private func feedMachine(_ event: DiscoveryMachine.Event) {
+    beforeEvents?()
     guard !isStopped else { return }
     machine.handle(event, now: .now, into: &actions)
   }
 
   private func wake() {
     timerSetFor = nil
+    beforeEvents?()
     guard !isStopped else { return }
     let now = Instant.now
     if let due = machine.nextWake, due <= now { machine.wake(now: now, into: &actions) }

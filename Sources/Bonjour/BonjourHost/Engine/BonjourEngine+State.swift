@@ -49,13 +49,20 @@ extension BonjourEngine {
         nil
       }
     }
+
+    /// An owner that was greeted has chosen this version of the protocol.
+    mutating func noteVersion(_ version: UInt16) {
+      guard case .searching(.greeting(var owner)) = self else { return }
+      owner.version = version
+      self = .searching(.greeting(owner))
+    }
   }
 
   /// What a search for an owner has led to so far.
   enum Contact {
     case nothing
     /// A socket that is connected to an owner.
-    case connected(Int32, processID: Int32)
+    case connected(Int32)
     /// The owner was greeted.
     case greeting(OwnerConnection)
     /// A socket that is bound to the address of owners.
@@ -65,7 +72,8 @@ extension BonjourEngine {
   /// A connection to another process.
   struct OwnerConnection {
     let connection: Connection
-    let processID: Int32
+    /// The version of the protocol that the owner has chosen; 0 before.
+    var version: UInt16 = 0
   }
 
   /// What an owner has.
@@ -77,6 +85,8 @@ extension BonjourEngine {
     var listener: Int32?
     let timer: any LoopTimer
     var timerSetFor: Instant?
+    /// What clients sent while this process was stopped, until all of it is read; nil otherwise.
+    var unread: [OwnerMachine.Event]?
 
     init(
       driver: BonjourDriver, server: OwnerServer, machine: OwnerMachine, listener: Int32,

@@ -47,6 +47,8 @@ final class BonjourEngine: @unchecked Sendable {
   private var state = State.searching(.nothing)
   private var search: OwnerSearch
   private var client = PortSharingClient()
+  /// Whether the search knows that an owner has something to do for this host.
+  private var isOwnerNeeded = false
   private lazy var searchTimer = loop.makeTimer { [weak self] in self?.wakeSearch() }
   private lazy var clientTimer = loop.makeTimer { [weak self] in self?.wakeClient() }
 
@@ -96,7 +98,7 @@ final class BonjourEngine: @unchecked Sendable {
     clientTimer.cancel()
     switch last {
     case .searching(.nothing), .refused, .stopping, .ended: ended()
-    case .searching(.connected(let descriptor, _)), .searching(.listening(let descriptor)):
+    case .searching(.connected(let descriptor)), .searching(.listening(let descriptor)):
       close(descriptor)
       ended()
     case .searching(.greeting(let owner)), .following(let owner):
@@ -283,6 +285,10 @@ final class BonjourEngine: @unchecked Sendable {
     }
     if !requests.isEmpty { forward(requests) }
     if let wake = client.nextWake { clientTimer.set(wake) } else { clientTimer.cancel() }
+    if isOwnerNeeded == client.isIdle {
+      isOwnerNeeded.toggle()
+      handle(OwnerSearch.Event.needed(isOwnerNeeded))
+    }
   }
 
   private func forward(_ requests: some Collection<DiscoveryRequest>) {
@@ -325,7 +331,7 @@ final class BonjourEngine: @unchecked Sendable {
       case .connect(let address):
         let result = addresses[address].connect(trust: trust)
         state = .searching(
-          result.descriptor.map { .connected($0, processID: result.processID) } ?? .nothing)
+          result.descriptor.map { .connected($0) } ?? .nothing)
         handle(.connected(result.outcome))
       case .bind:
         let result = addresses.last?.bindAndListen()
@@ -336,10 +342,13 @@ final class BonjourEngine: @unchecked Sendable {
         guard case .following(let owner) = state else { break }
         _ = owner.connection.send(ClientMessage.ping)
         owner.connection.flush()
-      case .inspect:
-        guard let owner = state.otherOwner, ProcessState.isSilenced(owner.processID) else { break }
-        handle(.stopped)
+      case .check:
+        state.otherOwner?.connection.readNow()
+        handle(OwnerSearch.Event.checked)
       case .disconnect: disconnect()
+      case .leave: leave()
+      case .reportShortage:
+        log?("Bonjour waits until this program has a free file descriptor (ulimit -n).")
       case .follow:
         guard let owner = state.otherOwner else { break }
         state = .following(owner)
@@ -355,7 +364,7 @@ final class BonjourEngine: @unchecked Sendable {
   // MARK: Another process
 
   private func greet() {
-    guard case .searching(.connected(let descriptor, let processID)) = state else {
+    guard case .searching(.connected(let descriptor)) = state else {
       return handle(.lost)
     }
     state = .searching(.nothing)
@@ -363,7 +372,7 @@ final class BonjourEngine: @unchecked Sendable {
       self?.handle(event, connection)
     }
     guard let connection else { return handle(.lost) }
-    state = .searching(.greeting(OwnerConnection(connection: connection, processID: processID)))
+    state = .searching(.greeting(OwnerConnection(connection: connection)))
     _ = connection.send(
       ClientMessage.hello(versions: PortSharingProtocol.versions, configuration.shared))
     connection.flush()
@@ -386,7 +395,9 @@ final class BonjourEngine: @unchecked Sendable {
   private func take(_ message: OwnerMessage) {
     switch message {
     case .welcome(let version):
-      handle(PortSharingProtocol.versions.contains(version) ? .welcomed : .distrusted)
+      guard PortSharingProtocol.versions.contains(version) else { return handle(.distrusted) }
+      state.noteVersion(version)
+      handle(OwnerSearch.Event.welcomed)
     case .rejected(let reason): handle(OwnerSearch.Event.rejected(reason))
     case .report(let report): if state.role == .client { take(report) }
     case .published(let request):
@@ -403,6 +414,17 @@ final class BonjourEngine: @unchecked Sendable {
     owner.connection.close()
     state = .searching(.nothing)
     if wasFollowing { handle(PortSharingClient.Event.ended) }
+  }
+
+  /// Disconnects from an owner that may go on, and informs it that this host continues its
+  /// registrations.
+  private func leave() {
+    if let owner = state.otherOwner, state.role == .client,
+      owner.version >= PortSharingProtocol.leavingVersion
+    {
+      _ = owner.connection.send(ClientMessage.leaving)
+    }
+    disconnect()
   }
 
   /// Fails all requests; the next one starts another search.
@@ -429,6 +451,7 @@ final class BonjourEngine: @unchecked Sendable {
     }
     if case .searching(.listening(let listener)) = state {
       state = .owning(ownership(of: driver, listener: listener))
+      driver.beforeEvents = { [weak self] in self?.noteRunning() }
     } else {
       state = .alone(driver)
     }
@@ -456,8 +479,24 @@ final class BonjourEngine: @unchecked Sendable {
     ownership.server.start(listener)
   }
 
+  /// Lets an owner whose process was stopped notice first that clients have left it: all of them,
+  /// before any work that has become due.
+  private func noteRunning() {
+    guard case .owning(let ownership) = state, ownership.machine.resumes(now: .now) else { return }
+    ownership.unread = []
+    ownership.server.readNow()
+    let events = ownership.unread ?? []
+    ownership.unread = nil
+    handle(events)
+  }
+
   private func handle(_ events: [OwnerMachine.Event]) {
+    noteRunning()
     guard case .owning(let ownership) = state else { return }
+    if ownership.unread != nil {
+      ownership.unread?.append(contentsOf: events)
+      return
+    }
     var actions: [OwnerMachine.Action] = []
     for event in events { ownership.machine.handle(event, now: .now, into: &actions) }
     finish(actions, of: ownership)
@@ -479,6 +518,7 @@ final class BonjourEngine: @unchecked Sendable {
   }
 
   private func wakeOwner() {
+    noteRunning()
     guard case .owning(let ownership) = state else { return }
     ownership.timerSetFor = nil
     var actions: [OwnerMachine.Action] = []
@@ -496,13 +536,20 @@ final class BonjourEngine: @unchecked Sendable {
 
   private func perform(_ actions: [OwnerMachine.Action], of ownership: Ownership) {
     var requests: [DiscoveryRequest] = []
+    var continued: Set<RegistrationID> = []
     for action in actions {
       switch action {
       case .forward(let request): requests.append(request)
+      case .handOver(let id): continued.insert(id)
       case .notify(let report): take(report)
       case .send(let message, let id): ownership.server.send(message, to: id)
       case .close(let id): ownership.server.close(id)
       }
+    }
+    if !continued.isEmpty {
+      // Nothing of them may be sent any more, not even what was requested before.
+      requests.removeAll { $0.registration.map(continued.contains) ?? false }
+      ownership.driver.handOver(continued)
     }
     if !requests.isEmpty { ownership.driver.handle(requests) }
   }

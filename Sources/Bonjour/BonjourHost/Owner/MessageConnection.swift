@@ -34,6 +34,8 @@ final class MessageConnection<Incoming: PortSharingMessage> {
   var onBacklogChange: ((Int) -> Void)?
 
   private static var readByteCount: Int { 65_536 }
+  /// How often ``readNow()`` reads: more than a socket's buffer holds.
+  private static var readCountMax: Int { 16 }
   /// How long to wait when the system has no memory for sent bytes.
   private static var retryPause: TimeSpan { .milliseconds(100) }
 
@@ -129,8 +131,15 @@ final class MessageConnection<Incoming: PortSharingMessage> {
     if readiness.contains(.readable) { read() }
   }
 
-  private func read() {
-    guard let watched, watched.isOpen else { return }
+  /// Reads what has arrived, before the loop reports it.
+  func readNow() {
+    for _ in 0..<Self.readCountMax where !read() { return }
+  }
+
+  /// Reads once; false if nothing was there, or the connection has ended.
+  @discardableResult
+  private func read() -> Bool {
+    guard let watched, watched.isOpen else { return false }
     let count = unsafe withUnsafeTemporaryAllocation(
       byteCount: Self.readByteCount, alignment: 1
     ) { buffer in
@@ -138,11 +147,15 @@ final class MessageConnection<Incoming: PortSharingMessage> {
       if count > 0, isUnderstood { unsafe frames.append(buffer.prefix(count)) }
       return count
     }
-    if count > 0 { return takeMessages() }
-    if count < 0, errno == EAGAIN || errno == EINTR { return }
+    if count > 0 {
+      takeMessages()
+      return true
+    }
+    if count < 0, errno == EAGAIN || errno == EINTR { return false }
     watched.close()
     discardOutgoing()
     onEvent(self, .closed)
+    return false
   }
 
   private func takeMessages() {

@@ -118,6 +118,11 @@ final class OwnerServer {
         + "get an error.")
   }
 
+  /// Reads what clients have sent, before the loop reports it.
+  func readNow() {
+    for id in connections.keys.sorted() { connections[id]?.readNow() }
+  }
+
   // MARK: Sending
 
   /// Sends a message with the next ``flush()``.

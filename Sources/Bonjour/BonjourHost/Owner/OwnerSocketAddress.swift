@@ -27,10 +27,10 @@ struct OwnerSocketAddress: Hashable, Sendable {
   /// Connects to the owner at this address, if this user trusts the owner's.
   func connect(
     trust: OwnerMachine.Trust
-  ) -> (outcome: OwnerSearch.Outcome, descriptor: Int32?, processID: Int32) {
+  ) -> (outcome: OwnerSearch.Outcome, descriptor: Int32?) {
     let descriptor: Int32
     do throws(SystemError) { descriptor = try Self.open() } catch {
-      return (error.isShortage ? .busy : .impossible, nil, 0)
+      return (error.isShortage ? .noDescriptor : .impossible, nil)
     }
     let status = withAddress { address, length in
       unsafe Glibc.connect(descriptor, address, length)
@@ -39,29 +39,31 @@ struct OwnerSocketAddress: Hashable, Sendable {
       let number = errno
       Glibc.close(descriptor)
       switch number {
-      case ECONNREFUSED: return (.noOwner, nil, 0)
-      case EAGAIN: return (.busy, nil, 0)
-      default: return (.impossible, nil, 0)
+      case ECONNREFUSED: return (.noOwner, nil)
+      case EAGAIN: return (.busy, nil)
+      default: return (.impossible, nil)
       }
     }
     let peer = Self.credentials(of: descriptor)
     guard let peer, trust.trusts(peer.userID) else {
       Glibc.close(descriptor)
-      return (.untrustedUser(userID: peer?.userID ?? OwnerMachine.Trust.overflowUserID), nil, 0)
+      return (.untrustedUser(userID: peer?.userID ?? OwnerMachine.Trust.overflowUserID), nil)
     }
-    return (.isThere, descriptor, peer.processID)
+    return (.isThere, descriptor)
   }
 
   /// Binds the address: from now on others can connect, though connections are not accepted yet.
-  func bindAndListen() -> (outcome: OwnerSearch.BindOutcome, descriptor: Int32?) {
+  func bindAndListen(
+    backlog: Int32 = Self.backlog
+  ) -> (outcome: OwnerSearch.BindOutcome, descriptor: Int32?) {
     let descriptor: Int32
     do throws(SystemError) { descriptor = try Self.open() } catch {
-      return (error.isShortage ? .notNow : .impossible, nil)
+      return (error.isShortage ? .noDescriptor : .impossible, nil)
     }
     let status = withAddress { address, length in
       unsafe bind(descriptor, address, length)
     }
-    if status == 0, listen(descriptor, Self.backlog) == 0 { return (.isOurs, descriptor) }
+    if status == 0, listen(descriptor, backlog) == 0 { return (.isOurs, descriptor) }
     let number = errno
     Glibc.close(descriptor)
     return (number == EADDRINUSE ? .isTaken : .impossible, nil)
@@ -119,38 +121,4 @@ struct OwnerSocketAddress: Hashable, Sendable {
       descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)
     return status == 0 ? credentials : nil
   }
-}
-
-/// The state of another process (proc(5)).
-enum ProcessState {
-  /// Whether it cannot answer: stopped by a signal or a debugger, or ended while a process that it
-  /// forked holds its sockets; false where that is not known.
-  static func isSilenced(_ processID: Int32) -> Bool {
-    guard processID > 0 else { return false }
-    // Without permission to see the process in /proc, kill(2) reports that it doesn't exist.
-    if kill(processID, 0) != 0, errno == ESRCH { return true }
-    let descriptor = open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 1_024)
-    let count = unsafe read(descriptor, &bytes, bytes.count)
-    guard count > 0 else { return false }
-    return isSilenced(stat: bytes.prefix(count))
-  }
-
-  /// The state follows the program's name, which is in parentheses and may have some itself.
-  static func isSilenced(stat bytes: ArraySlice<UInt8>) -> Bool {
-    guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return false }
-    let fields = bytes[(end + 1)...].split(separator: UInt8(ascii: " "))
-      .map { String(decoding: $0, as: UTF8.self) }
-    switch fields.first {
-    case "T", "t", "X", "x": return true
-    // If only the first thread has ended, other threads may still run.
-    case "Z": return fields.count <= threadCountIndex || Int(fields[threadCountIndex]) ?? 0 <= 1
-    default: return false
-    }
-  }
-
-  /// Where the number of threads is, after the state (the 20th of all fields).
-  private static let threadCountIndex = 17
 }

@@ -97,7 +97,7 @@ public struct Responder: Sendable {
     case .interfaceRestarted(let index): restartInterface(index, now: now)
     case .interfaceGone(let index): removeInterface(index, into: &actions)
     case .request(let request): perform(request, now: now, into: &actions)
-    case .handOver(let id): handOver(id, now: now)
+    case .handOver(let ids): for id in ids { handOver(id, now: now) }
     case .withdrawService(let service, let added):
       withdraw(.service(service), name: service.name.name, addedRecords: added, now: now)
     case .withdrawRecord(let record):

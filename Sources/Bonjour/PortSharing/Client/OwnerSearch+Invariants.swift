@@ -23,8 +23,8 @@ extension OwnerSearch {
     }
     if hasOwnerEnded, followedAddress == nil { found.append("an owner has ended that never was") }
     let counts = [
-      (attemptCount, Limits.attemptsMax), (inspectionCount, Limits.inspectionsMax),
-      (bindAttemptCount, Limits.bindAttemptsMax), (lossTimes.count, Limits.lossesMax),
+      (attemptCount, Limits.attemptsMax), (bindAttemptCount, Limits.bindAttemptsMax),
+      (lossTimes.count, Limits.lossesMax),
     ]
     for (count, greatest) in counts where !(0...greatest).contains(count) {
       found.append("something was done \(count) times, at most \(greatest) are allowed")

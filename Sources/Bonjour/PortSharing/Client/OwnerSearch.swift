@@ -27,9 +27,10 @@ package struct OwnerSearch: Sendable {
     case lost
     /// The owner is not trusted, or it sent invalid messages.
     case distrusted
-    /// The owner's process was stopped, or it has ended although its sockets are still open. It
-    /// can't answer.
-    case stopped
+    /// Everything that the owner had sent before ``Action/check`` was read.
+    case checked
+    /// Whether the host has requests that the owner works for.
+    case needed(Bool)
   }
 
   /// The result of connecting to an address.
@@ -38,8 +39,10 @@ package struct OwnerSearch: Sendable {
     case isThere
     /// No process has bound the address.
     case noOwner
-    /// The owner's queue of connections is full, or no descriptor is free.
+    /// The owner's queue of connections is full: it does not accept any.
     case busy
+    /// This process has no free descriptor, which tells nothing about the owner.
+    case noDescriptor
     /// The address is bound by a user that the host does not trust.
     case untrustedUser(userID: UInt32)
     /// The operating system refuses to connect.
@@ -52,8 +55,8 @@ package struct OwnerSearch: Sendable {
     case isOurs
     /// Another process has bound it.
     case isTaken
-    /// No descriptor is free at the moment.
-    case notNow
+    /// This process has no free descriptor.
+    case noDescriptor
     /// The operating system refuses to bind the address.
     case impossible
   }
@@ -68,10 +71,16 @@ package struct OwnerSearch: Sendable {
     case greet
     /// Send a ping, which the owner must answer.
     case ping
-    /// Check whether the owner's process, which has not answered in time, is stopped or dead.
-    case inspect
+    /// Read what the owner has sent, and pass ``Event/checked`` after it: the answer may have
+    /// arrived while this process did not run.
+    case check
     /// Close the connection.
     case disconnect
+    /// Inform the owner that the host goes on without it, so that it doesn't withdraw what the host
+    /// has registered, and close the connection.
+    case leave
+    /// Report that this process has no free descriptor. The search goes on.
+    case reportShortage
     /// The owner, another process, runs the machines from now on.
     case follow
     /// Fail all requests: the owner has too many clients. The search begins again with
@@ -97,14 +106,19 @@ package struct OwnerSearch: Sendable {
 
   /// Times and limits.
   package enum Limits {
-    /// The time an owner has to answer before the state of its process is inspected.
-    package static let responseTimeout = TimeSpan.seconds(5)
-    /// The maximum number of inspections. A working owner may be slow on a busy machine, especially
-    /// if thousands of clients greet it at once; it would not become faster if each of them ran
-    /// standalone.
-    package static let inspectionsMax = 6
-    /// The silence after which a ping is sent.
-    package static let silence = TimeSpan.seconds(30)
+    /// The time in which a search must find an owner that answers, however many owners there are
+    /// and in whatever way they are silent.
+    package static let searchTimeout = TimeSpan.seconds(5)
+    /// The silence after which a ping is sent to an owner that works for the host. Together with
+    /// ``responseTimeout`` it is the time after which a frozen owner is left.
+    package static let silence = TimeSpan.seconds(2)
+    /// The silence after which a ping is sent to an owner that has nothing to do for the host.
+    package static let idleSilence = TimeSpan.seconds(30)
+    /// The time an owner has to answer a ping.
+    package static let responseTimeout = TimeSpan.seconds(3)
+    /// The delay of a timer from which on this process must have been stopped itself, perhaps
+    /// together with the owner, which then gets more time.
+    package static let delayMax = TimeSpan.seconds(1)
     /// The maximum delay before the search for a new owner, as all clients of the old one begin at
     /// once.
     package static let electionPauseMax = informedPauseMax * 2
@@ -144,8 +158,15 @@ package struct OwnerSearch: Sendable {
   private var rng: SeededGenerator
   var state = State.idle
   var attemptCount = 0
-  var inspectionCount = 0
   var bindAttemptCount = 0
+  /// When the present search has to be over.
+  private var endsAt = Instant.zero
+  /// Whether the owner was given more time, as this process had been stopped.
+  private var isExtended = false
+  private var isNeeded = false
+  /// When ``Action/check`` was given out; distant future while the owner still has time.
+  private var checkedFrom = Instant.distantFuture
+  private var isShortageReported = false
   private var isInformed = false
   /// The address at which there was an owner.
   var followedAddress: Int?
@@ -173,9 +194,8 @@ package struct OwnerSearch: Sendable {
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     defer { assertInvariants() }
     switch (event, state) {
-    case (.begin, .idle): tryAddress(0, into: &actions)
-    case (.begin, .refused):
-      (attemptCount, inspectionCount, bindAttemptCount) = (0, 0, 0)
+    case (.begin, .idle), (.begin, .refused):
+      begin(now: now)
       tryAddress(0, into: &actions)
     case (.connected(let outcome), .trying(let address)):
       connected(outcome, to: address, now: now, into: &actions)
@@ -183,32 +203,24 @@ package struct OwnerSearch: Sendable {
       assert(address == addressCount - 1, "address \(address) is not the host's own")
       bound(outcome, now: now, into: &actions)
     case (.welcomed, .greeting):
-      state = .following(isAsked: false)
-      (attemptCount, inspectionCount) = (0, 0)
-      nextWake = now + Limits.silence
+      heard(now: now)
       actions.append(.follow)
-    case (.messageReceived, .following):
-      state = .following(isAsked: false)
-      inspectionCount = 0
-      nextWake = now + Limits.silence
+    case (.messageReceived, .following): heard(now: now)
     case (.informed, .following): isInformed = true
+    case (.needed(let isNeeded), _): needed(isNeeded, now: now)
     case (.rejected(.tooManyClients), .greeting), (.rejected(.tooManyClients), .following):
       actions.append(.disconnect)
       refuse(into: &actions)
     case (.rejected(let reason), .greeting), (.rejected(let reason), .following):
-      actions.append(.disconnect)
-      runLocally(.rejected(reason), into: &actions)
+      leave(.rejected(reason), into: &actions)
     case (.distrusted, .greeting), (.distrusted, .following):
-      actions.append(.disconnect)
-      runLocally(.invalidMessages, into: &actions)
-    case (.stopped, .greeting), (.stopped, .following(isAsked: true)):
-      actions.append(.disconnect)
-      runLocally(.silence, into: &actions)
+      leave(.invalidMessages, into: &actions)
+    case (.checked, .greeting), (.checked, .following(isAsked: true)):
+      if now >= checkedFrom { leave(.silence, into: &actions) }
     case (.lost, .greeting): pause(now: now, into: &actions)
     case (.lost, .following): lost(now: now, into: &actions)
     case (.begin, _), (.connected, _), (.bound, _), (.welcomed, _), (.rejected, _),
-      (.messageReceived, _), (.informed, _), (.lost, _), (.distrusted, _),
-      (.stopped, _):
+      (.messageReceived, _), (.informed, _), (.lost, _), (.distrusted, _), (.checked, _):
       break
     }
   }
@@ -221,22 +233,53 @@ package struct OwnerSearch: Sendable {
     switch state {
     case .idle, .trying, .refused, .runningLocally: break
     case .pausing: tryAddress(0, into: &actions)
-    case .following(isAsked: false):
-      state = .following(isAsked: true)
-      nextWake = now + Limits.responseTimeout
-      actions.append(.ping)
+    case .following(isAsked: false): ask(now: now, into: &actions)
     case .greeting, .following(isAsked: true):
-      inspectionCount += 1
-      guard inspectionCount < Limits.inspectionsMax else {
-        actions.append(.disconnect)
-        return runLocally(.silence, into: &actions)
+      let wasStopped = now - due >= Limits.delayMax
+      guard !wasStopped || isExtended else {
+        isExtended = true
+        nextWake = now + Limits.responseTimeout
+        return
       }
+      checkedFrom = now
       nextWake = now + Limits.responseTimeout
-      actions.append(.inspect)
+      actions.append(.check)
     }
   }
 
+  // MARK: An owner
+
+  private mutating func ask(now: Instant, into actions: inout [Action]) {
+    (state, isExtended, checkedFrom) = (.following(isAsked: true), false, .distantFuture)
+    nextWake = now + Limits.responseTimeout
+    actions.append(.ping)
+  }
+
+  /// The owner works.
+  private mutating func heard(now: Instant) {
+    state = .following(isAsked: false)
+    attemptCount = 0
+    nextWake = now + (isNeeded ? Limits.silence : Limits.idleSilence)
+  }
+
+  private mutating func needed(_ isNeeded: Bool, now: Instant) {
+    self.isNeeded = isNeeded
+    guard case .following(isAsked: false) = state, isNeeded else { return }
+    nextWake = min(nextWake ?? .distantFuture, now + Limits.silence)
+  }
+
+  private mutating func leave(_ reason: StandaloneReason, into actions: inout [Action]) {
+    actions.append(.leave)
+    runLocally(reason, into: &actions)
+  }
+
   // MARK: Steps
+
+  private mutating func begin(now: Instant) {
+    (attemptCount, bindAttemptCount) = (0, 0)
+    isShortageReported = false
+    endsAt = now + Limits.searchTimeout
+  }
 
   private mutating func tryAddress(_ address: Int, into actions: inout [Action]) {
     nextWake = nil
@@ -254,12 +297,13 @@ package struct OwnerSearch: Sendable {
     case .isThere:
       (state, isInformed) = (.greeting, false)
       (followedAddress, hasOwnerEnded) = (address, false)
-      (inspectionCount, bindAttemptCount) = (0, 0)
-      nextWake = now + Limits.responseTimeout
+      (isExtended, checkedFrom, bindAttemptCount) = (false, .distantFuture, 0)
+      nextWake = max(endsAt, now)
       actions.append(.greet)
     case .noOwner where isLast: actions.append(.bind)
     case .busy where isLast || attemptCount < Limits.othersAttemptsMax:
       pause(now: now, isOwnerBusy: true, into: &actions)
+    case .noDescriptor: waitForDescriptor(now: now, into: &actions)
     case .untrustedUser(let userID) where isLast:
       runLocally(.untrustedUser(userID: userID), into: &actions)
     case .impossible where isLast: runLocally(.impossible, into: &actions)
@@ -278,7 +322,7 @@ package struct OwnerSearch: Sendable {
         return runLocally(.impossible, into: &actions)
       }
       pause(now: now, into: &actions)
-    case .notNow: pause(now: now, into: &actions)
+    case .noDescriptor: waitForDescriptor(now: now, into: &actions)
     case .impossible: runLocally(.impossible, into: &actions)
     }
   }
@@ -291,6 +335,7 @@ package struct OwnerSearch: Sendable {
     {
       return runLocally(.impossible, into: &actions)
     }
+    begin(now: now)
     state = .pausing
     let begin = isInformed ? now : now + Limits.informedPauseMax
     nextWake = begin + span(upTo: Limits.informedPauseMax)
@@ -302,12 +347,22 @@ package struct OwnerSearch: Sendable {
   ) {
     assert(attemptCount < Limits.attemptsMax, "an attempt follows the last one")
     attemptCount += 1
-    guard attemptCount < Limits.attemptsMax else {
-      return isOwnerBusy ? refuse(into: &actions) : runLocally(.impossible, into: &actions)
+    guard attemptCount < Limits.attemptsMax, now < endsAt else {
+      return runLocally(isOwnerBusy ? .silence : .impossible, into: &actions)
     }
     let longest = min(Limits.electionPauseMax * Int64(attemptCount), Limits.retryPauseMax)
     state = .pausing
-    nextWake = now + span(upTo: longest)
+    nextWake = min(now + span(upTo: longest), max(endsAt, now))
+  }
+
+  /// Tries again until a descriptor is free. Without any, this process can't have sockets of its
+  /// own either, and no owner is at fault: none loses any of its time.
+  private mutating func waitForDescriptor(now: Instant, into actions: inout [Action]) {
+    if !isShortageReported { actions.append(.reportShortage) }
+    isShortageReported = true
+    endsAt = now + Limits.searchTimeout
+    state = .pausing
+    nextWake = now + span(upTo: Limits.retryPauseMax)
   }
 
   /// An owner that has too many clients would not have fewer if each spoke Multicast DNS itself.

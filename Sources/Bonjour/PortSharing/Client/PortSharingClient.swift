@@ -86,6 +86,9 @@ package struct PortSharingClient: Sendable {
     owner == .thisProcess && queries.isEmpty && registrations.isEmpty
   }
 
+  /// Whether the owner has nothing to do for the host.
+  package var isIdle: Bool { queries.isEmpty && registrations.isEmpty }
+
   /// Whether there are registrations.
   package var publishes: Bool { !registrations.isEmpty }
 

@@ -27,6 +27,10 @@ extension OwnerMachine {
     /// The interval at which clients without a greeting are checked.
     package var greetingSpacing = TimeSpan.seconds(1)
 
+    /// The time after which an owner that did not run must assume that clients have left it. They
+    /// ping it in shorter intervals, and leave it later.
+    static let pauseMin = OwnerSearch.Limits.silence + .seconds(2)
+
     /// The maximum number of records that one client may reconfirm within ``reconfirmationSpan``.
     package var reconfirmationsPerClientMax = 32
     /// The maximum number of records that one user's clients may reconfirm within

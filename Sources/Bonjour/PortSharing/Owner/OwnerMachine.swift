@@ -48,6 +48,8 @@ package struct OwnerMachine: Sendable {
   package enum Action: Hashable, Sendable {
     /// Pass the request to the discovery machine.
     case forward(DiscoveryRequest)
+    /// Remove the registration without goodbye records: its client continues it.
+    case handOver(RegistrationID)
     /// Deliver a report to the host of this process.
     case notify(DiscoveryReport)
     /// Send a message to a client.
@@ -124,6 +126,8 @@ package struct OwnerMachine: Sendable {
   /// Identifiers of clients' requests are above this one.
   static let firstNumber: UInt64 = 1 << 63
   var lastNumber = firstNumber
+  /// When the owner last ran.
+  private var ranAt: Instant?
 
   /// Creates an owner without clients.
   package init(configuration: SharedConfiguration, trust: Trust, limits: Limits = Limits()) {
@@ -171,6 +175,15 @@ package struct OwnerMachine: Sendable {
     case .report(let report): pass(report, into: &actions)
     case .closing: changePublications(into: &actions) { $0.endAll() }
     }
+  }
+
+  /// Notes that the owner runs. Returns whether it has not for so long (its process was stopped)
+  /// that clients have left it: then what they sent must be read before anything else is done, as
+  /// they may have registered other data elsewhere.
+  package mutating func resumes(now: Instant) -> Bool {
+    defer { ranAt = now }
+    guard let ranAt, !clients.isEmpty else { return false }
+    return now - ranAt >= Limits.pauseMin
   }
 
   /// Disconnects clients that did not send a greeting in time. They get no message, since they may
@@ -223,15 +236,18 @@ package struct OwnerMachine: Sendable {
     forget(id, into: &actions)
   }
 
-  /// Unregisters what a client registered and ends its queries.
-  private mutating func forget(_ id: ConnectionID, into actions: inout [Action]) {
+  /// Unregisters what a client registered, unless it continues that elsewhere, and ends its
+  /// queries.
+  private mutating func forget(
+    _ id: ConnectionID, isContinued: Bool = false, into actions: inout [Action]
+  ) {
     change(from: clients[id]?.load ?? Load(), to: Load(), of: id)
     note(incompleteByteCount: 0, of: id)
     guard let client = clients.removeValue(forKey: id) else { return }
     let registrations = client.registrations.values.map(\.number)
     for number in registrations.sorted(by: { $0.rawValue < $1.rawValue }) {
       registrationOwners[number] = nil
-      actions.append(.forward(.unregister(number)))
+      actions.append(isContinued ? .handOver(number) : .forward(.unregister(number)))
     }
     for number in client.queries.values.sorted() {
       queryOwners[number] = nil
@@ -373,6 +389,10 @@ package struct OwnerMachine: Sendable {
       inform(id, into: &actions)
     case .ping:
       actions.append(.send(.pong, to: id))
+    case .leaving:
+      guard isGreeted else { return reject(id, .invalidMessage, into: &actions) }
+      forget(id, isContinued: true, into: &actions)
+      actions.append(.close(id))
     case .request(let request):
       guard isGreeted else { return reject(id, .invalidMessage, into: &actions) }
       take(request, from: id, now: now, into: &actions)

@@ -6,6 +6,7 @@ extension ClientMessage: PortSharingMessage {
   private enum Kind {
     static let hello: UInt8 = 1
     static let ping: UInt8 = 2
+    static let leaving: UInt8 = 3
     static let startQuery: UInt8 = 16
     static let stopQuery: UInt8 = 17
     static let registerService: UInt8 = 18
@@ -23,6 +24,7 @@ extension ClientMessage: PortSharingMessage {
     switch try reader.uint8() {
     case Kind.hello: self = try reader.hello()
     case Kind.ping: self = .ping
+    case Kind.leaving: self = .leaving
     case let kind: self = .request(try Self.request(kind, &reader))
     }
     try reader.finish()
@@ -70,6 +72,7 @@ extension ClientMessage: PortSharingMessage {
         writer.list(names) { $0.text($1) }
       }
     case .ping: writer.uint8(Kind.ping)
+    case .leaving: writer.uint8(Kind.leaving)
     case .request(let request): Self.write(request, into: &writer)
     }
   }

@@ -39,6 +39,9 @@ package enum ClientMessage: Hashable, Sendable {
   case request(DiscoveryRequest)
   /// A ping, which the owner answers with a pong.
   case ping
+  /// The client has left an owner that did not answer, and goes on with its requests itself: its
+  /// services and records must not be withdrawn. Since version 3.
+  case leaving
 }
 
 /// A message from the owner of port 5353 to a client.
@@ -76,10 +79,12 @@ package enum OwnerMessage: Hashable, Sendable {
 /// The protocol between an owner and its clients.
 package enum PortSharingProtocol {
   /// The supported versions.
-  package static let versions: ClosedRange<UInt16> = 1...2
+  package static let versions: ClosedRange<UInt16> = 1...3
   /// The first version with ``OwnerMessage/published(_:)`` and
   /// ``DiscoveryReport/answersFromCache(_:)``.
   static let publishedVersion: UInt16 = 2
+  /// The first version with ``ClientMessage/leaving``.
+  package static let leavingVersion: UInt16 = 3
   /// The maximum length of a message in bytes: for a TXT record of maximum length, with names and
   /// subtypes.
   package static let messageByteCountMax = 1 << 17

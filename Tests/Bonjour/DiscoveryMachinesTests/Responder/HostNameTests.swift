@@ -18,7 +18,7 @@ struct HostNameTests {
   @Test("after the name was handed over, an interface that comes adds no addresses of it")
   func interfaceAfterHandOver() throws {
     var rig = try ResponderRig.ready()
-    rig.handle(.handOver(.host))
+    rig.handle(.handOver([.host]))
     rig.pass(.seconds(5))
     rig.sent = []
     rig.connect(ResponderRig.eth1, ["10.0.1.1"])
@@ -179,8 +179,8 @@ struct HostNameTests {
     rig.pass(.seconds(5))
     rig.sent = []
     if !isNeeded { rig.handle(.unregister(id)) }
-    rig.handle(.handOver(.host))
-    if isNeeded { rig.handle(.handOver(id)) }
+    rig.handle(.handOver([.host]))
+    if isNeeded { rig.handle(.handOver([id])) }
     rig.handle(.shutDown)
     #expect(rig.answers(.a) == (isNeeded ? [] : [.a(.ambit, 1, ttlSeconds: 0)]))
     #expect(rig.answers(.srv).isEmpty == isNeeded)

@@ -1,0 +1,178 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import EventLoop
+import Glibc
+import PortSharing
+import Testing
+
+@testable import BonjourHost
+
+/// Hosts whose owner does not answer, on the interface that every machine has.
+@Suite("Hosts with a silent owner", .timeLimit(.minutes(5)))
+struct SilentOwnerTests {
+  private let run = String(UInt32.random(in: 0 ... .max), radix: 36)
+  private let type: ServiceType
+  /// The time after which an owner is left, and what a busy machine needs.
+  private static let leftAfter = OwnerSearch.Limits.searchTimeout + .seconds(2)
+
+  init() throws { type = try ServiceType(text: "_b-\(run)._tcp") }
+
+  private var address: OwnerSocketAddress {
+    OwnerSocketAddress(name: "ambit-test-\(run)/\(geteuid())")
+  }
+
+  /// Registers a service, and returns once it has a name.
+  private func register(_ name: String, with host: BonjourHost) async throws -> Registration {
+    let (events, continuation) = AsyncStream.makeStream(of: RegistrationEvent.self)
+    let name = try ServiceName(instance: name, type: type)
+    let registration = try host.register(ServiceRegistration(name, port: 80)) {
+      continuation.yield($0)
+    }
+    #expect(await events.first { _ in true } == .registered(name.name))
+    return registration
+  }
+
+  /// How an owner is silent.
+  enum Silence: CaseIterable {
+    case notAccepting, withoutWelcome, halfAWelcome, afterWelcome, halfAMessage, otherMessages
+  }
+
+  /// Lets the owner at a connection fall silent.
+  private func fallSilent(_ silence: Silence, _ owner: Peer) throws {
+    let welcome = try #require(OwnerMessage.welcome(version: 3).frame)
+    let report = try #require(OwnerMessage.report(.interfaces([:])).frame)
+    switch silence {
+    case .notAccepting, .withoutWelcome: break
+    case .halfAWelcome: try owner.write(Array(welcome.dropLast()))
+    case .afterWelcome: try owner.write(welcome)
+    case .halfAMessage: try owner.write(welcome + report.dropLast(2))
+    case .otherMessages: try owner.write(welcome + report + report)
+    }
+  }
+
+  @Test(
+    "an owner that is silent in whatever way is left within five seconds, with the reason",
+    arguments: Silence.allCases)
+  func silent(silence: Silence) async throws {
+    let listener = try #require(address.bindAndListen().descriptor)
+    defer { close(listener) }
+    let (log, continuation) = AsyncStream.makeStream(of: String.self)
+    var start = Instant.now
+    let host = BonjourHost(configuration: sharingConfiguration(run)) { continuation.yield($0) }
+    async let lamp = register("Lamp", with: host)
+    var owner: Peer?
+    if silence != .notAccepting {
+      owner = try await Peer.accept(listener)
+      _ = try await owner?.read()
+      if let owner { try fallSilent(silence, owner) }
+      start = .now
+    }
+    let reason = try #require(await log.first { _ in true })
+    #expect(reason.contains("does not answer"))
+    #expect(Instant.now - start < Self.leftAfter)
+    let registration = try await lamp
+    #expect(await host.settledRole == .alone)
+    withExtendedLifetime((owner, registration)) {}
+    await host.close()
+  }
+
+  @Test("an owner whose queue of connections is full is left within five seconds")
+  func fullQueue() async throws {
+    // One that waits fills it.
+    let listener = try #require(address.bindAndListen(backlog: 0).descriptor)
+    defer { close(listener) }
+    let trust = OwnerMachine.Trust(userID: geteuid())
+    let waiting = address.connect(trust: trust)
+    #expect(waiting.outcome == .isThere)
+    #expect(address.connect(trust: trust).outcome == .busy)
+    let (log, continuation) = AsyncStream.makeStream(of: String.self)
+    let start = Instant.now
+    let host = BonjourHost(configuration: sharingConfiguration(run)) { continuation.yield($0) }
+    let lamp = try await register("Lamp", with: host)
+    #expect(Instant.now - start < Self.leftAfter + .seconds(2), "it probes its name, too")
+    #expect(await log.first { _ in true }?.contains("does not answer") == true)
+    #expect(await host.settledRole == .alone)
+    waiting.descriptor.map { _ = close($0) }
+    withExtendedLifetime(lamp) {}
+    await host.close()
+  }
+
+  /// The names of goodbyes in a datagram.
+  private static func goodbyes(_ datagram: Datagram) -> [String] {
+    guard let message = try? DNSMessage(decoding: datagram.bytes[...]) else { return [] }
+    return message.answers.filter { $0.ttlSeconds == 0 }.map { "\($0.name) \($0.data)" }
+  }
+
+  /// What is sent on the loopback interface, for as long as the returned object lives.
+  private func packets() async throws -> (OnLoop<MulticastSocket>, AsyncStream<Datagram>) {
+    let (packets, continuation) = AsyncStream.makeStream(of: Datagram.self)
+    let index = InterfaceIndex(rawValue: if_nametoindex("lo"))
+    let socket = try await EpollLoop.shared.make {
+      try MulticastSocket(
+        MulticastLink(index, .v4), from: .v4(Inet4Address(127, 0, 0, 1)), on: .shared,
+        DatagramReader()
+      ) { continuation.yield($0) }
+    }
+    return (socket, packets)
+  }
+
+  @Test(
+    "clients of a stopped owner go on by themselves, and it withdraws nothing of theirs afterwards")
+  func stopped() async throws {
+    let owner = try await OwnerProcess.start(run)
+    let (log, continuation) = AsyncStream.makeStream(of: String.self)
+    let first = BonjourHost(configuration: sharingConfiguration(run)) { continuation.yield($0) }
+    let second = BonjourHost(configuration: sharingConfiguration(run))
+    #expect(await first.settledRole == .client)
+    let lamp = try await register("Lamp", with: first)
+    let chair = try await register("Chair", with: second)
+    let (found, foundContinuation) = AsyncStream.makeStream(of: QueryEvent.self)
+    let query = second.query(.browse(type)) { foundContinuation.yield($0.event) }
+    var events = found.makeAsyncIterator()
+    let added = [await events.next(), await events.next(), await events.next()]
+    #expect(Set(added.compactMap { $0 }).count == 3)
+
+    owner.signal(SIGSTOP)
+    let start = Instant.now
+    #expect(await log.first { _ in true }?.contains("does not answer") == true)
+    #expect(Instant.now - start < Self.leftAfter)
+    let desk = try await register("Desk", with: first)
+    #expect(
+      await events.next() == .serviceAdded(try ServiceName(instance: "Desk", type: type)),
+      "what is known stays, and what is new is found without the owner")
+    // Nothing that the owner could know.
+    try chair.update(try TXTRecord([.init(key: "room", value: Array("attic".utf8))]))
+
+    let (socket, packets) = try await packets()
+    owner.signal(SIGCONT)
+    let third = BonjourHost(configuration: sharingConfiguration(run))
+    #expect(await third.settledRole == .client, "the owner works again")
+    let shelf = try await register("Shelf", with: third)
+    try await expectNoGoodbyes(in: packets, before: "Shelf")
+    let roles = [await first.settledRole, await second.settledRole]
+    #expect(roles == [.alone, .alone])
+    withExtendedLifetime((lamp, chair, desk, shelf, query, socket)) {}
+    for host in [first, second, third] { await host.close() }
+    try await owner.close()
+  }
+
+  /// Nothing of this run may be withdrawn, and nothing may have two texts, until a service is
+  /// announced.
+  private func expectNoGoodbyes(
+    in packets: AsyncStream<Datagram>, before name: String
+  ) async throws {
+    let last = try ServiceName(instance: name, type: type).name
+    for await packet in packets {
+      let goodbyes = Self.goodbyes(packet).filter { $0.contains(run) }
+      #expect(goodbyes == [])
+      guard let message = try? DNSMessage(decoding: packet.bytes[...]), message.header.isResponse
+      else { continue }
+      let chair = try ServiceName(instance: "Chair", type: type).name
+      for record in message.answers where record.name == chair && record.type == .txt {
+        #expect("\(record.data)".contains("attic"))
+      }
+      if message.answers.contains(where: { $0.name == last && $0.type == .srv }) { return }
+    }
+  }
+}
