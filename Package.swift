@@ -366,7 +366,7 @@ let package = Package(
         "Bonjour", "BonjourReactive", "BonjourHost", "Connections", "DiscoveryMachines", "DNSWire",
         "Essentials", "Reactive", "BonjourAppCode", "ServiceExamples",
       ]),
-    tests("dns_sdTests", in: "Bonjour", needs: ["dns_sd", "CDNSServiceDiscovery"]),
+    tests("dns_sdTests", in: "Bonjour", needs: ["dns_sd", "CDNSServiceDiscovery", "DNSWire"]),
     tests(
       "PeripheralFilesTests", in: "Bluetooth",
       needs: [

@@ -178,7 +178,11 @@ struct ServiceSearch: Sendable {
       where search.update({ $0.take(event) }) { return }
     }
     var fields = [DetailField(name: "\(name.type)", value: "\(place.host):\(place.port)")]
-    fields += search.value.addresses.map { DetailField(name: "Address", value: "\($0)") }
+    var names = InterfaceNames(of: host)
+    let interfaceName = await names.name(of: interface)
+    fields += search.value.addresses.map {
+      DetailField(name: "Address", value: "\(ScopedAddress($0, on: interfaceName))")
+    }
     fields += TextPair.all(of: place.text).prefix(Self.textCountMax).map { pair in
       DetailField(
         name: pair.key, value: pair.value.map { String(decoding: $0, as: UTF8.self) } ?? "true")

@@ -1,3 +1,4 @@
+package import Essentials
 import Glibc
 
 /// The address of a stream socket in the system's form.
@@ -44,6 +45,19 @@ package struct SocketAddress: Hashable, Sendable {
   package var port: UInt16? {
     guard [AF_INET, AF_INET6].contains(family), bytes.count >= 4 else { return nil }
     return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+  }
+
+  /// The address without its port and scope; nil for a UNIX socket.
+  package var internetAddress: InetAddress? {
+    func number(at index: Int) -> UInt64 {
+      bytes[index..<index + 8].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    switch (family, bytes.count) {
+    case (AF_INET, 8...):
+      return .v4(Inet4Address(bytes[4], bytes[5], bytes[6], bytes[7]))
+    case (AF_INET6, 24...): return .v6(Inet6Address(high: number(at: 8), low: number(at: 16)))
+    default: return nil
+    }
   }
 
   /// A new stream socket of this family, which doesn't block and isn't inherited by other programs.

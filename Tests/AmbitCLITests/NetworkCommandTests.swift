@@ -60,6 +60,100 @@ struct NetworkCommandTests {
     withExtendedLifetime(publisher) {}
   }
 
+  @Test("browse --resolve tells a service again when an address of its host changes")
+  func changedAddress() async throws {
+    let host = BonjourHost(
+      configuration: BonjourConfiguration(hostName: "mover-\(run)", interfaceNames: ["lo"]))
+    let name = try DNSName(text: "moving-\(run).local")
+    let address = DNSRecord(
+      name: name, ttlSeconds: 120, data: .a(Inet4Address(192, 0, 2, 7)))
+    let registration = host.register(RecordRegistration(address, .unique)) { _ in }
+    let lamp = try await publish("Lamp", "--host", "moving-\(run)")
+    let browser = try AmbitRun(
+      ["browse", type, "--resolve", "--interface", "lo", "--json"])
+    let resolved = #""resolved""#
+    var line = try #require(await browser.output.next(containing: resolved))
+    #expect(try Self.object(line)["addresses"] as? [String] == ["192.0.2.7"])
+    registration.update(.a(Inet4Address(192, 0, 2, 8)), ttlSeconds: 120)
+    repeat {
+      line = try #require(await browser.output.next(containing: resolved))
+    } while line.contains("192.0.2.7")
+    #expect(try Self.object(line)["addresses"] as? [String] == ["192.0.2.8"])
+    withExtendedLifetime((lamp, registration)) {}
+    await host.close()
+  }
+
+  /// A shell that runs `ambit` where no interface is up.
+  private static let withoutNetwork = #"unshare -rn "$0" "$@"; exit $?"#
+
+  private static let canBeWithoutNetwork: Bool = {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
+    process.arguments = ["-rn", "true"]
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+
+  @Test(
+    "a service is not called published where there is no network",
+    .enabled(if: canBeWithoutNetwork))
+  func withoutNetwork() async throws {
+    let end = try await AmbitRun.end(
+      "publish", "Lamp", type, "8080", "--interface", "lo", "--json", "--timeout", "1s",
+      shell: Self.withoutNetwork)
+    #expect(end.status == AmbitCLI.ExitStatus.failure.rawValue, "\(end)")
+    #expect(!end.output.contains { $0.contains("published") }, "\(end)")
+  }
+
+  @Test("a service whose host's address is refused is not called published")
+  func refusedAddress() async throws {
+    let first = try await publish("One", "--host", "taken-\(run)", "--address", "192.0.2.7")
+    let end = try await AmbitRun.end(
+      "publish", "Two", type, "8080", "--host", "taken-\(run)", "--address", "192.0.2.8",
+      "--interface", "lo", "--json", "--timeout", "20s")
+    #expect(end.status == AmbitCLI.ExitStatus.failure.rawValue, "\(end)")
+    #expect(!end.output.contains { $0.contains("published") }, "\(end)")
+    withExtendedLifetime(first) {}
+  }
+
+  @Test("types, subtypes and text of any bytes are published, browsed for and resolved")
+  func anyBytes() async throws {
+    let type = "_longer_than_fifteen-\(run)._tcp"
+    let publisher = try AmbitRun([
+      "publish", "", type + #",x\255"#, "8080", #"key=\000\xff"#, "--hex", "6b323d00",
+      "--subtype", "dim", "--interface", "lo", "--json",
+    ])
+    #expect(await publisher.output.next(containing: "\"published\"") != nil)
+    #expect(await publisher.complaints.next(containing: "some clients may not find") != nil)
+    for subtype in ["", #",x\255"#, ",_dim"] {
+      let end = try await AmbitRun.end(
+        "browse", type + subtype, "--once", "--interface", "lo", "--json")
+      let object = try Self.object(try #require(end.output.first, "\(end)"))
+      #expect(object["type"] as? String == type)
+      #expect(object["name"] as? String == BonjourConfiguration().hostName)
+      let resolved = try await AmbitRun.end(
+        "resolve", try #require(object["fullName"] as? String), "--interface", "lo", "--json")
+      let place = try Self.object(try #require(resolved.output.first, "\(resolved)"))
+      #expect(place["strings"] as? [String] == ["6b65793d00ff", "6b323d00"])
+      #expect((place["text"] as? [String: Any])?["key"] as? [String: String] == ["hex": "00ff"])
+    }
+    let types = try await AmbitRun.end("browse", "--types", "--once", "--interface", "lo")
+    #expect(types.output.contains { $0.contains(type) }, "\(types)")
+  }
+
+  @Test("browse --ignore-local leaves out services of this machine, and no others")
+  func ignoreLocal() async throws {
+    let own = try await publish("Own")
+    let other = try await publish("Other", "--host", "other-\(run)", "--address", "192.0.2.7")
+    let end = try await AmbitRun.end(
+      "browse", type, "--ignore-local", "--once", "--interface", "lo", "--json")
+    #expect(try end.output.map(Self.object).map { $0["name"] as? String } == ["Other"], "\(end)")
+    let all = try await AmbitRun.end("browse", type, "--once", "--interface", "lo", "--json")
+    #expect(all.output.count == 2)
+    withExtendedLifetime((own, other)) {}
+  }
+
   @Test("browse takes a type with its domain, and fails where nothing is found")
   func once() async throws {
     let end = try await AmbitRun.end("browse", type + ".local", "--once", "--interface", "lo")
@@ -136,22 +230,143 @@ struct NetworkCommandTests {
   @Test(
     "a type is understood as avahi-browse and dns-sd take it",
     arguments: [
-      ("http", "_http._tcp", nil), ("_http._tcp", "_http._tcp", nil),
-      ("_http._tcp.local", "_http._tcp", nil), ("_http._tcp.local.", "_http._tcp", nil),
-      ("_sleep._UDP.", "_sleep._udp", nil), ("_http._tcp,_printer", "_http._tcp", "_printer"),
-      ("_printer._sub._http._tcp", "_http._tcp", "_printer"),
-    ] as [(String, String, String?)])
-  func types(text: String, type: String, subtype: String?) throws {
-    let found = try NetworkText.browsed(text, subtype: nil)
-    #expect("\(found.type)" == type && found.subtype == subtype)
+      ("http", "_http._tcp", []), ("_http", "_http._tcp", []), ("_http._tcp", "_http._tcp", []),
+      ("_http._tcp.local", "_http._tcp", []), ("_http._tcp.local.", "_http._tcp", []),
+      ("_sleep._UDP.", "_sleep._udp", []), ("_http._tcp,_printer", "_http._tcp", ["_printer"]),
+      ("http,a,b", "_http._tcp", ["a", "b"]), ("_http._tcp.,a", "_http._tcp", ["a"]),
+      ("_printer._sub._http._tcp", "_http._tcp", ["_printer"]),
+      (#"\255._sub._http._tcp.local"#, "_http._tcp", [#"\255"#]),
+      ("_androidtvremote2._tcp", "_androidtvremote2._tcp", []),
+      ("dyson_mqtt", "_dyson_mqtt._tcp", []),
+      ("zigate-zigbee-gateway", "_zigate-zigbee-gateway._tcp", []),
+      (#"_a\,b\.c._tcp,x\,y"#, #"_a,b\.c._tcp"#, ["x,y"]), ("a b", #"_a\032b._tcp"#, []),
+    ] as [(String, String, [DNSLabel])])
+  func types(text: String, type: String, subtypes: [DNSLabel]) throws {
+    let found = try NetworkText.services(text)
+    #expect("\(found.type)" == type && found.subtypes == subtypes && found.domain == .local)
+  }
+
+  @Test("a type may have a domain of its own, or one beside it")
+  func domains() throws {
+    #expect(try NetworkText.services("_http._tcp.example.com,_a").domain == "example.com.")
+    #expect(try NetworkText.services("http", domain: "example.com").domain == "example.com.")
+    #expect(try NetworkText.services("_http._tcp.local", domain: "").domain == .local)
+    #expect(throws: CommandFailure.self) { try NetworkText.services("http", domain: "a..b") }
   }
 
   @Test(
     "a text that is no service type is refused",
-    arguments: ["_http._tcp.example.com", "_http", "a b", ""])
+    arguments: [
+      "", "_", ".", "_http._sctp", "http._tcp", "a.b", "_http._tcp,", "_http._tcp,,a", "a..b",
+      String(repeating: "a", count: 63), #"_http._tcp\"#, "._sub._http._tcp",
+    ])
   func noTypes(text: String) {
-    let failure = #expect(throws: CommandFailure.self) { try NetworkText.type(text) }
+    let failure = #expect(throws: CommandFailure.self) { try NetworkText.services(text) }
     #expect(failure?.status == .usage && failure?.sentence.contains("\"\(text)\"") == true)
+  }
+
+  @Test(
+    "a subtype is taken with and without its underscore",
+    arguments: [("printer", "_printer"), ("_printer", "_printer"), (#"a\255"#, #"_a\255"#)])
+  func subtypes(text: String, label: String) throws {
+    #expect(try NetworkText.subtype(text).description == label)
+  }
+
+  @Test(
+    "a full name is taken apart at its last type, and its dots need no backslash",
+    arguments: [
+      ("My Printer._ipp._tcp.local", #"My\032Printer._ipp._tcp.local."#),
+      ("My Printer._ipp._tcp", #"My\032Printer._ipp._tcp.local."#),
+      (#"My\032Printer._ipp._tcp.local."#, #"My\032Printer._ipp._tcp.local."#),
+      ("Mr. Ames' Desk._ipp._tcp.local", #"Mr\.\032Ames'\032Desk._ipp._tcp.local."#),
+      ("a._http._tcp._ipp._udp.example.com", #"a\._http\._tcp._ipp._udp.example.com."#),
+      (#"\255\007._dyson_mqtt._tcp.local"#, #"\255\007._dyson_mqtt._tcp.local."#),
+      ("Cafe\u{301}._ipp._tcp.local", "Café._ipp._tcp.local."),
+    ])
+  func fullNames(text: String, name: String) throws {
+    let service = try NetworkText.service(fullName: text)
+    #expect(service.description == name)
+    #expect(try NetworkText.service(fullName: service.description) == service)
+  }
+
+  @Test(
+    "a text that is no full name is refused",
+    arguments: [
+      "", "Lamp", "_ipp._tcp.local", "Lamp._ipp.local", "Lamp._ipp._tcp..local",
+      "\(String(repeating: "a.", count: 32))x._ipp._tcp.local",
+    ])
+  func noFullNames(text: String) {
+    let failure = #expect(throws: CommandFailure.self) { try NetworkText.service(fullName: text) }
+    #expect(failure?.status == .usage)
+  }
+
+  @Test(
+    "an address and a reverse name are queried by name",
+    arguments: [
+      ("192.0.2.1", "1.2.0.192.in-addr.arpa.", true),
+      ("1.2.0.192.in-addr.arpa", "1.2.0.192.in-addr.arpa.", true),
+      ("1.2.0.192.IN-ADDR.ARPA.", "1.2.0.192.in-addr.arpa.", true),
+      ("printer.local", "printer.local.", false), ("arpa", "arpa.", false),
+    ] as [(String, DNSName, Bool)])
+  func reverseNames(text: String, name: DNSName, isReverse: Bool) throws {
+    #expect(try NetworkText.queried(text) == (name, isReverse))
+    let six = try NetworkText.queried("fe80::1%eth0")
+    #expect(six.isReverse && six.name.isWithin("8.e.f.ip6.arpa."))
+  }
+
+  @Test(
+    "bytes of a value are typed and printed as escapes",
+    arguments: [
+      ("plain text", "plain text"), (#"C:\\dir"#, #"C:\\dir"#), (#"C:\dir"#, #"C:\\dir"#),
+      (#"\000\255"#, #"\000\255"#), (#"\xFf\x0a"#, #"\255\010"#), ("küche", "küche"),
+      (#"é\xff"#, #"\195\169\255"#), (#"\256\12\x1\x+1\"#, #"\\256\\12\\x1\\x+1\\"#),
+      ("tab\t", #"tab\009"#),
+    ])
+  func escapes(typed: String, printed: String) {
+    let bytes = TextEscapes.bytes(typed)
+    #expect(TextEscapes.text(bytes) == printed)
+    #expect(TextEscapes.bytes(printed) == bytes)
+  }
+
+  @Test("every value of bytes comes back from its escapes")
+  func allBytes() {
+    let bytes = Array(UInt8.min ... .max)
+    #expect(TextEscapes.bytes(TextEscapes.text(bytes)) == bytes)
+    for byte in bytes { #expect(TextEscapes.bytes(TextEscapes.text([byte])) == [byte]) }
+  }
+
+  @Test("a link-local address of IPv6 is printed with its interface, any other without")
+  func scopes() {
+    let linkLocal = InetAddress.v6(Inet6Address(high: 0xFE80 << 48, low: 1))
+    #expect("\(ScopedAddress(linkLocal, on: "eth0"))" == "fe80::1%eth0")
+    #expect("\(ScopedAddress(linkLocal, on: nil))" == "fe80::1")
+    #expect("\(ScopedAddress(.v6(Inet6Address(high: 1, low: 2)), on: "eth0"))" == "::1:0:0:0:2")
+    #expect("\(ScopedAddress(.v4(Inet4Address(169, 254, 0, 1)), on: "eth0"))" == "169.254.0.1")
+  }
+
+  @Test("addresses are news once they are complete, and whenever they change")
+  func addressNews() {
+    let (one, other) = (
+      InetAddress.v4(Inet4Address(10, 0, 0, 1)), InetAddress.v4(Inet4Address(10, 0, 0, 2))
+    )
+    var search = AddressSearch()
+    func take(_ event: QueryEvent) -> [InetAddress]? {
+      _ = search.take(FoundEvent(event: event, interface: nil, moreComing: false))
+      return search.takeNews()
+    }
+    #expect(take(.addressAdded(one, ttlSeconds: 1)) == nil)
+    #expect(take(.addressAbsent(.v6)) == [one])
+    #expect(take(.addressAdded(one, ttlSeconds: 9)) == nil)
+    #expect(take(.addressAdded(other, ttlSeconds: 1)) == [one, other])
+    #expect(take(.addressRemoved(one)) == [other])
+    #expect(take(.addressRemoved(other)) == [])
+    #expect(take(.addressAdded(one, ttlSeconds: 1)) == [one])
+    var silent = AddressSearch()
+    silent.isPastSecondAnswer = true
+    #expect(silent.takeNews() == nil)
+    silent.isPastLimit = true
+    #expect(silent.takeNews() == [])
+    #expect(silent.takeNews() == nil)
   }
 
   @Test("every string of a text is shown, also with keys that should not be, and its bytes kept")
@@ -161,7 +376,7 @@ struct NetworkCommandTests {
         + [[0x62, 0x3D, 0xFF]])
     #expect(
       TextPair.object(of: record).line
-        == #"{"raum":"küche","größe":"2","flag":true,"e":"","b":"\#u{FFFD}"}"#)
+        == #"{"raum":"küche","größe":"2","flag":true,"e":"","b":{"hex":"ff"}}"#)
     guard case .array(let strings) = TextPair.strings(of: record) else {
       Issue.record("no array")
       return

@@ -16,6 +16,9 @@ package struct AddressSearch: Sendable {
   private(set) var failure: QueryError?
   /// Whether a host that has one address may have been asked for others long enough.
   var isPastSecondAnswer = false
+  /// Whether a host may have been asked long enough.
+  var isPastLimit = false
+  private var reported: [InetAddress]?
 
   package init() {}
 
@@ -26,7 +29,7 @@ package struct AddressSearch: Sendable {
 
   /// Whether nothing has to be waited for.
   var isDone: Bool {
-    if failure != nil { return true }
+    if failure != nil || isPastLimit { return true }
     let known = absent.union(found.map(\.version))
     return known.count == IPVersion.allCases.count || !found.isEmpty && isPastSecondAnswer
   }
@@ -45,6 +48,13 @@ package struct AddressSearch: Sendable {
     }
     return isDone && (!event.moreComing || failure != nil)
   }
+
+  /// All addresses, once they are known and then whenever they have changed; nil otherwise.
+  mutating func takeNews() -> [InetAddress]? {
+    guard isDone || reported != nil, reported != addresses else { return nil }
+    reported = addresses
+    return reported
+  }
 }
 
 extension NetworkSession {
@@ -52,25 +62,73 @@ extension NetworkSession {
   func addresses(
     of host: DNSName, on interface: InterfaceIndex?, within limit: Duration
   ) async throws -> [InetAddress] {
-    let search = Guarded(AddressSearch())
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
-        for await event in events(of: .addresses(host, versions: [.v4, .v6]), on: interface)
-        where search.update({ $0.take(event) }) { return }
-      }
-      group.addTask {
-        let first = min(limit, AddressSearch.secondAnswer)
-        try await Task.sleep(for: first)
-        let isDone = search.update { search in
-          search.isPastSecondAnswer = true
-          return search.isDone
-        }
-        if !isDone { try await Task.sleep(for: limit - first) }
-      }
-      defer { group.cancelAll() }
-      _ = try await group.next()
+    let found = Guarded<[InetAddress]>([])
+    try await followAddresses(of: host, on: interface, within: limit) { addresses in
+      found.update { $0 = addresses }
+      return false
     }
-    if let failure = search.value.failure { throw NetworkText.failure(failure) }
-    return search.value.addresses
+    return found.value
+  }
+
+  /// Follows the addresses of a host until the task is cancelled.
+  ///
+  /// - Parameters:
+  ///   - limit: When the host counts as one without an address, unless it has answered.
+  ///   - tell: Called with all addresses, IPv4 first, once they are known and then whenever they
+  ///     have changed. False ends it.
+  func followAddresses(
+    of host: DNSName, on interface: InterfaceIndex?, within limit: Duration,
+    _ tell: @Sendable ([InetAddress]) async -> Bool
+  ) async throws {
+    enum Step {
+      case found(FoundEvent)
+      case secondAnswer
+      case limit
+    }
+    let (steps, continuation) = AsyncStream.makeStream(of: Step.self)
+    let query = self.host.query(.addresses(host, versions: [.v4, .v6]), on: interface) {
+      continuation.yield(.found($0))
+    }
+    let timer = Task {
+      let first = min(limit, AddressSearch.secondAnswer)
+      try await Task.sleep(for: first)
+      continuation.yield(.secondAnswer)
+      try await Task.sleep(for: limit - first)
+      continuation.yield(.limit)
+    }
+    defer {
+      query.cancel()
+      timer.cancel()
+    }
+    var search = AddressSearch()
+    for await step in steps {
+      switch step {
+      case .found(let event):
+        _ = search.take(event)
+        if let failure = search.failure { throw NetworkText.failure(failure) }
+        if event.moreComing { continue }
+      case .secondAnswer: search.isPastSecondAnswer = true
+      case .limit: search.isPastLimit = true
+      }
+      if let addresses = search.takeNews(), await !tell(addresses) { return }
+    }
+  }
+}
+
+/// An address as it is printed: a link-local one of IPv6 with the interface on whose link it is
+/// valid, as other programs take it (RFC 4007, §11).
+package struct ScopedAddress: Hashable, Sendable, CustomStringConvertible {
+  package var address: InetAddress
+  /// What the system calls the interface on which it was heard.
+  package var interface: String?
+
+  package init(_ address: InetAddress, on interface: String?) {
+    (self.address, self.interface) = (address, interface)
+  }
+
+  /// `192.0.2.1`, or `fe80::1%eth0`.
+  package var description: String {
+    guard case .v6(let six) = address, six.isLinkLocal, let interface else { return "\(address)" }
+    return "\(address)%\(interface)"
   }
 }

@@ -96,16 +96,27 @@ struct NetworkSession: Sendable {
     }
   }
 
-  /// The results of a query, from now on.
-  func events(of request: QueryRequest, on interface: InterfaceIndex? = nil)
-    -> AsyncStream<FoundEvent>
-  { host.events(of: request, on: interface) }
+  /// The results of a query, from now on. Services of another domain, which the user named, are
+  /// queried on this link, too.
+  func events(
+    of request: QueryRequest, on interface: InterfaceIndex? = nil,
+    buffering: AsyncStream<FoundEvent>.Continuation.BufferingPolicy = .unbounded
+  ) -> AsyncStream<FoundEvent> {
+    let isOfServices =
+      switch request {
+      case .browse, .resolve, .serviceTypes: true
+      case .records, .addresses, .domains: false
+      }
+    return host.events(
+      of: request, on: interface, options: QueryOptions(reachesBeyondLink: isOfServices),
+      buffering: buffering)
+  }
 
   /// Where a service is, and again whenever that changes; of changes that come while an earlier one
   /// is handled, the last 16, as there may be several interfaces.
   func locations(of name: ServiceName, on interface: InterfaceIndex?)
     -> AsyncStream<FoundEvent>
-  { host.events(of: .resolve(name), on: interface, buffering: .bufferingNewest(16)) }
+  { events(of: .resolve(name), on: interface, buffering: .bufferingNewest(16)) }
 
   /// The first answer of a kind, and where it was heard; nil if none comes in time.
   func first<Answer: Sendable>(
@@ -119,6 +130,19 @@ struct NetworkSession: Sendable {
       throw CancellationError()
     }
   }
+
+  /// Returns once there is an interface on which anything can be published.
+  func untilNetwork() async throws {
+    // Nil if the host gets no interfaces, which its requests report.
+    guard var interfaces = await host.knownInterfaces else { return }
+    while interfaces.isEmpty {
+      try await Task.sleep(for: Self.interfacePause)
+      interfaces = await host.interfaces
+    }
+  }
+
+  /// How soon a new interface is noticed.
+  private static let interfacePause = Duration.milliseconds(200)
 
   /// What the system calls an interface.
   func interfaceName(_ index: InterfaceIndex?) async -> String? {
@@ -168,98 +192,5 @@ extension BonjourHost {
     let query = query(request, on: interface, options: options) { continuation.yield($0) }
     continuation.onTermination = { _ in query.cancel() }
     return stream
-  }
-}
-
-/// Parses names and types from the command line, and explains invalid ones.
-enum NetworkText {
-  /// `_http._tcp`, `_http._tcp.local`, or `http` where TCP is meant.
-  static func type(_ text: String) throws(CommandFailure) -> ServiceType {
-    guard let name = try? DNSName(text: text.contains("_") ? text : "_\(text)._tcp"),
-      let type = ServiceType(labelsOf: name), let domain = name.dropFirst(2),
-      domain.isRoot || domain == .local
-    else {
-      throw CommandFailure(
-        .usage, "\"\(text)\" is not a type of service like _http._tcp, or http")
-    }
-    return type
-  }
-
-  /// A type with a subtype that may be part of it, as `dns-sd` (`_http._tcp,_printer`) and
-  /// `avahi-browse` (`_printer._sub._http._tcp`) take it.
-  static func browsed(
-    _ text: String, subtype: String?
-  ) throws(CommandFailure) -> (type: ServiceType, subtype: String?) {
-    guard subtype == nil else { return (try NetworkText.type(text), subtype) }
-    if let end = text.firstRange(of: "._sub.") {
-      return (
-        try NetworkText.type(String(text[end.upperBound...])), String(text[..<end.lowerBound])
-      )
-    }
-    let parts = text.split(separator: ",", maxSplits: 1).map(String.init)
-    guard let first = parts.first, parts.count == 2 else {
-      return (try NetworkText.type(text), nil)
-    }
-    return (try NetworkText.type(first), parts.last)
-  }
-
-  /// A host's name: `printer`, or `printer.local`.
-  static func host(_ text: String) throws(CommandFailure) -> DNSName {
-    let name = try name(text)
-    guard name.labelCount == 1 else { return name }
-    return try self.name(text + ".local")
-  }
-
-  static func service(_ name: String, _ type: ServiceType) throws(CommandFailure) -> ServiceName {
-    do throws(DNSWireError) {
-      return try ServiceName(instance: name, type: type)
-    } catch {
-      throw CommandFailure(.usage, "\"\(name)\" cannot be a service's name: \(reason(error))")
-    }
-  }
-
-  static func name(_ text: String) throws(CommandFailure) -> DNSName {
-    do throws(DNSWireError) { return try DNSName(text: text) } catch {
-      throw CommandFailure(.usage, "\"\(text)\" is not a name: \(reason(error))")
-    }
-  }
-
-  static func recordType(_ text: String) throws(CommandFailure) -> DNSType {
-    guard let type = DNSType(text: text) else {
-      throw CommandFailure(.usage, "\"\(text)\" is not a type of record like A, PTR, ANY or 12")
-    }
-    return type
-  }
-
-  /// The error in a name or type, without a full stop.
-  static func reason(_ error: DNSWireError) -> String {
-    switch error {
-    case .emptyLabel: "a part of it is empty"
-    case .labelTooLong(let byteCount): "a part of it has \(byteCount) bytes, and 63 are allowed"
-    case .nameTooLong: "with its type and domain it is too long"
-    case .invalidEscape: "after a backslash comes a character, or three digits up to 255"
-    case .controlCharacter: "it has a control character"
-    case .messageTooLong(let byteCountMax):
-      "all of it together has more than \(byteCountMax) bytes"
-    case .invalidKey: "a key has no characters, or others than printable ASCII"
-    case .stringTooLong(let byteCount):
-      "a key with its value has \(byteCount) bytes, and 255 are allowed"
-    case .invalidServiceType: "a type is a name of up to 15 letters, digits and hyphens"
-    case .invalidLength(let byteCount): "\(byteCount) bytes of it are too long"
-    case .truncated, .reservedLabelType, .invalidPointer: "\(error)"
-    }
-  }
-
-  static func failure(_ error: QueryError) -> CommandFailure {
-    switch error.reason {
-    case .notOnThisLink(let name):
-      CommandFailure(
-        .usage, "\(name) cannot be queried on the local network: only names in local. can")
-    case .nameTooLong: CommandFailure(.usage, "the name to query is too long")
-    case .tooManyClients:
-      CommandFailure(.failure, "too many programs of this machine use Bonjour; try again later")
-    case .identifierInUse: CommandFailure(.failure, "the query could not begin")
-    case .timedOut: CommandFailure(.timedOut, "the query timed out without an answer")
-    }
   }
 }

@@ -13,24 +13,25 @@ struct NetworkQuery: NetworkCommand {
     abstract: "Query records by Multicast DNS.",
     discussion: """
       Runs until Ctrl-C or --timeout, printing records that are added and removed; with --once until \
-      the first answer, for up to 5 s. Without any answer it fails. For an address it queries its \
-      name.
+      the first answer, for up to 5 s. Without any answer it fails. For an address, or a name in \
+      in-addr.arpa or ip6.arpa, it queries the name of the host.
 
       EXAMPLES:
         ambit query printer.local A --once
         ambit query 192.168.1.9 --once
+        ambit query 9.1.168.192.in-addr.arpa --once
         ambit query _services._dns-sd._udp.local PTR --timeout 2
       """)
 
   @OptionGroup var options: NetworkOptions
 
-  @Argument(help: "The name, in local. or of a link-local address; or an IP address.")
+  @Argument(help: "The name, in local. or the reverse name of an address; or an IP address.")
   var name: String
 
   @Argument(
     help: """
       The type of record: A, AAAA, PTR, SRV, TXT, ANY …, or its number. Default: ANY; PTR for an \
-      address.
+      address and a reverse name.
       """)
   var type: String?
 
@@ -40,15 +41,14 @@ struct NetworkQuery: NetworkCommand {
   var endsByItself: Bool { true }
 
   func run(_ session: NetworkSession) async throws {
-    let address = InetAddress(text: self.name)
-    let name = try address?.reverseName ?? NetworkText.name(self.name)
-    let type = try NetworkText.recordType(self.type ?? (address == nil ? "ANY" : "PTR"))
+    let (name, isReverse) = try NetworkText.queried(self.name)
+    let type = try NetworkText.recordType(self.type ?? (isReverse ? "PTR" : "ANY"))
     session.output.progress("Asking …")
     let heard = Guarded((isAnswered: false, isAbsent: false))
     let follow = { @Sendable () async throws -> Void in
       var names = InterfaceNames(of: session.host)
       let events = session.host.events(
-        of: .records(name, type), options: QueryOptions(reachesBeyondLink: address != nil))
+        of: .records(name, type), options: QueryOptions(reachesBeyondLink: isReverse))
       for await found in events {
         let interface = await names.name(of: found.interface)
         switch found.event {

@@ -12,30 +12,35 @@ package struct Resolve: NetworkCommand {
     abstract: "Resolve a service: host, port, addresses and text.",
     discussion: """
       Takes up to 5 s, or --timeout. A service that does not answer, or whose host has no address, \
-      is a failure.
+      is a failure. In the text, a backslash and three digits are a byte that is no text.
 
       EXAMPLES:
         ambit resolve "Desk lamp" _http._tcp
+        ambit resolve "Desk lamp._http._tcp.local"
         ambit resolve "Office printer" ipp --json
       """)
 
   @OptionGroup var options: NetworkOptions
 
-  @Argument(help: "The name of the service.")
+  @Argument(help: "The name of the service, or its full name with type and domain.")
   var name: String
 
-  @Argument(help: "Its type: _http._tcp, or http.")
-  var type: String
+  @Argument(help: "Its type: _http._tcp, or http; none with a full name.")
+  var type: String?
+
+  @Argument(help: "Its domain. Default: local.")
+  var domain: String?
 
   var endsByItself: Bool { true }
 
   func run(_ session: NetworkSession) async throws {
-    let service = try NetworkText.service(name, NetworkText.type(type))
+    let service = try service()
     session.output.progress("Resolving …")
     let end = ContinuousClock.now + session.limit.duration
     guard let (place, interface) = try await session.first(.resolve(service), Self.place) else {
       throw CommandFailure(
-        .notFound, "no service \"\(name)\" of type \(service.type) answered within \(session.limit)"
+        .notFound,
+        "no service \"\(service.instanceText)\" of type \(service.type) answered within \(session.limit)"
       )
     }
     let addresses = try await session.addresses(
@@ -49,6 +54,15 @@ package struct Resolve: NetworkCommand {
     let resolved = ResolvedPlace(
       place: place, addresses: addresses, interface: await session.interfaceName(interface))
     resolved.report(to: session.output)
+  }
+
+  private func service() throws(CommandFailure) -> ServiceName {
+    guard let type else { return try NetworkText.service(fullName: name) }
+    let services = try NetworkText.services(type, domain: domain)
+    guard services.subtypes.isEmpty else {
+      throw CommandFailure(.usage, "a service is resolved by its type, without a subtype")
+    }
+    return try NetworkText.service(name, services)
   }
 
   package static func place(_ event: QueryEvent) -> ServiceResolution? {
@@ -69,11 +83,15 @@ struct ResolvedPlace: Sendable {
     lines.forEach(output.line)
   }
 
+  private var scopedAddresses: [ScopedAddress] {
+    addresses.map { ScopedAddress($0, on: interface) }
+  }
+
   /// The addresses and the text, a line each.
   var lines: [String] {
-    addresses.map { "  \($0)" }
+    scopedAddresses.map { "  \($0)" }
       + TextPair.all(of: place.text).map { pair in
-        let value = pair.value.map { "=\(Fit.safe(String(decoding: $0, as: UTF8.self)))" } ?? ""
+        let value = pair.value.map { "=\(Fit.safe(TextEscapes.text($0)))" } ?? ""
         return "  \(Fit.safe(pair.key))\(value)"
       }
   }
@@ -81,9 +99,10 @@ struct ResolvedPlace: Sendable {
   var json: JSON {
     .object([
       "event": .string("resolved"), "name": .string(place.name.instanceText),
-      "type": .string("\(place.name.type)"), "host": .string("\(place.host)"),
+      "type": .string("\(place.name.type)"), "fullName": .string("\(place.name)"),
+      "host": .string("\(place.host)"),
       "port": .integer(Int64(place.port)),
-      "addresses": .array(addresses.map { .string("\($0)") }),
+      "addresses": .array(scopedAddresses.map { .string("\($0)") }),
       "text": TextPair.object(of: place.text), "strings": TextPair.strings(of: place.text),
       "interface": interface.map { .string($0) },
     ])
@@ -110,14 +129,22 @@ package struct TextPair: Hashable, Sendable {
     }
   }
 
-  /// Keys with their values as text; `true` without a value.
+  /// Keys with their values as text; `true` without a value, and an object with hexadecimal digits
+  /// where the value isn't UTF-8.
   static func object(of record: TXTRecord) -> JSON {
     .object(
       all(of: record).map { pair in
         JSON.Member(
           key: pair.key,
-          value: pair.value.map { .string(String(decoding: $0, as: UTF8.self)) } ?? .bool(true))
+          value: pair.value.map(json) ?? .bool(true))
       })
+  }
+
+  private static func json(_ value: [UInt8]) -> JSON {
+    guard let text = String(validating: value, as: UTF8.self) else {
+      return .object(["hex": .string(hexadecimal(value))])
+    }
+    return .string(text)
   }
 
   /// The bytes of each string of the record, in hexadecimal digits.

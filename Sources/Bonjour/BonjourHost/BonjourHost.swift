@@ -29,7 +29,8 @@ public final class BonjourHost: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: Host name, interfaces, and whether the port is shared.
-  ///   - log: Called with a sentence for each interface that can't be used, with the reason.
+  ///   - log: Called with a sentence for each interface that can't be used, with the reason, and for
+  ///     each registered service whose type isn't one that RFC 6335 allows.
   public init(
     configuration: BonjourConfiguration = BonjourConfiguration(),
     log: (@Sendable (String) -> Void)? = nil
@@ -52,7 +53,8 @@ public final class BonjourHost: Sendable {
   /// Queries until the returned object is cancelled or released.
   ///
   /// - Parameters:
-  ///   - request: Records, or services, or addresses.
+  ///   - request: Records, or services, or addresses. The addresses of a host outside of this
+  ///     link's domains are those of the system's resolver, which is asked again every minute.
   ///   - interface: The interface to query on; nil for all.
   ///   - options: Scope and timeout.
   ///   - onEvent: Called on the event loop of this process with results, beginning with cached

@@ -24,6 +24,6 @@ public enum DNSWireError: Error, Equatable, Sendable {
   case invalidKey
   /// A string longer than 255 bytes.
   case stringTooLong(byteCount: Int)
-  /// The text is not `_name._tcp` or `_name._udp` with a name that RFC 6335 allows.
+  /// The text is not `_name._tcp` or `_name._udp` with a name.
   case invalidServiceType
 }

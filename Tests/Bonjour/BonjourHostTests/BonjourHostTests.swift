@@ -129,6 +129,39 @@ struct BonjourHostTests {
     await host.close()
   }
 
+  @Test("the addresses of a host in another domain are those of the system's resolver")
+  func otherDomain() async throws {
+    let host = host("five")
+    let (query, found) = Self.events(host, .addresses("localhost.", versions: [.v4]))
+    #expect(
+      await found.first { _ in true }
+        == .addressAdded(.v4(Inet4Address(127, 0, 0, 1)), ttlSeconds: 60))
+    query.cancel()
+    let (other, answers) = Self.events(host, .addresses("no host.example.", versions: [.v6]))
+    #expect(await answers.first { _ in true } == .addressAbsent(.v6))
+    withExtendedLifetime(other) {}
+    await host.close()
+  }
+
+  @Test("a type that RFC 6335 does not allow is registered, with a note in the log")
+  func unregisteredType() async throws {
+    let (notes, log) = AsyncStream.makeStream(of: String.self)
+    let host = BonjourHost(
+      configuration: BonjourConfiguration(hostName: "six-\(run)", interfaceNames: ["lo"])
+    ) { log.yield($0) }
+    let odd = try ServiceType(text: "_longer_than_fifteen-\(run)._tcp")
+    let names = AsyncStream.makeStream(of: RegistrationEvent.self)
+    var registrations = [host.register(service) { _ in }]
+    let name = try ServiceName(instance: "Lamp", type: odd)
+    registrations.append(
+      host.register(try ServiceRegistration(name, port: 80)) { names.continuation.yield($0) })
+    #expect(await names.stream.first { _ in true } == .registered(name.name))
+    // The registration of the other type made none.
+    #expect(await notes.first { _ in true }?.contains("\(odd)") == true)
+    withExtendedLifetime(registrations) {}
+    await host.close()
+  }
+
   @Test("interfaces are reported with their names")
   func interfaces() async throws {
     let host = host("three")

@@ -120,7 +120,7 @@ struct MessageTests {
     #expect(throws: PortSharingError.invalid(.messageTooLong(byteCountMax: 8_192))) {
       try ClientMessage(decoding: update.dropFirst(4))
     }
-    let subtypes = (0..<10_000).map { "_subtype-\($0)" }
+    let subtypes = try (0..<10_000).map { try DNSLabel(text: "_subtype-\($0)") }
     let service = try ServiceRegistration(Sample.name("Lamp"), subtypes: subtypes, port: 1)
     #expect(ClientMessage.request(.registerService(id, service)).frame == nil)
   }

@@ -351,7 +351,7 @@ struct OwnerMachineTests {
     func text(_ count: Int) throws -> TXTRecord {
       try TXTRecord(strings: [[UInt8](repeating: 97, count: count - 1)])
     }
-    func service(_ subtypes: [String] = [], textByteCount: Int) throws -> DiscoveryRequest {
+    func service(_ subtypes: [DNSLabel] = [], textByteCount: Int) throws -> DiscoveryRequest {
       .registerService(
         registration,
         try ServiceRegistration(

@@ -28,12 +28,15 @@ enum Sample {
     let (query, registration) = (QueryID(rawValue: 7), RegistrationID(rawValue: .max))
     let udp = try ServiceType(name: "Light", transport: .udp)
     let full = try ServiceRegistration(
-      name("Désk. lämp"), subtypes: ["_dim", "ü"], host: "elsewhere.local.", port: 65_535,
+      name("Désk. lämp"), subtypes: ["_dim", "ü", #"\255,."#], host: "elsewhere.local.",
+      port: 65_535,
       text: text("study"), interface: InterfaceIndex(rawValue: 3), conflictPolicy: .refuse)
     return try [
       .startQuery(query, .records("lamp.local.", .any), on: nil),
       .startQuery(query, .browse(type()), on: InterfaceIndex(rawValue: 2)),
       .startQuery(query, .browse(udp, subtype: "_dim", domain: "example.org."), on: nil),
+      .startQuery(
+        query, .browse(type(#"_long_\255\. and more than 15._tcp"#), subtype: #"\254"#), on: nil),
       .startQuery(query, .resolve(name("Desk lamp")), on: nil),
       .startQuery(query, .addresses("lamp.local.", versions: []), on: nil),
       .startQuery(query, .addresses("lamp.local.", versions: [.v4, .v6]), on: nil),

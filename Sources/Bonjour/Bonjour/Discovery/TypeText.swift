@@ -6,12 +6,11 @@ internal import Essentials
 /// commas the names of subtypes.
 struct TypeText {
   let type: ServiceType
-  let subtypes: [String]
+  let subtypes: [DNSLabel]
 
   init(_ text: String) throws(DNSWireError) {
-    let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-    type = try ServiceType(text: parts.first ?? "")
-    subtypes = parts.dropFirst().map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
+    let isDotted = text.hasSuffix(".") && text.contains(",")
+    (type, subtypes) = try ServiceType.parse(isDotted ? text.dropLast() : text[...])
   }
 
   /// `_http._tcp.`

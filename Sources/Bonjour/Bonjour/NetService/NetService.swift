@@ -82,8 +82,9 @@ open class NetService: NSObject, @unchecked Sendable {
 
   /// A type of services that was found, as the service that Apple's systems make of it.
   static func found(_ type: ServiceType, _ discovery: any DiscoveryProvider) -> NetService {
-    let labels = type.description.split(separator: ".").map(String.init)
-    return found(labels.first ?? "", "\(labels.last ?? "").local.", ".", discovery)
+    found(
+      String(decoding: type.label.bytes, as: UTF8.self), "\(type.transport.label).local.", ".",
+      discovery)
   }
 
   /// Not an initialiser: a class with one that apps don't see passes on no convenience ones.

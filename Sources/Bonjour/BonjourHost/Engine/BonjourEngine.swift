@@ -49,6 +49,9 @@ final class BonjourEngine: @unchecked Sendable {
   private var client = PortSharingClient()
   /// Whether the search knows that an owner has something to do for this host.
   private var isOwnerNeeded = false
+  private lazy var resolver = SystemResolver(on: loop) { [weak self] id, event, moreComing in
+    self?.queries[id]?(FoundEvent(event: event, interface: nil, moreComing: moreComing))
+  }
   private lazy var searchTimer = loop.makeTimer { [weak self] in self?.wakeSearch() }
   private lazy var clientTimer = loop.makeTimer { [weak self] in self?.wakeClient() }
 
@@ -93,6 +96,7 @@ final class BonjourEngine: @unchecked Sendable {
     settled()
     interfacesSettled()
     queries = [:]
+    resolver.stopAll()
     registrations = [:]
     searchTimer.cancel()
     clientTimer.cancel()
@@ -162,12 +166,13 @@ final class BonjourEngine: @unchecked Sendable {
   ) {
     guard !isStopped else { return }
     queries[id] = onEvent
+    if resolver.start(id, request, options) { return }
     pass(.startQuery(id, request, on: interface, options: options))
     searchAgain()
   }
 
   func stop(_ id: QueryID) {
-    guard queries.removeValue(forKey: id) != nil else { return }
+    guard queries.removeValue(forKey: id) != nil, !resolver.stop(id) else { return }
     pass(.stopQuery(id))
   }
 
@@ -178,6 +183,10 @@ final class BonjourEngine: @unchecked Sendable {
   func register(
     _ id: RegistrationID, _ service: ServiceRegistration, _ onEvent: @escaping RegistrationHandler
   ) {
+    let type = service.name.type
+    if !type.conformsToRFC6335 {
+      log?("some clients may not find \(type): its name is longer than 15 or has other characters")
+    }
     register(id, .registerService(id, service), onEvent)
   }
 

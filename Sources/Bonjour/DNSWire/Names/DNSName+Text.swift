@@ -4,9 +4,14 @@ extension DNSName: CustomStringConvertible, ExpressibleByStringLiteral {
   /// `\.` and `\\` are a dot and a backslash inside a label, `\` and three digits the byte with
   /// that number. `.` alone is the root.
   public init(text: some StringProtocol) throws(DNSWireError) {
+    try self.init(textBytes: text.utf8)
+  }
+
+  /// Parses the bytes of a name in text form, which need not be UTF-8.
+  public init(textBytes: some Sequence<UInt8>) throws(DNSWireError) {
     var labels: [[UInt8]] = []
     var label: [UInt8] = []
-    var characters = Array(text.utf8)[...]
+    var characters = Array(textBytes)[...]
     if characters.elementsEqual(".".utf8) { characters = [] }
     while let character = characters.popFirst() {
       switch character {
@@ -50,7 +55,8 @@ extension DNSName: CustomStringConvertible, ExpressibleByStringLiteral {
     return String(decoding: text, as: UTF8.self)
   }
 
-  private static func escaped(
+  /// The byte of an escape, from the characters after its backslash.
+  static func escaped(
     _ characters: inout ArraySlice<UInt8>
   ) throws(DNSWireError) -> UInt8 {
     guard let first = characters.popFirst() else { throw .invalidEscape }

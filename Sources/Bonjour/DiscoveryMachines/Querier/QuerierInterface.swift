@@ -20,7 +20,7 @@ public enum QueryRequest: Hashable, Sendable {
   /// The records of a name, of one type or `any`.
   case records(DNSName, DNSType)
   /// The services of a type, or of one of its subtypes, in a domain (RFC 6763, §4 and §7.1).
-  case browse(ServiceType, subtype: String? = nil, domain: DNSName = .local)
+  case browse(ServiceType, subtype: DNSLabel? = nil, domain: DNSName = .local)
   /// The host, port and TXT record of a service (RFC 6763, §5 and §6).
   case resolve(ServiceName)
   /// The addresses of a host.

@@ -45,9 +45,9 @@ public struct ServiceRegistration: Hashable, Sendable {
   /// The behaviour if another host has the name.
   public var conflictPolicy: ConflictPolicy
 
-  /// Creates a service. Throws if a subtype is not a valid name, or if the TXT record is too long.
+  /// Creates a service. Throws if the name of a subtype is too long, or if the TXT record is too long.
   public init(
-    _ name: ServiceName, subtypes: [String] = [], host: DNSName? = nil, port: UInt16,
+    _ name: ServiceName, subtypes: [DNSLabel] = [], host: DNSName? = nil, port: UInt16,
     text: TXTRecord = TXTRecord(), interface: InterfaceIndex? = nil,
     conflictPolicy: ConflictPolicy = .rename
   ) throws(DNSWireError) {

@@ -153,7 +153,7 @@ extension MessageReader {
     case RequestKind.browse:
       return .browse(
         try serviceType(),
-        subtype: try optional { reader throws(PortSharingError) in try reader.text() },
+        subtype: try optional { reader throws(PortSharingError) in try reader.label() },
         domain: try name())
     case RequestKind.resolve: return .resolve(try serviceName())
     case RequestKind.addresses:
@@ -181,7 +181,7 @@ extension MessageReader {
 
   fileprivate mutating func service() throws(PortSharingError) -> ServiceRegistration {
     let name = try serviceName()
-    let subtypes = try list { reader throws(PortSharingError) in try reader.text() }
+    let subtypes = try list { reader throws(PortSharingError) in try reader.label() }
     let host = try optional { reader throws(PortSharingError) in try reader.name() }
     let (port, text, index) = (try uint16(), try txtRecord(), try interface())
     let policy: ConflictPolicy = try bool() ? .refuse : .rename
@@ -223,7 +223,7 @@ extension ByteWriter {
     case .browse(let type, let subtype, let domain):
       uint8(RequestKind.browse)
       serviceType(type)
-      optional(subtype) { $0.text($1) }
+      optional(subtype) { $0.string($1.bytes) }
       name(domain)
     case .resolve(let service):
       uint8(RequestKind.resolve)

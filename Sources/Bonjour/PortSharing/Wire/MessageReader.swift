@@ -74,6 +74,11 @@ struct MessageReader {
     do throws(DNSWireError) { return try DNSName(decoding: bytes) } catch { throw .invalid(error) }
   }
 
+  mutating func label() throws(PortSharingError) -> DNSLabel {
+    let bytes = try string()
+    do throws(DNSWireError) { return try DNSLabel(bytes) } catch { throw .invalid(error) }
+  }
+
   mutating func serviceName() throws(PortSharingError) -> ServiceName {
     let name = try name()
     guard let service = ServiceName(name) else { throw .notAService(name) }
@@ -82,7 +87,7 @@ struct MessageReader {
 
   mutating func serviceType() throws(PortSharingError) -> ServiceType {
     let transport: ServiceType.Transport = try bool() ? .udp : .tcp
-    let name = try text()
+    let name = try string()
     do throws(DNSWireError) {
       return try ServiceType(name: name, transport: transport)
     } catch { throw .invalid(error) }
@@ -153,7 +158,7 @@ extension ByteWriter {
 
   mutating func serviceType(_ type: ServiceType) {
     bool(type.transport == .udp)
-    text(type.name)
+    string(type.name)
   }
 
   mutating func optional<Value>(_ value: Value?, _ write: (inout ByteWriter, Value) -> Void) {

@@ -22,7 +22,7 @@ public func DNSServiceBrowse(
     let interface = try Arguments.interface(interfaceIndex)
     let domain = try Arguments.domain(domain, flags)
     // A type with a long subtype behind it is no name.
-    if (try? DNSName(text: try Arguments.string(regtype))) == "_services._dns-sd._udp." {
+    if (try? Arguments.name(regtype)) == "_services._dns-sd._udp." {
       let request = QueryRequest.serviceTypes(domain: domain)
       return try reference.startQuery(request, on: interface, flags, replies.reply)
     }

@@ -96,7 +96,6 @@ public func DNSServiceGetAddrInfo(
     var versions = Set(IPVersion.allCases)
     if `protocol` == kDNSServiceProtocol_IPv4 { versions = [.v4] }
     if `protocol` == kDNSServiceProtocol_IPv6 { versions = [.v6] }
-    try Arguments.checkIsReachable(replies.host, flags)
     let interface = try Arguments.interface(interfaceIndex)
     try reference.startQuery(
       .addresses(replies.host, versions: versions), on: interface, flags, replies.reply)

@@ -35,7 +35,7 @@ enum Arguments {
 
   /// A domain's name, with escapes.
   static func name(_ text: Text?) throws(ServiceError) -> DNSName {
-    do { return try DNSName(bytes: try bytes(text)) } catch { throw .badParameter }
+    do { return try DNSName(textBytes: try bytes(text)) } catch { throw .badParameter }
   }
 
   /// A domain; `local.` for nil or an empty text. Others are allowed with `ForceMulticast` only.
@@ -47,14 +47,10 @@ enum Arguments {
   }
 
   /// A type, such as `_http._tcp`, and its subtypes behind commas.
-  static func type(_ text: Text?) throws(ServiceError) -> (type: ServiceType, subtypes: [String]) {
-    let parts = try string(text).split(separator: ",", omittingEmptySubsequences: false)
-    guard let first = parts.first, !parts.dropFirst().contains(where: \.isEmpty) else {
-      throw .badParameter
-    }
-    do { return (try ServiceType(text: first), parts.dropFirst().map(String.init)) } catch {
-      throw .badParameter
-    }
+  static func type(
+    _ text: Text?
+  ) throws(ServiceError) -> (type: ServiceType, subtypes: [DNSLabel]) {
+    do { return try ServiceType.parse(try bytes(text)) } catch { throw .badParameter }
   }
 
   /// An instance's name as another host may have given it: any bytes.
@@ -124,17 +120,6 @@ enum Arguments {
 }
 
 extension DNSName {
-  /// Reads a name with escapes whose labels may be any bytes.
-  fileprivate init(bytes: [UInt8]) throws(DNSWireError) {
-    if let text = String(validating: bytes, as: UTF8.self) {
-      self = try DNSName(text: text)
-    } else {
-      // Bytes that aren't ASCII are escaped in the text.
-      try self.init(
-        text: bytes.map { $0 < 0x80 ? String(UnicodeScalar($0)) : "\\\($0)" }.joined())
-    }
-  }
-
   /// The first label with a zero behind it, as C has it; nil where it holds a zero itself.
   var firstLabelAsText: [CChar]? {
     guard let label = firstLabel, !label.contains(0) else { return nil }

@@ -82,6 +82,27 @@ struct BrowsingTests {
     await thread.end()
   }
 
+  @Test(
+    "types that RFC 6335 does not allow are searched for, and found",
+    arguments: ["_androidtvremote2._tcp", "_dyson_mqtt._tcp.", #"_a\.\255._tcp"#])
+  func unregisteredType(_ text: String) async throws {
+    let browser = await browser()
+    browser.searchForServices(ofType: text + ",_led", inDomain: "")
+    let type = try ServiceType(text: text)
+    let request = QueryRequest.browse(type, subtype: "_led")
+    #expect(discovery.requests == [request])
+    discovery.notify(request, .serviceAdded(try ServiceName(instance: "A", type: type)))
+    #expect(await recorder.events.next(2) == ["will search", "found A"])
+    let services = await thread.run { [recorder] in recorder.services }
+    let found = try #require(services.first)
+    #expect(found.type == "\(type).")
+    found.resolve(withTimeout: 5)
+    #expect(discovery.requests.contains(.resolve(try ServiceName(instance: "A", type: type))))
+    found.stop()
+    withExtendedLifetime(browser) {}
+    await thread.end()
+  }
+
   @Test("a domain beyond this link can't be searched")
   func otherDomain() async throws {
     let browser = await browser()

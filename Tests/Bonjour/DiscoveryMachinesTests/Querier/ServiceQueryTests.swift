@@ -150,6 +150,31 @@ struct ServiceQueryTests {
     #expect(lab.events(query).isEmpty)
   }
 
+  @Test("services of types that RFC 6335 does not allow are found, and so are the types")
+  func unregisteredTypes() throws {
+    var lab = QuerierLab()
+    let types = try [
+      "_androidtvremote2._tcp", "_zigate-zigbee-gateway._tcp", "_dyson_mqtt._tcp",
+      #"_a\.\255._udp"#,
+    ].map { try ServiceType(text: $0) }
+    let listing = lab.start(.serviceTypes())
+    lab.hear(
+      try types.map {
+        DNSRecord(name: .serviceTypes, ttlSeconds: 4500, data: .ptr(try $0.name(in: .local)))
+      })
+    #expect(lab.events(listing) == types.map { .typeAdded($0) })
+    for type in types {
+      let (query, other) = (lab.start(.browse(type)), lab.start(.browse(type, subtype: #"\254,x"#)))
+      let service = try ServiceName(instance: "Hall", type: type)
+      let names = try [
+        type.name(in: .local), type.name(ofSubtype: #"\254,x"#, in: .local),
+      ]
+      lab.hear(names.map { DNSRecord(name: $0, ttlSeconds: 4500, data: .ptr(service.name)) })
+      #expect(lab.events(query) == [.serviceAdded(service)])
+      #expect(lab.events(other) == [.serviceAdded(service)])
+    }
+  }
+
   @Test("E12: each type of service is reported once")
   func types() throws {
     var lab = QuerierLab()

@@ -43,7 +43,7 @@ struct ResponderRig {
 
   /// The same with a service that was announced a while ago.
   static func registered(
-    seed: UInt64 = 1, _ instance: String = "Lamp", subtypes: [String] = []
+    seed: UInt64 = 1, _ instance: String = "Lamp", subtypes: [DNSLabel] = []
   ) throws -> ResponderRig {
     var rig = try ready(seed: seed)
     try rig.register(instance, subtypes: subtypes)
@@ -101,7 +101,7 @@ struct ResponderRig {
 
   @discardableResult
   mutating func register(
-    _ instance: String, type: String = "_http._tcp", subtypes: [String] = [], port: UInt16 = 80,
+    _ instance: String, type: String = "_http._tcp", subtypes: [DNSLabel] = [], port: UInt16 = 80,
     text: TXTRecord = TXTRecord(), interface: InterfaceIndex? = nil, host: DNSName? = nil,
     _ policy: ConflictPolicy = .rename
   ) throws -> RegistrationID {

@@ -1,0 +1,110 @@
+import DNSWire
+public import Essentials
+
+/// The addresses of a host that is not on this link, such as the target of a service that was
+/// registered for `printer.example.com`: the system's resolver is asked, and asked again as long as
+/// the query runs, since it tells neither how long an answer is valid nor when it changes.
+public struct UnicastAddresses: Sendable {
+  /// What happened.
+  public enum Event: Hashable, Sendable {
+    /// The query began.
+    case begun
+    /// The resolver answered; without addresses if it knows none.
+    case answered([InetAddress])
+    /// The resolver could not be asked now.
+    case busy
+  }
+
+  /// What to do.
+  public enum Action: Hashable, Sendable {
+    /// Ask the resolver for a host.
+    case lookUp(String)
+    /// Report an event to the client. If it is a failure, the query has ended.
+    case deliver(QueryEvent, moreComing: Bool)
+  }
+
+  /// Limits.
+  public enum Limits {
+    /// How long an answer counts, after which the resolver is asked again.
+    public static let answerSeconds: UInt32 = 60
+    /// When a resolver that could not be asked is tried again.
+    public static let busyPause = TimeSpan.seconds(1)
+    /// The maximum number of addresses of a host.
+    public static let addressesMax = 64
+  }
+
+  private let host: DNSName
+  private let versions: Set<IPVersion>
+  private let timeout: TimeSpan?
+  private var endsAt: Instant?
+  private var lookUpAt: Instant?
+  private var known: [InetAddress] = []
+  private var absent: Set<IPVersion> = []
+
+  /// Creates the state for a query; nil if it is for something else, or to be sent by multicast.
+  public init?(_ request: QueryRequest, _ options: QueryOptions) {
+    guard case .addresses(let host, let versions) = request, !host.isOnThisLink,
+      !options.reachesBeyondLink
+    else { return nil }
+    self.host = host
+    // All of them if none is named, as with a query by multicast.
+    self.versions = versions.isEmpty ? Set(IPVersion.allCases) : versions
+    timeout = options.timeout
+  }
+
+  /// When to call ``wake(now:into:)``.
+  public var nextWake: Instant? { [endsAt, lookUpAt].compactMap(\.self).min() }
+
+  /// Takes an event.
+  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    switch event {
+    case .begun:
+      endsAt = timeout.map { now + $0 }
+      lookUp(now: now, into: &actions)
+    case .answered(let addresses):
+      lookUpAt = now + .seconds(Int64(Limits.answerSeconds))
+      take(addresses, into: &actions)
+    case .busy: lookUpAt = now + Limits.busyPause
+    }
+  }
+
+  /// Does what is due.
+  public mutating func wake(now: Instant, into actions: inout [Action]) {
+    if let endsAt, endsAt <= now {
+      (self.endsAt, lookUpAt) = (nil, nil)
+      actions.append(.deliver(.failed(.timedOut), moreComing: false))
+    } else if let lookUpAt, lookUpAt <= now {
+      lookUp(now: now, into: &actions)
+    }
+  }
+
+  private mutating func lookUp(now: Instant, into actions: inout [Action]) {
+    lookUpAt = nil
+    // Without the last dot, with which no name is found in /etc/hosts.
+    let text = String(host.description.dropLast())
+    // Names with other bytes than those of host names have escapes; no resolver knows them.
+    guard !host.isRoot, !text.contains("\\") else { return take([], into: &actions) }
+    actions.append(.lookUp(text))
+  }
+
+  /// Reports what has changed, in the resolver's order.
+  private mutating func take(_ addresses: [InetAddress], into actions: inout [Action]) {
+    var new: [InetAddress] = []
+    for address in addresses
+    where new.count < Limits.addressesMax && versions.contains(address.version)
+      && !new.contains(address)
+    { new.append(address) }
+    var events = known.filter { !new.contains($0) }.map { QueryEvent.addressRemoved($0) }
+    events += new.filter { !known.contains($0) }.map {
+      .addressAdded($0, ttlSeconds: Limits.answerSeconds)
+    }
+    let missing = versions.subtracting(new.map(\.version))
+    events += IPVersion.allCases.filter { missing.contains($0) && !absent.contains($0) }.map {
+      .addressAbsent($0)
+    }
+    (known, absent) = (new, missing)
+    for (index, event) in events.enumerated() {
+      actions.append(.deliver(event, moreComing: index < events.count - 1))
+    }
+  }
+}
