@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -152,8 +153,8 @@ static void misuse(void) {
   EXPECT(DNSServiceBrowse(NULL, 0, 0, "_a._tcp", NULL, on_browsed, NULL) == bad);
   EXPECT(DNSServiceBrowse(&ref, 0, 0, NULL, NULL, on_browsed, NULL) == bad && !ref);
   EXPECT(DNSServiceBrowse(&ref, 0, 0, "_a._tcp", NULL, NULL, NULL) == bad);
-  const char *types[] = {"", "a", "_a", "_a._sctp", "a._tcp", "__._tcp", "_a-._tcp", "_a._tcp,",
-                         "_seventeen-letters._tcp", "_a._tcp,_b,_c", long_name, "\377\376._tcp"};
+  const char *types[] = {"", "a", "_a", "_a._sctp", "a._tcp", "_._tcp", "_a._tcp,",
+                         "_a._tcp,,_b", "_a._tcp,_b,_c", long_name, "\377\376._tcp"};
   for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
     EXPECT(DNSServiceBrowse(&ref, 0, 0, types[i], NULL, on_browsed, NULL) == bad);
   EXPECT(DNSServiceBrowse(&ref, 0, 0, "_a._tcp", long_name, on_browsed, NULL) == bad);
@@ -554,11 +555,50 @@ static void process_of_others(void) {
   EXPECT(after.tv_sec - before.tv_sec < 2);
 }
 
+/* A process that may open too little gets an error from each call, and can go on afterwards. */
+static void few_descriptors(void) {
+  struct rlimit limits;
+  EXPECT(getrlimit(RLIMIT_NOFILE, &limits) == 0);
+  /* Numbers above the limit may be open; none below it is free with the first. */
+  for (rlim_t count = 0; count <= 8; count += 8) {
+    struct rlimit few = {count, limits.rlim_max};
+    EXPECT(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    DNSServiceRef ref = invented;
+    const int none = kDNSServiceErr_NoMemory;
+    EXPECT(DNSServiceBrowse(&ref, 0, 0, "_a._tcp", NULL, on_browsed, NULL) == none && !ref);
+    EXPECT(
+        DNSServiceResolve(&ref, 0, 0, "A", "_a._tcp", "local", on_resolved, NULL) == none && !ref);
+    EXPECT(DNSServiceQueryRecord(&ref, 0, 0, "a.local", 1, 1, on_told, NULL) == none && !ref);
+    EXPECT(DNSServiceGetAddrInfo(&ref, 0, 0, 1, "a.local", on_found, NULL) == none && !ref);
+    EXPECT(DNSServiceEnumerateDomains(&ref, 0x40, 0, on_domain, NULL) == none && !ref);
+    EXPECT(
+        DNSServiceRegister(
+            &ref, 0, 0, "A", "_a._tcp", NULL, NULL, 1, 0, NULL, NULL, NULL) == none && !ref);
+  }
+  EXPECT(setrlimit(RLIMIT_NOFILE, &limits) == 0);
+}
+
+/* So does one whose host runs already. */
+static void no_descriptors(void) {
+  struct rlimit limits;
+  EXPECT(getrlimit(RLIMIT_NOFILE, &limits) == 0);
+  struct rlimit none = {0, limits.rlim_max};
+  EXPECT(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  DNSServiceRef ref = invented;
+  EXPECT(
+      DNSServiceResolve(&ref, 0, 0, "A", "_a._tcp", "local", on_resolved, NULL) ==
+          kDNSServiceErr_NoMemory &&
+      !ref);
+  EXPECT(DNSServiceCreateConnection(&ref) == kDNSServiceErr_NoMemory && !ref);
+  EXPECT(setrlimit(RLIMIT_NOFILE, &limits) == 0);
+}
+
 int main(void) {
   const struct {
     const char *name;
     void (*check)(void);
   } checks[] = {
+      {"few descriptors", few_descriptors},
       {"misuse", misuse},
       {"descriptor", descriptor},
       {"conflict", conflict},
@@ -569,6 +609,7 @@ int main(void) {
       {"aliases", aliases},
       {"ended elsewhere", ended_elsewhere},
       {"threads", threads},
+      {"no descriptors", no_descriptors},
       {"nothing is left", nothing_is_left},
       {"process of others", process_of_others},
   };

@@ -1,6 +1,7 @@
 import BonjourHost
 import CLinux
 import Glibc
+import Synchronization
 
 /// The host on which everything of this process happens.
 enum SharedHost {
@@ -10,10 +11,20 @@ enum SharedHost {
   }
 
   private static let started = start()
+  private static let isStarted = Atomic(false)
 
-  /// The host, which starts with its first use. A process that was forked off from one where it
-  /// runs has no part in it, nor a host of its own.
+  /// What a host opens at first: for its event loop, changes of interfaces, and the owner of the
+  /// port or the sockets of one or two interfaces.
+  private static let descriptorCountMin = 12
+
+  /// The host, which starts with its first use. Throws ``ServiceError/noMemory`` where the process
+  /// has no descriptors left for it, without which it would never answer. A process that was forked
+  /// off from one where it runs has no part in it, nor a host of its own.
   static func host() throws(ServiceError) -> BonjourHost {
+    if !isStarted.load(ordering: .relaxed) {
+      guard FreeDescriptors.canOpen(descriptorCountMin) else { throw .noMemory }
+      isStarted.store(true, ordering: .relaxed)
+    }
     guard started.processID == getpid() else { throw .notRunning }
     return started.host
   }
