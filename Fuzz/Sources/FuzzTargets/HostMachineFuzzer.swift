@@ -259,7 +259,8 @@ private struct HostVictim {
       precondition(channels.contains(id), "data on a channel that isn't open")
     case .serverRequest(let request): requests.append(request.id)
     case .stateChanged, .discovered, .linkUpdated, .connectionFailed, .disconnected,
-      .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
+      .valueUpdated, .valuesDropped, .writesDropped, .requestsExpired, .acknowledgementRequested,
+      .servicesChanged,
       .subscribed, .unsubscribed, .pairingEnded, .bondNotKept:
       break
     case .pairingPrompt(_, _, let id): prompt = id

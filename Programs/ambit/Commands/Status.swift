@@ -206,7 +206,8 @@ struct StatusReport {
       plural(snapshot.advertiserCount, "advertiser") + " and "
         + plural(snapshot.rememberedPeerCount, "peer") + " remembered",
       plural(snapshot.pendingUpdateCount, "value") + " to be sent",
-    ].joined(separator: ", ")
+      snapshot.lateClients.isEmpty ? nil : "\(snapshot.lateClients.count) late",
+    ].compactMap(\.self).joined(separator: ", ")
   }
 
   static func dropped(_ counters: HostSnapshot.Counters) -> String {
@@ -219,6 +220,7 @@ struct StatusReport {
       (counters.droppedFrames, "L2CAP frame"), (counters.pointlessSignals, "L2CAP signal"),
       (counters.ignoredPDUs, "attribute PDU"), (counters.unsolicitedValues, "unsolicited value"),
       (counters.droppedValues, "value"), (counters.droppedReports, "advertising report"),
+      (counters.expiredRequests, "unanswered request"),
     ]
     let texts = counts.filter { $0.0 > 0 }.map { plural($0.0, $0.1) }
     return texts.isEmpty ? "nothing" : texts.joined(separator: ", ")

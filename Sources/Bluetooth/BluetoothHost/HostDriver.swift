@@ -42,6 +42,8 @@ final class HostDriver: @unchecked Sendable {
   /// The logged reasons for bonds that are not kept.
   private var unkeptBonds: Set<UnkeptBond> = []
   private var evictionCount = 0
+  /// Those that were late when this was last looked at.
+  private var lateClients: [ClientID] = []
   /// Whether there is a current problem, without its lock.
   private var hasProblem = false
 
@@ -199,6 +201,7 @@ final class HostDriver: @unchecked Sendable {
     wakeSetFor = nil
     let now = loop.now
     if let due = machine.nextWake, due <= now { machine.wake(now: now, into: &actions) }
+    logLateClients()
     finish(now)
   }
 
@@ -281,8 +284,23 @@ final class HostDriver: @unchecked Sendable {
       logger.warning(
         "Client \(client.rawValue) was too slow: \(count) writes of \(peer) to handle \(handle) were dropped."
       )
+    case .requestsExpired(let peer, let handle, let count):
+      logger.warning(
+        "Client \(client.rawValue) was too slow: \(count) requests of \(peer) for handle \(handle) were answered with an error."
+      )
     default: break
     }
+  }
+
+  /// Logs once for each client that has become late.
+  private func logLateClients() {
+    let late = machine.lateClients
+    for client in late where !lateClients.contains(client) {
+      logger.warning(
+        "Client \(client.rawValue) has not handled its events for 5 s: its peers' links go on without it."
+      )
+    }
+    lateClients = late
   }
 
   private func report(_ sentence: String?) {

@@ -53,6 +53,9 @@ public enum HostEvent: Sendable {
   /// This number of writes without response to this client's characteristic was dropped before the
   /// next `serverRequest`, as in `valuesDropped`.
   case writesDropped(DeviceAddress, handle: UInt16, count: Int)
+  /// The host answered this number of the peer's requests for this client's characteristic with an
+  /// error, because the client did not answer within 20 s, or had not handled its events in time.
+  case requestsExpired(DeviceAddress, handle: UInt16, count: Int)
   /// A peer subscribed to a characteristic, which is identified by its value handle.
   case subscribed(DeviceAddress, handle: UInt16)
   /// A peer unsubscribed, or disconnected.
@@ -291,6 +294,13 @@ public struct ServerRequest: Sendable, Hashable {
   public var peer: DeviceAddress
   /// The requested operation.
   public var kind: Kind
+  /// The handle of the first characteristic value that it concerns; 0 for no writes.
+  public var firstHandle: UInt16 {
+    switch kind {
+    case .read(let handle, _): handle
+    case .write(let writes): writes.first?.handle ?? 0
+    }
+  }
   /// False for a Write Command, which has no response.
   public var needsResponse: Bool
 

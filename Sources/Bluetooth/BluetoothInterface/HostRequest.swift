@@ -81,7 +81,7 @@ public enum HostRequest: Sendable {
   /// Removes all of this client's services.
   case removeAllServices
   /// Responds to a peer's request with the value for a read (ignored for a write), or with an
-  /// error.
+  /// error. After 20 s the host has answered with an error itself.
   case respond(ServerRequestID, Result<[UInt8], ATTErrorCode>)
   /// Sends a value to all subscribers of one of this client's characteristics, or to those listed.
   /// Completed when the last of them was sent to the controller (or, for indications, was

@@ -271,7 +271,8 @@ public final class SimulatedDevice {
       let response = respond(bytes)
       if !response.isEmpty { request(.sendOnChannel(id, response, makeToken())) }
     case .stateChanged, .discovered, .linkUpdated, .connected, .connectionFailed, .disconnected,
-      .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
+      .valueUpdated, .valuesDropped, .writesDropped, .requestsExpired, .acknowledgementRequested,
+      .servicesChanged,
       .pairingEnded, .bondNotKept:
       break
     case .pairingPrompt(let central, let prompt, let id): onPairingPrompt?(central, prompt, id)

@@ -105,6 +105,7 @@ struct ClientLedger {
       valueUpdated(Place(peer: peer, handle: handle), value)
     case .acknowledgementRequested: complain("an acknowledgement that was not offered")
     case .valuesDropped, .writesDropped: complain("values dropped that the client had room for")
+    case .requestsExpired: break
     case .servicesChanged(let peer, _):
       characteristics[peer] = nil
       services[peer] = nil

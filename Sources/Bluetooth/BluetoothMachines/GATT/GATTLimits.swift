@@ -7,6 +7,10 @@ enum GATTLimits {
   /// The longest value of an attribute (Core 5.4, Vol 3, Part F, §3.2.9).
   static let valueByteCountMax = 512
 
+  /// How long a client of this host has for the answer to a peer's request. After this the host
+  /// answers with an error, well before the peer gives the link up for lack of an answer.
+  static let clientAnswerTimeout: TimeSpan = .seconds(20)
+
   // The client.
   /// Operations that wait for their turn on one link: more than any app has, 64 kB at most.
   static let waitingOperationsMax = 256

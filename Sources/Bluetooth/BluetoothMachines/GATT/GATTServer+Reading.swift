@@ -173,7 +173,7 @@ extension GATTServer {
         guard byteCount == nil, case .owner(let owner) = attribute.source else { break }
         ask(
           owner, .read(handle: attribute.handle, offset: 0), .readByTypeRequest,
-          attribute.handle, .readByType, deadline: now + GATTLimits.transactionTimeout, place,
+          attribute.handle, .readByType, deadline: now + GATTLimits.clientAnswerTimeout, place,
           into: &outputs)
         return
       }
@@ -225,7 +225,7 @@ extension GATTServer {
       }
       return ask(
         owner, .read(handle: handle, offset: offset), opcode, handle, .read,
-        deadline: now + GATTLimits.transactionTimeout, place, into: &outputs)
+        deadline: now + GATTLimits.clientAnswerTimeout, place, into: &outputs)
     }
     guard offset <= value.count else {
       return refuse(opcode, handle, .invalidOffset, place, into: &outputs)
@@ -251,7 +251,7 @@ extension GATTServer {
     }
     goOn(
       MultipleRead(handles: handles, isVariable: isVariable),
-      deadline: now + GATTLimits.transactionTimeout, place, into: &outputs)
+      deadline: now + GATTLimits.clientAnswerTimeout, place, into: &outputs)
   }
 
   /// Collects values until the response is full, pausing at each that a client keeps.

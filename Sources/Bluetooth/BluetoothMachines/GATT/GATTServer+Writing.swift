@@ -21,7 +21,7 @@ extension GATTServer {
       let write = ServerRequest.Write(handle: handle, offset: 0, value: Array(value))
       return ask(
         owner, .write([write]), .writeRequest, handle, .write,
-        deadline: now + GATTLimits.transactionTimeout, place, into: &outputs)
+        deadline: now + GATTLimits.clientAnswerTimeout, place, into: &outputs)
     }
     // The answer goes first, so that a value sent because of a subscription follows it.
     reply(.writeResponse, place, into: &outputs)
@@ -177,7 +177,7 @@ extension GATTServer {
       }
     }
     goOn(
-      execution, deadline: now + GATTLimits.transactionTimeout, place, now: now, into: &outputs)
+      execution, deadline: now + GATTLimits.clientAnswerTimeout, place, now: now, into: &outputs)
   }
 
   /// Adds a prepared write to the batch of its owner.

@@ -6,7 +6,7 @@ public import Essentials
 /// G).
 ///
 /// Values that a client supplies are requested with `request`; the peer's request waits for
-/// `respond` for at most 30 s. If a peer sends a second request meanwhile over the same bearer,
+/// `respond` for at most 20 s. If a peer sends a second request meanwhile over the same bearer,
 /// which violates the protocol, the second is ignored and counted. Values are sent over the fixed
 /// channel only, so that they keep their order.
 public struct GATTServer: Sendable {
@@ -16,6 +16,8 @@ public struct GATTServer: Sendable {
     case send(to: DeviceAddress, [UInt8], SendTag?, over: ATTBearer)
     /// Pass a request to a client.
     case request(ClientID, ServerRequest)
+    /// A peer's request was answered with Unlikely Error, because the client did not answer it.
+    case requestExpired(ClientID, DeviceAddress, handle: UInt16)
     /// A peer subscribed to a client's characteristic, which is identified by its value handle.
     case subscribed(ClientID, DeviceAddress, handle: UInt16)
     /// A peer unsubscribed, or its link went down.
@@ -154,6 +156,21 @@ public struct GATTServer: Sendable {
   public mutating func bearerClosed(_ bearer: ATTBearer, _ peer: DeviceAddress) {
     guard bearer != .fixed, let place = place(peer, bearer) else { return }
     sessions[place.session].bearers.remove(at: place.bearer)
+  }
+
+  /// The value handles of a client's characteristics that a peer has subscribed to.
+  func subscriptions(of peer: DeviceAddress, owner: ClientID) -> [UInt16] {
+    guard let index = sessionIndex(peer) else { return [] }
+    return sessions[index].configurations.compactMap { configuration in
+      guard case .configuration(let about) = database.attribute(configuration.handle)?.source,
+        about.owner == owner
+      else { return nil }
+      return about.valueHandle
+    }
+  }
+
+  func hasServices(of client: ClientID) -> Bool {
+    database.services.contains { $0.owner == client }
   }
 
   /// Number of the peer's configuration descriptors that are not 0.
@@ -402,6 +419,8 @@ public struct GATTServer: Sendable {
     for place in places where !sessions[place.session].isFailed {
       if let pending = self[place].pending, pending.deadline <= now {
         refusePending(place, .unlikelyError, into: &outputs)
+        outputs.append(
+          .requestExpired(pending.owner, sessions[place.session].peer, handle: pending.handle))
       }
     }
     for index in sessions.indices where !sessions[index].isFailed {

@@ -193,10 +193,13 @@ extension HostMachine {
   ) {
     let listener = channels.listener(on: request.psm)
     let isEncrypted = links.entries[index].security.isEncrypted
+    let isHidden =
+      listener.map { hiddenLinks.contains(links.peers[index], from: $0.client) } ?? false
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       guard let listener else {
         return l2cap.refuse(request, .spsmNotSupported, into: &outputs)
       }
+      if isHidden { return l2cap.refuse(request, .noResources, into: &outputs) }
       if listener.requiresEncryption, !isEncrypted {
         l2cap.refuse(request, .insufficientAuthentication, into: &outputs)
       } else {

@@ -11,6 +11,7 @@ extension HostMachine {
     defer { causeOfEvents = nil }
     if backlog.isCounting {
       countEvents(since: start, in: &actions)
+      expectHandling(now: now)
       endExcessiveLinks(now: now, into: &actions)
       if backlog.mayPauseReceiving { backlog.isRadioShared = isRadioShared }
     }
@@ -28,6 +29,8 @@ extension HostMachine {
     for index in start..<actions.count {
       guard case .deliver(let client, let event) = actions[index] else { continue }
       if case .discovered = event, !backlog.admitsReport(client) {
+        droppedIndices.append(index)
+      } else if hides(event, from: client) {
         droppedIndices.append(index)
       } else if event.isAcknowledged {
         backlog.delivered(event, to: client, causedBy: causeOfEvents)
@@ -51,6 +54,7 @@ extension HostMachine {
       return scanner.clients.contains(client) || advertiser.clients.contains(client)
         || !linkRequests.peers(of: client).isEmpty
         || channels.listeners.contains { $0.client == client }
+        || server.hasServices(of: client)
     }
   }
 
@@ -68,18 +72,64 @@ extension HostMachine {
           .valuesDropped(peer, handle: handle, count: loss.count)
         case .write(let peer, let handle):
           .writesDropped(peer, handle: handle, count: loss.count)
+        case .request(let peer, let handle):
+          .requestsExpired(peer, handle: handle, count: loss.count)
         }
       notify(client, event, into: &actions)
     }
+    revealLinks(to: client, into: &actions)
   }
 
-  /// Whether a client gets a write that the peer awaits no response to.
-  mutating func admits(_ request: ServerRequest, for client: ClientID) -> Bool {
-    guard case .write(let writes) = request.kind, let first = writes.first,
-      let index = links.index(peer: request.peer)
-    else { return true }
+  /// Whether a client gets a request of a peer. One that is late, or does not know the link, does not
+  /// get those that the peer awaits a response to: they are answered with an error at once.
+  mutating func admits(
+    _ request: ServerRequest, for client: ClientID, now: Instant, into actions: inout [Action]
+  ) -> Bool {
+    guard request.needsResponse else { return admitsWrite(request, for: client) }
+    guard backlog.isLate(client) || hiddenLinks.contains(request.peer, from: client) else {
+      return true
+    }
+    backlog.requestExpired(.request(request.peer, handle: request.firstHandle), for: client)
+    withServer(now: now, into: &actions) { server, outputs in
+      server.respond(
+        request.id, .failure(.unlikelyError), from: client, now: now, into: &outputs)
+    }
+    return false
+  }
+
+  private mutating func admitsWrite(_ request: ServerRequest, for client: ClientID) -> Bool {
+    guard let index = links.index(peer: request.peer) else { return true }
+    if hiddenLinks.contains(request.peer, from: client) {
+      backlog.valueDropped(.write(request.peer, handle: request.firstHandle), for: client)
+      return false
+    }
     return backlog.admitsValue(
-      client, of: links.handles[index], .write(request.peer, handle: first.handle))
+      client, of: links.handles[index], .write(request.peer, handle: request.firstHandle))
+  }
+
+  /// A client has not answered a request. If it has not handled its events either, nothing waits for
+  /// it before it has.
+  mutating func requestExpired(
+    _ client: ClientID, _ peer: DeviceAddress, _ handle: UInt16, now: Instant,
+    into actions: inout [Action]
+  ) {
+    backlog.requestExpired(.request(peer, handle: handle), for: client)
+    guard backlog.isAcknowledging(client) else {
+      return notify(client, .requestsExpired(peer, handle: handle, count: 1), into: &actions)
+    }
+    guard !backlog.isLate(client) else { return }
+    notify(client, .acknowledgementRequested, into: &actions)
+    expectsHandling.append(client)
+  }
+
+  // MARK: Late clients
+
+  /// The clients that have been requested to acknowledge their events have a time for that.
+  private mutating func expectHandling(now: Instant) {
+    guard !expectsHandling.isEmpty else { return }
+    for client in expectsHandling { backlog.expectHandling(by: client, now: now) }
+    expectsHandling.removeAll(keepingCapacity: true)
+    due(backlog.nextDeadline)
   }
 
   // MARK: Indications
@@ -116,8 +166,8 @@ extension HostMachine {
   }
 }
 
-/// Indications that have been delivered to clients and are confirmed when those have handled them
-/// (Core 5.4, Vol 3, Part F, §3.4.7.3). A peer sends the next one only after that.
+/// Indications that have been delivered to clients and are confirmed when those have handled them, or
+/// are late (Core 5.4, Vol 3, Part F, §3.4.7.3). A peer sends the next one only after that.
 struct PendingConfirmations: Sendable {
   private struct Indication: Sendable {
     let handle: UInt16

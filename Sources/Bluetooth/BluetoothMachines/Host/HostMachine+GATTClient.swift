@@ -54,9 +54,13 @@ extension HostMachine {
         return
       }
       for client in clients {
+        let isAdmitted = backlog.admitsIndication(
+          client, of: handle, .notification(peer, handle: valueHandle))
+        guard isAdmitted else { continue }
         actions.append(.deliver(client, .valueUpdated(peer, handle: valueHandle, value)))
         if backlog.isAcknowledging(client) {
           actions.append(.deliver(client, .acknowledgementRequested))
+          expectsHandling.append(client)
         }
       }
       confirmations.add(handle, over: bearer, clients)

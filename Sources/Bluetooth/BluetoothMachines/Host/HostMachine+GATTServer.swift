@@ -27,8 +27,10 @@ extension HostMachine {
         sendAttributePDU(pdu, tag: tag, over: bearer, link: index, now: now, into: &actions)
       }
     case .request(let client, let request):
-      guard request.needsResponse || admits(request, for: client) else { return }
+      guard admits(request, for: client, now: now, into: &actions) else { return }
       notify(client, .serverRequest(request), into: &actions)
+    case .requestExpired(let client, let peer, let handle):
+      requestExpired(client, peer, handle, now: now, into: &actions)
     case .subscribed(let client, let peer, let handle):
       notify(client, .subscribed(peer, handle: handle), into: &actions)
     case .unsubscribed(let client, let peer, let handle):

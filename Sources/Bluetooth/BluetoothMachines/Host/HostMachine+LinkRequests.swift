@@ -79,6 +79,8 @@ extension HostMachine {
     switch links.entries[index].stage {
     case .open:
       linkRequests.join(client, peer)
+      backlog.linkUsed(links.handles[index], by: client)
+      revealLink(peer, to: client, into: &actions)
       notify(client, .connected(peer), into: &actions)
       // The peer made this link, and no client used it so far.
       if !links.entries[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }

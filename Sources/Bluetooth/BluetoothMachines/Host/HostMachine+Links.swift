@@ -53,8 +53,7 @@ extension HostMachine {
   mutating func admitLink(
     _ report: LinkReport, to peer: DeviceAddress, now: Instant, into actions: inout [Action]
   ) {
-    // A client that is far behind is not to be overwhelmed by peers that come and go.
-    guard !links.isFull, report.role == .central || !backlog.isFull else {
+    guard !links.isFull else {
       refuse(report.handle, now: now, into: &actions)
       let error = HostError.connectionFailed(.connectionLimitExceeded)
       return connectingFailed(peer, error, into: &actions)
@@ -118,6 +117,7 @@ extension HostMachine {
     connector.remove(peer)
     notifyAll(.linkOpened(links.entries[index].info), into: &actions)
     for client in linkRequests.linkOpened(peer) {
+      backlog.linkUsed(links.handles[index], by: client)
       notify(client, .connected(peer), into: &actions)
     }
   }

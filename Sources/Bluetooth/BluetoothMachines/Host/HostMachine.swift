@@ -111,6 +111,8 @@ public struct HostMachine: Sendable {
   var backlog = EventBacklog()
   /// The connection handle of the packet that is being handled.
   var causeOfEvents: UInt16?
+  /// Clients that were requested to acknowledge their events, by the input that is being handled.
+  var expectsHandling: [ClientID] = []
   /// Indications that clients have not handled yet.
   var confirmations = PendingConfirmations()
   var receiving = ReceivingPause()
@@ -124,6 +126,7 @@ public struct HostMachine: Sendable {
   var linkRequests = LinkRequests()
   var links = LinkTable()
   var heldLinks = HeldLinks()
+  var hiddenLinks = HiddenLinks()
   var scheduler = ACLScheduler()
   var server: GATTServer
   var channels = ChannelTable()
@@ -196,11 +199,15 @@ public struct HostMachine: Sendable {
     wakeOrphans(now: now, into: &actions)
     wakeHeldLinks(now: now, into: &actions)
     storeChangedBonds(now: now, into: &actions)
+    backlog.wake(now: now)
     needsCommands = true
     finish(since: start, now: now, into: &actions)
     wakeBound = max(earliestWake(now: now), now + .microseconds(1))
     assertInvariants()
   }
+
+  /// The clients that have not handled their events in time: nothing waits for them until they have.
+  public var lateClients: [ClientID] { backlog.lateClients }
 
   /// Returns the changes of bonds that no action has stored yet, for a driver that stops.
   public mutating func takeUnstoredBonds() -> [Bond] { security.takeChangedBonds() }
@@ -218,6 +225,7 @@ public struct HostMachine: Sendable {
     if let due = session.nextWake { wake = min(wake, due) }
     if let due = server.nextWake { wake = min(wake, due) }
     if let due = links.nextWake { wake = min(wake, due) }
+    if let due = backlog.nextDeadline { wake = min(wake, due) }
     if let due = heldLinks.nextWake { wake = min(wake, due) }
     if let due = security.storesBondsAt { wake = min(wake, due) }
     if session.isReady {
@@ -258,6 +266,7 @@ public struct HostMachine: Sendable {
     // First of all, so that nothing is delivered to it any more.
     clients.remove(at: index)
     backlog.clientClosed(client)
+    hiddenLinks.remove(client)
     scanner.stop(client)
     take(advertiser.stop(client), into: &actions)
     removeServerClient(client, now: now, into: &actions)

@@ -183,6 +183,8 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var droppedValues = 0
     /// Advertising reports that a slow client missed.
     public var droppedReports = 0
+    /// Requests of peers that the host answered with an error because a client did not answer them.
+    public var expiredRequests = 0
 
     /// Creates counters with the value 0.
     public init() {}
@@ -192,6 +194,8 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
   public var controller: Controller
   /// Clients of the host.
   public var clients: [UInt32]
+  /// Clients that have not handled their events in time, so that nothing waits for them.
+  public var lateClients: [UInt32]
   /// Clients that scan.
   public var scans: [UInt32]
   /// The number of advertisers that are stored for the scans.
@@ -228,7 +232,7 @@ extension HostMachine {
   public var snapshot: HostSnapshot {
     HostSnapshot(
       controller: controllerSnapshot,
-      clients: clients.map(\.rawValue),
+      clients: clients.map(\.rawValue), lateClients: lateClients.map(\.rawValue),
       scans: scanner.clients.map(\.rawValue),
       advertiserCount: scanner.advertiserCount,
       advertisements: advertiser.clients.map(\.rawValue),
@@ -301,6 +305,7 @@ extension HostMachine {
     counters.unsolicitedValues = total.attributes.unsolicitedValues
     counters.droppedValues = backlog.droppedValueCount
     counters.droppedReports = backlog.droppedReportCount
+    counters.expiredRequests = backlog.expiredRequestCount
     return counters
   }
 }

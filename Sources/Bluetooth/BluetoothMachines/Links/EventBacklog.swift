@@ -1,5 +1,6 @@
 import BluetoothInterface
 import BluetoothWire
+import Essentials
 
 /// Counts the events that clients have not handled yet, and applies back-pressure to peers.
 ///
@@ -16,7 +17,7 @@ import BluetoothWire
 ///
 /// Events that are not dropped, such as changes of services and subscriptions, are bounded as well:
 /// a link that goes on causing them is ended, and while a client has too many unhandled events,
-/// links that peers open are refused.
+/// links that peers open are hidden from it.
 struct EventBacklog: Sendable {
   enum Limits {
     /// The ACL data packets that the controller may hand over before the first is completed: with
@@ -31,8 +32,8 @@ struct EventBacklog: Sendable {
     /// Events of one link that one client has not handled, at which the link is ended. More than
     /// a link can cause with the packets that are on their way when it is held back.
     static let excessiveCount = 8 * unhandledMax
-    /// Events of all links, open or closed, that one client has not handled, from which on peers can
-    /// open no other link.
+    /// Events of all links, open or closed, that one client has not handled, from which on links
+    /// that peers open are hidden from it, until half of them are left.
     static let clientMax = 32_768
     /// Completed packets that are reported to the controller in one command.
     static let completedBatch = 64
@@ -41,6 +42,12 @@ struct EventBacklog: Sendable {
     /// Characteristics of which it is remembered that values were dropped; those of more are counted
     /// only.
     static let lossesMax = 256
+    /// How long a client has to acknowledge events that a confirmation waits for. Far less than the
+    /// 30 s after which a peer gives the link up (Core 5.4, Vol 3, Part F, §3.3.3).
+    static let acknowledgementTimeout: TimeSpan = .seconds(5)
+    /// How few unhandled events a late client must have left to be in time again: more than the
+    /// batch in which Core Bluetooth acknowledges.
+    static let lateLow = 128
     /// Reports of advertising that one client has not handled; more are dropped and counted.
     static let reportsMax = 8_192
   }
@@ -69,8 +76,22 @@ struct EventBacklog: Sendable {
     var handledCount: UInt64 = 0
     /// Unhandled reports of advertising.
     var reportCount = 0
+    /// The events that must be handled by a time: how many have to be, the oldest first.
+    var expectations = FIFO<(count: UInt64, deadline: Instant)>()
+    /// Whether the client has missed such a time, and has not caught up since.
+    var isLate = false
     /// Unhandled events of links.
     var unhandled: [(link: LinkNumber, count: Int)] = []
+
+    var unhandledCount: UInt64 { deliveredCount - handledCount }
+
+    /// Some events were handled: forgets what was met, and whether the client was late.
+    mutating func catchUp() {
+      while let first = expectations.first, first.count <= handledCount {
+        _ = expectations.popFirst()
+      }
+      if isLate, unhandledCount < UInt64(Limits.lateLow) { isLate = false }
+    }
 
     mutating func deliver(_ cause: Cause) {
       deliveredCount += 1
@@ -130,6 +151,8 @@ struct EventBacklog: Sendable {
   /// Values and reports that were dropped because a client was behind.
   private(set) var droppedValueCount = 0
   private(set) var droppedReportCount = 0
+  /// Peers' requests that the host answered with an error because a client did not answer.
+  private(set) var expiredRequestCount = 0
   private var losses: [Loss] = []
 
   // MARK: Controllers and links
@@ -165,6 +188,13 @@ struct EventBacklog: Sendable {
     lastNumber &+= 1
     strays.removeAll { $0.handle == handle }
     links.append(LinkState(handle: handle, number: lastNumber))
+    countCompletable()
+  }
+
+  /// A client uses a link, so that holding back the link would hold up the client.
+  mutating func linkUsed(_ handle: UInt16, by id: ClientID) {
+    guard let index = linkIndex(handle), !links[index].receivers.contains(id) else { return }
+    links[index].receivers.append(id)
     countCompletable()
   }
 
@@ -273,6 +303,8 @@ struct EventBacklog: Sendable {
     case notification(DeviceAddress, handle: UInt16)
     /// A characteristic of this host that a peer writes without response.
     case write(DeviceAddress, handle: UInt16)
+    /// A characteristic of this host that a peer reads, or writes with a response.
+    case request(DeviceAddress, handle: UInt16)
   }
 
   /// Values that a client did not get.
@@ -293,9 +325,31 @@ struct EventBacklog: Sendable {
     return false
   }
 
+  /// Whether a client may get an indication; counts it as dropped if not. Only a client that is late
+  /// misses any, once the link is held back because of it.
+  mutating func admitsIndication(
+    _ id: ClientID, of handle: UInt16, _ source: @autoclosure () -> ValueSource
+  ) -> Bool {
+    guard isLate(id), let link = linkIndex(handle), links[link].slowClients.contains(id) else {
+      return true
+    }
+    valueDropped(source(), for: id)
+    return false
+  }
+
   /// Counts a value that a client doesn't get.
   mutating func valueDropped(_ source: ValueSource, for id: ClientID) {
     droppedValueCount += 1
+    addLoss(source, for: id)
+  }
+
+  /// Counts a peer's request that the host answered with an error in place of a client.
+  mutating func requestExpired(_ source: ValueSource, for id: ClientID) {
+    expiredRequestCount += 1
+    addLoss(source, for: id)
+  }
+
+  private mutating func addLoss(_ source: ValueSource, for id: ClientID) {
     guard isAcknowledging(id) else { return }
     if let index = losses.firstIndex(where: { $0.client == id && $0.source == source }) {
       losses[index].count += 1
@@ -306,7 +360,7 @@ struct EventBacklog: Sendable {
 
   /// What a client did not get, once it gets values again.
   mutating func takeLosses(of id: ClientID) -> [Loss] {
-    guard !losses.isEmpty, !isSlow(id) else { return [] }
+    guard !losses.isEmpty, !isSlow(id), !isLate(id) else { return [] }
     let taken = losses.filter { $0.client == id }
     losses.removeAll { $0.client == id }
     return taken
@@ -363,10 +417,15 @@ struct EventBacklog: Sendable {
 
   /// Whether a client's unhandled events have reached the limit, so that peers should cause no
   /// others.
-  var isFull: Bool {
-    clients.contains {
-      $0.deliveredCount - $0.handledCount >= UInt64(Limits.clientMax + $0.reportCount)
-    }
+  func isFull(_ id: ClientID) -> Bool {
+    guard let index = clientIndex(id) else { return false }
+    return clients[index].unhandledCount >= UInt64(Limits.clientMax + clients[index].reportCount)
+  }
+
+  /// Whether a client may hear of links that were hidden from it.
+  func hasRoomForLinks(_ id: ClientID) -> Bool {
+    guard let index = clientIndex(id) else { return true }
+    return clients[index].unhandledCount < UInt64(Limits.clientMax / 2)
   }
 
   /// A client has handled its oldest events. A client that claims more than it got has handled all.
@@ -381,6 +440,7 @@ struct EventBacklog: Sendable {
       case .other: break
       }
     }
+    clients[index].catchUp()
   }
 
   private mutating func handled(_ count: Int, of number: LinkNumber, by index: Int) {
@@ -415,10 +475,42 @@ struct EventBacklog: Sendable {
     }
   }
 
-  /// Whether the client has handled everything up to the mark, or is gone.
+  /// Whether the client has handled everything up to the mark, or is late, or gone.
   func isPassed(_ mark: Mark) -> Bool {
-    clientIndex(mark.client).map { clients[$0].handledCount >= mark.deliveredCount } ?? true
+    guard let index = clientIndex(mark.client) else { return true }
+    return clients[index].isLate || clients[index].handledCount >= mark.deliveredCount
   }
+
+  // MARK: Late clients
+
+  // A confirmation that a peer waits for must not depend on one client for longer than a stated time: a
+  // client that misses it is late, and nothing waits for it until it has caught up.
+
+  /// A client was requested to acknowledge the events that were delivered so far, and has a time for
+  /// that.
+  mutating func expectHandling(by id: ClientID, now: Instant) {
+    guard let index = clientIndex(id), !clients[index].isLate else { return }
+    clients[index].expectations.append(
+      (clients[index].deliveredCount, now + Limits.acknowledgementTimeout))
+  }
+
+  /// When a client will be late; nil if nothing is expected of any.
+  var nextDeadline: Instant? { clients.lazy.compactMap { $0.expectations.first?.deadline }.min() }
+
+  /// Clients that have not handled in time what they should have are late from now on.
+  mutating func wake(now: Instant) {
+    for index in clients.indices {
+      guard let first = clients[index].expectations.first, first.deadline <= now else { continue }
+      clients[index].isLate = true
+      clients[index].expectations = FIFO()
+    }
+  }
+
+  /// Whether a client is late, so that nothing waits for it.
+  func isLate(_ id: ClientID) -> Bool { clientIndex(id).map { clients[$0].isLate } ?? false }
+
+  /// The clients that are late.
+  var lateClients: [ClientID] { clients.filter(\.isLate).map(\.id) }
 
   // MARK: Tables
 
@@ -435,7 +527,8 @@ extension HostEvent {
     case .channelReceived, .channelClosed: false
     case .stateChanged, .completed, .discovered, .linkOpened, .linkUpdated, .linkClosed, .connected,
       .connectionFailed, .disconnected, .valueUpdated, .valuesDropped, .acknowledgementRequested,
-      .servicesChanged, .serverRequest, .writesDropped, .subscribed, .unsubscribed, .channelOpened,
+      .servicesChanged, .serverRequest, .writesDropped, .requestsExpired, .subscribed,
+      .unsubscribed, .channelOpened,
       .pairingPrompt, .pairingEnded, .bondNotKept:
       true
     }
@@ -447,7 +540,8 @@ extension HostEvent {
     case .stateChanged, .linkOpened, .linkUpdated, .linkClosed, .pairingEnded, .bondNotKept: true
     case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
       .valuesDropped, .acknowledgementRequested, .servicesChanged, .serverRequest, .writesDropped,
-      .subscribed, .unsubscribed, .channelOpened, .channelReceived, .channelClosed, .pairingPrompt:
+      .requestsExpired, .subscribed, .unsubscribed, .channelOpened, .channelReceived,
+      .channelClosed, .pairingPrompt:
       false
     }
   }

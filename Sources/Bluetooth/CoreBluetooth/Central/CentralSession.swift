@@ -479,7 +479,8 @@ extension CentralSession: HostEventHandler {
     case .valuesDropped(let address, let handle, let count):
       existing(address)?.valuesDropped(handle, count)
     case .servicesChanged(let address, let range): existing(address)?.servicesChanged(range)
-    case .completed, .serverRequest, .writesDropped, .acknowledgementRequested, .subscribed,
+    case .completed, .serverRequest, .writesDropped, .requestsExpired, .acknowledgementRequested,
+      .subscribed,
       .unsubscribed, .channelOpened, .channelReceived, .channelClosed, .pairingPrompt,
       .pairingEnded, .bondNotKept:
       break  // Completions go to their requests; the rest belongs to peripheral managers.

@@ -458,7 +458,7 @@ extension PeripheralManagerSession: HostEventHandler {
       subscriptionChanged(address, handle, isOn: false)
     case .channelOpened(let info): channelOpened(info)
     case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
-      .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
+      .valuesDropped, .writesDropped, .requestsExpired, .acknowledgementRequested, .servicesChanged,
       .channelReceived, .channelClosed, .pairingPrompt, .pairingEnded,
       .bondNotKept:
       break  // Completions go to their requests; the rest belongs to central managers.

@@ -39,7 +39,7 @@ struct ServerBench {
       case .updateCompleted(_, _, let result): updates.append(result)
       case .bearerFailed(_, let error): failures.append(error)
       case .subscribed(_, _, let handle): subscribed.append(handle)
-      case .unsubscribed, .clientChanged, .mtuChanged: break
+      case .unsubscribed, .clientChanged, .mtuChanged, .requestExpired: break
       }
     }
     return sent
@@ -172,8 +172,8 @@ struct GATTServerTests {
     #expect(bench.requests.last?.kind == .read(handle: handle, offset: 5))
     #expect(bench.respond(.failure(.invalidOffset)) == ["010c" + hex + "07"])
     #expect(bench.receive("0a" + hex).isEmpty)
-    #expect(bench.server.nextWake == .zero + .seconds(30))
-    bench.now = .zero + .seconds(30)
+    #expect(bench.server.nextWake == .zero + .seconds(20))
+    bench.now = .zero + .seconds(20)
     #expect(bench.act { $0.wake(now: $1, into: &$2) } == ["010a" + hex + "0e"])
     #expect(bench.server.nextWake == nil)
     #expect(bench.receive("0a 0300") == ["0b54657374"])

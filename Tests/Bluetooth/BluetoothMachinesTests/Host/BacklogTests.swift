@@ -6,7 +6,7 @@ import Testing
 @testable import BluetoothMachines
 
 /// A central whose client reports when it has handled its events, with peers that notify.
-private struct SlowClient {
+struct SlowClient {
   static let value: UInt16 = 0x20
   static let target = SubscriptionTarget(
     valueHandle: value, configurationHandle: 0x21, usesIndications: false)
@@ -272,18 +272,74 @@ struct BacklogTests {
     #expect(slow.rig.machine.links.count == 1)
   }
 
-  @Test("peers that come and go while a client handles nothing are refused at a bound")
+  @Test("peers that come and go while a client handles nothing are hidden from it, not from others")
   func comingAndGoing() {
     var slow = SlowClient()
+    slow.rig.handle(.clientOpened(.two))
     let most = EventBacklog.Limits.clientMax
+    let otherCount = slow.rig.log(of: .two).count
     for _ in 0..<most {
       slow.rig.connect(peer, handle: first, role: .peripheral)
       slow.rig.event(DisconnectionComplete(handle: first, reason: .remoteUserTerminatedConnection))
     }
-    #expect((most..<(most + 10)).contains(slow.rig.events.count))
+    #expect((most..<(most + 10)).contains(slow.rig.log().count))
+    #expect(slow.rig.log(of: .two).count == otherCount + 2 * most)
+    slow.rig.connect(other, handle: second, role: .peripheral)
+    #expect(slow.rig.log().count < most + 10)
+    #expect(slow.rig.log(of: .two).last == "linkOpened")
     slow.handleAll()
-    slow.rig.connect(peer, handle: first, role: .peripheral)
-    #expect(slow.rig.log().last == "linkOpened")
+    guard case (.one, .linkOpened(let link))? = slow.rig.events.last else {
+      Issue.record("the client did not hear of the link: \(slow.rig.log().suffix(3))")
+      return
+    }
+    #expect(link.peer == other)
+    slow.rig.event(DisconnectionComplete(handle: second, reason: .remoteUserTerminatedConnection))
+    #expect(slow.rig.log().last == "linkClosed")
+  }
+
+  @Test("a client hears of subscriptions over a link that was hidden from it, once it has room")
+  func hiddenSubscription() throws {
+    var slow = SlowClient()
+    let configuration = try publish(&slow) + 1
+    for _ in 0..<EventBacklog.Limits.clientMax {
+      slow.rig.connect(peer, handle: first, role: .peripheral)
+      slow.rig.event(DisconnectionComplete(handle: first, reason: .remoteUserTerminatedConnection))
+    }
+    let count = slow.rig.log().count
+    slow.rig.connect(other, handle: second, role: .peripheral)
+    slow.receive([0x12, configuration, 0, 1, 0], on: second)
+    #expect(slow.rig.log().count == count)
+    slow.handleAll()
+    #expect(slow.rig.log().suffix(2) == ["linkOpened", "subscribed"])
+    slow.receive([0x12, configuration, 0, 0, 0], on: second)
+    #expect(slow.rig.log().last == "unsubscribed")
+  }
+
+  /// Publishes a value that can be notified; returns its handle.
+  private func publish(_ slow: inout SlowClient) throws -> UInt8 {
+    let token = slow.rig.token()
+    let service = ServiceDefinition(
+      uuid: 0x180D,
+      characteristics: [
+        CharacteristicDefinition(uuid: 0x2A37, properties: [.notify], permissions: [])
+      ])
+    slow.rig.request(.addService(service, token))
+    guard case .published(let published)? = try slow.rig.results(of: token).first?.get() else {
+      throw HostError.invalidArgument("The service was refused.")
+    }
+    return UInt8(published.characteristics[0].valueHandle)
+  }
+
+  @Test("a link that another client uses is not held back for one that handles nothing")
+  func usedByAnother() {
+    var slow = SlowClient()
+    slow.rig.handle(.clientOpened(.two, acknowledgesEvents: true))
+    slow.connect(peer, handle: first)
+    slow.subscribe(peer, handle: first)
+    slow.rig.request(.connect(peer, ConnectOptions()), from: .two)
+    slow.notify(10_000, on: first)
+    #expect(slow.completedCount(first) > 10_000 - buffers / 2 - EventBacklog.Limits.completedBatch)
+    #expect(slow.rig.machine.snapshot.counters.droppedValues > 0)
   }
 
   @Test("packets of connections that the host doesn't know are completed, unless those ended")

@@ -301,6 +301,7 @@ extension HostEvent {
     case .valueUpdated: "valueUpdated"
     case .valuesDropped: "valuesDropped"
     case .writesDropped: "writesDropped"
+    case .requestsExpired: "requestsExpired"
     case .pairingPrompt: "pairingPrompt"
     case .pairingEnded: "pairingEnded"
     case .bondNotKept: "bondNotKept"
