@@ -226,6 +226,8 @@ struct PeripheralManagerTests {
   @Test("updates fill a window, are refused beyond, and resume when there is room")
   func updateWindow() throws {
     let fixture = PeripheralManagerFixture()
+    fixture.host.deliver(.subscribed(.phone, handle: 32))
+    fixture.record.clear()
     func update() -> Bool {
       fixture.manager.updateValue(
         Data([1]), for: fixture.temperature, onSubscribedCentrals: nil)

@@ -161,7 +161,9 @@ extension CBPeripheral {
       if known.connectionCount == count { return known.value }
       session.connection.removeToken(known.value)
     }
-    let token = session.connection.makeToken { [weak self] in self?.written($0, in: count) }
+    let token = session.connection.makeToken { [weak self] written, _ in
+      self?.written(written, in: count)
+    }
     record.writeToken = (token, count)
     return token
   }

@@ -5,14 +5,21 @@ internal import Synchronization
 protocol HostEventHandler: AnyObject, Sendable {
   /// Called on the manager's queue, one event after the other.
   func handle(_ event: HostEvent)
+  /// Called on the host's thread for an event that changes the subscribers of a value, before it is
+  /// passed to the queue: the app may send a value as soon as a central knows that it has subscribed.
+  func subscribersChange(_ event: HostEvent)
+}
+
+extension HostEventHandler {
+  func subscribersChange(_ event: HostEvent) {}
 }
 
 /// A manager's connection with its host: requests with their completions, events on the manager's
 /// queue in the order in which they happened, and the bytes of channels past the queue.
 final class HostConnection: Sendable {
   typealias Completion = @Sendable (Result<HostReply, HostError>) -> Void
-  /// Called with how many requests have been completed.
-  typealias CompletionCounter = @Sendable (Int) -> Void
+  /// Called with how many requests with a token have been completed.
+  typealias CompletionCounter = @Sendable (Int, RequestToken) -> Void
 
   private enum Item: Sendable {
     case events([HostEvent])
@@ -62,6 +69,9 @@ final class HostConnection: Sendable {
     }
     if state.withLock({ $0.isClosed }) { session.close() }
   }
+
+  /// The host's loop; nil before there is a session, and after its end.
+  var loop: (any SessionLoop)? { state.withLock { $0.session }?.loop }
 
   /// The host's calendar time, which is virtual where the host's time is.
   var absoluteTime: CFAbsoluteTime { state.withLock { $0.session }?.loop.calendarTime ?? 0 }
@@ -187,7 +197,7 @@ final class HostConnection: Sendable {
       (state.completions.removeValue(forKey: token), state.counters[token])
     }
     completion?(result)
-    counter?(count)
+    counter?(count, token)
   }
 
   /// Counts events as handled, and acknowledges them when there are enough or the host waits for it.
@@ -205,6 +215,10 @@ final class HostConnection: Sendable {
 
   /// Passes events to the queue. Bytes of channels go past it.
   private func receive(_ events: [HostEvent]) {
+    if events.contains(where: \.changesSubscribers) {
+      let handler = state.withLock { $0.handler }
+      for event in events where event.changesSubscribers { handler?.subscribersChange(event) }
+    }
     let isSending = state.withLock { !$0.channelSends.isEmpty }
     guard isSending || events.contains(where: \.concernsChannel) else {
       return inbox.post(.events(events))
@@ -244,6 +258,14 @@ extension HostEvent {
   /// Whether it completes a request with this token.
   fileprivate func completes(_ token: RequestToken) -> Bool {
     if case .completed(token, _) = self { true } else { false }
+  }
+
+  /// Whether a central subscribes or unsubscribes with it, or is gone.
+  fileprivate var changesSubscribers: Bool {
+    switch self {
+    case .subscribed, .unsubscribed, .linkClosed: true
+    default: false
+    }
   }
 
   /// Whether it opens, closes or fills a channel.

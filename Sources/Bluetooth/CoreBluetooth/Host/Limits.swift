@@ -1,3 +1,5 @@
+internal import Essentials
+
 /// The bounds of the face, each with the reason for its number.
 enum Limits {
   /// The attribute protocol's smallest MTU (Core 5.4, Vol 3, Part F, §3.2.8).
@@ -10,8 +12,13 @@ enum Limits {
   /// waits for the app, little enough that a write is on the air within a second at 30 ms with four
   /// packets an event.
   static let writesWithoutResponseMax = 128
-  /// Updates on their way at once per peripheral manager; as above.
+  /// Updates on their way at once to each central of a peripheral manager; as above.
   static let updatesMax = 128
+  /// How long centrals that take no updates may hold up updates to others: shorter than anyone waits
+  /// for a value, longer than a link with interference needs for half a window.
+  static let updateHoldMax: TimeSpan = .seconds(2)
+  /// How much of that an update to several centrals restores: half a window restores all.
+  static let updateHoldRestored: TimeSpan = .microseconds(31_250)
   /// Handled events that are acknowledged to the host at once. The host stops peers at a multiple of
   /// this, so that a few that are not acknowledged yet stop nothing.
   static let acknowledgedBatch = 64

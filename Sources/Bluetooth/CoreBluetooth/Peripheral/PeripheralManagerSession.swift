@@ -1,6 +1,7 @@
 internal import BluetoothInterface
 internal import BluetoothWire
 internal import EventLoop
+internal import Logging
 
 /// The state of a peripheral manager: its services, its centrals, its pending updates.
 ///
@@ -23,6 +24,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
 
   private let lock = SharedLock()
   let connection: HostConnection
+  private let logger = Logger(label: "CoreBluetooth")
   private weak var manager: CBPeripheralManager?
 
   // Guarded by `lock`.
@@ -39,10 +41,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
   private var mtus: [DeviceAddress: Int] = [:]
   /// What this manager listens on.
   private var psms: Set<UInt16> = []
-  /// What all updates share, as only their number matters.
-  private var updateToken = RequestToken(rawValue: 0)
-  private var updatesOutstanding = 0
-  private var isUpdateBlocked = false
+  private var windows = UpdateWindows()
+  private var holdTimer: UpdateHoldTimer?
 
   private enum Advertising: Equatable {
     case off
@@ -56,8 +56,6 @@ final class PeripheralManagerSession: @unchecked Sendable {
 
   func start(for manager: CBPeripheralManager, on host: any HostSessionProvider) {
     self.manager = manager
-    let token = connection.makeToken { [weak self] in self?.updated($0) }
-    lock.withLock { updateToken = token }
     connection.open(host, handler: self)
   }
 
@@ -222,6 +220,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
       guard let entry = entries.removeValue(forKey: ObjectIdentifier(service)) else { return nil }
       if let range = entry.published {
         characteristics = characteristics.filter { !range.contains($0.key) }
+        windows.removed { range.contains($0) }
         connection.send(.removeService(range.start))
       } else {
         withdrawn.insert(entry.addition)
@@ -244,6 +243,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
         entries = [:]
         withdrawn = []
         characteristics = [:]
+        windows.removed { _ in true }
         connection.send(.removeAllServices)
       }
       return entries
@@ -271,7 +271,10 @@ final class PeripheralManagerSession: @unchecked Sendable {
   ) -> Bool {
     let handle = characteristic.currentHandles.value
     var problem: String?
-    let token: RequestToken? = lock.withLock {
+    let peers = centrals?.map(\.address)
+    let bytes = value.bytes(atMost: Limits.valueByteCountMax)
+    // Sent under the lock, so that all centrals get the updates of several threads in one order.
+    let decision: UpdateWindows.Decision? = lock.withLock {
       guard stateStorage == .poweredOn else {
         problem = "CBPeripheralManager takes updateValue in the state poweredOn only"
         return nil
@@ -280,29 +283,58 @@ final class PeripheralManagerSession: @unchecked Sendable {
         problem = "updateValue for \(characteristic.uuid.uuidString), which is not published"
         return nil
       }
-      if isUpdateBlocked { return nil }
-      updatesOutstanding += 1
-      isUpdateBlocked = updatesOutstanding >= Limits.updatesMax
-      return updateToken
+      let decision = windows.update(handle, for: peers)
+      if case .send(let targets) = decision {
+        for target in targets {
+          connection.send(
+            .updateValue(handle: handle, bytes, peers: [target.central], target.token))
+        }
+      }
+      return decision
     }
-    guard let token else {
-      if let problem { Misuse.report(problem) }
+    if let problem { Misuse.report(problem) }
+    switch decision {
+    case .send: return true
+    case .refuse(let hold):
+      if let hold { begin(hold) }
       return false
+    case nil: return false
     }
-    let peers = centrals?.map(\.address)
-    let bytes = value.bytes(atMost: Limits.valueByteCountMax)
-    connection.send(.updateValue(handle: handle, bytes, peers: peers, token))
-    return true
   }
 
-  private func updated(_ count: Int) {
-    let isFreeAgain = lock.withLock {
-      updatesOutstanding -= count
-      guard isUpdateBlocked, updatesOutstanding <= Limits.updatesMax / 2 else { return false }
-      isUpdateBlocked = false
-      return true
+  private func begin(_ hold: UpdateWindows.Hold) {
+    let timer = lock.withLock {
+      if holdTimer == nil, let loop = connection.loop {
+        holdTimer = UpdateHoldTimer(loop: loop) { [weak self] number in
+          self?.connection.enqueue { [weak self] in self?.holdExpired(number) }
+        }
+      }
+      return holdTimer
     }
-    if isFreeAgain { tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) } }
+    timer?.begin(hold)
+  }
+
+  private func holdExpired(_ number: UInt64) {
+    let centrals = lock.withLock { windows.holdExpired(number) }
+    guard !centrals.isEmpty else { return }
+    for central in centrals {
+      logger.warning("Updates go on without \(central), which takes none.")
+    }
+    tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) }
+  }
+
+  private func updated(_ count: Int, _ central: DeviceAddress, _ token: RequestToken) {
+    let release = lock.withLock { windows.completed(count, for: central, token) }
+    if let release { released(central, release) }
+  }
+
+  /// A central has room again, or its link is down.
+  private func released(_ central: DeviceAddress, _ release: UpdateWindows.Release) {
+    if let number = release.endedHold { lock.withLock { holdTimer }?.end(number) }
+    if release.missedCount > 0 {
+      logger.warning("\(central) has missed \(release.missedCount) updates.")
+    }
+    if release.isAwaited { tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) } }
   }
 
   // MARK: Channels
@@ -378,10 +410,33 @@ final class PeripheralManagerSession: @unchecked Sendable {
   }
 
   private func linkClosed(_ address: DeviceAddress) {
-    lock.withLock {
+    let closed = lock.withLock {
       mtus[address] = nil
       centrals[address] = nil
+      return windows.closed(address)
     }
+    guard let (token, release) = closed else { return }
+    connection.removeToken(token)
+    released(address, release)
+  }
+
+  /// On the host's thread, before the app learns of it.
+  func subscribersChange(_ event: HostEvent) {
+    switch event {
+    case .subscribed(let central, let handle):
+      lock.withLock {
+        windows.subscribed(central, to: handle) { makeUpdateToken(central) }
+      }
+    case .unsubscribed(let central, let handle):
+      lock.withLock { windows.unsubscribed(central, from: handle) }
+    case .linkClosed(let central, _): lock.withLock { windows.unsubscribed(central) }
+    default: break
+    }
+  }
+
+  /// What all updates to a central share, as only their number matters.
+  private func makeUpdateToken(_ central: DeviceAddress) -> RequestToken {
+    connection.makeToken { [weak self] count, token in self?.updated(count, central, token) }
   }
 
   private func subscriptionChanged(_ address: DeviceAddress, _ handle: UInt16, isOn: Bool) {

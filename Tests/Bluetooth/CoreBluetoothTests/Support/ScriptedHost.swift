@@ -70,7 +70,8 @@ final class ScriptedHost: HostSession, HostSessionProvider {
   var handledCount: Int { state.withLock { $0.handledCount } }
   func eventsHandled(_ count: Int) { state.withLock { $0.handledCount += count } }
   func hasWork() {}
-  let loop: any SessionLoop = ScriptedLoop()
+  let scriptedLoop = ScriptedLoop()
+  var loop: any SessionLoop { scriptedLoop }
   func close() { state.withLock { $0.isClosed = true } }
 
   /// Delivers events and waits until the manager has dealt with them.
@@ -98,16 +99,51 @@ final class ScriptedHost: HostSession, HostSessionProvider {
   }
 }
 
-/// A loop on which nothing but events happens.
-private struct ScriptedLoop: SessionLoop {
-  var now: Instant { .zero }
-  var calendarTime: Double { 1_000 }
-  func execute(_ work: @escaping @Sendable () -> Void) {}
-  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer { SilentTimer() }
+/// A loop whose time a test lets pass. Closures run at once.
+final class ScriptedLoop: SessionLoop {
+  private struct State: Sendable {
+    var now = Instant.zero
+    var timers: [ScriptedTimer] = []
+  }
 
-  private final class SilentTimer: LoopTimer {
-    func set(_ time: Instant) {}
-    func cancel() {}
+  private let state = Mutex(State())
+
+  var now: Instant { state.withLock { $0.now } }
+  var calendarTime: Double { 1_000 }
+  func execute(_ work: @escaping @Sendable () -> Void) { work() }
+
+  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
+    let timer = ScriptedTimer(onFire)
+    state.withLock { $0.timers.append(timer) }
+    return timer
+  }
+
+  /// Lets time pass, and fires the timers that are due then.
+  func pass(_ span: TimeSpan) {
+    let (now, timers) = state.withLock { state in
+      state.now = state.now + span
+      return (state.now, state.timers)
+    }
+    for timer in timers { timer.fire(at: now) }
+  }
+
+  private final class ScriptedTimer: LoopTimer {
+    private let time = Mutex<Instant?>(nil)
+    private let onFire: @Sendable () -> Void
+
+    init(_ onFire: @escaping @Sendable () -> Void) { self.onFire = onFire }
+
+    func set(_ time: Instant) { self.time.withLock { $0 = time } }
+    func cancel() { time.withLock { $0 = nil } }
+
+    func fire(at now: Instant) {
+      let isDue = time.withLock { time in
+        guard let due = time, due <= now else { return false }
+        time = nil
+        return true
+      }
+      if isDue { onFire() }
+    }
   }
 }
 

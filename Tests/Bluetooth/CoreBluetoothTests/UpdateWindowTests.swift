@@ -1,0 +1,241 @@
+import BluetoothInterface
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import CoreBluetooth
+
+/// A manager with centrals that subscribed to its temperature; a test completes what is sent to them.
+private final class Updater {
+  let fixture = PeripheralManagerFixture()
+  private var answered = 0
+  private(set) var sent: [DeviceAddress: [RequestToken]] = [:]
+  private(set) var values: [DeviceAddress: [[UInt8]]] = [:]
+
+  init(_ centrals: [DeviceAddress]) {
+    for central in centrals { subscribe(central) }
+    fixture.record.clear()
+  }
+
+  func subscribe(_ central: DeviceAddress) {
+    fixture.host.deliver(
+      .linkOpened(LinkInfo(peer: central, role: .peripheral)), .subscribed(central, handle: 32))
+  }
+
+  func update(_ value: Data = Data([1]), for centrals: [DeviceAddress]? = nil) -> Bool {
+    let known = fixture.recorder.centrals
+    let isSent = fixture.manager.updateValue(
+      value, for: fixture.temperature,
+      onSubscribedCentrals: centrals.map { listed in
+        known.filter { listed.contains($0.address) }
+      })
+    collect()
+    return isSent
+  }
+
+  func collect() {
+    let requests = fixture.host.requests
+    for request in requests[answered...] {
+      guard case .updateValue(_, let value, let peers?, let token) = request else { continue }
+      for peer in peers {
+        sent[peer, default: []].append(token)
+        values[peer, default: []].append(value)
+      }
+    }
+    answered = requests.count
+  }
+
+  /// Completes what was sent to a central.
+  func complete(_ central: DeviceAddress) {
+    for token in sent.removeValue(forKey: central) ?? [] {
+      fixture.host.deliver(.completed(token, .success(.done)))
+    }
+  }
+
+  /// Updates a central until it is full.
+  func fill(_ central: DeviceAddress) {
+    while update(for: [central]) {}
+    fixture.record.clear()
+  }
+
+  func pass(_ span: TimeSpan) {
+    fixture.host.scriptedLoop.pass(span)
+    fixture.host.settle()
+  }
+
+  var lines: [String] { fixture.record.take() }
+  func count(_ central: DeviceAddress) -> Int { values[central]?.count ?? 0 }
+}
+
+extension DeviceAddress {
+  fileprivate static let stalled = DeviceAddress(bits: 0xC000_0000_0011, kind: .random)
+  fileprivate static let fast = DeviceAddress(bits: 0xC000_0000_0012, kind: .random)
+  fileprivate static let other = DeviceAddress(bits: 0xC000_0000_0013, kind: .random)
+}
+
+@Suite("Updates to several centrals")
+struct UpdateWindowTests {
+  private let most = Limits.updatesMax
+  private let limit = Limits.updateHoldMax
+
+  @Test("a central that takes nothing does not stop updates that are for another")
+  func addressed() {
+    let updater = Updater([.stalled, .fast])
+    updater.fill(.stalled)
+    for _ in 0..<1_000 {
+      #expect(updater.update(for: [.fast]))
+      updater.complete(.fast)
+    }
+    #expect(updater.count(.fast) == 1_000)
+    #expect(!updater.update(for: [.stalled]))
+    updater.complete(.stalled)
+    #expect(updater.lines == ["ready"])
+    #expect(updater.update(for: [.stalled]))
+  }
+
+  @Test("updates to all go on without a central that takes nothing for two seconds")
+  func leftOut() {
+    let updater = Updater([.stalled, .fast])
+    updater.fill(.stalled)
+    #expect(!updater.update())
+    updater.pass(limit - .milliseconds(1))
+    #expect(!updater.update())
+    #expect(updater.lines == [])
+    updater.pass(.milliseconds(1))
+    #expect(updater.lines == ["ready"])
+    for _ in 0..<10 { #expect(updater.update()) }
+    #expect(updater.count(.fast) == 10)
+    #expect(updater.count(.stalled) == most)
+    updater.complete(.stalled)
+    #expect(updater.update(Data([9])))
+    #expect(updater.values[.stalled]?.last == [9])
+  }
+
+  @Test("centrals that stall one after the other hold updates up no longer than one")
+  func inSum() {
+    let centrals = (1...20).map { DeviceAddress(bits: 0xC000_0000_0100 + $0, kind: .random) }
+    let updater = Updater(centrals + [.fast])
+    var held = TimeSpan.zero
+    for central in centrals {
+      updater.fill(central)
+      var tries = 0
+      while !updater.update(), tries < 1_000 {
+        tries += 1
+        held = held + .milliseconds(10)
+        updater.pass(.milliseconds(10))
+      }
+      updater.complete(.fast)
+    }
+    // Each update that passes restores a little.
+    #expect(held <= limit + .milliseconds(40 * 20))
+    #expect(updater.count(.fast) == 20)
+  }
+
+  @Test("a central that is slower, but takes values, misses none")
+  func slower() {
+    let updater = Updater([.stalled, .fast])
+    var sentCount = 0
+    for _ in 0..<50 {
+      while updater.update() {
+        sentCount += 1
+        updater.complete(.fast)
+      }
+      updater.pass(.milliseconds(1_900))
+      updater.complete(.stalled)
+      #expect(updater.lines == ["ready"])
+    }
+    #expect(updater.count(.stalled) == sentCount)
+    #expect(updater.count(.fast) == sentCount)
+  }
+
+  @Test("an update is never taken from the only central that it is for")
+  func alone() {
+    let updater = Updater([.stalled])
+    updater.fill(.stalled)
+    for _ in 0..<10 {
+      #expect(!updater.update())
+      updater.pass(limit)
+    }
+    #expect(updater.lines == [])
+    updater.complete(.stalled)
+    #expect(updater.lines == ["ready"])
+  }
+
+  @Test("updates to all are refused while all are full, until the first has room again")
+  func allFull() {
+    let updater = Updater([.stalled, .fast])
+    while updater.update() {}
+    updater.pass(limit)
+    #expect(!updater.update())
+    #expect(updater.lines == [])
+    updater.complete(.fast)
+    #expect(updater.lines == ["ready"])
+    #expect(!updater.update(), "the other may hold it up for a time")
+    updater.pass(limit)
+    #expect(updater.lines == ["ready"])
+    #expect(updater.update())
+  }
+
+  @Test("the app is called when a full central's link ends, and its window is not kept")
+  func gone() {
+    let updater = Updater([.stalled, .fast])
+    updater.fill(.stalled)
+    #expect(!updater.update())
+    updater.fixture.host.deliver(
+      .unsubscribed(.stalled, handle: 32),
+      .linkClosed(.stalled, .disconnected(.connectionTimeout)))
+    #expect(updater.lines.last == "ready")
+    #expect(updater.update())
+    #expect(updater.count(.stalled) == most)
+    updater.subscribe(.stalled)
+    #expect(updater.update(for: [.stalled]))
+    #expect(updater.count(.stalled) == most + 1)
+  }
+
+  @Test("a value goes to a central that has subscribed though the app's queue is busy")
+  func busyQueue() {
+    let updater = Updater([])
+    updater.fixture.host.post(.subscribed(.fast, handle: 32))
+    #expect(updater.update())
+    #expect(updater.count(.fast) == 1)
+    updater.fixture.host.settle()
+  }
+
+  @Test("updates of two threads arrive in one order at all centrals")
+  func order() async {
+    let updater = Updater([.stalled, .fast, .other])
+    let (manager, temperature) = (updater.fixture.manager, updater.fixture.temperature)
+    await withTaskGroup(of: Void.self) { group in
+      for thread in 0..<2 {
+        group.addTask {
+          for number in 0..<60 {
+            manager.updateValue(
+              Data([UInt8(thread), UInt8(number)]), for: temperature, onSubscribedCentrals: nil)
+          }
+        }
+      }
+    }
+    updater.collect()
+    #expect(updater.count(.fast) == 120)
+    #expect(updater.values[.fast] == updater.values[.stalled])
+    #expect(updater.values[.fast] == updater.values[.other])
+  }
+
+  @Test("ten thousand centrals that come and go leave no windows behind")
+  func manyCentrals() {
+    var windows = UpdateWindows()
+    var tokens: UInt64 = 0
+    for number in 0..<10_000 {
+      let central = DeviceAddress(bits: UInt64(number), kind: .random)
+      windows.subscribed(central, to: 32) {
+        tokens += 1
+        return RequestToken(rawValue: tokens)
+      }
+      for _ in 0..<most { _ = windows.update(32, for: nil) }
+      #expect(windows.update(32, for: nil) == .refuse(hold: nil))
+      windows.unsubscribed(central)
+      #expect(windows.closed(central)?.1.isAwaited == true)
+    }
+    #expect(windows.count == 0)
+  }
+}
