@@ -167,8 +167,9 @@ extension Reactive where Base: CBPeripheralManager {
   }
 
   /// Notifies or indicates a value to all subscribed centrals, or to those listed, and completes
-  /// when there was space for it. Updates that wait for space are sent in the order in which they
-  /// were started; those that are disposed of before are dropped.
+  /// when there was space for it. Updates to the same centrals that wait for space are sent in the
+  /// order in which they were started; those to others don't wait for them. Updates that are
+  /// disposed of before are dropped.
   ///
   /// - Returns: A producer that fails with `.notAvailable` while the radio is off.
   public func updateValue(
@@ -186,7 +187,8 @@ extension Reactive where Base: CBPeripheralManager {
         notify(.failed(.notAvailable(manager.state)))
         return observation
       }
-      let number = proxy.updates.add {
+      let lane = Set((centrals ?? []).map(\.identifier))
+      let number = proxy.updates.add(lane: lane) {
         let isSent = manager.updateValue(
           value, for: characteristic, onSubscribedCentrals: centrals)
         return isSent ? .sent : .full

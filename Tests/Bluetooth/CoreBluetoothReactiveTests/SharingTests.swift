@@ -75,6 +75,27 @@ struct SharingTests {
     #expect(applied.last == [] && applied.overlapCount == 0)
   }
 
+  @Test("values that wait for room in one lane do not hold up those in another, and stay in order")
+  func lanes() {
+    let queue = RoomQueue()
+    let (full, free): (RoomQueue.Lane, RoomQueue.Lane) = ([UUID()], [UUID()])
+    let isFull = Mutex(true)
+    let sent = Mutex<[Int]>([])
+    let add = { @Sendable (number: Int, lane: RoomQueue.Lane) in
+      _ = queue.add(lane: lane) {
+        if lane == full, isFull.withLock({ $0 }) { return .full }
+        sent.withLock { $0.append(number) }
+        return .sent
+      } done: { _ in
+      }
+    }
+    for number in 0..<4 { add(number, number % 2 == 0 ? full : free) }
+    #expect(sent.withLock { $0 } == [1, 3])
+    isFull.withLock { $0 = false }
+    queue.sendWaiting()
+    #expect(sent.withLock { $0 } == [1, 3, 0, 2])
+  }
+
   @Test(
     "a value that waits for room is sent once, in order, by one thread at a time, without a lock")
   func room() async {
