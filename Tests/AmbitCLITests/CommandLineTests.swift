@@ -171,6 +171,22 @@ struct ValueInputTests {
     #expect(try input.bytes(for: BluetoothUUID(uuid)) == bytes)
   }
 
+  @Test(
+    "a value that is typed without options is text in quotes, and bytes after 0x",
+    arguments: [
+      ("\"hello\"", Array("hello".utf8)), ("\"hello", Array("hello".utf8)), ("\"", []),
+      ("\"cafe\"", Array("cafe".utf8)), ("cafe", [0xCA, 0xFE]), ("0xcafe", [0xCA, 0xFE]),
+      ("\"a\"b\"", Array("a\"b".utf8)), ("\"0x00\"", Array("0x00".utf8)),
+    ] as [(String, [UInt8])])
+  func typedWithoutOptions(text: String, bytes: [UInt8]) throws {
+    let input = ValueInput(typed: text)
+    #expect(try input.bytes(for: 0xFFF1, choice: nil) == bytes)
+    let failure = #expect(throws: CommandFailure.self) {
+      try ValueInput(typed: "hello").bytes(for: 0xFFF1, choice: nil)
+    }
+    #expect(failure?.sentence.contains("\"…\" takes text") == true)
+  }
+
   @Test("numbers that reads print are written back as the same bytes")
   func inverse() throws {
     var random = SeededGenerator(seed: 5)

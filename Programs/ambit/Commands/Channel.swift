@@ -59,6 +59,7 @@ struct Channel: RadioCommand {
     }
     try await session.untilTime {
       try await Device.with(DeviceName(text: id), session) { device in
+        try await device.beSure()
         session.output.progress("Opening the channel …")
         let channel = try await session.explaining("channel \(psm) of \(device.title)") {
           () throws(BluetoothError) in try await device.connection.openChannel(psm: psm)

@@ -37,8 +37,11 @@ struct Shell: RadioCommand {
     let end: Void? = try await race(session.remaining ?? .seconds(366 * 24 * 3600)) {
       let central = try await session.central()
       try await session.whileRadioWorks(central) {
-        let search = Search(name: DeviceName(text: id), session: session.silent)
-        let sighting = try await search.first(central)
+        let sighting = try await Search(name: DeviceName(text: id), session: session.silent)
+          .only(central)
+        // By the identifier, which means this device also when it is connected again.
+        let search = Search(
+          name: DeviceName(text: sighting.identifier), session: session.silent)
         try await ShellSession(sighting, search, central).run()
       }
     }

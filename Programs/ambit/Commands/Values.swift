@@ -83,7 +83,6 @@ struct Write: RadioCommand {
     try await session.withinTime("writing to \(id)") {
       try await Device.with(DeviceName(text: id), session) { device in
         let characteristic = try await device.characteristic(name)
-        try await device.beSure()
         let withResponse = !withoutResponse && characteristic.takesResponses
         try await device.write(bytes, to: characteristic, withResponse: withResponse)
         Self.report(bytes, characteristic, device, withResponse: withResponse)

@@ -214,7 +214,8 @@ struct LiveView: Sendable {
     "  In a device", "    ↑ ↓ or j k     select a characteristic",
     "    Enter or r     read it, or follow it where it cannot be read",
     "    s              follow its values; again: stop",
-    "    w              write a value, as reads print it; 0x begins bytes",
+    "    w              write a value, as reads print it; 0x begins bytes,",
+    "                   \" begins text",
     "    c              connect again", "    Esc            back to the list", "",
     "    q or Ctrl-C    quit", "", "  Any key goes back.",
   ]

@@ -12,7 +12,6 @@ struct Device: Sendable {
   /// What it advertised when it was found.
   let sighting: Sighting
   private let search: Search
-  private let found = ContinuousClock.now
 
   /// Another device fits the name better than the one that was connected to.
   private struct BetterFit: Error {}
@@ -71,11 +70,10 @@ struct Device: Sendable {
     throw BetterFit()
   }
 
-  /// Waits until others that fit had time to be heard, where a device was named by a part of its
-  /// name: before something is changed on it.
+  /// Waits until others that fit had time to be heard, before the device is used.
+  /// - Throws: Where the name means another device, or several.
   func beSure() async throws {
-    guard !search.isWhole(sighting), sighting.name != search.name.text else { return }
-    try await Task.sleep(for: max(.zero, Search.careTime - (ContinuousClock.now - found)))
+    try await search.waitForOthers(than: sighting)
     try checkName()
   }
 
@@ -104,7 +102,7 @@ struct Device: Sendable {
       for service in services { try await connection.discoverCharacteristics(for: service) }
       return services
     }
-    try checkName()
+    try await beSure()
     return services
   }
 

@@ -10,13 +10,15 @@ import Foundation
 /// needs to be heard. Listening goes on while the command connects and discovers; before the
 /// command uses the device, `check` returns the best fit.
 package struct Search: Sendable {
-  /// How long others are listened for at least before something is changed on a device that was
-  /// named by a part of its name only.
+  /// How long others that fit are listened for at least before a device is used that was not named
+  /// by its identifier or address (docs/decisions/0066-the-first-device-that-fits.md).
   static let careTime = Duration.seconds(1)
 
   let name: DeviceName
   let session: Session
   private let heard = Guarded<[String: Sighting]>([:])
+  /// When the first device that fits was heard.
+  private let firstFit = Guarded<ContinuousClock.Instant?>(nil)
 
   package init(name: DeviceName, session: Session) {
     self.name = name
@@ -36,7 +38,10 @@ package struct Search: Sendable {
     let found = try await race(rest - min(.milliseconds(100), rest / 10)) {
       await listen(central) { name.fit($0) != nil }
     }
-    if case .some(.some(let sighting)) = found { return sighting }
+    if case .some(.some(let sighting)) = found {
+      firstFit.update { $0 = $0 ?? ContinuousClock.now }
+      return sighting
+    }
     try Task.checkCancellation()
     let count = heard.value.count
     throw CommandFailure(
@@ -44,6 +49,22 @@ package struct Search: Sendable {
       "no device called \"\(name.text)\" was found within \(limit), "
         + (count == 0
           ? "nor any other" : "but \(count) other\(count == 1 ? "" : "s"), which ambit scan lists"))
+  }
+
+  /// The one device that fits after others had time to be heard.
+  /// - Throws: `CommandFailure` if none is heard in time, or if several fit equally well.
+  func only(_ central: Central) async throws -> Sighting {
+    let sighting = try await first(central)
+    let listening = Task { await goOn(central) }
+    defer { listening.cancel() }
+    try await waitForOthers(than: sighting)
+    return try check() ?? sighting
+  }
+
+  /// Waits until others that fit had time to be heard, unless the name can mean this device only.
+  func waitForOthers(than sighting: Sighting) async throws {
+    guard !isWhole(sighting), let start = firstFit.value else { return }
+    try await Task.sleep(for: max(.zero, Self.careTime - (ContinuousClock.now - start)))
   }
 
   /// Goes on listening until the task is cancelled.

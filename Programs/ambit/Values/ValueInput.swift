@@ -8,9 +8,15 @@ package struct ValueInput: Hashable, Sendable {
   /// The format of the text; nil for the standard's.
   var format: ValueFormat?
 
-  /// Input without options: hexadecimal after `0x`, unless a format was chosen.
+  /// Input without options, unless a format was chosen: hexadecimal after `0x`; text in quotes, as
+  /// reads print it, or after the first of them.
   package init(typed text: String, format: ValueFormat? = nil) {
-    self.init(text: text, format: format ?? (text.hasPrefix("0x") ? .hex : nil))
+    if format == nil, text.hasPrefix("\"") {
+      let rest = text.dropFirst()
+      self.init(text: String(rest.hasSuffix("\"") ? rest.dropLast() : rest), format: .text)
+    } else {
+      self.init(text: text, format: format ?? (text.hasPrefix("0x") ? .hex : nil))
+    }
   }
 
   package init(text: String, format: ValueFormat?) {
@@ -39,7 +45,7 @@ package struct ValueInput: Hashable, Sendable {
     if let bytes = Hexadecimal.bytes(text), !bytes.isEmpty { return bytes }
     let way =
       choice.map { "use one of \(ValueFormat.allCases.map($0).joined(separator: ", "))" }
-      ?? "\(hex) takes bytes"
+      ?? "\(hex) takes bytes, and \"…\" takes text"
     throw CommandFailure(
       .badData,
       "how values of \(name) are written is not known, and \"\(quoted)\" is not hexadecimal; "
