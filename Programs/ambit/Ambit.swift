@@ -63,15 +63,20 @@ package enum Main {
   /// Runs `root`, or the subcommand of it that the arguments name, and ends the process with its exit
   /// status.
   package static func main(_ root: any (ParsableCommand & SendableMetatype).Type) async {
+    _ = Interrupts.inheritedIgnored
+    signal(SIGPIPE, SIG_IGN)
     do throws(CommandFailure) { try OpenFiles.check() } catch { finish(.failure(error), root) }
     // What the libraries log, such as the display of a simulated device: one sentence each.
     LoggingSystem.bootstrap { _ in
       SentenceLog { sentence, _ in Output(isJSON: false).warn(sentence) }
     }
     let arguments = Array(CommandLine.arguments.dropFirst())
-    // The page replaces this process before signals are watched.
-    if let page = try? parse(arguments, root) as? PageCommand {
-      finish(Result { try page.run() }, root)
+    // Help, a mistake, or the page, which replaces this process: a signal has nothing to clean up.
+    do {
+      var command = try parse(arguments, root)
+      if !(command is any AsyncParsableCommand) { finish(Result { try command.run() }, root) }
+    } catch {
+      finish(.failure(error), root)
     }
     SimulatedRadio.install()
     #if SecureConnections
@@ -96,12 +101,8 @@ package enum Main {
   private static func run(
     _ arguments: [String], _ root: any ParsableCommand.Type
   ) async throws {
-    var command = try parse(arguments, root)
-    if var command = command as? any AsyncParsableCommand {
-      try await command.run()
-    } else {
-      try command.run()
-    }
+    guard var command = try parse(arguments, root) as? any AsyncParsableCommand else { return }
+    try await command.run()
   }
 
   private static func finish(
@@ -109,7 +110,7 @@ package enum Main {
   ) -> Never {
     let output = Output(isJSON: false)
     output.clearProgress()
-    if let signal = Interrupts.shared.received { exit(128 + signal) }
+    if let signal = Interrupts.shared.received { Interrupts.endProcess(by: signal) }
     switch result {
     case .success: exit(ExitStatus.success.rawValue)
     case .failure(let failure as CommandFailure):

@@ -89,9 +89,12 @@ struct Beacons: RadioCommand {
         for row in rows { output.object(BeaconText.json(row)) }
       } else if isFullScreen {
         let width = Terminal.size.columns
+        let remarks = [
+          malformed == 0 ? nil : BeaconText.malformed(malformed),
+          Output.isSimulated.value ? "Simulated: no radio was named." : nil,
+        ].compactMap(\.self)
         let footer =
-          malformed == 0
-          ? [] : ["", output.style.dim(Fit.truncated(BeaconText.malformed(malformed), width))]
+          remarks.isEmpty ? [] : [""] + remarks.map { output.style.dim(Fit.truncated($0, width)) }
         let height = max(0, Terminal.size.rows - 1 - footer.count)
         let lines = rows.map { Fit.truncated(BeaconText.line($0), width) }
         let header = output.style.dim(Fit.truncated(BeaconText.header, width))

@@ -23,9 +23,11 @@ package enum ExitStatus: Int32, CaseIterable {
   case timedOut = 75
   /// This user may not use the radio, or give an interface an address.
   case notPermitted = 77
-  /// Ctrl-C.
+  /// The radio is `none`: none is to be used, not even a simulated one.
+  case noRadio = 78
+  /// Ctrl-C. The process ends by the signal, which shells show as this status.
   case interrupted = 130
-  /// Asked to end by a signal.
+  /// Asked to end by a signal, as above.
   case terminated = 143
 
   /// The table in the help.
@@ -35,8 +37,13 @@ package enum ExitStatus: Int32, CaseIterable {
       1    tried and failed                 73   a file cannot be written
       64   wrong command line               75   not done within --timeout
       65   wrong value or file content      77   no permission for that
-      66   a file cannot be read            130  interrupted by Ctrl-C
-      68   not found, or more than one      143  asked to terminate
+      66   a file cannot be read            78   the radio is "none"
+      68   not found, or more than one      130  SIGINT: Ctrl-C
+                                            143  SIGTERM
+    After SIGINT, SIGTERM and SIGHUP the process cleans up and ends by the signal itself, which a
+    shell shows as 128 and its number. For a service that must never get simulated devices, name its
+    radio, or AMBIT_RADIO=none: without a name the devices are simulated where no controller can be
+    opened.
     """
 }
 

@@ -25,8 +25,9 @@ package struct GlobalOptions: ParsableArguments {
     help: ArgumentHelp(
       "The radio: sim, sim:empty, sim:seed=7, sim:lossless, sim:FILE.json, tcp:HOST:PORT, "
         + "unix:PATH, hci0, "
-        + "uart:DEVICE@BAUD. Default: AMBIT_RADIO, else the first controller that can be opened, "
-        + "else sim.",
+        + "uart:DEVICE@BAUD; none: no radio, so that a service never gets simulated devices, and "
+        + "fails with status 78. Default: AMBIT_RADIO, else the first controller that can be opened, "
+        + "else sim, which each command reports.",
       valueName: "radio"))
   var radio: String?
 
@@ -71,7 +72,8 @@ package struct GlobalOptions: ParsableArguments {
     do throws(RadioChoiceError) {
       selection = try .select(named: radio ?? ProcessInfo.processInfo.environment["AMBIT_RADIO"])
     } catch {
-      throw CommandFailure(.usage, error.description.trimmingSuffix("."))
+      throw CommandFailure(
+        error.isNoRadio ? .noRadio : .usage, error.description.trimmingSuffix("."))
     }
     // A mistake in a file is an error of its own, not of the radio.
     if case .simulated(let air) = selection.radio {

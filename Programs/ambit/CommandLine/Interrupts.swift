@@ -4,6 +4,10 @@ import Synchronization
 
 /// Ctrl-C and its kin: the first ends the command in order, the second at once. Ctrl-Z stops it,
 /// with the terminal as it was before.
+///
+/// The process ends by the signal itself, as if it were not watched: a shell then ends its loop, and
+/// systemd doesn't count a failure (docs/decisions/0185-commands-end-and-fail-as-services-expect.md). A signal that
+/// was ignored when the program began stays ignored.
 final class Interrupts: Sendable {
   private struct State {
     var received: Int32?
@@ -15,30 +19,51 @@ final class Interrupts: Sendable {
   /// How often a job in the background that wants the whole screen looks whether it is there.
   private static let backgroundTime = DispatchTimeInterval.milliseconds(100)
 
+  /// How long the clean-up may take. After it the process ends without.
+  private static let cleanUpTime = DispatchTimeInterval.seconds(5)
+  /// The signals that end the process.
+  private static let endings = [SIGINT, SIGTERM, SIGHUP]
+
   private let state = Mutex(State())
-  private let queue = DispatchQueue(label: "ambit.signals")
+  private let endQueue = DispatchQueue(label: "ambit.end")
+  /// Of its own, because it waits for a terminal that takes no output.
+  private let terminalQueue = DispatchQueue(label: "ambit.terminal")
 
   static let shared = Interrupts()
 
   private init() {}
+
+  /// The signals that were ignored when this was read first, before any is watched: `nohup` and
+  /// shells without job control ignore some for their commands.
+  static let inheritedIgnored: Set<Int32> = Set(
+    (endings + [SIGTSTP, SIGPIPE, SIGQUIT]).filter { number in
+      var action = sigaction()
+      guard sigaction(number, nil, &action) == 0 else { return false }
+      // A function pointer, which can't be compared as such.
+      return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+        == unsafeBitCast(SIG_IGN, to: Int.self)
+    })
 
   /// The signal that ended the command, if one did.
   var received: Int32? { state.withLock(\.received) }
 
   /// Begins to watch.
   func watch() {
-    signal(SIGPIPE, SIG_IGN)
-    for number in [SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT] {
-      signal(number, SIG_IGN)
-      // Sources may be used from any thread; the handler keeps its own alive as long as the
-      // program runs.
-      nonisolated(unsafe) let source = DispatchSource.makeSignalSource(
-        signal: number, queue: queue)
-      source.setEventHandler { [self] in
-        if !source.isCancelled { handle(number) }
-      }
-      source.resume()
+    for number in Self.endings { watch(number, on: endQueue) }
+    for number in [SIGWINCH, SIGTSTP, SIGCONT] { watch(number, on: terminalQueue) }
+  }
+
+  private func watch(_ number: Int32, on queue: DispatchQueue) {
+    guard !Self.inheritedIgnored.contains(number) else { return }
+    signal(number, SIG_IGN)
+    // Sources may be used from any thread; the handler keeps its own alive as long as the
+    // program runs.
+    nonisolated(unsafe) let source = DispatchSource.makeSignalSource(
+      signal: number, queue: queue)
+    source.setEventHandler { [self] in
+      if !source.isCancelled { handle(number) }
     }
+    source.resume()
   }
 
   /// The task that a signal cancels.
@@ -73,11 +98,29 @@ final class Interrupts: Sendable {
       state.received = number
       return (isSecond, state.task)
     }
-    if isSecond {
-      Terminal.restore()
-      _exit(128 + number)
-    }
+    if isSecond { endNow(number) }
+    // A reader that is stuck would hold up the clean-up.
+    Output.limitWaiting()
     task?.cancel()
+    endQueue.asyncAfter(deadline: .now() + Self.cleanUpTime) { [self] in endNow(number) }
+  }
+
+  private func endNow(_ number: Int32) -> Never {
+    Output.waitNoMore()
+    Terminal.restore()
+    Self.endProcess(by: number)
+  }
+
+  /// Ends the process by a signal, as if it were not watched.
+  static func endProcess(by number: Int32) -> Never {
+    var ending = sigset_t()
+    sigemptyset(&ending)
+    sigaddset(&ending, number)
+    signal(number, SIG_DFL)
+    pthread_sigmask(SIG_UNBLOCK, &ending, nil)
+    raise(number)
+    // The first process of a container has no default actions.
+    _exit(128 + number)
   }
 
   // MARK: Ctrl-Z
@@ -99,7 +142,7 @@ final class Interrupts: Sendable {
     // sign when a running job is in the foreground again.
     Terminal.suspend()
     guard Terminal.isSuspended else { return }
-    queue.asyncAfter(deadline: .now() + Self.backgroundTime) { [self] in
+    terminalQueue.asyncAfter(deadline: .now() + Self.backgroundTime) { [self] in
       guard Terminal.isSuspended else { return }
       if Terminal.isInBackground { Self.stopProcess() }
       continued()

@@ -29,9 +29,14 @@ struct RadioList: AsyncParsableCommand {
 
   func run() async throws {
     let output = Output(isJSON: options.json)
-    let chosen = try options.radioChoice()
+    let chosen: RadioChoice?
+    do {
+      chosen = try options.radioChoice()
+    } catch let failure as CommandFailure where failure.status == .noRadio {
+      chosen = nil
+    }
     var radios = RadioText.found()
-    if !radios.contains(where: { $0.choice == chosen }) {
+    if let chosen, !radios.contains(where: { $0.choice == chosen }) {
       radios.append((chosen, RadioText.title(chosen)))
     }
     for (choice, title) in radios {

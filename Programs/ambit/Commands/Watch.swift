@@ -60,7 +60,7 @@ struct Watch: RadioCommand {
             try await LiveScreen(central, session, surroundings, clock).run()
           }
         } else {
-          group.addTask { await Self.reportRadioTroubles(central, session) }
+          group.addTask { await session.reportRadioTroubles(central) }
           if !session.output.isJSON {
             group.addTask { try await Self.printTables(session, surroundings, clock) }
           }
@@ -102,24 +102,9 @@ struct Watch: RadioCommand {
       table.update { $0.take(change) }
       guard output.isJSON else { return }
       let event = change.isFound ? "found" : "gone"
-      output.object(Browse.json(event, change.service, change.interface))
+      output.object(Browse.json(event, change.service, change.interface), isOfRadio: false)
     }
     await host.close()
-  }
-
-  /// Reports when the radio goes and when it is back, as the screen does in its second line.
-  private static func reportRadioTroubles(_ central: Central, _ session: Session) async {
-    var reported: String?
-    for await state in central.states() {
-      guard state != .poweredOn else {
-        if reported != nil { session.output.note("The radio is back.") }
-        reported = nil
-        continue
-      }
-      let sentence = RadioFailure.failure(state, session.host).sentence
-      if sentence != reported { session.output.note("\(Fit.safe(sentence)); waiting for it.") }
-      reported = sentence
-    }
   }
 
   private static func printTables(

@@ -1,6 +1,9 @@
 package import BluetoothHost
 package import CoreBluetooth
 package import CoreBluetoothAsync
+import Essentials
+import Foundation
+import JSONWire
 
 /// Why a radio cannot be used, for either role.
 package enum RadioFailure {
@@ -22,7 +25,40 @@ package enum RadioFailure {
   }
 }
 
+extension RadioFailure {
+  /// Writes the object for a radio that ended the command, if one did.
+  static func report(_ error: any Error, _ host: BluetoothHost) {
+    guard let failure = error as? CommandFailure,
+      [.radioUnavailable, .notPermitted].contains(failure.status)
+    else { return }
+    Output(isJSON: true).object(json(host, problem: failure.sentence))
+  }
+
+  /// The object for a radio that fails, or works again.
+  /// - Parameter problem: Why it fails; nil where it works.
+  static func json(_ host: BluetoothHost, problem: String?) -> JSON {
+    .object([
+      "event": .string("radio"), "time": .time(Date()), "radio": .string(host.radio.description),
+      "works": .bool(problem == nil), "problem": problem.map { .string($0) },
+    ])
+  }
+}
+
 extension Session {
+  /// Reports when the radio goes and when it is back, until the task is cancelled: as a remark, and
+  /// as JSON in an object, too.
+  func reportRadioTroubles(_ central: Central) async {
+    var reported: String?
+    for await state in central.states() {
+      let problem = state == .poweredOn ? nil : RadioFailure.failure(state, host).sentence
+      guard problem != reported else { continue }
+      reported = problem
+      let sentence = problem.map { "\(Fit.safe($0)); waiting for it" } ?? "the radio is back"
+      if output.isJSON { output.object(RadioFailure.json(host, problem: problem)) }
+      output.warn(sentence)
+    }
+  }
+
   /// A central whose radio works.
   package func central() async throws -> Central {
     let central = Central(host: host, showsSystemServices: true)

@@ -151,17 +151,16 @@ extension GlobalOptions {
     configuration.appearance = appearance
     try chooseAddress(of: &configuration, orIn: address, on: selection.radio)
     configuration.pairingPolicy = pair.policy
-    let environment = ProcessInfo.processInfo.environment["AMBIT_CAPTURE"] ?? ""
     let (troubles, trouble) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(1))
     let warnings = Warnings(Output(isJSON: json), waits: ownsScreen)
+    reportSimulation(selection)
     let bondPath = bondPath(for: selection.radio, warnings)
     let host: BluetoothHost
     do throws(CaptureError) {
       host = try BluetoothHost(
         selection, configuration: configuration,
-        captureTo: capturePath ?? (environment.isEmpty ? nil : environment),
-        bondsIn: bondPath,
+        captureTo: capturePath ?? Self.environmentCapturePath, bondsIn: bondPath,
         logger: Logger(label: "ambit") { _ in
           SentenceLog { sentence, isAboutBonds in
             trouble.yield(sentence)
@@ -189,12 +188,30 @@ extension GlobalOptions {
       result = .success(())
     } catch {
       result = .failure(error)
+      if json { RadioFailure.report(error, host) }
     }
     await host.close()
     warnings.release()
     try result.get()
     // The last of it was written when the host closed.
     if let failure = host.captureFailure { throw CommandFailure(failure) }
+  }
+
+  /// The file that `AMBIT_CAPTURE` names, if it does.
+  private static var environmentCapturePath: String? {
+    let path = ProcessInfo.processInfo.environment["AMBIT_CAPTURE"] ?? ""
+    return path.isEmpty ? nil : path
+  }
+
+  /// Tells that all devices are simulated, where no radio was named.
+  private func reportSimulation(_ selection: RadioSelection) {
+    guard selection.isSimulatedByDefault, case .fallback(let reason) = selection.origin else {
+      return
+    }
+    Output.isSimulated.update { $0 = true }
+    Output(isJSON: json).warn(
+      "no radio was named, and all devices are simulated: \(reason) --radio or AMBIT_RADIO names a "
+        + "radio; with \"none\" nothing is simulated")
   }
 
   /// Where bonds are kept; without such a place they end with the command.
@@ -268,6 +285,7 @@ final class Watchdog: Sendable {
   /// Ends the program this long from now, unless it was cancelled before.
   init(after limit: Duration) {
     timer.start {
+      Output.waitNoMore()
       Terminal.restore()
       Output(isJSON: false).note("ambit: not done within the time limit.")
       exit(ExitStatus.timedOut.rawValue)

@@ -48,12 +48,21 @@ enum Terminal {
     }
   }
 
-  /// Gives the screen back as it was. Does nothing if it was never taken.
+  /// How often `restore` tries to take the lock, and the microseconds between: half a second.
+  private static let restoreTries = 100
+  private static let restorePause: UInt32 = 5_000
+
+  /// Gives the screen back as it was. Does nothing if it was never taken, or if another thread is
+  /// stuck writing to it.
   static func restore() {
-    saved.withLock { saved in
-      if saved.mode == .fullScreen { give(saved) }
-      saved.mode = .lines
-      saved.settings = nil
+    for _ in 0..<restoreTries {
+      let isDone: Void? = saved.withLockIfAvailable { saved in
+        if saved.mode == .fullScreen { give(saved) }
+        saved.mode = .lines
+        saved.settings = nil
+      }
+      if isDone != nil { return }
+      usleep(restorePause)
     }
   }
 
@@ -153,8 +162,17 @@ package struct Output: Sendable {
     Self.write(text + "\n", to: STDOUT_FILENO)
   }
 
+  /// Whether what is heard over the radio is simulated although no radio was named; then each object
+  /// has `simulated`.
+  static let isSimulated = Guarded(false)
+
   /// An object of the result, on its line.
-  package func object(_ object: JSON) { line(object.line) }
+  /// - Parameter isOfRadio: Whether it depends on the radio; false for what is on the network.
+  package func object(_ object: JSON, isOfRadio: Bool = true) {
+    let isMarked = isOfRadio && Self.isSimulated.value
+    let mark = JSON.Member(key: "simulated", value: .bool(true))
+    line((isMarked ? object.adding([mark]) : object).line)
+  }
 
   /// The receiver of remarks while a view owns the screen.
   private static let screen = Mutex<(@Sendable (String) -> Void)?>(nil)
@@ -198,28 +216,66 @@ package struct Output: Sendable {
   }
 
   /// Writes everything. If the reader is gone (`ambit scan | head`), the program ends silently, as
-  /// is usual; if standard output cannot be written, it prints an error and ends.
+  /// is usual; if standard output cannot be written, it prints an error and ends. A reader that takes
+  /// nothing is waited for until a signal ends the program, and then for a second.
   static func write(_ text: String, to descriptor: Int32) {
     write(Array(text.utf8), to: descriptor)
   }
 
   /// Writes all bytes; see `write(_:to:)`.
   static func write(_ bytes: [UInt8], to descriptor: Int32) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes[written...].withUnsafeBytes {
+    // Two writers could each find room for the same piece.
+    let turn = descriptor == STDERR_FILENO ? errorTurn : outputTurn
+    let code = turn.update { _ in writeAll(bytes[...], to: descriptor) }
+    if code != 0, descriptor == STDOUT_FILENO { quit(code) }
+  }
+
+  private static let outputTurn = Guarded(())
+  private static let errorTurn = Guarded(())
+
+  /// What a pipe with room takes at once (pipe(7), `PIPE_BUF`), so that no write blocks.
+  private static let pieceByteCount = 4_096
+  /// How often a writer that waits looks whether it still may, in milliseconds.
+  private static let waitTime: Int32 = 50
+  /// How long readers are waited for after a signal.
+  private static let lastTime = Duration.seconds(1)
+
+  /// Until when readers are waited for; nil: without a limit.
+  private static let waitEnd = Mutex<ContinuousClock.Instant?>(nil)
+
+  /// Waits for readers for a second from now on, all writers together.
+  static func limitWaiting() {
+    waitEnd.withLock { $0 = ContinuousClock.now + lastTime }
+  }
+
+  /// Waits for no reader any more.
+  static func waitNoMore() {
+    waitEnd.withLock { $0 = ContinuousClock.now }
+  }
+
+  private static var mayWait: Bool {
+    waitEnd.withLock { end in end.map { ContinuousClock.now < $0 } ?? true }
+  }
+
+  /// The error code of write(2), 0 for none or where the reader is not waited for.
+  private static func writeAll(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int32 {
+    var rest = bytes
+    while !rest.isEmpty {
+      var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      guard Glibc.poll(&poll, 1, waitTime) > 0 else {
+        if mayWait { continue }
+        return 0
+      }
+      let count = rest.prefix(pieceByteCount).withUnsafeBytes {
         Glibc.write(descriptor, $0.baseAddress, $0.count)
       }
-      if count > 0 {
-        written += count
-      } else if errno == EAGAIN {
-        var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = Glibc.poll(&poll, 1, 1000)
-      } else if errno != EINTR {
-        if descriptor == STDOUT_FILENO { quit(errno) }
-        return
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno != EINTR, errno != EAGAIN {
+        return errno
       }
     }
+    return 0
   }
 
   private static func quit(_ code: Int32) -> Never {

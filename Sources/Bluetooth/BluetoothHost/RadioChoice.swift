@@ -12,6 +12,9 @@ import EventLoop
 /// uart:/dev/ttyUSB0@1000000,flow a controller on a serial line
 /// hci0                           a controller of this Linux machine
 /// ```
+///
+/// `none` is no radio: it throws an error of its own, so that a program that was given no radio
+/// doesn't use the simulated one.
 public enum RadioChoice: Hashable, Sendable {
   /// The simulated radio in this process.
   case simulated(SimulatedAir)
@@ -89,6 +92,8 @@ public enum RadioChoice: Hashable, Sendable {
       self = .hci(index)
     case ("tcp", nil), ("unix", nil), ("uart", nil):
       throw RadioChoiceError(text, "\"\(scheme)\" is followed by a colon and an address")
+    case ("none", nil):
+      throw .noRadio
     case ("", _):
       throw RadioChoiceError(text, "it is empty")
     default:
@@ -230,6 +235,13 @@ public struct RadioChoiceError: Error, Hashable, Sendable, CustomStringConvertib
   /// The reason.
   public var reason: String
 
+  /// The error for `none`.
+  static let noRadio = RadioChoiceError("none", "no radio is to be used")
+
+  /// Whether the name is `none`, which is no mistake: no radio is to be used, not even a simulated
+  /// one.
+  public var isNoRadio: Bool { self == .noRadio }
+
   init(_ text: String, _ reason: String) {
     self.text = text
     self.reason = reason
@@ -237,7 +249,8 @@ public struct RadioChoiceError: Error, Hashable, Sendable, CustomStringConvertib
 
   /// A sentence for users, with the valid forms.
   public var description: String {
-    "\"\(text)\" names no radio: \(reason). "
+    if isNoRadio { return "The radio is \"none\": no radio is used, not even a simulated one." }
+    return "\"\(text)\" names no radio: \(reason). "
       + "Radios are sim, sim:empty, tcp:HOST:PORT, unix:PATH, uart:DEVICE[@BAUD][,flow] and hci0."
   }
 }

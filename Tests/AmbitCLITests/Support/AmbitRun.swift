@@ -6,10 +6,27 @@ import Testing
 final class AmbitRun: Sendable {
   /// What a run left behind.
   struct End {
-    var status: Int32
+    /// As shells count it: 128 and the number of the signal that ended it.
+    var status: Int32 { rawStatus % 1_000 + (isSignalled ? 128 : 0) }
+    /// Whether a signal ended it, not the program itself.
+    var isSignalled: Bool { rawStatus >= AmbitRun.signalBase }
     var output: [String]
     var complaints: [String]
+
+    fileprivate var rawStatus: Int32
+
+    fileprivate init(rawStatus: Int32, output: [String] = [], complaints: [String] = []) {
+      self.rawStatus = rawStatus
+      self.output = output
+      self.complaints = complaints
+    }
   }
+
+  /// Added to the number of a signal that ended a run.
+  fileprivate static let signalBase: Int32 = 1_000
+
+  /// Ctrl-C works in the runs, also where a shell started these tests in the background.
+  private static let restoresInterrupts: Void = { signal(SIGINT, SIG_DFL) }()
 
   /// The lines of one of the run's streams.
   final class Lines: Sendable {
@@ -67,7 +84,8 @@ final class AmbitRun: Sendable {
   /// as the job `$ambit` of a shell that does these commands.
   init(
     _ arguments: [String], environment: [String: String] = [:], shell: String? = nil,
-    onTerminal: Bool = false, jobScript: String? = nil, drawsScreen: Bool = true
+    onTerminal: Bool = false, jobScript: String? = nil, drawsScreen: Bool = true,
+    writingTo file: FileHandle? = nil
   ) throws {
     let process = Process()
     var environment = environment
@@ -89,14 +107,18 @@ final class AmbitRun: Sendable {
     for name in ["AMBIT_RADIO", "AMBIT_ADDRESS", "AMBIT_CAPTURE", "AMBIT_BONDS"] {
       inherited[name] = nil
     }
+    // Named, so that no run reports that its devices are simulated.
+    inherited["AMBIT_RADIO"] = "sim"
+    _ = Self.restoresInterrupts
     process.environment = inherited.merging(environment) { $1 }
     let (input, output, complaints) = (Pipe(), Pipe(), Pipe())
     process.standardInput = input
-    process.standardOutput = output
+    process.standardOutput = file ?? output
     process.standardError = complaints
     let (ends, continuation) = AsyncStream.makeStream(of: Int32.self)
     process.terminationHandler = { process in
-      continuation.yield(process.terminationStatus)
+      let status = process.terminationStatus
+      continuation.yield(process.terminationReason == .exit ? status : Self.signalBase + status)
       continuation.finish()
     }
     status = Task {
@@ -104,6 +126,7 @@ final class AmbitRun: Sendable {
       return -1
     }
     try process.run()
+    if file != nil { try? output.fileHandleForWriting.close() }
     self.process = process
     self.input = input.fileHandleForWriting
     // Each row of a screen ends by erasing the rest of its line.
@@ -128,11 +151,17 @@ final class AmbitRun: Sendable {
   func end() async -> End {
     let status = await status.value
     return await End(
-      status: status, output: output.untilEnd(), complaints: complaints.untilEnd())
+      rawStatus: status, output: output.untilEnd(), complaints: complaints.untilEnd())
   }
 
   /// Waits until the process has ended; its children may have its output still.
-  func exitStatus() async -> Int32 { await status.value }
+  func exitStatus() async -> Int32 { await processEnd().status }
+
+  /// The end of the process, without what it wrote.
+  func processEnd() async -> End { End(rawStatus: await status.value) }
+
+  /// The identifier of the process.
+  var processID: Int32 { process.processIdentifier }
 
   func write(_ text: String) throws { try input.write(contentsOf: Data(text.utf8)) }
 
@@ -143,6 +172,9 @@ final class AmbitRun: Sendable {
 
   /// SIGTERM.
   func terminate() { process.terminate() }
+
+  /// Any signal.
+  func send(_ number: Int32) { _ = kill(process.processIdentifier, number) }
 
   /// The `ambit` that was built together with these tests.
   private static let executable = URL(fileURLWithPath: "/proc/self/exe")

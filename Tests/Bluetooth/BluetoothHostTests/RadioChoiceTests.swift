@@ -150,4 +150,18 @@ struct RadioChoiceTests {
       #expect(error.description.contains("\"\(text)\" names no radio"), "\(error)")
     }
   }
+
+  @Test("the name none is no mistake and no radio, and a program without one has a problem")
+  func none() async throws {
+    let error = #expect(throws: RadioChoiceError.self) { try RadioSelection.select(named: "none") }
+    #expect(error?.isNoRadio == true)
+    let mistake = #expect(throws: RadioChoiceError.self) { try RadioChoice(parsing: "None") }
+    #expect(mistake?.isNoRadio == false)
+    let host = BluetoothHost.make(radio: "none", capturePath: nil, logger: RecordingLog().logger)
+    for await problem in host.problems() {
+      guard let problem else { continue }
+      #expect(problem.contains("no radio is used"))
+      break
+    }
+  }
 }

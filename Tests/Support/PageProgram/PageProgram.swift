@@ -59,12 +59,13 @@ public final class PageProgram {
 
   /// Sends SIGTERM, and waits for the program to end.
   ///
-  /// - Returns: Its exit status.
+  /// - Returns: Its exit status, or 128 more than the number of the signal that ended it.
   @discardableResult
   public func stop() -> Int32 {
     process.terminate()
     process.waitUntilExit()
-    return process.terminationStatus
+    return process.terminationReason == .exit
+      ? process.terminationStatus : 128 + process.terminationStatus
   }
 
   /// Sends a request as it is written, also one that no browser sends.
