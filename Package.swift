@@ -227,7 +227,7 @@ let package = Package(
         "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
         "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "BeaconMachines", "CLinux",
+        "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         logging,
       ],
@@ -416,7 +416,7 @@ let package = Package(
         "AmbitCLI", "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
         "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation",
         "Essentials", "BonjourHost", "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire",
-        "PageProgram", "Reactive", "WebDriver",
+        "PageProgram", "Reactive", "StateFiles", "WebDriver",
       ]),
     tests(
       "CoverFlowTests", in: "CoverFlow", needs: ["CoverFlow", "CoverFlowWebAssembly", "Essentials"]),

@@ -98,6 +98,12 @@ package struct StateFile: Sendable {
     }
     do throws(SystemError) {
       try folder.lock(file)
+      // Removed with an unused file since it was opened, so that another process may hold a new one.
+      guard try folder.information(file).st_ino == folder.number(of: "\(name).\(purpose).lock")
+      else {
+        Glibc.close(file)
+        return nil
+      }
     } catch {
       Glibc.close(file)
       guard error.number == EWOULDBLOCK else { throw StateFileError(.unwritable, error.text) }

@@ -86,6 +86,40 @@ package struct StateFolder {
     return information.st_ino
   }
 
+  /// When a file was last changed, in seconds since 1970; nil if it doesn't exist.
+  package func changeTime(of name: String) throws(SystemError) -> Int? {
+    var information = stat()
+    do throws(SystemError) {
+      try call("fstatat") { unsafe fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) }
+    } catch {
+      if error.number == ENOENT { return nil }
+      throw error
+    }
+    return information.st_mtim.tv_sec
+  }
+
+  /// The names of the folder's files.
+  package func names() throws(SystemError) -> [String] {
+    // A description of its own, because reading moves the position of the folder.
+    let copy = try call("open") {
+      unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    }
+    guard let stream = unsafe fdopendir(copy) else {
+      let error = SystemError.current
+      Glibc.close(copy)
+      throw error
+    }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe readdir(stream) {
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      names.append(name)
+    }
+    return names
+  }
+
   /// Opens a file that isn't a symbolic link. Doesn't block if it is a pipe.
   package func open(_ name: String, _ flags: Int32) throws(SystemError) -> Int32 {
     try call("open") {

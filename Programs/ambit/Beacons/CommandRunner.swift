@@ -2,17 +2,26 @@ import CLinux
 import Foundation
 import Glibc
 
-/// Runs one command again and again, each time as a process of its own, without waiting for it.
+/// Runs one command, once at a time for each region, each time as a process of its own, without
+/// waiting for it.
 ///
-/// The processes get the default actions of all signals, an empty signal mask, /dev/null as standard
-/// input, and none of this program's descriptors but output and error output.
+/// The processes get the default actions of all signals but those that this program was started to
+/// ignore, an empty signal mask, /dev/null as standard input, none of this program's descriptors but
+/// output and error output, and a process group of their own, so that what they start ends with them.
 final class CommandRunner: Sendable {
-  /// The limit of processes at once, because commands may hang.
-  static let processesMax = 16
+  /// How a start went.
+  enum Start: Hashable, Sendable {
+    case started
+    /// The command can't be run; that was printed.
+    case failed
+    /// There are too many processes; it may be possible later.
+    case noRoom
+  }
 
   private let command: [String]
   private let output: Output
-  private let running = Guarded(0)
+  /// The process of each region.
+  private let processes = Guarded<[String: pid_t]>([:])
 
   init(command: [String], output: Output) {
     self.command = command
@@ -21,36 +30,52 @@ final class CommandRunner: Sendable {
 
   private var name: String { Fit.safe(command.first ?? "") }
 
-  /// How many processes run.
-  var runningCount: Int { running.value }
-
-  /// Starts the command with additional environment variables. Prints failures.
-  func run(_ more: [String: String]) {
-    let hasRoom = running.update { count in
-      guard count < Self.processesMax else { return false }
-      count += 1
-      return true
-    }
-    guard hasRoom else {
-      output.warn(
-        "\(Self.processesMax) commands are running; none was started for "
-          + "\(more["AMBIT_EVENT"] ?? "") \(more["AMBIT_REGION"] ?? "")")
-      return
-    }
+  /// Starts the command for a region. Prints failures.
+  /// - Parameters:
+  ///   - more: Environment variables in addition to this program's.
+  ///   - region: The region, which has no running command.
+  ///   - onEnd: Called when the process has ended, on a thread of its own.
+  func start(
+    _ more: [String: String], for region: String, onEnd: @escaping @Sendable () -> Void
+  ) -> Start {
     let environment = ProcessInfo.processInfo.environment.merging(more) { $1 }
     let (code, process) = Self.spawn(command, environment)
     guard code == 0 else {
-      running.update { $0 -= 1 }
-      output.warn("\(name) cannot be run: \(String(cString: strerror(code)))")
-      return
+      let isForNow = code == EAGAIN || code == ENOMEM
+      let reason = String(cString: strerror(code))
+      output.warn("\(name) cannot be run: \(reason)" + (isForNow ? "; trying again" : ""))
+      return isForNow ? .noRoom : .failed
     }
+    processes.update { $0[region] = process }
     // One thread for each process: their number is limited, and no signal handlers are changed.
     Thread.detachNewThread { [self] in
+      // Its number stays in use until no signal can be sent to it any more.
+      var information = siginfo_t()
+      while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
+      processes.update { $0[region] = nil }
       var status: Int32 = 0
       while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-      running.update { $0 -= 1 }
       report(status)
+      onEnd()
     }
+    return .started
+  }
+
+  /// Ends the command of a region, with all that it started.
+  func end(region: String, isForced: Bool) {
+    let isRunning = processes.update { processes in
+      guard let process = processes[region] else { return false }
+      kill(-process, isForced ? SIGKILL : SIGTERM)
+      return true
+    }
+    if isRunning, !isForced {
+      output.warn("\(name) is ended, because the next event of \(Fit.safe(region)) waits for it")
+    }
+  }
+
+  /// Passes a signal of the terminal on, which doesn't reach process groups of their own.
+  func forward(_ number: Int32) {
+    processes.update { for process in $0.values { kill(-process, number) } }
   }
 
   private func report(_ status: Int32) {
@@ -72,12 +97,15 @@ final class CommandRunner: Sendable {
     defer { posix_spawnattr_destroy(&attributes) }
     var all = sigset_t()
     sigfillset(&all)
+    for number in Interrupts.inheritedIgnored { sigdelset(&all, number) }
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigdefault(&attributes, &all)
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
+      &attributes,
+      Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
+    posix_spawnattr_setpgroup(&attributes, 0)
 
     var files = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&files)

@@ -85,6 +85,9 @@ public struct RegionMonitor: Sendable {
   /// The regions, in the order in which they were added.
   public var regions: [BeaconRegion] { monitored.map(\.region) }
 
+  /// The regions of which an enter, reported or not, was the last crossing.
+  package var enteredRegions: [BeaconRegion] { monitored.filter(\.isEntered).map(\.region) }
+
   /// The state of the region of this name; nil if it isn't monitored.
   public func state(of identifier: String) -> BeaconRegionState? {
     monitored.first { $0.region.identifier == identifier }?.state

@@ -10,7 +10,7 @@ internal import StateFiles
 ///     regions 41524d010100…
 ///     condition {"monitor":"museum","identifier":"hall",…}
 ///     end 5a17c0de
-struct LocationFile: Hashable, Sendable {
+package struct LocationFile: Hashable, Sendable {
   /// A program's conditions at most, also those that are not monitored.
   static let conditionCountMax = 1_024
   /// A line's bytes at most: 20 regions with the longest names, in hexadecimal.
@@ -25,11 +25,14 @@ struct LocationFile: Hashable, Sendable {
   private static let lineFeed = UInt8(ascii: "\n")
 
   /// See `RegionMonitor.snapshot`.
-  var regions: [UInt8]
+  package var regions: [UInt8]
   var conditions: [KeptCondition]
 
   /// A program that monitors nothing.
   init() { self.init(regions: RegionMonitor().snapshot, conditions: []) }
+
+  /// A program that monitors regions only.
+  package init(regions: [UInt8]) { self.init(regions: regions, conditions: []) }
 
   init(regions: [UInt8], conditions: [KeptCondition]) {
     self.regions = regions

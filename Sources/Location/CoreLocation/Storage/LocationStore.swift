@@ -10,7 +10,7 @@ internal import Synchronization
 /// writes, and exists only as long as there is something to write; if several contents arrive
 /// during a write, only the last is written. A problem is logged once; the program goes on without
 /// the file.
-final class LocationStore: Sendable {
+package final class LocationStore: Sendable {
   private enum Owner {
     /// There was nothing in the file, and nothing was to be kept yet.
     case nobody
@@ -47,7 +47,7 @@ final class LocationStore: Sendable {
   }
 
   /// Reads what the program monitored when it ended; nothing where it can't be read. Waits for the disk.
-  func load() -> LocationFile {
+  package func load() -> LocationFile {
     guard let file else { return LocationFile() }
     do throws(StateFileError) {
       // A program that only ranges leaves the file to others.
@@ -72,7 +72,7 @@ final class LocationStore: Sendable {
   }
 
   /// Writes what the program monitors now, later. From any thread.
-  func keep(_ content: LocationFile) {
+  package func keep(_ content: LocationFile) {
     let isFirst = state.withLock { state in
       if case .unavailable = state.owner { return false }
       state.next = content
@@ -83,7 +83,7 @@ final class LocationStore: Sendable {
   }
 
   /// Calls `completion`, on any thread, when pending contents are written.
-  func finish(_ completion: @escaping @Sendable () -> Void) {
+  package func finish(_ completion: @escaping @Sendable () -> Void) {
     let isFirst = state.withLock { state in
       state.completions.append(completion)
       defer { state.isRunning = true }
@@ -91,6 +91,15 @@ final class LocationStore: Sendable {
     }
     if isFirst { start() }
   }
+
+  /// Removes the files of the same folder whose names begin with `prefix`, that were not changed since
+  /// a time, in seconds since 1970, and that no process owns. Waits for the disk.
+  package func removeUnused(prefix: String, before time: Double) {
+    guard let file else { return }
+    file.removeUnusedSiblings(prefix: prefix, owner: Self.ownerLock, before: Int(time))
+  }
+
+  private static let ownerLock = "owner"
 
   private func start() {
     // If no thread can be started, this one writes, and may block.
@@ -139,7 +148,7 @@ final class LocationStore: Sendable {
   /// Whether the file is this process's from now on.
   private func takeOwnership(of file: StateFile) -> Bool {
     do throws(StateFileError) {
-      guard let lock = try file.takeLock("owner") else {
+      guard let lock = try file.takeLock(Self.ownerLock) else {
         fail("Another process of this program uses the regions in \"\(file.path)\".")
         return false
       }
@@ -173,12 +182,17 @@ extension LocationStore {
   /// The store of this program, for a host: in the file that `AMBIT_LOCATIONS` names, else under the name
   /// of the executable in `ambit/locations` among this user's state files. Nil for the simulated radio,
   /// whose beacons are new each time, unless a file is named.
-  static func current(isSimulated: Bool) -> LocationStore? {
+  ///
+  /// - Parameter name: Instead of the name of the executable, for a program whose runs have files of
+  ///   their own.
+  package static func current(isSimulated: Bool, name: String? = nil) -> LocationStore? {
     if let override { return override }
     let environment = { ProcessEnvironment.value($0) }
     if let path = environment("AMBIT_LOCATIONS") { return LocationStore(path: path) }
     if isSimulated { return nil }
     return LocationStore(
-      path: StateFile.programName().flatMap { StateFile.path(of: "locations/\($0)", environment) })
+      path: (name ?? StateFile.programName()).flatMap {
+        StateFile.path(of: "locations/\($0)", environment)
+      })
   }
 }
