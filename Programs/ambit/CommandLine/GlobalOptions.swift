@@ -5,20 +5,6 @@ import BluetoothWire
 import Foundation
 import PeripheralFiles
 
-/// What `--pair` takes.
-enum PairingOption: String, ExpressibleByArgument, CaseIterable {
-  case never, auto, ask
-
-  /// The policy of the host.
-  var policy: PairingPolicy {
-    switch self {
-    case .never: .never
-    case .auto: .automatic
-    case .ask: .ask
-    }
-  }
-}
-
 /// What every command that uses a radio takes.
 package struct GlobalOptions: ParsableArguments {
   @Option(
@@ -42,9 +28,12 @@ package struct GlobalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Whether to pair with a device that has protected values: never; auto, by Just Works or with a "
-        + "passkey or a number in this terminal; ask, only after consent in this terminal.",
+        + "passkey or a number in this terminal; ask, only after consent in this terminal. After "
+        + "commas: authenticated, without Just Works; secure-connections, without legacy pairing; "
+        + "replace=never, ask or always, for bonds by Just Works; debug-keys. Default: AMBIT_PAIRING, "
+        + "else auto.",
       valueName: "policy"))
-  var pair = PairingOption.auto
+  var pair: String?
 
   @Option(
     help: ArgumentHelp(
@@ -80,6 +69,16 @@ package struct GlobalOptions: ParsableArguments {
       for path in air.files { _ = try SimulationFile.load(path) }
     }
     return selection
+  }
+
+  /// Chooses the pairings that the host accepts.
+  func choosePairing(of configuration: inout HostConfiguration) throws {
+    let environment = ProcessInfo.processInfo.environment["AMBIT_PAIRING"] ?? ""
+    do throws(PairingChoiceError) {
+      try configuration.choosePairing(named: pair ?? (environment.isEmpty ? nil : environment))
+    } catch {
+      throw CommandFailure(.usage, error.description.trimmingSuffix("."))
+    }
   }
 
   /// Chooses the host's address.

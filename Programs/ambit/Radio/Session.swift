@@ -150,7 +150,8 @@ extension GlobalOptions {
     if let hostName { configuration.name = hostName }
     configuration.appearance = appearance
     try chooseAddress(of: &configuration, orIn: address, on: selection.radio)
-    configuration.pairingPolicy = pair.policy
+    try choosePairing(of: &configuration)
+    let policy = configuration.pairingPolicy
     let (troubles, trouble) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(1))
     let warnings = Warnings(Output(isJSON: json), waits: ownsScreen)
@@ -172,10 +173,10 @@ extension GlobalOptions {
     }
     let session = Session(
       host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio,
-      answersPairing: pair != .never, outOfBandData: oob?.data)
-    let prompter = pair == .never ? nil : PairingPrompter(host, session.output, pairingInput)
+      answersPairing: policy != .never, outOfBandData: oob?.data)
+    let prompter = policy == .never ? nil : PairingPrompter(host, session.output, pairingInput)
     defer { withExtendedLifetime(prompter) {} }
-    if pair == .ask, prompter == nil, pairingInput != .command {
+    if policy == .ask, prompter == nil, pairingInput != .command {
       warnings.warn("pairing needs consent, but there is no terminal for the question")
     }
     let watchdog = timeout.map { Watchdog(after: $0.duration) }

@@ -6,19 +6,21 @@ import Glibc
 package import Logging
 
 extension BluetoothHost {
-  /// The host that `AMBIT_RADIO`, `AMBIT_ADDRESS`, `AMBIT_AUTHORIZATION` and `AMBIT_CAPTURE` describe.
+  /// The host that `AMBIT_RADIO`, `AMBIT_ADDRESS`, `AMBIT_PAIRING`, `AMBIT_AUTHORIZATION` and
+  /// `AMBIT_CAPTURE` describe.
   static func fromEnvironment() -> BluetoothHost {
     make(
       radio: ProcessEnvironment.value("AMBIT_RADIO"),
       address: ProcessEnvironment.value("AMBIT_ADDRESS"),
+      pairing: ProcessEnvironment.value("AMBIT_PAIRING"),
       authorization: ProcessEnvironment.value("AMBIT_AUTHORIZATION"),
       capturePath: ProcessEnvironment.value("AMBIT_CAPTURE"),
       logger: .bluetooth)
   }
 
   static func make(
-    radio name: String?, address: String? = nil, authorization: String? = nil, capturePath: String?,
-    logger: Logger
+    radio name: String?, address: String? = nil, pairing: String? = nil,
+    authorization: String? = nil, capturePath: String?, logger: Logger
   ) -> BluetoothHost {
     if let refusal = BluetoothAuthorization.refusal(named: authorization) {
       return unavailable(.unauthorized(refusal), logger: logger)
@@ -34,6 +36,11 @@ extension BluetoothHost {
       try configuration.chooseAddress(named: address, on: selection.radio)
     } catch {
       return unavailable(.unsupported("AMBIT_ADDRESS: \(error)"), logger: logger)
+    }
+    do {
+      try configuration.choosePairing(named: pairing)
+    } catch {
+      return unavailable(.unsupported("AMBIT_PAIRING: \(error)"), logger: logger)
     }
     report(selection, to: logger)
     let bondPath = bondPath(for: selection.radio, logger: logger)

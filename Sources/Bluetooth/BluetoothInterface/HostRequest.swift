@@ -43,7 +43,8 @@ public enum HostRequest: Sendable {
   // Security.
   /// Encrypts the link to a peer: with the keys of the bond, or by pairing. Requires a link, which
   /// may be another client's. A peer that refuses an operation because the link is not encrypted
-  /// causes pairing without this request. Fails with `HostError.security`.
+  /// causes pairing without this request, unless the user or the peer has refused that on this link;
+  /// this request begins a pairing again. Fails with `HostError.security`.
   case pair(DeviceAddress, RequestToken)
   /// Makes this client the pairing agent, which answers prompts, with this IO capability; nil ends
   /// that. If there are several agents, the latest is used. Without an agent, pairing uses Just

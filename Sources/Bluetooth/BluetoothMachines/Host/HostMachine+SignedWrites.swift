@@ -16,7 +16,7 @@ extension HostMachine {
     guard pdu.count <= links.entries[index].info.mtu,
       case .signedWriteCommand(let handle, let value, let bytes) = try? ATTPDU(decoding: pdu),
       let signature = ATTSignature(bytes), !links.entries[index].security.isEncrypted,
-      let key = security.bonds.bond(of: peer)?.peerSigning?.value,
+      let key = security.usableBond(of: peer)?.peerSigning?.value,
       signature.isRight(for: handle, value, key: key),
       let bond = security.bonds.countPeersSignature(peer, signature.counter)
     else {
@@ -38,7 +38,10 @@ extension HostMachine {
   ) -> Bool {
     let link = links.entries[index].security
     guard !link.isEncrypted, !link.isProvingBond else { return false }
-    guard let (counter, key, bond) = security.bonds.countOwnSignature(links.peers[index]) else {
+    let peer = links.peers[index]
+    guard security.usableBond(of: peer) != nil,
+      let (counter, key, bond) = security.bonds.countOwnSignature(peer)
+    else {
       let peerHandle = links.handles[index]
       withGATT(index, now: now, into: &actions) { gatt, outputs in
         gatt.runOnceProtected(handle, value, for: request, now: now, into: &outputs)

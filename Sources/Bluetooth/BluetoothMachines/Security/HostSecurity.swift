@@ -21,6 +21,8 @@ struct HostSecurity: Sendable {
   /// The shortest key that is agreed to, in bytes (the attack KNOB).
   let keyByteCountMin: Int
   let canUseSecureConnections: Bool
+  let requiresSecureConnections: Bool
+  let requiresAuthentication: Bool
   let acceptsDebugKeys: Bool
   let bondReplacement: BondReplacement
   var secrets: SecretGenerator
@@ -54,7 +56,9 @@ struct HostSecurity: Sendable {
 
   init(_ configuration: HostConfiguration, secrets: SecretGenerator) {
     policy = configuration.pairingPolicy
-    keyByteCountMin = configuration.keyByteCountMin
+    keyByteCountMin = configuration.requiresSecureConnections ? 16 : configuration.keyByteCountMin
+    requiresSecureConnections = configuration.requiresSecureConnections
+    requiresAuthentication = configuration.requiresAuthentication
     canUseSecureConnections = configuration.hasKeyAgreement
     acceptsDebugKeys = configuration.acceptsDebugKeys
     bondReplacement = configuration.bondReplacement
@@ -152,7 +156,7 @@ struct HostSecurity: Sendable {
   ) -> SMPPairingFeatures {
     let ioCapability = agents.last?.ioCapability ?? .noInputNoOutput
     var requirements: SMPAuthenticationRequirements = [.bonding]
-    if canAuthenticate(peer) { requirements.insert(.mitmProtection) }
+    if requiresAuthentication || canAuthenticate(peer) { requirements.insert(.mitmProtection) }
     if canUseSecureConnections { requirements.insert(.secureConnections) }
     return SMPPairingFeatures(
       ioCapability: ioCapability, hasOutOfBandData: outOfBand.hasData(of: peer),
@@ -187,9 +191,15 @@ struct HostSecurity: Sendable {
     return PairingPromptID(rawValue: lastPrompt)
   }
 
-  /// The bond of a peer whose keys are long enough to be used.
+  /// The bond of a peer whose keys are as secure as the configuration requires.
   func usableBond(of peer: DeviceAddress) -> Bond? {
-    bonds.bond(of: peer).flatMap { $0.keyByteCount >= keyByteCountMin ? $0 : nil }
+    bonds.bond(of: peer).flatMap { isUsable($0) ? $0 : nil }
+  }
+
+  private func isUsable(_ bond: Bond) -> Bool {
+    bond.keyByteCount >= keyByteCountMin
+      && (bond.isSecureConnections || !requiresSecureConnections)
+      && (bond.isAuthenticated || !requiresAuthentication)
   }
 
   /// The usable bond of a peer that has the key which was distributed with these numbers.

@@ -18,6 +18,22 @@ extension EncryptionInfo {
 }
 
 extension SecurityFailure {
+  /// Whether another attempt would end in the same way: people refused, or the devices don't fit.
+  var isRefusal: Bool {
+    let reasons: [SMPFailureReason] = [
+      .pairingNotSupported, .authenticationRequirements, .outOfBandNotAvailable,
+      .encryptionKeySize, .commandNotSupported, .keyRejected,
+    ]
+    let decisions: [SMPFailureReason] = [
+      .passkeyEntryFailed, .numericComparisonFailed, .unspecifiedReason,
+    ]
+    return switch self {
+    case .pairingFailed(let reason): reasons.contains(reason)
+    case .peerFailed(let reason): reasons.contains(reason) || decisions.contains(reason)
+    case .timeout, .keyMissing, .encryptionFailed, .disconnected: false
+    }
+  }
+
   /// Whether the peer did not prove what it had to, which it may try again only after a while.
   var isFailedProof: Bool {
     let reasons: [SMPFailureReason] = [

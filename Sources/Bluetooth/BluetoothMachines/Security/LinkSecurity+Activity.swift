@@ -64,6 +64,8 @@ extension LinkSecurity {
     /// The client that answers the prompts, and its latest prompt.
     var agent: ClientID?
     var prompt: PairingPromptID?
+    /// Whether the user has refused.
+    var isRejected = false
     /// The computation whose result is awaited.
     var computation: UInt64?
     /// The strongest requirement made during the pairing, which need not meet it.
@@ -83,6 +85,14 @@ extension LinkSecurity {
   struct Requested: Sendable {
     var deadline: Instant
     var requests: [PendingRequest]
+  }
+
+  /// A decision against pairing, which holds as long as the link and the pairing agent.
+  struct Refusal: Sendable {
+    let failure: SecurityFailure
+    /// Whether it is that of this host's user.
+    let isUsers: Bool
+    let agent: ClientID?
   }
 
   /// How the link is protected.

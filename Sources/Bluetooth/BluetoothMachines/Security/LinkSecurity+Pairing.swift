@@ -75,6 +75,7 @@ extension LinkSecurity {
   ) {
     withPairing(host: &host, now: now, into: &outputs) {
       underWay, host, produced throws(SMPFailureReason) in
+      if answer == .reject { underWay.isRejected = true }
       try underWay.pairing.answer(answer, host: &host, now: now, into: &produced)
     }
   }
@@ -226,11 +227,12 @@ extension LinkSecurity {
     finish(false, failure, into: &outputs)
   }
 
-  func noteFailure(
+  mutating func noteFailure(
     of underWay: PairingUnderWay, _ failure: SecurityFailure, host: inout HostSecurity,
     now: Instant, into outputs: inout [Output]
   ) {
     host.counters.failedPairings += 1
+    remember(failure, isUsers: underWay.isRejected, agent: host.agent)
     // Also one that began it would otherwise keep people busy with prompts.
     if failure.isFailedProof || underWay.isPeersInitiative {
       host.attempts.failed(peer, now: now)

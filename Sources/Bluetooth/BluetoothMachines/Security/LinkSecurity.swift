@@ -21,6 +21,11 @@ struct LinkSecurity: Sendable {
   private(set) var sentCount: UInt64 = 0
   /// The number of the PDU after which the link ends, once it has arrived.
   var lastPDU: UInt64?
+  /// Why the latest pairing was refused by a person or the peer.
+  private var refusal: Refusal?
+  /// The reasons for which clients know that requests of the peer were refused: each once, because the
+  /// peer determines how often it requests.
+  private var announcedReasons: Set<SMPFailureReason> = []
   /// A pairing timed out: the peer's Security Manager is not used on this link any more (§3.4).
   private var hasTimedOut = false
 
@@ -152,6 +157,7 @@ struct LinkSecurity: Sendable {
     now: Instant, into outputs: inout [Output]
   ) {
     let waiting = Waiting(requests: requests, hasOperations: true)
+    let requirement = host.requiresAuthentication ? .authentication : requirement
     if let encryption, requirement == .encryption || encryption.isAuthenticated {
       return release(waiting, true, nil, into: &outputs)
     }
@@ -161,12 +167,18 @@ struct LinkSecurity: Sendable {
       return
     }
     guard !hasTimedOut else { return release(waiting, false, .timeout, into: &outputs) }
+    if !requests.isEmpty {
+      // A client's request to pair is a new decision; other operations only follow the earlier one.
+      refusal = nil
+    } else if let refusal, refusal.agent == host.agent {
+      return release(waiting, false, refusal.failure, into: &outputs)
+    }
     guard !host.attempts.isBlocked(peer, now: now) else {
       return release(waiting, false, .pairingFailed(.repeatedAttempts), into: &outputs)
     }
-    guard host.policy != .never, requirement == .encryption || host.canAuthenticate(peer)
-    else {
-      return release(waiting, false, nil, into: &outputs)
+    guard host.policy != .never else { return release(waiting, false, nil, into: &outputs) }
+    guard requirement == .encryption || host.canAuthenticate(peer) else {
+      return release(waiting, false, .pairingFailed(.authenticationRequirements), into: &outputs)
     }
     if role == .central {
       pair(needing: requirement, for: waiting, host: &host, now: now, into: &outputs)
@@ -278,7 +290,7 @@ struct LinkSecurity: Sendable {
     guard role == .peripheral else {
       return refuse(.commandNotSupported, host: &host, now: now, into: &outputs)
     }
-    guard !host.attempts.isBlocked(peer, now: now) else {
+    guard !host.attempts.isBlocked(peer, now: now), !isRefusedHere(host) else {
       return refuse(.repeatedAttempts, host: &host, now: now, into: &outputs)
     }
     // Not where this host asked for it.
@@ -317,6 +329,9 @@ struct LinkSecurity: Sendable {
       return
     }
     guard !host.attempts.isBlocked(peer, now: now) else { return }
+    guard !isRefusedHere(host) else {
+      return refuse(.repeatedAttempts, host: &host, now: now, into: &outputs)
+    }
     guard host.policy != .never else {
       return refuse(.pairingNotSupported, host: &host, now: now, into: &outputs)
     }
@@ -336,9 +351,28 @@ struct LinkSecurity: Sendable {
     case .pairing(let underWay):
       fail(underWay, .pairingFailed(reason), host: &host, now: now, into: &outputs)
     // The central's answer to this host's request.
-    case .requested: finish(false, .pairingFailed(reason), into: &outputs)
-    case .none, .encrypting: break
+    case .requested:
+      announce(reason, into: &outputs)
+      finish(false, .pairingFailed(reason), into: &outputs)
+    case .none, .encrypting: announce(reason, into: &outputs)
     }
+  }
+
+  /// A request of the peer was refused before a pairing began.
+  private mutating func announce(_ reason: SMPFailureReason, into outputs: inout [Output]) {
+    guard announcedReasons.insert(reason).inserted else { return }
+    outputs.append(.pairingEnded(.pairingFailed(reason)))
+  }
+
+  /// Whether the user has refused to pair on this link, and it would be the same user's decision.
+  private func isRefusedHere(_ host: HostSecurity) -> Bool {
+    refusal.map { $0.isUsers && $0.agent == host.agent } ?? false
+  }
+
+  /// Remembers a refusal, so that the next operation that needs protection doesn't begin a pairing.
+  mutating func remember(_ failure: SecurityFailure, isUsers: Bool, agent: ClientID?) {
+    guard isUsers || failure.isRefusal else { return }
+    refusal = Refusal(failure: failure, isUsers: isUsers, agent: agent)
   }
 
   mutating func send(_ pdu: SMPPDU, into outputs: inout [Output]) {

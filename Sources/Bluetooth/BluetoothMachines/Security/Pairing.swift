@@ -169,7 +169,9 @@ struct Pairing: Sendable {
       outOfBand: host.outOfBand.known(of: peer))
     guard context.keyByteCount >= host.keyByteCountMin else { throw .encryptionKeySize }
     guard context.hasOutOfBandData else { throw .outOfBandNotAvailable }
-    guard context.model.isAuthenticated || !needsAuthentication else {
+    guard context.model.isAuthenticated || !needsAuthentication && !host.requiresAuthentication
+    else { throw .authenticationRequirements }
+    guard context.usesSecureConnections || !host.requiresSecureConnections else {
       throw .authenticationRequirements
     }
     guard !context.usesSecureConnections || host.canUseSecureConnections else {

@@ -164,6 +164,17 @@ struct PairingPair {
     return begins
   }
 
+  /// A client requests to pair, as the central.
+  mutating func requestsPairing() {
+    let request = PendingRequest(client: .one, token: RequestToken(rawValue: 1))
+    act(isCentral: true) { $0.link.secure(for: request, host: &$0.host, now: $1, into: &$2) }
+    run()
+  }
+
+  mutating func registersAgent(_ client: ClientID, isCentral: Bool) {
+    change(isCentral) { $0.host.register(client, .displayOnly) }
+  }
+
   mutating func delivers(_ pdu: [UInt8], toCentral: Bool) {
     act(isCentral: toCentral) {
       $0.link.receive(pdu[...], host: &$0.host, now: $1, into: &$2)

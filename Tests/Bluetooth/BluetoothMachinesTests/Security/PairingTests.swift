@@ -254,7 +254,9 @@ struct PairingTests {
     var delay: Int64 = 1
     for attempt in 0..<4 {
       pair.securesCentral()
-      #expect(pair.central.ends.count == attempt + 1 && pair.peripheral.ends.count == attempt + 1)
+      // The peripheral has refused a request since the first attempt, which it reports once.
+      #expect(pair.central.ends.count == attempt + 1)
+      #expect(pair.peripheral.ends.count == attempt + (attempt > 0 ? 2 : 1))
       #expect(pair.central.secured.last == false)
       // Before its time, an attempt doesn't even begin; nor does a peer's.
       let sentCount = pair.central.sent.count
