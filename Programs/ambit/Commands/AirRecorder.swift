@@ -1,3 +1,4 @@
+import BluetoothHost
 import BluetoothWire
 import Essentials
 import Foundation
@@ -11,10 +12,8 @@ final class AirRecorder: Sendable {
 
   /// Replaces the file.
   init(path: String) throws {
-    file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard file >= 0 else {
-      let reason = String(cString: strerror(errno)).lowercased()
-      throw CommandFailure(.cannotCreate, "the capture \"\(path)\" cannot be written: \(reason)")
+    do throws(CaptureError) { file = try CaptureFile.open(path) } catch {
+      throw CommandFailure(error)
     }
     start = Int64(Date().timeIntervalSince1970 * 1_000_000)
     write(LinkLayerCapture.header)

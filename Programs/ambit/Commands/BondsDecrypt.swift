@@ -4,6 +4,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Foundation
+import Glibc
 import JSONWire
 
 /// Decrypts a recording of the air with the keys of bonds.
@@ -73,11 +74,18 @@ struct BondsDecrypt: AsyncParsableCommand {
     } catch {
       throw CommandFailure(.badData, "\"\(file)\" is no capture of the air, or is cut: \(error)")
     }
-    guard
-      FileManager.default.createFile(
-        atPath: result, contents: Data(written), attributes: [.posixPermissions: 0o600])
-    else { throw CommandFailure(.cannotCreate, "\"\(result)\" cannot be written") }
+    try write(written)
     report(counts.packets, counts.decrypted, decryption.failureCount)
+  }
+
+  private func write(_ bytes: [UInt8]) throws {
+    do throws(CaptureError) {
+      let file = try CaptureFile.open(result)
+      defer { close(file) }
+      try CaptureFile.write(bytes, to: file, path: result)
+    } catch {
+      throw CommandFailure(error)
+    }
   }
 
   private func report(_ packets: Int, _ decrypted: Int, _ failed: Int) {

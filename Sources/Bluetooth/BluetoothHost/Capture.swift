@@ -1,7 +1,6 @@
 import BluetoothWire
 import Essentials
 import Glibc
-import EventLoop
 
 /// The reason why a capture can't be written.
 public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -28,16 +27,14 @@ package final class Capture {
   private var buffer: [UInt8] = []
 
   /// - Parameters:
-  ///   - path: The file; an existing one is replaced.
+  ///   - path: The file, which only this user may read; an existing one is replaced. Pipes and open
+  ///     descriptors (`/dev/stdout`, `/dev/fd/3`) are written as they are. A symbolic link and
+  ///     another user's file are refused.
   ///   - includesKeys: Whether keys are written as they are, instead of as zeros.
   package init(path: String, includesKeys: Bool = false) throws(CaptureError) {
     self.path = path
     redactor = includesKeys ? nil : KeyRedactor()
-    let mode: mode_t = includesKeys ? 0o600 : 0o644
-    descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
-    guard descriptor >= 0, !includesKeys || fchmod(descriptor, mode) == 0 else {
-      throw CaptureError(path: path, reason: SystemError.current.text)
-    }
+    descriptor = try CaptureFile.open(path)
     buffer.reserveCapacity(Limits.captureBufferByteCount)
     buffer += BTSnoop.header
     flush()
@@ -56,19 +53,11 @@ package final class Capture {
 
   /// Passes the buffered records to the operating system.
   func flush() {
-    guard failure == nil, descriptor >= 0 else { return }
-    var written = 0
-    while written < buffer.count {
-      let count = unsafe buffer.withUnsafeBytes { bytes in
-        let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-        return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-      }
-      if count < 0 && errno == EINTR { continue }
-      guard count > 0 else {
-        failure = CaptureError(path: path, reason: SystemError.current.text)
-        break
-      }
-      written += count
+    guard failure == nil, descriptor >= 0, !buffer.isEmpty else { return }
+    do throws(CaptureError) {
+      try CaptureFile.write(buffer, to: descriptor, path: path)
+    } catch {
+      failure = error
     }
     buffer.removeAll(keepingCapacity: true)
   }

@@ -31,7 +31,6 @@ final class HostDriver: @unchecked Sendable {
   private var spareEntries: [Entry] = []
   private var clients: [ClientID: ClientSlot] = [:]
   private var capture: Capture?
-  private var captureTimer: (any LoopTimer)?
 
   private var transport: (any HCITransport)?
   private var isTransportOpen = false
@@ -210,6 +209,7 @@ final class HostDriver: @unchecked Sendable {
     // Before clients hear that the radio is on.
     if hasProblem, machine.state == .poweredOn { report(nil) }
     perform(now)
+    flushCapture()
     transport?.flush()
     guard !isStopped, let due = machine.nextWake else { return }
     // A timer that rings too early costs little; setting it anew for every packet would.
@@ -231,7 +231,7 @@ final class HostDriver: @unchecked Sendable {
     taken.takeEach { (action: consuming HostMachine.Action) in
       switch consume action {
       case .send(let packet):
-        if capture != nil { record(packet, .hostToController) }
+        capture?.record(packet, .hostToController)
         transport?.send(packet)
       case .deliver(let id, let event):
         if slot?.id != id {
@@ -269,6 +269,7 @@ final class HostDriver: @unchecked Sendable {
     // The client may keep the array.
     let batch = events
     events = []
+    flushCapture()
     slot.deliver(batch)
     loop.delivered(to: slot)
   }
@@ -331,7 +332,6 @@ final class HostDriver: @unchecked Sendable {
     transport?.close()
     transport = nil
     wakeTimer?.cancel()
-    captureTimer?.cancel()
     capture?.close()
     reportCaptureFailure()
     capture = nil
@@ -447,18 +447,11 @@ final class HostDriver: @unchecked Sendable {
 
   // MARK: Capture
 
-  private func record(_ packet: HCIPacket, _ direction: BTSnoop.Direction) {
-    capture?.record(packet, direction)
-    if captureTimer == nil {
-      captureTimer = loop.makeTimer { [weak self] in self?.flushCapture() }
-      captureTimer?.set(loop.now + Limits.captureFlushInterval)
-    }
-    reportCaptureFailure()
-  }
-
+  /// Writes the recorded packets before clients or the controller get them, so that the packet which ends the
+  /// process is in the file: one write for a batch of packets.
   private func flushCapture() {
-    captureTimer = nil
-    capture?.flush()
+    guard let capture else { return }
+    capture.flush()
     reportCaptureFailure()
   }
 
@@ -483,8 +476,11 @@ extension HostDriver: TransportReceiver {
   func transport(_ source: any HCITransport, received packets: [HCIPacket]) {
     guard source === transport else { return }
     let now = loop.now
+    if let capture {
+      for packet in packets { capture.record(packet, .controllerToHost) }
+      flushCapture()
+    }
     for packet in packets {
-      if capture != nil { record(packet, .controllerToHost) }
       machine.handle(.packet(packet), now: now, into: &actions)
     }
     finish(now)

@@ -4,8 +4,6 @@ import Essentials
 enum Limits {
   /// How long a connection may take: loopback takes a millisecond, a continent a second.
   static let connectTimeout = TimeSpan.seconds(5)
-  /// Captured packets wait so long to be written: what a killed process loses at most.
-  static let captureFlushInterval = TimeSpan.milliseconds(100)
   /// Captured bytes that wait at most; the size from which writing in one piece gains nothing more.
   static let captureBufferByteCount = 64 * 1024
   /// Bytes that wait for a controller that reads slowly before the connection is given up.

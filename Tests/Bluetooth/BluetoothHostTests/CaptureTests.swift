@@ -1,5 +1,7 @@
 import BluetoothWire
 import Foundation
+import Glibc
+import SimulatedRadio
 import Testing
 
 @testable import BluetoothHost
@@ -50,6 +52,73 @@ struct CaptureTests {
     } catch {
       #expect(error.reason == "no space left on device")
     }
+  }
+
+  @Test("the capture of a process that is killed has all packets up to the one that it died of")
+  func killed() async throws {
+    let path = Self.temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+      SimulatedRadio.install()
+      let host = try BluetoothHost(
+        radio: .simulated(.init(isPopulated: false)), captureTo: path)
+      let client = host.makeClient { event in
+        if case .stateChanged(.poweredOn) = event { kill(getpid(), SIGKILL) }
+      }
+      try await Task.sleep(for: .seconds(30))
+      client.close()
+    }
+    let records = try Self.records(path)
+    let commands = records.filter { $0.direction == .hostToController }.count
+    // Each command was answered before the state was known.
+    #expect(commands > 5 && records.count >= 2 * commands - 1)
+  }
+
+  @Test("a capture is for its user only, also where the file was there and readable by others")
+  func isPrivate() throws {
+    for exists in [false, true] {
+      let path = Self.temporaryPath()
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      if exists {
+        #expect(
+          FileManager.default.createFile(
+            atPath: path, contents: Data(count: 10_000), attributes: [.posixPermissions: 0o666]))
+      }
+      try Capture(path: path).close()
+      var information = stat()
+      #expect(stat(path, &information) == 0)
+      #expect(information.st_mode & 0o777 == 0o600)
+      #expect(information.st_size == BTSnoop.header.count)
+    }
+  }
+
+  @Test("a symbolic link is refused, and the file it names is left as it is")
+  func link() throws {
+    let (path, link) = (Self.temporaryPath(), Self.temporaryPath())
+    defer { for path in [path, link] { try? FileManager.default.removeItem(atPath: path) } }
+    try Data("diary".utf8).write(to: URL(filePath: path))
+    #expect(symlink(path, link) == 0)
+    do {
+      _ = try Capture(path: link)
+      Issue.record("it was opened")
+    } catch {
+      #expect(error.reason == "it is a symbolic link")
+    }
+    #expect(try Data(contentsOf: URL(filePath: path)) == Data("diary".utf8))
+  }
+
+  @Test("a pipe and an open descriptor that are named on purpose are written")
+  func pipe() throws {
+    var ends: [Int32] = [0, 0]
+    #expect(Glibc.pipe(&ends) == 0)
+    defer { close(ends[0]) }
+    for folder in ["/dev/fd", "/proc/self/fd"] {
+      try Capture(path: "\(folder)/\(ends[1])").close()
+      var bytes = [UInt8](repeating: 0, count: 100)
+      #expect(read(ends[0], &bytes, bytes.count) == BTSnoop.header.count)
+    }
+    close(ends[1])
+    #expect(throws: CaptureError.self) { try Capture(path: "/dev/fd/99999") }
   }
 
   static func temporaryPath() -> String {

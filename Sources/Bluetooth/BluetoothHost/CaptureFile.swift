@@ -1,0 +1,72 @@
+import EventLoop
+import Glibc
+
+/// Opens the file of a capture, which has what devices send and what they are.
+package enum CaptureFile {
+  /// Opens a file for writing, for this user only; an existing file is emptied.
+  ///
+  /// - Returns: A descriptor that the caller closes.
+  package static func open(_ path: String) throws(CaptureError) -> Int32 {
+    if let number = descriptor(named: path) {
+      return try check(fcntl(number, F_DUPFD_CLOEXEC, 0), path)
+    }
+    // O_NONBLOCK would refuse a pipe whose reader comes later.
+    let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY
+    let file = unsafe Glibc.open(path, flags, 0o600)
+    if file < 0, errno == ELOOP {
+      throw CaptureError(path: path, reason: "it is a symbolic link")
+    }
+    _ = try check(file, path)
+    do throws(CaptureError) {
+      try prepare(file, path)
+    } catch {
+      close(file)
+      throw error
+    }
+    return file
+  }
+
+  /// Writes all bytes, in one piece where the system takes them so.
+  package static func write(
+    _ bytes: [UInt8], to file: Int32, path: String
+  ) throws(CaptureError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(file, $0.baseAddress, $0.count) }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { throw CaptureError(path: path, reason: SystemError.current.text) }
+      rest.removeFirst(count)
+    }
+  }
+
+  /// The open descriptor that a path names, such as `/dev/stdout`: it is a symbolic link to what
+  /// the user has chosen.
+  private static func descriptor(named path: String) -> Int32? {
+    switch path {
+    case "/dev/stdout": return STDOUT_FILENO
+    case "/dev/stderr": return STDERR_FILENO
+    default: break
+    }
+    for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
+      return Int32(path.dropFirst(folder.count)).flatMap { $0 >= 0 ? $0 : nil }
+    }
+    return nil
+  }
+
+  /// Keeps other users out of a regular file, and empties it. Devices and pipes stay as they are.
+  private static func prepare(_ file: Int32, _ path: String) throws(CaptureError) {
+    var information = stat()
+    _ = try check(unsafe fstat(file, &information), path)
+    guard information.st_mode & S_IFMT == S_IFREG else { return }
+    guard information.st_uid == geteuid() else {
+      throw CaptureError(path: path, reason: "the file belongs to another user")
+    }
+    _ = try check(fchmod(file, 0o600), path)
+    _ = try check(ftruncate(file, 0), path)
+  }
+
+  private static func check(_ result: Int32, _ path: String) throws(CaptureError) -> Int32 {
+    guard result >= 0 else { throw CaptureError(path: path, reason: SystemError.current.text) }
+    return result
+  }
+}
