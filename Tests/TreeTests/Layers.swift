@@ -74,7 +74,7 @@ enum Layers {
     "CLinux": Module(.hosts),
     "CLibcrypto": Module(.hosts),
     "EventLoop": Module(.hosts, ["Glibc", "Synchronization"]),
-    "StateFiles": Module(.hosts, ["Glibc"]),
+    "StateFiles": Module(.hosts, ["Glibc", "Synchronization"]),
     "RunLoopSupport": Module(
       .hosts, ["Foundation", "CoreFoundation", "Synchronization"], mayTouchTheWorld: false),
     "Connections": Module(.hosts, ["Dispatch", "Glibc", "Synchronization"]),

@@ -57,7 +57,7 @@ struct BondOptions: ParsableArguments {
         switch error.kind {
         case .refused, .damaged: .badData
         case .noPath, .unreadable: .noInput
-        case .unwritable, .busy, .full, .stronger: .cannotCreate
+        case .unwritable, .busy, .full, .stronger, .replaced: .cannotCreate
         }
       throw CommandFailure(status, error.description.trimmingSuffix("."))
     }

@@ -139,6 +139,9 @@ struct LinkLocalReport: Sendable {
       case .defended(let address, let other):
         (self.event, self.address, self.other) = ("defended", address, other)
         sentence = "\(other) used \(address): defended it"
+      case .notStored(let address):
+        (self.event, self.address) = ("notStored", address)
+        sentence = "\(address) could not be stored for the next run: trying again"
       case .released(let address, let why):
         (self.event, self.address) = ("released", address)
         switch why {

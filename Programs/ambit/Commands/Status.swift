@@ -53,7 +53,11 @@ struct StatusReport {
   func write() async throws {
     let snapshot = await session.host.snapshot()
     if session.output.isJSON { return session.output.object(try json(snapshot)) }
-    let lines = Self.lines(snapshot, radio: session.radioTitle, problem: problem)
+    var lines = Self.lines(snapshot, radio: session.radioTitle, problem: problem)
+    if let failure = session.host.bondFailure {
+      let count = session.host.unwrittenBondCount
+      lines.append(("bond file", "\(failure) \(Self.plural(count, "change")) not written."))
+    }
     for (title, text) in lines {
       session.output.line(
         session.output.style.dim(Fit.column(title, 12)) + Fit.safe(text))
@@ -66,6 +70,8 @@ struct StatusReport {
       "radio": .string(session.host.radio.description),
       "title": .string(RadioText.title(session.host.radio)),
       "problem": problem.map { .string($0) },
+      "bondProblem": session.host.bondFailure.map { .string($0.description) },
+      "unwrittenBondCount": .integer(Int64(session.host.unwrittenBondCount)),
     ])
     guard case .object(let members) = try JSON(encoding: snapshot) else { return head }
     return head.adding(members)

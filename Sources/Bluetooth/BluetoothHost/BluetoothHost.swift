@@ -105,8 +105,12 @@ public final class BluetoothHost: Sendable {
   public var captureFailure: CaptureError? { driver.captureFailure }
 
   /// The reason why bonds, or the random address that belongs to them, are not kept for later runs;
-  /// nil while they are, and without a file of bonds. Logged once.
+  /// nil while they are, and without a file of bonds. What can't be written is tried again. Logged
+  /// once for each kind of error, and when it is over.
   public var bondFailure: BondStoreError? { driver.bondFailure }
+
+  /// How many bonds and removals of bonds wait to be written to the file.
+  public var unwrittenBondCount: Int { driver.unwrittenBondCount }
 
   /// The state, links, queues and counters of the host's machine at one moment.
   public func snapshot() async -> HostSnapshot {

@@ -67,9 +67,13 @@ final class HostDriver: @unchecked Sendable {
   }
 
   private struct BondFailures {
-    var first: BondStoreError?
+    /// What holds until the host is started again.
+    var lasting: BondStoreError?
+    /// What holds until the bonds can be written and read.
+    var passing: BondStoreError?
     /// The kinds of errors that were logged.
     var kinds: Set<BondStoreError.Kind> = []
+    var queue: BondStoreQueue?
   }
 
   /// Observes changes of the bonds by other processes; created, used and closed on the shared loop.
@@ -112,7 +116,8 @@ final class HostDriver: @unchecked Sendable {
   }
 
   var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
-  var bondFailure: BondStoreError? { bondFailures.withLock(\.first) }
+  var bondFailure: BondStoreError? { bondFailures.withLock { $0.lasting ?? $0.passing } }
+  var unwrittenBondCount: Int { bondFailures.withLock(\.queue)?.unwrittenCount ?? 0 }
 
   func start() {
     loop.execute { [self] in
@@ -126,7 +131,10 @@ final class HostDriver: @unchecked Sendable {
     loop.execute { [self] in
       shutDown()
       guard let bondQueue else { return completion() }
-      bondQueue.finish(completion)
+      bondQueue.finish { [self] in
+        reportUnwritten(bondQueue.unwrittenCount)
+        completion()
+      }
     }
     loop.runPending()
   }
@@ -358,15 +366,17 @@ final class HostDriver: @unchecked Sendable {
       let bonds = try store.load()
       let (identities, problem) = try store.loadIdentities()
       machine.handle(.bondsLoaded(bonds, identities), now: loop.now, into: &actions)
-      if let problem { report(problem) }
+      if let problem { report(problem, isLasting: true) }
     } catch {
       machine.handle(.bondsUnavailable, now: loop.now, into: &actions)
-      return report(error, consequence: " Pairing is disabled until this is fixed.")
+      return report(
+        error, isLasting: true, consequence: " Pairing is disabled until this is fixed.")
     }
     let queue = BondStoreQueue(store) { [weak self] report in
       self?.take(report)
     }
     bondQueue = queue
+    bondFailures.withLock { $0.queue = queue }
     EpollLoop.shared.execute { [weak self] in
       guard let self, !bondWatch.withLock(\.isClosed),
         let watch = BondFileWatch(path: store.path, on: .shared, onChange: { queue.read() })
@@ -379,7 +389,12 @@ final class HostDriver: @unchecked Sendable {
   /// once it has read a value stores its bond then.
   private func take(_ report: BondStoreQueue.Report) {
     switch report {
-    case .failed(let error): self.report(error)
+    case .failed(let error):
+      switch error.kind {
+      case .stronger, .replaced: self.report(error, isLasting: true)
+      default: self.report(error, consequence: " It is tried again until it succeeds.")
+      }
+    case .recovered: reportRecovery()
     case .damagedFileKept(let path):
       logBonds(.warning, "The damaged file of bonds was kept as \"\(path)\".")
     case .read(let bonds, let changeCount):
@@ -400,12 +415,33 @@ final class HostDriver: @unchecked Sendable {
   }
 
   /// Bonds cannot be kept, or read again. They are good as long as this process runs. From any thread.
-  private func report(_ error: BondStoreError, consequence: String = "") {
+  private func report(
+    _ error: BondStoreError, isLasting: Bool = false, consequence: String = ""
+  ) {
     let isNews = bondFailures.withLock { failures in
-      failures.first = failures.first ?? error
+      if isLasting {
+        failures.lasting = failures.lasting ?? error
+      } else {
+        failures.passing = failures.passing ?? error
+      }
       return failures.kinds.insert(error.kind).inserted
     }
     if isNews { logBonds(.error, "\(error)\(consequence)") }
+  }
+
+  /// The bonds can be written and read again, and are. From any thread.
+  private func reportRecovery() {
+    let error = bondFailures.withLock { failures in
+      failures.kinds = failures.lasting.map { [$0.kind] } ?? []
+      return failures.passing.take()
+    }
+    if let error { logBonds(.notice, "The bonds in \"\(error.path)\" are written again.") }
+  }
+
+  /// Changes that are not written when the host has closed are lost. From any thread.
+  private func reportUnwritten(_ count: Int) {
+    guard count > 0 else { return }
+    logBonds(.error, "\(count) change\(count == 1 ? "" : "s") of bonds could not be written.")
   }
 
   /// Logs why a peer has to be paired with again next time; once for each reason, because peers

@@ -73,9 +73,9 @@ package struct BondFile: Sendable {
   /// that the peer has reconnected. Returns false if nothing changes, or if the bond was removed or
   /// has other keys now.
   package mutating func update(_ bond: Bond) -> Bool {
-    guard let index = index(of: bond), entries[index].bond.centralKey == bond.centralKey,
-      entries[index].bond.peripheralKey == bond.peripheralKey
-    else { return false }
+    guard let index = index(of: bond), entries[index].bond.hasSameKeys(as: bond) else {
+      return false
+    }
     var new = entries[index].bond
     new.clientConfiguration = bond.clientConfiguration
     new.peerSigning?.count(asFarAs: bond.peerSigning)
@@ -155,6 +155,13 @@ package struct BondFile: Sendable {
       }
       entries.append(Entry(bond: bond, otherFields: others))
     }
+  }
+}
+
+extension Bond {
+  /// Whether both encrypt with the same keys: they are from one pairing.
+  func hasSameKeys(as other: Bond?) -> Bool {
+    other.map { centralKey == $0.centralKey && peripheralKey == $0.peripheralKey } ?? false
   }
 }
 

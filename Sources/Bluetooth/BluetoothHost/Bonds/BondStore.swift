@@ -47,7 +47,7 @@ public final class BondStore: Sendable {
     return (identities.filter { $0.address.kind == .public || isFree }, problem)
   }
 
-  private func loadFile() throws(BondStoreError) -> BondFile {
+  func loadFile() throws(BondStoreError) -> BondFile {
     try attempt { () throws(StateFileError) in try file.read(BondFile.init(decoding:)) }
       ?? BondFile()
   }
@@ -62,7 +62,16 @@ public final class BondStore: Sendable {
   public func store(
     _ bond: Bond, identity: HostIdentity? = nil
   ) throws(BondStoreError) -> String? {
+    try store(bond, identity: identity, over: .any)
+  }
+
+  /// Adds or replaces a bond, as ``store(_:identity:)``, unless another process has replaced or
+  /// removed the predecessor.
+  func store(
+    _ bond: Bond, identity: HostIdentity?, over predecessor: Predecessor
+  ) throws(BondStoreError) -> String? {
     try change(replacingDamaged: true) { (file) throws(BondStoreError) in
+      try self.check(file, for: bond, predecessor)
       // No peer is impersonated by pairing with a process that doesn't know the peer's bond.
       if let old = file.predecessor(of: bond), old.isStronger(than: bond) {
         throw BondStoreError(
@@ -107,6 +116,36 @@ public final class BondStore: Sendable {
   @discardableResult
   public func remove(_ bond: Bond) throws(BondStoreError) -> Bool {
     try remove { $0.remove(bond) }
+  }
+
+  /// Removes one bond, unless another process has replaced it.
+  func remove(_ bond: Bond, over predecessor: Predecessor) throws(BondStoreError) {
+    try check(loadFile(), for: bond, predecessor)
+    try change(replacingDamaged: false) { (file) throws(BondStoreError) in
+      try self.check(file, for: bond, predecessor)
+      return file.remove(bond)
+    }
+  }
+
+  /// The bond of a change's peer that a change may replace or remove.
+  enum Predecessor: Sendable {
+    case any
+    /// The one with these keys; nil: none.
+    case known(Bond?)
+  }
+
+  private func check(
+    _ file: BondFile, for bond: Bond, _ predecessor: Predecessor
+  ) throws(BondStoreError) {
+    guard case .known(let known) = predecessor else { return }
+    let found = file.predecessor(of: bond)
+    // It may be there although the write failed: behind the rename, for example.
+    if found?.hasSameKeys(as: known) ?? (known == nil) || found?.hasSameKeys(as: bond) == true {
+      return
+    }
+    throw BondStoreError(
+      .replaced, path,
+      "another process has replaced or removed the bond with \(bond.identity) in the meantime")
   }
 
   private func remove(

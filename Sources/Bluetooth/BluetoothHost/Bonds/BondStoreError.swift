@@ -21,6 +21,8 @@ public struct BondStoreError: Error, Hashable, Sendable, CustomStringConvertible
     case full
     /// A more secure bond with this peer was stored by another process.
     case stronger
+    /// Another process replaced or removed the bond while this one could not write its own.
+    case replaced
   }
 
   /// The kind of the error.
@@ -43,7 +45,7 @@ public struct BondStoreError: Error, Hashable, Sendable, CustomStringConvertible
     case .refused: "The bonds in \"\(path)\" are not used: \(reason)."
     case .damaged: "The bonds in \"\(path)\" are damaged: \(reason)."
     case .unreadable: "The bonds in \"\(path)\" cannot be read: \(reason)."
-    case .unwritable, .busy, .full, .stronger:
+    case .unwritable, .busy, .full, .stronger, .replaced:
       "The bonds in \"\(path)\" cannot be written: \(reason)."
     }
   }

@@ -1,30 +1,23 @@
 import BluetoothMachines
 import BluetoothWire
 import EventLoop
+import StateFiles
 import Synchronization
 
 /// Performs a host's operations on its bond store, one after the other, on a thread of its own that
 /// exists only while there are operations: each may wait for the disk, and for other processes.
 ///
-/// Pending operations on one peer's bond are merged into one change, or two if a removal comes
-/// first, so that there are never more than twice as many as peers. A change that can't be stored
-/// is reported, and applies until the host ends.
+/// A change that can't be written is reported, applies as long as the host runs, and is tried again
+/// until it is written, in the order in which the changes came
+/// (docs/decisions/0180-a-failed-write-is-tried-again.md).
 final class BondStoreQueue: Sendable {
-  enum Change: Sendable {
-    case store(Bond, HostIdentity?)
-    /// Update the stored bond with new values.
-    case update(Bond)
-    case remove(Bond)
-
-    var bond: Bond {
-      switch self {
-      case .store(let bond, _), .update(let bond), .remove(let bond): bond
-      }
-    }
-  }
+  typealias Change = BondChange.Kind
 
   enum Report: Sendable {
+    /// The bonds can't be read or written; once for each kind of error until they can.
     case failed(BondStoreError)
+    /// Everything is written, and can be read, after a failure.
+    case recovered
     /// A damaged file was moved there.
     case damagedFileKept(String)
     /// The bonds that there are, where all changes up to this number had been made.
@@ -32,145 +25,179 @@ final class BondStoreQueue: Sendable {
   }
 
   private struct State {
-    var changes: [Change] = []
+    /// Changes to be written, in their order, with those that failed.
+    var changes = BondChanges()
+    /// Changes that are being written.
+    var inHand = BondChanges()
+    /// How many of those that are being written are not.
+    var unwrittenInHandCount = 0
+    /// Changes that the store refuses for good, which apply all the same.
+    var refused = BondChanges()
     var changeCount: UInt64 = 0
     var isReadingWanted = false
-    var isRunning = false
-    /// What waits until everything is done.
-    var completions: [@Sendable () -> Void] = []
-    /// Bonds that could not be stored.
-    var unstored: [Bond] = []
-    /// Bonds that could not be removed.
-    var unremoved: [Bond] = []
+    var isReadingFailing = false
+    /// Whether some of the changes were tried and could not be written.
+    var isWritingFailing = false
+    /// The kinds of errors that were reported since everything was written.
+    var problems: Set<BondStoreError.Kind> = []
+    /// The file when it was read last; nil: never.
+    var known: BondFile?
   }
 
   private let store: BondStore
+  private let writer: StateWriter
   private let state = Mutex(State())
   private let report: @Sendable (Report) -> Void
 
-  /// - Parameter report: Called on the queue's thread.
-  init(_ store: BondStore, report: @escaping @Sendable (Report) -> Void) {
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - times: How long to wait between attempts, and for the last one.
+  ///   - report: Called on the queue's thread.
+  init(
+    _ store: BondStore, times: StateWriter.Times = StateWriter.Times(),
+    report: @escaping @Sendable (Report) -> Void
+  ) {
     self.store = store
     self.report = report
+    writer = StateWriter(times: times)
   }
 
   /// How many changes were asked for.
   var changeCount: UInt64 { state.withLock(\.changeCount) }
 
+  /// How many changes were asked for and are not written.
+  var unwrittenCount: Int { state.withLock { $0.changes.count + $0.unwrittenInHandCount } }
+
   /// Makes a change, later. From any thread.
   func change(_ change: Change) {
     state.withLock { state in
       state.changeCount += 1
-      guard let index = state.changes.lastIndex(where: { $0.bond.isOfSamePeer(as: change.bond) })
-      else { return state.changes.append(change) }
-      switch (state.changes[index], change) {
-      case (.store(_, let identity), .update(let bond)):
-        state.changes[index] = .store(bond, identity)
-      case (.remove, .update): break
-      // The removed bond must not be compared with the one that is stored after it.
-      case (.remove, .store): state.changes.append(change)
-      case (_, .store), (_, .remove), (.update, .update): state.changes[index] = change
-      }
+      state.changes.append(BondChange(change))
     }
-    start()
+    writer.request(work)
   }
 
   /// Reads the bonds again, later, and reports them.
   func read() {
     state.withLock { $0.isReadingWanted = true }
-    start()
+    writer.request(work)
   }
 
-  /// Calls `completion`, on any thread, when all that was asked for is done.
-  func finish(_ completion: @escaping @Sendable () -> Void) {
-    state.withLock { $0.completions.append(completion) }
-    start()
-  }
+  /// Calls `completion`, on any thread, when all that was asked for is done, or was tried for the
+  /// last time.
+  func finish(_ completion: @escaping @Sendable () -> Void) { writer.finish(completion) }
 
-  private func start() {
-    let isFirst = state.withLock { state in
-      defer { state.isRunning = true }
-      return !state.isRunning
+  private func work(_ isTrying: Bool) -> StateWriter.Result {
+    if isTrying { write() }
+    let isReadingWanted = state.withLock { state in
+      defer { state.isReadingWanted = false }
+      return state.isReadingWanted
     }
-    guard isFirst else { return }
-    // If no thread can be started, the work is done here, although it may block.
-    if !DetachedThread.start({ self.run() }) { run() }
+    if isReadingWanted { readBonds() }
+    return conclude()
   }
 
-  private func run() {
-    while let work = next() { work() }
+  /// Reports that a failure is over.
+  private func conclude() -> StateWriter.Result {
+    let (isWritten, isRecovered) = state.withLock { state in
+      let isWell = !state.isWritingFailing && !state.isReadingFailing
+      defer { if isWell { state.problems = [] } }
+      return (!state.isWritingFailing, isWell && !state.problems.isEmpty)
+    }
+    if isRecovered { report(.recovered) }
+    return isWritten ? .done : .failed
   }
 
-  private func next() -> (() -> Void)? {
+  private func fail(_ error: BondStoreError) {
+    let isNews = state.withLock { $0.problems.insert(error.kind).inserted }
+    if isNews { report(.failed(error)) }
+  }
+
+  // MARK: Writing
+
+  /// Tries all changes in their order, up to an error that concerns all of them.
+  private func write() {
     state.withLock { state in
-      if !state.changes.isEmpty {
-        let change = state.changes.removeFirst()
-        return { self.perform(change) }
-      }
-      if state.isReadingWanted {
-        state.isReadingWanted = false
-        let count = state.changeCount
-        return { self.readBonds(count) }
-      }
-      if !state.completions.isEmpty {
-        let completion = state.completions.removeFirst()
-        return completion
-      }
-      state.isRunning = false
-      return nil
+      state.inHand = state.changes
+      state.unwrittenInHandCount = state.changes.count
+      state.changes = BondChanges()
     }
-  }
-
-  private func perform(_ change: Change) {
-    do throws(BondStoreError) {
-      switch change {
-      case .store(let bond, let identity):
-        if state.withLock({ $0.unremoved.contains { $0.isOfSamePeer(as: bond) } }) {
-          _ = try store.remove(bond)
+    var left = BondChanges()
+    var isBlocked = false
+    while !isBlocked, var change = state.withLock({ $0.inHand.takeFirst() }) {
+      note(&change)
+      do throws(BondStoreError) {
+        try perform(change)
+        state.withLock { $0.unwrittenInHandCount -= 1 }
+        if case .update = change.kind { continue }
+        left.remove(change.bond)
+        state.withLock { $0.refused.remove(change.bond) }
+      } catch {
+        fail(error)
+        switch error.kind {
+        case .stronger: state.withLock { $0.refused.append(change) }
+        // The other process's bond is the newer one.
+        case .replaced: state.withLock { $0.isReadingWanted = true }
+        case .full, .damaged: left.append(change)
+        case .noPath, .refused, .unreadable, .unwritable, .busy:
+          left.append(change)
+          isBlocked = true
         }
-        if let path = try store.store(bond, identity: identity) { report(.damagedFileKept(path)) }
-      case .update(let bond): try store.update([bond])
-      case .remove(let bond): _ = try store.remove(bond)
       }
-      note(change, isMade: true)
-    } catch {
-      note(change, isMade: false)
-      report(.failed(error))
+    }
+    let dropped = state.withLock { state -> Int in
+      state.isWritingFailing = !left.isEmpty
+      left.append(state.inHand)
+      left.append(state.changes)
+      let dropped = left.droppedCount
+      left.droppedCount = 0
+      state.inHand = BondChanges()
+      state.unwrittenInHandCount = 0
+      state.changes = left
+      return dropped
+    }
+    if dropped > 0 {
+      fail(BondStoreError(.full, store.path, "\(dropped) changes of bonds found no room"))
     }
   }
 
-  /// A bond that could not be stored is there all the same; one that could not be removed isn't.
-  private func note(_ change: Change, isMade: Bool) {
-    state.withLock { state in
-      if case .update = change { return }
-      state.unstored.removeAll { $0.isOfSamePeer(as: change.bond) }
-      if isMade { return state.unremoved.removeAll { $0.isOfSamePeer(as: change.bond) } }
-      switch change {
-      case .store(let bond, _): state.unstored.append(bond)
-      case .remove(let bond):
-        state.unremoved.removeAll { $0.isOfSamePeer(as: bond) }
-        state.unremoved.append(bond)
-      case .update: break
-      }
+  /// Notes, before a change is first tried, what it is to replace.
+  private func note(_ change: inout BondChange) {
+    guard case .any = change.predecessor else { return }
+    let found = try? store.loadFile()
+    let known = state.withLock { state in
+      state.known = found ?? state.known
+      return state.known
+    }
+    if let known { change.predecessor = .known(known.predecessor(of: change.bond)) }
+  }
+
+  private func perform(_ change: BondChange) throws(BondStoreError) {
+    switch change.kind {
+    case .store(let bond, let identity):
+      let path = try store.store(bond, identity: identity, over: change.predecessor)
+      if let path { report(.damagedFileKept(path)) }
+    case .update(let bond): try store.update([bond])
+    case .remove(let bond): try store.remove(bond, over: change.predecessor)
     }
   }
 
-  private func readBonds(_ changeCount: UInt64) {
+  // MARK: Reading
+
+  private func readBonds() {
+    let count = changeCount
     do throws(BondStoreError) {
-      let bonds = try store.load()
-      let (unstored, unremoved) = state.withLock { ($0.unstored, $0.unremoved) }
-      let hidden = unstored + unremoved
-      let others = bonds.filter { bond in !hidden.contains { $0.isOfSamePeer(as: bond) } }
-      report(.read(others + unstored, changeCount: changeCount))
+      var file = try store.loadFile()
+      let unwritten = state.withLock { state in
+        state.isReadingFailing = false
+        state.known = file
+        return state.refused.all + state.changes.all
+      }
+      for change in unwritten { change.apply(to: &file) }
+      report(.read(file.bonds, changeCount: count))
     } catch {
-      report(.failed(error))
+      state.withLock { $0.isReadingFailing = true }
+      fail(error)
     }
-  }
-}
-
-extension Bond {
-  /// Whether both are bonds of one peer with one identity of this host.
-  fileprivate func isOfSamePeer(as other: Bond) -> Bool {
-    identity == other.identity && localIdentity == other.localIdentity
   }
 }

@@ -35,6 +35,10 @@ final class LinkLocalDriver: @unchecked Sendable {
   private var held: (address: Inet4Address, isSeen: Bool)?
   private var actions: [LinkLocalMachine.Action] = []
   private var reportedStatus: LinkLocalMachine.Status?
+  /// The last address, where it could not be stored yet.
+  private var unstored: (address: Inet4Address, hardware: MACAddress)?
+  private var storePauses = RetryPauses()
+  private var storeTimer: (any LoopTimer)?
 
   /// How long to wait before a socket that could not be opened, or ended, is tried again.
   private static let reopenDelay = TimeSpan.seconds(1)
@@ -82,6 +86,8 @@ final class LinkLocalDriver: @unchecked Sendable {
     monitor?.stop()
     wakeMonitor?.stop()
     timer?.cancel()
+    storeTimer?.cancel()
+    storeAddress()
     lock = nil
     completion()
   }
@@ -308,7 +314,8 @@ final class LinkLocalDriver: @unchecked Sendable {
         if error.number != ENODEV { fail(.refused(error.number)) }
       }
     case .remember(let address):
-      if let machine { store?.store(address, of: machine.hardware) }
+      if let machine { unstored = (address, machine.hardware) }
+      storeAddress()
     case .conflicted(let address, let other): onEvent(.conflict(address, with: other))
     case .defended(let address, let other): onEvent(.defended(address, against: other))
     case .resetConnections(let address):
@@ -319,6 +326,22 @@ final class LinkLocalDriver: @unchecked Sendable {
       remove(address, from: index)
       onEvent(.released(address, reason))
     }
+  }
+
+  /// Stores the last address; again, after longer pauses, where that fails.
+  private func storeAddress() {
+    guard let store, let (address, hardware) = unstored else { return }
+    if store.store(address, of: hardware) {
+      unstored = nil
+      storePauses.succeeded()
+      storeTimer?.cancel()
+      return
+    }
+    let (pause, isFirst) = storePauses.failed()
+    if isFirst { onEvent(.notStored(address)) }
+    guard !isStopped else { return }
+    if storeTimer == nil { storeTimer = loop.makeTimer { [weak self] in self?.storeAddress() } }
+    storeTimer?.set(.now + pause)
   }
 
   /// Removes an address, unless it or its interface is gone already.

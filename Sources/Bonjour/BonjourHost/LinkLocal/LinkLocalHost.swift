@@ -23,7 +23,7 @@ public struct LinkLocalConfiguration: Sendable {
   /// that is derived from the hardware address.
   public var firstAddress: Inet4Address?
   /// The folder in which the last address is stored, by hardware address; nil to store nothing.
-  /// Failures to store are ignored.
+  /// Where that fails, it is tried again; see ``LinkLocalEvent/notStored(_:)``.
   public var folder: String?
 
   /// Creates a configuration. If a folder is given, the address stored in it is tried first.
@@ -49,6 +49,8 @@ public enum LinkLocalEvent: Hashable, Sendable {
   case defended(Inet4Address, against: MACAddress)
   /// The interface no longer has the address.
   case released(Inet4Address, LinkLocalMachine.ReleaseReason)
+  /// The address could not be stored for the next run. It is tried again until it is stored.
+  case notStored(Inet4Address)
   /// The host has stopped with an error. This is the last event.
   case failed(LinkLocalError)
 }

@@ -19,17 +19,19 @@ struct LinkLocalStore {
     return Inet4Address(text: String(decoding: line, as: UTF8.self))
   }
 
-  /// Stores an address; an error is ignored. A concurrent reader sees the old one or the new one.
-  func store(_ address: Inet4Address, of hardware: MACAddress) {
+  /// Stores an address; false where that failed. A concurrent reader sees the old one or the new one.
+  func store(_ address: Inet4Address, of hardware: MACAddress) -> Bool {
     mkdir(folder, 0o755)
     let temporary = path(of: hardware) + ".new"
     let descriptor = open(
       temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
-    guard descriptor >= 0 else { return }
+    guard descriptor >= 0 else { return false }
     let text = Array("\(address)\n".utf8)
     let count = unsafe text.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
     close(descriptor)
-    if count == text.count { rename(temporary, path(of: hardware)) } else { unlink(temporary) }
+    if count == text.count, rename(temporary, path(of: hardware)) == 0 { return true }
+    unlink(temporary)
+    return false
   }
 
   private func path(of hardware: MACAddress) -> String { "\(folder)/\(hardware)" }

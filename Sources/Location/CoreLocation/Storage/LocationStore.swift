@@ -8,37 +8,47 @@ internal import Synchronization
 ///
 /// One process owns the file at a time, from its first read or write until its end. A thread
 /// writes, and exists only as long as there is something to write; if several contents arrive
-/// during a write, only the last is written. A problem is logged once; the program goes on without
-/// the file.
+/// during a write, only the last is written. A write that failed is tried again until it succeeds
+/// (docs/decisions/0180-a-failed-write-is-tried-again.md). A problem is logged once, and when it is
+/// over; the program goes on without the file.
 package final class LocationStore: Sendable {
   private enum Owner {
-    /// There was nothing in the file, and nothing was to be kept yet.
-    case nobody
+    /// This process doesn't own the file yet: nothing was to be kept, or the lock could not be
+    /// created.
+    case undecided
     case thisProcess(StateFileLock)
     /// There is a reason why nothing is kept, which was logged.
     case unavailable
   }
 
   private struct State {
-    var owner = Owner.nobody
+    var owner = Owner.undecided
+    /// What may be in the file before this process has written to it; nil: anything.
+    var found: LocationFile? = LocationFile()
+    /// The content to be written.
     var next: LocationFile?
-    var isRunning = false
-    var completions: [@Sendable () -> Void] = []
+    /// Whether a failed write was logged.
+    var isFailing = false
   }
 
   /// Nil where there is no place for it, which matters when something is to be kept.
   private let file: StateFile?
-  private let state: Mutex<State>
+  private let state = Mutex(State())
+  private let writer: StateWriter
   private let logger = Logger(label: "CoreLocation")
 
   /// - Parameters:
   ///   - path: The file; nil where the environment names no place for one.
+  ///   - times: How long to wait between attempts to write, and for the last one.
   ///   - probe: Where tests look on at the system calls.
-  init(path: String?, probe: StateFileProbe = StateFileProbe()) {
+  init(
+    path: String?, times: StateWriter.Times = StateWriter.Times(),
+    probe: StateFileProbe = StateFileProbe()
+  ) {
     file = path.map {
       StateFile(path: $0, byteCountMax: LocationFile.byteCountMax, probe: probe)
     }
-    state = Mutex(State())
+    writer = StateWriter(times: times)
   }
 
   /// Whether nothing can be kept.
@@ -53,7 +63,14 @@ package final class LocationStore: Sendable {
       // A program that only ranges leaves the file to others.
       let found = try file.read(LocationFile.init(decoding:)) ?? LocationFile()
       guard found != LocationFile() else { return found }
-      guard takeOwnership(of: file) else { return LocationFile() }
+      switch takeOwnership(of: file) {
+      case .taken: state.withLock { $0.found = nil }
+      case .refused: return LocationFile()
+      case .notYet:
+        // The disk is full, for example: the regions are good all the same.
+        state.withLock { $0.found = found }
+        return found
+      }
       // Again: the process that had it may have written since.
       return try file.read(LocationFile.init(decoding:)) ?? LocationFile()
     } catch {
@@ -73,23 +90,21 @@ package final class LocationStore: Sendable {
 
   /// Writes what the program monitors now, later. From any thread.
   package func keep(_ content: LocationFile) {
-    let isFirst = state.withLock { state in
+    let isKept = state.withLock { state in
       if case .unavailable = state.owner { return false }
       state.next = content
-      defer { state.isRunning = true }
-      return !state.isRunning
+      return true
     }
-    if isFirst { start() }
+    if isKept { writer.request { self.work($0) } }
   }
 
-  /// Calls `completion`, on any thread, when pending contents are written.
+  /// Calls `completion`, on any thread, when pending contents are written, or were tried for the
+  /// last time.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
-    let isFirst = state.withLock { state in
-      state.completions.append(completion)
-      defer { state.isRunning = true }
-      return !state.isRunning
+    writer.finish { [self] in
+      if state.withLock({ $0.next != nil }) { logger.error("The last regions are not stored.") }
+      completion()
     }
-    if isFirst { start() }
   }
 
   /// Removes the files of the same folder whose names begin with `prefix`, that were not changed since
@@ -101,33 +116,39 @@ package final class LocationStore: Sendable {
 
   private static let ownerLock = "owner"
 
-  private func start() {
-    // If no thread can be started, this one writes, and may block.
-    if !DetachedThread.start({ self.run() }) { run() }
-  }
-
-  private func run() {
-    while let work = next() { work() }
-  }
-
-  private func next() -> (() -> Void)? {
-    state.withLock { state in
-      if let content = state.next {
-        state.next = nil
-        return { self.write(content) }
-      }
-      if !state.completions.isEmpty { return state.completions.removeFirst() }
-      state.isRunning = false
-      return nil
+  private func work(_ isTrying: Bool) -> StateWriter.Result {
+    guard isTrying else { return .failed }
+    guard let content = state.withLock({ $0.next.take() }) else { return .done }
+    let isWritten = write(content)
+    let isRecovered = state.withLock { state in
+      // A later content is to be written instead.
+      if !isWritten { state.next = state.next ?? content }
+      defer { state.isFailing = !isWritten }
+      return isWritten && state.isFailing
     }
+    if isRecovered, !isUnavailable { logger.notice("The regions are stored again.") }
+    return isWritten ? .done : .failed
   }
 
-  private func write(_ content: LocationFile) {
+  /// Writes the content, unless the file is none of this process; false where that failed and has to
+  /// be tried again.
+  private func write(_ content: LocationFile) -> Bool {
     guard let file else {
-      return fail("Regions cannot be stored: HOME is not set.")
+      fail("Regions cannot be stored: HOME is not set.")
+      return true
     }
-    let isNew = state.withLock { if case .nobody = $0.owner { true } else { false } }
-    if isNew, !takeOwnership(of: file) { return }
+    if state.withLock({ if case .undecided = $0.owner { true } else { false } }) {
+      switch takeOwnership(of: file) {
+      case .taken: break
+      case .refused: return true
+      case .notYet: return false
+      }
+    }
+    return write(content, to: file)
+  }
+
+  private func write(_ content: LocationFile, to file: StateFile) -> Bool {
+    let known = state.withLock(\.found)
     let (bytes, leftOutCount) = content.bytes
     if leftOutCount > 0 {
       logger.error("\(leftOutCount) conditions are beyond the limits and are not stored.")
@@ -135,28 +156,49 @@ package final class LocationStore: Sendable {
     do throws(StateFileError) {
       let (isWritten, damagedPath) = try file.change(
         replacingDamaged: true, LocationFile.init(decoding:)
-      ) { found in isNew && found != nil && found != LocationFile() ? nil : bytes }
+      ) { found in
+        let isOurs = known == nil || [nil, LocationFile(), known].contains(found)
+        return isOurs ? bytes : nil
+      }
+      state.withLock { $0.found = nil }
       if let damagedPath { logger.error("The damaged regions are in \"\(damagedPath)\" now.") }
       if !isWritten { fail("Another process of this program has stored regions in the meantime.") }
+      return true
     } catch {
-      // The next change tries again: the disk may have room by then.
-      logger.error("The regions in \"\(file.path)\" cannot be written: \(error.reason).")
-      if error.kind == .refused || error.kind == .damaged { fail(nil) }
+      if error.kind == .refused || error.kind == .damaged {
+        logger.error("The regions in \"\(file.path)\" cannot be written: \(error.reason).")
+        fail(nil)
+        return true
+      }
+      reportFailure(error, of: file)
+      return false
     }
   }
 
-  /// Whether the file is this process's from now on.
-  private func takeOwnership(of file: StateFile) -> Bool {
+  private func reportFailure(_ error: StateFileError, of file: StateFile) {
+    guard !state.withLock(\.isFailing) else { return }
+    logger.error(
+      "The regions in \"\(file.path)\" cannot be written: \(error.reason). It is tried again.")
+  }
+
+  private enum Ownership { case taken, refused, notYet }
+
+  /// Takes the file for this process from now on.
+  private func takeOwnership(of file: StateFile) -> Ownership {
     do throws(StateFileError) {
       guard let lock = try file.takeLock(Self.ownerLock) else {
         fail("Another process of this program uses the regions in \"\(file.path)\".")
-        return false
+        return .refused
       }
       state.withLock { $0.owner = .thisProcess(lock) }
-      return true
+      return .taken
     } catch {
+      if error.kind == .unwritable || error.kind == .busy {
+        reportFailure(error, of: file)
+        return .notYet
+      }
       fail("The regions in \"\(file.path)\" cannot be stored: \(error.reason).")
-      return false
+      return .refused
     }
   }
 

@@ -2,6 +2,7 @@ import BeaconMachines
 import BluetoothHost
 import BluetoothWire
 import Essentials
+import Glibc
 import StateFiles
 import Synchronization
 import Testing
@@ -259,6 +260,52 @@ struct LocationStoreTests {
       await keep(try Self.file("last"), in: store)
       #expect(try LocationFile(decoding: folder.read()) == Self.file("last"), "\(calls[index])")
     }
+  }
+
+  @Test(
+    "regions that could not be written are written once the disk takes them, the last of them",
+    arguments: ["flock", "write", "fsync", "rename"])
+  func triedAgain(_ call: String) async throws {
+    let (calls, failed) = AsyncStream.makeStream(of: Void.self)
+    let (written, isWritten) = AsyncStream.makeStream(of: Void.self)
+    let isFull = Mutex(true)
+    let probe = StateFileProbe(willCall: { name in
+      let isFull = isFull.withLock(\.self)
+      if name == "fsync folder", !isFull { isWritten.yield() }
+      guard name == call, isFull else { return 0 }
+      failed.yield()
+      return ENOSPC
+    })
+    var times = StateWriter.Times()
+    times.firstPause = .milliseconds(1)
+    times.longestPause = .milliseconds(2)
+    let store = LocationStore(path: folder.file, times: times, probe: probe)
+    store.keep(try Self.file("first"))
+    store.keep(try Self.file("last"))
+    for await _ in calls { break }
+    #expect(!store.isUnavailable)
+    isFull.withLock { $0 = false }
+    // Nothing else is kept, and nothing ends.
+    for await _ in written { break }
+    #expect(try LocationFile(decoding: folder.read()) == Self.file("last"))
+  }
+
+  @Test("regions are good although a full disk takes no lock, and are not replaced by older ones")
+  func readableOnFullDisk() async throws {
+    try folder.write(Self.file("before").bytes.file)
+    let isFull = Mutex(true)
+    let probe = StateFileProbe(willCall: { name in
+      name == "flock" && isFull.withLock(\.self) ? ENOSPC : 0
+    })
+    let store = LocationStore(path: folder.file, probe: probe)
+    #expect(try store.load() == Self.file("before"))
+    #expect(!store.isUnavailable)
+    // Another process stores its regions before this one can.
+    try folder.write(Self.file("other").bytes.file)
+    isFull.withLock { $0 = false }
+    await keep(try Self.file("after"), in: store)
+    #expect(try LocationFile(decoding: folder.read()) == Self.file("other"))
+    #expect(store.isUnavailable)
   }
 
   @Test("changes while the disk is slow are written once, the last of them")

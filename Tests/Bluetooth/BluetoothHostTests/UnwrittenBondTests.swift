@@ -1,0 +1,225 @@
+import BluetoothInterface
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import EventLoop
+import Foundation
+import Glibc
+import SimulatedRadio
+import StateFiles
+import Synchronization
+import Testing
+
+@testable import BluetoothHost
+
+/// Bonds that can't be written at first.
+@Suite("Bonds that can't be written yet", .timeLimit(.minutes(1)))
+struct UnwrittenBondTests {
+  /// A disk that refuses calls of a name until it is mended.
+  private final class Disk: Sendable {
+    private let refused: Mutex<Set<String>>
+    let error: Int32
+
+    init(refusing names: Set<String>, with error: Int32 = ENOSPC) {
+      refused = Mutex(names)
+      self.error = error
+    }
+
+    func mend() { refused.withLock { $0 = [] } }
+    var probe: StateFileProbe {
+      StateFileProbe(willCall: { name in
+        self.refused.withLock { $0.contains(name) } ? self.error : 0
+      })
+    }
+  }
+
+  private let folder: BondTestFolder
+  private let path: String
+
+  init() throws {
+    folder = try BondTestFolder()
+    path = folder.path + "/bonds"
+  }
+
+  private static var soon: StateWriter.Times {
+    var times = StateWriter.Times()
+    times.firstPause = .milliseconds(1)
+    times.longestPause = .milliseconds(4)
+    return times
+  }
+
+  private static var never: StateWriter.Times {
+    var times = StateWriter.Times()
+    times.firstPause = .seconds(3_600)
+    times.longestPause = .seconds(3_600)
+    return times
+  }
+
+  private typealias Reports = AsyncStream<BondStoreQueue.Report>
+
+  /// A queue, and its reports.
+  private func queue(_ disk: Disk, _ times: StateWriter.Times) -> (BondStoreQueue, Reports) {
+    let (reports, post) = Reports.makeStream()
+    let queue = BondStoreQueue(BondStore(path: path, probe: disk.probe), times: times) {
+      post.yield($0)
+    }
+    return (queue, reports)
+  }
+
+  private func next(_ reports: Reports) async -> BondStoreQueue.Report? {
+    for await report in reports { return report }
+    return nil
+  }
+
+  private func finish(_ queue: BondStoreQueue) async {
+    await withCheckedContinuation { next in queue.finish { next.resume() } }
+  }
+
+  private var stored: [Bond] { get throws { try BondStore(path: path).load() } }
+
+  @Test(
+    "thirty bonds of a full disk are written in their order once there is room",
+    arguments: ["fchmod", "write", "fsync", "rename", "flock", "fsync folder"])
+  func fullDisk(_ call: String) async throws {
+    try BondStore(path: path).store(Bonds.numbered(100))
+    let disk = Disk(refusing: [call])
+    let (queue, reports) = queue(disk, Self.soon)
+    for number in 0..<30 { queue.change(.store(Bonds.numbered(number), nil)) }
+    queue.change(.remove(Bonds.numbered(100)))
+    guard case .failed(let error)? = await next(reports) else {
+      Issue.record("no failure was reported")
+      return
+    }
+    #expect(error.kind == .unwritable && queue.unwrittenCount > 0)
+    disk.mend()
+    guard case .recovered? = await next(reports) else {
+      Issue.record("no recovery was reported")
+      return
+    }
+    await finish(queue)
+    #expect(try stored == (0..<30).map { Bonds.numbered($0) })
+    #expect(queue.unwrittenCount == 0)
+  }
+
+  @Test("a lock that is held for longer than an attempt delays bonds and removals, and loses none")
+  func lockedForLong() async throws {
+    try BondStore(path: path).store(Bonds.legacy)
+    let lock = open(path + ".lock", O_RDWR)
+    #expect(lock >= 0 && flock(lock, LOCK_EX) == 0)
+    let (queue, reports) = queue(Disk(refusing: []), Self.soon)
+    queue.change(.store(Bonds.secure, nil))
+    queue.change(.remove(Bonds.legacy))
+    guard case .failed(let error)? = await next(reports) else {
+      Issue.record("no failure was reported")
+      return
+    }
+    #expect(error.kind == .busy)
+    #expect(try stored == [Bonds.legacy])
+    close(lock)
+    guard case .recovered? = await next(reports) else {
+      Issue.record("no recovery was reported")
+      return
+    }
+    #expect(try stored == [Bonds.secure])
+  }
+
+  @Test("the end tries once more, and does not wait for the pause")
+  func lastAttempt() async throws {
+    let disk = Disk(refusing: ["rename"])
+    let (queue, reports) = queue(disk, Self.never)
+    queue.change(.store(Bonds.secure, nil))
+    _ = await next(reports)
+    queue.change(.store(Bonds.legacy, nil))
+    disk.mend()
+    await finish(queue)
+    #expect(try stored == [Bonds.secure, Bonds.legacy])
+  }
+
+  @Test("a process that exits at once writes its last bond before it ends")
+  func exiting() async throws {
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let queue = BondStoreQueue(BondStore(path: path)) { _ in }
+      queue.change(.store(Bonds.secure, nil))
+      exit(0)
+    }
+    #expect(try stored == [Bonds.secure])
+  }
+
+  @Test("the end is not later than its time, even if the disk never answers")
+  func frozenDisk() async throws {
+    let opening = DispatchSemaphore(value: 0)
+    var times = Self.never
+    times.end = .milliseconds(20)
+    let store = BondStore(
+      path: path,
+      probe: StateFileProbe(willCall: { name in
+        if name == "fsync" { opening.wait() }
+        return 0
+      }))
+    let queue = BondStoreQueue(store, times: times) { _ in }
+    queue.change(.store(Bonds.secure, nil))
+    await finish(queue)
+    #expect(try stored == [])
+    opening.signal()
+    await finish(queue)
+  }
+
+  @Test("a bond that another process stored meanwhile is not replaced by an older one")
+  func newerBond() async throws {
+    var old = Bonds.secure
+    old.centralKey = LongTermKey(Bonds.key(77))
+    let disk = Disk(refusing: ["rename"])
+    let (queue, reports) = queue(disk, Self.never)
+    queue.change(.store(old, nil))
+    _ = await next(reports)
+    try BondStore(path: path).store(Bonds.secure)
+    disk.mend()
+    await finish(queue)
+    guard case .failed(let error)? = await next(reports) else {
+      Issue.record("it was not reported")
+      return
+    }
+    #expect(error.kind == .replaced)
+    #expect(try stored == [Bonds.secure])
+    #expect(queue.unwrittenCount == 0)
+  }
+
+  @Test("a bond that another process forgot meanwhile does not come back")
+  func forgotten() async throws {
+    try BondStore(path: path).store(Bonds.secure)
+    var new = Bonds.secure
+    new.centralKey = LongTermKey(Bonds.key(77))
+    let disk = Disk(refusing: ["rename"])
+    let (queue, reports) = queue(disk, Self.never)
+    queue.change(.store(new, nil))
+    _ = await next(reports)
+    try BondStore(path: path).remove(Bonds.secure)
+    disk.mend()
+    await finish(queue)
+    #expect(try stored == [])
+  }
+
+  @Test("a removal that failed does not remove the bond that another process stored meanwhile")
+  func removalOfNewer() async throws {
+    var old = Bonds.secure
+    old.centralKey = LongTermKey(Bonds.key(77))
+    try BondStore(path: path).store(old)
+    let disk = Disk(refusing: ["rename"])
+    let (queue, reports) = queue(disk, Self.never)
+    queue.change(.remove(old))
+    _ = await next(reports)
+    try BondStore(path: path).store(Bonds.secure)
+    disk.mend()
+    await finish(queue)
+    #expect(try stored == [Bonds.secure])
+  }
+
+  @Test("ten thousand bonds that can't be written take no more room than the file has, twice")
+  func bounded() {
+    var changes = BondChanges()
+    for number in 0..<10_000 { changes.append(BondChange(.store(Bonds.numbered(number), nil))) }
+    #expect(changes.count == BondChanges.countMax)
+    #expect(changes.droppedCount == 10_000 - BondChanges.countMax)
+    #expect(changes.all.last?.bond == Bonds.numbered(9_999))
+  }
+}
