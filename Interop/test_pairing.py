@@ -460,7 +460,7 @@ async def test_just_works_asks_first_where_the_policy_says_so(radio, bonds, answ
         completed = pairs(server.device, Person())
         command = Ambit(radio).at_terminal("read", NAME, ENCRYPTED, "--pair", "ask")
         async with command as terminal:
-            await terminal.sees(r"pair with \S+\? \(yes or no\)")
+            await terminal.sees(r"pair with .+\? .*\(yes or no\)")
             assert not completed and not bonds.exists()
             terminal.types(answer)
             if answer == "yes":

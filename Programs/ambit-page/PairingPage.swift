@@ -84,10 +84,9 @@ final class PairingPage: ViewModel {
     "\(question.id.rawValue)"
   }
 
+  /// All six digits are typed here.
   private nonisolated static func number(_ text: String) -> UInt32? {
-    let digits = text.filter { !$0.isWhitespace }
-    let isPasskey = digits.count == 6 && digits.allSatisfy { $0.isASCII && $0.isNumber }
-    return isPasskey ? UInt32(digits) : nil
+    text.count(where: \.isNumber) == 6 ? PairingQuestion.passkey(text) : nil
   }
 }
 

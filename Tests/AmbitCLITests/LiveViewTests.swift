@@ -312,6 +312,81 @@ extension LiveViewTests {
     #expect(view.pairing == nil)
   }
 
+  @Test("questions of several peers wait side by side, and Tab goes from one to the next")
+  func sideBySide() {
+    let table = Self.table(1)
+    var view = Self.asking(.consent)
+    let owner = DeviceAddress(bits: 0xC0FF_EE00_0001, kind: .random)
+    view.ask(PairingQuestion(peer: owner, prompt: .compareNumber(42), id: .init(rawValue: 8)))
+    #expect(view.pairing?.peer == Self.peer && view.pairingCount == 2)
+    #expect(
+      Self.pressed(&view, [.character("\t"), .character("y")], table)
+        == [.answer(PairingPromptID(rawValue: 8), .accept)])
+    #expect(
+      Self.pressed(&view, [.character("n")], table)
+        == [.answer(PairingPromptID(rawValue: 7), .reject)])
+  }
+
+  @Test("a key that was typed for a question which ended does not answer the next one")
+  func replaced() {
+    let table = Self.table(1)
+    let owner = DeviceAddress(bits: 0xC0FF_EE00_0001, kind: .random)
+    let next = PairingQuestion(peer: owner, prompt: .consent, id: .init(rawValue: 8))
+    for comesFirst in [true, false] {
+      var view = Self.asking(.compareNumber(42))
+      if comesFirst { view.ask(next) }
+      view.pairingEnded(with: Self.peer)
+      if !comesFirst { view.ask(next) }
+      #expect(Self.pressed(&view, [.character("y"), .character("n"), .escape], table).isEmpty)
+      #expect(view.pairing == next)
+      #expect(
+        Self.pressed(&view, [.enter, .character("y")], table)
+          == [.answer(PairingPromptID(rawValue: 8), .accept)])
+    }
+  }
+
+  @Test("keys that are typed into a filter do not answer a question that comes meanwhile")
+  func whileTyping() {
+    let table = Self.table(1)
+    var view = LiveView()
+    #expect(Self.pressed(&view, [.character("/"), .character("l")], table).isEmpty)
+    view.ask(PairingQuestion(peer: Self.peer, prompt: .consent, id: .init(rawValue: 7)))
+    #expect(Self.pressed(&view, [.character("y")], table).isEmpty)
+    #expect(view.pairing != nil)
+  }
+
+  @Test("in a dialogue of lines each answer goes to the question it was typed for")
+  func lineDialogue() {
+    func question(_ number: UInt64, _ prompt: PairingPrompt) -> PairingQuestion {
+      let peer = DeviceAddress(bits: 0xC000_0000_0000 + number, kind: .random)
+      return PairingQuestion(peer: peer, prompt: prompt, id: .init(rawValue: number))
+    }
+    let (stranger, owner) = (question(1, .consent), question(2, .enterPasskey))
+    var questions = PairingQuestions()
+    #expect(questions.take("yes") == .unneeded)
+    #expect(questions.ask(stranger, "Pair?") == "Pairing 1: Pair? (yes or no)")
+    #expect(questions.ask(owner, "Key?") == "Pairing 2: Key? (2 and its six digits)")
+    // A silent stranger's question is not in the owner's way, and gets no answer by mistake.
+    guard case .refused = questions.take("123456") else {
+      Issue.record("it is not certain what it was typed for")
+      return
+    }
+    #expect(questions.take("2 123-456") == .answered(owner.id, .passkey(123_456)))
+    #expect(questions.take("1 no") == .answered(stranger.id, .reject))
+    // One takes the place of another that ended.
+    _ = questions.ask(stranger, "Pair?")
+    let wasOpen = questions.end(stranger.peer)
+    #expect(wasOpen)
+    _ = questions.ask(question(3, .compareNumber(5)), "Equal?")
+    guard case .refused = questions.take("yes") else {
+      Issue.record("it was typed for the one before")
+      return
+    }
+    #expect(questions.take("4 yes") == .answered(.init(rawValue: 3), .accept))
+    _ = questions.ask(question(4, .consent), "Pair?")
+    #expect(questions.take("y") == .answered(.init(rawValue: 4), .accept))
+  }
+
   @Test("a line typed in an interactive session answers its question")
   func lines() {
     func answer(_ prompt: PairingPrompt, _ line: String) -> PairingAnswer {
@@ -319,6 +394,10 @@ extension LiveViewTests {
         .answer(line)
     }
     #expect(answer(.enterPasskey, " 000123 ") == .passkey(123))
+    for text in ["123 456", "123-456", "123–456", "123456"] {
+      #expect(answer(.enterPasskey, text) == .passkey(123_456), "\(text)")
+    }
+    #expect(answer(.enterPasskey, "1234567") == .reject && answer(.enterPasskey, "-") == .reject)
     #expect(answer(.enterPasskey, "read 2A19") == .reject)
     #expect(answer(.compareNumber(1), "Yes") == .accept && answer(.consent, "y") == .accept)
     #expect(answer(.compareNumber(1), "") == .reject && answer(.consent, "no") == .reject)

@@ -59,8 +59,8 @@ final class ShellSession: Sendable {
   private let prompt: Guarded<Prompt>
   private let running = Guarded<Task<Void, any Error>?>(nil)
   private let lines = LineReader()
-  /// The open question of a pairing; the next line is its answer.
-  private let question = Guarded<PairingQuestion?>(nil)
+  /// The open questions of pairings; the next line is an answer.
+  private let questions = Guarded(PairingQuestions())
   private let answersPairing: Bool
   private let host: any HostSessionProvider
   /// What answers questions of pairings.
@@ -228,35 +228,34 @@ final class ShellSession: Sendable {
   }
 
   private func ask(_ new: PairingQuestion) {
-    note("Pairing: " + new.text + (new.takesYes ? " (yes or no)" : ""))
-    if case .displayPasskey = new.prompt { return }
-    question.update { $0 = new }
+    if case .displayPasskey = new.prompt { return note("Pairing: " + new.text) }
+    note(questions.update { $0.ask(new, new.text) })
     // While a command runs nothing else reads lines.
     guard running.value != nil else { return }
+    readAnswer()
+  }
+
+  private func readAnswer() {
     Task {
       guard let line = await lines.next() else { return }
       _ = self.answer(line)
+      if self.running.value != nil, !self.questions.value.isEmpty { self.readAnswer() }
     }
   }
 
-  /// Uses a line as the answer to the open question; returns false if there is no question.
+  /// Uses a line as the answer to an open question; returns false if there is no question.
   private func answer(_ line: String) -> Bool {
-    let open = question.update { question in
-      defer { question = nil }
-      return question
+    switch questions.update({ $0.take(line) }) {
+    case .answered(let id, let reply): agent.value?.send(.answerPairing(id, reply))
+    case .refused(let sentence): note(sentence)
+    case .unneeded: return false
     }
-    guard let open else { return false }
-    agent.value?.send(.answerPairing(open.id, open.answer(line)))
     return true
   }
 
   private func pairingEnded(with peer: DeviceAddress, _ failure: SecurityFailure?) {
-    let wasOpen = question.update { question in
-      guard question?.peer == peer else { return false }
-      question = nil
-      return true
-    }
-    if wasOpen { lines.stopWaiting() }
+    let isLast = questions.update { $0.end(peer) && $0.isEmpty }
+    if isLast { lines.stopWaiting() }
     note(failure.map { "Pairing failed: \($0.sentence)" } ?? "Paired with \(peer).")
   }
 

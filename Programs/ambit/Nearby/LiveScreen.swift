@@ -119,7 +119,7 @@ final class LiveScreen: Sendable {
       view.ask(PairingQuestion(peer: peer, prompt: prompt, id: id))
     case .pairingEnded(let peer, let failure):
       view.pairingEnded(with: peer)
-      if let failure { view.show("Pairing failed: \(failure.sentence)") }
+      if let failure { view.show("Pairing with \(peer) failed: \(failure.sentence)") }
     default: break
     }
   }

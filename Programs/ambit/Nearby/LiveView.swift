@@ -30,8 +30,13 @@ struct LiveView: Sendable {
   private(set) var showsHelp = false
   /// The device that is open; nil while the list is shown.
   var detail: DetailView?
-  /// The question of a pairing; it gets all keys but Ctrl-C.
-  private(set) var pairing: PairingQuestion?
+  /// The questions of pairings, one for each peer; the first is shown, and gets all keys but Ctrl-C.
+  private var pairings: [PairingQuestion] = []
+  var pairing: PairingQuestion? { pairings.first }
+  var pairingCount: Int { pairings.count }
+  /// The question on screen has just come while keys were typed for something else: it takes none
+  /// before Enter.
+  private(set) var isPairingNew = false
 
   /// A message below the list, until the next key.
   private(set) var message: String?
@@ -41,12 +46,19 @@ struct LiveView: Sendable {
     if detail == nil { message = sentence } else { detail?.message = sentence }
   }
 
-  /// A pairing has a question, or a number to show.
-  mutating func ask(_ question: PairingQuestion) { pairing = question }
+  /// A pairing has a question, or a number to show. It replaces an earlier one of the same peer, and
+  /// waits behind those of others.
+  mutating func ask(_ question: PairingQuestion) {
+    pairingEnded(with: question.peer)
+    if pairings.isEmpty, isTypingFilter || detail?.input != nil { isPairingNew = true }
+    pairings.append(question)
+  }
 
-  /// A pairing has ended: its question takes no answer any more.
+  /// A pairing has ended: its question takes no answer any more, and the next one no key that was
+  /// typed for it.
   mutating func pairingEnded(with peer: DeviceAddress) {
-    if pairing?.peer == peer { pairing = nil }
+    if pairing?.peer == peer { isPairingNew = true }
+    pairings.removeAll { $0.peer == peer }
   }
 
   /// The devices of a list that the filter lets through.
@@ -89,6 +101,8 @@ struct LiveView: Sendable {
   /// - Returns: What to do.
   mutating func press(_ key: Key, devices: [String], page: Int) -> Effect? {
     if pairing != nil { return answerPairing(key) }
+    // A key that was not typed for a question: the next question takes the ones after it.
+    isPairingNew = false
     message = nil
     if showsHelp {
       showsHelp = false
@@ -108,9 +122,18 @@ struct LiveView: Sendable {
   }
 
   private mutating func answerPairing(_ key: Key) -> Effect? {
-    guard var question = pairing else { return nil }
+    guard var question = pairings.first else { return nil }
+    if isPairingNew {
+      if key == .enter { isPairingNew = false }
+      return nil
+    }
+    if key == .character("\t") {
+      // The next peer's question, so that a silent one's is not in its way.
+      pairings.append(pairings.removeFirst())
+      return nil
+    }
     let outcome = question.press(key)
-    pairing = outcome == .open ? question : nil
+    if outcome == .open { pairings[0] = question } else { pairings.removeFirst() }
     if case .answered(let answer) = outcome { return .answer(question.id, answer) }
     return nil
   }

@@ -61,7 +61,17 @@ package struct PairingQuestion: Hashable, Sendable {
   func answer(_ line: String) -> PairingAnswer {
     let word = line.trimmingCharacters(in: .whitespaces).lowercased()
     if takesYes { return ["y", "yes"].contains(word) ? .accept : .reject }
-    return UInt32(word).map { .passkey($0) } ?? .reject
+    return Self.passkey(word).map { .passkey($0) } ?? .reject
+  }
+
+  /// The passkey that a text is: up to six digits, which may be written in groups, as in 123 456 or
+  /// 123-456.
+  package static func passkey(_ text: String) -> UInt32? {
+    let digits = text.filter { !$0.isWhitespace && !"-‐‑–".contains($0) }
+    guard (1...digitCountMax).contains(digits.count),
+      digits.allSatisfy({ $0.isASCII && $0.isNumber })
+    else { return nil }
+    return UInt32(digits)
   }
 
   /// Takes a key.
@@ -86,7 +96,8 @@ package struct PairingQuestion: Hashable, Sendable {
 extension NearbyScreen {
   /// The last line during a question.
   func line(_ question: PairingQuestion) -> String {
-    let keys = "  " + question.keys
+    let others = view.pairingCount > 1 ? " · Tab next of \(view.pairingCount)" : ""
+    let keys = "  " + (view.isPairingNew ? "Enter answer" : question.keys) + others
     let room = max(0, size.columns - keys.count)
     return style.bold(Fit.truncated("  " + Fit.safe(question.text), room))
       + style.dim(Fit.truncated(keys, size.columns))

@@ -1,3 +1,4 @@
+import BluetoothHost
 import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
@@ -31,7 +32,8 @@ final class PairingPrompter: Sendable {
     let dialogue = Dialogue(output, input: input)
     self.dialogue = dialogue
     session = host.openSession { dialogue.take($0) }
-    dialogue.start { [weak session] in session?.send(.answerPairing($0, $1)) }
+    dialogue.start(
+      host as? BluetoothHost, answer: { [weak session] in session?.send(.answerPairing($0, $1)) })
     session.send(.setPairingAgent(.keyboardDisplay))
   }
 
@@ -41,14 +43,17 @@ final class PairingPrompter: Sendable {
   }
 }
 
-/// The conversation, one prompt after the other.
+/// The conversation: the questions of several peers are open side by side.
 private final class Dialogue: Sendable {
   typealias Answer = @Sendable (PairingPromptID, PairingAnswer) -> Void
 
   private struct State {
+    var host: BluetoothHost?
     var answer: Answer?
+    var questions = PairingQuestions()
     /// The latest prompts of the pairings that go on.
     var prompts: [DeviceAddress: PairingPromptID] = [:]
+    var isReading = false
     var isOver = false
   }
 
@@ -65,82 +70,114 @@ private final class Dialogue: Sendable {
 
   deinit { if input != STDIN_FILENO { close(input) } }
 
-  func start(_ answer: @escaping Answer) { state.update { $0.answer = answer } }
+  func start(_ host: BluetoothHost?, answer: @escaping Answer) {
+    state.update { state in
+      state.host = host
+      state.answer = answer
+    }
+  }
 
   func end() {
     state.update { state in
       state.isOver = true
       state.answer = nil
+      state.host = nil
     }
   }
 
   func take(_ event: HostEvent) {
     switch event {
     case .pairingPrompt(let peer, let prompt, let id):
-      let isFirst = state.update { $0.prompts.updateValue(id, forKey: peer) == nil }
-      if case .displayPasskey(let number) = prompt {
-        // Needs no answer, so it doesn't wait for those of others.
-        return output.note("Pairing: enter \(PairingPrompt.digits(number)) at \(peer).")
+      let question = PairingQuestion(peer: peer, prompt: prompt, id: id)
+      let host = state.update { state in
+        state.prompts[peer] = id
+        return state.host
       }
-      // Several questions of a pairing are asked one after the other.
-      queue.async { [self] in ask(peer, prompt, id) }
-      if !isFirst { output.note("Pairing: \(peer) has another question.") }
+      Task { [self] in
+        let link = await host?.snapshot().links.first { $0.peer == "\(peer)" }
+        ask(question, of: PairingText.peer(peer, named: link?.name), for: PairingText.purpose(link))
+      }
     case .pairingEnded(let peer, let failure):
-      let wasAsked = state.update { $0.prompts.removeValue(forKey: peer) != nil }
-      guard wasAsked else { return }
-      output.note(
-        failure.map { "Pairing with \(peer) failed: \($0.sentence)" } ?? "Paired with \(peer).")
+      let wasAsked = state.update { state in
+        state.questions.end(peer)
+        return state.prompts.removeValue(forKey: peer) != nil
+      }
+      // Failures are reported whether they were asked for or not.
+      if wasAsked, failure == nil { output.note("Paired with \(peer).") }
     default: break
     }
   }
 
-  private func ask(_ peer: DeviceAddress, _ prompt: PairingPrompt, _ id: PairingPromptID) {
-    guard isCurrent(peer, id) else { return }
-    // Discards input from before the question.
-    tcflush(input, TCIFLUSH)
-    let answer: PairingAnswer
-    switch prompt {
-    case .displayPasskey: return
-    case .enterPasskey:
-      output.note("Pairing: which passkey does \(peer) show?")
-      answer = line(peer, id).flatMap { UInt32($0) }.map { .passkey($0) } ?? .reject
-    case .compareNumber(let number):
-      output.note("Pairing: does \(peer) show \(PairingPrompt.digits(number))? (yes or no)")
-      answer = isYes(line(peer, id)) ? .accept : .reject
-    case .replaceBond(let bonded):
-      output.note("Pairing: may \(peer) replace the bond with \(bonded)? (yes or no)")
-      answer = isYes(line(peer, id)) ? .accept : .reject
-    case .consent:
-      output.note("Pairing: pair with \(peer)? (yes or no)")
-      answer = isYes(line(peer, id)) ? .accept : .reject
+  private func ask(_ question: PairingQuestion, of name: String, for purpose: String) {
+    let sentence = question.text(of: name)
+    let text = sentence.prefix(1).lowercased() + sentence.dropFirst()
+    if case .displayPasskey = question.prompt { return output.note("Pairing: \(text)\(purpose)") }
+    // Under the lock, so that its number is shown before an answer is taken.
+    let startsReading = state.update { state -> Bool in
+      guard !state.isOver, state.prompts[question.peer] == question.id else { return false }
+      // Discards input from before the first question.
+      if state.questions.isEmpty { tcflush(input, TCIFLUSH) }
+      output.note(state.questions.ask(question, text + purpose))
+      defer { state.isReading = true }
+      return !state.isReading
     }
-    state.update { $0.answer }?(id, answer)
+    if startsReading { queue.async { [self] in readAnswers() } }
   }
 
-  private func isYes(_ line: String?) -> Bool {
-    ["y", "yes"].contains(line?.lowercased() ?? "")
-  }
-
-  private func isCurrent(_ peer: DeviceAddress, _ id: PairingPromptID) -> Bool {
-    state.update { !$0.isOver && $0.prompts[peer] == id }
-  }
-
-  /// The next line that is typed; nil at the end of the input, and when the question is void.
-  private func line(_ peer: DeviceAddress, _ id: PairingPromptID) -> String? {
+  /// Reads lines as long as a question is open.
+  private func readAnswers() {
     var bytes: [UInt8] = []
-    while isCurrent(peer, id) {
+    while true {
+      let goesOn = state.update { state in
+        state.isReading = !state.isOver && !state.questions.isEmpty
+        return state.isReading
+      }
+      guard goesOn else { return }
       var descriptor = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
       let count = poll(&descriptor, 1, 100)
-      if count < 0 && errno != EINTR { return nil }
       guard count > 0 else { continue }
       var byte: UInt8 = 0
-      guard read(input, &byte, 1) == 1, bytes.count < 256 else { return nil }
-      if byte == UInt8(ascii: "\n") {
-        return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+      guard read(input, &byte, 1) == 1 else { return endOfInput() }
+      if byte != UInt8(ascii: "\n") {
+        if bytes.count < 256 { bytes.append(byte) }
+        continue
       }
-      bytes.append(byte)
+      take(String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespaces))
+      bytes = []
     }
-    return nil
+  }
+
+  private func take(_ line: String) {
+    let (outcome, answer) = state.update { ($0.questions.take(line), $0.answer) }
+    switch outcome {
+    case .answered(let id, let reply): answer?(id, reply)
+    case .refused(let sentence): output.note(sentence)
+    case .unneeded: break
+    }
+  }
+
+  /// No answer can be typed any more: all questions are refused.
+  private func endOfInput() {
+    let (ids, answer) = state.update { state in
+      state.isReading = false
+      return (state.questions.takeAll(), state.answer)
+    }
+    for id in ids { answer?(id, .reject) }
+  }
+}
+
+/// What a question of a pairing tells of the peer.
+enum PairingText {
+  /// A peer's name and its address, since several peers can have the same name.
+  static func peer(_ peer: DeviceAddress, named name: String?) -> String {
+    name.map { "\(Fit.safe($0)) (\(peer))" } ?? "\(peer)"
+  }
+
+  /// What the pairing is for.
+  static func purpose(_ link: HostSnapshot.Link?) -> String {
+    guard let link else { return "" }
+    return link.role == .central
+      ? " This command needs a protected value of it." : " It has connected to this host."
   }
 }
 

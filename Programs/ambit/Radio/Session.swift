@@ -165,7 +165,7 @@ extension GlobalOptions {
         logger: Logger(label: "ambit") { _ in
           SentenceLog { sentence, isAboutBonds in
             trouble.yield(sentence)
-            if isAboutBonds { warnings.warn(sentence) }
+            if isAboutBonds { warnings.warn(sentence, event: "bondProblem") }
           }
         })
     } catch {
@@ -175,7 +175,9 @@ extension GlobalOptions {
       host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio,
       answersPairing: policy != .never, outOfBandData: oob?.data)
     let prompter = policy == .never ? nil : PairingPrompter(host, session.output, pairingInput)
-    defer { withExtendedLifetime(prompter) {} }
+    let reporter = PairingReporter(
+      host, session.output, isJSONOnly: ownsScreen || pairingInput == .command)
+    defer { withExtendedLifetime((prompter, reporter)) {} }
     if policy == .ask, prompter == nil, pairingInput != .command {
       warnings.warn("pairing needs consent, but there is no terminal for the question")
     }
@@ -259,7 +261,14 @@ private final class Warnings: Sendable {
   }
 
   /// From any thread.
-  func warn(_ sentence: String) {
+  ///
+  /// - Parameters:
+  ///   - sentence: The warning.
+  ///   - event: The name of the object that it is with `--json`; nil: it is a sentence there, too.
+  func warn(_ sentence: String, event: String? = nil) {
+    if output.isJSON, let event {
+      return output.event(.object(["event": .string(event), "reason": .string(sentence)]))
+    }
     if waiting.update({ $0?.append(sentence) }) == nil { output.warn(sentence) }
   }
 

@@ -197,6 +197,10 @@ package struct Output: Sendable {
     Self.write(text + "\n", to: STDERR_FILENO)
   }
 
+  /// Writes an object about the command itself on standard error, on its line, so that standard
+  /// output has the result only.
+  func event(_ object: JSON) { remark(object.line) }
+
   /// Shows the current step, which replaces the previous one. Only on a terminal.
   func progress(_ text: String) {
     guard showsProgress else { return }

@@ -1,0 +1,37 @@
+import BluetoothHost
+import BluetoothInterface
+import BluetoothWire
+import JSONWire
+
+/// Reports how pairings end, on standard error: with `--json` each of them, in an object on its line;
+/// otherwise those that failed, with the reason, also where there is no terminal.
+final class PairingReporter: Sendable {
+  private let session: any HostSession
+
+  /// Reports as long as this object exists.
+  ///
+  /// - Parameters:
+  ///   - host: The host whose pairings are reported.
+  ///   - output: Where they are reported.
+  ///   - isJSONOnly: Whether people read the reasons elsewhere.
+  init(_ host: any HostSessionProvider, _ output: Output, isJSONOnly: Bool) {
+    session = host.openSession { event in
+      guard case .pairingEnded(let peer, let failure) = event else { return }
+      if output.isJSON {
+        output.event(Self.json(peer, failure))
+      } else if let failure, !isJSONOnly {
+        output.note("Pairing with \(peer) failed: \(failure.sentence)")
+      }
+    }
+  }
+
+  deinit { session.close() }
+
+  static func json(_ peer: DeviceAddress, _ failure: SecurityFailure?) -> JSON {
+    .object([
+      "event": .string(failure == nil ? "paired" : "pairingFailed"),
+      "address": .string(peer.description), "addressType": .string(BondText.type(of: peer)),
+      "reason": failure.map { .string($0.sentence) },
+    ])
+  }
+}
