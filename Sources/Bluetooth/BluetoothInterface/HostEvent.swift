@@ -3,10 +3,11 @@ public import Essentials
 
 /// An event that a host delivers to a client.
 ///
-/// A new client gets the state and every open link first. Received values share the storage of the
+/// A new client gets every open link first, and then the state. Received values share the storage of the
 /// packet they came in: copy values that are stored.
 public enum HostEvent: Sendable {
-  /// The radio's state; the first event of every client.
+  /// The radio's state. Every client gets it when it is added, after the links that are open, and
+  /// again with every change.
   case stateChanged(RadioState)
   /// A request with this token has ended.
   case completed(RequestToken, Result<HostReply, HostError>)

@@ -39,7 +39,7 @@ public protocol HostSessionProvider: AnyObject, Sendable {
   /// Whether the radio is simulated. Its peers are new in each run, so that data about them need not
   /// be stored.
   var isSimulated: Bool { get }
-  /// Opens a session. Its first event is the radio's state.
+  /// Opens a session. Its first events are the links that are open, and then the radio's state.
   ///
   /// - Parameters:
   ///   - acknowledgesEvents: Whether the client calls ``HostSession/eventsHandled(_:)``. Flow control

@@ -253,10 +253,11 @@ public struct HostMachine: Sendable {
   private mutating func addClient(_ client: ClientID, into actions: inout [Action]) {
     guard !clients.contains(client) else { return }
     clients.append(client)
-    actions.append(.deliver(client, .stateChanged(state)))
+    // Before the state, so that the client knows the links when its app learns that the radio is on.
     for link in links where link.isAnnounced {
       actions.append(.deliver(client, .linkOpened(link.info)))
     }
+    actions.append(.deliver(client, .stateChanged(state)))
   }
 
   private mutating func removeClient(

@@ -22,6 +22,9 @@ struct ConnectingTests {
     #expect(rig.log() == ["linkOpened", "connected"])
     #expect(rig.log(of: .two) == ["poweredOn", "linkOpened"])
     #expect(rig.controller.opcodes.contains(.leSetDataLength))
+    // A client that comes later knows the link when it learns that the radio is on.
+    rig.handle(.clientOpened(.three))
+    #expect(rig.log(of: .three) == ["linkOpened", "poweredOn"])
   }
 
   @Test("a host takes a link for established after six intervals without an answer")

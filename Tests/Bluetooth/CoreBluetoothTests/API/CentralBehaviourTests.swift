@@ -184,6 +184,33 @@ struct CentralBehaviourTests {
     #expect(pair.central.retrieveConnectedPeripherals(withServices: services).isEmpty)
   }
 
+  @Test("a manager whose radio is on retrieves what another manager of the host is connected to")
+  func retrievesWhenPoweredOn() throws {
+    final class Retriever: NSObject, CBCentralManagerDelegate, @unchecked Sendable {
+      // Unchecked: written on the manager's queue, read after it has settled.
+      var found: [[CBPeripheral]] = []
+      var names: [String?] = []
+      func centralManagerDidUpdateState(_ central: CBCentralManager) {
+        guard central.state == .poweredOn else { return }
+        let connected = central.retrieveConnectedPeripherals(
+          withServices: [CBUUID(string: "181A")])
+        found.append(connected)
+        names += connected.map(\.name)
+      }
+    }
+    let pair = Pair()
+    let peripheral = try pair.connect()
+    _ = try pair.discover(peripheral)
+    let retriever = Retriever()
+    let second = BluetoothHost.$current.withValue(pair.phoneHost) {
+      CBCentralManager(delegate: retriever, queue: DispatchQueue(label: "second"))
+    }
+    pair.radio.advance(by: .seconds(1))
+    #expect(retriever.found.map { $0.map(\.identifier) } == [[peripheral.identifier]])
+    #expect(retriever.names == [peripheral.name])
+    withExtendedLifetime(second) {}
+  }
+
   @Test("§9.5 without duplicates a peripheral is reported as the same object when its data change")
   func duplicates() throws {
     let pair = Pair()
