@@ -48,6 +48,15 @@ public struct HandleRange: Hashable, Sendable {
     self.end = end
   }
 
+  /// Creates the range of the handles behind one, up to `end`: of the descriptors behind a value. It
+  /// contains no handle if there is none behind, as behind 0xFFFF.
+  @inlinable
+  public init(after handle: UInt16, through end: UInt16) {
+    let (next, isNone) = handle.addingReportingOverflow(1)
+    // A search of handles begins at 1 at least, so that this is empty for every reader.
+    self = isNone ? HandleRange(.max, 0) : HandleRange(next, end)
+  }
+
   /// All valid handles.
   public static let all = HandleRange(0x0001, 0xFFFF)
 

@@ -104,6 +104,29 @@ struct PeripheralTests {
         == ["services ok", "characteristics 180D ok", "descriptors 2A37 ok"])
   }
 
+  @Test(
+    "descriptors are searched for behind the value only, also behind the last of all handles",
+    arguments: [(12, 14), (12, 12), (0xFFFE, 0xFFFF), (0xFFFF, 0xFFFF)] as [(UInt16, UInt16)])
+  func descriptorRange(value: UInt16, end: UInt16) throws {
+    let fixture = try PeripheralFixture()
+    let service = try fixture.discoverServices()
+    fixture.peripheral.discoverCharacteristics(nil, for: service)
+    fixture.host.answer(
+      .success(
+        .characteristics([
+          RemoteCharacteristic(
+            uuid: 0x2A37, declarationHandle: value - 1, valueHandle: value, endHandle: end,
+            properties: [.read])
+        ])))
+    fixture.peripheral.discoverDescriptors(for: try #require(service.characteristics?.first))
+    guard case .discoverDescriptors(let range) = fixture.host.requests.last?.operation else {
+      Issue.record("no descriptors were searched for")
+      return
+    }
+    let expected = (0...UInt16.max).filter { $0 > value && $0 <= end }
+    #expect((0...UInt16.max).filter(range.contains) == expected)
+  }
+
   @Test("a filtered discovery adds to the known attributes, and objects stay the same")
   func mergesFiltered() throws {
     let fixture = try PeripheralFixture()

@@ -17,9 +17,8 @@ struct WriteConfiguration: GATTProcedure {
     self.target = target
     self.bits = bits
     self.handle = handle
-    // Behind the last handle there is nothing to search.
-    let start = target.valueHandle == .max ? .max : target.valueHandle + 1
-    search = DiscoverDescriptors(HandleRange(start, max(target.endHandle, target.valueHandle)))
+    search = DiscoverDescriptors(
+      HandleRange(after: target.valueHandle, through: target.endHandle))
   }
 
   mutating func start(mtu: Int) -> GATTStep {

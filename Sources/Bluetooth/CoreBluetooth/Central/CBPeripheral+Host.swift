@@ -189,8 +189,7 @@ extension CBPeripheral {
         $0.peripheral($1, didDiscoverDescriptorsFor: characteristic, error: $2)
       }
     }
-    // Empty where the value is the last of the characteristic.
-    let range = HandleRange(handles.value &+ 1, handles.end)
+    let range = HandleRange(after: handles.value, through: handles.end)
     perform(.discoverDescriptors(in: range)) { peripheral, result in
       let error = peripheral.took(result) { _, reply in
         guard characteristic.isValid, case .descriptors(let found) = reply else { return false }
