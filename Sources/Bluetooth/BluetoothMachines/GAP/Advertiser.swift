@@ -171,6 +171,12 @@ struct Advertiser: Sendable {
   /// Whether the controller doesn't advertise and was not told to.
   var isSilent: Bool { inFlight == nil && !sets.contains { $0.isEnabled } }
 
+  /// Whether the command under way begins to advertise.
+  var isBeginning: Bool { inFlight?.step == .enable }
+
+  /// Whether it advertises so that others can connect.
+  var isConnectable: Bool { sets.contains { $0.isEnabled && $0.isConnectable } }
+
   /// This host has another address on the air, while this is paused.
   mutating func ownAddressChanged(_ address: DeviceAddress) { self.address = address }
 

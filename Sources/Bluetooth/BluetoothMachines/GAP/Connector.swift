@@ -105,6 +105,9 @@ struct Connector: Sendable {
   /// The controller refused an attempt as if it made one already: it may not have reported the end
   /// of one, or make one that this host no longer knows of.
   private var hasStrayAttempt = false
+  /// Whether the controller took the cancellation of an attempt and never reported its end: it may go
+  /// on with that.
+  private(set) var hasUnreportedEnd = false
 
   /// How many peers are wanted.
   var pendingCount: Int { pending.count }
@@ -236,6 +239,12 @@ struct Connector: Sendable {
   /// Whether the controller doesn't connect and was not told to.
   var isSilent: Bool { if case .idle = state { step == nil } else { false } }
 
+  /// Whether the command under way begins an attempt.
+  var isBeginning: Bool { if case .create = step { true } else { false } }
+
+  /// Whether the controller makes an attempt.
+  var isInitiating: Bool { if case .initiating = state { true } else { false } }
+
   /// This host has another address on the air.
   mutating func ownAddressChanged(_ type: OwnAddressType) { ownAddressType = type }
 
@@ -258,6 +267,7 @@ struct Connector: Sendable {
     turnEnd = nil
     retryAt = nil
     hasStrayAttempt = false
+    hasUnreportedEnd = false
   }
 
   /// The next command towards the wanted state, if it is time for one.
@@ -265,7 +275,10 @@ struct Connector: Sendable {
     guard isStarted, step == nil else { return nil }
     if let retryAt, now < retryAt { return nil }
     retryAt = nil
-    if case .cancelling(_, let until) = state, until <= now { state = .idle }
+    if case .cancelling(_, let until) = state, until <= now {
+      state = .idle
+      hasUnreportedEnd = true
+    }
     forgetPrivateAddresses(now: now)
     let wanted = isPaused ? [] : batch(now: now)
     switch state {
@@ -357,6 +370,7 @@ struct Connector: Sendable {
     guard case .requesting(let attempt) = state else { return [] }
     guard status != .success else {
       state = .initiating(attempt)
+      hasUnreportedEnd = false
       return []
     }
     state = .idle
@@ -382,6 +396,7 @@ struct Connector: Sendable {
     let before = state
     // The answer to Create Connection may have been lost; the result counts.
     state = .idle
+    hasUnreportedEnd = false
     guard status != .success else {
       remove(peer)
       return []

@@ -139,6 +139,9 @@ struct Scanner: Sendable {
   /// Whether the controller doesn't scan and was not told to.
   var isSilent: Bool { !isEnabled && step == nil }
 
+  /// Whether the command under way begins to scan.
+  var isBeginning: Bool { if case .enable = step { true } else { false } }
+
   /// This host has another address on the air.
   mutating func ownAddressChanged(_ type: OwnAddressType) {
     ownAddressType = type

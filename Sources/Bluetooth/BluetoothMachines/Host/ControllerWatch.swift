@@ -13,21 +13,37 @@ struct ControllerWatch: Sendable {
   enum Limits {
     /// How long a controller may send no LE event before it is asked.
     static let silenceMax = TimeSpan.seconds(10)
-    /// How many contradictions in a row make the host reset its controller: some ten seconds of
-    /// them, longer than any end of a link or of a scan is late.
-    static let contradictionsMax = 20
+    /// For how long a controller must refuse an activity until the host restarts it: longer than any
+    /// report of the end of a link or of a scan takes.
+    static let refusalTimeMin = TimeSpan.seconds(10)
+    /// How often it must have refused in that time.
+    static let refusalCountMin = 4
+    /// How often `refusalTimeMin` doubles, while restarts don't help.
+    static let doublingsMax = 6
   }
 
-  /// What a controller can contradict itself about.
+  /// What a controller may refuse to begin.
   enum Activity: Int, Sendable, CaseIterable {
     case scanning
+    case advertising
     case connecting
+  }
+
+  /// The refusals of one activity in a row.
+  private struct Refusals: Sendable {
+    var count = 0
+    var first = Instant.zero
+    /// How often the controller was restarted because of them without beginning the activity since.
+    var restartCount = 0
+
+    var timeMin: TimeSpan {
+      Limits.refusalTimeMin * Int64(1 << min(restartCount, Limits.doublingsMax))
+    }
   }
 
   private var mark: LESuggestedDataLength?
   private var asksAt = Instant.distantFuture
-  /// Contradictions in a row, by activity.
-  private var contradictions = [0, 0]
+  private var refusals = Activity.allCases.map { _ in Refusals() }
 
   /// The time of the next check of the controller.
   var nextWake: Instant { asksAt }
@@ -40,7 +56,7 @@ struct ControllerWatch: Sendable {
 
   mutating func controllerStopped() {
     asksAt = .distantFuture
-    contradictions = [0, 0]
+    for index in refusals.indices { refusals[index].count = 0 }
   }
 
   /// The controller sent what only one with the host's settings sends.
@@ -61,17 +77,34 @@ struct ControllerWatch: Sendable {
     return (try? LESuggestedDataLength(decoding: &reader)) == mark
   }
 
-  /// Counts answers, one after the other, that contradict what the controller reported before: that
-  /// it is still busy with an activity whose end it reported. Returns whether it is to be reset,
-  /// which is what both sides can agree on again.
-  mutating func isContradicted(_ status: HCIStatus, about activity: Activity) -> Bool {
-    guard [.commandDisallowed, .connectionAlreadyExists].contains(status) else {
-      contradictions[activity.rawValue] = 0
+  /// Takes the answer to a command for an activity. Returns whether the controller is to be restarted,
+  /// because it goes on refusing what nothing that it has reported forbids: it is still busy with
+  /// something whose end it reported, or should have reported. What both sides agree on after a
+  /// restart is that nothing is under way.
+  ///
+  /// - Parameters:
+  ///   - begins: Whether the command begins the activity. The success of others, which prepare or
+  ///     end it, proves nothing.
+  ///   - isExplained: Whether what the host knows to be under way explains a refusal.
+  mutating func mustRestart(
+    _ status: HCIStatus, to activity: Activity, begins: Bool, isExplained: Bool, now: Instant
+  ) -> Bool {
+    let index = activity.rawValue
+    if status == .success {
+      if begins { refusals[index] = Refusals() }
       return false
     }
-    contradictions[activity.rawValue] += 1
-    guard contradictions[activity.rawValue] >= Limits.contradictionsMax else { return false }
-    contradictions[activity.rawValue] = 0
+    guard [.commandDisallowed, .connectionAlreadyExists].contains(status), !isExplained else {
+      refusals[index].count = 0
+      return false
+    }
+    if refusals[index].count == 0 { refusals[index].first = now }
+    refusals[index].count += 1
+    guard refusals[index].count >= Limits.refusalCountMin,
+      now - refusals[index].first >= refusals[index].timeMin
+    else { return false }
+    refusals[index].count = 0
+    refusals[index].restartCount += 1
     return true
   }
 }

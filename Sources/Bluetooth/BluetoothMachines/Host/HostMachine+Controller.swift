@@ -215,13 +215,17 @@ extension HostMachine {
     switch purpose {
     case .startUp, .optional, .routine: break
     case .scanning:
+      let begins = scanner.isBeginning
       scanner.commandCompleted(answer.status, now: now)
-      checkConsistency(answer.status, about: .scanning, now: now, into: &actions)
+      checkRefusal(answer.status, to: .scanning, begins: begins, now: now, into: &actions)
     case .advertising:
+      let begins = advertiser.isBeginning
       take(advertiser.commandCompleted(answer.status, now: now), into: &actions)
+      checkRefusal(answer.status, to: .advertising, begins: begins, now: now, into: &actions)
     case .connecting:
+      let begins = connector.isBeginning
       take(connector.commandCompleted(answer.status, now: now), into: &actions)
-      checkConsistency(answer.status, about: .connecting, now: now, into: &actions)
+      checkRefusal(answer.status, to: .connecting, begins: begins, now: now, into: &actions)
     case .settingAddress: addressSet(answer.status, now: now, into: &actions)
     case .listing:
       resolvingList.commandCompleted(answer.status, now: now)
@@ -252,15 +256,29 @@ extension HostMachine {
     needsCommands = true
   }
 
-  /// Resets a controller that goes on contradicting itself.
-  private mutating func checkConsistency(
-    _ status: HCIStatus, about activity: ControllerWatch.Activity, now: Instant,
+  /// Restarts a controller that goes on refusing an activity for no known reason.
+  private mutating func checkRefusal(
+    _ status: HCIStatus, to activity: ControllerWatch.Activity, begins: Bool, now: Instant,
     into actions: inout [Action]
   ) {
-    guard watch.isContradicted(status, about: activity) else { return }
+    let isExplained = status == .commandDisallowed && explainsRefusal(of: activity)
+    let mustRestart = watch.mustRestart(
+      status, to: activity, begins: begins, isExplained: isExplained, now: now)
+    guard mustRestart else { return }
     let error = HostError.transport(
-      "The controller keeps refusing commands because of an activity whose end it reported.")
+      "The controller keeps refusing commands for \(activity) without a known reason: \(status).")
     controllerFailed(error, now: now, into: &actions)
+  }
+
+  /// Whether what is under way may be the reason why the controller disallows an activity. Many
+  /// controllers can't scan, advertise or initiate in each state; a restart would only end links.
+  private func explainsRefusal(of activity: ControllerWatch.Activity) -> Bool {
+    guard links.isEmpty else { return true }
+    switch activity {
+    case .scanning: return false
+    case .advertising: return connector.isInitiating
+    case .connecting: return advertiser.isConnectable && !connector.hasUnreportedEnd
+    }
   }
 
   private func rssi(in answer: CommandAnswer) -> Result<HostReply, HostError> {
