@@ -57,6 +57,37 @@ struct RecordTests {
     #expect(abs(interval - (one.advertising?.interval.seconds ?? 0)) < 0.05)
   }
 
+  @Test("a recorded value that took pairing takes pairing from the replay, too")
+  func protectedValues() async throws {
+    let folder = try TestFolder()
+    let original = try folder.file(
+      "safe.json",
+      #"""
+      {"name": "Safe", "services": [
+        {"uuid": "180F", "characteristics": [{"uuid": "2A19", "value": {"uint8": 87}}]},
+        {"uuid": "FFF0", "characteristics": [
+          {"uuid": "FFF1", "value": {"hex": "2a"}, "readNeedsEncryption": true},
+          {"uuid": "FFF2", "writeable": true, "writeNeedsEncryption": true}]}]}
+      """#)
+    let path = folder.path + "/again.json"
+    let record = try await AmbitRun.end(
+      "record", "Safe", path, "--radio", "sim:\(original)", "--listen", "1", "--duration", "300ms",
+      "--write", "FFF2=0x01")
+    #expect(record.status == 0, "\(record)")
+    let characteristics = try Self.load(path).services.flatMap(\.characteristics)
+    #expect(characteristics.map(\.readNeedsEncryption) == [false, true, false])
+    #expect(characteristics.map(\.writeNeedsEncryption) == [false, false, true])
+    #expect(characteristics.allSatisfy { !$0.readNeedsAuthentication })
+    let refused = try await AmbitRun.end(
+      "read", "Safe", "FFF1", "--radio", "sim:\(path)", "--pair", "never")
+    #expect(refused.status == AmbitCLI.ExitStatus.failure.rawValue, "\(refused)")
+    let open = try await AmbitRun.end(
+      "read", "Safe", "2A19", "--radio", "sim:\(path)", "--pair", "never")
+    #expect(open.status == 0, "\(open)")
+    let paired = try await AmbitRun.end("read", "Safe", "FFF1", "--radio", "sim:\(path)")
+    #expect(paired.status == 0, "\(paired)")
+  }
+
   @Test("a capture gives the same as the recording that was captured")
   func fromCapture() async throws {
     let folder = try TestFolder()

@@ -317,7 +317,7 @@ extension PeripheralFile.Characteristic {
   var coreBluetoothProperties: CBCharacteristicProperties {
     var result = CBCharacteristicProperties(rawValue: UInt(properties.rawValue))
     result.subtract([.broadcast, .extendedProperties])
-    if notifyNeedsEncryption {
+    if notifyNeedsEncryption || notifyNeedsAuthentication {
       if properties.contains(.notify) { result.insert(.notifyEncryptionRequired) }
       if properties.contains(.indicate) { result.insert(.indicateEncryptionRequired) }
     }
@@ -327,13 +327,27 @@ extension PeripheralFile.Characteristic {
   var coreBluetoothPermissions: CBAttributePermissions {
     var permissions: CBAttributePermissions = []
     if properties.contains(.read) {
-      permissions.insert(readNeedsEncryption ? .readEncryptionRequired : .readable)
+      permissions.insert(
+        readNeedsAuthentication
+          ? .readAuthenticationRequired
+          : readNeedsEncryption ? .readEncryptionRequired : .readable)
     }
     if !properties.isDisjoint(with: [.write, .writeWithoutResponse, .authenticatedSignedWrites]) {
-      permissions.insert(writeNeedsEncryption ? .writeEncryptionRequired : .writeable)
+      permissions.insert(
+        writeNeedsAuthentication
+          ? .writeAuthenticationRequired
+          : writeNeedsEncryption ? .writeEncryptionRequired : .writeable)
     }
     return permissions
   }
+}
+
+extension CBAttributePermissions {
+  /// The host's permissions that Core Bluetooth has no name for; the values are the same.
+  fileprivate static let readAuthenticationRequired = CBAttributePermissions(
+    rawValue: UInt(AttributePermissions.readAuthenticationRequired.rawValue))
+  fileprivate static let writeAuthenticationRequired = CBAttributePermissions(
+    rawValue: UInt(AttributePermissions.writeAuthenticationRequired.rawValue))
 }
 
 /// What happens at a served peripheral, line by line.

@@ -24,6 +24,16 @@ final class DeviceRecording: Sendable {
     var heard: [DeviceAddress: Heard] = [:]
     var heardCount = 0
     var address: DeviceAddress?
+    /// The protection of each link of the host.
+    var protections: [DeviceAddress: PeripheralFile.Protection] = [:]
+
+    /// The device allowed an access over the link as it is now.
+    mutating func allowed(
+      _ access: PeripheralFile.Access, to index: PeripheralFile.CharacteristicIndex
+    ) {
+      let protection = address.flatMap { protections[$0] } ?? .none
+      recorder.allowed(access, to: index, over: protection)
+    }
   }
 
   /// Reports of one advertiser.
@@ -61,7 +71,14 @@ final class DeviceRecording: Sendable {
   func run() async throws {
     // Advertising data byte for byte, which Core Bluetooth does not give.
     let scanner = session.host.openSession { [self] event in
-      if case .discovered(let report) = event { heard(report) }
+      switch event {
+      case .discovered(let report): heard(report)
+      // It comes before the answers to what was asked for over the encrypted link.
+      case .linkOpened(let link), .linkUpdated(let link):
+        state.update { $0.protections[link.peer] = .init(link.encryption) }
+      case .linkClosed(let peer, _): state.update { $0.protections[peer] = nil }
+      default: break
+      }
     }
     defer { scanner.close() }
     var options = ScanOptions()
@@ -248,7 +265,10 @@ final class DeviceRecording: Sendable {
       }
       result = .failure(ATTErrorCode(rawValue: UInt8(truncatingIfNeeded: code)))
     }
-    state.update { $0.recorder.read(index, result) }
+    state.update { state in
+      state.recorder.read(index, result)
+      if case .success = result { state.allowed(.read, to: index) }
+    }
   }
 
   private func follow(
@@ -289,7 +309,10 @@ final class DeviceRecording: Sendable {
     do {
       for try await value in device.connection.values(of: characteristic) {
         let now = clock.now
-        state.update { $0.recorder.notified(index, Array(value), at: now) }
+        state.update { state in
+          state.recorder.notified(index, Array(value), at: now)
+          state.allowed(.notify, to: index)
+        }
       }
     } catch let error as BluetoothError {
       switch error.code {
@@ -325,7 +348,10 @@ final class DeviceRecording: Sendable {
       refusal = ATTErrorCode(rawValue: UInt8(truncatingIfNeeded: code))
     }
     let outcome = refusal
-    state.update { $0.recorder.wrote(index, write.bytes, error: outcome, at: now) }
+    state.update { state in
+      state.recorder.wrote(index, write.bytes, error: outcome, at: now)
+      if outcome == nil { state.allowed(.write, to: index) }
+    }
     try await Task.sleep(for: PeripheralRecorder.answerTime.duration)
     if refusal == nil, characteristic.properties.contains(.read) {
       try await read(index, characteristic, device)

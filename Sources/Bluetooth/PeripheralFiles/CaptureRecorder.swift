@@ -129,6 +129,10 @@ public struct CaptureRecorder: Sendable {
       if let link = links.removeValue(forKey: complete.handle) {
         recordings[existing: link.peer].linkClosed(at: lastTime)
       }
+    case .encryptionChange(let change) where change.status == .success:
+      if let link = links[change.handle] {
+        recordings[existing: link.peer].encryptionChanged(isOn: change.encryption != .off)
+      }
     case .leAdvertisingReport(let reports): for report in reports { take(report) }
     case .leExtendedAdvertisingReport(let reports): for report in reports { take(report) }
     default: break

@@ -45,7 +45,9 @@ struct LinkRecorder: Sendable {
   private var includes: [UInt16: UInt16] = [:]
   private var declarations: [UInt16: Declaration] = [:]
   private var types: [UInt16: BluetoothUUID] = [:]
-  private var events: [(time: Instant, event: Event)] = []
+  private var events: [(time: Instant, event: Event, protection: PeripheralFile.Protection)] = []
+  /// That of the link now. Whether a key is authenticated is not in a capture of packets.
+  private var protection = PeripheralFile.Protection.none
   /// Events that found no room.
   private var droppedCount = 0
   private var lastClosed: Instant?
@@ -84,7 +86,10 @@ struct LinkRecorder: Sendable {
       rssi: rssi.map(Int.init), at: time)
   }
 
+  mutating func encryptionChanged(isOn: Bool) { protection = isOn ? .encryption : .none }
+
   mutating func linkOpened() {
+    protection = .none
     lastClosed = nil
     request = nil
     prepared = [:]
@@ -175,7 +180,7 @@ struct LinkRecorder: Sendable {
       droppedCount += 1
       return
     }
-    events.append((time, event))
+    events.append((time, event, protection))
   }
 
   private mutating func addService(
@@ -246,7 +251,7 @@ struct LinkRecorder: Sendable {
     database.starts = services.keys.sorted().filter { start in
       services[start].map { !Self.systemServices.contains($0.uuid) } ?? false
     }
-    for case (_, .read(let handle, .success(let value))) in events
+    for case (_, .read(let handle, .success(let value)), _) in events
     where database.values[handle] == nil {
       database.values[handle] = value
     }
@@ -313,19 +318,23 @@ struct LinkRecorder: Sendable {
     if let value = firstValue(of: 0x2A01, database), value.count == 2, value != [0, 0] {
       recorder.file.appearance = UInt16(value[0]) | UInt16(value[1]) << 8
     }
-    for (time, event) in events {
+    for (time, event, protection) in events {
       switch event {
       case .read(let handle, let result):
-        if let index = indices[handle] { recorder.read(index, result) }
+        guard let index = indices[handle] else { break }
+        recorder.read(index, result)
+        if case .success = result { recorder.allowed(.read, to: index, over: protection) }
       case .notified(let handle, let value):
         if let index = indices[handle] {
           recorder.notified(index, value, at: time)
+          recorder.allowed(.notify, to: index, over: protection)
         } else if !discovered.contains(handle) {
           recorder.countDropped(1)
         }
       case .wrote(let handle, let value, let error):
         if let index = indices[handle] {
           recorder.wrote(index, value, error: error, at: time)
+          if error == nil { recorder.allowed(.write, to: index, over: protection) }
         } else if types[handle] == 0x2902, error == nil, value.contains(where: { $0 != 0 }) {
           recorder.beginTimeline(at: time)
         } else if !discovered.contains(handle), types[handle] == nil {

@@ -22,7 +22,8 @@ extension PeripheralFile.Characteristic {
   static let keys = [
     "uuid", "properties", "value", "values", "every", "readError", "readable", "writeable",
     "writeableWithoutResponse", "notifies", "indicates", "readNeedsEncryption",
-    "writeNeedsEncryption", "notifyNeedsEncryption", "description", "descriptors", "echo",
+    "writeNeedsEncryption", "notifyNeedsEncryption", "readNeedsAuthentication",
+    "writeNeedsAuthentication", "notifyNeedsAuthentication", "description", "descriptors", "echo",
     "longest", "notifications", "answers",
   ]
   /// The keys that are equivalent to elements of `properties`.
@@ -47,6 +48,9 @@ extension PeripheralFile.Characteristic {
     readNeedsEncryption = try object.flag("readNeedsEncryption")
     writeNeedsEncryption = try object.flag("writeNeedsEncryption")
     notifyNeedsEncryption = try object.flag("notifyNeedsEncryption")
+    readNeedsAuthentication = try object.flag("readNeedsAuthentication")
+    writeNeedsAuthentication = try object.flag("writeNeedsAuthentication")
+    notifyNeedsAuthentication = try object.flag("notifyNeedsAuthentication")
     interval = try object["every"].map { field throws(FileFault) in
       try field.seconds(
         from: PeripheralFile.Limits.shortestInterval, to: PeripheralFile.Limits.longestTime)

@@ -144,6 +144,16 @@ extension PeripheralFile.Service {
 }
 
 extension PeripheralFile.Characteristic {
+  private var needs: [(key: String, isNeeded: Bool)] {
+    [
+      ("readNeedsEncryption", readNeedsEncryption), ("writeNeedsEncryption", writeNeedsEncryption),
+      ("notifyNeedsEncryption", notifyNeedsEncryption),
+      ("readNeedsAuthentication", readNeedsAuthentication),
+      ("writeNeedsAuthentication", writeNeedsAuthentication),
+      ("notifyNeedsAuthentication", notifyNeedsAuthentication),
+    ]
+  }
+
   fileprivate func members(in context: WritingContext) -> [String] {
     let names = PropertyNames.names(properties).map { "\"\($0)\"" }
     var members = [
@@ -157,9 +167,7 @@ extension PeripheralFile.Characteristic {
     }
     if let interval { members.append("\"every\": \(interval.jsonSeconds)") }
     if let readError { members.append("\"readError\": \(readError.rawValue)") }
-    if readNeedsEncryption { members.append("\"readNeedsEncryption\": true") }
-    if writeNeedsEncryption { members.append("\"writeNeedsEncryption\": true") }
-    if notifyNeedsEncryption { members.append("\"notifyNeedsEncryption\": true") }
+    members += needs.filter { $0.isNeeded }.map { "\"\($0.key)\": true" }
     if !descriptors.isEmpty {
       let list = descriptors.map {
         JSONText.plain("{ \"uuid\": \"\($0.uuid)\", \"value\": \(PeripheralFile.value($0.value)) }")

@@ -134,6 +134,12 @@ public struct PeripheralFile: Hashable, Sendable {
     public var writeNeedsEncryption = false
     /// Whether subscribing needs an encrypted link.
     public var notifyNeedsEncryption = false
+    /// Whether reading needs a link that is encrypted with an authenticated key.
+    public var readNeedsAuthentication = false
+    /// Whether writing needs a link that is encrypted with an authenticated key.
+    public var writeNeedsAuthentication = false
+    /// Whether subscribing needs a link that is encrypted with an authenticated key.
+    public var notifyNeedsAuthentication = false
     /// The descriptors, without the client characteristic configuration (2902), which follows from
     /// the properties.
     public var descriptors: [Descriptor] = []

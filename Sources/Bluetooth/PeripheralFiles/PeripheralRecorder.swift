@@ -56,6 +56,8 @@ public struct PeripheralRecorder: Sendable {
   private var lastWrites: [Index: Int] = [:]
   /// Characteristics that were read without an error at least once.
   private var readable: Set<Index> = []
+  /// The weakest protection of a link over which an access succeeded.
+  private var protections: [Index: [PeripheralFile.Access: PeripheralFile.Protection]] = [:]
   /// The room that is left in the file for events.
   private var room = TextRoom()
   /// The number of parts that exceeded a limit so far.
@@ -138,6 +140,16 @@ public struct PeripheralRecorder: Sendable {
 
   // MARK: Values
 
+  /// Records that the device allowed an access over a link with this protection. The file demands the
+  /// weakest that was enough: of what was only tried over a protected link it can't be known that it
+  /// takes less, and a value that may be secret must not be given to everyone.
+  public mutating func allowed(
+    _ access: PeripheralFile.Access, to index: Index, over protection: PeripheralFile.Protection
+  ) {
+    protections[index, default: [:]][access] = min(
+      protections[index]?[access] ?? protection, protection)
+  }
+
   /// Adds to the number of parts that the caller left out of the file.
   public mutating func countDropped(_ count: Int) { droppedCount += count }
 
@@ -193,6 +205,9 @@ public struct PeripheralRecorder: Sendable {
   /// Returns the recording up to `end`.
   public func finished(at end: Instant) -> PeripheralRecording {
     var file = file
+    for (index, accesses) in protections {
+      for (access, protection) in accesses { file[index].require(protection, for: access) }
+    }
     file.advertising = advertising
     file.advertisedServices = file.services.filter(\.isPrimary).map(\.uuid)
     let start = timelineStart ?? notifications.values.compactMap(\.first?.time).min() ?? end

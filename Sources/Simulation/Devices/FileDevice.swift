@@ -68,7 +68,8 @@ private final class FilePlayback {
   ) {
     let characteristic = service.addCharacteristic(
       description.uuid, description.properties,
-      requiresEncryption: description.notifyNeedsEncryption)
+      requiresEncryption: description.notifyNeedsEncryption,
+      requiresAuthentication: description.notifyNeedsAuthentication)
     notify[index] = { [unowned characteristic] in characteristic.notify($0) }
     characteristic.permissions = description.permissions
     characteristic.descriptors = description.descriptors.map {
@@ -123,10 +124,16 @@ extension PeripheralFile.Characteristic {
   var permissions: AttributePermissions {
     var permissions: AttributePermissions = []
     if properties.contains(.read) {
-      permissions.insert(readNeedsEncryption ? .readEncryptionRequired : .readable)
+      permissions.insert(
+        readNeedsAuthentication
+          ? .readAuthenticationRequired
+          : readNeedsEncryption ? .readEncryptionRequired : .readable)
     }
     if !properties.isDisjoint(with: [.write, .writeWithoutResponse, .authenticatedSignedWrites]) {
-      permissions.insert(writeNeedsEncryption ? .writeEncryptionRequired : .writeable)
+      permissions.insert(
+        writeNeedsAuthentication
+          ? .writeAuthenticationRequired
+          : writeNeedsEncryption ? .writeEncryptionRequired : .writeable)
     }
     return permissions
   }

@@ -56,6 +56,28 @@ struct LinkRecorderTests {
     #expect(characteristic.descriptors.map(\.value) == [[1, 2], Array("Level".utf8)])
   }
 
+  @Test("what was read before the link was encrypted needs no encryption, what after does")
+  func encryption() throws {
+    var link = Link()
+    try link.service(1, 9, 0x180D)
+    for handle in [2, 4, 6] as [UInt16] { try link.characteristic(handle, 0x02, 0x2A37) }
+    try link.exchange(.readRequest(handle: 3), [0x0B, 1])
+    // Refused: authentication is insufficient.
+    try link.exchange(.readRequest(handle: 5), [0x01, 0x0A, 5, 0, 0x05])
+    link.recorder.encryptionChanged(isOn: true)
+    for handle in [3, 5] as [UInt16] {
+      try link.exchange(.readRequest(handle: handle), [0x0B, 1])
+    }
+    // Another link is not encrypted at first.
+    link.recorder.linkClosed(at: .zero)
+    link.recorder.linkOpened()
+    try link.exchange(.readRequest(handle: 7), [0x0B, 1])
+    let file = link.recorder.recording(at: .zero).file
+    let characteristics = try #require(file.services.first?.characteristics)
+    #expect(characteristics.map(\.readNeedsEncryption) == [false, true, false])
+    #expect(characteristics.map(\.readError) == [nil, nil, nil])
+  }
+
   @Test(
     "a recorded service with 65 characteristics keeps 64, the last without the 65th's descriptors")
   func tooManyCharacteristics() throws {

@@ -241,6 +241,9 @@ private struct RandomObservations {
       var characteristic = PeripheralFile.Characteristic(
         uuid: uuid(), properties: CharacteristicProperties(rawValue: UInt8(number(0...255))))
       characteristic.notifyNeedsEncryption = flip()
+      characteristic.readNeedsAuthentication = flip()
+      characteristic.writeNeedsAuthentication = flip()
+      characteristic.notifyNeedsAuthentication = flip()
       for _ in 0..<descriptorCount {
         characteristic.descriptors.append(.init(uuid: uuid(), value: bytes(near: 512)))
       }

@@ -36,6 +36,7 @@ struct ReadingTests {
     let control = file.services[0].characteristics[2]
     #expect(control.properties == .write && control.writeNeedsEncryption)
     #expect(control.longest == 1)
+    #expect(!control.writeNeedsAuthentication)
   }
 
   @Test(

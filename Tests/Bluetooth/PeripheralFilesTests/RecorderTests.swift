@@ -47,6 +47,24 @@ struct RecorderTests {
     #expect(advertising.changes.isEmpty && advertising.isConnectable)
   }
 
+  @Test("a recording demands the weakest protection over which each access succeeded")
+  func protection() {
+    var recorder = recorder
+    recorder.allowed(.read, to: level, over: .authentication)
+    recorder.allowed(.read, to: level, over: .encryption)
+    recorder.allowed(.read, to: level, over: .authentication)
+    recorder.allowed(.notify, to: level, over: .authentication)
+    recorder.allowed(.write, to: receive, over: .encryption)
+    recorder.allowed(.notify, to: transmit, over: .encryption)
+    recorder.allowed(.notify, to: transmit, over: .none)
+    let file = recorder.finished(at: at(1)).file
+    #expect(file[level].readNeedsEncryption && !file[level].readNeedsAuthentication)
+    #expect(file[level].notifyNeedsEncryption && file[level].notifyNeedsAuthentication)
+    #expect(!file[level].writeNeedsEncryption)
+    #expect(file[receive].writeNeedsEncryption && !file[receive].writeNeedsAuthentication)
+    #expect(!file[transmit].notifyNeedsEncryption)
+  }
+
   @Test("alternating advertising is recorded with its times")
   func changes() throws {
     var recorder = recorder
