@@ -115,6 +115,9 @@ struct RadioServe: AsyncParsableCommand {
         ambit radio serve --radio sim:empty      no devices but those that connect
         ambit radio serve --radio sim:floor.json a floor with walls, beacons and people; each
                                                  receiver has its own port, counting up from this
+        ambit radio serve tcp:localhost:9100 tcp:localhost:9101
+                                                 two hosts, each of which keeps its address when
+                                                 it or the server is started again
         ambit --radio tcp:localhost:9100         (elsewhere) join
         ambit radio serve --air-capture air.pcap packets of connections, for Wireshark; encrypted
                                                  if the link is (see "ambit bonds decrypt")

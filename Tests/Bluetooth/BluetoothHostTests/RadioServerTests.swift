@@ -64,6 +64,46 @@ struct RadioServerTests {
     await again.close()
   }
 
+  @Test("a host with a listening address of its own keeps its address over all restarts")
+  func addresses() async throws {
+    let socket = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
+    let places = [RadioChoice.unix(path: socket + "-a"), .unix(path: socket + "-b")]
+    let connections = Mutex<[DeviceAddress]>([])
+    func connect(_ place: RadioChoice) async throws -> (BluetoothHost, DeviceAddress?) {
+      let host = try BluetoothHost(radio: place)
+      try await TestClient(host).state(.poweredOn)
+      return (host, connections.withLock(\.last))
+    }
+    func serve() async throws -> RadioServer {
+      try await Self.start(places) { event in
+        if case .connected(_, let address) = event { connections.withLock { $0.append(address) } }
+      }
+    }
+    var server = try await serve()
+    var (first, a) = try await connect(places[0])
+    var (second, b) = try await connect(places[1])
+    #expect(a != nil && b != nil && a != b)
+    for restartsServer in [false, true] {
+      await first.close()
+      await second.close()
+      if restartsServer {
+        await server.close()
+        server = try await serve()
+      }
+      // In the other order.
+      let again = try await connect(places[1])
+      #expect(again.1 == b)
+      second = again.0
+      let other = try await connect(places[0])
+      #expect(other.1 == a)
+      first = other.0
+    }
+    (a, b) = (nil, nil)
+    await first.close()
+    await second.close()
+    await server.close()
+  }
+
   @Test("a radio server that is released is closed")
   func lettingGo() async throws {
     var server: RadioServer? = try await Self.start()

@@ -12,10 +12,22 @@ final class RadioServerCore {
   private let onEvent: @Sendable (RadioServer.Event) -> Void
   private var listeners: [(listener: StreamListener, address: RadioChoice)] = []
   private(set) var connections: [ObjectIdentifier: RadioServerConnection] = [:]
-  private var controllerCount: UInt64 = 0
-  /// Controllers without a host by the index of their place, the first made last: a host that reconnects
-  /// alone gets the same again.
-  private var freePorts: [Int?: [ControllerPort]] = [:]
+  /// How many controllers were made, by listener. Each listener counts by itself, so that a host with
+  /// one of its own has the same address after a restart of its own or of the server, whatever
+  /// others do.
+  private var controllerCounts: [Int: Int] = [:]
+  private var controllerCount = 0
+  /// Controllers without a host by the index of their listener, the first made last: a host that
+  /// reconnects alone gets the same again.
+  private var freePorts: [Int: [ControllerPort]] = [:]
+
+  /// Which way a host came.
+  private struct Entry {
+    /// The index of the listener.
+    let listener: Int
+    /// The index of the world's place for it; nil is the origin.
+    let place: Int?
+  }
 
   init(
     world: World, on loop: EpollLoop, maxConnections: Int,
@@ -40,8 +52,9 @@ final class RadioServerCore {
     var failure: SystemError?
     for candidate in candidates {
       do throws(SystemError) {
+        let entry = Entry(listener: listeners.count, place: place)
         let listener = try StreamListener(at: candidate, on: loop) { [weak self] in
-          self?.admit($0, at: place)
+          self?.admit($0, by: entry)
         }
         listeners.append((listener, address))
         guard case .tcp(let host, _) = address, let port = listener.address.port else {
@@ -56,19 +69,19 @@ final class RadioServerCore {
   }
 
   /// Gives a new connection a controller, or closes it where there are too many.
-  private func admit(_ descriptor: Int32, at place: Int?) {
+  private func admit(_ descriptor: Int32, by entry: Entry) {
     let connection = RadioServerConnection(descriptor, on: loop) { [weak self] in
-      self?.dismiss($0, at: place, reason: $1)
+      self?.dismiss($0, by: entry, reason: $1)
     }
     guard let connection else { return }
     guard connections.count < maxConnections else {
       onEvent(.refused(reason: "\(maxConnections) hosts are connected already"))
       return connection.close()
     }
-    let port = freePorts[place]?.popLast() ?? makePort(at: place)
+    let port = freePorts[entry.listener]?.popLast() ?? makePort(for: entry)
     guard port.connect() else {
       onEvent(.refused(reason: "the controller \(port.name) has no power"))
-      freePorts[place, default: []].insert(port, at: 0)
+      freePorts[entry.listener, default: []].insert(port, at: 0)
       return connection.close()
     }
     connections[ObjectIdentifier(connection)] = connection
@@ -76,24 +89,31 @@ final class RadioServerCore {
     connection.attach(port)
   }
 
-  private func makePort(at place: Int?) -> ControllerPort {
+  private func makePort(for entry: Entry) -> ControllerPort {
     controllerCount += 1
-    let address = DeviceAddress(bits: 0xA0B2_0000_0000 + controllerCount, kind: .public)
+    let number = controllerCounts[entry.listener, default: 0] + 1
+    controllerCounts[entry.listener] = number
+    let bits = 0xA0B2_0000_0000 | UInt64(entry.listener & 0xFFFF) << 16 | UInt64(number & 0xFFFF)
+    let address = DeviceAddress(bits: bits, kind: .public)
     let name = "remote-\(controllerCount)"
-    guard let place, let known = air.world.hostPlaces[safe: place] else {
+    guard let place = entry.place, let known = air.world.hostPlaces[safe: place] else {
       return air.makePort(name: name, address: address, at: Position())
     }
     return air.makePort(name: "\(name) (\(known.name))", address: address, at: known)
   }
 
   /// A connection ended.
-  private func dismiss(_ connection: RadioServerConnection, at place: Int?, reason: String) {
+  private func dismiss(_ connection: RadioServerConnection, by entry: Entry?, reason: String) {
     guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil,
       let port = connection.port
     else { return }
     port.disconnect()
-    freePorts[place, default: []].append(port)
-    freePorts[place]?.sort { $0.controller.address.bits > $1.controller.address.bits }
+    if let entry {
+      freePorts[entry.listener, default: []].append(port)
+      freePorts[entry.listener]?.sort {
+        $0.controller.address.bits > $1.controller.address.bits
+      }
+    }
     onEvent(.disconnected(controller: port.name, reason: reason))
   }
 
@@ -106,7 +126,7 @@ final class RadioServerCore {
     listeners = []
     for connection in connections.values {
       connection.close()
-      dismiss(connection, at: nil, reason: "the server was closed")
+      dismiss(connection, by: nil, reason: "the server was closed")
     }
   }
 }
