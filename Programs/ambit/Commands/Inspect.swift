@@ -29,33 +29,48 @@ struct Inspect: RadioCommand {
 
   func run(_ session: Session) async throws {
     let (id, values) = (id, values)
-    try await session.withinTime("inspecting \(id)") {
-      try await Device.with(DeviceName(text: id), session) { device in
-        try await Self.report(device, readsValues: values)
+    let step = Guarded("looking for it")
+    do {
+      try await session.withinTime("inspecting \(id)", default: Session.inspectionTime) {
+        try await Device.with(
+          DeviceName(text: id), session,
+          { try await Self.report($0, readsValues: values) { name in step.update { $0 = name } } },
+          afterFinding: { _ in step.update { $0 = "connecting" } })
       }
+    } catch var failure as CommandFailure where failure.status == .timedOut {
+      failure.sentence += ", while \(step.value)"
+      throw failure
     }
   }
 
-  static func report(_ device: Device, readsValues: Bool) async throws {
-    let output = device.session.output
-    let report = InspectionReport(device: device, output: output)
-    let services = try await device.services(withDescriptors: true)
-    report.begin()
-    for service in services {
-      report.service(service)
-      let characteristics = service.characteristics ?? []
-      for (index, characteristic) in characteristics.enumerated() {
-        let isLast = index == characteristics.count - 1
-        output.progress("Reading \(characteristic.uuid.uuidString) …")
-        let value = try await value(characteristic, device, isWanted: readsValues)
-        report.characteristic(characteristic, of: service, value, isLast: isLast)
-        for descriptor in characteristic.descriptors ?? [] {
-          let value = try await Self.value(descriptor, device, isWanted: readsValues)
-          report.descriptor(
-            descriptor, of: characteristic, service, value, isUnderLast: isLast)
-        }
-      }
+  /// Prints the tree of a device: where a step fails, the part that is known, before it throws.
+  ///
+  /// - Parameter onStep: Called before each step, with what it does.
+  static func report(
+    _ device: Device, readsValues: Bool, onStep: @Sendable (String) -> Void = { _ in }
+  ) async throws {
+    var last = ""
+    var services: [CBService] = []
+    var failure: (any Error)?
+    do {
+      services = try await device.services(
+        withDescriptors: true,
+        onStep: {
+          last = $0
+          onStep($0)
+        }, onServices: { services = $0 })
+    } catch var error as CommandFailure {
+      error.sentence += ", while \(last)"
+      failure = error
+    } catch is CancellationError {
+      failure = CancellationError()
     }
+    if failure == nil || !services.isEmpty {
+      var reader = InspectionReader(device: device, readsValues: readsValues, failure: failure)
+      await reader.report(services, onStep: onStep)
+      failure = reader.failure
+    }
+    if let failure { throw failure }
   }
 
   /// The result of reading an attribute.
@@ -65,35 +80,79 @@ struct Inspect: RadioCommand {
     case refused(String)
   }
 
-  private static func value(
-    _ characteristic: CBCharacteristic, _ device: Device, isWanted: Bool
-  ) async throws -> Reading {
-    guard isWanted, characteristic.properties.contains(.read) else { return .notRead }
-    return try await reading {
+}
+
+/// Reads the values of a device and reports them. After a failure that concerns more than one value it
+/// only reports what is known.
+private struct InspectionReader {
+  let device: Device
+  let readsValues: Bool
+  /// Why nothing more is read.
+  private(set) var failure: (any Error)?
+
+  init(device: Device, readsValues: Bool, failure: (any Error)?) {
+    self.device = device
+    self.readsValues = readsValues
+    self.failure = failure
+  }
+
+  mutating func report(_ services: [CBService], onStep: (String) -> Void) async {
+    let report = InspectionReport(device: device, output: device.session.output)
+    report.begin()
+    for service in services {
+      report.service(service)
+      let characteristics = service.characteristics ?? []
+      for (index, characteristic) in characteristics.enumerated() {
+        let isLast = index == characteristics.count - 1
+        let value = await value(characteristic, onStep)
+        report.characteristic(characteristic, of: service, value, isLast: isLast)
+        for descriptor in characteristic.descriptors ?? [] {
+          let value = await self.value(descriptor, onStep)
+          report.descriptor(
+            descriptor, of: characteristic, service, value, isUnderLast: isLast)
+        }
+      }
+    }
+  }
+
+  private mutating func value(
+    _ characteristic: CBCharacteristic, _ onStep: (String) -> Void
+  ) async -> Inspect.Reading {
+    guard characteristic.properties.contains(.read) else { return .notRead }
+    let device = device
+    return await reading(characteristic.uuid, onStep) {
       ValueText(
         try await device.read(characteristic),
         characteristic: BluetoothUUID(characteristic.uuid))
     }
   }
 
-  private static func value(
-    _ descriptor: CBDescriptor, _ device: Device, isWanted: Bool
-  ) async throws -> Reading {
-    guard isWanted else { return .notRead }
-    return try await reading {
+  private mutating func value(
+    _ descriptor: CBDescriptor, _ onStep: (String) -> Void
+  ) async -> Inspect.Reading {
+    let device = device
+    return await reading(descriptor.uuid, onStep) {
       try await device.read(descriptor).map {
         ValueText($0, descriptor: BluetoothUUID(descriptor.uuid))
       }
     }
   }
 
-  /// A refusal concerns one value; anything else ends the inspection.
-  private static func reading(_ read: () async throws -> ValueText?) async throws -> Reading {
+  /// A refusal concerns one value; anything else ends the reading.
+  private mutating func reading(
+    _ uuid: CBUUID, _ onStep: (String) -> Void, _ read: () async throws -> ValueText?
+  ) async -> Inspect.Reading {
+    guard readsValues, failure == nil else { return .notRead }
+    onStep("reading \(uuid.uuidString)")
+    device.session.output.progress("Reading \(uuid.uuidString) …")
     do {
-      return try await read().map(Reading.value) ?? .notRead
+      return try await read().map(Inspect.Reading.value) ?? .notRead
     } catch let failure as CommandFailure where failure.isRefusal {
       // The characteristic is shown beside it already.
       return .refused("refused: " + failure.reason)
+    } catch {
+      failure = error
+      return .refused("no answer")
     }
   }
 }

@@ -94,12 +94,28 @@ struct Device: Sendable {
   // MARK: Attributes
 
   /// All services with their characteristics; with descriptors where asked.
-  func services(withDescriptors: Bool = false) async throws -> [CBService] {
+  ///
+  /// - Parameters:
+  ///   - onStep: Called before each step, with what it does.
+  ///   - onServices: Called with the services, before what is in them is discovered.
+  func services(
+    withDescriptors: Bool = false, onStep: (String) -> Void = { _ in },
+    onServices: ([CBService]) -> Void = { _ in }
+  ) async throws -> [CBService] {
     session.output.progress("Discovering the services of \(title) …")
     let services = try await session.explaining(title) { () throws(BluetoothError) in
-      if withDescriptors { return try await connection.discoverAll() }
+      onStep("discovering its services")
       let services = try await connection.discoverServices()
-      for service in services { try await connection.discoverCharacteristics(for: service) }
+      onServices(services)
+      for service in services {
+        onStep("discovering the characteristics of \(service.uuid.uuidString)")
+        if withDescriptors { try await connection.discoverIncludedServices(for: service) }
+        for characteristic in try await connection.discoverCharacteristics(for: service)
+        where withDescriptors {
+          onStep("discovering the descriptors of \(characteristic.uuid.uuidString)")
+          try await connection.discoverDescriptors(for: characteristic)
+        }
+      }
       return services
     }
     try await beSure()

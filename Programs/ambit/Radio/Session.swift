@@ -25,6 +25,9 @@ package struct Session: Sendable {
   static let searchTime = TimeSpan.seconds(10)
   /// The time to work with a device without `--timeout`.
   package static let workTime = TimeSpan.seconds(30)
+  /// The time to inspect a device without `--timeout`: to find it and connect, and until a request that
+  /// it leaves unanswered has failed, which takes 30 s (Core 5.4, Vol 3, Part F, §3.3.3).
+  static let inspectionTime = TimeSpan.seconds(60)
   /// How long a radio may take to start.
   static let startTime = Duration.seconds(5)
   /// How long closing a link in good order may take at the end of `timeout`, which includes it.
@@ -51,12 +54,12 @@ package struct Session: Sendable {
 
   /// Runs `body`, which ends by itself; gives up when the time is over.
   func withinTime<Result: Sendable>(
-    _ what: String, _ body: @escaping @Sendable () async throws -> Result
+    _ what: String, default limit: TimeSpan = Self.workTime,
+    _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
-    let limit = remaining ?? Self.workTime.duration
-    if let result = try await race(limit, body) { return result }
+    if let result = try await race(remaining ?? limit.duration, body) { return result }
     throw CommandFailure(
-      .timedOut, "\(what) took longer than \(timeout ?? Seconds(span: Self.workTime))")
+      .timedOut, "\(what) took longer than \(timeout ?? Seconds(span: limit))")
   }
 
   /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C.
