@@ -127,7 +127,7 @@ final class ScriptedLoop: SessionLoop {
     for timer in timers { timer.fire(at: now) }
   }
 
-  private final class ScriptedTimer: LoopTimer {
+  private final class ScriptedTimer: LoopTimer, Sendable {
     private let time = Mutex<Instant?>(nil)
     private let onFire: @Sendable () -> Void
 
