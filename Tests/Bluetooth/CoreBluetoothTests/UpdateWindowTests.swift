@@ -201,6 +201,21 @@ struct UpdateWindowTests {
     updater.fixture.host.settle()
   }
 
+  @Test("updates without subscribers wait for the host, too")
+  func noSubscribers() {
+    let fixture = PeripheralManagerFixture()
+    func update() -> Bool {
+      fixture.manager.updateValue(Data([1]), for: fixture.temperature, onSubscribedCentrals: nil)
+    }
+    for _ in 0..<most { #expect(update()) }
+    #expect(!update())
+    let tokens = fixture.host.requests.filter { $0.name == "updateValue" }.compactMap(\.token)
+    #expect(tokens.count == most)
+    for token in tokens { fixture.host.deliver(.completed(token, .success(.done))) }
+    #expect(fixture.record.lines == ["ready"])
+    #expect(update())
+  }
+
   @Test("updates of two threads arrive in one order at all centrals")
   func order() async {
     let updater = Updater([.stalled, .fast, .other])

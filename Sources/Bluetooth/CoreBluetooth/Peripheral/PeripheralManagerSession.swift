@@ -56,6 +56,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
 
   func start(for manager: CBPeripheralManager, on host: any HostSessionProvider) {
     self.manager = manager
+    let token = makeUpdateToken(nil)
+    lock.withLock { windows.start(token) }
     connection.open(host, handler: self)
   }
 
@@ -287,7 +289,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
       if case .send(let targets) = decision {
         for target in targets {
           connection.send(
-            .updateValue(handle: handle, bytes, peers: [target.central], target.token))
+            .updateValue(
+              handle: handle, bytes, peers: target.central.map { [$0] } ?? peers, target.token))
         }
       }
       return decision
@@ -323,15 +326,15 @@ final class PeripheralManagerSession: @unchecked Sendable {
     tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) }
   }
 
-  private func updated(_ count: Int, _ central: DeviceAddress, _ token: RequestToken) {
+  private func updated(_ count: Int, _ central: DeviceAddress?, _ token: RequestToken) {
     let release = lock.withLock { windows.completed(count, for: central, token) }
     if let release { released(central, release) }
   }
 
   /// A central has room again, or its link is down.
-  private func released(_ central: DeviceAddress, _ release: UpdateWindows.Release) {
+  private func released(_ central: DeviceAddress?, _ release: UpdateWindows.Release) {
     if let number = release.endedHold { lock.withLock { holdTimer }?.end(number) }
-    if release.missedCount > 0 {
+    if let central, release.missedCount > 0 {
       logger.warning("\(central) has missed \(release.missedCount) updates.")
     }
     if release.isAwaited { tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) } }
@@ -435,7 +438,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   }
 
   /// What all updates to a central share, as only their number matters.
-  private func makeUpdateToken(_ central: DeviceAddress) -> RequestToken {
+  private func makeUpdateToken(_ central: DeviceAddress?) -> RequestToken {
     connection.makeToken { [weak self] count, token in self?.updated(count, central, token) }
   }
 

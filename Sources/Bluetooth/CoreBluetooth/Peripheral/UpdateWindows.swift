@@ -18,7 +18,8 @@ struct UpdateWindows {
   }
 
   struct Target: Equatable {
-    let central: DeviceAddress
+    /// Nil for an update that has no subscribers: the host completes it, or refuses it.
+    let central: DeviceAddress?
     let token: RequestToken
   }
 
@@ -51,7 +52,8 @@ struct UpdateWindows {
     var missedCount = 0
   }
 
-  private var windows: [DeviceAddress: Window] = [:]
+  /// By centrals; that of nil is for updates without subscribers.
+  private var windows: [DeviceAddress?: Window] = [:]
   /// In the order of subscribing, by the handle of the value.
   private var subscribers: [UInt16: [DeviceAddress]] = [:]
   private var lastHold: UInt64 = 0
@@ -60,6 +62,9 @@ struct UpdateWindows {
 
   /// The number of centrals that have a window.
   var count: Int { windows.count }
+
+  /// Updates that have no subscribers may be sent, with this token.
+  mutating func start(_ token: RequestToken) { windows[nil] = Window(token: token) }
 
   // MARK: Subscriptions
 
@@ -101,7 +106,8 @@ struct UpdateWindows {
   /// Decides about an update to all subscribers, or to those among them that are listed.
   mutating func update(_ handle: UInt16, for listed: [DeviceAddress]?) -> Decision {
     let all = subscribers[handle] ?? []
-    let centrals = listed.map { listed in all.filter(listed.contains) } ?? all
+    let subscribed = listed.map { listed in all.filter(listed.contains) } ?? all
+    let centrals: [DeviceAddress?] = subscribed.isEmpty ? [nil] : subscribed
     let full = centrals.filter { windows[$0]?.isFull == true }
     let open = centrals.filter { windows[$0]?.isFull == false }
     if !full.isEmpty {
@@ -113,7 +119,7 @@ struct UpdateWindows {
     return .send(open.compactMap { send(to: $0) })
   }
 
-  private mutating func send(to central: DeviceAddress) -> Target? {
+  private mutating func send(to central: DeviceAddress?) -> Target? {
     guard var window = windows[central] else { return nil }
     window.outstandingCount += 1
     window.isFull = window.outstandingCount >= Limits.updatesMax
@@ -121,7 +127,7 @@ struct UpdateWindows {
     return Target(central: central, token: window.token)
   }
 
-  private mutating func refuse(_ full: [DeviceAddress], holdsUp: Bool) -> Decision {
+  private mutating func refuse(_ full: [DeviceAddress?], holdsUp: Bool) -> Decision {
     for central in full { windows[central]?.isAwaited = true }
     guard holdsUp, !isHolding else { return .refuse(hold: nil) }
     isHolding = true
@@ -132,7 +138,7 @@ struct UpdateWindows {
 
   /// Updates to a central have been completed; returns what follows if it has room again.
   mutating func completed(
-    _ count: Int, for central: DeviceAddress, _ token: RequestToken
+    _ count: Int, for central: DeviceAddress?, _ token: RequestToken
   ) -> Release? {
     guard var window = windows[central], window.token == token else { return nil }
     window.outstandingCount -= count
@@ -166,7 +172,7 @@ struct UpdateWindows {
     isHolding = false
     var leftOut: [DeviceAddress] = []
     for (central, window) in windows where window.isFull && window.isAwaited {
-      if !window.isLeftOut { leftOut.append(central) }
+      if let central, !window.isLeftOut { leftOut.append(central) }
       windows[central]?.isLeftOut = true
       windows[central]?.isAwaited = false
     }
