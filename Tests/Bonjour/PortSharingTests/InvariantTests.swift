@@ -104,7 +104,7 @@ struct InvariantTests {
       case 6: event = .congested([client: 100], excess: Int(roll(2)))
       case 7: event = .request(request)
       case 8: event = .report(.registered(registration, try Sample.name("Lamp \(roll(3))").name))
-      case 9: event = roll(9) == 0 ? .closing : .report(.refused(registration, .local))
+      case 9: event = .report(.refused(registration, .local))
       case 10: event = .received(roll(9) == 0 ? .leaving : .ping, from: client)
       default: event = .received(.request(request), from: client)
       }

@@ -116,9 +116,6 @@ final class BonjourEngine: @unchecked Sendable {
   private func stop(_ ownership: Ownership) {
     ownership.timer.cancel()
     if let listener = ownership.listener { close(listener) }
-    var farewell: [OwnerMachine.Action] = []
-    ownership.machine.handle(.closing, now: .now, into: &farewell)
-    for case .send(let message, let id) in farewell { ownership.server.send(message, to: id) }
     ownership.server.flush()
     let isServing = ownership.machine.clientCount > 0
     ownership.driver.stop(

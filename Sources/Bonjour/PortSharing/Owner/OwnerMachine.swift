@@ -40,8 +40,6 @@ package struct OwnerMachine: Sendable {
     case request(DiscoveryRequest)
     /// A report of the machines.
     case report(DiscoveryReport)
-    /// The owner is closing, and sends goodbye records for its own registrations itself.
-    case closing
   }
 
   /// Output of the machine: work for the engine.
@@ -173,7 +171,6 @@ package struct OwnerMachine: Sendable {
       changePublications(into: &actions) { $0.note(request) }
       actions.append(.forward(request))
     case .report(let report): pass(report, into: &actions)
-    case .closing: changePublications(into: &actions) { $0.endAll() }
     }
   }
 

@@ -80,12 +80,6 @@ struct OwnerPublications: Sendable {
     return takeBack(id)
   }
 
-  /// Ends all registrations; returns what the clients have to know.
-  mutating func endAll() -> [DiscoveryRequest] {
-    registrations = [:]
-    return told.keys.sorted { $0.rawValue < $1.rawValue }.flatMap { takeBack($0) }
-  }
-
   /// Whether there is room to inform clients of a registration as it is now.
   private mutating func tell(_ id: RegistrationID, _ registration: TrackedRegistration) -> Bool {
     let rest = toldLoad - (told[id] ?? OwnerMachine.Load())

@@ -60,9 +60,12 @@ struct OwnerProcess: Sendable {
 
   func signal(_ number: Int32) { kill(id, number) }
 
+  /// Writes to its standard input: a line lets it end in order.
+  func write(_ text: String) throws { try socket.write(Array(text.utf8)) }
+
   /// Lets it end in order.
   func close() async throws {
-    try socket.write([10])
+    try write("\n")
     try await wait()
   }
 
