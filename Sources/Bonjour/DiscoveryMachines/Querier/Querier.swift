@@ -65,7 +65,7 @@ public struct Querier: Sendable {
 
   var rng: SeededGenerator
   /// In the order of their indices.
-  var interfaces: [InterfaceQuerier] = []
+  var interfaces: InterfaceList = []
   var clients: [QueryID: Client] = [:]
   /// The subscriptions of clients, by name.
   var subscriptions: [DNSName: [Subscription]] = [:]
@@ -110,8 +110,8 @@ public struct Querier: Sendable {
   /// Performs the work that is due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     let start = actions.count
-    for position in interfaces.indices {
-      guard let due = interfaces[position].nextWake, due <= now else { continue }
+    for index in interfaces.takeDue(now: now) {
+      guard let position = position(of: index) else { continue }
       outputs.removeAll(keepingCapacity: true)
       interfaces[position].wake(now: now, into: &outputs)
       perform(at: position, now: now, into: &actions)
@@ -129,15 +129,13 @@ public struct Querier: Sendable {
   /// The time to call `wake`; nil if no timer is running.
   public var nextWake: Instant? {
     .earliest(
-      interfaces.earliest(\.nextWake), .earliest(textWaits.next, clientEnds.next))
+      interfaces.nextWake, .earliest(textWaits.next, clientEnds.next))
   }
 
   /// The number of cached records on all interfaces.
   public var recordCount: Int { interfaces.reduce(0) { $0 + $1.cache.count } }
 
-  func position(of index: InterfaceIndex) -> Int? {
-    interfaces.firstIndex { $0.interface.index == index }
-  }
+  func position(of index: InterfaceIndex) -> Int? { interfaces.position(of: index) }
 
   // MARK: Interfaces
 
@@ -153,9 +151,7 @@ public struct Querier: Sendable {
     where client.isInterested(in: interface.index) {
       for key in client.keys { added.start(key, isProvoked: true, now: now) }
     }
-    let position =
-      interfaces.firstIndex { $0.interface.index > interface.index } ?? interfaces.count
-    interfaces.insert(added, at: position)
+    interfaces.insert(added, at: interfaces.insertionPosition(of: interface.index))
   }
 
   private mutating func remove(
@@ -211,6 +207,7 @@ public struct Querier: Sendable {
   /// client.
   private mutating func finish(now: Instant, from start: Int, _ actions: inout [Action]) {
     settle(now: now, into: &actions)
+    interfaces.settle()
     var reported: Set<QueryID> = []
     for position in actions.indices[start...].reversed() {
       guard case .deliver(let id, let event, let index, _) = actions[position] else { continue }

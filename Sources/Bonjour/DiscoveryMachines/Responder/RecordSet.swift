@@ -28,7 +28,7 @@ struct RecordSet: Sendable {
   var owners: ShortList<RegistrationID>
   var records: [DNSRecord]
   /// When the set was last multicast, for each link.
-  private var sentTimes = ShortList<(link: MulticastLink, at: Instant)>()
+  private var sentTimes = LinkTimes()
   /// When the latest changes were announced, or will be.
   private(set) var updateTimes: [Instant] = []
 
@@ -54,8 +54,11 @@ struct RecordSet: Sendable {
   var ttlSeconds: UInt32 { records.first?.ttlSeconds ?? ResponderConstants.hostTTLSeconds }
 
   func lastMulticast(on link: MulticastLink) -> Instant? {
-    sentTimes.first { $0.link == link }?.at
+    sentTimes[link]
   }
+
+  /// The links on which it was multicast.
+  var multicastLinks: [MulticastLink] { sentTimes.links }
 
   /// Whether the set may be multicast at `time`, having been sent before.
   func mayBeMulticast(on link: MulticastLink, at time: Instant, interval: TimeSpan) -> Bool {
@@ -69,19 +72,18 @@ struct RecordSet: Sendable {
   }
 
   mutating func noteMulticast(on link: MulticastLink, now: Instant) {
-    sentTimes.removeAll { $0.link == link }
-    sentTimes.append((link, now))
+    sentTimes[link] = now
   }
 
   mutating func forgetMulticasts(on link: MulticastLink) {
-    sentTimes.removeAll { $0.link == link }
+    sentTimes[link] = nil
   }
 
   /// When a change may be announced; nil if the announcement of an earlier one is still to come and
   /// will include it.
   mutating func updateTime(now: Instant) -> Instant? {
     if let last = updateTimes.last, last > now { return nil }
-    let latest = sentTimes.map(\.at).max()
+    let latest = sentTimes.latest
     var time = latest.map { max(now, $0 + ResponderConstants.multicastInterval) } ?? now
     if updateTimes.count >= ResponderConstants.updatesMax {
       time = max(time, updateTimes.removeFirst() + ResponderConstants.updateWindow)
@@ -89,4 +91,42 @@ struct RecordSet: Sendable {
     updateTimes.append(time)
     return time
   }
+}
+
+/// A time for each of some links. Mostly there are few of them, and thousands of tables.
+struct LinkTimes: Sendable {
+  /// With more links, a dictionary is used.
+  private static let listCountMax = 8
+
+  private var list: [(link: MulticastLink, at: Instant)] = []
+  private var table: [MulticastLink: Instant] = [:]
+
+  subscript(link: MulticastLink) -> Instant? {
+    get { table.isEmpty ? list.first { $0.link == link }?.at : table[link] }
+    set {
+      guard table.isEmpty else {
+        table[link] = newValue
+        return
+      }
+      list.removeAll { $0.link == link }
+      guard let newValue else { return }
+      list.append((link, newValue))
+      guard list.count > Self.listCountMax else { return }
+      for (link, time) in list { table[link] = time }
+      list = []
+    }
+  }
+
+  /// In the order of their interfaces.
+  var links: [MulticastLink] {
+    (table.isEmpty ? list.map(\.link) : Array(table.keys)).sorted {
+      ($0.interface, $0.version.rank) < ($1.interface, $1.version.rank)
+    }
+  }
+
+  var latest: Instant? { table.isEmpty ? list.map(\.at).max() : table.values.max() }
+}
+
+extension IPVersion {
+  fileprivate var rank: Int { self == .v4 ? 4 : 6 }
 }

@@ -98,7 +98,8 @@ extension Responder {
   ) {
     // A goodbye is no conflict.
     guard record.ttlSeconds > 0 else { return }
-    let owners = Set(store.sets(named: record.name).filter(\.isProbed).flatMap(\.owners))
+    let sets = store.ownIDs(named: record.name, on: link.interface).compactMap { store[$0] }
+    let owners = Set(sets.filter(\.isProbed).flatMap(\.owners))
     for id in owners.sorted(by: { $0.rawValue < $1.rawValue }) {
       switch entries[id]?.phases[link] {
       case .probing(let number):
@@ -145,7 +146,8 @@ extension Responder {
     let link = received.link
     var seen: Set<DNSName> = []
     for name in received.message.authorities.map(\.name) where seen.insert(name).inserted {
-      let owners = Set(store.sets(named: name).filter(\.isProbed).flatMap(\.owners))
+      let sets = store.ownIDs(named: name, on: link.interface).compactMap { store[$0] }
+      let owners = Set(sets.filter(\.isProbed).flatMap(\.owners))
       let rivals = owners.filter { id in
         guard case .probing(let number) = entries[id]?.phases[link] else { return false }
         let round = links[link]?.probeRounds.first { $0.number == number }
@@ -153,15 +155,10 @@ extension Responder {
       }
       guard !rivals.isEmpty else { continue }
       let theirs = received.message.authorities.filter { $0.name == name && $0.recordClass == .in }
-      // An echo, or another of our own links.
-      if linkOrder.contains(where: {
-        DNSRecord.tieBreak(ours: proposals(for: name, on: $0), theirs: theirs) == 0
-      }) {
-        continue
-      }
-      guard DNSRecord.tieBreak(ours: proposals(for: name, on: link), theirs: theirs) < 0 else {
-        continue
-      }
+      let ours = proposals(for: name, on: link.interface)
+      guard !isProposed(theirs, for: name, on: link.interface),
+        DNSRecord.tieBreak(ours: ours, theirs: theirs) < 0
+      else { continue }
       let time = now + Constants.tieBreakWait
       for id in rivals.sorted(by: { $0.rawValue < $1.rawValue }) {
         postpone(id, on: link, until: time)

@@ -24,10 +24,9 @@ extension Responder {
   }
 
   /// Whether the host's name has a probed address record on an interface.
-  private func hostHasAddress(on index: InterfaceIndex) -> Bool {
-    entries[.host]?.sets.contains {
-      store[$0].map { $0.interface == index && $0.isProbed } ?? false
-    } ?? false
+  func hostHasAddress(on index: InterfaceIndex) -> Bool {
+    entries[.host] != nil
+      && sets(of: .host, on: index).contains { store[$0]?.isProbed == true }
   }
 
   mutating func restartInterface(_ index: InterfaceIndex, now: Instant) {
@@ -43,7 +42,7 @@ extension Responder {
   mutating func removeInterface(_ index: InterfaceIndex, into actions: inout [Action]) {
     guard let interface = interfaces.removeValue(forKey: index) else { return }
     for link in interface.links { removeLink(link) }
-    for id in entries[.host]?.sets ?? [] where store[id]?.interface == index {
+    for id in sets(of: .host, on: index) {
       entries[.host]?.sets.removeAll { $0 == id }
       store.remove(id)
     }
@@ -51,19 +50,18 @@ extension Responder {
   }
 
   private mutating func addLink(_ link: MulticastLink) {
-    assert(links[link] == nil, "\(link) is there already")
-    links[link] = LinkState()
+    links.add(link)
     linkOrder.append(link)
   }
 
   private mutating func removeLink(_ link: MulticastLink) {
-    links[link] = nil
+    links.remove(link)
     linkOrder.removeAll { $0 == link }
     for id in idOrder { entries[existing: id].phases[link] = nil }
   }
 
   private mutating func startAll(on link: MulticastLink, now: Instant) {
-    for id in idOrder where entries[id].map({ links(of: $0).contains(link) }) ?? false {
+    for id in idOrder where entries[id].map({ takesPart($0, on: link) }) ?? false {
       if id == .host { startHost(on: link, now: now) } else { start(id, on: link, now: now) }
     }
   }
@@ -76,8 +74,8 @@ extension Responder {
     guard entries[.host] != nil else { return }
     let wanted = addressSets(of: interface)
     var changed: [RecordSetID] = []
-    for id in entries[.host]?.sets ?? [] {
-      guard let old = store[id], old.interface == interface.index else { continue }
+    for id in sets(of: .host, on: interface.index) {
+      guard let old = store[id] else { continue }
       if let new = wanted.first(where: { $0.name == old.name && $0.type == old.type }) {
         guard new.records != old.records else { continue }
         store.setRecords(of: id, to: new.records)
@@ -89,9 +87,10 @@ extension Responder {
       }
     }
     for set in wanted {
-      let isThere = store.sets(named: set.name).contains {
-        $0.type == set.type && $0.interface == interface.index && $0.owners.elementsEqual([.host])
-          && $0.isNegative == set.isNegative
+      let isThere = sets(of: .host, on: interface.index).contains { id in
+        store[id].map {
+          $0.name == set.name && $0.type == set.type && $0.isNegative == set.isNegative
+        } ?? false
       }
       guard !isThere else { continue }
       let id = store.insert(set)

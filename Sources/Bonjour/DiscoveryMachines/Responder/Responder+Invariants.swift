@@ -38,7 +38,7 @@ extension Responder {
         found.append("a round of probes has a number that was never given")
       }
     }
-    if isShutDown, !entries.isEmpty || !links.isEmpty { found.append("it is not shut down") }
+    if isShutDown, !entries.isEmpty || links.count > 0 { found.append("it is not shut down") }
     return found
   }
 
@@ -114,7 +114,7 @@ extension RecordStore {
         found.append("set \(id.rawValue) is not found by its name")
         continue
       }
-      let row = set.isShared ? named.shared : named.own
+      let row = set.isShared ? named.shared : named.own(on: set.interface)
       if row.count <= max(limit, 16), row.count(where: { $0 == id }) != 1 {
         found.append("set \(id.rawValue) is not once among those of its name")
       }

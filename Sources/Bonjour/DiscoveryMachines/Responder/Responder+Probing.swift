@@ -7,8 +7,8 @@ extension Responder {
   mutating func start(
     _ id: RegistrationID, on link: MulticastLink, notBefore: Instant? = nil, now: Instant
   ) {
-    guard let entry = entries[id] else { return }
-    let isProbed = entry.sets.contains { set in
+    guard entries[id] != nil else { return }
+    let isProbed = sets(of: id, on: link.interface).contains { set in
       store[set].map {
         $0.isProbed && ($0.interface.map { $0 == link.interface } ?? true)
       } ?? false
@@ -21,7 +21,7 @@ extension Responder {
     } else {
       entries[existing: id].phases[link] = .established
       let time = now + rng.span(Constants.sharedDelayMin, Constants.sharedDelayMax)
-      let sets = announcedSets(of: entry, on: link)
+      let sets = announcedSets(of: id, on: link)
       links[existing: link].announce(sets, within: now...time)
     }
   }
@@ -75,7 +75,7 @@ extension Responder {
     for id in ids { entries[existing: id].phases[link] = .established }
     // What several registrations share is announced once.
     var known: Set<RecordSetID> = []
-    let sets = ids.compactMap { entries[$0] }.flatMap { announcedSets(of: $0, on: link) }
+    let sets = ids.flatMap { announcedSets(of: $0, on: link) }
       .filter { known.insert($0).inserted }
     links[existing: link].announce(sets, within: now...now)
     for id in ids { report(id, into: &actions) }
@@ -83,8 +83,8 @@ extension Responder {
 
   /// The sets that a registration announces: all but those that another one of the same type has
   /// announced.
-  private func announcedSets(of entry: Entry, on link: MulticastLink) -> [RecordSetID] {
-    entry.sets.filter { id in
+  private func announcedSets(of id: RegistrationID, on link: MulticastLink) -> [RecordSetID] {
+    sets(of: id, on: link.interface).filter { id in
       guard let set = store[id], !set.isNegative,
         set.interface.map({ $0 == link.interface }) ?? true
       else { return false }
@@ -105,11 +105,22 @@ extension Responder {
 
   // MARK: Packets
 
-  /// The records that are proposed for a name on a link, of all registrations.
-  func proposals(for name: DNSName, on link: MulticastLink) -> [DNSRecord] {
-    store.sets(named: name).filter { set in
-      set.isProbed && set.interface.map { $0 == link.interface } ?? true
-    }.flatMap(\.records)
+  /// The records that are proposed for a name on an interface, of all registrations; nil for those
+  /// that are proposed on all.
+  func proposals(for name: DNSName, on interface: InterfaceIndex?) -> [DNSRecord] {
+    store.ownIDs(named: name, on: interface).compactMap { store[$0] }.filter(\.isProbed)
+      .flatMap(\.records)
+  }
+
+  /// Whether another packet of ours proposes the same: it is an echo, or came from another of our
+  /// interfaces.
+  func isProposed(_ records: [DNSRecord], for name: DNSName, on interface: InterfaceIndex) -> Bool {
+    var places: Set<InterfaceIndex?> = [nil, interface]
+    for record in records { places.formUnion(store.interfaces(saying: record)) }
+    return places.contains { place in
+      let ours = proposals(for: name, on: place)
+      return ours.count == records.count && DNSRecord.tieBreak(ours: ours, theirs: records) == 0
+    }
   }
 
   private func sendProbes(
@@ -149,7 +160,7 @@ extension Responder {
       guard encoder.append(question) else { return nil }
     }
     for name in names {
-      for var record in proposals(for: name, on: link) {
+      for var record in proposals(for: name, on: link.interface) {
         // Proposed records of a probe don't set the cache-flush bit (RFC 6762, §10.2).
         record.flushesCache = false
         guard encoder.append(record, to: .authority) else { return nil }

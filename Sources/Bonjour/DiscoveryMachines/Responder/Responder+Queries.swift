@@ -147,7 +147,9 @@ extension Responder {
     guard question.questionClass == .in || question.questionClass == .any else { return [] }
     var answers: [RecordSetID] = []
     var negative: RecordSetID?
-    for id in store.ids(named: question.name, asked: question.type) {
+    for id in store.ids(
+      named: question.name, asked: question.type, on: link.interface)
+    {
       guard let set = store[id], isVisible(set, on: link) else { continue }
       if set.isNegative {
         negative = id

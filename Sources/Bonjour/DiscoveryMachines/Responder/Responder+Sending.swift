@@ -52,7 +52,7 @@ extension Responder {
   /// Schedules goodbyes on the links on which a set was sent (RFC 6762, §10.1).
   mutating func sayGoodbye(to id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
-    for link in linkOrder where set.lastMulticast(on: link) != nil {
+    for link in set.multicastLinks where links[link] != nil {
       let gone = set.records.filter { !isPublished($0, besides: id, on: link) }
       links[existing: link].sayGoodbye(to: gone, now: now)
     }
@@ -209,8 +209,8 @@ extension Responder {
     var found: [RecordSetID] = []
     var foundTypes: [DNSType] = []
     var negative: RecordSetID?
-    for id in store.ids(named: name) {
-      guard let set = store[id], !set.isShared, isVisible(set, on: link) else { continue }
+    for id in store.ownIDs(named: name, on: link.interface) {
+      guard let set = store[id], isVisible(set, on: link) else { continue }
       if set.isNegative { negative = id }
       if types.contains(set.type) {
         found.append(id)

@@ -57,7 +57,7 @@ public struct Responder: Sendable {
 
   var rng: SeededGenerator
   var interfaces: [InterfaceIndex: NetworkInterface] = [:]
-  var links: [MulticastLink: LinkState] = [:]
+  var links = LinkTable()
   /// The links in the order in which they are served, so that one seed gives one run.
   var linkOrder: [MulticastLink] = []
   var entries: [RegistrationID: Entry] = [:]
@@ -86,7 +86,7 @@ public struct Responder: Sendable {
   public func name(of id: RegistrationID) -> DNSName? { entries[id]?.name }
 
   /// The time to call ``wake(now:into:)``; nil if no timer is running.
-  public var nextWake: Instant? { links.values.earliest(\.nextWake) }
+  public var nextWake: Instant? { links.nextWake }
 
   /// Processes an event and appends the resulting actions.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
@@ -110,7 +110,7 @@ public struct Responder: Sendable {
     case .shutDown:
       for id in idOrder { remove(id, saysGoodbye: true, now: now) }
       for link in linkOrder { sendGoodbyes(on: link, into: &actions) }
-      links = [:]
+      links = LinkTable()
       linkOrder = []
       isShutDown = true
     }
@@ -147,16 +147,23 @@ public struct Responder: Sendable {
   }
 
   private mutating func performDue(now: Instant, into actions: inout [Action]) {
-    for link in linkOrder {
-      guard let next = links[link]?.nextWake, next <= now else { continue }
-      sayGoodbyeToWithdrawn(on: link, now: now)
-      // Before anything else that is due, so that what replaces the old comes after it.
-      sendGoodbyes(on: link, into: &actions)
-      probe(on: link, now: now, into: &actions)
-      announce(on: link, now: now, into: &actions)
-      releaseTruncatedQueries(on: link, now: now)
-      answer(on: link, now: now, into: &actions)
+    var served: Set<MulticastLink> = []
+    while true {
+      let due = links.takeDue(now: now).filter { served.insert($0).inserted }
+      if due.isEmpty { break }
+      for link in due { serve(link, now: now, into: &actions) }
     }
+    links.settle()
+  }
+
+  private mutating func serve(_ link: MulticastLink, now: Instant, into actions: inout [Action]) {
+    sayGoodbyeToWithdrawn(on: link, now: now)
+    // Before anything else that is due, so that what replaces the old comes after it.
+    sendGoodbyes(on: link, into: &actions)
+    probe(on: link, now: now, into: &actions)
+    announce(on: link, now: now, into: &actions)
+    releaseTruncatedQueries(on: link, now: now)
+    answer(on: link, now: now, into: &actions)
   }
 
   // MARK: Visibility
@@ -172,7 +179,7 @@ public struct Responder: Sendable {
   /// The records of a set as they are sent on a link.
   func records(of set: RecordSet, on link: MulticastLink) -> [DNSRecord] {
     guard set.isNegative else { return set.records }
-    let types = store.sets(named: set.name)
+    let types = store.ids(named: set.name, on: link.interface).compactMap { store[$0] }
       .filter { !$0.isNegative && !$0.records.isEmpty && isVisible($0, on: link) }.map(\.type)
     return [
       DNSRecord(
@@ -187,10 +194,20 @@ public struct Responder: Sendable {
   /// The links on which a registration takes part. A local one takes part on the local link only;
   /// all others on all links but that, except for the host's name, which is known there, too.
   func links(of entry: Entry) -> [MulticastLink] {
-    linkOrder.filter { link in
-      if let interface = entry.interface { return interface == link.interface }
-      if case .host = entry.content { return true }
-      return link.interface != .localOnly
-    }
+    linkOrder.filter { takesPart(entry, on: $0) }
+  }
+
+  /// Whether a registration takes part on a link.
+  func takesPart(_ entry: Entry, on link: MulticastLink) -> Bool {
+    if let interface = entry.interface { return interface == link.interface }
+    if case .host = entry.content { return true }
+    return link.interface != .localOnly
+  }
+
+  /// The sets of a registration that are valid on an interface, and perhaps others. The host has
+  /// sets of its own for each interface.
+  func sets(of id: RegistrationID, on interface: InterfaceIndex) -> [RecordSetID] {
+    guard id == .host else { return entries[id]?.sets ?? [] }
+    return store.ids(on: interface).filter { store[$0]?.owners.first == .host }
   }
 }
