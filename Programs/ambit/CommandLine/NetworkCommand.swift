@@ -52,9 +52,10 @@ extension NetworkCommand {
       if network.isMissing, await host.interfaces.isEmpty {
         throw CommandFailure(.failure, "no network was found")
       }
+      try await session.checkOutcome()
       result = .success(())
     } catch {
-      result = .failure(error)
+      result = .failure(await session.explained(error))
     }
     // Unregisters services before the program ends.
     await host.close()
@@ -67,9 +68,11 @@ struct NetworkSession: Sendable {
   let host: BonjourHost
   let options: RunOptions
   let output: Output
+  /// What the command has still to do before its end is a success, as a failure; nil if nothing.
+  let unfinished = Guarded<CommandFailure?>(nil)
 
-  /// The maximum time to find the owner of the Multicast DNS port: a stopped owner is detected
-  /// after 5 s.
+  /// The maximum time to find the owner of the Multicast DNS port: a silent owner is left after
+  /// 5 s.
   private static let settlingTimeMax = Duration.seconds(12)
 
   /// The maximum time of an answer without `--timeout`.
@@ -87,6 +90,24 @@ struct NetworkSession: Sendable {
     }
     _ = try await race(min(limit.duration, Self.settlingTimeMax)) { for await _ in settled {} }
   }
+
+  /// Fails where the end of the command must not be taken for a success, or for an empty network.
+  fileprivate func checkOutcome() async throws {
+    let isAnswering = await host.isAnswering
+    if let failure = unfinished.value { throw failure }
+    guard isAnswering else { throw Self.silence }
+  }
+
+  /// The failure of the command: that nothing was found means nothing where no query was sent.
+  fileprivate func explained(_ error: any Error) async -> any Error {
+    guard let failure = error as? CommandFailure, failure.status == .notFound,
+      await !host.isAnswering
+    else { return error }
+    return Self.silence
+  }
+
+  private static let silence = CommandFailure(
+    .failure, "the program that shares Bonjour with this one does not answer; try again later")
 
   /// Fails for an interface that is not there.
   func checkInterfaces(named names: Set<String>?) async throws {

@@ -74,6 +74,10 @@ struct Publish: NetworkCommand {
     let service = try registration()
     let records = try addressRecords(of: service.host)
     session.output.progress("Publishing …")
+    session.unfinished.update {
+      $0 = CommandFailure(
+        .failure, "\"\(service.name.instanceText)\" has not been published")
+    }
     try await session.untilNetwork()
     let (events, continuation) = AsyncStream.makeStream(of: Event.self)
     // The addresses first, because clients that find the service query them.
@@ -89,11 +93,11 @@ struct Publish: NetworkCommand {
       switch event {
       case .service(.registered(let name)):
         registered = name
-        if missing.isEmpty { tell(name, service.name.type, session.output) }
+        if missing.isEmpty { tell(name, service.name.type, session) }
       case .address(let record, .registered):
         let wasMissing = missing.remove(record) != nil
         if wasMissing, missing.isEmpty, let registered {
-          tell(registered, service.name.type, session.output)
+          tell(registered, service.name.type, session)
         }
       case .service(.refused):
         throw CommandFailure(.failure, "another host has the name \"\(service.name.instanceText)\"")
@@ -165,7 +169,9 @@ struct Publish: NetworkCommand {
     return TXTRecord.Entry(key: parts.first.map(String.init) ?? "", value: value)
   }
 
-  private func tell(_ name: DNSName, _ type: ServiceType, _ output: Output) {
+  private func tell(_ name: DNSName, _ type: ServiceType, _ session: NetworkSession) {
+    session.unfinished.update { $0 = nil }
+    let output = session.output
     let shown = ServiceName(name)?.instanceText ?? "\(name)"
     if output.isJSON {
       return output.object(

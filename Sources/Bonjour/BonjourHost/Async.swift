@@ -31,6 +31,17 @@
       }
     }
 
+    /// Whether the machines that work for the host do so now. If they are those of another process,
+    /// that has at most five seconds to answer. If they don't, a query without results has not been
+    /// sent to the network, perhaps, and a registration has not been made.
+    package var isAnswering: Bool {
+      get async {
+        await withCheckedContinuation { continuation in
+          engine.onLoop { $0.whenAnswered { continuation.resume(returning: $0) } }
+        }
+      }
+    }
+
     /// How the host takes part, once it does.
     var settledRole: BonjourEngine.Role {
       get async {

@@ -11,10 +11,11 @@ import Synchronization
 ///
 /// If several processes of one user do so, one of them owns the sockets and the cache and serves
 /// the others. When it ends, another process takes over; clients see no interruption, but events
-/// may be up to ten seconds late. An owner that runs as root serves all users. A host with another
-/// configuration than the default one runs standalone. If the owner serves as many programs as it
-/// can, queries and registrations fail with `tooManyClients`; the next request searches for an
-/// owner again.
+/// may be up to ten seconds late. An owner that does not answer within five seconds, because its
+/// process was stopped or frozen, is left: its clients run standalone from then on. An owner that
+/// runs as root serves all users. A host with another configuration than the default one runs
+/// standalone. If the owner serves as many programs as it can, queries and registrations fail with
+/// `tooManyClients`; the next request searches for an owner again.
 ///
 /// All methods may be called from any thread. Callbacks are called serially on the one event loop
 /// of this process, and must not block it. The host runs until it is closed or released.

@@ -43,6 +43,7 @@ final class BonjourEngine: @unchecked Sendable {
   private var awaitingInterfaces: [([InterfaceIndex: String]?) -> Void] = []
   private var awaitingRole: [(Role) -> Void] = []
   private var awaitingEnd: [@Sendable () -> Void] = []
+  private var awaitingAnswer: [@Sendable (Bool) -> Void] = []
 
   private var state = State.searching(.nothing)
   private var search: OwnerSearch
@@ -95,6 +96,7 @@ final class BonjourEngine: @unchecked Sendable {
     state = .stopping(last.driver)
     settled()
     interfacesSettled()
+    answered(false)
     queries = [:]
     resolver.stopAll()
     registrations = [:]
@@ -140,6 +142,26 @@ final class BonjourEngine: @unchecked Sendable {
   func whenInterfacesKnown(_ body: @escaping @Sendable ([InterfaceIndex: String]?) -> Void) {
     awaitingInterfaces.append(body)
     if knownInterfaces != nil || state.role == .refused || isStopped { interfacesSettled() }
+  }
+
+  /// Calls back with whether the machines that work for this host do so now: at once where they are
+  /// this process's, else when its owner has answered, or is left. An owner that is still looked for
+  /// works for no one.
+  func whenAnswered(_ body: @escaping @Sendable (Bool) -> Void) {
+    switch state {
+    case .alone, .owning: body(true)
+    case .following(let owner):
+      awaitingAnswer.append(body)
+      _ = owner.connection.send(ClientMessage.ping)
+      owner.connection.flush()
+    case .searching, .refused, .stopping, .ended: body(false)
+    }
+  }
+
+  private func answered(_ isAnswer: Bool) {
+    let waiting = awaitingAnswer
+    awaitingAnswer = []
+    for body in waiting { body(isAnswer) }
   }
 
   private func interfacesSettled() {
@@ -410,7 +432,7 @@ final class BonjourEngine: @unchecked Sendable {
       guard state.role == .client else { return }
       handle(OwnerSearch.Event.informed)
       handle(PortSharingClient.Event.published(request))
-    case .pong: break
+    case .pong: answered(true)
     }
   }
 
@@ -419,6 +441,7 @@ final class BonjourEngine: @unchecked Sendable {
     let wasFollowing = state.role == .client
     owner.connection.close()
     state = .searching(.nothing)
+    answered(false)
     if wasFollowing { handle(PortSharingClient.Event.ended) }
   }
 
