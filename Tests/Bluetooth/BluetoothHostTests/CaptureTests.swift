@@ -63,7 +63,8 @@ struct CaptureTests {
       let host = try BluetoothHost(
         radio: .simulated(.init(isPopulated: false)), captureTo: path)
       let client = host.makeClient { event in
-        if case .stateChanged(.poweredOn) = event { kill(getpid(), SIGKILL) }
+        guard case .stateChanged(let state) = event, state == .poweredOn else { return }
+        kill(getpid(), SIGKILL)
       }
       try await Task.sleep(for: .seconds(30))
       client.close()

@@ -39,7 +39,7 @@ enum Bonds {
 }
 
 /// A folder for the files of one test, which goes with it.
-struct BondTestFolder: ~Copyable {
+final class BondTestFolder: Sendable {
   let path: String
 
   init() throws {
