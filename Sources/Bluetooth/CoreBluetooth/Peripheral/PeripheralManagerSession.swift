@@ -420,7 +420,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
     }
     guard let (token, release) = closed else { return }
     connection.removeToken(token)
-    released(address, release)
+    // After the events that came with this one: the link may have ended with the radio.
+    connection.enqueue { [weak self] in self?.released(address, release) }
   }
 
   /// On the host's thread, before the app learns of it.
