@@ -119,7 +119,7 @@ struct LateClientTests {
     #expect(slow.rig.machine.lateClients == [.one, .two, .three])
   }
 
-  @Test("of ten thousand indications a frozen client keeps a bounded number and learns of the rest")
+  @Test("a frozen client keeps a bounded number of indications, and learns of the rest")
   func many() {
     var slow = shared(by: [.one, .two])
     for _ in 0..<10_000 {
