@@ -110,7 +110,10 @@ package enum Main {
   ) -> Never {
     let output = Output(isJSON: false)
     output.clearProgress()
-    if let signal = Interrupts.shared.received { Interrupts.endProcess(by: signal) }
+    if let signal = Interrupts.shared.received {
+      if case .failure(let failure as CommandFailure) = result { output.warn(failure.sentence) }
+      Interrupts.endProcess(by: signal)
+    }
     switch result {
     case .success: exit(ExitStatus.success.rawValue)
     case .failure(let failure as CommandFailure):

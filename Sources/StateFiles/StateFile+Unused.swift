@@ -2,9 +2,9 @@ import EventLoop
 import Glibc
 
 extension StateFile {
-  /// Removes the state files of this file's folder whose names begin with `prefix`, that were last
-  /// changed before a time, and that no process owns; with their locks and damaged copies. Leaves
-  /// what it can't remove.
+  /// Removes the state files of this file's folder whose names are `prefix` and 16 hexadecimal digits,
+  /// that were last changed before a time, and that no process owns; with their locks and damaged
+  /// copies. Leaves what it can't remove.
   ///
   /// - Parameters:
   ///   - owner: The purpose of the lock that an owner holds, see `takeLock`.
@@ -16,7 +16,8 @@ extension StateFile {
     guard let names = try? folder.names() else { return }
     let found = names.filter { $0.hasPrefix(prefix) || $0.hasPrefix("." + prefix) }
     let groups = Dictionary(grouping: found, by: Self.baseName)
-    for (base, members) in groups where "\(folderPath)/\(base)" != path {
+    for (base, members) in groups
+    where Self.isOwn(base, prefix) && "\(folderPath)/\(base)" != path {
       let sibling = StateFile(path: "\(folderPath)/\(base)", byteCountMax: 0)
       guard Self.isOld(members, in: folder, before: time),
         let lock = try? sibling.takeLock(owner)
@@ -30,6 +31,11 @@ extension StateFile {
       }
       withExtendedLifetime(lock) {}
     }
+  }
+
+  private static func isOwn(_ name: String, _ prefix: String) -> Bool {
+    let digits = name.dropFirst(prefix.count)
+    return name.hasPrefix(prefix) && digits.count == 16 && digits.allSatisfy(\.isHexDigit)
   }
 
   private static func isOld(_ names: [String], in folder: StateFolder, before time: Int) -> Bool {

@@ -385,6 +385,9 @@ extension LiveViewTests {
     #expect(questions.take("4 yes") == .answered(.init(rawValue: 3), .accept))
     _ = questions.ask(question(4, .consent), "Pair?")
     #expect(questions.take("y") == .answered(.init(rawValue: 4), .accept))
+    var first = PairingQuestions()
+    _ = first.ask(owner, "Key?")
+    #expect(first.take("001 234") == .answered(owner.id, .passkey(1_234)))
   }
 
   @Test("a line typed in an interactive session answers its question")

@@ -25,6 +25,8 @@ final class MonitorStore: Sendable {
         isSimulated: isSimulated, name: Self.prefix + Self.digest(texts))
     else { return nil }
     self.store = store
+    // In a folder that the user named, files of such names may be the user's.
+    guard ProcessInfo.processInfo.environment["AMBIT_LOCATIONS"] == nil else { return }
     store.removeUnused(
       prefix: Self.prefix, before: Date().timeIntervalSince1970 - Self.keptTime)
   }

@@ -118,15 +118,16 @@ final class RegionWatch: Sendable {
       self?.ended(region)
     }
     switch start {
-    case .noRoom: return state.commands.hadNoRoom(region: region, now: now)
+    case .noRoom: state.commands.hadNoRoom(region: region, now: now)
+    // Such a crossing isn't kept, so that it comes again when the program begins anew.
     case .failed: perform(state.commands.ended(region: region, now: now), &state, now)
-    case .started: break
+    case .started:
+      switch crossing.event {
+      case .enter: state.entered.insert(region)
+      case .exit: state.entered.remove(region)
+      }
+      keep(state)
     }
-    switch crossing.event {
-    case .enter: state.entered.insert(region)
-    case .exit: state.entered.remove(region)
-    }
-    keep(state)
   }
 
   private func ended(_ region: String) {

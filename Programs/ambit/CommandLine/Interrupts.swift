@@ -94,7 +94,8 @@ final class Interrupts: Sendable {
 
   private func end(_ number: Int32) {
     let (isSecond, task) = state.withLock { state in
-      let isSecond = state.received != nil
+      // A terminal that is closed sends more than one SIGHUP.
+      let isSecond = state.received != nil && number != SIGHUP
       state.received = number
       return (isSecond, state.task)
     }

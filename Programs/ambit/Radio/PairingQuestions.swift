@@ -75,9 +75,8 @@ struct PairingQuestions: Sendable {
       return .unneeded
     }
     let words = line.split(separator: " ", maxSplits: 1).map(String.init)
-    if words.count == 2, let number = Int(words[0]),
-      let index = open.firstIndex(where: { $0.number == number })
-    {
+    // As text, since a passkey may be typed as "001 234".
+    if words.count == 2, let index = open.firstIndex(where: { "\($0.number)" == words[0] }) {
       return answer(index, words[1])
     }
     guard !first.needsNumber else {

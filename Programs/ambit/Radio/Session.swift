@@ -5,6 +5,7 @@ import BluetoothMachines
 import BluetoothWire
 package import Essentials
 import Foundation
+import JSONWire
 import Logging
 
 /// A command at work: its radio, its options, its output.
@@ -198,9 +199,10 @@ extension GlobalOptions {
     }
     await host.close()
     warnings.release()
-    try result.get()
+    if case .failure(let error) = result, !(error is CancellationError) { throw error }
     // The last of it was written when the host closed.
     if let failure = host.captureFailure { throw CommandFailure(failure) }
+    try result.get()
   }
 
   /// The file that `AMBIT_CAPTURE` names, if it does.

@@ -52,6 +52,13 @@ struct ServiceNameTests {
     }
   }
 
+  @Test("a type with a comma is written so that it is read as it was")
+  func typeWithComma() throws {
+    let type = try ServiceType.parse(#"_a\,b._tcp"#).type
+    #expect(type.description == #"_a\,b._tcp"#)
+    #expect(try ServiceType.parse(type.description).type == type)
+  }
+
   @Test("subtypes stand behind a type, with escapes for commas, dots and other bytes")
   func typeWithSubtypes() throws {
     let (type, subtypes) = try ServiceType.parse(#"_http._tcp,_printer,a\,b,c.d\.e,\255,\\,_É"#)

@@ -23,6 +23,7 @@ final class MessageConnection<Incoming: PortSharingMessage> {
   private let onEvent: (MessageConnection, Event) -> Void
   private var watched: WatchedDescriptor?
   private var frames = FrameReader()
+  private var isTakingMessages = false
   private var isUnderstood = true
   private var reportedByteCount = 0
   /// What waits for the next ``flush()``, after what the system did not take yet.
@@ -139,7 +140,8 @@ final class MessageConnection<Incoming: PortSharingMessage> {
   /// Reads once; false if nothing was there, or the connection has ended.
   @discardableResult
   private func read() -> Bool {
-    guard let watched, watched.isOpen else { return false }
+    // Not from within a message: those that follow it are next, and the end is after them.
+    guard !isTakingMessages, let watched, watched.isOpen else { return false }
     let count = unsafe withUnsafeTemporaryAllocation(
       byteCount: Self.readByteCount, alignment: 1
     ) { buffer in
@@ -160,6 +162,8 @@ final class MessageConnection<Incoming: PortSharingMessage> {
 
   private func takeMessages() {
     guard isUnderstood else { return }
+    isTakingMessages = true
+    defer { isTakingMessages = false }
     do throws(PortSharingError) {
       while !isClosing, let message = try frames.next(Incoming.self) {
         onEvent(self, .message(message))

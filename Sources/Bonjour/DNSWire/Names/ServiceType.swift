@@ -72,8 +72,11 @@ public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
     self.transport = transport
   }
 
-  /// `_http._tcp`, with the escapes of a name.
-  public var description: String { "\(label).\(transport.label)" }
+  /// `_http._tcp`, with the escapes of a name, and `\,` for a comma, which would begin subtypes.
+  public var description: String {
+    let label = "\(label)".split(separator: ",", omittingEmptySubsequences: false)
+    return label.joined(separator: "\\,") + "." + transport.label
+  }
 
   /// The two labels as a name. Browse queries are for this name followed by the domain.
   public var relativeName: DNSName {

@@ -29,6 +29,8 @@ public struct UnicastAddresses: Sendable {
     public static let answerSeconds: UInt32 = 60
     /// When a resolver that could not be asked is tried again.
     public static let busyPause = TimeSpan.seconds(1)
+    /// When a resolver is asked again that knows no addresses any more.
+    public static let doubtPause = TimeSpan.seconds(10)
     /// The maximum number of addresses of a host.
     public static let addressesMax = 64
   }
@@ -40,6 +42,8 @@ public struct UnicastAddresses: Sendable {
   private var lookUpAt: Instant?
   private var known: [InetAddress] = []
   private var absent: Set<IPVersion> = []
+  /// Whether the last answer had no addresses, and the known ones are kept until the next.
+  private var isDoubtful = false
 
   /// Creates the state for a query; nil if it is for something else, or to be sent by multicast.
   public init?(_ request: QueryRequest, _ options: QueryOptions) {
@@ -62,6 +66,14 @@ public struct UnicastAddresses: Sendable {
       endsAt = timeout.map { now + $0 }
       lookUp(now: now, into: &actions)
     case .answered(let addresses):
+      // A resolver that can't reach its server gives no addresses, either: it is asked again before
+      // known ones are removed.
+      if addresses.isEmpty, !known.isEmpty, !isDoubtful {
+        isDoubtful = true
+        lookUpAt = now + Limits.doubtPause
+        return
+      }
+      isDoubtful = false
       lookUpAt = now + .seconds(Int64(Limits.answerSeconds))
       take(addresses, into: &actions)
     case .busy: lookUpAt = now + Limits.busyPause

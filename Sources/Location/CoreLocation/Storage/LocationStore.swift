@@ -107,8 +107,8 @@ package final class LocationStore: Sendable {
     }
   }
 
-  /// Removes the files of the same folder whose names begin with `prefix`, that were not changed since
-  /// a time, in seconds since 1970, and that no process owns. Waits for the disk.
+  /// Removes the files of the same folder whose names are `prefix` and 16 hexadecimal digits, that were
+  /// not changed since a time, in seconds since 1970, and that no process owns. Waits for the disk.
   package func removeUnused(prefix: String, before time: Double) {
     guard let file else { return }
     file.removeUnusedSiblings(prefix: prefix, owner: Self.ownerLock, before: Int(time))

@@ -66,6 +66,22 @@ struct UnicastAddressesTests {
     #expect(act(&query, .answered([other])) == [])
   }
 
+  @Test("known addresses are removed only when the resolver has none twice in a row")
+  func failing() throws {
+    var query = try query([.v4])
+    _ = act(&query, .begun)
+    #expect(act(&query, .answered([one])) == [added(one)])
+    #expect(act(&query, .answered([])) == [])
+    #expect(query.nextWake == Instant.zero + UnicastAddresses.Limits.doubtPause)
+    #expect(act(&query, .answered([one])) == [])
+    #expect(act(&query, .answered([])) == [])
+    #expect(
+      act(&query, .answered([])) == [
+        .deliver(.addressRemoved(one), moreComing: true),
+        .deliver(.addressAbsent(.v4), moreComing: false),
+      ])
+  }
+
   @Test("a host that no resolver knows has no address, and is asked for again")
   func unknown() throws {
     var query = try query([.v4])
