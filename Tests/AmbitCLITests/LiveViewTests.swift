@@ -355,7 +355,7 @@ extension LiveViewTests {
     #expect(view.pairing != nil)
   }
 
-  @Test("in a dialogue of lines each answer goes to the question it was typed for")
+  @Test("each answer in a dialogue of lines goes to the question it was typed for")
   func lineDialogue() {
     func question(_ number: UInt64, _ prompt: PairingPrompt) -> PairingQuestion {
       let peer = DeviceAddress(bits: 0xC000_0000_0000 + number, kind: .random)

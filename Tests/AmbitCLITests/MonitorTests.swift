@@ -267,9 +267,9 @@ struct MonitorRunTests {
 
 @Suite("Names that fit two devices", .timeLimit(.minutes(2)))
 struct AmbiguousNameTests {
-  private static func device(_ name: String) -> String {
+  private static func device(_ name: String, _ number: Int) -> String {
     """
-    {"name": "\(name)", "services": [{"uuid": "battery", "characteristics": [
+    {"name": "\(name)", "address": "C0:00:00:00:00:0\(number)", "services": [{"uuid": "battery", "characteristics": [
       {"uuid": "battery level", "value": {"uint8": 87}, "writeable": true}]}]}
     """
   }
@@ -289,7 +289,7 @@ struct AmbiguousNameTests {
   func ambiguous(command: [String], names: [String]) async throws {
     let folder = try TestFolder()
     let files = try names.enumerated().map {
-      try folder.file("\($0.offset).json", Self.device($0.element))
+      try folder.file("\($0.offset).json", Self.device($0.element, $0.offset))
     }
     let run = try AmbitRun(command + ["--radio", "sim:" + files.joined(separator: ",")])
     run.closeInput()

@@ -239,7 +239,7 @@ struct NetworkCommandTests {
       ("_androidtvremote2._tcp", "_androidtvremote2._tcp", []),
       ("dyson_mqtt", "_dyson_mqtt._tcp", []),
       ("zigate-zigbee-gateway", "_zigate-zigbee-gateway._tcp", []),
-      (#"_a\,b\.c._tcp,x\,y"#, #"_a,b\.c._tcp"#, ["x,y"]), ("a b", #"_a\032b._tcp"#, []),
+      (#"_a\,b\.c._tcp,x\,y"#, #"_a\,b\.c._tcp"#, ["x,y"]), ("a b", #"_a\032b._tcp"#, []),
     ] as [(String, String, [DNSLabel])])
   func types(text: String, type: String, subtypes: [DNSLabel]) throws {
     let found = try NetworkText.services(text)

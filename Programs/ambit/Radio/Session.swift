@@ -160,12 +160,12 @@ extension GlobalOptions {
       of: String.self, bufferingPolicy: .bufferingNewest(1))
     let warnings = Warnings(Output(isJSON: json), waits: ownsScreen)
     reportSimulation(selection)
-    let bondPath = bondPath(for: selection.radio, warnings)
     let host: BluetoothHost
     do throws(CaptureError) {
       host = try BluetoothHost(
         selection, configuration: configuration,
-        captureTo: capturePath ?? Self.environmentCapturePath, bondsIn: bondPath,
+        captureTo: capturePath ?? Self.environmentCapturePath,
+        bondsIn: bondPath(for: selection.radio, warnings),
         logger: Logger(label: "ambit") { _ in
           SentenceLog { sentence, isAboutBonds in
             trouble.yield(sentence)
@@ -199,8 +199,13 @@ extension GlobalOptions {
     }
     await host.close()
     warnings.release()
+    try Self.check(result, host)
+  }
+
+  /// Throws the error of a command, or the one of the capture, the last of which was written when the
+  /// host closed.
+  private static func check(_ result: Result<Void, any Error>, _ host: BluetoothHost) throws {
     if case .failure(let error) = result, !(error is CancellationError) { throw error }
-    // The last of it was written when the host closed.
     if let failure = host.captureFailure { throw CommandFailure(failure) }
     try result.get()
   }

@@ -77,7 +77,7 @@ struct LapseTests {
     }
   }
 
-  @Test("its services end on all interfaces of theirs for queries that may have known them")
+  @Test("services of an owner end on all their interfaces for queries that may have known them")
   mutating func services() throws {
     _ = handle(.startQuery(query, .browse(type), on: nil))
     _ = handle(.withdrawService(try service("Lamp"), addedRecords: []))
@@ -92,7 +92,7 @@ struct LapseTests {
     #expect(later == [], "once")
   }
 
-  @Test("its single records end, too, and those that it added to a service")
+  @Test("single records of an owner end, and those that it added to a service")
   mutating func records() throws {
     let name: DNSName = "x.local."
     let record = DNSRecord(name: name, ttlSeconds: 120, data: .a(Inet4Address(10, 9, 9, 9)))

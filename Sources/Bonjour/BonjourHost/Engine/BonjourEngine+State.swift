@@ -100,3 +100,25 @@ extension BonjourEngine {
     }
   }
 }
+
+extension OwnerSearch.StandaloneReason {
+  /// A sentence for the log.
+  fileprivate var text: String {
+    let reason =
+      switch self {
+      case .untrustedUser(let userID):
+        "the address where programs of this machine share it is another user's (\(userID))"
+      case .rejected(.otherVersion): "the program that shares it uses another protocol version"
+      case .rejected(.otherConfiguration):
+        "the program that shares it uses another host name or other interfaces"
+      case .rejected(.tooManyClients), .rejected(.tooManyRequests):
+        "it exceeds the limits of one client"
+      case .rejected(.invalidMessage), .invalidMessages:
+        "the program that shares it sends invalid messages"
+      case .rejected(.otherUser): "the program that shares it does not serve this user"
+      case .silence: "the program that shares it does not answer"
+      case .impossible: "the program that shares it could not be reached"
+      }
+    return "This program uses Multicast DNS sockets of its own: \(reason)."
+  }
+}
