@@ -103,7 +103,7 @@ extension BonjourEngine {
 
 extension OwnerSearch.StandaloneReason {
   /// A sentence for the log.
-  fileprivate var text: String {
+  var text: String {
     let reason =
       switch self {
       case .untrustedUser(let userID):
