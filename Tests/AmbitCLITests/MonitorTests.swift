@@ -269,7 +269,7 @@ struct MonitorRunTests {
 struct AmbiguousNameTests {
   private static func device(_ name: String, _ number: Int) -> String {
     """
-    {"name": "\(name)", "address": "C0:00:00:00:00:0\(number)", "services": [{"uuid": "battery", "characteristics": [
+    {"name": "\(name)", "address": "C0:00:00:00:00:1\(number)", "services": [{"uuid": "battery", "characteristics": [
       {"uuid": "battery level", "value": {"uint8": 87}, "writeable": true}]}]}
     """
   }
