@@ -232,7 +232,7 @@ extension LinkSecurity {
     now: Instant, into outputs: inout [Output]
   ) {
     host.counters.failedPairings += 1
-    remember(failure, isUsers: underWay.isRejected, agent: host.agent)
+    remember(failure, isUsers: underWay.isRejected, agent: underWay.agent)
     // Also one that began it would otherwise keep people busy with prompts.
     if failure.isFailedProof || underWay.isPeersInitiative {
       host.attempts.failed(peer, now: now)

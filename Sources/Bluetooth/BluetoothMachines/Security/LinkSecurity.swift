@@ -346,7 +346,10 @@ struct LinkSecurity: Sendable {
     into outputs: inout [Output]
   ) {
     send(.pairingFailed(reason), into: &outputs)
-    if reason == .keyRejected { bondRefused(host: &host, into: &outputs) }
+    // Before a pairing once per link, because the peer determines how often it requests.
+    if reason == .keyRejected, isPairing || !announcedReasons.contains(reason) {
+      bondRefused(host: &host, into: &outputs)
+    }
     switch activity {
     case .pairing(let underWay):
       fail(underWay, .pairingFailed(reason), host: &host, now: now, into: &outputs)
