@@ -391,7 +391,7 @@ final class HostDriver: @unchecked Sendable {
     switch report {
     case .failed(let error):
       switch error.kind {
-      case .stronger, .replaced: self.report(error, isLasting: true)
+      case .stronger, .replaced, .dropped: self.report(error, isLasting: true)
       default: self.report(error, consequence: " It is tried again until it succeeds.")
       }
     case .recovered: reportRecovery()

@@ -28,7 +28,7 @@ struct BondStoreTests {
     let refusal = #expect(throws: BondStoreError.self) {
       try second.store(Bonds.legacy, identity: other)
     }
-    #expect(refusal?.kind == .busy)
+    #expect(refusal?.kind == .addressInUse)
     #expect(try first?.loadIdentities().0 == [identity])
     #expect(try second.load() == [Bonds.secure])
     let own = HostIdentity(

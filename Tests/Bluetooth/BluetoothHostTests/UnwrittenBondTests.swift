@@ -214,6 +214,135 @@ struct UnwrittenBondTests {
     #expect(try stored == [Bonds.secure])
   }
 
+  @Test("a removal that happened although it failed, or by another process, is no conflict")
+  func removedAlready() async throws {
+    for call in ["fsync folder", "rename"] {
+      try BondStore(path: path).store(Bonds.secure)
+      let disk = Disk(refusing: [call])
+      let (queue, reports) = queue(disk, Self.never)
+      queue.change(.remove(Bonds.secure))
+      guard case .failed(let error)? = await next(reports) else {
+        Issue.record("no failure was reported")
+        return
+      }
+      #expect(error.kind == .unwritable)
+      #expect(try stored == (call == "rename" ? [Bonds.secure] : []))
+      try BondStore(path: path).remove(Bonds.secure)
+      disk.mend()
+      await finish(queue)
+      guard case .recovered? = await next(reports) else {
+        Issue.record("no recovery was reported after \(call)")
+        return
+      }
+      #expect(try stored == [] && queue.unwrittenCount == 0)
+    }
+  }
+
+  @Test("a bond whose address another process uses delays no later change")
+  func addressInUse() async throws {
+    let addresses = (1...2).map { number in
+      HostIdentity(
+        address: DeviceAddress(bits: 0xD000_0000_0000 + UInt64(number), kind: .random),
+        resolvingKey: Bonds.key(number))
+    }
+    var other: BondStore? = BondStore(path: path)
+    try other?.store(Bonds.secure, identity: addresses[0])
+    let (queue, reports) = queue(Disk(refusing: []), Self.never)
+    queue.change(.store(Bonds.legacy, addresses[1]))
+    guard case .failed(let error)? = await next(reports) else {
+      Issue.record("no failure was reported")
+      return
+    }
+    #expect(error.kind == .addressInUse)
+    queue.change(.remove(Bonds.secure))
+    queue.read()
+    guard case .read? = await next(reports) else {
+      Issue.record("the bonds were not read")
+      return
+    }
+    #expect(try stored == [] && queue.unwrittenCount == 1)
+    other = nil
+    await finish(queue)
+    #expect(try stored == [Bonds.legacy])
+  }
+
+  @Test("a bond that finds the file full delays no later change, and is stored once there is room")
+  func fullFile() async throws {
+    var file = BondFile()
+    for number in 0..<BondFile.bondCountMax { _ = file.store(Bonds.numbered(number)) }
+    try folder.write(file.bytes)
+    let (queue, reports) = queue(Disk(refusing: []), Self.never)
+    queue.change(.store(Bonds.secure, nil))
+    guard case .failed(let error)? = await next(reports) else {
+      Issue.record("no failure was reported")
+      return
+    }
+    #expect(error.kind == .full)
+    queue.change(.remove(Bonds.numbered(3)))
+    queue.read()
+    guard case .read? = await next(reports) else {
+      Issue.record("the bonds were not read")
+      return
+    }
+    #expect(try !stored.contains(Bonds.numbered(3)) && queue.unwrittenCount == 1)
+    await finish(queue)
+    #expect(try stored.last == Bonds.secure)
+  }
+
+  @Test(
+    "a bond of a new pairing replaces a damaged file, also if the damage was read before",
+    arguments: [false, true])
+  func damagedFile(_ isRead: Bool) async throws {
+    try BondStore(path: path).store(Bonds.secure)
+    let (queue, reports) = queue(Disk(refusing: []), Self.never)
+    queue.read()
+    guard case .read? = await next(reports) else {
+      Issue.record("the bonds were not read")
+      return
+    }
+    try folder.write(Array(folder.read().dropLast(1)))
+    if isRead {
+      queue.read()
+      guard case .failed(let error)? = await next(reports) else {
+        Issue.record("no failure was reported")
+        return
+      }
+      #expect(error.kind == .damaged)
+    }
+    var new = Bonds.secure
+    new.centralKey = LongTermKey(Bonds.key(77))
+    queue.change(.store(new, nil))
+    guard case .damagedFileKept? = await next(reports) else {
+      Issue.record("the damaged file was not kept")
+      return
+    }
+    await finish(queue)
+    #expect(try stored == [new] && queue.unwrittenCount == 0)
+  }
+
+  @Test("bonds that can't be read are read again until that succeeds")
+  func failedReading() async throws {
+    try BondStore(path: path).store(Bonds.secure)
+    let disk = Disk(refusing: ["read"], with: EIO)
+    let (queue, reports) = queue(disk, Self.soon)
+    queue.read()
+    guard case .failed(let error)? = await next(reports) else {
+      Issue.record("no failure was reported")
+      return
+    }
+    #expect(error.kind == .unreadable)
+    disk.mend()
+    guard case .read(let bonds, _)? = await next(reports) else {
+      Issue.record("the bonds were not read again")
+      return
+    }
+    #expect(bonds == [Bonds.secure])
+    guard case .recovered? = await next(reports) else {
+      Issue.record("no recovery was reported")
+      return
+    }
+  }
+
   @Test("ten thousand bonds that can't be written take no more room than the file has, twice")
   func bounded() {
     var changes = BondChanges()

@@ -13,6 +13,8 @@ struct BondChange: Sendable {
   var kind: Kind
   /// What the file had when the change was first tried: what another process wrote since is newer.
   var predecessor = BondStore.Predecessor.any
+  /// Whether it failed for a reason of its own, so that it waits for the next attempt.
+  var isWaiting = false
 
   init(_ kind: Kind) { self.kind = kind }
 

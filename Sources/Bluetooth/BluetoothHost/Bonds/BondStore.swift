@@ -85,7 +85,7 @@ public final class BondStore: Sendable {
       guard let identity else { return true }
       if identity.address.kind == .random, try !self.takeAddress() {
         throw BondStoreError(
-          .busy, self.path, "another process uses the random address that goes with them")
+          .addressInUse, self.path, "another process uses the random address that goes with them")
       }
       _ = file.store(identity)
       return true
@@ -118,10 +118,14 @@ public final class BondStore: Sendable {
     try remove { $0.remove(bond) }
   }
 
-  /// Removes one bond, unless another process has replaced it.
+  /// Removes one bond, unless another process has replaced it. A bond that is gone already, by an
+  /// attempt that failed behind the rename or by another process, is no error.
   func remove(_ bond: Bond, over predecessor: Predecessor) throws(BondStoreError) {
-    try check(loadFile(), for: bond, predecessor)
+    let found = try loadFile()
+    guard found.predecessor(of: bond) != nil else { return }
+    try check(found, for: bond, predecessor)
     try change(replacingDamaged: false) { (file) throws(BondStoreError) in
+      guard file.predecessor(of: bond) != nil else { return false }
       try self.check(file, for: bond, predecessor)
       return file.remove(bond)
     }

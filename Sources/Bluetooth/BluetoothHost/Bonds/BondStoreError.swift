@@ -17,12 +17,16 @@ public struct BondStoreError: Error, Hashable, Sendable, CustomStringConvertible
     case unwritable
     /// Another process has locked the file for longer than a write takes.
     case busy
+    /// Another process uses the random static address of this host that goes with the bond.
+    case addressInUse
     /// The limit of bonds is reached.
     case full
     /// A more secure bond with this peer was stored by another process.
     case stronger
     /// Another process replaced or removed the bond while this one could not write its own.
     case replaced
+    /// Too many changes waited to be written; the oldest were dropped.
+    case dropped
   }
 
   /// The kind of the error.
@@ -45,7 +49,7 @@ public struct BondStoreError: Error, Hashable, Sendable, CustomStringConvertible
     case .refused: "The bonds in \"\(path)\" are not used: \(reason)."
     case .damaged: "The bonds in \"\(path)\" are damaged: \(reason)."
     case .unreadable: "The bonds in \"\(path)\" cannot be read: \(reason)."
-    case .unwritable, .busy, .full, .stronger, .replaced:
+    case .unwritable, .busy, .addressInUse, .full, .stronger, .replaced, .dropped:
       "The bonds in \"\(path)\" cannot be written: \(reason)."
     }
   }

@@ -38,6 +38,8 @@ final class BondStoreQueue: Sendable {
     var isReadingFailing = false
     /// Whether some of the changes were tried and could not be written.
     var isWritingFailing = false
+    /// Whether the last error of writing concerns all changes.
+    var isBlocked = false
     /// The kinds of errors that were reported since everything was written.
     var problems: Set<BondStoreError.Kind> = []
     /// The file when it was read last; nil: never.
@@ -88,24 +90,25 @@ final class BondStoreQueue: Sendable {
   func finish(_ completion: @escaping @Sendable () -> Void) { writer.finish(completion) }
 
   private func work(_ isTrying: Bool) -> StateWriter.Result {
-    if isTrying { write() }
-    let isReadingWanted = state.withLock { state in
-      defer { state.isReadingWanted = false }
-      return state.isReadingWanted
+    if isTrying || !state.withLock(\.isBlocked) { write(isTrying) }
+    let isReading = state.withLock { state in
+      guard state.isReadingWanted, isTrying || !state.isReadingFailing else { return false }
+      state.isReadingWanted = false
+      return true
     }
-    if isReadingWanted { readBonds() }
+    if isReading { readBonds() }
     return conclude()
   }
 
   /// Reports that a failure is over.
   private func conclude() -> StateWriter.Result {
-    let (isWritten, isRecovered) = state.withLock { state in
+    let (isWell, isRecovered) = state.withLock { state in
       let isWell = !state.isWritingFailing && !state.isReadingFailing
       defer { if isWell { state.problems = [] } }
-      return (!state.isWritingFailing, isWell && !state.problems.isEmpty)
+      return (isWell, isWell && !state.problems.isEmpty)
     }
     if isRecovered { report(.recovered) }
-    return isWritten ? .done : .failed
+    return isWell ? .done : .failed
   }
 
   private func fail(_ error: BondStoreError) {
@@ -115,8 +118,9 @@ final class BondStoreQueue: Sendable {
 
   // MARK: Writing
 
-  /// Tries all changes in their order, up to an error that concerns all of them.
-  private func write() {
+  /// Tries all changes in their order, up to an error that concerns all of them. Without `isTrying`,
+  /// those that failed for a reason of their own wait for the next attempt.
+  private func write(_ isTrying: Bool) {
     state.withLock { state in
       state.inHand = state.changes
       state.unwrittenInHandCount = state.changes.count
@@ -125,6 +129,10 @@ final class BondStoreQueue: Sendable {
     var left = BondChanges()
     var isBlocked = false
     while !isBlocked, var change = state.withLock({ $0.inHand.takeFirst() }) {
+      if change.isWaiting, !isTrying {
+        left.append(change)
+        continue
+      }
       note(&change)
       do throws(BondStoreError) {
         try perform(change)
@@ -138,7 +146,9 @@ final class BondStoreQueue: Sendable {
         case .stronger: state.withLock { $0.refused.append(change) }
         // The other process's bond is the newer one.
         case .replaced: state.withLock { $0.isReadingWanted = true }
-        case .full, .damaged: left.append(change)
+        case .full, .damaged, .addressInUse, .dropped:
+          change.isWaiting = true
+          left.append(change)
         case .noPath, .refused, .unreadable, .unwritable, .busy:
           left.append(change)
           isBlocked = true
@@ -147,6 +157,7 @@ final class BondStoreQueue: Sendable {
     }
     let dropped = state.withLock { state -> Int in
       state.isWritingFailing = !left.isEmpty
+      state.isBlocked = isBlocked
       left.append(state.inHand)
       left.append(state.changes)
       let dropped = left.droppedCount
@@ -157,19 +168,24 @@ final class BondStoreQueue: Sendable {
       return dropped
     }
     if dropped > 0 {
-      fail(BondStoreError(.full, store.path, "\(dropped) changes of bonds found no room"))
+      fail(BondStoreError(.dropped, store.path, "\(dropped) changes of bonds found no room"))
     }
   }
 
   /// Notes, before a change is first tried, what it is to replace.
   private func note(_ change: inout BondChange) {
     guard case .any = change.predecessor else { return }
-    let found = try? store.loadFile()
-    let known = state.withLock { state in
-      state.known = found ?? state.known
-      return state.known
+    if case .update = change.kind { return }
+    do throws(BondStoreError) {
+      let file = try store.loadFile()
+      state.withLock { $0.known = file }
+      change.predecessor = .known(file.predecessor(of: change.bond))
+    } catch {
+      // A bond replaces a damaged file: that the earlier bonds are missing there is no conflict.
+      if error.kind == .damaged, case .store = change.kind { return }
+      guard let known = state.withLock(\.known) else { return }
+      change.predecessor = .known(known.predecessor(of: change.bond))
     }
-    if let known { change.predecessor = .known(known.predecessor(of: change.bond)) }
   }
 
   private func perform(_ change: BondChange) throws(BondStoreError) {
@@ -196,7 +212,10 @@ final class BondStoreQueue: Sendable {
       for change in unwritten { change.apply(to: &file) }
       report(.read(file.bonds, changeCount: count))
     } catch {
-      state.withLock { $0.isReadingFailing = true }
+      state.withLock { state in
+        state.isReadingFailing = true
+        state.isReadingWanted = true
+      }
       fail(error)
     }
   }
