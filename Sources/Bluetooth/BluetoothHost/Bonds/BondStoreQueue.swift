@@ -118,8 +118,8 @@ final class BondStoreQueue: Sendable {
 
   // MARK: Writing
 
-  /// Tries all changes in their order, up to an error that concerns all of them. Without `isTrying`,
-  /// those that failed for a reason of their own wait for the next attempt.
+  /// Tries all changes in their order, up to an error that concerns all of them. Without
+  /// `isTrying`, those that failed for a reason of their own wait for the next attempt.
   private func write(_ isTrying: Bool) {
     state.withLock { state in
       state.inHand = state.changes
