@@ -57,7 +57,7 @@ struct BondOptions: ParsableArguments {
         switch error.kind {
         case .refused, .damaged: .badData
         case .noPath, .unreadable: .noInput
-        case .unwritable, .busy, .full, .stronger, .replaced: .cannotCreate
+        case .unwritable, .busy, .addressInUse, .full, .stronger, .replaced, .dropped: .cannotCreate
         }
       throw CommandFailure(status, error.description.trimmingSuffix("."))
     }

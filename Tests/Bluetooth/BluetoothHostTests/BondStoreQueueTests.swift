@@ -177,13 +177,21 @@ struct BondStoreQueueTests {
   }
 
   /// A queue on this store, its reports, and a wait until it has done everything.
+  ///
+  /// - Parameter failsFirst: Whether the first attempt fails. The last one follows it, then.
   private func perform(
-    _ store: BondStore, _ changes: [BondStoreQueue.Change], reads: Bool = false
+    _ store: BondStore, _ changes: [BondStoreQueue.Change], reads: Bool = false,
+    failsFirst: Bool = false
   ) async -> [BondStoreQueue.Report] {
     let reports = Mutex<[BondStoreQueue.Report]>([])
-    let queue = BondStoreQueue(store) { report in reports.withLock { $0.append(report) } }
+    let (failures, failed) = AsyncStream.makeStream(of: Void.self)
+    let queue = BondStoreQueue(store) { report in
+      reports.withLock { $0.append(report) }
+      failed.finish()
+    }
     for change in changes { queue.change(change) }
     if reads { queue.read() }
+    if failsFirst { for await _ in failures {} }
     await withCheckedContinuation { continuation in queue.finish { continuation.resume() } }
     return reports.withLock { $0 }
   }
@@ -224,7 +232,8 @@ struct BondStoreQueueTests {
       return removalFails && count == 1 ? ENOSPC : 0
     })
     let reports = await perform(
-      BondStore(path: path, probe: probe), [.remove(strong), .store(weak, nil)])
+      BondStore(path: path, probe: probe), [.remove(strong), .store(weak, nil)],
+      failsFirst: removalFails)
     // That it failed, and that it didn't at last.
     #expect(reports.count == (removalFails ? 2 : 0))
     #expect(try BondStore(path: path).load() == [weak])
@@ -298,6 +307,8 @@ struct BondStoreQueueTests {
       let peer = Bonds.numbered(number).identity
       client.send(.removeBond(peer, RequestToken(rawValue: UInt64(number))))
     }
+    // The last attempt comes after a first.
+    while host.bondFailure == nil { try await Task.sleep(for: .milliseconds(1)) }
     await host.close()
     #expect(host.bondFailure?.kind == .unwritable)
     let errors = log.entries.filter { $0.level == .error }.map(\.message)
