@@ -71,6 +71,18 @@ extension LinkSecurity {
     /// The strongest requirement made during the pairing, which need not meet it.
     var lateRequirement: Requirement?
     var waiting: Waiting
+
+    /// Whether the pairing fails because its bond may not replace another: a question about that which
+    /// stays unanswered, for whatever cause on this side, is answered with no.
+    func isBondRefused(by failure: SecurityFailure) -> Bool {
+      switch failure {
+      case .pairingFailed(.keyRejected): true
+      // The peer keeps no bond, either.
+      case .peerFailed: false
+      case .pairingFailed, .timeout, .keyMissing, .encryptionFailed, .disconnected:
+        pairing.asksAboutBond
+      }
+    }
   }
 
   /// Operations wait for it always.

@@ -66,7 +66,17 @@ extension LinkSecurity {
     underWay.agent = nil
     activity = .pairing(underWay)
     if underWay.prompt == nil || underWay.pairing.awaitsKeys { return }
-    refuse(.unspecifiedReason, host: &host, now: now, into: &outputs)
+    refuseUnanswered(underWay, host: &host, now: now, into: &outputs)
+  }
+
+  /// A question has no one left to answer it. One about a bond is answered by that: with no.
+  private mutating func refuseUnanswered(
+    _ underWay: PairingUnderWay, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    let reason: SMPFailureReason =
+      underWay.pairing.asksAboutBond ? .keyRejected : .unspecifiedReason
+    refuse(reason, host: &host, now: now, into: &outputs)
   }
 
   /// Takes a person's answer to the latest prompt.
@@ -134,7 +144,8 @@ extension LinkSecurity {
     }
     if underWay.agent == nil, produced.contains(where: \.isPrompt) {
       // The agent disappeared before the prompt was made.
-      return refuse(.unspecifiedReason, host: &host, now: now, into: &outputs)
+      activity = .pairing(underWay)
+      return refuseUnanswered(underWay, host: &host, now: now, into: &outputs)
     }
     proceed(underWay, produced, host: &host, into: &outputs)
     completeIfDone(host: &host, now: now, into: &outputs)
@@ -204,18 +215,12 @@ extension LinkSecurity {
     release(underWay.waiting, true, nil, into: &outputs)
   }
 
-  private func notKept(
+  /// Reports that a pairing leaves no bond.
+  func notKept(
     _ reason: UnkeptBond, host: inout HostSecurity, into outputs: inout [Output]
   ) {
     host.counters.unkeptBonds += 1
     outputs.append(.bondNotKept(reason))
-  }
-
-  /// A pairing fails because its bond may not replace another. The peer may have completed it by now, and
-  /// learns of that by the end of the link, if not by the PDU before.
-  mutating func bondRefused(host: inout HostSecurity, into outputs: inout [Output]) {
-    notKept(underWay?.pairing.unkept ?? .unconfirmed, host: &host, into: &outputs)
-    if underWay?.pairing.hasEncrypted == true { lastPDU = sentCount }
   }
 
   /// The pairing under way has failed.
@@ -225,6 +230,14 @@ extension LinkSecurity {
   ) {
     noteFailure(of: underWay, failure, host: &host, now: now, into: &outputs)
     finish(false, failure, into: &outputs)
+    guard underWay.isBondRefused(by: failure), underWay.pairing.hasEncrypted else { return }
+    // The peer may have completed the pairing by now. It learns by the end of the link that there is no
+    // bond, if not by the PDU before.
+    if case .pairingFailed = failure {
+      lastPDU = sentCount
+    } else {
+      outputs.append(.disconnect(failure))
+    }
   }
 
   mutating func noteFailure(
@@ -232,6 +245,9 @@ extension LinkSecurity {
     now: Instant, into outputs: inout [Output]
   ) {
     host.counters.failedPairings += 1
+    if underWay.isBondRefused(by: failure) {
+      notKept(underWay.pairing.unkept ?? .unconfirmed, host: &host, into: &outputs)
+    }
     remember(failure, isUsers: underWay.isRejected, agent: underWay.agent)
     // Also one that began it would otherwise keep people busy with prompts.
     if failure.isFailedProof || underWay.isPeersInitiative {

@@ -346,24 +346,23 @@ struct LinkSecurity: Sendable {
     into outputs: inout [Output]
   ) {
     send(.pairingFailed(reason), into: &outputs)
-    // Before a pairing once per link, because the peer determines how often it requests.
-    if reason == .keyRejected, isPairing || !announcedReasons.contains(reason) {
-      bondRefused(host: &host, into: &outputs)
-    }
     switch activity {
     case .pairing(let underWay):
       fail(underWay, .pairingFailed(reason), host: &host, now: now, into: &outputs)
     // The central's answer to this host's request.
     case .requested:
-      announce(reason, into: &outputs)
+      announce(reason, host: &host, into: &outputs)
       finish(false, .pairingFailed(reason), into: &outputs)
-    case .none, .encrypting: announce(reason, into: &outputs)
+    case .none, .encrypting: announce(reason, host: &host, into: &outputs)
     }
   }
 
   /// A request of the peer was refused before a pairing began.
-  private mutating func announce(_ reason: SMPFailureReason, into outputs: inout [Output]) {
+  private mutating func announce(
+    _ reason: SMPFailureReason, host: inout HostSecurity, into outputs: inout [Output]
+  ) {
     guard announcedReasons.insert(reason).inserted else { return }
+    if reason == .keyRejected { notKept(.unconfirmed, host: &host, into: &outputs) }
     outputs.append(.pairingEnded(.pairingFailed(reason)))
   }
 

@@ -148,6 +148,15 @@ struct Pairing: Sendable {
 
   var awaitsKeys: Bool { if case .distributing = stage { true } else { false } }
 
+  /// Whether the user is asked if the bond of this pairing may replace another.
+  var asksAboutBond: Bool {
+    switch stage {
+    case .replacing: true
+    case .consent: identityInQuestion != nil
+    case .features, .legacy, .secureConnections, .encrypting, .distributing: false
+    }
+  }
+
   private var isSuspended: Bool {
     switch stage {
     case .consent, .replacing: true

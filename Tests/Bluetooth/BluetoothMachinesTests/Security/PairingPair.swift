@@ -90,14 +90,14 @@ struct PairingPair {
     central: HostConfiguration = .pairing(), peripheral: HostConfiguration = .pairing(),
     centralIO: SMPIOCapability = .noInputNoOutput,
     peripheralIO: SMPIOCapability = .noInputNoOutput, bonds: ([Bond], [Bond]) = ([], []),
+    centralAddress: DeviceAddress = PairingPair.centralAddress,
     peripheralAddress: DeviceAddress = PairingPair.peripheralAddress, seed: UInt64 = 1
   ) {
     var random = SeededGenerator(seed: seed)
     self.central = Self.end(
-      .central, Self.centralAddress, peripheralAddress, central, centralIO, bonds.0, &random)
+      .central, centralAddress, peripheralAddress, central, centralIO, bonds.0, &random)
     self.peripheral = Self.end(
-      .peripheral, peripheralAddress, Self.centralAddress, peripheral, peripheralIO, bonds.1,
-      &random)
+      .peripheral, peripheralAddress, centralAddress, peripheral, peripheralIO, bonds.1, &random)
   }
 
   private static func end(
@@ -265,11 +265,17 @@ struct PairingPair {
   /// The client that answers prompts is gone.
   mutating func leavesAgent(isCentral: Bool) {
     act(isCentral: isCentral) { $0.link.agentGone(host: &$0.host, now: $1, into: &$2) }
+    run()
+  }
+
+  /// The link of this end is gone.
+  mutating func closes(isCentral: Bool) {
+    act(isCentral: isCentral) { $0.link.close(host: &$0.host, now: $1, into: &$2) }
   }
 
   /// The central's link is gone, and there is a new one.
   mutating func reconnects() {
-    act(isCentral: true) { $0.link.close(host: &$0.host, now: $1, into: &$2) }
+    closes(isCentral: true)
     let addresses = LinkAddresses(local: Self.centralAddress, peer: Self.peripheralAddress)
     central.link = LinkSecurity(
       role: .central, peer: Self.peripheralAddress, addresses: addresses)
