@@ -102,8 +102,6 @@ extension LinkSecurity {
   /// A decision against pairing, which holds as long as the link and the pairing agent.
   struct Refusal: Sendable {
     let failure: SecurityFailure
-    /// Whether it is that of this host's user.
-    let isUsers: Bool
     let agent: ClientID?
   }
 

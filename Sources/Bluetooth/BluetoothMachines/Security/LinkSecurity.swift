@@ -21,7 +21,9 @@ struct LinkSecurity: Sendable {
   private(set) var sentCount: UInt64 = 0
   /// The number of the PDU after which the link ends, once it has arrived.
   var lastPDU: UInt64?
-  /// Why the latest pairing was refused by a person or the peer.
+  /// Why the user has refused to pair on this link.
+  private var usersRefusal: Refusal?
+  /// Why the peer has refused, or this host, whose requirements it does not meet.
   private var refusal: Refusal?
   /// The reasons for which clients know that requests of the peer were refused: each once, because the
   /// peer determines how often it requests.
@@ -169,8 +171,8 @@ struct LinkSecurity: Sendable {
     guard !hasTimedOut else { return release(waiting, false, .timeout, into: &outputs) }
     if !requests.isEmpty {
       // A client's request to pair is a new decision; other operations only follow the earlier one.
-      refusal = nil
-    } else if let refusal, refusal.agent == host.agent {
+      (usersRefusal, refusal) = (nil, nil)
+    } else if let refusal = refusal(by: host.agent) {
       return release(waiting, false, refusal.failure, into: &outputs)
     }
     guard !host.attempts.isBlocked(peer, now: now) else {
@@ -275,7 +277,7 @@ struct LinkSecurity: Sendable {
       securityRequested(requirements, host: &host, now: now, into: &outputs)
     case .pairingFailed(let reason):
       guard case .requested = activity else { return }
-      finish(false, .peerFailed(reason), into: &outputs)
+      requestFailed(.peerFailed(reason), host, into: &outputs)
     default: break
     }
   }
@@ -352,9 +354,17 @@ struct LinkSecurity: Sendable {
     // The central's answer to this host's request.
     case .requested:
       announce(reason, host: &host, into: &outputs)
-      finish(false, .pairingFailed(reason), into: &outputs)
+      requestFailed(.pairingFailed(reason), host, into: &outputs)
     case .none, .encrypting: announce(reason, host: &host, into: &outputs)
     }
+  }
+
+  /// The central refuses what this host requested, or answers with what this host refuses.
+  private mutating func requestFailed(
+    _ failure: SecurityFailure, _ host: HostSecurity, into outputs: inout [Output]
+  ) {
+    remember(failure, isUsers: false, agent: host.agent)
+    finish(false, failure, into: &outputs)
   }
 
   /// A request of the peer was refused before a pairing began.
@@ -366,15 +376,23 @@ struct LinkSecurity: Sendable {
     outputs.append(.pairingEnded(.pairingFailed(reason)))
   }
 
+  /// The refusal that holds as long as this is the pairing agent.
+  private func refusal(by agent: ClientID?) -> Refusal? {
+    [usersRefusal, refusal].compactMap(\.self).first { $0.agent == agent }
+  }
+
   /// Whether the user has refused to pair on this link, and it would be the same user's decision.
   private func isRefusedHere(_ host: HostSecurity) -> Bool {
-    refusal.map { $0.isUsers && $0.agent == host.agent } ?? false
+    usersRefusal.map { $0.agent == host.agent } ?? false
   }
 
   /// Remembers a refusal, so that the next operation that needs protection doesn't begin a pairing.
   mutating func remember(_ failure: SecurityFailure, isUsers: Bool, agent: ClientID?) {
-    guard isUsers || failure.isRefusal else { return }
-    refusal = Refusal(failure: failure, isUsers: isUsers, agent: agent)
+    if isUsers {
+      usersRefusal = Refusal(failure: failure, agent: agent)
+    } else if failure.isRefusal {
+      refusal = Refusal(failure: failure, agent: agent)
+    }
   }
 
   mutating func send(_ pdu: SMPPDU, into outputs: inout [Output]) {

@@ -138,6 +138,54 @@ struct PairingRefusalTests {
     #expect(pair.central.completed == [.peerFailed(.pairingNotSupported)])
   }
 
+  @Test(
+    "a central that refuses a Security Request, or answers with what is refused, is asked once",
+    arguments: [true, false])
+  func centralsRefusal(_ isPeers: Bool) {
+    var strict = HostConfiguration.pairing()
+    strict.requiresSecureConnections = true
+    var pair = PairingPair(
+      central: isPeers ? .pairing(.never) : .pairing(secureConnections: false),
+      peripheral: strict)
+    for _ in 0..<5 { pair.securesPeripheral() }
+    let requestCount = { (pair: PairingPair) in
+      pair.peripheral.sent.count { $0.first == SMPPDU.securityRequest([]).bytes.first }
+    }
+    #expect(requestCount(pair) == 1)
+    #expect(pair.peripheral.secured == [Bool](repeating: false, count: 5))
+    pair.pass(.seconds(80))
+    pair.requestsPairing(isCentral: false)
+    #expect(requestCount(pair) == 2)
+    let failure: SecurityFailure =
+      isPeers ? .peerFailed(.pairingNotSupported) : .pairingFailed(.authenticationRequirements)
+    #expect(pair.peripheral.completed == [failure])
+  }
+
+  @Test("a refusal of the peer does not take the place of the user's")
+  func bothRefusals() {
+    let other = ClientID(rawValue: 99)
+    var pair = PairingPair(peripheral: .pairing(.ask), peripheralIO: .displayOnly)
+    pair.answer = { _, _, _ in .reject }
+    pair.delivers(Self.request.bytes, toCentral: false)
+    #expect(pair.peripheral.prompts == [.consent])
+    // Another user's operation needs protection, and the peer refuses.
+    pair.registersAgent(other, isCentral: false)
+    pair.tamper = { fromCentral, bytes in
+      fromCentral ? [SMPPDU.pairingFailed(.pairingNotSupported).bytes] : [bytes]
+    }
+    pair.pass(.seconds(80))
+    for _ in 0..<2 { pair.securesPeripheral() }
+    #expect(pair.peripheral.secured == [false, false])
+    #expect(
+      pair.peripheral.sent.last
+        == SMPPDU.securityRequest([.bonding, .mitmProtection, .secureConnections]).bytes)
+    // The first user's decision holds.
+    pair.registersAgent(.one, isCentral: false)
+    pair.delivers(Self.request.bytes, toCentral: false)
+    #expect(pair.peripheral.prompts == [.consent])
+    #expect(pair.peripheral.sent.last == SMPPDU.pairingFailed(.repeatedAttempts).bytes)
+  }
+
   @Test("a failure that another attempt may mend is no refusal")
   func failure() {
     var pair = PairingPair()

@@ -164,10 +164,10 @@ struct PairingPair {
     return begins
   }
 
-  /// A client requests to pair, as the central.
-  mutating func requestsPairing() {
+  /// A client requests to pair.
+  mutating func requestsPairing(isCentral: Bool = true) {
     let request = PendingRequest(client: .one, token: RequestToken(rawValue: 1))
-    act(isCentral: true) { $0.link.secure(for: request, host: &$0.host, now: $1, into: &$2) }
+    act(isCentral: isCentral) { $0.link.secure(for: request, host: &$0.host, now: $1, into: &$2) }
     run()
   }
 
