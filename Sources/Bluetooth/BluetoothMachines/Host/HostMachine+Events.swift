@@ -30,8 +30,6 @@ extension HostMachine {
       guard case .deliver(let client, let event) = actions[index] else { continue }
       if case .discovered = event, !backlog.admitsReport(client) {
         droppedIndices.append(index)
-      } else if hides(event, from: client) {
-        droppedIndices.append(index)
       } else if event.isAcknowledged {
         backlog.delivered(event, to: client, causedBy: causeOfEvents)
       }
@@ -65,7 +63,10 @@ extension HostMachine {
   ) {
     guard count > 0 else { return }
     backlog.handled(count, by: client)
-    for loss in backlog.takeLosses(of: client) {
+    revealLinks(to: client, into: &actions)
+    for loss in backlog.takeLosses(
+      of: client, where: { !hiddenLinks.contains($0, from: client) })
+    {
       let event: HostEvent =
         switch loss.source {
         case .notification(let peer, let handle):
@@ -77,7 +78,6 @@ extension HostMachine {
         }
       notify(client, event, into: &actions)
     }
-    revealLinks(to: client, into: &actions)
   }
 
   /// Whether a client gets a request of a peer. One that is late, or does not know the link, does not

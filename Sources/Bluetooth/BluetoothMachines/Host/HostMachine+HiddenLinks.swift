@@ -6,20 +6,43 @@ import BluetoothWire
 // the others.
 
 extension HostMachine {
-  /// Whether an event is kept from a client, because it is about a link that the client does not know.
-  mutating func hides(_ event: HostEvent, from client: ClientID) -> Bool {
-    switch event {
-    case .linkOpened(let info):
-      guard info.role == .peripheral, linkRequests.state(client, info.peer) == nil,
+  /// Every client hears of a new link, unless the peer opened it and the client has no room for that.
+  mutating func announceLink(_ info: LinkInfo, into actions: inout [Action]) {
+    for client in clients {
+      if info.role == .peripheral, linkRequests.state(client, info.peer) == nil,
         backlog.isFull(client)
-      else { return false }
-      hiddenLinks.add(info.peer, from: client)
-      return true
-    case .linkClosed(let peer, _): return hiddenLinks.remove(peer, from: client)
+      {
+        hiddenLinks.add(info.peer, from: client)
+      } else {
+        notify(client, .linkOpened(info), into: &actions)
+      }
+    }
+  }
+
+  /// Every client that knows of a link hears that it is closed.
+  mutating func announceEnd(
+    of link: Link, _ error: HostError, into actions: inout [Action]
+  ) {
+    if link.isAnnounced { notifyAll(.linkClosed(link.peer, error), into: &actions) }
+    hiddenLinks.remove(link.peer)
+  }
+
+  /// Whether an event is kept from a client, because it is about a link that the client does not know.
+  func hides(_ event: HostEvent, from client: ClientID) -> Bool {
+    guard !hiddenLinks.isEmpty else { return false }
+    switch event {
     case .linkUpdated(let info): return hiddenLinks.contains(info.peer, from: client)
-    case .subscribed(let peer, _), .unsubscribed(let peer, _), .pairingEnded(let peer, _):
+    case .linkClosed(let peer, _), .subscribed(let peer, _), .unsubscribed(let peer, _),
+      .pairingPrompt(let peer, _, _), .pairingEnded(let peer, _), .bondNotKept(let peer, _):
       return hiddenLinks.contains(peer, from: client)
-    default: return false
+    // A client that uses a link knows it. Requests of peers, losses and channels are held back before
+    // there is an event.
+    case .connected, .connectionFailed, .disconnected, .valueUpdated, .servicesChanged,
+      .serverRequest, .valuesDropped, .writesDropped, .requestsExpired, .channelOpened,
+      .channelReceived, .channelClosed:
+      return false
+    case .stateChanged, .completed, .discovered, .linkOpened, .acknowledgementRequested:
+      return false
     }
   }
 
@@ -61,6 +84,11 @@ struct HiddenLinks: Sendable {
   /// Returns whether the link was hidden.
   mutating func remove(_ peer: DeviceAddress, from client: ClientID) -> Bool {
     !isEmpty && links.remove(HiddenLink(client: client, peer: peer)) != nil
+  }
+
+  /// The link is gone.
+  mutating func remove(_ peer: DeviceAddress) {
+    if !isEmpty { links = links.filter { $0.peer != peer } }
   }
 
   /// The client is gone.

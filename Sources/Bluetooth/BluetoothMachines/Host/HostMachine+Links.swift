@@ -115,7 +115,7 @@ extension HostMachine {
     guard !links.entries[index].isConfirmed, links.entries[index].confirm() else { return }
     let peer = links.peers[index]
     connector.remove(peer)
-    notifyAll(.linkOpened(links.entries[index].info), into: &actions)
+    announceLink(links.entries[index].info, into: &actions)
     for client in linkRequests.linkOpened(peer) {
       backlog.linkUsed(links.handles[index], by: client)
       notify(client, .connected(peer), into: &actions)
@@ -326,7 +326,7 @@ extension HostMachine {
       complete(request, .failure(error), into: &actions)
     }
     endLinkRequests(of: link, error, now: now, into: &actions)
-    if link.isAnnounced { notifyAll(.linkClosed(link.peer, error), into: &actions) }
+    announceEnd(of: link, error, into: &actions)
     needsCommands = true
   }
 

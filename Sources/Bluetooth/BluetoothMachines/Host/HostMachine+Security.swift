@@ -16,7 +16,11 @@ extension HostMachine {
     if security.bonds.isFull(forUnasked: true) { security.connectedPeers = Set(links.peers) }
     body(&links.entries[index].security, &security, &produced)
     due(links.entries[index].security.nextWake)
+    var isUnasked = false
     for output in produced {
+      if case .prompt(_, _, let agent) = output, hiddenLinks.contains(peer, from: agent) {
+        isUnasked = true
+      }
       if !take(output, about: peer, into: &actions) {
         take(output, from: handle, now: now, into: &actions)
       }
@@ -25,8 +29,12 @@ extension HostMachine {
         keepClientConfiguration(of: peer, now: now, into: &actions)
       }
     }
-    if !produced.isEmpty, let index = links.index(handle: handle) {
-      disconnectIfFlushed(index, now: now, into: &actions)
+    guard !produced.isEmpty, let index = links.index(handle: handle) else { return }
+    disconnectIfFlushed(index, now: now, into: &actions)
+    // The agent is too far behind to be asked. Another attempt may find it with less to do.
+    guard isUnasked, let index = links.index(handle: handle) else { return }
+    withSecurity(index, now: now, into: &actions) { link, host, outputs in
+      link.agentGone(host: &host, now: now, into: &outputs)
     }
   }
 

@@ -280,14 +280,18 @@ public struct HostMachine: Sendable {
     needsCommands = true
   }
 
-  /// Delivers an event to a client, if it is still there.
+  /// Delivers an event to a client, if it is still there and knows of the link.
   func notify(_ client: ClientID, _ event: HostEvent, into actions: inout [Action]) {
-    if clients.contains(client) { actions.append(.deliver(client, event)) }
+    if clients.contains(client), !hides(event, from: client) {
+      actions.append(.deliver(client, event))
+    }
   }
 
-  /// Delivers an event to every client.
+  /// Delivers an event to every client that knows of the link.
   func notifyAll(_ event: HostEvent, into actions: inout [Action]) {
-    for client in clients { actions.append(.deliver(client, event)) }
+    for client in clients where !hides(event, from: client) {
+      actions.append(.deliver(client, event))
+    }
   }
 
   /// Ends a request.

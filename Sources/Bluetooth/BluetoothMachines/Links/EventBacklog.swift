@@ -305,6 +305,12 @@ struct EventBacklog: Sendable {
     case write(DeviceAddress, handle: UInt16)
     /// A characteristic of this host that a peer reads, or writes with a response.
     case request(DeviceAddress, handle: UInt16)
+
+    fileprivate var peer: DeviceAddress {
+      switch self {
+      case .notification(let peer, _), .write(let peer, _), .request(let peer, _): peer
+      }
+    }
   }
 
   /// Values that a client did not get.
@@ -358,11 +364,13 @@ struct EventBacklog: Sendable {
     }
   }
 
-  /// What a client did not get, once it gets values again.
-  mutating func takeLosses(of id: ClientID) -> [Loss] {
+  /// What a client did not get, once it gets values again, of the peers whose links it knows.
+  mutating func takeLosses(
+    of id: ClientID, where isKnown: (DeviceAddress) -> Bool
+  ) -> [Loss] {
     guard !losses.isEmpty, !isSlow(id), !isLate(id) else { return [] }
-    let taken = losses.filter { $0.client == id }
-    losses.removeAll { $0.client == id }
+    let taken = losses.filter { $0.client == id && isKnown($0.source.peer) }
+    losses.removeAll { $0.client == id && isKnown($0.source.peer) }
     return taken
   }
 

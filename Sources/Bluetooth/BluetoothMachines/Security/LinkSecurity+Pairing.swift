@@ -58,7 +58,7 @@ extension LinkSecurity {
     }
   }
 
-  /// The client that would answer the prompts is gone.
+  /// The client that would answer the prompts is gone, or can't be asked.
   mutating func agentGone(
     host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {

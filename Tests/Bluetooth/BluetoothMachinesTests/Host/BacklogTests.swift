@@ -43,8 +43,8 @@ struct SlowClient {
     }
   }
 
-  mutating func receive(_ pdu: [UInt8], on handle: UInt16) {
-    let frame = [UInt8(pdu.count), 0, 4, 0] + pdu
+  mutating func receive(_ pdu: [UInt8], on handle: UInt16, channel: UInt8 = 4) {
+    let frame = [UInt8(pdu.count), 0, channel, 0] + pdu
     rig.handle(
       .packet(ACLHeader.packet(handle: handle, boundary: .firstFlushable, payload: frame[...])))
   }
@@ -75,6 +75,12 @@ struct SlowClient {
 
   mutating func handleAll(client: ClientID = .one) {
     rig.handle(.eventsHandled(client, count: rig.events.count))
+  }
+
+  /// The PDUs of the Security Manager that were sent to peers.
+  var sentSecurityPDUs: [[UInt8]] {
+    rig.data.map { Array($0.bytes) }.filter { $0.count > 8 && $0[6] == 6 }
+      .map { Array($0.dropFirst(8)) }
   }
 
   var confirmationCount: Int {
@@ -270,64 +276,6 @@ struct BacklogTests {
       return
     }
     #expect(slow.rig.machine.links.count == 1)
-  }
-
-  @Test("peers that come and go while a client handles nothing are hidden from it, not from others")
-  func comingAndGoing() {
-    var slow = SlowClient()
-    slow.rig.handle(.clientOpened(.two))
-    let most = EventBacklog.Limits.clientMax
-    let otherCount = slow.rig.log(of: .two).count
-    for _ in 0..<most {
-      slow.rig.connect(peer, handle: first, role: .peripheral)
-      slow.rig.event(DisconnectionComplete(handle: first, reason: .remoteUserTerminatedConnection))
-    }
-    #expect((most..<(most + 10)).contains(slow.rig.log().count))
-    #expect(slow.rig.log(of: .two).count == otherCount + 2 * most)
-    slow.rig.connect(other, handle: second, role: .peripheral)
-    #expect(slow.rig.log().count < most + 10)
-    #expect(slow.rig.log(of: .two).last == "linkOpened")
-    slow.handleAll()
-    guard case (.one, .linkOpened(let link))? = slow.rig.events.last else {
-      Issue.record("the client did not hear of the link: \(slow.rig.log().suffix(3))")
-      return
-    }
-    #expect(link.peer == other)
-    slow.rig.event(DisconnectionComplete(handle: second, reason: .remoteUserTerminatedConnection))
-    #expect(slow.rig.log().last == "linkClosed")
-  }
-
-  @Test("a client hears of subscriptions over a link that was hidden from it, once it has room")
-  func hiddenSubscription() throws {
-    var slow = SlowClient()
-    let configuration = try publish(&slow) + 1
-    for _ in 0..<EventBacklog.Limits.clientMax {
-      slow.rig.connect(peer, handle: first, role: .peripheral)
-      slow.rig.event(DisconnectionComplete(handle: first, reason: .remoteUserTerminatedConnection))
-    }
-    let count = slow.rig.log().count
-    slow.rig.connect(other, handle: second, role: .peripheral)
-    slow.receive([0x12, configuration, 0, 1, 0], on: second)
-    #expect(slow.rig.log().count == count)
-    slow.handleAll()
-    #expect(slow.rig.log().suffix(2) == ["linkOpened", "subscribed"])
-    slow.receive([0x12, configuration, 0, 0, 0], on: second)
-    #expect(slow.rig.log().last == "unsubscribed")
-  }
-
-  /// Publishes a value that can be notified; returns its handle.
-  private func publish(_ slow: inout SlowClient) throws -> UInt8 {
-    let token = slow.rig.token()
-    let service = ServiceDefinition(
-      uuid: 0x180D,
-      characteristics: [
-        CharacteristicDefinition(uuid: 0x2A37, properties: [.notify], permissions: [])
-      ])
-    slow.rig.request(.addService(service, token))
-    guard case .published(let published)? = try slow.rig.results(of: token).first?.get() else {
-      throw HostError.invalidArgument("The service was refused.")
-    }
-    return UInt8(published.characteristics[0].valueHandle)
   }
 
   @Test("a link that another client uses is not held back for one that handles nothing")
