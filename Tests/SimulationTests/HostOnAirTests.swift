@@ -50,8 +50,7 @@ private final class HostOnAir {
       case .send(let packet): controller.receive(packet)
       case .deliver(_, let event): take(event)
       case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .bondEvicted,
-        .updateBonds,
-        .removeBond:
+        .updateBonds, .removeBond, .clientLate:
         break
       case .reopenTransport:
         world.schedule(at: world.now + .milliseconds(1)) { [weak self] in

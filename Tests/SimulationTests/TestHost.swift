@@ -125,6 +125,7 @@ final class TestHost {
           if let identity, !identities.contains(identity) { identities.append(identity) }
         case .bondNotKept(_, let reason): unkeptBonds.append(reason)
         case .bondEvicted(let peer): evictedPeers.append(peer)
+        case .clientLate: break
         case .removeBond(let bond): bonds.removeAll { $0.identity == bond.identity }
         case .updateBonds(let changed):
           configurationCount += 1

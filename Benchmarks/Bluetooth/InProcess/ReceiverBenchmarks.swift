@@ -80,8 +80,7 @@ struct Receiver {
         if let onReport, case .discovered(let report) = event { onReport(client, report) }
       case .reopenTransport: break
       case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .bondEvicted,
-        .updateBonds,
-        .removeBond:
+        .updateBonds, .removeBond, .clientLate:
         break
       }
     }

@@ -71,8 +71,7 @@ final class SimulatedHost<Role: HostRole> {
         role.handle(event) { inputs.append(.request(client, $0)) }
       case .reopenTransport: inputs.append(.transportOpened)
       case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .bondEvicted,
-        .updateBonds,
-        .removeBond:
+        .updateBonds, .removeBond, .clientLate:
         break
       }
     }

@@ -230,7 +230,7 @@ private struct HostVictim {
       case .deliver(_, let event): take(event)
       case .computeKey(let request): computations.append(request)
       case .pauseReceiving, .resumeReceiving, .storeBond, .bondNotKept, .bondEvicted, .updateBonds,
-        .removeBond:
+        .removeBond, .clientLate:
         break
       case .reopenTransport: break
       }

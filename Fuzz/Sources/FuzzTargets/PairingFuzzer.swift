@@ -255,7 +255,7 @@ private struct PairingScene {
         handle(.keyComputed(id: request.id, SmallGroup.perform(request.operation)), side)
       case .storeBond: precondition(isEncrypted, "a bond of a link that isn't encrypted")
       case .pauseReceiving, .resumeReceiving, .bondNotKept, .bondEvicted, .updateBonds, .removeBond,
-        .reopenTransport:
+        .reopenTransport, .clientLate:
         break
       }
     }

@@ -41,8 +41,6 @@ final class HostDriver: @unchecked Sendable {
   /// The logged reasons for bonds that are not kept.
   private var unkeptBonds: Set<UnkeptBond> = []
   private var evictionCount = 0
-  /// Those that were late when this was last looked at.
-  private var lateClients: [ClientID] = []
   /// Whether there is a current problem, without its lock.
   private var hasProblem = false
 
@@ -208,7 +206,6 @@ final class HostDriver: @unchecked Sendable {
     wakeSetFor = nil
     let now = loop.now
     if let due = machine.nextWake, due <= now { machine.wake(now: now, into: &actions) }
-    logLateClients()
     finish(now)
   }
 
@@ -257,6 +254,7 @@ final class HostDriver: @unchecked Sendable {
       case .storeBond(let bond, let identity): change(.store(bond, identity))
       case .bondNotKept(let peer, let reason): report(reason, of: peer)
       case .bondEvicted(let peer): reportEviction(of: peer)
+      case .clientLate(let id): logLateness(of: id)
       case .updateBonds(let bonds): for bond in bonds { change(.update(bond)) }
       case .removeBond(let bond): change(.remove(bond))
       }
@@ -301,15 +299,10 @@ final class HostDriver: @unchecked Sendable {
     }
   }
 
-  /// Logs once for each client that has become late.
-  private func logLateClients() {
-    let late = machine.lateClients
-    for client in late where !lateClients.contains(client) {
-      logger.warning(
-        "Client \(client.rawValue) has not handled its events for 5 s: its peers' links go on without it."
-      )
-    }
-    lateClients = late
+  private func logLateness(of client: ClientID) {
+    logger.warning(
+      "Client \(client.rawValue) has not handled its events for 5 s: its peers' links go on without it."
+    )
   }
 
   private func report(_ sentence: String?) {

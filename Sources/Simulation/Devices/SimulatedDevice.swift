@@ -223,7 +223,7 @@ public final class SimulatedDevice {
       let result = keyAgreement.perform(request.operation)
       take(.input(.keyComputed(id: request.id, result)))
     // The machine keeps its bonds as long as the world runs.
-    case .storeBond, .bondNotKept, .bondEvicted, .updateBonds, .removeBond: break
+    case .storeBond, .bondNotKept, .bondEvicted, .updateBonds, .removeBond, .clientLate: break
     case .reopenTransport:
       // The simulated wire cannot break, but there may be no power at its other end.
       take(.input(controller.isPoweredOn ? .transportOpened : .transportClosed(Self.noPower)))

@@ -132,8 +132,7 @@ final class RunHost {
     case .send(let packet): controller.receive(packet)
     case .deliver(let client, let event): deliver(event, to: client)
     case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .bondEvicted,
-      .updateBonds,
-      .removeBond:
+      .updateBonds, .removeBond, .clientLate:
       break
     case .reopenTransport:
       take(

@@ -79,6 +79,8 @@ public struct HostMachine: Sendable {
     case updateBonds([Bond])
     /// Remove this stored bond.
     case removeBond(Bond)
+    /// A client has not handled its events in time: nothing waits for it until it has.
+    case clientLate(ClientID)
   }
 
   /// What reached this machine and concerned none of the others.
@@ -199,15 +201,12 @@ public struct HostMachine: Sendable {
     wakeOrphans(now: now, into: &actions)
     wakeHeldLinks(now: now, into: &actions)
     storeChangedBonds(now: now, into: &actions)
-    backlog.wake(now: now)
+    for client in backlog.wake(now: now) { actions.append(.clientLate(client)) }
     needsCommands = true
     finish(since: start, now: now, into: &actions)
     wakeBound = max(earliestWake(now: now), now + .microseconds(1))
     assertInvariants()
   }
-
-  /// The clients that have not handled their events in time: nothing waits for them until they have.
-  public var lateClients: [ClientID] { backlog.lateClients }
 
   /// Returns the changes of bonds that no action has stored yet, for a driver that stops.
   public mutating func takeUnstoredBonds() -> [Bond] { security.takeChangedBonds() }

@@ -232,7 +232,7 @@ extension HostMachine {
   public var snapshot: HostSnapshot {
     HostSnapshot(
       controller: controllerSnapshot,
-      clients: clients.map(\.rawValue), lateClients: lateClients.map(\.rawValue),
+      clients: clients.map(\.rawValue), lateClients: backlog.lateClients.map(\.rawValue),
       scans: scanner.clients.map(\.rawValue),
       advertiserCount: scanner.advertiserCount,
       advertisements: advertiser.clients.map(\.rawValue),

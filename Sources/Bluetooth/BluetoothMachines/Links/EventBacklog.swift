@@ -505,13 +505,16 @@ struct EventBacklog: Sendable {
   /// When a client will be late; nil if nothing is expected of any.
   var nextDeadline: Instant? { clients.lazy.compactMap { $0.expectations.first?.deadline }.min() }
 
-  /// Clients that have not handled in time what they should have are late from now on.
-  mutating func wake(now: Instant) {
+  /// Clients that have not handled in time what they should have are late from now on; returns them.
+  mutating func wake(now: Instant) -> [ClientID] {
+    var late: [ClientID] = []
     for index in clients.indices {
       guard let first = clients[index].expectations.first, first.deadline <= now else { continue }
       clients[index].isLate = true
       clients[index].expectations = FIFO()
+      late.append(clients[index].id)
     }
+    return late
   }
 
   /// Whether a client is late, so that nothing waits for it.

@@ -110,13 +110,26 @@ struct LateClientTests {
     #expect(slow.confirmationCount == 1)
   }
 
+  @Test("a client is reported as late each time that it misses the time, and no more often")
+  func reported() {
+    var slow = shared(by: [.one, .two])
+    for number in 1...3 {
+      slow.receive([0x1D, 0x20, 0, 7], on: link)
+      slow.handleAll()
+      slow.rig.pass(timeout + timeout)
+      #expect(slow.rig.lateClients == [ClientID](repeating: .two, count: number))
+      slow.handleAll(client: .two)
+      slow.rig.event(NumberOfCompletedPackets([CompletedPackets(handle: link, count: 1)]))
+    }
+  }
+
   @Test("several frozen clients hold a confirmation up no longer than one")
   func several() {
     var slow = shared(by: [.one, .two, .three])
     slow.receive([0x1D, 0x20, 0, 7], on: link)
     slow.rig.pass(timeout)
     #expect(slow.confirmationCount == 1)
-    #expect(slow.rig.machine.lateClients == [.one, .two, .three])
+    #expect(slow.rig.machine.backlog.lateClients == [.one, .two, .three])
   }
 
   @Test("a frozen client keeps a bounded number of indications, and learns of the rest")
@@ -125,7 +138,7 @@ struct LateClientTests {
     for _ in 0..<10_000 {
       slow.receive([0x1D, 0x20, 0, 7], on: link)
       slow.handleAll()
-      if slow.rig.machine.lateClients.isEmpty { slow.rig.pass(timeout) }
+      if slow.rig.machine.backlog.lateClients.isEmpty { slow.rig.pass(timeout) }
       slow.rig.event(NumberOfCompletedPackets([CompletedPackets(handle: link, count: 1)]))
     }
     #expect(slow.confirmationCount == 10_000)
@@ -154,7 +167,7 @@ struct LateClientTests {
       #expect(slow.confirmationCount == number)
     }
     slow.rig.pass(timeout)
-    #expect(slow.rig.machine.lateClients == [])
+    #expect(slow.rig.machine.backlog.lateClients == [])
   }
 
   @Test("a late client that is closed leaves nothing behind")
@@ -165,7 +178,7 @@ struct LateClientTests {
     slow.rig.handle(.clientClosed(.two))
     #expect(slow.confirmationCount == 1)
     slow.rig.pass(timeout)
-    #expect(slow.rig.machine.lateClients == [])
+    #expect(slow.rig.machine.backlog.lateClients == [])
   }
 
   @Test("a request that a client handles but does not answer ends with an error and an event")
@@ -180,7 +193,7 @@ struct LateClientTests {
     slow.handleAll(client: .two)
     #expect(expiredCount(slow) == 1)
     slow.rig.pass(timeout)
-    #expect(slow.rig.machine.lateClients == [])
+    #expect(slow.rig.machine.backlog.lateClients == [])
     slow.receive(read, on: link)
     #expect(requestCount(slow) == 2)
     #expect(slow.rig.machine.snapshot.counters.expiredRequests == 1)
@@ -193,7 +206,7 @@ struct LateClientTests {
     slow.rig.pass(.seconds(20))
     #expect(errorCount(&slow) == 1)
     slow.rig.pass(timeout)
-    #expect(slow.rig.machine.lateClients == [.two])
+    #expect(slow.rig.machine.backlog.lateClients == [.two])
     for _ in 0..<10_000 {
       slow.receive(read, on: link)
       #expect(errorCount(&slow) == 1)
@@ -214,6 +227,6 @@ struct LateClientTests {
     #expect(errorCount(&slow) == 1)
     #expect(expiredCount(slow) == 1)
     slow.rig.pass(timeout)
-    #expect(slow.rig.machine.lateClients == [])
+    #expect(slow.rig.machine.backlog.lateClients == [])
   }
 }

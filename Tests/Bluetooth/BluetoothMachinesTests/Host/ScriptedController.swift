@@ -164,6 +164,8 @@ struct HostRig {
   var reopenings: [HostError] = []
   /// Whether the machine wanted reading paused (true) or resumed, oldest first.
   var pauses: [Bool] = []
+  /// The clients that the machine reported as late, oldest first.
+  var lateClients: [ClientID] = []
   /// ACL packets that the machine sent.
   var data: [HCIPacket] = []
   private var nextToken: UInt64 = 0
@@ -227,6 +229,7 @@ struct HostRig {
       case .reopenTransport(let error): reopenings.append(error)
       case .pauseReceiving: pauses.append(true)
       case .resumeReceiving: pauses.append(false)
+      case .clientLate(let client): lateClients.append(client)
       case .computeKey, .storeBond, .bondNotKept, .bondEvicted, .updateBonds, .removeBond: break
       }
     }
