@@ -167,9 +167,9 @@ extension Reactive where Base: CBPeripheralManager {
   }
 
   /// Notifies or indicates a value to all subscribed centrals, or to those listed, and completes
-  /// when there was space for it. Updates to the same centrals that wait for space are sent in the
-  /// order in which they were started; those to others don't wait for them. Updates that are
-  /// disposed of before are dropped.
+  /// when there was space for it. Updates that wait for space reach each central in the order in
+  /// which they were started; those to other centrals don't wait for them. Updates that are disposed
+  /// of before are dropped.
   ///
   /// - Returns: A producer that fails with `.notAvailable` while the radio is off.
   public func updateValue(

@@ -2,8 +2,8 @@ internal import CoreBluetooth
 internal import CoreBluetoothAsync
 internal import Synchronization
 
-/// What waits for room in buffers: first come, first served, in each lane. A lane whose buffer is full
-/// does not hold up the others.
+/// What waits for room in buffers: first come, first served, for each receiver. A lane whose buffer is
+/// full holds up only those that have a receiver in common with it.
 final class RoomQueue: Sendable {
   /// What came of sending something.
   enum Outcome: Sendable {
@@ -14,7 +14,7 @@ final class RoomQueue: Sendable {
     case failed(BluetoothError)
   }
 
-  /// The receivers of the items of one lane; empty for all that there are.
+  /// The receivers of the items of one lane; empty for all.
   typealias Lane = Set<UUID>
 
   private struct Item: Sendable {
@@ -26,7 +26,9 @@ final class RoomQueue: Sendable {
   }
 
   private struct State: Sendable {
-    var items: [Item] = []
+    var items: [UInt64: Item] = [:]
+    /// The lanes that have items.
+    var lanes: [Lane: Numbers] = [:]
     var lastNumber: UInt64 = 0
     /// Whether a thread sends.
     var isSending = false
@@ -35,8 +37,56 @@ final class RoomQueue: Sendable {
     /// Counts how often there may have been new room.
     var roomCount: UInt64 = 0
 
+    mutating func add(_ item: Item) {
+      items[item.number] = item
+      lanes[item.lane, default: Numbers()].append(item.number)
+    }
+
     mutating func take(_ number: UInt64) -> Item? {
-      items.firstIndex { $0.number == number }.map { items.remove(at: $0) }
+      guard let item = items.removeValue(forKey: number) else { return nil }
+      lanes[item.lane]?.remove(number)
+      if lanes[item.lane]?.first == nil { lanes[item.lane] = nil }
+      return item
+    }
+
+    /// The first item that there may be room for, and that overtakes none with the same receiver.
+    var next: Item? {
+      var passed: [Lane] = []
+      for (lane, number) in lanes.compactMapValues(\.first).sorted(by: { $0.value < $1.value }) {
+        let isFree = !fullLanes.contains(lane) && !passed.contains { $0.hasReceiver(of: lane) }
+        if isFree { return items[number] }
+        passed.append(lane)
+      }
+      return nil
+    }
+  }
+
+  /// The numbers of the items of a lane, the oldest first.
+  private struct Numbers: Sendable {
+    private var numbers: [UInt64] = []
+    private var firstIndex = 0
+
+    var first: UInt64? { firstIndex < numbers.count ? numbers[firstIndex] : nil }
+
+    mutating func append(_ number: UInt64) { numbers.append(number) }
+
+    mutating func remove(_ number: UInt64) {
+      guard number == first else { return removeLater(number) }
+      firstIndex += 1
+      guard firstIndex * 2 > numbers.count else { return }
+      numbers.removeFirst(firstIndex)
+      firstIndex = 0
+    }
+
+    private mutating func removeLater(_ number: UInt64) {
+      var range = firstIndex..<numbers.count
+      while let middle = range.isEmpty ? nil : range.lowerBound + range.count / 2 {
+        if numbers[middle] == number {
+          numbers.remove(at: middle)
+          return
+        }
+        range = numbers[middle] < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
+      }
     }
   }
 
@@ -56,7 +106,7 @@ final class RoomQueue: Sendable {
   ) -> UInt64 {
     let number = state.withLock { state in
       state.lastNumber += 1
-      state.items.append(
+      state.add(
         Item(
           number: state.lastNumber, connection: connection, lane: lane, send: send, done: done))
       return state.lastNumber
@@ -94,9 +144,9 @@ final class RoomQueue: Sendable {
     }
   }
 
-  /// The first item that there may be room for, and how often there has been new room until now.
+  /// The next item, and how often there has been new room until now.
   private static func next(_ state: inout State) -> (Item, UInt64)? {
-    let item = state.items.first { !state.fullLanes.contains($0.lane) }
+    let item = state.next
     state.isSending = item != nil
     return item.map { ($0, state.roomCount) }
   }
@@ -106,10 +156,16 @@ final class RoomQueue: Sendable {
   /// - Parameter connection: The first one that is not over.
   func fail(before connection: Int, _ error: BluetoothError) {
     let items = state.withLock { state in
-      let items = state.items.filter { $0.connection < connection }
-      state.items.removeAll { $0.connection < connection }
-      return items
+      let numbers = state.items.values.filter { $0.connection < connection }.map(\.number)
+      return numbers.sorted().compactMap { state.take($0) }
     }
     for item in items { item.done(error) }
+  }
+}
+
+extension RoomQueue.Lane {
+  /// Whether an item of this lane has a receiver that one of the other has.
+  fileprivate func hasReceiver(of other: RoomQueue.Lane) -> Bool {
+    isEmpty || other.isEmpty || !isDisjoint(with: other)
   }
 }

@@ -96,6 +96,32 @@ struct SharingTests {
     #expect(sent.withLock { $0 } == [1, 3, 0, 2])
   }
 
+  @Test("values reach each receiver in order, also where some have several receivers")
+  func overlappingLanes() {
+    let queue = RoomQueue()
+    let (one, two, three) = (UUID(), UUID(), UUID())
+    let isFull = Mutex(true)
+    let sent = Mutex<[Int]>([])
+    let add = { @Sendable (number: Int, lane: RoomQueue.Lane) in
+      queue.add(lane: lane) {
+        if lane == [one, two], isFull.withLock({ $0 }) { return .full }
+        sent.withLock { $0.append(number) }
+        return .sent
+      } done: { _ in
+      }
+    }
+    var numbers: [UInt64] = []
+    let lanes: [RoomQueue.Lane] = [[one, two], [two], [three], [one], [], [three], [two]]
+    for (number, lane) in lanes.enumerated() { numbers.append(add(number, lane)) }
+    #expect(sent.withLock { $0 } == [2], "the second update to the third waits for that to all")
+    queue.remove(numbers[4])
+    queue.sendWaiting()
+    #expect(sent.withLock { $0 } == [2, 5])
+    isFull.withLock { $0 = false }
+    queue.sendWaiting()
+    #expect(sent.withLock { $0 } == [2, 5, 0, 1, 3, 6])
+  }
+
   @Test(
     "a value that waits for room is sent once, in order, by one thread at a time, without a lock")
   func room() async {
