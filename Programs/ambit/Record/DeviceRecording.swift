@@ -27,12 +27,21 @@ final class DeviceRecording: Sendable {
     /// The protection of each link of the host.
     var protections: [DeviceAddress: PeripheralFile.Protection] = [:]
 
+    private var protection: PeripheralFile.Protection {
+      address.flatMap { protections[$0] } ?? .none
+    }
+
     /// The device allowed an access over the link as it is now.
     mutating func allowed(
       _ access: PeripheralFile.Access, to index: PeripheralFile.CharacteristicIndex
     ) {
-      let protection = address.flatMap { protections[$0] } ?? .none
       recorder.allowed(access, to: index, over: protection)
+    }
+
+    /// Something was written over the link as it is now; a device may ignore what it does not answer.
+    mutating func wrote(to index: PeripheralFile.CharacteristicIndex, isAnswered: Bool) {
+      if isAnswered { return allowed(.write, to: index) }
+      recorder.wroteUnanswered(to: index, over: protection)
     }
   }
 
@@ -350,7 +359,7 @@ final class DeviceRecording: Sendable {
     let outcome = refusal
     state.update { state in
       state.recorder.wrote(index, write.bytes, error: outcome, at: now)
-      if outcome == nil { state.allowed(.write, to: index) }
+      if outcome == nil { state.wrote(to: index, isAnswered: withResponse) }
     }
     try await Task.sleep(for: PeripheralRecorder.answerTime.duration)
     if refusal == nil, characteristic.properties.contains(.read) {

@@ -24,7 +24,7 @@ struct LinkRecorder: Sendable {
   /// What happened to a value, by its handle: it finds its place when everything is discovered.
   private enum Event: Sendable {
     case read(UInt16, Result<[UInt8], ATTErrorCode>)
-    case wrote(UInt16, [UInt8], ATTErrorCode?)
+    case wrote(UInt16, [UInt8], WriteResult)
     case notified(UInt16, [UInt8])
 
     var byteCount: Int {
@@ -34,6 +34,16 @@ struct LinkRecorder: Sendable {
       case .read(_, .failure): 0
       }
     }
+  }
+
+  /// What became of a write.
+  private enum WriteResult: Sendable {
+    case taken
+    case refused(ATTErrorCode)
+    /// The device answers no such write; it may have ignored it.
+    case unknown
+
+    var error: ATTErrorCode? { if case .refused(let error) = self { error } else { nil } }
   }
 
   private let address: DeviceAddress
@@ -105,7 +115,7 @@ struct LinkRecorder: Sendable {
   mutating func sent(_ pdu: ATTPDU, at time: Instant) {
     switch pdu {
     case .writeCommand(let handle, let value), .signedWriteCommand(let handle, let value, _):
-      note(.wrote(handle, Array(value), nil), at: time)
+      note(.wrote(handle, Array(value), .unknown), at: time)
     case .prepareWriteRequest(let handle, let offset, let value):
       let before = (prepared[handle] ?? []).prefix(Int(offset))
       prepared[handle] = Array((before + value).prefix(ATTPDU.valueByteCountMax))
@@ -160,14 +170,14 @@ struct LinkRecorder: Sendable {
     case (.readRequest(let handle), .errorResponse(_, _, let error)):
       note(.read(handle, .failure(error)), at: time)
     case (.writeRequest(let handle, let value), .writeResponse):
-      note(.wrote(handle, Array(value), nil), at: time)
+      note(.wrote(handle, Array(value), .taken), at: time)
     case (.writeRequest(let handle, let value), .errorResponse(_, _, let error)):
-      note(.wrote(handle, Array(value), error), at: time)
+      note(.wrote(handle, Array(value), .refused(error)), at: time)
     case (.executeWriteRequest(true), _):
-      var refusal: ATTErrorCode?
-      if case .errorResponse(_, _, let error) = answer { refusal = error }
+      var result = WriteResult.taken
+      if case .errorResponse(_, _, let error) = answer { result = .refused(error) }
       for (handle, value) in prepared.sorted(by: { $0.key < $1.key }) {
-        note(.wrote(handle, value, refusal), at: time)
+        note(.wrote(handle, value, result), at: time)
       }
       prepared = [:]
     case (.executeWriteRequest(false), _): prepared = [:]
@@ -331,11 +341,15 @@ struct LinkRecorder: Sendable {
         } else if !discovered.contains(handle) {
           recorder.countDropped(1)
         }
-      case .wrote(let handle, let value, let error):
+      case .wrote(let handle, let value, let result):
         if let index = indices[handle] {
-          recorder.wrote(index, value, error: error, at: time)
-          if error == nil { recorder.allowed(.write, to: index, over: protection) }
-        } else if types[handle] == 0x2902, error == nil, value.contains(where: { $0 != 0 }) {
+          recorder.wrote(index, value, error: result.error, at: time)
+          switch result {
+          case .taken: recorder.allowed(.write, to: index, over: protection)
+          case .unknown: recorder.wroteUnanswered(to: index, over: protection)
+          case .refused: break
+          }
+        } else if types[handle] == 0x2902, result.error == nil, value.contains(where: { $0 != 0 }) {
           recorder.beginTimeline(at: time)
         } else if !discovered.contains(handle), types[handle] == nil {
           recorder.countDropped(1)

@@ -58,6 +58,8 @@ public struct PeripheralRecorder: Sendable {
   private var readable: Set<Index> = []
   /// The weakest protection of a link over which an access succeeded.
   private var protections: [Index: [PeripheralFile.Access: PeripheralFile.Protection]] = [:]
+  /// The strongest protection of a link over which something was written that is not answered.
+  private var unansweredWrites: [Index: PeripheralFile.Protection] = [:]
   /// The room that is left in the file for events.
   private var room = TextRoom()
   /// The number of parts that exceeded a limit so far.
@@ -150,6 +152,15 @@ public struct PeripheralRecorder: Sendable {
       protections[index]?[access] ?? protection, protection)
   }
 
+  /// Records a write that the device does not answer, over a link with this protection. It may have
+  /// ignored it, so this does not show what is enough: without an answered write the file demands
+  /// the strongest protection that there was.
+  public mutating func wroteUnanswered(
+    to index: Index, over protection: PeripheralFile.Protection
+  ) {
+    unansweredWrites[index] = max(unansweredWrites[index] ?? protection, protection)
+  }
+
   /// Adds to the number of parts that the caller left out of the file.
   public mutating func countDropped(_ count: Int) { droppedCount += count }
 
@@ -205,6 +216,9 @@ public struct PeripheralRecorder: Sendable {
   /// Returns the recording up to `end`.
   public func finished(at end: Instant) -> PeripheralRecording {
     var file = file
+    for (index, protection) in unansweredWrites {
+      file[index].require(protection, for: .write)
+    }
     for (index, accesses) in protections {
       for (access, protection) in accesses { file[index].require(protection, for: access) }
     }

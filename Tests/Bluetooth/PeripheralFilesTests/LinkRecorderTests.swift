@@ -78,6 +78,31 @@ struct LinkRecorderTests {
     #expect(characteristics.map(\.readError) == [nil, nil, nil])
   }
 
+  @Test("only an answer shows that a device takes a write without encryption", arguments: 0..<4)
+  func writes(_ kind: Int) throws {
+    var link = Link()
+    try link.service(1, 9, 0x180D)
+    try link.characteristic(2, 0x4C, 0x2A39)
+    switch kind {
+    case 0: link.recorder.sent(.writeCommand(handle: 3, value: [1]), at: .zero)
+    case 1:
+      link.recorder.sent(
+        .signedWriteCommand(
+          handle: 3, value: [1], signature: [UInt8](repeating: 0, count: 12)[...]),
+        at: .zero)
+    case 2: try link.exchange(.writeRequest(handle: 3, value: [1]), [0x13])
+    default:
+      try link.exchange(
+        .prepareWriteRequest(handle: 3, offset: 0, value: [1]), [0x17, 3, 0, 0, 0, 1])
+      try link.exchange(.executeWriteRequest(isExecuted: true), [0x19])
+    }
+    link.recorder.encryptionChanged(isOn: true)
+    try link.exchange(.writeRequest(handle: 3, value: [2]), [0x13])
+    let file = link.recorder.recording(at: .zero).file
+    let characteristic = try #require(file.services.first?.characteristics.first)
+    #expect(characteristic.writeNeedsEncryption == (kind < 2))
+  }
+
   @Test(
     "a recorded service with 65 characteristics keeps 64, the last without the 65th's descriptors")
   func tooManyCharacteristics() throws {

@@ -65,6 +65,22 @@ struct RecorderTests {
     #expect(!file[transmit].notifyNeedsEncryption)
   }
 
+  @Test(
+    "a recording demands the strongest protection of unanswered writes, unless a write was answered"
+  )
+  func unansweredWrites() {
+    var recorder = recorder
+    for index in [level, receive] {
+      recorder.wroteUnanswered(to: index, over: .none)
+      recorder.wroteUnanswered(to: index, over: .authentication)
+      recorder.wroteUnanswered(to: index, over: .encryption)
+    }
+    recorder.allowed(.write, to: receive, over: .encryption)
+    let file = recorder.finished(at: at(1)).file
+    #expect(file[level].writeNeedsAuthentication)
+    #expect(file[receive].writeNeedsEncryption && !file[receive].writeNeedsAuthentication)
+  }
+
   @Test("alternating advertising is recorded with its times")
   func changes() throws {
     var recorder = recorder
