@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 @testable import AmbitCLI
@@ -134,6 +135,27 @@ struct TraceTests {
     #expect(scan.output.contains { $0.contains("\"name\"") }, "\(scan)")
     server.interrupt()
     _ = await server.end()
+  }
+
+  @Test("traces and recordings are for their user only, and follow no symbolic link")
+  func isPrivate() async throws {
+    let folder = try TestFolder()
+    let (diary, link) = (try folder.file("diary", "Dear Ann,"), folder.path + "/link")
+    #expect(symlink(diary, link) == 0)
+    for (name, command) in [
+      ("trace.csv", ["trace", "record", "--timeout", "1"]),
+      ("strap.json", ["record", "Pulse strap", "--listen", "300ms", "--duration", "300ms"]),
+    ] {
+      let path = folder.path + "/" + name
+      let end = try await AmbitRun(command + [path, "--radio", "sim"]).end()
+      #expect(end.status == 0, "\(end)")
+      var information = stat()
+      #expect(stat(path, &information) == 0 && information.st_mode & 0o777 == 0o600)
+      let refused = try await AmbitRun(command + [link, "--radio", "sim"]).end()
+      #expect(refused.status == ExitStatus.cannotCreate.rawValue, "\(refused)")
+      #expect(refused.complaints.joined().contains("it is a symbolic link"), "\(refused)")
+    }
+    #expect(try String(contentsOfFile: diary, encoding: .utf8) == "Dear Ann,")
   }
 
   @Test("a survey has the place of the beacon in every line")

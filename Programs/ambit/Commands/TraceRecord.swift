@@ -136,12 +136,14 @@ final class TraceWriter: Sendable {
   private static let waitingMax = 16 << 20
   private let lostCount = Guarded(0)
 
-  /// Replaces the file.
+  /// Replaces the file: its places and times are for this user only.
   init(_ path: String) throws {
     self.path = path
-    descriptor =
-      path == "-" ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw Self.failure(path) }
+    do throws(CaptureError) {
+      descriptor = path == "-" ? STDOUT_FILENO : try CaptureFile.open(path)
+    } catch {
+      throw Self.failure(path, error.reason)
+    }
   }
 
   deinit { if descriptor > STDOUT_FILENO { close(descriptor) } }
@@ -175,7 +177,7 @@ final class TraceWriter: Sendable {
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw Self.failure(path) }
+      guard count > 0 else { throw Self.failure(path, String(cString: strerror(errno))) }
       rest = rest.dropFirst(count)
     }
     let lost = lostCount.update { count in
@@ -188,8 +190,7 @@ final class TraceWriter: Sendable {
     }
   }
 
-  private static func failure(_ path: String) -> CommandFailure {
-    let reason = String(cString: strerror(errno)).lowercased()
-    return CommandFailure(.cannotCreate, "\(path) cannot be written: \(reason)")
+  private static func failure(_ path: String, _ reason: String) -> CommandFailure {
+    CommandFailure(.cannotCreate, "\(path) cannot be written: \(reason.lowercased())")
   }
 }

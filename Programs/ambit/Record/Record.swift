@@ -1,4 +1,5 @@
 import ArgumentParser
+import BluetoothHost
 import BluetoothWire
 import CoreBluetooth
 import CoreBluetoothAsync
@@ -184,18 +185,10 @@ struct RecordingFile: Sendable {
 
   private func write(_ bytes: [UInt8]) throws {
     if isStandardOutput { return Output.write(bytes, to: STDOUT_FILENO) }
-    let text = Data(bytes)
-    do {
-      let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
-      var info = stat()
-      if stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFREG {
-        // A pipe or a device is written to, not replaced.
-        try FileHandle(forWritingTo: url).write(contentsOf: text)
-      } else {
-        try text.write(to: url, options: .atomic)
-      }
+    do throws(CaptureError) {
+      try CaptureFile.replace(path, with: bytes)
     } catch {
-      throw failure(error.localizedDescription.trimmingSuffix("."))
+      throw failure(error.reason)
     }
   }
 

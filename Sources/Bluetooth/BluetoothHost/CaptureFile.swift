@@ -1,7 +1,7 @@
 import EventLoop
 import Glibc
 
-/// Opens the file of a capture, which has what devices send and what they are.
+/// Writes files that have what devices send and what they are: captures, traces, recordings.
 package enum CaptureFile {
   /// Opens a file for writing, for this user only; an existing file is emptied.
   ///
@@ -24,6 +24,30 @@ package enum CaptureFile {
       throw error
     }
     return file
+  }
+
+  /// Writes a whole file, for this user only. It takes the place of one that is there at the end, so that
+  /// a failure leaves that as it was; what is no regular file is written to.
+  package static func replace(_ path: String, with bytes: [UInt8]) throws(CaptureError) {
+    var information = stat()
+    let exists = unsafe lstat(path, &information) == 0
+    guard !exists || information.st_mode & S_IFMT == S_IFREG else {
+      let file = try open(path)
+      defer { close(file) }
+      return try write(bytes, to: file, path: path)
+    }
+    let new = "\(path).new-\(UInt32.random(in: .min ... .max))"
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let file = try check(unsafe Glibc.open(new, flags, 0o600), path)
+    do throws(CaptureError) {
+      defer { close(file) }
+      try write(bytes, to: file, path: path)
+      _ = try check(fsync(file), path)
+      _ = try check(unsafe rename(new, path), path)
+    } catch {
+      _ = unsafe unlink(new)
+      throw error
+    }
   }
 
   /// Writes all bytes, in one piece where the system takes them so.

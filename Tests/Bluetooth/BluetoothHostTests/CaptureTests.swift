@@ -94,6 +94,29 @@ struct CaptureTests {
     }
   }
 
+  @Test("a file that is replaced at once is for its user only, and follows no link")
+  func replaced() throws {
+    let folder = URL(filePath: Self.temporaryPath())
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (path, link) = (folder.path + "/file", folder.path + "/link")
+    #expect(
+      FileManager.default.createFile(
+        atPath: path, contents: Data("diary".utf8), attributes: [.posixPermissions: 0o666]))
+    #expect(symlink(path, link) == 0)
+    #expect(throws: CaptureError.self) { try CaptureFile.replace(link, with: [1]) }
+    #expect(try Data(contentsOf: URL(filePath: path)) == Data("diary".utf8))
+    for name in ["file", "other"] {
+      try CaptureFile.replace(folder.path + "/" + name, with: [1, 2])
+      var information = stat()
+      #expect(stat(folder.path + "/" + name, &information) == 0)
+      #expect(information.st_mode & 0o777 == 0o600 && information.st_size == 2)
+    }
+    #expect(throws: CaptureError.self) { try CaptureFile.replace("/dev/full", with: [1]) }
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(names.sorted() == ["file", "link", "other"])
+  }
+
   @Test("a symbolic link is refused, and the file it names is left as it is")
   func link() throws {
     let (path, link) = (Self.temporaryPath(), Self.temporaryPath())
