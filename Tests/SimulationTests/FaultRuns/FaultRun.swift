@@ -64,8 +64,9 @@ final class FaultRun {
     for host in hosts { giveUp(host) }
     settle()
     for host in hosts { giveUp(host) }
-    // Longer than a controller that was reset without a word stays unnoticed.
-    world.run(for: .seconds(12))
+    // Longer than a controller stays unnoticed that was reset without a word or goes on refusing, and than
+    // the pause after which its host restarts it.
+    world.run(for: .seconds(20))
     settle()
     for host in hosts { violations += host.checkQuiet() }
     for host in hosts { checkNotWedged(host) }
