@@ -10,6 +10,8 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
   private var items: ArraySlice<Item> = []
   private var sources: [RunLoopSource] = []
   private var onItem: (@Sendable (Item) -> Void)?
+  /// Whether a thread that waits for the owner's delegate waits for the main queue.
+  private var isOnMainQueue = false
   private let add: @Sendable (Item, inout ArraySlice<Item>) -> Void
 
   /// - Parameter add: Appends a new item to the pending ones. It should limit their number. Called
@@ -49,6 +51,13 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
     source.signal()
   }
 
+  /// Adds the run loop on which an object calls its delegate that is created here.
+  package func scheduleForDelegate() {
+    let isOfPool = RunLoop.isOfPool
+    lock.withLock { isOnMainQueue = isOfPool }
+    schedule(in: .ofDelegates, forMode: .default)
+  }
+
   /// Whether it is scheduled on any run loop.
   package var isScheduled: Bool { lock.withLock { !sources.isEmpty } }
 
@@ -62,14 +71,21 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
     for source in removed { source.invalidate() }
   }
 
-  /// Delivers the pending items, if the owner is scheduled on this thread's run loop.
-  package func deliverOnCurrentLoop() {
-    let current = RunLoop.current
-    let source = lock.withLock { sources.first { $0.isIn(current) } }
-    guard let source else { return }
-    let reference = SourceReference()
-    reference.source = source
-    deliver(on: reference)
+  /// Delivers the pending items, if the owner is scheduled on this thread's run loop. Waits for the
+  /// main queue to deliver them, if the owner was created in a task. Returns at once otherwise: a
+  /// thread with a run loop of its own can't be waited for.
+  package func settle() {
+    let loop = MainQueue.isCurrent ? RunLoop.main : .current
+    let (source, mustWait) = lock.withLock {
+      (sources.first { $0.isIn(loop) }, isOnMainQueue && !items.isEmpty)
+    }
+    if let source {
+      let reference = SourceReference()
+      reference.source = source
+      deliver(on: reference)
+    } else if mustWait {
+      DispatchQueue.main.sync { settle() }
+    }
   }
 
   private func deliver(on reference: SourceReference) {

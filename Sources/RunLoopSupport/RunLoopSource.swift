@@ -7,6 +7,10 @@ package import Foundation
 /// Foundation on Linux hides a `RunLoop`'s `CFRunLoop`, so the source must be added on the loop's
 /// thread. For the loop of the calling thread and the main loop that is done at once. For any other
 /// loop a timer does it, which unlike `perform` wakes a sleeping loop.
+///
+/// A source of the main loop is called by the main queue as well, whichever serves it first. In a
+/// program whose main function is `async`, or that calls `dispatchMain`, the main thread ends, its run
+/// loop never runs, and other threads serve the main queue.
 package final class RunLoopSource: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`; Core Foundation's sources are thread-safe.
 
@@ -17,11 +21,15 @@ package final class RunLoopSource: @unchecked Sendable {
   private var source: CFRunLoopSource?
   private var loop: CFRunLoop?
   private var isValid = true
+  /// Whether a call was requested that has not begun.
+  private var isSignalled = false
+  private let isOnMainQueue: Bool
 
   package init(runLoop: RunLoop, mode: RunLoop.Mode, call: @escaping @Sendable () -> Void) {
     self.runLoop = runLoop
     self.mode = mode
     self.call = call
+    isOnMainQueue = runLoop === RunLoop.main && (mode == .default || mode == .common)
     if runLoop === RunLoop.current {
       add(to: CFRunLoopGetCurrent())
     } else if runLoop === RunLoop.main {
@@ -43,7 +51,13 @@ package final class RunLoopSource: @unchecked Sendable {
 
   /// Requests another call of the closure.
   package func signal() {
-    let (source, loop) = lock.withLock { (self.source, self.loop) }
+    let (source, loop, isFirst) = lock.withLock {
+      defer { isSignalled = true }
+      return (self.source, self.loop, !isSignalled)
+    }
+    if isOnMainQueue, isFirst {
+      DispatchQueue.main.async { [weak self] in self?.callIfSignalled() }
+    }
     guard let source, let loop else { return }
     CFRunLoopSourceSignal(source)
     CFRunLoopWakeUp(loop)
@@ -59,11 +73,21 @@ package final class RunLoopSource: @unchecked Sendable {
     if let source { CFRunLoopSourceInvalidate(source) }
   }
 
+  /// Calls the closure, unless the run loop or the queue has done so since the request.
+  private func callIfSignalled() {
+    let isDue = lock.withLock {
+      defer { isSignalled = false }
+      return isSignalled && isValid
+    }
+    if isDue { call() }
+  }
+
   private func add(to loop: CFRunLoop?) {
     guard let loop, lock.withLock({ isValid }) else { return }
     var context = CFRunLoopSourceContext()
     // The run loop's source owns a reference to the closure until it is invalidated.
-    context.info = Unmanaged.passRetained(CallBox(call: call)).toOpaque()
+    let box = CallBox { [weak self] in self?.callIfSignalled() }
+    context.info = Unmanaged.passRetained(box).toOpaque()
     context.release = { info in
       if let info { Unmanaged<CallBox>.fromOpaque(info).release() }
     }
@@ -86,7 +110,7 @@ package final class RunLoopSource: @unchecked Sendable {
 
   private final class CallBox: Sendable {
     let call: @Sendable () -> Void
-    init(call: @escaping @Sendable () -> Void) { self.call = call }
+    init(_ call: @escaping @Sendable () -> Void) { self.call = call }
   }
 }
 

@@ -54,6 +54,90 @@ struct DeliveryTests {
     }
   }
 
+  /// Writes down which authorizations it was told, and whether that was on the main queue.
+  private final class MainQueueObserver: NSObject, CLLocationManagerDelegate, Sendable {
+    let isOnMainQueue = Mutex<[Bool]>([])
+    private let key = DispatchSpecificKey<Bool>()
+    override init() {
+      super.init()
+      DispatchQueue.main.setSpecific(key: key, value: true)
+    }
+    func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
+      let isOn = DispatchQueue.getSpecific(key: key) ?? false
+      isOnMainQueue.withLock { $0.append(isOn) }
+    }
+  }
+
+  /// A manager that another thread creates.
+  private final class Kept: Sendable {
+    let manager = Mutex<CLLocationManager?>(nil)
+  }
+
+  @Test("a manager that is created in a task calls its delegate on the main queue")
+  func task() async throws {
+    let room = Mutex(BeaconRoom())
+    let observer = MainQueueObserver()
+    let (radio, phone) = room.withLock { ($0.radio, $0.phone) }
+    let kept = Kept()
+    await Task.detached {
+      let manager = BluetoothHost.$current.withValue(phone) { CLLocationManager() }
+      manager.delegate = observer
+      kept.manager.withLock { $0 = manager }
+    }.value
+    // Another thread, which is not the task's.
+    await onThread { radio.advance(by: .seconds(1)) }
+    #expect(observer.isOnMainQueue.withLock { $0 } == [true])
+    kept.manager.withLock { $0 = nil }
+  }
+
+  @Test("a manager that was created on the main queue calls its delegate there")
+  func mainQueue() async throws {
+    let room = Mutex(BeaconRoom())
+    let observer = MainQueueObserver()
+    let (radio, phone) = room.withLock { ($0.radio, $0.phone) }
+    let kept = Kept()
+    await withCheckedContinuation { continuation in
+      DispatchQueue.main.async {
+        let manager = BluetoothHost.$current.withValue(phone) { CLLocationManager() }
+        manager.delegate = observer
+        kept.manager.withLock { $0 = manager }
+        continuation.resume()
+      }
+    }
+    await onThread { radio.advance(by: .seconds(1)) }
+    #expect(observer.isOnMainQueue.withLock { $0 } == [true])
+    kept.manager.withLock { $0 = nil }
+  }
+
+  @Test("a delegate that can't be called because its run loop doesn't run is logged, once")
+  func unserved() async throws {
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardErrorContent]
+    ) {
+      let room = BeaconRoom()
+      let (radio, phone) = (room.radio, room.phone)
+      let kept = Kept()
+      await withCheckedContinuation { continuation in
+        Thread {
+          kept.manager.withLock {
+            $0 = BluetoothHost.$current.withValue(phone) { CLLocationManager() }
+          }
+          continuation.resume()
+        }.start()
+      }
+      radio.advance(by: .seconds(60))
+      kept.manager.withLock { $0 = nil }
+      // One that is called has nothing to log.
+      let recorder = LocationRecorder()
+      let manager = BluetoothHost.$current.withValue(phone) { CLLocationManager() }
+      manager.delegate = recorder
+      radio.advance(by: .seconds(60))
+      exit(recorder.lines.isEmpty ? 1 : 0)
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(text.components(separatedBy: "delegate is not called").count == 2, "\(text)")
+  }
+
   @Test("a manager of a thread whose run loop never runs neither fails nor holds up the others")
   func neverRun() async {
     let room = Mutex(BeaconRoom())

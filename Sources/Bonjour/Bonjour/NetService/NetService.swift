@@ -62,7 +62,7 @@ open class NetService: NSObject, @unchecked Sendable {
     guarded = State(name: name, type: type, domain: domain, port: Int(port))
     super.init()
     receiveNotices()
-    schedule(in: .current, forMode: .default)
+    schedule(in: .ofDelegates, forMode: .default)
   }
 
   /// Creates a service to resolve.
@@ -94,7 +94,7 @@ open class NetService: NSObject, @unchecked Sendable {
     let service = DiscoveryContext.$override.withValue(discovery) {
       NetService(domain: domain, type: type, name: name)
     }
-    service.remove(from: .current, forMode: .default)
+    service.remove(from: .ofDelegates, forMode: .default)
     return service
   }
 

@@ -62,7 +62,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     discovery = DiscoveryContext.discovery
     super.init()
     inbox.onItem { [weak self] notice in self?.handle(notice) }
-    schedule(in: .current, forMode: .default)
+    schedule(in: .ofDelegates, forMode: .default)
   }
 
   /// The object that receives the results; held weakly.
@@ -192,7 +192,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
   private func notify(_ change: Change, moreComing: Bool) {
     switch change {
     case .serviceFound(let service):
-      service.schedule(in: .current, forMode: .default)
+      service.schedule(in: .ofDelegates, forMode: .default)
       delegate?.netServiceBrowser(self, didFind: service, moreComing: moreComing)
     case .serviceGone(let service):
       delegate?.netServiceBrowser(self, didRemove: service, moreComing: moreComing)

@@ -4,7 +4,9 @@ internal import EventLoop
 /// Monitors regions of beacons, and ranges beacons.
 ///
 /// The delegate is called on the run loop of the thread that created the manager, which has to run,
-/// or on the queue of `init(queue:)`. The first call is `locationManagerDidChangeAuthorization`.
+/// or on the queue of `init(queue:)`. If the manager was created in a task, as in an `async` main
+/// function, that is the main queue. If nothing is called for ten seconds, an error is logged. The
+/// first call is `locationManagerDidChangeAuthorization`.
 /// Methods may be called from any thread. Releasing a manager ends its ranging; regions are
 /// monitored for the program, and reported to all of its managers. Region events without a manager
 /// wait for the next one.
@@ -37,13 +39,15 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   private let lock = SharedLock()
   private var settings = Settings()
 
-  /// Creates a manager that calls its delegate on the run loop of this thread.
+  /// Creates a manager that calls its delegate on the run loop of this thread; in a task, on the main
+  /// queue.
   public override convenience init() { self.init(queue: nil) }
 
   /// Creates a manager that calls its delegate on a queue, which doesn't need a run loop. Not part
   /// of Apple's interface.
   ///
-  /// - Parameter queue: A serial queue; nil for the run loop of this thread.
+  /// - Parameter queue: A serial queue; nil for the run loop of this thread, or the main queue in a
+  ///   task.
   public init(queue: DispatchQueue?) {
     session = ManagerSession(services: .current, queue: queue)
     super.init()

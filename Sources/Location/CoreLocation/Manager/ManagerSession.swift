@@ -24,6 +24,7 @@ final class ManagerSession: @unchecked Sendable {
       guard let self else { return }
       services.post(.authorizationChanged, to: self)
       for notice in services.takeUndelivered() { services.post(notice, to: self) }
+      services.watchDelivery(to: self)
     }
   }
 

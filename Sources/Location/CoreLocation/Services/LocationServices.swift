@@ -1,7 +1,9 @@
 internal import BeaconMachines
 internal import BluetoothInterface
 internal import BluetoothSessions
+internal import Essentials
 internal import EventLoop
+internal import Logging
 internal import Synchronization
 
 /// The implementation of all location managers and monitors of a process: the authorization, the
@@ -152,6 +154,20 @@ final class LocationServices: @unchecked Sendable {
     }
     for session in sessions { session.inbox.post(notice) }
     hostSession?.hasWork()
+  }
+
+  /// Logs that a manager's delegate isn't called, if its first call still waits after some seconds.
+  func watchDelivery(to session: ManagerSession) {
+    guard let eventLoop = hostSession?.loop else { return }
+    let timer = eventLoop.makeTimer { [weak session] in
+      guard let session, session.inbox.isUnserved else { return }
+      Logger(label: "CoreLocation").error(
+        """
+        A location manager's delegate is not called: the run loop of the thread that created the \
+        manager does not run. Run it, or create the manager with init(queue:).
+        """)
+    }
+    timer.set(eventLoop.now + Limits.firstCallMax)
   }
 
   /// What waited for a manager, of regions that are still monitored.

@@ -20,10 +20,12 @@ final class NoticeInbox: @unchecked Sendable {
   private var waiting: ArraySlice<Notice> = []
   private var isScheduled = false
   private var isClosed = false
+  private var isServed = false
   private var handler: Handler?
   private let key = DispatchSpecificKey<Void>()
 
-  /// - Parameter queue: The queue; nil for the run loop of the calling thread.
+  /// - Parameter queue: The queue; nil for the run loop of the calling thread, or for the main queue
+  ///   in a task.
   init(queue: DispatchQueue?) {
     if let queue {
       place = .queue(queue)
@@ -31,7 +33,7 @@ final class NoticeInbox: @unchecked Sendable {
     } else {
       let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
       place = .runLoop(inbox)
-      inbox.schedule(in: .current, forMode: .default)
+      inbox.scheduleForDelegate()
     }
   }
 
@@ -41,11 +43,20 @@ final class NoticeInbox: @unchecked Sendable {
 
   /// Sets the handler, which is called on the run loop or queue.
   func onNotice(_ handler: @escaping Handler) {
+    let handler: Handler = { [weak self] notice in
+      self?.served()
+      handler(notice)
+    }
     switch place {
     case .runLoop(let inbox): inbox.onItem { notice in EventThread.run { handler(notice) } }
     case .queue: lock.withLock { self.handler = handler }
     }
   }
+
+  private func served() { lock.withLock { isServed = true } }
+
+  /// Whether nothing has been handled yet: the run loop doesn't run, or the queue is blocked.
+  var isUnserved: Bool { lock.withLock { !isServed && !isClosed } }
 
   /// Puts a notice to those that wait, from any thread.
   func post(_ notice: Notice) {
@@ -72,11 +83,11 @@ final class NoticeInbox: @unchecked Sendable {
     _ = dropped  // Released outside the lock: notices hold objects of the app.
   }
 
-  /// Returns after the notices that were posted to the queue before were handled; at once if the
-  /// run loop belongs to another thread, which can't be waited for.
+  /// Returns after the notices that were posted before were handled; at once if the run loop belongs
+  /// to another thread, which can't be waited for.
   func settle() {
     switch place {
-    case .runLoop(let inbox): inbox.deliverOnCurrentLoop()
+    case .runLoop(let inbox): inbox.settle()
     case .queue(let queue):
       guard lock.withLock({ isScheduled }) else { return }
       if DispatchQueue.getSpecific(key: key) != nil { drain() } else { queue.sync { drain() } }
