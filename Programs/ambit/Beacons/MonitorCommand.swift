@@ -35,7 +35,9 @@ struct Monitor: RadioCommand {
   var regions: [BeaconRegionArgument]
 
   @Option(
-    help: ArgumentHelp("How long no beacon is received until a region is left.", valueName: "time"))
+    help: ArgumentHelp(
+      "How long no beacon is received until a region is left; longer for rare beacons.",
+      valueName: "time"))
   var exitDelay = Seconds(span: .seconds(30))
 
   @Option(

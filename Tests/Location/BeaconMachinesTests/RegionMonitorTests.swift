@@ -108,6 +108,36 @@ struct RegionMonitorTests {
     #expect(host.takeActions().first == .exited(identifier: "hall"))
   }
 
+  @Test("a process that is always late leaves within 32 calls", arguments: [1.3, 2, 10, 60])
+  func starved(period: Double) throws {
+    var host = try MonitoringHost([hall])
+    host.hear(sighting(), every: 1, for: 3)
+    _ = host.takeActions()
+    var callCount = 0
+    while host.monitor.state(of: "hall") == .inside, callCount < 100 {
+      host.stall(for: period)
+      host.monitor.wake(now: host.now, into: &host.actions)
+      callCount += 1
+    }
+    #expect(callCount <= 32)
+    #expect(host.takeActions().first == .exited(identifier: "hall"))
+  }
+
+  @Test(
+    "a process that is always late stays as long as packets wait for it", arguments: [1.3, 10, 60])
+  func starvedInside(period: Double) throws {
+    var host = try MonitoringHost([hall])
+    host.hear(sighting(), every: 1, for: 3)
+    _ = host.takeActions()
+    for _ in 0..<200 {
+      host.stall(for: period)
+      // The timer is first, then the packets.
+      host.monitor.wake(now: host.now, into: &host.actions)
+      host.handle(.sighted(sighting()))
+    }
+    #expect(host.takeActions() == [])
+  }
+
   @Test("while the radio is off the state is unknown, and coming back is not a second enter")
   func radioOff() throws {
     var host = try MonitoringHost([hall])

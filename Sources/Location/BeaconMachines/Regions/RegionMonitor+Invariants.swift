@@ -31,6 +31,8 @@ extension RegionMonitor {
       if entry.isEntered { found.append("\(name) is outside, but was not left") }
     }
     if !isScanning, entry.state != .unknown { found.append("\(name) is known without a scan") }
+    if entry.leavesAt < entry.lastHeard { found.append("\(name) was left before it was heard") }
+    if intervals.count > BeaconIntervals.countMax { found.append("too many intervals are learnt") }
     if entry.lastHeard > clock.now { found.append("\(name) was heard in the future") }
     if let identity = entry.lastIdentity, !region.constraint.matches(identity) {
       found.append("\(name) was entered for another beacon")

@@ -4,9 +4,9 @@ public import Essentials
 /// and leaving a region alternate strictly.
 ///
 /// A region is entered with the first sighting of one of its beacons and left when none was sighted
-/// for the exit delay. This delay counts only time in which the receiver scanned and this machine
-/// was called on time: while the radio is off the state is unknown, and after a stall the waiting
-/// packets are handled first. Entering again after that is not reported, because leaving was not
+/// for the exit delay, which is longer for beacons that are heard rarely. This delay counts only time
+/// in which the receiver scanned and this machine was called on time: while the radio is off the state
+/// is unknown, and after a stall, of which one second counts, the waiting packets are handled first. Entering again after that is not reported, because leaving was not
 /// reported either.
 public struct RegionMonitor: Sendable {
   /// Limits and times.
@@ -14,6 +14,12 @@ public struct RegionMonitor: Sendable {
     /// The time without a sighting after which a region is left. Apple's is about 30 s, as
     /// observed.
     public var exitDelay = TimeSpan.seconds(30)
+    /// The number of a beacon's mean intervals that the delay lasts if that is longer. Intervals of 4 s
+    /// and more make a difference. If sightings are independent, one silence in 3,000 is longer.
+    public var exitDelayInIntervals: Int64 = 8
+    /// The longest delay that follows from intervals: twice that of the longest advertising interval
+    /// of 10.24 s (Core 5.4, Vol 6, Part B, §4.4.2.2.1), of which a receiver may miss half.
+    public var exitDelayMax = TimeSpan.seconds(164)
     /// The maximum number of regions. Apple's number (Region Monitoring and iBeacon).
     public var regionsMax = 20
     /// The maximum length of a region's name, in bytes of UTF-8.
@@ -63,6 +69,8 @@ public struct RegionMonitor: Sendable {
     var isEntered = false
     /// When one of its beacons was heard, or waiting for one began; served time.
     var lastHeard: Instant
+    /// When it is left unless one of its beacons is heard; served time.
+    var leavesAt: Instant
     /// The beacon that was heard last.
     var lastIdentity: BeaconIdentity?
   }
@@ -70,6 +78,7 @@ public struct RegionMonitor: Sendable {
   let settings: Settings
   var monitored: [Monitored] = []
   var clock = ServedClock()
+  var intervals = BeaconIntervals()
   private(set) var isScanning = false
   private var counted = Counters()
 
@@ -138,7 +147,7 @@ public struct RegionMonitor: Sendable {
   private func begin(_ region: BeaconRegion, _ assumed: BeaconRegionState) -> Monitored {
     Monitored(
       region: region, state: isScanning ? assumed : .unknown, isEntered: assumed == .inside,
-      lastHeard: clock.now)
+      lastHeard: clock.now, leavesAt: clock.now + settings.exitDelay)
   }
 
   /// Stops monitoring the region with this name. Returns false if it was not monitored.
@@ -148,6 +157,10 @@ public struct RegionMonitor: Sendable {
       return false
     }
     monitored.remove(at: index)
+    let monitored = monitored
+    intervals.keep { identity in
+      monitored.contains { $0.region.constraint.matches(identity) }
+    }
     return true
   }
 
@@ -177,8 +190,8 @@ public struct RegionMonitor: Sendable {
   /// stalls.
   public var nextWake: Instant? {
     guard isScanning else { return nil }
-    let earliest = monitored.lazy.filter { $0.state != .outside }.map(\.lastHeard).min()
-    return earliest.map { clock.wake(for: $0 + settings.exitDelay) }
+    let earliest = monitored.lazy.filter { $0.state != .outside }.map(\.leavesAt).min()
+    return earliest.map { clock.wake(for: $0) }
   }
 
   /// Leaves the regions without a sighting during the exit delay; appends actions for the client.
@@ -186,7 +199,7 @@ public struct RegionMonitor: Sendable {
     advance(to: now)
     guard isScanning, clock.isSettled else { return }
     for index in monitored.indices where monitored[index].state != .outside {
-      guard clock.now - monitored[index].lastHeard >= settings.exitDelay else { continue }
+      guard clock.now >= monitored[index].leavesAt else { continue }
       leave(index, into: &actions)
     }
     assertInvariants()
@@ -200,8 +213,10 @@ public struct RegionMonitor: Sendable {
   private mutating func setScanning(_ isScanning: Bool, into actions: inout [Action]) {
     guard isScanning != self.isScanning else { return }
     self.isScanning = isScanning
+    if !isScanning { intervals.pause() }
     for index in monitored.indices {
       monitored[index].lastHeard = clock.now
+      monitored[index].leavesAt = clock.now + settings.exitDelay
       if !isScanning { determine(index, .unknown, into: &actions) }
     }
   }
@@ -209,15 +224,28 @@ public struct RegionMonitor: Sendable {
   private mutating func sighted(_ sighting: BeaconSighting, into actions: inout [Action]) {
     guard isScanning else { return }
     counted.sightings += 1
-    var isMatch = false
+    guard monitored.contains(where: { $0.region.constraint.matches(sighting.identity) }) else {
+      return
+    }
+    counted.matches += 1
+    let leavesAt = clock.now + exitDelay(after: sighting.identity)
     for index in monitored.indices
     where monitored[index].region.constraint.matches(sighting.identity) {
-      isMatch = true
       monitored[index].lastHeard = clock.now
+      // Another beacon of the region may have been heard that is heard less often.
+      monitored[index].leavesAt = max(monitored[index].leavesAt, leavesAt)
       monitored[index].lastIdentity = sighting.identity
       enter(index, sighting.identity, into: &actions)
     }
-    if isMatch { counted.matches += 1 }
+  }
+
+  /// The exit delay from a sighting of a beacon on.
+  private mutating func exitDelay(after identity: BeaconIdentity) -> TimeSpan {
+    let interval = intervals.heard(identity, at: clock.now, intervalMax: settings.exitDelayMax)
+    guard let interval else { return settings.exitDelay }
+    return max(
+      settings.exitDelay,
+      min(interval * settings.exitDelayInIntervals, settings.exitDelayMax))
   }
 
   private mutating func enter(

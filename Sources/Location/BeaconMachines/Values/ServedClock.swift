@@ -4,7 +4,8 @@ import Essentials
 /// packets wait for it; in that time the absence of a packet doesn't mean that a beacon was silent.
 ///
 /// A host calls a machine at least once per `heartbeat`. After a later call, the time since the
-/// previous one is a stall, and is not counted.
+/// previous one is a stall, and counts as one heartbeat only. So a machine that is always called
+/// late measures silence in calls: a delay of n seconds ends with the call n + 2 at the latest.
 struct ServedClock: Sendable {
   /// How often a machine that waits for silence wants to be called.
   static let heartbeat = TimeSpan.seconds(1)
@@ -29,12 +30,15 @@ struct ServedClock: Sendable {
     defer { lastCall = max(lastCall ?? instant, instant) }
     guard let lastCall, instant > lastCall else { return }
     let passed = instant - lastCall
-    if passed > Self.heartbeat + Self.lateness {
-      stallCount += 1
-      settledAt = now + Self.settling
-    } else {
+    guard passed > Self.heartbeat + Self.lateness else {
       now = now + passed
+      return
     }
+    stallCount += 1
+    let wasSettled = isSettled
+    now = now + Self.heartbeat
+    // The packets that waited during the first of several stalls were handled before the second.
+    if wasSettled { settledAt = now + Self.settling }
   }
 
   /// Starts at `instant`: no calls were due before, so that a long time without one is no stall.

@@ -13,7 +13,8 @@ public protocol CLLocationManagerDelegate: NSObjectProtocol {
   func locationManager(_ manager: CLLocationManager, didStartMonitoringFor region: CLRegion)
   /// The region was entered: one of its beacons was received.
   func locationManager(_ manager: CLLocationManager, didEnterRegion region: CLRegion)
-  /// The region was left: none of its beacons was received for the exit delay.
+  /// The region was left: none of its beacons was received for the exit delay. That is 30 s, or eight
+  /// times the mean interval at which the beacon was received if that is longer, at most 164 s.
   func locationManager(_ manager: CLLocationManager, didExitRegion region: CLRegion)
   /// The state of a region, called after each crossing and after `requestState(for:)`.
   func locationManager(

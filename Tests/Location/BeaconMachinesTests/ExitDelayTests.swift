@@ -1,0 +1,111 @@
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import BeaconMachines
+
+@Suite("Exit delays follow the beacons")
+struct ExitDelayTests {
+  private let hall = BeaconRegion(identifier: "hall", constraint: BeaconConstraint(uuid: museum))
+
+  /// The exits in an hour beside a beacon of which a third of the advertisements is missed.
+  private func falseExits(
+    every interval: Double, seed: UInt64, settings: RegionMonitor.Settings = .init()
+  ) throws -> Int {
+    var random = SeededGenerator(seed: seed)
+    var host = try MonitoringHost([hall], settings: settings)
+    host.handle(.sighted(sighting()))
+    while host.now < .seconds(3_600) {
+      host.run(for: interval)
+      if random.unit() > 0.35 { host.handle(.sighted(sighting())) }
+    }
+    return host.takeActions().filter { $0 == .exited(identifier: "hall") }.count
+  }
+
+  @Test(
+    "a beacon that advertises rarely is not left while it is there",
+    arguments: [1, 4, 10.24], [1, 2, 3] as [UInt64])
+  func rare(interval: Double, seed: UInt64) throws {
+    // The first interval is not known yet, and may be a long one.
+    #expect(try falseExits(every: interval, seed: seed) <= 1)
+  }
+
+  @Test("the same beacon is left often with a fixed delay, so that the test can fail")
+  func fixed() throws {
+    var settings = RegionMonitor.Settings()
+    settings.exitDelayMax = settings.exitDelay
+    #expect(try falseExits(every: 10.24, seed: 1, settings: settings) > 5)
+  }
+
+  /// The time from the last sighting until the region is left, in seconds.
+  private func delay(after host: MonitoringHost) -> Double {
+    var host = host
+    let start = host.now
+    while host.monitor.state(of: "hall") == .inside, host.now < start + .seconds(1_000) {
+      host.run(for: 0.5)
+    }
+    return (host.now - start).seconds
+  }
+
+  @Test("a beacon that is gone is left after eight of its intervals, within bounds")
+  func gone() throws {
+    for (interval, expected) in [(0.1, 30.0), (3, 30), (5, 40), (10, 80), (20, 160), (25, 164)] {
+      var host = try MonitoringHost([hall])
+      for _ in 0..<40 {
+        host.run(for: interval)
+        host.handle(.sighted(sighting()))
+      }
+      #expect(abs(delay(after: host) - expected) <= 1, "every \(interval) s")
+    }
+  }
+
+  @Test("an absence is no interval, and one long silence is forgotten")
+  func absence() throws {
+    var host = try MonitoringHost([hall])
+    host.hear(sighting(), every: 1, for: 20)
+    host.run(for: 500)
+    host.hear(sighting(), every: 1, for: 20)
+    #expect(delay(after: host) <= 31)
+    host.run(for: 100)
+    host.hear(sighting(), every: 1, for: 30)
+    #expect(delay(after: host) <= 31)
+    host.handle(.scanning(false))
+    host.run(for: 100)
+    host.handle(.scanning(true))
+    host.handle(.sighted(sighting()))
+    #expect(delay(after: host) <= 31)
+  }
+
+  @Test("a region with several beacons waits for the one that advertises least often")
+  func several() throws {
+    var host = try MonitoringHost([hall])
+    for _ in 0..<40 {
+      host.handle(.sighted(sighting(1, 2)))
+      host.hear(sighting(1, 1), every: 0.5, for: 10)
+    }
+    // Not heard for almost ten seconds: eight intervals are over after seventy more.
+    #expect(abs(delay(after: host) - 70) <= 2)
+    _ = host.takeActions()
+    try host.monitor.start(
+      BeaconRegion(
+        identifier: "hall", constraint: BeaconConstraint(uuid: museum, major: 1, minor: 1)),
+      now: host.now)
+    host.hear(sighting(1, 1), every: 0.5, for: 10)
+    #expect(delay(after: host) <= 31)
+  }
+
+  @Test("a flood of made-up beacons doesn't make a known one forgotten, and takes bounded room")
+  func flood() throws {
+    var host = try MonitoringHost([hall])
+    for round in 0..<40 {
+      host.handle(.sighted(sighting(1, 1)))
+      for minor in 0..<300 { host.handle(.sighted(sighting(UInt16(2 + round), UInt16(minor)))) }
+      host.run(for: 10)
+    }
+    #expect(host.monitor.intervals.count == BeaconIntervals.countMax)
+    host.handle(.sighted(sighting(1, 1)))
+    #expect(abs(delay(after: host) - 80) <= 1)
+    host.monitor.stop(identifier: "hall")
+    #expect(host.monitor.intervals.count == 0)
+  }
+}
