@@ -133,9 +133,12 @@ let package = Package(
     module(
       "CoreLocation", in: "Location",
       needs: [
-        "Essentials", "EventLoop", "StateFiles", "RunLoopSupport", "BluetoothWire",
-        "BluetoothInterface", "BluetoothSessions", "BeaconMachines", logging,
+        "Essentials", "EventLoop", "StateFiles", "RunLoopSupport", "CoreLocationSubmodules",
+        "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "BeaconMachines", logging,
       ]),
+    // Lets `import CoreLocation.CLLocation` compile.
+    .systemLibrary(
+      name: "CoreLocationSubmodules", path: "Sources/Submodules/CoreLocation"),
     module("CoreLocationAsync", in: "Location", needs: ["CoreLocation"]),
     module(
       "CoreLocationReactive", in: "Location",

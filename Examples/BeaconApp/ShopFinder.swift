@@ -1,4 +1,5 @@
-import CoreLocation
+import CoreLocation.CLBeaconRegion
+import CoreLocation.CLLocationManager
 
 /// A shop finder's code as it was written for iOS 7 to 12: the names of then still compile, with warnings.
 class ShopFinder: NSObject, CLLocationManagerDelegate {

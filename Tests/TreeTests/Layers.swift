@@ -88,6 +88,7 @@ enum Layers {
     "KeyValueObserving": Module(.api, ["Foundation", "Synchronization"]),
     // A module map only.
     "CoreBluetoothSubmodules": Module(.api),
+    "CoreLocationSubmodules": Module(.api),
     "CoreBluetooth": Module(.api, apple.union(["Logging", "Synchronization"])),
     "CoreLocation": Module(.api, apple.union(["Logging", "Synchronization"])),
     "Bonjour": Module(.api, apple.union(["Synchronization"])),

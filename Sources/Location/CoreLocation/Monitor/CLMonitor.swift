@@ -1,5 +1,5 @@
 /// A condition that a monitor can monitor.
-public protocol CLCondition: Sendable {}
+public protocol CLCondition: Decodable, Encodable, Sendable {}
 
 /// Monitors conditions, and reports when they become satisfied or unsatisfied.
 ///
@@ -133,7 +133,7 @@ extension CLMonitor {
 
   /// A condition that is satisfied by beacons with a UUID, optionally of one group, or by one
   /// beacon.
-  public struct BeaconIdentityCondition: CLCondition, Codable, Hashable {
+  public struct BeaconIdentityCondition: CLCondition, Hashable {
     /// The beacons' UUID.
     public let uuid: UUID
     /// The major number; nil for all.
@@ -186,6 +186,25 @@ extension CLMonitor {
     public init(center: CLLocationCoordinate2D, radius: CLLocationDistance) {
       self.center = center
       self.radius = radius
+    }
+
+    private enum CodingKeys: String, CodingKey { case latitude, longitude, radius }
+
+    /// Decodes a circle.
+    public init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: CodingKeys.self)
+      center = CLLocationCoordinate2D(
+        latitude: try values.decode(CLLocationDegrees.self, forKey: .latitude),
+        longitude: try values.decode(CLLocationDegrees.self, forKey: .longitude))
+      radius = try values.decode(CLLocationDistance.self, forKey: .radius)
+    }
+
+    /// Encodes the circle.
+    public func encode(to encoder: any Encoder) throws {
+      var values = encoder.container(keyedBy: CodingKeys.self)
+      try values.encode(center.latitude, forKey: .latitude)
+      try values.encode(center.longitude, forKey: .longitude)
+      try values.encode(radius, forKey: .radius)
     }
   }
 }

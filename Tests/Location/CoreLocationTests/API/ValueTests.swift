@@ -8,6 +8,23 @@ struct ValueTests {
       0xE2, 0xC5, 0x6D, 0xB5, 0xDF, 0xFB, 0x48, 0xD2, 0xB0, 0x60, 0xD0, 0xF5, 0xA7, 0x10, 0x96, 0xE0
     ))
 
+  @Test("conditions of both kinds are encoded and decoded")
+  func conditions() throws {
+    let circle = CLMonitor.CircularGeographicCondition(
+      center: CLLocationCoordinate2D(latitude: 52.5, longitude: -13.25), radius: 100)
+    let beacon = CLMonitor.BeaconIdentityCondition(uuid: uuid, major: 7)
+    let conditions: [any CLCondition] = [circle, beacon]
+    let encoded = try conditions.map { try JSONEncoder().encode($0) }
+    let decoder = JSONDecoder()
+    let other = try decoder.decode(CLMonitor.CircularGeographicCondition.self, from: encoded[0])
+    #expect(other.center.latitude == 52.5 && other.center.longitude == -13.25)
+    #expect(other.radius == 100)
+    #expect(try decoder.decode(CLMonitor.BeaconIdentityCondition.self, from: encoded[1]) == beacon)
+    #expect(throws: DecodingError.self) {
+      try decoder.decode(CLMonitor.CircularGeographicCondition.self, from: encoded[1])
+    }
+  }
+
   @Test("enumerations have Apple's raw values")
   func rawValues() {
     #expect([CLProximity.unknown, .immediate, .near, .far].map(\.rawValue) == [0, 1, 2, 3])
