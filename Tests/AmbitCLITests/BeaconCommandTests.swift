@@ -218,6 +218,34 @@ struct BeaconSurveyTests {
     }
   }
 
+  @Test("the battery and temperature of a device are shown with each of its beacons")
+  func telemetry() throws {
+    let id = try #require(BluetoothUUID(uuid))
+    let beacon = IBeacon(uuid: id, major: 1, minor: 2, powerAtOneMetre: -59)
+    let frame: [UInt8] = [0x20, 0, 0x0B, 0x86, 0x15, 0x80, 0, 0, 0, 1, 0, 0, 0, 2]
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    // Of a device without a beacon nothing is kept.
+    survey.hear(eddystone(frame), now: .zero)
+    survey.hear(sighting(beacon.manufacturerData), now: .zero)
+    survey.hear(eddystone([0x10, 0xEE, 0x03, 0x67]), now: .zero)
+    #expect(try rows(&survey, seconds: 1).allSatisfy { $0.telemetry == nil })
+    survey.hear(eddystone(frame), now: .zero + .seconds(1))
+    let told = try rows(&survey, seconds: 2)
+    #expect(told.count == 2)
+    for row in told {
+      let object = BeaconText.json(row).line
+      #expect(object.contains("\"battery\":2.95") && object.contains("\"temperature\":21.5"))
+      #expect(BeaconText.line(row).contains("2.95 V"))
+    }
+    // A mains-powered device without a thermometer.
+    survey.hear(
+      eddystone([0x20, 0, 0, 0, 0x80, 0, 0, 0, 0, 1, 0, 0, 0, 2]), now: .zero + .seconds(2))
+    for row in try rows(&survey, seconds: 3) {
+      let object = BeaconText.json(row).line
+      #expect(!object.contains("battery") && !object.contains("temperature"))
+    }
+  }
+
   @Test("only the beacons of given regions are ranged")
   func regions() throws {
     let id = try #require(BluetoothUUID(uuid))

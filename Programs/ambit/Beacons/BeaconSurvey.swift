@@ -15,6 +15,8 @@ package struct BeaconSurvey: Sendable {
     package var beacon: RangedBeacon
     /// The link's level at the last reports, in dBm, the newest last.
     var levels: [Int]
+    /// What its device tells about itself in Eddystone-TLM frames.
+    var telemetry: EddystoneTelemetry?
   }
 
   enum Format: String, CaseIterable, Sendable {
@@ -75,6 +77,8 @@ package struct BeaconSurvey: Sendable {
   private let constraints: [BeaconConstraint]
   private var lanes: [Format: Lane] = [:]
   private var levels: [Key: [Int]] = [:]
+  /// The last telemetry of addresses; nil for a beacon of the last report that has sent none.
+  private var telemetry: [DeviceAddress: EddystoneTelemetry?] = [:]
   /// Beacons that were not ranged for lack of room.
   private(set) var refusedCount = 0
   /// Advertisements that began as a beacon's and were malformed.
@@ -111,6 +115,11 @@ package struct BeaconSurvey: Sendable {
   package mutating func hear(_ sighting: Sighting, now: Instant) {
     let reading = sighting.beaconReading
     if reading == .malformed { malformedCount += 1 }
+    if case .beacon(.eddystoneTelemetry(let frame)) = reading {
+      // Only of devices that send a beacon's frames as well, so that it is bounded as they are.
+      if let address = sighting.address, telemetry[address] != nil { telemetry[address] = frame }
+      return
+    }
     guard case .beacon(let beacon) = reading,
       let rssi = sighting.rssi.flatMap({ Int8(exactly: $0) }),
       let power = beacon.powerAtOneMetre, let address = sighting.address
@@ -208,6 +217,8 @@ package struct BeaconSurvey: Sendable {
     }
     levels = Dictionary(
       rows.map { (Self.key($0), $0.levels) }, uniquingKeysWith: { first, _ in first })
+    telemetry = Dictionary(
+      rows.map { ($0.beacon.address, $0.telemetry) }, uniquingKeysWith: { first, _ in first })
     report = rows
     return rows
   }
@@ -223,6 +234,7 @@ package struct BeaconSurvey: Sendable {
       ? names[safe: Int(identity.uuid.low)] ?? ""
       : "\(identity.uuid.fullDescription)/\(identity.major)/\(identity.minor)"
     var row = Row(format: format, name: name, beacon: beacon, levels: [])
+    row.telemetry = telemetry[beacon.address] ?? nil
     let known = levels[Self.key(row)] ?? []
     row.levels =
       beacon.distance == nil && beacon.rssi == 0

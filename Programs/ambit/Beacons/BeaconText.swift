@@ -6,15 +6,16 @@ import JSONWire
 
 /// Formats beacons as text and as JSON.
 enum BeaconText {
-  static let header = row("FORMAT", "BEACON", "PROXIMITY", "DISTANCE", "DBM", "")
+  static let header = row("FORMAT", "BEACON", "PROXIMITY", "DISTANCE", "DBM", "BATTERY", "")
 
   private static func row(
     _ format: String, _ name: String, _ proximity: String, _ distance: String, _ level: String,
-    _ history: String
+    _ battery: String, _ history: String
   ) -> String {
     [
       Fit.column(format, 9), Fit.column(name, 48), Fit.column(proximity, 9),
-      Fit.column(distance, 13), Fit.column(level, 4, alignedRight: true), history,
+      Fit.column(distance, 13), Fit.column(level, 4, alignedRight: true),
+      Fit.column(battery, 7, alignedRight: true), history,
     ].joined(separator: "  ").trimmingSuffix(" ")
   }
 
@@ -22,6 +23,7 @@ enum BeaconText {
     self.row(
       row.format.rawValue, Fit.safe(row.name), "\(row.beacon.proximity)",
       row.beacon.distance.map(interval) ?? "", row.levels.last.map(String.init) ?? "",
+      row.telemetry?.batteryVolts.map { String(format: "%.2f V", $0) } ?? "",
       sparkline(row.levels))
   }
 
@@ -65,6 +67,8 @@ enum BeaconText {
       "accuracy": beacon.distance.map { .number(rounded($0.accuracyMetres)) },
       "rssi": beacon.rssi == 0 ? nil : .integer(Int64(beacon.rssi)),
       "level": .number((beacon.level * 10).rounded() / 10),
+      "battery": row.telemetry?.batteryVolts.map(JSON.number),
+      "temperature": row.telemetry?.celsius.map { .number(rounded($0)) },
     ])
   }
 
@@ -82,5 +86,17 @@ enum BeaconText {
       : "\(count) beacon advertisements were malformed."
   }
 
-  private static func rounded(_ metres: Double) -> Double { (metres * 100).rounded() / 100 }
+  private static func rounded(_ value: Double) -> Double { (value * 100).rounded() / 100 }
+}
+
+extension EddystoneTelemetry {
+  /// The voltage of the battery; nil if it isn't measured, as by a beacon that has none.
+  var batteryVolts: Double? {
+    batteryMillivolts == 0 ? nil : Double(batteryMillivolts) / 1_000
+  }
+
+  /// The temperature of the beacon; nil if it isn't measured.
+  var celsius: Double? {
+    temperature256ths == .min ? nil : Double(temperature256ths) / 256
+  }
 }
