@@ -40,9 +40,32 @@ struct Entry {
       table.add("\(name), mean", score.mean, "m")
       table.add("\(name), 90th percentile", score.percentile(90), "m")
     }
+    table.add("filter, within its radius", 100 * all.insideShare, "%")
+    try measureOthers(&table, tracks, plan)
     table.add("filter, a fix", millisecondsPerFix(tracks, plan), "ms")
     let picture = PublicTracks.root.appending(path: "docs/images/position-errors.svg")
     try Data(ErrorPicture.svg(curves).utf8).write(to: picture)
+  }
+
+  /// The same tracks, as if they were of other beacons than the surveyed one.
+  private static func measureOthers(
+    _ table: inout Table, _ tracks: [[ReadingWindow]], _ plan: FloorPlan
+  ) throws {
+    table.heading("The same by a beacon that is louder than the surveyed one", "")
+    for difference in [-12.0, -6, 0, 6, 12] {
+      for (name, offset) in [("known as such", BeaconOffset.unknown), ("not", .surveyed)] {
+        var all = PositionScoring()
+        for left in tracks.indices {
+          let others = tracks.indices.filter { $0 != left }.flatMap { tracks[$0] }
+          all.add(
+            tracks[left].map { $0.louder(by: difference) }, plan: plan,
+            calibration: PositionCalibration(learning: others, on: plan), offset: offset)
+        }
+        let title = "\(Int(difference)) dB, \(name)"
+        table.add("\(title), median", PositionScore(errors: all.filter).median, "m")
+        table.add("\(title), within the radius", 100 * all.insideShare, "%")
+      }
+    }
   }
 
   /// Processor time of one thread, without making the estimator.
@@ -56,6 +79,16 @@ struct Entry {
       spent += Double(clock() - start) / Double(CLOCKS_PER_SEC)
     }
     return spent * 1_000 / Double(tracks.reduce(0) { $0 + $1.count })
+  }
+}
+
+extension ReadingWindow {
+  /// The readings of a louder beacon, without those below the sensitivity of receivers.
+  fileprivate func louder(by difference: Double) -> ReadingWindow {
+    var window = self
+    for index in window.heard.indices { window.heard[index].rssi += difference }
+    window.heard.removeAll { $0.rssi < -100 }
+    return window
   }
 }
 

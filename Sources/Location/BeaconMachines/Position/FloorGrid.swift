@@ -1,5 +1,4 @@
 import Essentials
-
 /// Cells over a floor.
 struct FloorGrid: Sendable {
   /// The middle of the first cell.
@@ -47,8 +46,10 @@ struct ReceiverExpectation: Sendable {
   /// 1 / (spread² · degrees of freedom).
   private var scales: [Double]
   private var logSpreads: [Double]
-  /// Logarithms of the probability that it hears nothing.
-  let logMiss: [Double]
+  /// How far the sensitivity is below each mean, in spreads.
+  private var margins: [Double]
+  private var inverseSpreads: [Double]
+  private let missTable: MissTable
 
   init(receiver: Int, plan: FloorPlan, calibration: PositionCalibration, grid: FloorGrid) {
     let own = calibration.receivers[receiver]
@@ -56,7 +57,9 @@ struct ReceiverExpectation: Sendable {
     means = []
     scales = []
     logSpreads = []
-    var logMiss: [Double] = []
+    margins = []
+    inverseSpreads = []
+    missTable = MissTable(missRate: own.missRate)
     for cell in 0..<grid.count {
       var point = grid.point(cell)
       point.z = plan.beaconHeight
@@ -68,11 +71,18 @@ struct ReceiverExpectation: Sendable {
       means.append(mean)
       scales.append(1 / (spread * spread * StudentT.freedom))
       logSpreads.append(Exponential.log(spread))
-      // The logistic function that is next to the normal distribution's.
-      let faint = 1 / (1 + Exponential.exp(-1.702 * (calibration.sensitivity - mean) / spread))
-      logMiss.append(Exponential.log(own.missRate + (1 - own.missRate) * faint))
+      margins.append((mean - calibration.sensitivity) / spread)
+      inverseSpreads.append(1 / spread)
     }
-    self.logMiss = logMiss
+  }
+
+  /// Adds to each cell's logarithm that of the probability that the receiver hears nothing of a beacon
+  /// that is louder than the surveyed one by `offset`.
+  func addMiss(to logs: inout [Double], offset: Double) {
+    for cell in logs.indices {
+      logs[cell] += missTable.logProbability(
+        margin: margins[cell] + offset * inverseSpreads[cell])
+    }
   }
 
   /// Multiplies each cell's product by `1 + deviation² / freedom`, and takes the spread off its logarithm.

@@ -7,6 +7,9 @@ import Essentials
 /// probability spreads at walking speed; each window of readings multiplies it by the likelihood of
 /// the readings in that cell. A fix depends on past readings only. S. Thrun et al., Probabilistic
 /// Robotics, §4.1.
+///
+/// If it isn't certain how loud the beacon is, it keeps such a grid for each of 21 offsets, and the
+/// probability of each offset.
 public struct PositionEstimator: Sendable {
   /// The parameters of the motion model and of the readings.
   public struct Settings: Hashable, Sendable {
@@ -27,8 +30,10 @@ public struct PositionEstimator: Sendable {
     public init() {}
   }
 
-  /// A grid of 100 m by 100 m; more cells make a fix slower than a millisecond.
+  /// A grid of 100 m by 100 m; more cells make a fix slower than some milliseconds.
   static let cellsMax = 40_000
+  /// The same where the offset is unknown, which takes a grid for each.
+  static let cellsOfUnknownMax = 10_000
 
   /// The floor.
   public let plan: FloorPlan
@@ -39,6 +44,8 @@ public struct PositionEstimator: Sendable {
   let grid: FloorGrid
   private let expectations: [ReceiverExpectation]
   private let roomOfCell: [Int]
+  private var hypotheses: [OffsetHypothesis]
+  /// The probability of each cell, whatever the offset.
   private var belief: [Double]
   private var scratch: [Double]
   private var last: Instant?
@@ -47,9 +54,11 @@ public struct PositionEstimator: Sendable {
 
   /// Creates an estimator with a uniform distribution of positions.
   ///
+  /// - Parameter offset: How much louder the beacon is than the surveyed one.
   /// - Precondition: The calibration was learnt on a plan with the same number of receivers.
   public init(
-    plan: FloorPlan, calibration: PositionCalibration, settings: Settings = Settings()
+    plan: FloorPlan, calibration: PositionCalibration, offset: BeaconOffset = .surveyed,
+    settings: Settings = Settings()
   ) {
     precondition(
       calibration.receivers.count == plan.receivers.count, "the calibration is of another plan")
@@ -58,7 +67,7 @@ public struct PositionEstimator: Sendable {
     self.settings = settings
     let grid = FloorGrid(
       bounds: plan.bounds, margin: max(settings.margin, 0.1), cellSize: max(settings.cellSize, 0.1),
-      cellsMax: Self.cellsMax)
+      cellsMax: offset.spread > 0 ? Self.cellsOfUnknownMax : Self.cellsMax)
     self.grid = grid
     expectations = plan.receivers.indices.map {
       ReceiverExpectation(receiver: $0, plan: plan, calibration: calibration, grid: grid)
@@ -69,6 +78,7 @@ public struct PositionEstimator: Sendable {
     }
     belief = Array(repeating: 1 / Double(grid.count), count: grid.count)
     scratch = belief
+    hypotheses = OffsetHypothesis.all(offset, belief: belief)
   }
 
   /// Adds a window of readings and returns the beacon's position. Windows must be in order of time;
@@ -99,16 +109,34 @@ public struct PositionEstimator: Sendable {
     let deviation = settings.walkingSpeed * min(seconds, 60) / 2.0.squareRoot() / grid.step
     guard deviation > 0.01 else { return }
     let kernel = Self.kernel(deviation, radiusMax: max(grid.columns, grid.rows))
-    Self.convolve(
+    for index in hypotheses.indices {
+      Self.spread(
+        &hypotheses[index].belief, by: kernel, on: grid, restart: settings.restart, &scratch)
+    }
+    mix()
+  }
+
+  private static func spread(
+    _ belief: inout [Double], by kernel: [Double], on grid: FloorGrid, restart: Double,
+    _ scratch: inout [Double]
+  ) {
+    convolve(
       belief, into: &scratch, kernel, count: grid.columns, stride: 1,
       lines: grid.rows, lineStride: grid.columns)
-    Self.convolve(
+    convolve(
       scratch, into: &belief, kernel, count: grid.rows, stride: grid.columns,
       lines: grid.columns, lineStride: 1)
-    let sum = belief.reduce(0, +)
-    let scale = (1 - settings.restart) / sum
-    let floor = settings.restart / Double(belief.count)
+    let scale = (1 - restart) / belief.reduce(0, +)
+    let floor = restart / Double(belief.count)
     for cell in belief.indices { belief[cell] = belief[cell] * scale + floor }
+  }
+
+  /// Makes the belief from those of all hypotheses.
+  private mutating func mix() {
+    for cell in belief.indices { belief[cell] = 0 }
+    for hypothesis in hypotheses {
+      for cell in belief.indices { belief[cell] += hypothesis.weight * hypothesis.belief[cell] }
+    }
   }
 
   /// One side of a Gaussian, from its middle on.
@@ -142,35 +170,25 @@ public struct PositionEstimator: Sendable {
     for each in window.heard where heard.indices.contains(each.receiver) {
       heard[each.receiver] = each.rssi
     }
-    // Products of (1 + deviation² / freedom) in `scratch`, so that each cell needs one logarithm.
-    for cell in scratch.indices { scratch[cell] = 1 }
-    var logs = Array(repeating: 0.0, count: grid.count)
-    for (index, expectation) in expectations.enumerated() {
-      if let rssi = heard[index] {
-        expectation.multiply(&scratch, &logs, rssi: rssi)
-      } else if !window.deaf.contains(index) {
-        for cell in logs.indices { logs[cell] += expectation.logMiss[cell] }
-      }
+    for index in hypotheses.indices {
+      hypotheses[index].weigh(
+        expectations, heard: heard, deaf: window.deaf, independence: settings.independence,
+        scratch: &scratch)
     }
-    var greatest = -Double.infinity
-    for cell in logs.indices {
-      logs[cell] -= (StudentT.freedom + 1) / 2 * Exponential.log(scratch[cell])
-      greatest = max(greatest, logs[cell])
-    }
-    var sum = 0.0
-    for cell in belief.indices {
-      belief[cell] *= Exponential.exp((logs[cell] - greatest) * settings.independence)
-      sum += belief[cell]
-    }
-    guard sum > 1e-280 else {
-      // The readings contradict everything that was known: start again from them.
-      for cell in belief.indices { belief[cell] = 1 / Double(belief.count) }
-      return
-    }
-    for cell in belief.indices { belief[cell] /= sum }
+    OffsetHypothesis.weigh(&hypotheses)
+    mix()
   }
 
   // MARK: - Results
+
+  /// How much louder the beacon is than the surveyed one, as far as the readings tell.
+  public var offset: BeaconOffset {
+    let mean = hypotheses.reduce(0) { $0 + $1.weight * $1.offset }
+    let variance = hypotheses.reduce(0) {
+      $0 + $1.weight * ($1.offset - mean) * ($1.offset - mean)
+    }
+    return BeaconOffset(mean: mean, spread: variance.squareRoot())
+  }
 
   private func mean() -> FloorPoint {
     var (x, y) = (0.0, 0.0)
@@ -217,7 +235,7 @@ public struct PositionEstimator: Sendable {
     return PositionFix(
       time: time, position: mean, covariance: covariance,
       radius: max(Double(ring) / 10, 0.5) * grid.step,
-      rooms: named, readingCount: readingCount)
+      rooms: named, readingCount: readingCount, beaconOffset: offset)
   }
 
   /// The readings, offsets and weights behind the last fix; nil before the first.
@@ -242,7 +260,7 @@ public struct PositionEstimator: Sendable {
     let known = calibration.correction(of: index, x: place.x, y: place.y)
     let expected =
       calibration.pathLoss(of: index, at: distance) + known.residual
-      - plan.wallLoss(from: receiver.position, to: place)
+      - plan.wallLoss(from: receiver.position, to: place) + offset.mean
     let spread = calibration.receivers[index].spread(measured: known.weight)
     let weight = heard.map {
       StudentT.weight(($0.rssi - expected) / spread) / (spread * spread)

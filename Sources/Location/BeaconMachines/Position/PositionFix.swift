@@ -16,6 +16,8 @@ public struct PositionFix: Hashable, Sendable {
   public var rooms: [RoomProbability]
   /// The number of receptions in the last window.
   public var readingCount: Int
+  /// How much louder the beacon is than the surveyed one, as far as the readings tell.
+  public var beaconOffset = BeaconOffset.surveyed
 
   /// A symmetric matrix of two by two, in square metres.
   public struct Covariance: Hashable, Sendable {

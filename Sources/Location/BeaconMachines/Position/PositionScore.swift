@@ -29,21 +29,31 @@ public struct PositionScoring: Sendable {
 
   /// The errors of the filter, in metres.
   public private(set) var filter: [Double] = []
+  /// The number of these errors that are within the radius of their fix.
+  public private(set) var insideCount = 0
   /// The errors of the simpler estimators, in metres.
   public private(set) var comparisons: [PositionComparison: [Double]] = [:]
 
   /// Creates a scoring without errors.
   public init() {}
 
+  /// The share of the errors that are within the radius of their fix; 0 without errors.
+  public var insideShare: Double { Double(insideCount) / Double(max(filter.count, 1)) }
+
   /// Adds the errors along a track that was not used for the calibration.
+  ///
+  /// - Parameter offset: How much louder its beacon is than the surveyed one.
   public mutating func add(
-    _ track: [ReadingWindow], plan: FloorPlan, calibration: PositionCalibration
+    _ track: [ReadingWindow], plan: FloorPlan, calibration: PositionCalibration,
+    offset: BeaconOffset = .surveyed
   ) {
-    var estimator = PositionEstimator(plan: plan, calibration: calibration)
+    var estimator = PositionEstimator(plan: plan, calibration: calibration, offset: offset)
     for window in track {
       let fix = estimator.update(window)
       guard let truth = window.truth, window.count >= Self.receptionsMin else { continue }
-      filter.append(fix.position.horizontalDistance(to: truth))
+      let error = fix.position.horizontalDistance(to: truth)
+      filter.append(error)
+      insideCount += error <= fix.radius ? 1 : 0
       for comparison in PositionComparison.allCases {
         let place = comparison.position(window, plan: plan, calibration: calibration)
         guard let place else { continue }
@@ -55,21 +65,26 @@ public struct PositionScoring: Sendable {
   /// Adds the errors of another track.
   public mutating func add(_ other: PositionScoring) {
     filter += other.filter
+    insideCount += other.insideCount
     comparisons.merge(other.comparisons) { $0 + $1 }
   }
 
   /// Scores each track with a calibration that was learnt from all other tracks, in their order.
   ///
-  /// - Parameter training: Additional tracks to learn from, which are not scored.
+  /// - Parameters:
+  ///   - training: Additional tracks to learn from, which are not scored.
+  ///   - offset: How much louder the beacon of a scored track is than that of the others.
   public static func leavingOneOut(
-    _ tracks: [[ReadingWindow]], training: [[ReadingWindow]] = [], plan: FloorPlan
+    _ tracks: [[ReadingWindow]], training: [[ReadingWindow]] = [], plan: FloorPlan,
+    offset: BeaconOffset = .surveyed
   ) -> [PositionScoring] {
     tracks.indices.map { left in
       let others = tracks.indices.filter { $0 != left }.flatMap { tracks[$0] }
       var scoring = PositionScoring()
       scoring.add(
         tracks[left], plan: plan,
-        calibration: PositionCalibration(learning: training.flatMap { $0 } + others, on: plan))
+        calibration: PositionCalibration(learning: training.flatMap { $0 } + others, on: plan),
+        offset: offset)
       return scoring
     }
   }

@@ -1,0 +1,97 @@
+import BeaconMachines
+import Essentials
+import Testing
+
+@Suite("Beacons that are louder or fainter than the surveyed one")
+struct BeaconOffsetTests {
+  /// The public tracks, each after learning from the others, as if their beacon were louder.
+  private func score(louder difference: Double, _ offset: BeaconOffset) throws -> PositionScoring {
+    let plan = try #require(try PublicTracks.plan())
+    let tracks = try PublicTracks.names.map { try PublicTracks.windows($0, on: plan) }
+    var all = PositionScoring()
+    for left in tracks.indices {
+      let others = tracks.indices.filter { $0 != left }.flatMap { tracks[$0] }
+      var track = tracks[left]
+      for index in track.indices {
+        for reading in track[index].heard.indices {
+          track[index].heard[reading].rssi += difference
+        }
+        // Receivers don't hear what is fainter than this.
+        track[index].heard.removeAll { $0.rssi < -100 }
+      }
+      all.add(
+        track, plan: plan, calibration: PositionCalibration(learning: others, on: plan),
+        offset: offset)
+    }
+    return all
+  }
+
+  @Test(
+    "another beacon than the surveyed one is found as well, and the radius holds two thirds",
+    arguments: [-12, -7.5, 0, 4.5, 12])
+  func another(difference: Double) throws {
+    let scoring = try score(louder: difference, .unknown)
+    let score = PositionScore(errors: scoring.filter)
+    #expect(score.errors.count > 260)
+    #expect(score.median <= 1.4 && score.percentile(90) <= 3.2, "\(score.median)")
+    #expect((0.62...0.75).contains(scoring.insideShare), "\(scoring.insideShare)")
+  }
+
+  @Test("taken for the surveyed beacon it is found metres off, so that the test can fail")
+  func mistaken() throws {
+    let scoring = try score(louder: -6, .surveyed)
+    #expect(PositionScore(errors: scoring.filter).median > 5 && scoring.insideShare < 0.2)
+  }
+
+  @Test("a difference of the advertised powers is found where it is more than the unknown ones are")
+  func advertised() throws {
+    let scoring = try score(louder: -20, .advertised(-79, surveyed: -59))
+    #expect(PositionScore(errors: scoring.filter).median <= 2)
+    // One that is wrong by a few decibels does little harm.
+    let wrong = try score(louder: -4, .advertised(-59, surveyed: -59))
+    #expect(PositionScore(errors: wrong.filter).median <= 1.5)
+  }
+
+  @Test("the offset is estimated, and becomes more certain", arguments: [-9.0, 0, 6])
+  func estimate(difference: Double) {
+    var hall = SyntheticHall(seed: 11)
+    let calibration = PositionCalibration(
+      learning: hall.walk(seconds: 200, noise: 3), on: SyntheticHall.plan)
+    var estimator = PositionEstimator(
+      plan: SyntheticHall.plan, calibration: calibration, offset: .unknown)
+    #expect(estimator.offset.mean.magnitude < 1e-9 && estimator.offset.spread > 5)
+    var fix: PositionFix?
+    for var window in hall.walk(seconds: 30, noise: 3) {
+      for index in window.heard.indices { window.heard[index].rssi += difference }
+      fix = estimator.update(window)
+    }
+    let offset = estimator.offset
+    #expect(fix?.beaconOffset == offset && offset.spread < 3, "\(offset)")
+    #expect(abs(offset.mean - difference) <= 2, "\(offset)")
+    // Expectations are those of this beacon.
+    let parts = estimator.explanation?.parts ?? []
+    let rest = parts.reduce(0) { $0 + (($1.rssi ?? 0) - $1.expected) / Double(parts.count) }
+    #expect(abs(rest) < 4, "\(rest)")
+  }
+
+  @Test("advertised powers that can't be are limited")
+  func lies() {
+    #expect(BeaconOffset.advertised(-128, surveyed: -1).mean == -20)
+    #expect(BeaconOffset.advertised(127, surveyed: -128).mean == 20)
+    #expect(BeaconOffset.advertised(-65, surveyed: -59).mean == -6)
+  }
+
+  @Test("hostile windows make no nonsense of an unknown offset")
+  func hostile() {
+    var estimator = PositionEstimator(
+      plan: SyntheticHall.plan, calibration: PositionCalibration(plan: SyntheticHall.plan),
+      offset: BeaconOffset(mean: -20, spread: 6))
+    let loud = (0..<6).map { ReadingWindow.Heard(receiver: $0, rssi: 20, count: 1) }
+    let faint = (0..<6).map { ReadingWindow.Heard(receiver: $0, rssi: -127, count: 1) }
+    for (second, heard) in [loud, faint, loud + faint, []].enumerated() {
+      let fix = estimator.update(
+        ReadingWindow(end: .zero + .seconds(Int64(second)), heard: heard))
+      #expect(fix.position.x.isFinite && fix.radius.isFinite && fix.beaconOffset.mean.isFinite)
+    }
+  }
+}
