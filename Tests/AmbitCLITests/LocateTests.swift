@@ -1,3 +1,5 @@
+import BeaconMachines
+import Essentials
 import Foundation
 import Testing
 
@@ -46,6 +48,89 @@ struct LocateTests {
     #expect((first["covariance"] as? [Double])?.count == 3)
     let drawing = try String(contentsOfFile: picture, encoding: .utf8)
     #expect(drawing.hasPrefix("<svg ") && drawing.contains("<polyline "))
+  }
+
+  /// The first public track, carried by two badges, of which one is fainter.
+  private static func badges(in folder: TestFolder) throws -> String {
+    let lines = try String(contentsOfFile: data + "straight-01.csv", encoding: .utf8)
+      .split(separator: "\n").filter { !$0.hasPrefix("#") }
+    let both = lines.flatMap { line -> [String] in
+      var fields = line.split(separator: ",").map(String.init)
+      guard fields.count > 3, let rssi = Int(fields[3]) else { return [] }
+      fields[2] = "faint"
+      fields[3] = String(rssi - 7)
+      return [String(line), fields.joined(separator: ",")]
+    }
+    return try folder.file("badges.csv", both.joined(separator: "\n"))
+  }
+
+  @Test("several badges are followed at once, also a fainter one than that of the survey")
+  func badges() async throws {
+    let folder = try TestFolder()
+    let path = try Self.badges(in: folder)
+    let picture = folder.path + "/badges.svg"
+    let run = try await AmbitRun.end(
+      "locate", "--map", Self.map, "--train", Self.data + "straight-03.csv",
+      "--train", Self.data + "zigzagging-without-rotation.csv", path, "--json", "--svg", picture)
+    #expect(run.status == 0 && run.complaints.isEmpty, "\(run)")
+    var places: [String: [(x: Double, y: Double)]] = [:]
+    var offset: [String: Double]?
+    for object in try run.output.map(Self.object) where object["event"] as? String == "fix" {
+      let name = try #require(object["beacon"] as? String)
+      let (x, y) = (try #require(object["x"] as? Double), try #require(object["y"] as? Double))
+      places[name, default: []].append((x, y))
+      #expect((object["offset"] == nil) == (name != "faint"))
+      if name == "faint" { offset = object["offset"] as? [String: Double] }
+    }
+    let surveyed = try #require(places["e78f135624ce"])
+    let faint = try #require(places["faint"])
+    #expect(surveyed.count == 59 && faint.count == 59)
+    let distances = zip(surveyed, faint).map { hypot($0.x - $1.x, $0.y - $1.y) }.sorted()
+    #expect(distances[29] < 1, "\(distances)")
+    #expect(abs(try #require(offset?["mean"]) + 7) < 2.5, "\(String(describing: offset))")
+    let drawing = try String(contentsOfFile: picture, encoding: .utf8)
+    #expect(drawing.components(separatedBy: "<polyline ").count == 3)
+    #expect(drawing.contains(">faint</text>"))
+  }
+
+  @Test("some of the badges are chosen, in lines that name them")
+  func chosenBadges() async throws {
+    let folder = try TestFolder()
+    let path = try Self.badges(in: folder)
+    let one = try await AmbitRun.end("locate", "--map", Self.map, path, "--beacon", "faint")
+    #expect(one.status == 0 && one.output.count == 59, "\(one)")
+    #expect(!one.output.joined().contains("faint"))
+    let both = try await AmbitRun.end(
+      "locate", "--map", Self.map, path, "--beacon", "faint", "--beacon", "e78f135624ce")
+    #expect(both.output.filter { $0.contains("faint") }.count == 59, "\(both)")
+    let none = try await AmbitRun.end("locate", "--map", Self.map, path, "--beacon", "other")
+    #expect(none.status == 65 && none.complaints.joined().contains("no beacon other"), "\(none)")
+    let train = try await AmbitRun.end("locate", "--map", Self.map, "--train", path, path)
+    #expect(train.status == 65 && train.complaints.joined().contains("2 beacons"), "\(train)")
+  }
+
+  @Test("a beacon is compared to the surveyed ones by its name and its measured power")
+  func offsets() {
+    let identity = "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/2/1"
+    func beacon(_ name: String) -> RecordedBeacon { RecordedBeacon(name: name) }
+    #expect(beacon(identity + "@-65").power == -65 && beacon(identity).power == nil)
+    for name in ["@0", "@20", "@127", "@", "@-200", "@loud"] {
+      #expect(beacon(identity + name).power == nil, "\(name)")
+    }
+    var surveyed = SurveyedBeacons()
+    #expect(surveyed.offset(of: beacon("badge")) == .unknown)
+    #expect(surveyed.offset(of: beacon("a@-65")) == BeaconOffset(mean: -6, spread: 6))
+    let window = ReadingWindow(
+      end: .zero, heard: [ReadingWindow.Heard(receiver: 0, rssi: -70, count: 1)])
+    #expect(
+      surveyed.add(BeaconTrack(beacon: beacon("a@-59"), windows: [window])) == [window])
+    let second = surveyed.add(BeaconTrack(beacon: beacon("b@-65"), windows: [window]))
+    #expect(second.first?.heard.first?.rssi == -64)
+    // Its power was changed, but it is the surveyed beacon, or so its name claims.
+    #expect(surveyed.offset(of: beacon("a@-59")) == .surveyed)
+    #expect(surveyed.offset(of: beacon("b@-65")) == .surveyed)
+    #expect(surveyed.offset(of: beacon("c@-71")) == .advertised(-71, surveyed: -59))
+    #expect(surveyed.offset(of: beacon("c")) == .unknown)
   }
 
   @Test("readings that no receiver can have measured are left out and counted")

@@ -79,7 +79,7 @@ struct TraceScore: AsyncParsableCommand {
   private static func track(
     _ file: String, _ plan: FloorPlan, _ output: Output
   ) throws -> [ReadingWindow] {
-    let windows = try FloorMap.windows(file, on: plan, reportingTo: output)
+    let windows = try FloorMap.track(file, on: plan, reportingTo: output).windows
     guard windows.contains(where: { $0.truth != nil }) else {
       throw CommandFailure(.badData, "\(file) has no true positions")
     }

@@ -21,35 +21,67 @@ enum FloorMap {
     return plan
   }
 
-  /// The windows of the trace at a path, on a plan.
+  /// The most beacons that are followed at the same time: their fixes take a second of computing.
+  static let beaconsMax = 50
+
+  /// The windows of each beacon of the trace at a path, on a plan.
   ///
   /// - Parameters:
-  ///   - beacon: The beacon that is meant; nil where the trace has one only.
+  ///   - beacons: The beacons that are meant; empty for all.
+  ///   - countMax: How many there may be.
   ///   - output: Reports the lines that were left out.
-  static func windows(
-    _ path: String, on plan: FloorPlan, beacon: String? = nil, reportingTo output: Output
-  ) throws -> [ReadingWindow] {
+  static func tracks(
+    _ path: String, on plan: FloorPlan, beacons: [String] = [], countMax: Int = beaconsMax,
+    reportingTo output: Output
+  ) throws -> [BeaconTrack] {
     let text = try bytes(of: path)
-    let windows: [ReadingWindow]
     do {
       var trace = try PositionTrace(text: text[...])
       trace.reportQuality(of: path, to: output)
-      if let beacon { trace = trace.filtered { RecordedBeacon(name: $0).isMeant(by: beacon) } }
-      let beacons = trace.beacons
-      if beacons.count > 1 {
-        let names = beacons.prefix(5).map { Fit.safe($0) }.joined(separator: ", ")
-        let rest = beacons.count > 5 ? ", …" : ""
-        throw CommandFailure(
-          .badData, "\(path) has \(beacons.count) beacons; name one with --beacon: \(names)\(rest)")
+      let known = trace.beacons.map(RecordedBeacon.init(name:))
+      if let missing = beacons.first(where: { text in !known.contains { $0.isMeant(by: text) } }) {
+        throw CommandFailure(.badData, "\(path) has no beacon \(Fit.safe(missing))")
       }
-      windows = try trace.windows(on: plan)
+      if !beacons.isEmpty {
+        trace = trace.filtered { name in
+          beacons.contains { RecordedBeacon(name: name).isMeant(by: $0) }
+        }
+      }
+      // A beacon whose power was changed has two names.
+      let groups = Dictionary(grouping: trace.readings) {
+        RecordedBeacon(name: $0.beacon).identity
+      }
+      guard groups.count <= countMax else {
+        let names = groups.keys.sorted().prefix(5).map { Fit.safe(String($0)) }
+        let rest = groups.count > 5 ? ", …" : ""
+        throw CommandFailure(
+          .badData,
+          "\(path) has \(groups.count) beacons, more than \(countMax); "
+            + "name some with --beacon: \(names.joined(separator: ", "))\(rest)")
+      }
+      let tracks = try groups.values.map { readings in
+        BeaconTrack(
+          beacon: RecordedBeacon(name: readings.first?.beacon ?? ""),
+          windows: try PositionTrace(readings).windows(on: plan))
+      }
+      guard !tracks.isEmpty else {
+        throw CommandFailure(.badData, "\(path): the file has no readings")
+      }
+      return tracks.sorted { $0.beacon.name < $1.beacon.name }
     } catch let error as TraceError {
       throw CommandFailure(.badData, "\(path): \(error)")
     }
-    guard !windows.isEmpty else {
+  }
+
+  /// The windows of the only beacon of the trace at a path.
+  static func track(
+    _ path: String, on plan: FloorPlan, reportingTo output: Output
+  ) throws -> BeaconTrack {
+    let tracks = try tracks(path, on: plan, countMax: 1, reportingTo: output)
+    guard let track = tracks.first else {
       throw CommandFailure(.badData, "\(path): the file has no readings")
     }
-    return windows
+    return track
   }
 
   static func bytes(of path: String) throws -> [UInt8] {

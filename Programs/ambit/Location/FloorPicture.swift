@@ -1,7 +1,7 @@
 import BeaconMachines
 import Foundation
 
-/// A floor plan with the way of a beacon, as SVG.
+/// A floor plan with the ways of beacons, as SVG.
 struct FloorPicture {
   /// Pixels for a metre.
   private static let scale = 40.0
@@ -23,19 +23,28 @@ struct FloorPicture {
   }
 
   /// Writes the picture to a file atomically, so that a viewer never reads half of one.
-  static func write(_ plan: FloorPlan, _ fixes: [PositionFix], to path: String) throws {
+  static func write(_ plan: FloorPlan, _ ways: [Way], to path: String) throws {
     do {
-      try Data(svg(plan, fixes: fixes).utf8).write(
+      try Data(svg(plan, ways).utf8).write(
         to: URL(fileURLWithPath: path), options: .atomic)
     } catch { throw CommandFailure(.cannotCreate, "\(path) cannot be written") }
   }
 
-  /// The floor, the path, and the last fix with the circle that contains the beacon with a
+  /// The way of one beacon.
+  struct Way {
+    /// What is written beside its end; nil for nothing.
+    var name: String?
+    var fixes: [PositionFix]
+  }
+
+  /// The floor, the paths, and the last fixes with the circles that contain the beacons with a
   /// probability of 68 %.
-  static func svg(_ plan: FloorPlan, fixes: [PositionFix]) -> String {
+  static func svg(_ plan: FloorPlan, _ ways: [Way]) -> String {
     let picture = FloorPicture(plan)
-    let lines =
-      picture.rooms + picture.walls + picture.way(fixes) + picture.receivers + picture.ruler
+    let drawn = zip(ways.indices, ways).flatMap { index, way in
+      picture.lines(way, colour: colours[index % colours.count])
+    }
+    let lines = picture.rooms + picture.walls + drawn + picture.receivers + picture.ruler
     let (width, height) = (number(picture.width), number(picture.height))
     return """
       <svg xmlns="http://www.w3.org/2000/svg" width="\(width)" height="\(height)" \
@@ -86,17 +95,22 @@ struct FloorPicture {
     }
   }
 
-  private func way(_ fixes: [PositionFix]) -> [String] {
-    let points = fixes.map { pixels($0.position) }.joined(separator: " ")
+  /// Told apart by those who see red and green alike as well (Okabe and Ito), the first being the
+  /// colour of a single way.
+  private static let colours = ["#c60", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+
+  private func lines(_ way: Way, colour: String) -> [String] {
+    let points = way.fixes.map { pixels($0.position) }.joined(separator: " ")
     var lines = [
-      "<polyline points=\"\(points)\" fill=\"none\" stroke=\"#c60\" stroke-width=\"2\" "
+      "<polyline points=\"\(points)\" fill=\"none\" stroke=\"\(colour)\" stroke-width=\"2\" "
         + "stroke-linejoin=\"round\" stroke-opacity=\"0.6\"/>"
     ]
-    if let fix = fixes.last {
+    if let fix = way.fixes.last {
       let (px, py) = (x(fix.position.x), y(fix.position.y))
       lines.append(
-        Self.circle(px, py, fix.radius * Self.scale, "fill=\"#c60\" fill-opacity=\"0.2\""))
-      lines.append(Self.circle(px, py, 5, "fill=\"#c60\" stroke=\"white\""))
+        Self.circle(px, py, fix.radius * Self.scale, "fill=\"\(colour)\" fill-opacity=\"0.2\""))
+      lines.append(Self.circle(px, py, 5, "fill=\"\(colour)\" stroke=\"white\""))
+      if let name = way.name { lines.append(text(name, px + 8, py + 14, colour: colour)) }
     }
     return lines
   }

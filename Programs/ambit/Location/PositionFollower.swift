@@ -9,9 +9,13 @@ struct PositionFollower: Sendable {
   private(set) var fixes: [PositionFix] = []
   private let fixesMax: Int
 
-  /// - Parameter fixesMax: How many fixes are kept.
-  init(plan: FloorPlan, calibration: PositionCalibration, fixesMax: Int = .max) {
-    estimator = PositionEstimator(plan: plan, calibration: calibration)
+  /// - Parameters:
+  ///   - offset: How much louder the beacon is than the surveyed one.
+  ///   - fixesMax: How many fixes are kept.
+  init(
+    plan: FloorPlan, calibration: PositionCalibration, offset: BeaconOffset, fixesMax: Int = .max
+  ) {
+    estimator = PositionEstimator(plan: plan, calibration: calibration, offset: offset)
     self.fixesMax = fixesMax
   }
 

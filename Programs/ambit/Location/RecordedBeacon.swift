@@ -16,6 +16,16 @@ struct RecordedBeacon: Hashable, Sendable {
   /// The name without the power.
   var identity: Substring { name.prefix { $0 != "@" } }
 
+  /// The measured power that it advertises, in dBm; nil if its name has none that can be.
+  var power: Int8? {
+    Int8(name.dropFirst(identity.count + 1)).flatMap { $0 < 0 ? $0 : nil }
+  }
+
+  /// What it is called among others.
+  var shortName: String {
+    iBeacon.map { "\($0.major)/\($0.minor)" } ?? String(identity)
+  }
+
   /// Whether a user's text names it, with or without the power.
   func isMeant(by text: String) -> Bool {
     name == text || identity.lowercased() == text.lowercased()

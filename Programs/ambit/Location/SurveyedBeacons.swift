@@ -1,0 +1,46 @@
+import BeaconMachines
+
+/// The windows of one beacon of a trace.
+struct BeaconTrack: Sendable {
+  var beacon: RecordedBeacon
+  var windows: [ReadingWindow]
+}
+
+/// The beacons that surveys were made with, to which others are compared.
+struct SurveyedBeacons: Sendable {
+  private var identities: Set<Substring> = []
+  /// The measured power of the first that has one, in dBm.
+  private var power: Int8?
+
+  /// The windows of a survey, as the first beacon would have made them.
+  mutating func add(_ track: BeaconTrack) -> [ReadingWindow] {
+    identities.insert(track.beacon.identity)
+    guard let own = track.beacon.power else { return track.windows }
+    guard let power else {
+      power = own
+      return track.windows
+    }
+    let difference = Double(power) - Double(own)
+    return track.windows.map { window in
+      var window = window
+      for index in window.heard.indices { window.heard[index].rssi += difference }
+      return window
+    }
+  }
+
+  /// How much louder a beacon is than those of the surveys.
+  func offset(of beacon: RecordedBeacon) -> BeaconOffset {
+    if identities.contains(beacon.identity) { return .surveyed }
+    guard let own = beacon.power else { return .unknown }
+    // Without a survey the model has typical receivers, whose offsets are unknown as well.
+    if identities.isEmpty {
+      return BeaconOffset(
+        mean: BeaconOffset.advertised(own, surveyed: Self.typicalPower).mean,
+        spread: BeaconOffset.unknown.spread)
+    }
+    return power.map { .advertised(own, surveyed: $0) } ?? .unknown
+  }
+
+  /// What `PositionCalibration(plan:)` assumes, in dBm.
+  private static let typicalPower: Int8 = -59
+}
