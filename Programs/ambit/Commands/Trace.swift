@@ -11,10 +11,11 @@ struct Trace: AsyncParsableCommand {
     discussion: """
       EXAMPLES:
         ambit trace record day.csv --receiver hall=tcp:pi-1:9100
+        ambit trace survey survey.csv --beacon E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/2/1
         ambit trace replay day.csv
         ambit trace score *.mbd
       """,
-    subcommands: [TraceScore.self, TraceRecord.self, TraceReplay.self],
+    subcommands: [TraceScore.self, TraceRecord.self, TraceSurvey.self, TraceReplay.self],
     defaultSubcommand: TraceScore.self)
 }
 

@@ -46,17 +46,19 @@ struct TraceRecord: AsyncParsableCommand {
   @Argument(help: "The file to write, or - for standard output.", completion: .file())
   var file: String
 
-  /// The receivers, or the one that there is without any.
-  private func receivers() throws -> [ReceiverArgument] {
-    guard Set(receiver.map(\.name)).count == receiver.count else {
+  /// The receivers that are named, or one called "here" without any.
+  static func receivers(
+    _ named: [ReceiverArgument], _ options: GlobalOptions
+  ) throws -> [ReceiverArgument] {
+    guard Set(named.map(\.name)).count == named.count else {
       throw CommandFailure(.usage, "two receivers have one name")
     }
-    if !receiver.isEmpty { return receiver }
+    if !named.isEmpty { return named }
     return [ReceiverArgument(name: "here", radio: try options.radioChoice().description)]
   }
 
   func run() async throws {
-    let receivers = try receivers()
+    let receivers = try Self.receivers(receiver, options)
     let isCapture = file.hasSuffix(".btsnoop")
     let stem = file.dropLast(".btsnoop".count)
     let isOne = receivers.count == 1
@@ -117,13 +119,14 @@ struct TraceRecord: AsyncParsableCommand {
 struct SurveyPlace: Hashable, Sendable, ExpressibleByArgument {
   /// As a trace has it.
   var text: String
+  var point: FloorPoint
 
   init?(argument: String) {
-    let numbers = argument.split(separator: ",", omittingEmptySubsequences: false)
-      .map { Double($0) }
-    guard 2...3 ~= numbers.count, numbers.allSatisfy({ ($0?.magnitude ?? .infinity) <= 1_000 })
-    else { return nil }
+    let fields = argument.split(separator: ",", omittingEmptySubsequences: false)
+    let numbers = fields.compactMap { Double($0) }.filter { $0.magnitude <= 1_000 }
+    guard 2...3 ~= fields.count, numbers.count == fields.count else { return nil }
     text = argument + (numbers.count == 2 ? ",0" : "")
+    point = FloorPoint(x: numbers[0], y: numbers[1], z: numbers.count == 3 ? numbers[2] : 0)
   }
 }
 

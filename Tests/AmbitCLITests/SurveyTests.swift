@@ -1,0 +1,65 @@
+import BeaconMachines
+import Essentials
+import Foundation
+import Testing
+
+@testable import AmbitCLI
+
+@Suite("ambit trace survey", .timeLimit(.minutes(2)))
+struct SurveyTests {
+  @Test("a place is done when enough receivers have heard enough, within a minute")
+  func stop() {
+    var stop = SurveyStop(start: .zero, receiverCount: 5)
+    #expect(stop.neededCount == 3)
+    for receiver in 0..<2 { for _ in 0..<50 { stop.hear(by: receiver) } }
+    for _ in 0..<9 { stop.hear(by: 4) }
+    #expect(stop.state(at: .zero + .seconds(30)) == .incomplete)
+    #expect(stop.state(at: .zero + .seconds(60)) == .sparse)
+    stop.hear(by: 4)
+    #expect(stop.readyCount == 3 && stop.receptionCount == 110)
+    #expect(stop.state(at: .zero + .seconds(9)) == .incomplete)
+    #expect(stop.state(at: .zero + .seconds(10)) == .enough)
+    #expect(stop.state(at: .zero + .seconds(60)) == .enough)
+    #expect(SurveyStop(start: .zero, receiverCount: 1).neededCount == 1)
+  }
+
+  @Test("the place that a survey lacks most is the farthest one, in a room")
+  func coverage() throws {
+    let corners = [(0.0, 0.0), (10, 0), (10, 4), (0, 4)].map { FloorPoint(x: $0, y: $1) }
+    let receiver = FloorReceiver(id: "far", position: FloorPoint(x: 30, y: 30))
+    let plan = try #require(
+      FloorPlan(receivers: [receiver], rooms: [FloorRoom(name: "hall", corners: corners)]))
+    #expect(SurveyCoverage(of: plan, by: []) == nil)
+    let one = try #require(SurveyCoverage(of: plan, by: [FloorPoint(x: 1, y: 1)]))
+    #expect(!one.isEnough && one.farthest.x > 9 && one.farthest.y > 3)
+    #expect(abs(one.distance - one.farthest.horizontalDistance(to: FloorPoint(x: 1, y: 1))) < 1e-9)
+    let places = [(2.0, 2.0), (5, 2), (8, 2)].map { FloorPoint(x: $0, y: $1) }
+    #expect(try #require(SurveyCoverage(of: plan, by: places)).isEnough)
+    // A map of two kilometres is looked at as coarsely as it takes.
+    let ends = [-1_000.0, 1_000].map {
+      FloorReceiver(id: "\($0)", position: FloorPoint(x: $0, y: $0))
+    }
+    let vast = try #require(FloorPlan(receivers: ends))
+    #expect(try #require(SurveyCoverage(of: vast, by: places)).distance > 1_000)
+  }
+
+  @Test("a survey takes places from its input, records each until it is enough, and ends with it")
+  func survey() async throws {
+    let folder = try TestFolder()
+    let file = folder.path + "/survey.csv"
+    let run = try AmbitRun([
+      "trace", "survey", file, "--radio", "sim", "--json",
+      "--beacon", "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/1/2",
+    ])
+    try run.write("elsewhere\n3.5,-2\n\n")
+    #expect(await run.complaints.next(containing: "is not a place like 3.5,2") != nil)
+    let place = try #require(await run.output.next(containing: "\"place\""))
+    #expect(place.contains("\"x\":3.5") && place.contains("\"enough\":true"), "\(place)")
+    let end = try #require(await run.output.next(containing: "\"surveyed\""))
+    #expect(end.contains("\"places\":1"), "\(end)")
+    #expect(await run.end().status == 0)
+    let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    #expect(lines.count >= SurveyStop.readingsEnough)
+    #expect(lines.allSatisfy { $0.contains("/1/2@-59,") && $0.hasSuffix(",3.5,-2,0") })
+  }
+}
