@@ -51,7 +51,7 @@ struct LocateTests {
   }
 
   /// The first public track, carried by two badges, of which one is fainter.
-  private static func badges(in folder: TestFolder) throws -> String {
+  private static func trackOfBadges(in folder: borrowing TestFolder) throws -> String {
     let lines = try String(contentsOfFile: data + "straight-01.csv", encoding: .utf8)
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
     let both = lines.flatMap { line -> [String] in
@@ -67,7 +67,7 @@ struct LocateTests {
   @Test("several badges are followed at once, also a fainter one than that of the survey")
   func badges() async throws {
     let folder = try TestFolder()
-    let path = try Self.badges(in: folder)
+    let path = try Self.trackOfBadges(in: folder)
     let picture = folder.path + "/badges.svg"
     let run = try await AmbitRun.end(
       "locate", "--map", Self.map, "--train", Self.data + "straight-03.csv",
@@ -96,7 +96,7 @@ struct LocateTests {
   @Test("some of the badges are chosen, in lines that name them")
   func chosenBadges() async throws {
     let folder = try TestFolder()
-    let path = try Self.badges(in: folder)
+    let path = try Self.trackOfBadges(in: folder)
     let one = try await AmbitRun.end("locate", "--map", Self.map, path, "--beacon", "faint")
     #expect(one.status == 0 && one.output.count == 59, "\(one)")
     #expect(!one.output.joined().contains("faint"))
