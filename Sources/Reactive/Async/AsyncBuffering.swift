@@ -21,9 +21,12 @@ public enum AsyncBuffering: Sendable, Hashable {
   /// observers, of ``SignalProducer/replayLazily(upTo:)`` or a property, waits for none of them.
   ///
   /// Values that have left a source and are not delivered yet count, too: those in `observe(on:)`,
-  /// `delay` and `collect(every:)`. Values that an operator keeps while it waits for another
-  /// stream, as `zip` and `flatMap(.concat)` do, don't: otherwise that other stream could be kept
-  /// from sending the awaited value.
+  /// `delay` and `collect(every:)`, and those that wait while another thread delivers. An operator
+  /// that keeps values while it waits for another stream makes only the source of these wait, never
+  /// the other: `flatMap(.concat)` while one stream runs, `.concurrent(limit:)` while `limit` do,
+  /// `zip` while a value has none to be paired with. `.merge` runs a stream for every value, however
+  /// many. Operators that keep the latest value only, such as `combineLatest`, `sample` and
+  /// `throttle`, replace it as fast as their source goes.
   case backpressure(Int)
 
   var isValid: Bool {

@@ -1,7 +1,7 @@
 /// The input to which a function sends values, see ``SignalProducer/init(priority:sending:)``.
 public struct AsyncInput<Value, Error: Swift.Error> {
   fileprivate let observer: Signal<Value, Error>.Observer
-  fileprivate let demand: (any Demander)?
+  fileprivate let demand: Demand?
 
   /// Suspends until another value is wanted, or the run is over, which cancels the task.
   public func waitForDemand() async {

@@ -223,7 +223,7 @@ extension SignalProducer {
     A.Value == Value, A.Error == Error, B.Error == Error, C.Error == Error
   {
     SignalProducer<(Value, B.Value, C.Value), Error>(
-      joining:
+      zipping:
         a.producer, b.producer, c.producer
     ) { Signal<Value, Error>.zip($0, $1, $2) }
   }
@@ -247,7 +247,7 @@ extension SignalProducer {
     C.Error == Error, D.Error == Error
   {
     SignalProducer<(Value, B.Value, C.Value, D.Value), Error>(
-      joining:
+      zipping:
         a.producer, b.producer, c.producer, d.producer
     ) { Signal<Value, Error>.zip($0, $1, $2, $3) }
   }
@@ -271,7 +271,7 @@ extension SignalProducer {
     A.Error == Error, B.Error == Error, C.Error == Error, D.Error == Error, E.Error == Error
   {
     SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value), Error>(
-      joining:
+      zipping:
         a.producer, b.producer, c.producer, d.producer, e.producer
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4) }
   }
@@ -296,7 +296,7 @@ extension SignalProducer {
     E.Error == Error, F.Error == Error
   {
     SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value), Error>(
-      joining:
+      zipping:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5) }
   }
@@ -321,7 +321,7 @@ extension SignalProducer {
     C.Error == Error, D.Error == Error, E.Error == Error, F.Error == Error, G.Error == Error
   {
     SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value), Error>(
-      joining:
+      zipping:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5, $6) }
   }
@@ -347,7 +347,7 @@ extension SignalProducer {
     F.Error == Error, G.Error == Error, H.Error == Error
   {
     SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value), Error>(
-      joining:
+      zipping:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
       h.producer
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5, $6, $7) }
@@ -378,7 +378,7 @@ extension SignalProducer {
     SignalProducer<
       (Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value), Error
     >(
-      joining:
+      zipping:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
       h.producer, i.producer
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5, $6, $7, $8) }
@@ -411,7 +411,7 @@ extension SignalProducer {
       (Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value),
       Error
     >(
-      joining:
+      zipping:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
       h.producer, i.producer, j.producer
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5, $6, $7, $8, $9) }

@@ -146,7 +146,7 @@ extension SignalProducer {
     _ a: A, _ b: B
   ) -> SignalProducer<(Value, B.Value), Error>
   where A.Value == Value, A.Error == Error, B.Error == Error {
-    SignalProducer<(Value, B.Value), Error>(joining: a.producer, b.producer) {
+    SignalProducer<(Value, B.Value), Error>(zipping: a.producer, b.producer) {
       Signal<Value, Error>.zip($0, $1)
     }
   }
@@ -164,7 +164,7 @@ extension SignalProducer {
   where S.Element: SignalProducerConvertible<Value, Error> {
     let producers = producers.map(\.producer)
     guard !producers.isEmpty else { return .empty }
-    return SignalProducer<[Value], Error>(all: producers) {
+    return SignalProducer<[Value], Error>(zippingAll: producers) {
       Signal<Value, Error>.zip($0)
     }
   }

@@ -8,6 +8,7 @@ struct Junction<Value, Error: Swift.Error> {
 
   init() {
     lifetime = root.lifetime
+    root.demand = Demand.current
   }
 
   /// A handle of the output.
@@ -95,6 +96,25 @@ extension SignalProducer {
       })
   }
 
+  /// As `init(joining:by:)`, for an operator that keeps values until it has one of every input, and
+  /// then emits one for all.
+  @usableFromInline
+  init<each V>(
+    zipping producers: repeat SignalProducer<each V, Error>,
+    by join: @escaping (repeat Signal<each V, Error>) -> Signal<Value, Error>
+  ) {
+    self.init(
+      core: RootedCore { root, connection in
+        let pacer = Pacer(for: Demand.current)
+        let instances = (repeat Instance(of: pacer.paced((each producers).core)))
+        repeat connection.add((each instances).connection)
+        pacer.closeInputs(with: connection)
+        connection.add(join(repeat (each instances).signal).attach(pacer.output(to: root)))
+        repeat connection.hold((each instances).begin())
+        return nil
+      })
+  }
+
   /// A producer that starts several others, the first first, and joins their signals.
   init<V, E>(
     all producers: [SignalProducer<V, E>],
@@ -105,6 +125,24 @@ extension SignalProducer {
         let instances = producers.map { Instance(of: $0.core) }
         for instance in instances { connection.add(instance.connection) }
         connection.add(join(instances.map(\.signal)).attach(root))
+        for instance in instances { connection.hold(instance.begin()) }
+        return nil
+      })
+  }
+
+  /// As `init(all:by:)`, for an operator that keeps values until it has one of every input, and then
+  /// emits one for all.
+  init<V>(
+    zippingAll producers: [SignalProducer<V, Error>],
+    by join: @escaping ([Signal<V, Error>]) -> Signal<Value, Error>
+  ) {
+    self.init(
+      core: RootedCore { root, connection in
+        let pacer = Pacer(for: Demand.current)
+        let instances = producers.map { Instance(of: pacer.paced($0.core)) }
+        for instance in instances { connection.add(instance.connection) }
+        pacer.closeInputs(with: connection)
+        connection.add(join(instances.map(\.signal)).attach(pacer.output(to: root)))
         for instance in instances { connection.hold(instance.begin()) }
         return nil
       })

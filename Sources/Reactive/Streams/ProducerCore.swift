@@ -159,6 +159,7 @@ final class RootedCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
   /// - Parameter handler: Is handed an input.
   convenience init(handler: @escaping (Signal<Value, Error>.Observer, Lifetime) -> Void) {
     self.init { root, connection in
+      root.demand = Demand.current
       let input = Signal<Value, Error>.Observer(root, interruptsOnDeinit: true)
       handler(input, connection.lifetime)
       return input

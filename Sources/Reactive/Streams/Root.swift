@@ -13,6 +13,8 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
     static var atOnce: UInt8 { 2 }
   }
   private let closing = Synchronization.Atomic<UInt8>(Closing.no)
+  /// What counts the values that wait at the gate. Set before the first event.
+  final var demand: Demand?
   // The stage holds it; this one spares the hot path the counting of references.
   private let door: Unmanaged<Gate>
 
@@ -47,8 +49,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   @inline(never)
   private func submitValue(_ value: Value) {
     guard !isClosing else { return }
-    submit { self.emit(value) }
-    waitForRoom()
+    submitCounted { self.emit(value) }
   }
 
   /// Delivers the end after the events submitted before it; an interruption, at once. The first end
@@ -83,8 +84,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
       step(argument)
       leave()
     } else {
-      submit { step(argument) }
-      waitForRoom()
+      submitCounted { step(argument) }
     }
   }
 
@@ -100,10 +100,24 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
     door._withUnsafeGuaranteedRef { $0.leave() }
   }
 
-  /// Waits until not too much is submitted. To be called when a value has been.
+  /// Has what is done with a value performed inside in its turn. Waits while too much is submitted.
   @inline(never)
-  final func waitForRoom() {
+  final func submitCounted(_ operation: @escaping () -> Void) {
+    if let demand { submit(operation, countedIn: demand) } else { submit(operation) }
     gate?.waitForRoom()
+  }
+
+  private func submit(_ operation: @escaping () -> Void, countedIn demand: Demand) {
+    demand.hold()
+    gate?.submit {
+      guard !self.isInterrupted else {
+        // Not before the source is disposed of, which would use the room.
+        self.lifetime.observeEnded { demand.release(1) }
+        return
+      }
+      operation()
+      demand.release(1)
+    }
   }
 
   /// Has `operation` performed inside in its turn, unless the stream is interrupted before.

@@ -15,8 +15,8 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   private let scheduler: any Scheduler
   private let upstream = Connection()
 
-  /// The demander that counts the values waiting here. Set before the first event.
-  private final var demand: (any Demander)? {
+  /// The demand that counts the values waiting here. Set before the first event.
+  private final var demand: Demand? {
     didSet { hasDemand = demand != nil }
   }
   /// Looked at for every value.

@@ -27,7 +27,7 @@ public struct FlattenStrategy: Sendable {
 
   /// At most `limit` inner streams run at a time; the others wait, in order.
   ///
-  /// The number of waiting streams is not limited.
+  /// The number of waiting streams is not limited, except under ``AsyncBuffering/backpressure(_:)``.
   ///
   /// - Parameter limit: The maximum number of running streams; traps if it isn't positive.
   /// - Returns: The strategy.

@@ -15,8 +15,9 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private var outerHasCompleted = false
   private var hasWinner = false
 
-  /// Whom inner streams are started for.
-  fileprivate let demand = Demand.current
+  /// What the inner streams that run or wait are counted in, and the outer stream is started for:
+  /// it waits while there are as many as may run. Nil if all run, or nothing waits.
+  private var room: Demand?
 
   /// What ends the outer stream.
   private let outer = SerialDisposable()
@@ -24,6 +25,11 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   init(_ strategy: FlattenStrategy) {
     self.strategy = strategy.kind
     isRace = if case .race = strategy.kind { true } else { false }
+    super.init()
+    demand = Demand.current
+    if case .concurrent(let limit) = strategy.kind, limit < .max, let demand {
+      room = Demand(limit: limit, downstream: demand)
+    }
   }
 
   // MARK: The outer stream
@@ -32,15 +38,18 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     outer.inner = disposable
   }
 
+  /// The demand that the outer stream of a run is started for.
+  var outerDemand: Demand? { room ?? demand }
+
   /// Takes the next inner stream.
   func take(_ core: ProducerCore<Value, Error>) {
+    room?.hold()
     if enter() {
       let inner = admit(core)
       leave()
       if let inner { run(inner) }
     } else {
-      submit { if let inner = self.admit(core) { self.run(inner) } }
-      waitForRoom()
+      submitCounted { if let inner = self.admit(core) { self.run(inner) } }
     }
   }
 
@@ -81,6 +90,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     if isRace { claim(nil) }
     // From inside the gate: no other event comes in between, so it needn't be added as running.
     emit(valueOf: core)
+    room?.release(1)
     if isRace { finishIfDone() }
   }
 
@@ -188,6 +198,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private func remove(_ inner: Inner) -> Connection {
     inner.isLive = false
     running -= 1
+    room?.release(1)
     if let newer = inner.newer { newer.older = inner.older } else { newest = inner.older }
     inner.older?.newer = inner.newer
     inner.older = nil
@@ -201,6 +212,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     outer.dispose()
     waiting = nil
     while let newest { remove(newest).dispose() }
+    room?.close()
   }
 }
 
@@ -230,8 +242,7 @@ final class InnerStream<Value, Error: Swift.Error>: StreamObserver<Value, Error>
       flattener.pass(value, from: self)
       flattener.leave()
     } else {
-      flattener.submit { self.flattener.pass(value, from: self) }
-      flattener.waitForRoom()
+      flattener.submitCounted { self.flattener.pass(value, from: self) }
     }
   }
 
@@ -293,7 +304,9 @@ final class FlatMapCore<Input, Value, Error: Swift.Error>: ProducerCore<Value, E
     let upstream = Connection()
     flattener.setOuter(upstream)
     guard !upstream.isDisposed else { return nil }
-    return source.start(OuterStream(flattener, transform), upstream)
+    return Demand.with(flattener.outerDemand) {
+      source.start(OuterStream(flattener, transform), upstream)
+    }
   }
 }
 
