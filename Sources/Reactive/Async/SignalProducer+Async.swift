@@ -33,27 +33,7 @@ extension SignalProducer {
     sending function:
       @escaping @Sendable @concurrent (AsyncInput<Value, Error>) async throws(Error) -> Void
   ) {
-    self.init { observer, lifetime in
-      // Handed to the one task that sends to it.
-      let input = UncheckedTransfer(AsyncInput(observer: observer, demand: Demand.current))
-      // The function begins once the end of the run can cancel it, however late this thread goes on.
-      let isCancellable = Atomic(())
-      isCancellable.withValue { _ in
-        let task = Task(priority: priority) {
-          isCancellable.withValue { _ in }
-          let observer = input.value.observer
-          do throws(Error) {
-            try await function(input.value)
-            observer.sendCompleted()
-          } catch is CancellationError {
-            observer.sendInterrupted()
-          } catch {
-            observer.send(error: error)
-          }
-        }
-        lifetime.observeEnded { task.cancel() }
-      }
-    }
+    self.init(core: .sending(priority, function))
   }
 
   /// A producer of the one value that an asynchronous function returns, called at every start in a
@@ -62,9 +42,10 @@ extension SignalProducer {
     priority: TaskPriority? = nil,
     awaiting function: @escaping @Sendable @concurrent () async throws(Error) -> Value
   ) {
-    self.init(priority: priority) { input async throws(Error) in
-      await input.send(try await function())
-    }
+    self.init(
+      core: .sending(priority, sendsOneValue: true) { input async throws(Error) in
+        await input.send(try await function())
+      })
   }
 
   /// A producer of the elements of an asynchronous sequence, iterated anew at every start in a new
@@ -84,6 +65,38 @@ extension SignalProducer {
         await input.waitForDemand()
       }
     }
+  }
+}
+
+extension ProducerCore {
+  fileprivate static func sending(
+    _ priority: TaskPriority?, sendsOneValue: Bool = false,
+    _ function:
+      @escaping @Sendable @concurrent (AsyncInput<Value, Error>) async throws(Error) -> Void
+  ) -> ProducerCore<Value, Error> {
+    RootedCore(
+      sendsOneValue: sendsOneValue,
+      handler: { observer, lifetime in
+        // Handed to the one task that sends to it.
+        let input = UncheckedTransfer(AsyncInput(observer: observer, demand: Demand.current))
+        // The function begins once the end of the run can cancel it, however late this thread goes on.
+        let isCancellable = Atomic(())
+        isCancellable.withValue { _ in
+          let task = Task(priority: priority) {
+            isCancellable.withValue { _ in }
+            let observer = input.value.observer
+            do throws(Error) {
+              try await function(input.value)
+              observer.sendCompleted()
+            } catch is CancellationError {
+              observer.sendInterrupted()
+            } catch {
+              observer.send(error: error)
+            }
+          }
+          lifetime.observeEnded { task.cancel() }
+        }
+      })
   }
 }
 

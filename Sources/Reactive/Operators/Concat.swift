@@ -7,7 +7,7 @@ extension SignalProducer {
   /// - Parameter next: The producer that is started on the thread on which this ends.
   /// - Returns: A producer that sends the values of this, and then those of `next`.
   public func concat(_ next: SignalProducer<Value, Error>) -> SignalProducer<Value, Error> {
-    SignalProducer<SignalProducer<Value, Error>, Error>([self, next]).flatten(.concat)
+    SignalProducer(core: ConcatCore(core, next.core))
   }
 
   /// Sends `value` after all others, unless this fails.

@@ -29,7 +29,7 @@ extension SignalProducer {
     _ transform: @escaping (Error) -> SignalProducer<Value, F>
   ) -> SignalProducer<Value, F> {
     SignalProducer<Value, F>(
-      core: core.followed(passing: { $0.receive($1) }) { termination in
+      core: core.followed(passing: { $0.receive($1) }) { termination, _ in
         switch termination {
         case .failed(let error): .next(transform(error).core)
         case .completed: .end(.completed)

@@ -1,39 +1,7 @@
-/// What a run does when the producer that it began with has ended.
-enum Continuation<Value, Error: Swift.Error> {
-  case next(ProducerCore<Value, Error>)
-  case end(Termination<Error>)
-}
-
 extension ProducerCore {
-  /// A run of this, and then of another producer, or the end.
-  ///
-  /// - Parameters:
-  ///   - pass: What becomes of a value of this.
-  ///   - follow: What comes after its end.
-  func followed<U, F>(
-    passing pass: @escaping (Root<U, F>, Value) -> Void,
-    by follow: @escaping (Termination<Error>) -> Continuation<U, F>
-  ) -> ProducerCore<U, F> {
-    RootedCore { root, connection in
-      let demand = Demand.current
-      let first = ClosureObserver<Value, Error>(
-        value: { pass(root, $0) },
-        termination: { termination in
-          guard !root.isClosing else { return }
-          switch follow(termination) {
-          case .next(let core):
-            connection.hold(Demand.with(demand) { core.start(into: root, connection) })
-          case .end(let end): root.terminate(end)
-          }
-        })
-      connection.hold(self.start(first, below: connection))
-      return nil
-    }
-  }
-
   fileprivate func then<U>(_ second: ProducerCore<U, Error>) -> ProducerCore<U, Error> {
-    followed(passing: { _, _ in }) { termination in
-      if case .completed = termination { .next(second) } else { .end(termination) }
+    followed(second: second, passing: { _, _ in }) { termination, second in
+      if case .completed = termination, let second { .next(second) } else { .end(termination) }
     }
   }
 }

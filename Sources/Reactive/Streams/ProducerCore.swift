@@ -2,8 +2,9 @@
 @usableFromInline
 class ProducerCore<Value, Error: Swift.Error> {
   @usableFromInline
-  init(isSingle: Bool = false) {
+  init(isSingle: Bool = false, sendsOneValue: Bool = false) {
     self.isSingle = isSingle
+    self.sendsOneValue = isSingle || sendsOneValue
   }
 
   /// Delivers the events of a new run to `sink`, serially, which ignores what follows an end.
@@ -17,6 +18,22 @@ class ProducerCore<Value, Error: Swift.Error> {
 
   /// Whether it is a ``SingleCore``, which needs no start to be run.
   final let isSingle: Bool
+
+  /// Whether a run that completes has sent one value, and completes then.
+  final let sendsOneValue: Bool
+
+  // MARK: Chains
+
+  /// The two parts, if it is a ``ConcatCore``.
+  var concatenated: (ProducerCore<Value, Error>, ProducerCore<Value, Error>)? { nil }
+
+  /// This, if it is a ``FollowedCore``.
+  var followed: FollowedCore<Value, Error>? { nil }
+
+  /// Takes out what may be a chain of producers. To be called at the end of the core's life.
+  func takeParts() -> [ProducerCore<Value, Error>] { [] }
+
+  // MARK: Runs
 
   /// Delivers the value of a ``SingleCore``, without a run.
   func deliverSingle(to sink: StreamObserver<Value, Error>) {
@@ -80,8 +97,12 @@ final class GeneratorCore<Value, Error: Swift.Error>: ProducerCore<Value, Error>
 
   /// - Parameter generator: Must look at the connection before every value, and deliver nothing
   ///   once that is disposed.
-  init(_ generator: @escaping (StreamObserver<Value, Error>, Connection) -> Void) {
+  init(
+    sendsOneValue: Bool = false,
+    _ generator: @escaping (StreamObserver<Value, Error>, Connection) -> Void
+  ) {
     self.generator = generator
+    super.init(sendsOneValue: sendsOneValue)
   }
 
   override func start(
@@ -152,13 +173,17 @@ final class RootedCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
   /// - Parameter begin: Sees to it that events come to the root. Runs that it starts have
   ///   connections that are resources of the given one. It returns the input that is to be retained
   ///   together with that.
-  init(_ begin: @escaping Begin) {
+  init(sendsOneValue: Bool = false, _ begin: @escaping Begin) {
     self.begin = begin
+    super.init(sendsOneValue: sendsOneValue)
   }
 
   /// - Parameter handler: Is handed an input.
-  convenience init(handler: @escaping (Signal<Value, Error>.Observer, Lifetime) -> Void) {
-    self.init { root, connection in
+  convenience init(
+    sendsOneValue: Bool = false,
+    handler: @escaping (Signal<Value, Error>.Observer, Lifetime) -> Void
+  ) {
+    self.init(sendsOneValue: sendsOneValue) { root, connection in
       root.demand = Demand.current
       let input = Signal<Value, Error>.Observer(root, interruptsOnDeinit: true)
       handler(input, connection.lifetime)

@@ -92,7 +92,7 @@ extension SignalProducer {
   @available(swift 6)
   public init(_ action: @escaping @Sendable () -> Value) {
     self.init(
-      core: GeneratorCore { sink, connection in
+      core: GeneratorCore(sendsOneValue: true) { sink, connection in
         sink.receive(action())
         if !connection.isDisposed { sink.terminate(.completed) }
       })
@@ -101,7 +101,10 @@ extension SignalProducer {
   /// A producer of what `action` returns, called at every start.
   @available(swift 6)
   public init(_ action: @escaping @Sendable () -> Result<Value, Error>) {
-    self.init(core: GeneratorCore { sink, connection in deliver(action(), sink, connection) })
+    self.init(
+      core: GeneratorCore(sendsOneValue: true) { sink, connection in
+        deliver(action(), sink, connection)
+      })
   }
 
   /// A producer that fails.
@@ -111,7 +114,10 @@ extension SignalProducer {
 
   /// A producer of the success, or of the failure.
   public init(result: Result<Value, Error>) {
-    self.init(core: GeneratorCore { sink, connection in deliver(result, sink, connection) })
+    self.init(
+      core: GeneratorCore(sendsOneValue: true) { sink, connection in
+        deliver(result, sink, connection)
+      })
   }
 
   /// A producer of the values of a sequence.

@@ -277,6 +277,13 @@ extension SignalProducer {
   func flattening<Inner>(
     _ strategy: FlattenStrategy, _ transform: @escaping (Value) -> SignalProducer<Inner, Error>
   ) -> SignalProducer<Inner, Error> {
-    SignalProducer<Inner, Error>(core: FlatMapCore(core, strategy, transform))
+    guard core.sendsOneValue else {
+      return SignalProducer<Inner, Error>(core: FlatMapCore(core, strategy, transform))
+    }
+    let isRace = if case .race = strategy.kind { true } else { false }
+    return SignalProducer<Inner, Error>(
+      core: core.followed { value in
+        isRace ? .next(transform(value).core) : .flattened(transform(value).core)
+      })
   }
 }
