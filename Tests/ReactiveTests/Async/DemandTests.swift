@@ -120,7 +120,7 @@ struct DemandTests {
         var before = -1
         while second.value != before {
           before = second.value
-          for _ in 0..<100_000 { sched_yield() }
+          for _ in 0..<2_000 { sched_yield() }
         }
       })
       .values(buffering: .backpressure(limit)).makeAsyncIterator()
