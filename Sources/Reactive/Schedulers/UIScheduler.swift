@@ -36,7 +36,8 @@ public final class UIScheduler: Scheduler {
       return nil
     }
     let scheduled = ScheduledAction(action)
-    DispatchQueue.main.async {
+    // In its batches, between which others get their turn.
+    QueueScheduler.main.schedule {
       scheduled.run()
       self.unfinishedCount.wrappingSubtract(1, ordering: .acquiringAndReleasing)
     }

@@ -57,6 +57,11 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   /// Called once, when the output is wired and before the first event.
   func willStart() {}
 
+  /// The demand that the values kept here count in, and the source is started for.
+  ///
+  /// - Parameter downstream: The demand for the output.
+  func demand(below downstream: Demand?) -> Demand? { downstream }
+
   /// Called when what waits is not to be delivered any more. Values that it has kept are released.
   func drop() {}
 
@@ -78,12 +83,14 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
     _ connection: Connection
   ) -> AnyObject? {
     output.connect(to: sink, connection: connection)
-    demand = Demand.current
+    let demand = demand(below: Demand.current)
+    self.demand = demand
     willStart()
     connection.add(upstream)
     // Last: from here on the run can be disposed of by another thread.
     connection.setEntry(self)
-    return upstream.isDisposed ? nil : source.start(self, upstream)
+    guard !upstream.isDisposed else { return nil }
+    return Demand.with(demand) { source.start(self, upstream) }
   }
 
   // MARK: Output

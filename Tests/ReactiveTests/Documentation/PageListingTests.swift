@@ -47,6 +47,19 @@ struct ActionPageTests {
     scheduler.advance(by: .seconds(1))
     #expect(log.entries == ["two minutes"])
   }
+
+  @Test("a buffer on the way to a scheduler drops what finds no room")
+  func buffer() {
+    let dropped = MutableProperty(0)
+    let scheduler = TestScheduler()
+    let log = Log<Int>()
+    SignalProducer<Int, Never>(1...5)
+      .buffer(2, whenFull: .dropOldest, on: scheduler, dropped: dropped)
+      .startWithValues { log.append($0) }
+    scheduler.advance()
+    #expect(log.entries == [4, 5])
+    #expect(dropped.value == 3)
+  }
 }
 
 @Suite("The page on async/await")
