@@ -12,6 +12,7 @@ struct DifferencesTests {
     ("An observer that is disposed of during a delivery doesn't receive the event", leaving),
     ("The end doesn't take the place of a value that throttle(while:) is about to deliver", ending),
     ("A race is an error in the Swift 6 language mode", races),
+    ("A race by way of a joined stream compiles", crossing),
   ]
 
   @Test("the page names every difference that is tested, and every one it names is tested")
@@ -27,6 +28,23 @@ struct DifferencesTests {
   func holds(_ index: Int) {
     let difference = Self.differences[index]
     #expect(difference.holds(), "\(difference.title)")
+  }
+
+  /// A value that isn't `Sendable`, delivered on the thread of the other stream.
+  @Sendable private static func crossing() -> Bool {
+    final class Plain {}
+    let (values, input) = Signal<Plain, Never>.pipe()
+    let (ticks, tick) = Signal<Int, Never>.pipe()
+    let (here, elsewhere) = (pthread_self(), Log<Bool>())
+    values.combineLatest(with: ticks)
+      .observeValues { _, _ in elsewhere.append(pthread_self() != here) }
+    values.zip(with: ticks).observeValues { _, _ in elsewhere.append(pthread_self() != here) }
+    values.sample(with: ticks).observeValues { _, _ in elsewhere.append(pthread_self() != here) }
+    input.send(value: Plain())
+    let group = DispatchGroup()
+    detach(in: group) { tick.send(value: 1) }
+    group.wait()
+    return elsewhere.entries == [true, true, true]
   }
 
   @Sendable private static func sendingReturns() -> Bool {
