@@ -68,7 +68,9 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
 
   /// Modifies the value in place and notifies all observers, also if `action` throws.
   ///
-  /// The property is locked meanwhile: `action` must not use it. Using it traps.
+  /// The property is locked meanwhile: `action` must not use it. Using it traps. It may modify
+  /// another property, but only in one order: two threads of which each modifies the other's property
+  /// inside its own would wait for each other, which traps, too.
   ///
   /// - Parameter action: Called at once, on the calling thread, with the value to be changed. What
   ///   it throws is rethrown.
