@@ -9,8 +9,12 @@ final class SystemResolver {
 
   private let loop: EpollLoop
   private let report: Report
-  private var queries: [QueryID: UnicastAddresses] = [:]
+  private var queries = UnicastQueries()
+  /// What is still to be done. Answers may come, and clients may begin queries, meanwhile.
+  private var actions: [UnicastQueries.Action] = []
+  private var isPerforming = false
   private lazy var timer = loop.makeTimer { [weak self] in self?.wake() }
+  private var timerSetFor: Instant?
 
   init(on loop: EpollLoop, report: @escaping Report) {
     self.loop = loop
@@ -20,61 +24,58 @@ final class SystemResolver {
   /// Starts a query. False if it is not for the system's resolver.
   func start(_ id: QueryID, _ request: QueryRequest, _ options: QueryOptions) -> Bool {
     guard let query = UnicastAddresses(request, options) else { return false }
-    queries[id] = query
-    handle(.begun, of: id)
+    handle(.started(id, query))
     return true
   }
 
   /// Ends a query. False if there is none.
   func stop(_ id: QueryID) -> Bool {
-    guard queries.removeValue(forKey: id) != nil else { return false }
-    schedule()
+    guard queries.contains(id) else { return false }
+    handle(.stopped(id))
     return true
   }
 
   /// Ends all queries.
-  func stopAll() {
-    queries = [:]
-    schedule()
-  }
+  func stopAll() { handle(.allStopped) }
 
-  private func handle(_ event: UnicastAddresses.Event, of id: QueryID) {
-    var actions: [UnicastAddresses.Action] = []
-    // It may have ended while the resolver was asked.
-    guard queries[id]?.handle(event, now: .now, into: &actions) != nil else { return }
-    perform(actions, of: id)
-    schedule()
+  private func handle(_ event: UnicastQueries.Event) {
+    queries.handle(event, now: .now, into: &actions)
+    perform()
   }
 
   private func wake() {
-    for id in queries.keys {
-      var actions: [UnicastAddresses.Action] = []
-      queries[id]?.wake(now: .now, into: &actions)
-      perform(actions, of: id)
+    timerSetFor = nil
+    queries.wake(now: .now, into: &actions)
+    perform()
+  }
+
+  private func perform() {
+    guard !isPerforming else { return }
+    isPerforming = true
+    var index = 0
+    while index < actions.count {
+      perform(actions[index])
+      index += 1
     }
+    actions.removeAll()
+    isPerforming = false
     schedule()
   }
 
-  private func perform(_ actions: [UnicastAddresses.Action], of id: QueryID) {
-    for action in actions {
-      switch action {
-      case .lookUp(let host):
-        NameLookup.addresses(of: host, port: 0, on: loop) { [weak self] found in
-          let addresses = found?.compactMap(\.internetAddress)
-          self?.handle(addresses.map { .answered($0) } ?? .busy, of: id)
-        }
-      case .deliver(let event, let moreComing):
-        if case .failed = event { queries[id] = nil }
-        report(id, event, moreComing)
+  private func perform(_ action: UnicastQueries.Action) {
+    switch action {
+    case .lookUp(let host, let id):
+      NameLookup.addresses(of: host, port: 0, on: loop) { [weak self] found in
+        let addresses = found?.compactMap(\.internetAddress)
+        self?.handle(addresses.map { .answered(id, $0) } ?? .busy(id))
       }
+    case .deliver(let id, let event, let moreComing): report(id, event, moreComing)
     }
   }
 
   private func schedule() {
-    if let wake = queries.values.compactMap(\.nextWake).min() {
-      timer.set(wake)
-    } else {
-      timer.cancel()
-    }
+    guard queries.nextWake != timerSetFor else { return }
+    timerSetFor = queries.nextWake
+    if let timerSetFor { timer.set(timerSetFor) } else { timer.cancel() }
   }
 }

@@ -1,12 +1,12 @@
 import DNSWire
-public import Essentials
+package import Essentials
 
 /// The addresses of a host that is not on this link, such as the target of a service that was
 /// registered for `printer.example.com`: the system's resolver is asked, and asked again as long as
 /// the query runs, since it tells neither how long an answer is valid nor when it changes.
-public struct UnicastAddresses: Sendable {
+package struct UnicastAddresses: Sendable {
   /// What happened.
-  public enum Event: Hashable, Sendable {
+  package enum Event: Hashable, Sendable {
     /// The query began.
     case begun
     /// The resolver answered; without addresses if it knows none.
@@ -16,7 +16,7 @@ public struct UnicastAddresses: Sendable {
   }
 
   /// What to do.
-  public enum Action: Hashable, Sendable {
+  package enum Action: Hashable, Sendable {
     /// Ask the resolver for a host.
     case lookUp(String)
     /// Report an event to the client. If it is a failure, the query has ended.
@@ -24,29 +24,31 @@ public struct UnicastAddresses: Sendable {
   }
 
   /// Limits.
-  public enum Limits {
+  package enum Limits {
     /// How long an answer counts, after which the resolver is asked again.
-    public static let answerSeconds: UInt32 = 60
-    /// When a resolver that could not be asked is tried again.
-    public static let busyPause = TimeSpan.seconds(1)
+    package static let answerSeconds: UInt32 = 60
     /// When a resolver is asked again that knows no addresses any more.
-    public static let doubtPause = TimeSpan.seconds(10)
+    package static let doubtPause = TimeSpan.seconds(10)
     /// The maximum number of addresses of a host.
-    public static let addressesMax = 64
+    package static let addressesMax = 64
   }
 
   private let host: DNSName
   private let versions: Set<IPVersion>
   private let timeout: TimeSpan?
-  private var endsAt: Instant?
-  private var lookUpAt: Instant?
+  /// When the query times out.
+  package private(set) var endsAt: Instant?
+  /// When the resolver is to be asked; nil while it is.
+  package private(set) var lookUpAt: Instant?
+  /// When the last look-up was due.
+  private var dueAt = Instant.zero
   private var known: [InetAddress] = []
   private var absent: Set<IPVersion> = []
   /// Whether the last answer had no addresses, and the known ones are kept until the next.
   private var isDoubtful = false
 
   /// Creates the state for a query; nil if it is for something else, or to be sent by multicast.
-  public init?(_ request: QueryRequest, _ options: QueryOptions) {
+  package init?(_ request: QueryRequest, _ options: QueryOptions) {
     guard case .addresses(let host, let versions) = request, !host.isOnThisLink,
       !options.reachesBeyondLink
     else { return nil }
@@ -56,15 +58,13 @@ public struct UnicastAddresses: Sendable {
     timeout = options.timeout
   }
 
-  /// When to call ``wake(now:into:)``.
-  public var nextWake: Instant? { [endsAt, lookUpAt].compactMap(\.self).min() }
-
   /// Takes an event.
-  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+  package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     switch event {
     case .begun:
       endsAt = timeout.map { now + $0 }
-      lookUp(now: now, into: &actions)
+      // Names with other bytes than those of host names have escapes; no resolver knows them.
+      if host.isRoot || hostText.contains("\\") { take([], into: &actions) } else { lookUpAt = now }
     case .answered(let addresses):
       // A resolver that can't reach its server gives no addresses, either: it is asked again before
       // known ones are removed.
@@ -76,28 +76,24 @@ public struct UnicastAddresses: Sendable {
       isDoubtful = false
       lookUpAt = now + .seconds(Int64(Limits.answerSeconds))
       take(addresses, into: &actions)
-    case .busy: lookUpAt = now + Limits.busyPause
+    // Before those that have become due since.
+    case .busy: lookUpAt = dueAt
     }
   }
 
-  /// Does what is due.
-  public mutating func wake(now: Instant, into actions: inout [Action]) {
+  /// Does what is due at ``endsAt`` or ``lookUpAt``.
+  package mutating func wake(now: Instant, into actions: inout [Action]) {
     if let endsAt, endsAt <= now {
       (self.endsAt, lookUpAt) = (nil, nil)
       actions.append(.deliver(.failed(.timedOut), moreComing: false))
     } else if let lookUpAt, lookUpAt <= now {
-      lookUp(now: now, into: &actions)
+      (self.lookUpAt, dueAt) = (nil, lookUpAt)
+      actions.append(.lookUp(hostText))
     }
   }
 
-  private mutating func lookUp(now: Instant, into actions: inout [Action]) {
-    lookUpAt = nil
-    // Without the last dot, with which no name is found in /etc/hosts.
-    let text = String(host.description.dropLast())
-    // Names with other bytes than those of host names have escapes; no resolver knows them.
-    guard !host.isRoot, !text.contains("\\") else { return take([], into: &actions) }
-    actions.append(.lookUp(text))
-  }
+  /// The host without the last dot, with which no name is found in /etc/hosts.
+  private var hostText: String { String(host.description.dropLast()) }
 
   /// Reports what has changed, in the resolver's order.
   private mutating func take(_ addresses: [InetAddress], into actions: inout [Action]) {

@@ -1,0 +1,136 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Testing
+
+@Suite("Queries for the system's resolver")
+struct UnicastQueriesTests {
+  private let address = InetAddress.v4(Inet4Address(192, 0, 2, 1))
+  private var now = Instant.zero
+  private var queries = UnicastQueries()
+
+  private mutating func act(_ event: UnicastQueries.Event) -> [UnicastQueries.Action] {
+    var actions: [UnicastQueries.Action] = []
+    queries.handle(event, now: now, into: &actions)
+    return actions
+  }
+
+  /// What is due next, and the time is then.
+  private mutating func wake() throws -> [UnicastQueries.Action] {
+    now = max(now, try #require(queries.nextWake))
+    var actions: [UnicastQueries.Action] = []
+    queries.wake(now: now, into: &actions)
+    return actions
+  }
+
+  private mutating func start(
+    _ number: Int, timeout: TimeSpan? = nil
+  ) throws -> [UnicastQueries.Action] {
+    let request = QueryRequest.addresses(
+      try DNSName(text: "host-\(number).example.com."), versions: [.v4])
+    let query = try #require(UnicastAddresses(request, QueryOptions(timeout: timeout)))
+    return act(.started(Self.id(number), query))
+  }
+
+  private static func id(_ number: Int) -> QueryID { QueryID(rawValue: UInt64(number)) }
+
+  /// The queries that are looked up.
+  private static func numbers(_ actions: [UnicastQueries.Action]) -> [Int] {
+    actions.compactMap { action in
+      guard case .lookUp(let host, let id) = action else { return nil }
+      #expect(host == "host-\(id.rawValue).example.com")
+      return Int(id.rawValue)
+    }
+  }
+
+  private static let placeCount = UnicastQueries.Limits.lookUpsMax
+
+  @Test("look-ups wait for a place in the order of their queries, also the later ones of each")
+  mutating func inOrder() throws {
+    var asked: [Int] = []
+    for number in 0..<20 { asked += Self.numbers(try start(number)) }
+    #expect(asked == Array(0..<Self.placeCount))
+    #expect(queries.nextWake == nil, "no time brings a place")
+    var answered = 0
+    while answered < 20 {
+      now = now + .milliseconds(1)
+      asked += Self.numbers(act(.answered(Self.id(asked[answered]), [address])))
+      answered += 1
+    }
+    #expect(asked == Array(0..<20))
+    for _ in 0..<20 {
+      asked += Self.numbers(try wake())
+      if answered < asked.count { _ = act(.answered(Self.id(asked[answered]), [address])) }
+      answered += 1
+    }
+    #expect(asked == Array(0..<20) + Array(0..<20))
+  }
+
+  @Test("a query that is ended while it waits is not looked up, and its entries don't pile up")
+  mutating func cancelled() throws {
+    for number in 0..<Self.placeCount { _ = try start(number) }
+    for number in 100..<10_000 {
+      #expect(try start(number, timeout: .seconds(9)) == [])
+      #expect(queries.contains(Self.id(number)))
+      #expect(act(.stopped(Self.id(number))) == [])
+    }
+    #expect(queries.entryCount < 1_000)
+    #expect(try start(20_000) == [])
+    #expect(Self.numbers(act(.answered(Self.id(0), []))) == [20_000])
+    _ = act(.allStopped)
+    #expect(queries.nextWake == nil && queries.entryCount == 0)
+    // Those that were asked for still occupy their places.
+    #expect(try start(30_000) == [])
+    #expect(Self.numbers(act(.answered(Self.id(1), [address]))) == [30_000])
+  }
+
+  @Test("a query with a timeout ends on time, also while it waits for a place")
+  mutating func timeout() throws {
+    for number in 0..<Self.placeCount { _ = try start(number) }
+    #expect(try start(50, timeout: .seconds(5)) == [])
+    #expect(try start(51) == [])
+    #expect(
+      try wake() == [.deliver(Self.id(50), .failed(.timedOut), moreComing: false)])
+    #expect(now == Instant.zero + .seconds(5))
+    #expect(!queries.contains(Self.id(50)))
+    #expect(Self.numbers(act(.answered(Self.id(0), []))) == [51])
+  }
+
+  @Test("where other parts of the process use the resolver, the first in line is tried again")
+  mutating func busy() throws {
+    for number in 0..<4 { _ = try start(number) }
+    for number in 0..<4 { #expect(act(.busy(Self.id(number))) == []) }
+    now = now + .milliseconds(1)
+    #expect(try start(4) == [], "it would not have a place either")
+    #expect(queries.nextWake == Instant.zero + UnicastQueries.Limits.busyPause)
+    #expect(Self.numbers(try wake()) == [0, 1, 2, 3, 4])
+    #expect(act(.busy(Self.id(4))) == [])
+    #expect(Self.numbers(act(.answered(Self.id(0), [address]))) == [4], "a place became free")
+  }
+
+  @Test("the time for ten thousand queries grows with their number, not with its square")
+  mutating func many() throws {
+    let clock = ContinuousClock()
+    func time(_ count: Int, _ test: inout Self) throws -> Duration {
+      try clock.measure {
+        var waiting: [Int] = []
+        for number in 0..<count { waiting += Self.numbers(try test.start(number)) }
+        var answered = 0
+        while answered < waiting.count {
+          waiting += Self.numbers(
+            test.act(.answered(Self.id(waiting[answered]), [test.address])))
+          answered += 1
+        }
+        #expect(answered == count)
+      }
+    }
+    // The best of three times, as other programs use the processors, too.
+    var (short, long) = (Duration.seconds(1_000), Duration.seconds(1_000))
+    for _ in 0..<3 {
+      var (few, many) = (UnicastQueriesTests(), UnicastQueriesTests())
+      short = min(short, try time(1_000, &few))
+      long = min(long, try time(10_000, &many))
+    }
+    #expect(long < short * 40, "\(short), \(long)")
+  }
+}
