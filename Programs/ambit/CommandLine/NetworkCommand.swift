@@ -93,21 +93,26 @@ struct NetworkSession: Sendable {
 
   /// Fails where the end of the command must not be taken for a success, or for an empty network.
   fileprivate func checkOutcome() async throws {
-    let isAnswering = await host.isAnswering
-    if let failure = unfinished.value { throw failure }
-    guard isAnswering else { throw Self.silence }
+    let availability = await host.availability
+    if let failure = unfinished.value ?? Self.failure(availability) { throw failure }
   }
 
   /// The failure of the command: that nothing was found means nothing where no query was sent.
   fileprivate func explained(_ error: any Error) async -> any Error {
-    guard let failure = error as? CommandFailure, failure.status == .notFound,
-      await !host.isAnswering
-    else { return error }
-    return Self.silence
+    guard let failure = error as? CommandFailure, failure.status == .notFound else { return error }
+    return Self.failure(await host.availability) ?? error
   }
 
-  private static let silence = CommandFailure(
-    .failure, "the program that shares Bonjour with this one does not answer; try again later")
+  /// Why what a command asked for was not done; nil if it was.
+  private static func failure(_ availability: BonjourHost.Availability) -> CommandFailure? {
+    switch availability {
+    case .works: nil
+    case .silent:
+      CommandFailure(
+        .failure, "the program that shares Bonjour with this one does not answer; try again later")
+    case .refused: NetworkText.refusal(of: "the query")
+    }
+  }
 
   /// Fails for an interface that is not there.
   func checkInterfaces(named names: Set<String>?) async throws {

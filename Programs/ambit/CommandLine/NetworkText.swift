@@ -155,14 +155,21 @@ enum NetworkText {
     }
   }
 
+  /// The failure of what the owner of the port refused, because it has too many clients.
+  static func refusal(of what: String) -> CommandFailure {
+    CommandFailure(
+      .failure,
+      "\(what) was refused by the program that shares Bonjour with this one: it serves as many "
+        + "programs as it can; try again later")
+  }
+
   static func failure(_ error: QueryError) -> CommandFailure {
     switch error.reason {
     case .notOnThisLink(let name):
       CommandFailure(
         .usage, "\(name) cannot be queried on the local network: only names in local. can")
     case .nameTooLong: CommandFailure(.usage, "the name to query is too long")
-    case .tooManyClients:
-      CommandFailure(.failure, "too many programs of this machine use Bonjour; try again later")
+    case .tooManyClients: refusal(of: "the query")
     case .identifierInUse: CommandFailure(.failure, "the query could not begin")
     case .timedOut: CommandFailure(.timedOut, "the query timed out without an answer")
     }

@@ -104,8 +104,7 @@ struct Publish: NetworkCommand {
       case .address(let record, .refused):
         throw CommandFailure(.failure, "another host has the name \(record.name)")
       case .service(.failed), .address(_, .failed):
-        throw CommandFailure(
-          .failure, "too many programs of this machine use Bonjour; try again later")
+        throw NetworkText.refusal(of: "\"\(service.name.instanceText)\"")
       }
     }
   }

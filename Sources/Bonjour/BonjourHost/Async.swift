@@ -32,12 +32,11 @@
     }
 
     /// Whether the machines that work for the host do so now. If they are those of another process,
-    /// that has at most five seconds to answer. If they don't, a query without results has not been
-    /// sent to the network, perhaps, and a registration has not been made.
-    package var isAnswering: Bool {
+    /// that has five seconds to answer.
+    package var availability: Availability {
       get async {
         await withCheckedContinuation { continuation in
-          engine.onLoop { $0.whenAnswered { continuation.resume(returning: $0) } }
+          engine.onLoop { $0.whenAvailable { continuation.resume(returning: $0) } }
         }
       }
     }

@@ -20,6 +20,17 @@ import Synchronization
 /// All methods may be called from any thread. Callbacks are called serially on the one event loop
 /// of this process, and must not block it. The host runs until it is closed or released.
 public final class BonjourHost: Sendable {
+  /// Whether the machines that work for a host do so.
+  package enum Availability: Hashable, Sendable {
+    /// They do, or did until their process ended a moment ago.
+    case works
+    /// Their process doesn't answer, or has never answered: a query without results has perhaps not
+    /// been sent to the network, and a registration has not been made.
+    case silent
+    /// The owner has too many clients.
+    case refused
+  }
+
   let engine: BonjourEngine
   private let lastNumber = Atomic<UInt64>(0)
 

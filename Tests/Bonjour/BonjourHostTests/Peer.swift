@@ -50,6 +50,9 @@ struct Peer: Sendable {
     }
   }
 
+  /// Closes the connection.
+  func end() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
+
   /// Sends a few bytes.
   func write(_ bytes: [UInt8]) throws {
     // A signal would end the process if the other end is closed.

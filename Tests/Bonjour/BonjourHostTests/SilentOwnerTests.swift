@@ -105,6 +105,87 @@ struct SilentOwnerTests {
     await host.close()
   }
 
+  /// A host whose owner, which has welcomed it, is a peer.
+  private func followed(_ listener: Int32) async throws -> (BonjourHost, Peer) {
+    let host = BonjourHost(configuration: sharingConfiguration(run))
+    let owner = try await Peer.accept(listener)
+    _ = try await owner.read()
+    try owner.write(try #require(OwnerMessage.welcome(version: 3).frame))
+    #expect(await host.settledRole == .client)
+    return (host, owner)
+  }
+
+  @Test("that an owner doesn't answer is known within five seconds, also without any request")
+  func idle() async throws {
+    let listener = try #require(address.bindAndListen().descriptor)
+    defer { close(listener) }
+    let (host, owner) = try await followed(listener)
+    let start = Instant.now
+    #expect(await host.availability == .silent)
+    #expect(Instant.now - start < Self.leftAfter)
+    withExtendedLifetime(owner) {}
+    await host.close()
+  }
+
+  @Test("an owner that answers late, but in time, works")
+  func busy() async throws {
+    let listener = try #require(address.bindAndListen().descriptor)
+    defer { close(listener) }
+    let (host, owner) = try await followed(listener)
+    async let availability = host.availability
+    // Two pings: the host's own, and the one after two seconds of silence.
+    for _ in 0..<2 { _ = try await owner.read() }
+    try owner.write(try #require(OwnerMessage.pong.frame))
+    #expect(await availability == .works)
+    #expect(await host.settledRole == .client)
+    await host.close()
+  }
+
+  @Test("a host whose owner has ended was served, also while it looks for another one")
+  func betweenOwners() async throws {
+    let listener = try #require(address.bindAndListen().descriptor)
+    defer { close(listener) }
+    let (host, owner) = try await followed(listener)
+    async let asked = host.availability
+    _ = try await owner.read()
+    owner.end()
+    #expect(await asked == .works)
+    #expect(await host.availability == .works)
+    await host.close()
+  }
+
+  @Test("a host that the owner refuses is called refused, not left without an answer")
+  func refused() async throws {
+    let listener = try #require(address.bindAndListen().descriptor)
+    defer { close(listener) }
+    let host = BonjourHost(configuration: sharingConfiguration(run))
+    let owner = try await Peer.accept(listener)
+    _ = try await owner.read()
+    try owner.write(try #require(OwnerMessage.rejected(.tooManyClients).frame))
+    #expect(await host.settledRole == .refused)
+    #expect(await host.availability == .refused)
+    await host.close()
+  }
+
+  @Test("a host that is closed while it looks for an owner ends at once, and keeps no timer")
+  func closed() async throws {
+    let listener = try #require(address.bindAndListen(backlog: 0).descriptor)
+    defer { close(listener) }
+    let waiting = address.connect(trust: OwnerMachine.Trust(userID: geteuid()))
+    #expect(waiting.outcome == .isThere)
+    weak var engine: BonjourEngine?
+    do {
+      let host = BonjourHost(configuration: sharingConfiguration(run))
+      engine = host.engine
+      #expect(await host.availability == .silent)
+      await host.close()
+    }
+    // What was still to be done on the loop is done.
+    for _ in 0..<2 { try await EpollLoop.shared.run {} }
+    #expect(engine == nil)
+    waiting.descriptor.map { _ = close($0) }
+  }
+
   /// The names of goodbyes in a datagram.
   private static func goodbyes(_ datagram: Datagram) -> [String] {
     guard let message = try? DNSMessage(decoding: datagram.bytes[...]) else { return [] }

@@ -43,13 +43,15 @@ final class BonjourEngine: @unchecked Sendable {
   private var awaitingInterfaces: [([InterfaceIndex: String]?) -> Void] = []
   private var awaitingRole: [(Role) -> Void] = []
   private var awaitingEnd: [@Sendable () -> Void] = []
-  private var awaitingAnswer: [@Sendable (Bool) -> Void] = []
+  private var awaitingAvailability: [@Sendable (BonjourHost.Availability) -> Void] = []
 
   private var state = State.searching(.nothing)
   private var search: OwnerSearch
   private var client = PortSharingClient()
   /// Whether the search knows that an owner has something to do for this host.
   private var isOwnerNeeded = false
+  /// Whether another process has worked for this host.
+  private var wasServed = false
   private lazy var resolver = SystemResolver(on: loop) { [weak self] id, event, moreComing in
     self?.queries[id]?(FoundEvent(event: event, interface: nil, moreComing: moreComing))
   }
@@ -96,7 +98,7 @@ final class BonjourEngine: @unchecked Sendable {
     state = .stopping(last.driver)
     settled()
     interfacesSettled()
-    answered(false)
+    answered(.silent)
     queries = [:]
     resolver.stopAll()
     registrations = [:]
@@ -144,24 +146,35 @@ final class BonjourEngine: @unchecked Sendable {
     if knownInterfaces != nil || state.role == .refused || isStopped { interfacesSettled() }
   }
 
-  /// Calls back with whether the machines that work for this host do so now: at once where they are
-  /// this process's, else when its owner has answered, or is left. An owner that is still looked for
-  /// works for no one.
-  func whenAnswered(_ body: @escaping @Sendable (Bool) -> Void) {
+  /// Calls back with whether the machines that work for this host do so now: where its owner is
+  /// another process, when that has answered, has ended, or is left, in five seconds at most.
+  func whenAvailable(_ body: @escaping @Sendable (BonjourHost.Availability) -> Void) {
     switch state {
-    case .alone, .owning: body(true)
+    case .alone, .owning: body(.works)
     case .following(let owner):
-      awaitingAnswer.append(body)
+      awaitingAvailability.append(body)
+      updateNeed()
       _ = owner.connection.send(ClientMessage.ping)
       owner.connection.flush()
-    case .searching, .refused, .stopping, .ended: body(false)
+    case .searching: body(wasServed ? .works : .silent)
+    case .refused: body(wasServed ? .works : .refused)
+    case .stopping, .ended: body(.silent)
     }
   }
 
-  private func answered(_ isAnswer: Bool) {
-    let waiting = awaitingAnswer
-    awaitingAnswer = []
-    for body in waiting { body(isAnswer) }
+  private func answered(_ availability: BonjourHost.Availability) {
+    let waiting = awaitingAvailability
+    awaitingAvailability = []
+    for body in waiting { body(availability) }
+    updateNeed()
+  }
+
+  /// Lets the search know whether this host has to notice soon that an owner doesn't answer.
+  private func updateNeed() {
+    let isNeeded = !client.isIdle || !awaitingAvailability.isEmpty
+    guard isNeeded != isOwnerNeeded else { return }
+    isOwnerNeeded = isNeeded
+    handle(OwnerSearch.Event.needed(isNeeded))
   }
 
   private func interfacesSettled() {
@@ -313,10 +326,7 @@ final class BonjourEngine: @unchecked Sendable {
     }
     if !requests.isEmpty { forward(requests) }
     if let wake = client.nextWake { clientTimer.set(wake) } else { clientTimer.cancel() }
-    if isOwnerNeeded == client.isIdle {
-      isOwnerNeeded.toggle()
-      handle(OwnerSearch.Event.needed(isOwnerNeeded))
-    }
+    updateNeed()
   }
 
   private func forward(_ requests: some Collection<DiscoveryRequest>) {
@@ -379,7 +389,7 @@ final class BonjourEngine: @unchecked Sendable {
         log?("Bonjour waits until this program has a free file descriptor (ulimit -n).")
       case .follow:
         guard let owner = state.otherOwner else { break }
-        state = .following(owner)
+        (state, wasServed) = (.following(owner), true)
         handle(PortSharingClient.Event.began(.another))
         settled()
       case .refuse: refuse()
@@ -416,6 +426,7 @@ final class BonjourEngine: @unchecked Sendable {
     case .invalidMessage: handle(OwnerSearch.Event.distrusted)
     case .closed:
       disconnect()
+      answered(.works)
       handle(OwnerSearch.Event.lost)
     }
   }
@@ -432,7 +443,7 @@ final class BonjourEngine: @unchecked Sendable {
       guard state.role == .client else { return }
       handle(OwnerSearch.Event.informed)
       handle(PortSharingClient.Event.published(request))
-    case .pong: answered(true)
+    case .pong: answered(.works)
     }
   }
 
@@ -441,7 +452,6 @@ final class BonjourEngine: @unchecked Sendable {
     let wasFollowing = state.role == .client
     owner.connection.close()
     state = .searching(.nothing)
-    answered(false)
     if wasFollowing { handle(PortSharingClient.Event.ended) }
   }
 
@@ -461,6 +471,7 @@ final class BonjourEngine: @unchecked Sendable {
     log?("Bonjour is not available: the program that shares it has too many clients.")
     state = .refused
     handle(PortSharingClient.Event.refused)
+    answered(.works)
     settled()
     interfacesSettled()
   }
@@ -475,6 +486,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   private func runLocally(_ reason: OwnerSearch.StandaloneReason?) {
     if let reason, !addresses.isEmpty { log?(reason.text) }
+    answered(reason == .silence ? .silent : .works)
     let driver = BonjourDriver(configuration: configuration, on: loop, log: log) {
       [weak self] in self?.take($0)
     }
