@@ -34,9 +34,11 @@ extension NetworkCommand {
   func run() async throws {
     let names = options.interface.isEmpty ? nil : Set(options.interface)
     let output = Output(isJSON: options.json)
+    var configuration = BonjourConfiguration(interfaceNames: names)
+    // Hosts on interfaces of their own share nothing, which the user who chose them need not read.
+    configuration.isShared = names == nil
     let host = BonjourHost(
-      configuration: BonjourConfiguration(interfaceNames: names),
-      log: { output.warn($0.trimmingSuffix(".")) })
+      configuration: configuration, log: { output.warn($0.trimmingSuffix(".")) })
     let session = NetworkSession(host: host, options: options.run, output: output)
     let result: Result<Void, any Error>
     do {

@@ -41,8 +41,9 @@ public final class BonjourHost: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: Host name, interfaces, and whether the port is shared.
-  ///   - log: Called with a sentence for each interface that can't be used, with the reason, and for
-  ///     each registered service whose type isn't one that RFC 6335 allows.
+  ///   - log: Called with a sentence for each interface that can't be used, with the reason, for each
+  ///     registered service whose type isn't one that RFC 6335 allows, and if the port is not shared
+  ///     although the configuration has that it should be.
   public init(
     configuration: BonjourConfiguration = BonjourConfiguration(),
     log: (@Sendable (String) -> Void)? = nil
@@ -147,6 +148,14 @@ public struct BonjourConfiguration: Sendable {
     if let ownerSocketNameOverride { return ownerSocketNameOverride }
     let isUsual = interfaceNames == nil && hostName == Self.systemHostName
     return isShared && isUsual ? "ambit/bonjour" : nil
+  }
+
+  /// A sentence for the log if the port should be shared, and the rest of the configuration keeps
+  /// it from being.
+  var standaloneNote: String? {
+    guard isShared, ownerSocketName == nil else { return nil }
+    return "This program uses Multicast DNS sockets of its own: only hosts with the system's name "
+      + "and all suitable interfaces share them."
   }
 
   /// The part of the configuration on which processes that share have to agree.

@@ -143,12 +143,23 @@ struct BonjourHostTests {
     await host.close()
   }
 
+  @Test("a host whose configuration keeps it from sharing the port notes that, if it was to share")
+  func unsharedPort() async throws {
+    let (notes, log) = AsyncStream.makeStream(of: String.self)
+    var configuration = BonjourConfiguration(hostName: "seven-\(run)", interfaceNames: ["lo"])
+    let host = BonjourHost(configuration: configuration) { log.yield($0) }
+    #expect(await notes.first { _ in true }?.contains("sockets of its own") == true)
+    configuration.isShared = false
+    #expect(configuration.standaloneNote == nil && BonjourConfiguration().standaloneNote == nil)
+    await host.close()
+  }
+
   @Test("a type that RFC 6335 does not allow is registered, with a note in the log")
   func unregisteredType() async throws {
     let (notes, log) = AsyncStream.makeStream(of: String.self)
-    let host = BonjourHost(
-      configuration: BonjourConfiguration(hostName: "six-\(run)", interfaceNames: ["lo"])
-    ) { log.yield($0) }
+    var configuration = BonjourConfiguration(hostName: "six-\(run)", interfaceNames: ["lo"])
+    configuration.isShared = false
+    let host = BonjourHost(configuration: configuration) { log.yield($0) }
     let odd = try ServiceType(text: "_longer_than_fifteen-\(run)._tcp")
     let names = AsyncStream.makeStream(of: RegistrationEvent.self)
     var registrations = [host.register(service) { _ in }]

@@ -86,7 +86,10 @@ final class BonjourEngine: @unchecked Sendable {
   // MARK: On the loop
 
   /// Starts the search for an owner.
-  func start() { handle(OwnerSearch.Event.begin) }
+  func start() {
+    if let note = configuration.standaloneNote { log?(note) }
+    handle(OwnerSearch.Event.begin)
+  }
 
   /// Unregisters everything and ends; calls `completion` when everything was sent. If other
   /// processes were served, one of them takes over, and what they registered gets no goodbye.
