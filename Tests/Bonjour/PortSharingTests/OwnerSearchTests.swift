@@ -153,6 +153,49 @@ struct OwnerSearchTests {
     }
   }
 
+  /// What a search was doing when its process was stopped for a long time.
+  enum Step: CaseIterable {
+    case pausing, connecting, binding, greeting
+  }
+
+  @Test(
+    "a search whose process was stopped, whatever it was doing, leaves an owner time to answer",
+    arguments: Step.allCases)
+  mutating func stoppedSearch(step: Step) {
+    var search = search(1)
+    _ = act(&search, .begin)
+    let stop = TimeSpan.seconds(1_000)
+    switch step {
+    case .pausing:
+      #expect(act(&search, .connected(.busy)) == [])
+      now = now + stop
+      var actions: [OwnerSearch.Action] = []
+      search.wake(now: now, into: &actions)
+      #expect(actions == [.connect(0)])
+    case .connecting: now = now + stop
+    case .binding, .greeting:
+      if step == .binding {
+        #expect(act(&search, .connected(.noOwner)) == [.bind])
+        now = now + stop
+        #expect(act(&search, .bound(.isTaken)) == [])
+      } else {
+        #expect(act(&search, .connected(.isThere)) == [.greet])
+        now = now + stop
+        #expect(act(&search, .lost) == [])
+      }
+      #expect(wake(&search) == [.connect(0)])
+    }
+    let start = now
+    #expect(act(&search, .connected(.busy)) == [], "it may only just run again, too")
+    #expect(wake(&search) == [.connect(0)])
+    #expect(act(&search, .connected(.isThere)) == [.greet])
+    var silent = search
+    #expect(act(&search, .welcomed) == [.follow])
+    #expect(wake(&silent) == [.check])
+    #expect(now - start > .seconds(2) && now - start <= OwnerSearch.Limits.responseTimeout)
+    #expect(act(&silent, .checked) == [.leave, .runLocally(.silence)], "once")
+  }
+
   @Test("however an owner is silent, a search is over after five seconds", arguments: 1...50)
   mutating func anySilence(seed: UInt64) {
     var rng = SeededGenerator(seed: seed)

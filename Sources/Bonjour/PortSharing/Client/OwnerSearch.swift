@@ -161,7 +161,9 @@ package struct OwnerSearch: Sendable {
   var bindAttemptCount = 0
   /// When the present search has to be over.
   private var endsAt = Instant.zero
-  /// Whether the owner was given more time, as this process had been stopped.
+  /// When the address was begun to be tried.
+  private var triedAt = Instant.zero
+  /// Whether the search, or the owner, was given more time, as this process had been stopped.
   private var isExtended = false
   private var isNeeded = false
   /// When ``Action/check`` was given out; distant future while the owner still has time.
@@ -196,11 +198,13 @@ package struct OwnerSearch: Sendable {
     switch (event, state) {
     case (.begin, .idle), (.begin, .refused):
       begin(now: now)
-      tryAddress(0, into: &actions)
+      tryAddress(0, now: now, into: &actions)
     case (.connected(let outcome), .trying(let address)):
+      _ = extends(since: triedAt, now: now)
       connected(outcome, to: address, now: now, into: &actions)
     case (.bound(let outcome), .trying(let address)):
       assert(address == addressCount - 1, "address \(address) is not the host's own")
+      _ = extends(since: triedAt, now: now)
       bound(outcome, now: now, into: &actions)
     case (.welcomed, .greeting):
       heard(now: now)
@@ -217,7 +221,9 @@ package struct OwnerSearch: Sendable {
       leave(.invalidMessages, into: &actions)
     case (.checked, .greeting), (.checked, .following(isAsked: true)):
       if now >= checkedFrom { leave(.silence, into: &actions) }
-    case (.lost, .greeting): pause(now: now, into: &actions)
+    case (.lost, .greeting):
+      _ = extends(since: nextWake ?? now, now: now)
+      pause(now: now, into: &actions)
     case (.lost, .following): lost(now: now, into: &actions)
     case (.begin, _), (.connected, _), (.bound, _), (.welcomed, _), (.rejected, _),
       (.messageReceived, _), (.informed, _), (.lost, _), (.distrusted, _), (.checked, _):
@@ -232,12 +238,12 @@ package struct OwnerSearch: Sendable {
     nextWake = nil
     switch state {
     case .idle, .trying, .refused, .runningLocally: break
-    case .pausing: tryAddress(0, into: &actions)
+    case .pausing:
+      _ = extends(since: due, now: now)
+      tryAddress(0, now: now, into: &actions)
     case .following(isAsked: false): ask(now: now, into: &actions)
     case .greeting, .following(isAsked: true):
-      let wasStopped = now - due >= Limits.delayMax
-      guard !wasStopped || isExtended else {
-        isExtended = true
+      if extends(since: due, now: now) {
         nextWake = now + Limits.responseTimeout
         return
       }
@@ -277,14 +283,23 @@ package struct OwnerSearch: Sendable {
 
   private mutating func begin(now: Instant) {
     (attemptCount, bindAttemptCount) = (0, 0)
-    isShortageReported = false
+    (isShortageReported, isExtended) = (false, false)
     endsAt = now + Limits.searchTimeout
   }
 
-  private mutating func tryAddress(_ address: Int, into actions: inout [Action]) {
+  /// Gives the owner more time, once, if this process must have been stopped since `due`, perhaps
+  /// together with the owner: that time is none that the owner was silent in.
+  private mutating func extends(since due: Instant, now: Instant) -> Bool {
+    guard !isExtended, now - due >= Limits.delayMax else { return false }
+    isExtended = true
+    endsAt = max(endsAt, now + Limits.responseTimeout)
+    return true
+  }
+
+  private mutating func tryAddress(_ address: Int, now: Instant, into actions: inout [Action]) {
     nextWake = nil
     guard address < addressCount else { return runLocally(.impossible, into: &actions) }
-    state = .trying(address)
+    (state, triedAt) = (.trying(address), now)
     actions.append(.connect(address))
   }
 
@@ -297,7 +312,7 @@ package struct OwnerSearch: Sendable {
     case .isThere:
       (state, isInformed) = (.greeting, false)
       (followedAddress, hasOwnerEnded) = (address, false)
-      (isExtended, checkedFrom, bindAttemptCount) = (false, .distantFuture, 0)
+      (checkedFrom, bindAttemptCount) = (.distantFuture, 0)
       nextWake = max(endsAt, now)
       actions.append(.greet)
     case .noOwner where isLast: actions.append(.bind)
@@ -307,7 +322,8 @@ package struct OwnerSearch: Sendable {
     case .untrustedUser(let userID) where isLast:
       runLocally(.untrustedUser(userID: userID), into: &actions)
     case .impossible where isLast: runLocally(.impossible, into: &actions)
-    case .noOwner, .busy, .untrustedUser, .impossible: tryAddress(address + 1, into: &actions)
+    case .noOwner, .busy, .untrustedUser, .impossible:
+      tryAddress(address + 1, now: now, into: &actions)
     }
   }
 
