@@ -7,7 +7,11 @@ import Glibc
 ///
 /// The processes get the default actions of all signals but those that this program was started to
 /// ignore, an empty signal mask, /dev/null as standard input, none of this program's descriptors but
-/// output and error output, and a process group of their own, so that what they start ends with them.
+/// output and error output, and a process group of their own.
+///
+/// When a command is ended, all processes of its group end, or are killed, before the next begins. A
+/// command that ends by itself may leave processes behind. A process that has left the group gets no
+/// signal, and is not waited for.
 final class CommandRunner: Sendable {
   /// How a start went.
   enum Start: Hashable, Sendable {
@@ -20,8 +24,17 @@ final class CommandRunner: Sendable {
 
   private let command: [String]
   private let output: Output
+  private struct Running {
+    let process: pid_t
+    /// The group was asked to end.
+    var isEnding = false
+    var isKilled = false
+  }
+
   /// The process of each region.
-  private let processes = Guarded<[String: pid_t]>([:])
+  private let processes = Guarded<[String: Running]>([:])
+  /// How often it looks whether a group has ended whose first process has, in microseconds.
+  private static let groupPause: UInt32 = 50_000
 
   init(command: [String], output: Output) {
     self.command = command
@@ -46,12 +59,13 @@ final class CommandRunner: Sendable {
       output.warn("\(name) cannot be run: \(reason)" + (isForNow ? "; trying again" : ""))
       return isForNow ? .noRoom : .failed
     }
-    processes.update { $0[region] = process }
+    processes.update { $0[region] = Running(process: process) }
     // One thread for each process: their number is limited, and no signal handlers are changed.
     Thread.detachNewThread { [self] in
       // Its number stays in use until no signal can be sent to it any more.
       var information = siginfo_t()
       while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
+      while isEnding(region), ProcessGroup.hasOthers(than: process) { usleep(Self.groupPause) }
       processes.update { $0[region] = nil }
       var status: Int32 = 0
       while waitpid(process, &status, 0) < 0 && errno == EINTR {}
@@ -64,8 +78,10 @@ final class CommandRunner: Sendable {
   /// Ends the command of a region, with all that it started.
   func end(region: String, isForced: Bool) {
     let isRunning = processes.update { processes in
-      guard let process = processes[region] else { return false }
-      kill(-process, isForced ? SIGKILL : SIGTERM)
+      guard let running = processes[region] else { return false }
+      kill(-running.process, isForced ? SIGKILL : SIGTERM)
+      processes[region]?.isEnding = true
+      processes[region]?.isKilled = isForced
       return true
     }
     if isRunning, !isForced {
@@ -75,7 +91,12 @@ final class CommandRunner: Sendable {
 
   /// Passes a signal of the terminal on, which doesn't reach process groups of their own.
   func forward(_ number: Int32) {
-    processes.update { for process in $0.values { kill(-process, number) } }
+    processes.update { for running in $0.values { kill(-running.process, number) } }
+  }
+
+  /// Whether the group of a region's command has time to end.
+  private func isEnding(_ region: String) -> Bool {
+    processes.update { $0[region].map { $0.isEnding && !$0.isKilled } ?? false }
   }
 
   private func report(_ status: Int32) {
@@ -121,5 +142,25 @@ final class CommandRunner: Sendable {
     guard let program = arguments.first ?? nil else { return (ENOENT, 0) }
     let code = posix_spawnp(&process, program, &files, &attributes, &arguments, &variables)
     return (code, process)
+  }
+}
+
+private enum ProcessGroup {
+  /// Whether a group has processes that run besides its first, which has ended and not been waited
+  /// for, so that no other group can have its number. Where that can't be known, it has.
+  static func hasOthers(than first: pid_t) -> Bool {
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc") else {
+      return true
+    }
+    return names.contains { name in
+      // The name of a program may have any bytes.
+      guard let id = pid_t(name), id != first,
+        let text = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .isoLatin1)
+      else { return false }
+      // The name in parentheses, the state, the parent and the group.
+      let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+      guard fields.count > 3 else { return false }
+      return !["Z", "X"].contains(fields[1]) && fields[3] == "\(first)"
+    }
   }
 }
