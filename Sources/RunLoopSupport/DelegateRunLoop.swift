@@ -8,6 +8,11 @@ extension RunLoop {
   /// program whose main thread has ended.
   package static var ofDelegates: RunLoop { isOfPool ? .main : .current }
 
+  /// The run loop that a caller means which names its own: see ``ofDelegates``.
+  package static func forDelegates(_ runLoop: RunLoop) -> RunLoop {
+    runLoop === RunLoop.current ? .ofDelegates : runLoop
+  }
+
   /// Whether this thread belongs to a pool, so that its run loop never runs.
   static var isOfPool: Bool {
     guard RunLoop.current.currentMode == nil else { return false }

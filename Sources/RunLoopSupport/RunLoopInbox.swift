@@ -8,6 +8,8 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
 
   private let lock = SharedLock()
   private var items: ArraySlice<Item> = []
+  /// How many items are being delivered.
+  private var deliveringCount = 0
   private var sources: [RunLoopSource] = []
   private var onItem: (@Sendable (Item) -> Void)?
   /// Whether a thread that waits for the owner's delegate waits for the main queue.
@@ -77,7 +79,7 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
   package func settle() {
     let loop = MainQueue.isCurrent ? RunLoop.main : .current
     let (source, mustWait) = lock.withLock {
-      (sources.first { $0.isIn(loop) }, isOnMainQueue && !items.isEmpty)
+      (sources.first { $0.isIn(loop) }, isOnMainQueue && (deliveringCount > 0 || !items.isEmpty))
     }
     if let source {
       let reference = SourceReference()
@@ -89,7 +91,10 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
   }
 
   private func deliver(on reference: SourceReference) {
-    while let (item, onItem) = next(on: reference) { onItem(item) }
+    while let (item, onItem) = next(on: reference) {
+      onItem(item)
+      lock.withLock { deliveringCount -= 1 }
+    }
   }
 
   /// The next item, unless the owner was taken off the run loop meanwhile.
@@ -98,6 +103,7 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
       guard let source = reference.source, sources.contains(where: { $0 === source }),
         let onItem, let item = items.takeFirst()
       else { return nil }
+      deliveringCount += 1
       return (item, onItem)
     }
   }

@@ -8,9 +8,10 @@ package import Foundation
 /// thread. For the loop of the calling thread and the main loop that is done at once. For any other
 /// loop a timer does it, which unlike `perform` wakes a sleeping loop.
 ///
-/// A source of the main loop is called by the main queue as well, whichever serves it first. In a
-/// program whose main function is `async`, or that calls `dispatchMain`, the main thread ends, its run
-/// loop never runs, and other threads serve the main queue.
+/// A source of the main loop is called by the main queue as well, unless the main thread serves that:
+/// code that runs a run loop from within would not be interrupted by the main queue. In a program
+/// whose main function is `async`, or that calls `dispatchMain`, the main thread ends, its run loop
+/// never runs, and other threads serve the main queue.
 package final class RunLoopSource: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`; Core Foundation's sources are thread-safe.
 
@@ -56,7 +57,9 @@ package final class RunLoopSource: @unchecked Sendable {
       return (self.source, self.loop, !isSignalled)
     }
     if isOnMainQueue, isFirst {
-      DispatchQueue.main.async { [weak self] in self?.callIfSignalled() }
+      DispatchQueue.main.async { [weak self] in
+        if !Thread.isMainThread { self?.callIfSignalled() }
+      }
     }
     guard let source, let loop else { return }
     CFRunLoopSourceSignal(source)

@@ -246,6 +246,29 @@ struct BeaconSurveyTests {
     }
   }
 
+  @Test("formats that report at different times keep each other's batteries and levels")
+  func outOfPhase() throws {
+    let id = try #require(BluetoothUUID(uuid))
+    let beacon = IBeacon(uuid: id, major: 1, minor: 2, powerAtOneMetre: -59)
+    let frame: [UInt8] = [0x20, 0, 0x0B, 0x86, 0x15, 0x80, 0, 0, 0, 1, 0, 0, 0, 2]
+    func other(_ data: [UInt8]) -> Sighting {
+      var sighting = eddystone(data)
+      sighting.address = DeviceAddress(bits: 2, kind: .random)
+      return sighting
+    }
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    for tick in 0..<40 {
+      let now = Instant.zero + .milliseconds(Int64(tick) * 100)
+      if tick % 10 == 0 { survey.hear(sighting(beacon.manufacturerData), now: now) }
+      if tick % 10 == 4 { survey.hear(other([0x10, 0xEE, 0x03, 0x67]), now: now) }
+      if tick == 16 { survey.hear(other(frame), now: now) }
+      _ = survey.wake(now: now)
+    }
+    #expect(survey.report.count == 2)
+    #expect(survey.report.filter { $0.telemetry != nil }.map(\.format) == [.eddystone])
+    #expect(survey.report.allSatisfy { $0.levels.count >= 2 }, "\(survey.report)")
+  }
+
   @Test("only the beacons of given regions are ranged")
   func regions() throws {
     let id = try #require(BluetoothUUID(uuid))

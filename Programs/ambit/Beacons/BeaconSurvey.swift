@@ -85,6 +85,8 @@ package struct BeaconSurvey: Sendable {
   private(set) var malformedCount = 0
   /// The beacons in range at the last report, the nearest first.
   package private(set) var report: [Row] = []
+  /// The last report of each format. The formats are not due at the same times.
+  private var latest: [Format: [Row]] = [:]
   private var isScanning = true
 
   init(constraints: [BeaconConstraint], now: Instant) {
@@ -108,7 +110,10 @@ package struct BeaconSurvey: Sendable {
       lane.machine.handle(.scanning(isScanning), now: now, into: &lane.actions)
       lanes[format] = lane
     }
-    if !isScanning { report = [] }
+    if !isScanning {
+      report = []
+      latest = [:]
+    }
   }
 
   /// Handles an advertisement; ignores those that are no beacons.
@@ -196,7 +201,7 @@ package struct BeaconSurvey: Sendable {
     return text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
   }
 
-  /// The beacons in range, the nearest first, if a report is due.
+  /// The beacons of the formats whose report is due, the nearest first; nil if none is.
   package mutating func wake(now: Instant) -> [Row]? {
     var rows: [Row] = []
     var isDue = false
@@ -206,21 +211,26 @@ package struct BeaconSurvey: Sendable {
       if !lane.actions.isEmpty { lane.levelToExceed = nil }
       for case .ranged(_, let beacons) in lane.actions {
         isDue = true
-        rows += beacons.map { row($0, format, lane.names) }
+        latest[format] = beacons.map { row($0, format, lane.names) }
+        rows += latest[format] ?? []
       }
       lane.actions = []
       lanes[format] = lane
     }
     guard isDue else { return nil }
-    rows.sort {
+    let all = Format.allCases.flatMap { latest[$0] ?? [] }
+    levels = Dictionary(
+      all.map { (Self.key($0), $0.levels) }, uniquingKeysWith: { first, _ in first })
+    telemetry = Dictionary(
+      all.map { ($0.beacon.address, $0.telemetry) }, uniquingKeysWith: { first, _ in first })
+    report = Self.sorted(all)
+    return Self.sorted(rows)
+  }
+
+  private static func sorted(_ rows: [Row]) -> [Row] {
+    rows.sorted {
       ($0.beacon.distance?.metres ?? .infinity) < ($1.beacon.distance?.metres ?? .infinity)
     }
-    levels = Dictionary(
-      rows.map { (Self.key($0), $0.levels) }, uniquingKeysWith: { first, _ in first })
-    telemetry = Dictionary(
-      rows.map { ($0.beacon.address, $0.telemetry) }, uniquingKeysWith: { first, _ in first })
-    report = rows
-    return rows
   }
 
   private static func key(_ row: Row) -> Key {

@@ -45,8 +45,18 @@ struct TraceSurvey: AsyncParsableCommand {
     guard file != "-" else { throw ValidationError("A survey needs a file.") }
   }
 
+  /// An earlier survey is hours of walking: it is not replaced.
+  private static func checkIsNew(_ file: String) throws {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+    guard attributes?[.type] as? FileAttributeType == .typeRegular,
+      (attributes?[.size] as? NSNumber)?.intValue != 0
+    else { return }
+    throw CommandFailure(.cannotCreate, "\(Fit.safe(file)) exists; name another file")
+  }
+
   func run() async throws {
     let receivers = try TraceRecord.receivers(receiver, options)
+    try Self.checkIsNew(file)
     let plan = try map.map { try FloorMap.load($0) }
     for receiver in receivers {
       if let plan, plan.index(ofReceiver: receiver.name) == nil {
@@ -166,8 +176,10 @@ final class SurveySession: Sendable {
       }
       state.update { state in
         state.current = nil
-        state.places.append(place.point)
-        state.done.append(state.readings)
+        if stop.receptionCount > 0 {
+          state.places.append(place.point)
+          state.done.append(state.readings)
+        }
         state.readings = []
       }
       try writer.flush()
@@ -181,7 +193,9 @@ final class SurveySession: Sendable {
       output.line(
         "\(place.text): \(seconds) s, \(stop.receptionCount) receptions, "
           + "\(stop.readyCount) receivers with \(SurveyStop.readingsEnough) or more")
-      if isSparse {
+      if stop.receptionCount == 0 {
+        output.note("Nothing was heard of the beacon here; the place is not counted.")
+      } else if isSparse {
         output.note(
           "Fewer than \(stop.neededCount) receivers hear it well here; a fix will be vague.")
       }

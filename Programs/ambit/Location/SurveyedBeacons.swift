@@ -8,19 +8,19 @@ struct BeaconTrack: Sendable {
 
 /// The beacons that surveys were made with, to which others are compared.
 struct SurveyedBeacons: Sendable {
-  private var identities: Set<Substring> = []
+  private var identities: Set<String> = []
   /// The measured power of the first that has one, in dBm.
   private var power: Int8?
 
   /// The windows of a survey, as the first beacon would have made them.
   mutating func add(_ track: BeaconTrack) -> [ReadingWindow] {
-    identities.insert(track.beacon.identity)
+    identities.insert(track.beacon.identity.lowercased())
     guard let own = track.beacon.power else { return track.windows }
     guard let power else {
       power = own
       return track.windows
     }
-    let difference = Double(power) - Double(own)
+    let difference = BeaconOffset.advertised(power, surveyed: own).mean
     return track.windows.map { window in
       var window = window
       for index in window.heard.indices { window.heard[index].rssi += difference }
@@ -30,7 +30,7 @@ struct SurveyedBeacons: Sendable {
 
   /// How much louder a beacon is than those of the surveys.
   func offset(of beacon: RecordedBeacon) -> BeaconOffset {
-    if identities.contains(beacon.identity) { return .surveyed }
+    if identities.contains(beacon.identity.lowercased()) { return .surveyed }
     guard let own = beacon.power else { return .unknown }
     // Without a survey the model has typical receivers, whose offsets are unknown as well.
     if identities.isEmpty {

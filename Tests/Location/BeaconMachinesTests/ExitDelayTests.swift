@@ -76,6 +76,15 @@ struct ExitDelayTests {
     #expect(delay(after: host) <= 31)
   }
 
+  @Test("the absence of a visitor that comes back is not learnt as its interval")
+  func visitor() throws {
+    var host = try MonitoringHost([hall])
+    host.hear(sighting(), every: 1, for: 60)
+    host.run(for: 150)
+    host.hear(sighting(), every: 1, for: 2)
+    #expect(delay(after: host) <= 31)
+  }
+
   @Test("a region with several beacons waits for the one that advertises least often")
   func several() throws {
     var host = try MonitoringHost([hall])

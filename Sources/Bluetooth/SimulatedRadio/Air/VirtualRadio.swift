@@ -291,8 +291,9 @@ private final class VirtualTimer: LoopTimer, @unchecked Sendable {
   func set(_ time: Instant) {
     generation += 1
     let setting = generation
-    radio?.schedule(at: time) { [weak self] in
-      if let self, generation == setting { onFire() }
+    // Like a timer of a real loop, it is retained until it fires.
+    radio?.schedule(at: time) { [self] in
+      if generation == setting { onFire() }
     }
   }
 

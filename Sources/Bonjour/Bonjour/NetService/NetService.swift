@@ -153,14 +153,14 @@ open class NetService: NSObject, @unchecked Sendable {
 
   /// Schedules the service on a run loop: the delegate is called there while it runs in the mode.
   open func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-    inbox.schedule(in: aRunLoop, forMode: mode)
+    inbox.schedule(in: .forDelegates(aRunLoop), forMode: mode)
   }
 
   /// Removes the service from a run loop in a mode. Events that happen while the service is on no
   /// run loop are delivered when it is scheduled again. When 128 events are pending, only the
   /// latest names, resolutions and TXT records are kept, and connections are refused.
   open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-    inbox.remove(from: aRunLoop, forMode: mode)
+    inbox.remove(from: .forDelegates(aRunLoop), forMode: mode)
   }
 
   // MARK: Activities

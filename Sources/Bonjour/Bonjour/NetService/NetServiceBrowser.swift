@@ -79,14 +79,14 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
 
   /// Schedules the browser on a run loop: the delegate is called there while it runs in the mode.
   open func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-    inbox.schedule(in: aRunLoop, forMode: mode)
+    inbox.schedule(in: .forDelegates(aRunLoop), forMode: mode)
   }
 
   /// Removes the browser from a run loop in a mode. Results found while the browser is on no run
   /// loop are delivered when it is scheduled again; if there are many, without services that
   /// appeared and disappeared in between.
   open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-    inbox.remove(from: aRunLoop, forMode: mode)
+    inbox.remove(from: .forDelegates(aRunLoop), forMode: mode)
   }
 
   // MARK: Searching

@@ -298,7 +298,8 @@ public struct RangingMachine: Sendable {
     beacons.reserveCapacity(table.count)
     for slot in table.indices {
       guard let track = table[slot] else { continue }
-      let silence = clock.now - track.lastHeard
+      // Packets that waited during a stall may still come.
+      let silence = clock.isSettled ? clock.now - track.lastHeard : .zero
       if silence >= settings.goneDelay {
         table.remove(slot)
       } else if track.successor == nil {

@@ -25,16 +25,17 @@ struct BeaconIntervals: Sendable {
 
   /// Handles a sighting and returns the beacon's mean interval; nil if it isn't known yet.
   ///
-  /// - Parameter intervalMax: The length from which an interval is an absence, and isn't learnt from.
+  /// - Parameter absence: The silence from which on a beacon with this mean interval was away. Nothing is
+  ///   learnt from it.
   mutating func heard(
-    _ identity: BeaconIdentity, at now: Instant, intervalMax: TimeSpan
+    _ identity: BeaconIdentity, at now: Instant, absence: (_ mean: TimeSpan?) -> TimeSpan
   ) -> TimeSpan? {
     guard var entry = entries[identity] else {
       if entries.count >= Self.countMax { release() }
       entries[identity] = Entry(lastHeard: now)
       return nil
     }
-    if let last = entry.lastHeard, now - last < intervalMax {
+    if let last = entry.lastHeard, now - last < absence(entry.mean) {
       let interval = now - last
       entry.mean =
         entry.mean.map { mean in

@@ -25,6 +25,11 @@ public struct RegionMonitor: Sendable {
     /// The maximum length of a region's name, in bytes of UTF-8.
     public var identifierByteCountMax = 1024
 
+    /// The exit delay of a beacon that is heard at this mean interval.
+    func exitDelay(ofInterval interval: TimeSpan) -> TimeSpan {
+      max(exitDelay, min(interval * exitDelayInIntervals, exitDelayMax))
+    }
+
     /// Creates the settings of Apple's systems.
     public init() {}
   }
@@ -241,11 +246,12 @@ public struct RegionMonitor: Sendable {
 
   /// The exit delay from a sighting of a beacon on.
   private mutating func exitDelay(after identity: BeaconIdentity) -> TimeSpan {
-    let interval = intervals.heard(identity, at: clock.now, intervalMax: settings.exitDelayMax)
-    guard let interval else { return settings.exitDelay }
-    return max(
-      settings.exitDelay,
-      min(interval * settings.exitDelayInIntervals, settings.exitDelayMax))
+    let settings = settings
+    // The first interval may be as long as the longest that is provided for.
+    let interval = intervals.heard(identity, at: clock.now) { mean in
+      mean.map { settings.exitDelay(ofInterval: $0) } ?? settings.exitDelayMax
+    }
+    return interval.map { settings.exitDelay(ofInterval: $0) } ?? settings.exitDelay
   }
 
   private mutating func enter(

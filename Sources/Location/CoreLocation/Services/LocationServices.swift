@@ -164,7 +164,8 @@ final class LocationServices: @unchecked Sendable {
       Logger(label: "CoreLocation").error(
         """
         A location manager's delegate is not called: the run loop of the thread that created the \
-        manager does not run. Run it, or create the manager with init(queue:).
+        manager does not run, or its queue is blocked. Run the loop, or create the manager with \
+        init(queue:).
         """)
     }
     timer.set(eventLoop.now + Limits.firstCallMax)
