@@ -47,7 +47,7 @@ final class CommandRunner: Sendable {
   /// - Parameters:
   ///   - more: Environment variables in addition to this program's.
   ///   - region: The region, which has no running command.
-  ///   - onEnd: Called when the process has ended, on a thread of its own.
+  ///   - onEnd: Called when the process, or the group that was to end, has ended, on a thread of its own.
   func start(
     _ more: [String: String], for region: String, onEnd: @escaping @Sendable () -> Void
   ) -> Start {
@@ -66,7 +66,11 @@ final class CommandRunner: Sendable {
       var information = siginfo_t()
       while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
       while isEnding(region), ProcessGroup.hasOthers(than: process) { usleep(Self.groupPause) }
-      processes.update { $0[region] = nil }
+      processes.update { processes in
+        // Also what was started while the group was looked at. The number is still this group's.
+        if processes[region]?.isEnding == true { kill(-process, SIGKILL) }
+        processes[region] = nil
+      }
       var status: Int32 = 0
       while waitpid(process, &status, 0) < 0 && errno == EINTR {}
       report(status)

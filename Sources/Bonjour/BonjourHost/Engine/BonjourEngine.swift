@@ -43,15 +43,15 @@ final class BonjourEngine: @unchecked Sendable {
   private var awaitingInterfaces: [([InterfaceIndex: String]?) -> Void] = []
   private var awaitingRole: [(Role) -> Void] = []
   private var awaitingEnd: [@Sendable () -> Void] = []
-  private var awaitingAvailability: [@Sendable (BonjourHost.Availability) -> Void] = []
+  var awaitingAvailability: [@Sendable (BonjourHost.Availability) -> Void] = []
 
-  private var state = State.searching(.nothing)
+  private(set) var state = State.searching(.nothing)
   private var search: OwnerSearch
   private var client = PortSharingClient()
   /// Whether the search knows that an owner has something to do for this host.
   private var isOwnerNeeded = false
-  /// Whether another process has worked for this host.
-  private var wasServed = false
+  /// When the latest owner ended that this host followed; nil if it followed none.
+  private(set) var servedUntil: Instant?
   private lazy var resolver = SystemResolver(on: loop) { [weak self] id, event, moreComing in
     self?.queries[id]?(FoundEvent(event: event, interface: nil, moreComing: moreComing))
   }
@@ -149,31 +149,8 @@ final class BonjourEngine: @unchecked Sendable {
     if knownInterfaces != nil || state.role == .refused || isStopped { interfacesSettled() }
   }
 
-  /// Calls back with whether the machines that work for this host do so now: where its owner is
-  /// another process, when that has answered, has ended, or is left, in five seconds at most.
-  func whenAvailable(_ body: @escaping @Sendable (BonjourHost.Availability) -> Void) {
-    switch state {
-    case .alone, .owning: body(.works)
-    case .following(let owner):
-      awaitingAvailability.append(body)
-      updateNeed()
-      _ = owner.connection.send(ClientMessage.ping)
-      owner.connection.flush()
-    case .searching: body(wasServed ? .works : .silent)
-    case .refused: body(wasServed ? .works : .refused)
-    case .stopping, .ended: body(.silent)
-    }
-  }
-
-  private func answered(_ availability: BonjourHost.Availability) {
-    let waiting = awaitingAvailability
-    awaitingAvailability = []
-    for body in waiting { body(availability) }
-    updateNeed()
-  }
-
   /// Lets the search know whether this host has to notice soon that an owner doesn't answer.
-  private func updateNeed() {
+  func updateNeed() {
     let isNeeded = !client.isIdle || !awaitingAvailability.isEmpty
     guard isNeeded != isOwnerNeeded else { return }
     isOwnerNeeded = isNeeded
@@ -392,7 +369,7 @@ final class BonjourEngine: @unchecked Sendable {
         log?("Bonjour waits until this program has a free file descriptor (ulimit -n).")
       case .follow:
         guard let owner = state.otherOwner else { break }
-        (state, wasServed) = (.following(owner), true)
+        state = .following(owner)
         handle(PortSharingClient.Event.began(.another))
         settled()
       case .refuse: refuse()
@@ -455,7 +432,9 @@ final class BonjourEngine: @unchecked Sendable {
     let wasFollowing = state.role == .client
     owner.connection.close()
     state = .searching(.nothing)
-    if wasFollowing { handle(PortSharingClient.Event.ended) }
+    guard wasFollowing else { return }
+    servedUntil = .now
+    handle(PortSharingClient.Event.ended)
   }
 
   /// Disconnects from an owner that may go on, and informs it that this host continues its
@@ -489,7 +468,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   private func runLocally(_ reason: OwnerSearch.StandaloneReason?) {
     if let reason, !addresses.isEmpty { log?(reason.text) }
-    answered(reason == .silence ? .silent : .works)
+    answered(.silent)
     let driver = BonjourDriver(configuration: configuration, on: loop, log: log) {
       [weak self] in self?.take($0)
     }
