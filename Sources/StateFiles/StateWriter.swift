@@ -47,7 +47,14 @@ package final class StateWriter: Sendable {
     /// The pause after the last failure is over.
     var isTrying = false
     var failureCount = 0
-    var completions: [@Sendable () -> Void] = []
+    /// What waits for the end, with the numbers of the calls: each has a time of its own.
+    var completions: [Int: @Sendable () -> Void] = [:]
+    var finishCount = 0
+
+    mutating func takeCompletions() -> [@Sendable () -> Void] {
+      defer { completions = [:] }
+      return completions.sorted { $0.key < $1.key }.map(\.value)
+    }
   }
 
   private enum Step {
@@ -70,15 +77,20 @@ package final class StateWriter: Sendable {
   }
 
   /// Tries for the last time what failed. Calls `completion`, on any thread, when that is done, or
-  /// when the time for it is over.
+  /// when the time for it, which is each call's own, is over.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
+    let number = state.withLock { state in
+      state.finishCount += 1
+      return state.finishCount
+    }
     start { state in
-      state.completions.append(completion)
+      state.completions[number] = completion
       state.isRequested = true
       state.isTrying = true
     }
     later(times.end) { writer in
-      for completion in writer.state.withLock({ $0.completions.takeAll() }) { completion() }
+      let late = writer.state.withLock { $0.completions.removeValue(forKey: number) }
+      late?()
     }
   }
 
@@ -116,7 +128,7 @@ package final class StateWriter: Sendable {
         return .run(work, isTrying: isTrying)
       }
       state.isRequested = false
-      guard state.completions.isEmpty else { return .complete(state.completions.takeAll()) }
+      guard state.completions.isEmpty else { return .complete(state.takeCompletions()) }
       state.isRunning = false
       return nil
     }
@@ -179,13 +191,5 @@ private enum OpenWriters {
       unsafe nanosleep(&pause, nil)
       waited += pauseNanoseconds
     }
-  }
-}
-
-extension Array {
-  /// Removes and returns all elements.
-  fileprivate mutating func takeAll() -> [Element] {
-    defer { self = [] }
-    return self
   }
 }
