@@ -150,11 +150,8 @@ extension GlobalOptions {
       throw CommandFailure(.notPermitted, refusal.trimmingSuffix("."))
     }
     let selection = try radioSelection()
-    var configuration = HostConfiguration()
-    if let hostName { configuration.name = hostName }
-    configuration.appearance = appearance
-    try chooseAddress(of: &configuration, orIn: address, on: selection.radio)
-    try choosePairing(of: &configuration)
+    let configuration = try hostConfiguration(
+      named: hostName, appearance, address, on: selection.radio)
     let policy = configuration.pairingPolicy
     let (troubles, trouble) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(1))
@@ -200,6 +197,17 @@ extension GlobalOptions {
     await host.close()
     warnings.release()
     try Self.check(result, host)
+  }
+
+  private func hostConfiguration(
+    named name: String?, _ appearance: UInt16, _ address: DeviceAddress?, on radio: RadioChoice
+  ) throws -> HostConfiguration {
+    var configuration = HostConfiguration()
+    if let name { configuration.name = name }
+    configuration.appearance = appearance
+    try chooseAddress(of: &configuration, orIn: address, on: radio)
+    try choosePairing(of: &configuration)
+    return configuration
   }
 
   /// Throws the error of a command, or the one of the capture, the last of which was written when the

@@ -115,7 +115,7 @@ struct SilentOwnerTests {
     return (host, owner)
   }
 
-  @Test("that an owner doesn't answer is known within five seconds, also without any request")
+  @Test("an owner that does not answer is noticed within five seconds, also without any request")
   func idle() async throws {
     let listener = try #require(address.bindAndListen().descriptor)
     defer { close(listener) }

@@ -96,7 +96,7 @@ struct UnicastQueriesTests {
     #expect(Self.numbers(act(.answered(Self.id(0), []))) == [51])
   }
 
-  @Test("where other parts of the process use the resolver, the first in line is tried again")
+  @Test("the first in line is tried again where other parts of the process use the resolver")
   mutating func busy() throws {
     for number in 0..<4 { _ = try start(number) }
     for number in 0..<4 { #expect(act(.busy(Self.id(number))) == []) }
@@ -106,31 +106,5 @@ struct UnicastQueriesTests {
     #expect(Self.numbers(try wake()) == [0, 1, 2, 3, 4])
     #expect(act(.busy(Self.id(4))) == [])
     #expect(Self.numbers(act(.answered(Self.id(0), [address]))) == [4], "a place became free")
-  }
-
-  @Test("the time for ten thousand queries grows with their number, not with its square")
-  mutating func many() throws {
-    let clock = ContinuousClock()
-    func time(_ count: Int, _ test: inout Self) throws -> Duration {
-      try clock.measure {
-        var waiting: [Int] = []
-        for number in 0..<count { waiting += Self.numbers(try test.start(number)) }
-        var answered = 0
-        while answered < waiting.count {
-          waiting += Self.numbers(
-            test.act(.answered(Self.id(waiting[answered]), [test.address])))
-          answered += 1
-        }
-        #expect(answered == count)
-      }
-    }
-    // The best of three times, as other programs use the processors, too.
-    var (short, long) = (Duration.seconds(1_000), Duration.seconds(1_000))
-    for _ in 0..<3 {
-      var (few, many) = (UnicastQueriesTests(), UnicastQueriesTests())
-      short = min(short, try time(1_000, &few))
-      long = min(long, try time(10_000, &many))
-    }
-    #expect(long < short * 40, "\(short), \(long)")
   }
 }
