@@ -246,6 +246,9 @@ extension OperatorCase {
   fileprivate static let timed: [OperatorCase] = [
     .init("observe(on:)", { s, t in s.observe(on: t) }, { p, t in p.observe(on: t) }),
     .init(producer: "start(on:)") { p, t in p.start(on: t) },
+    .init(
+      "buffer(_:whenFull:on:dropped:)", { s, t in s.buffer(1, whenFull: .dropOldest, on: t) },
+      { p, t in p.buffer(1, whenFull: .dropOldest, on: t) }),
     .init("delay(_:on:)", { s, t in s.delay(1, on: t) }, { p, t in p.delay(1, on: t) }),
     .init(
       "debounce(_:on:discardWhenCompleted:)",
