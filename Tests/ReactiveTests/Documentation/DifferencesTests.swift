@@ -30,6 +30,16 @@ struct DifferencesTests {
     #expect(difference.holds(), "\(difference.title)")
   }
 
+  /// The listing of the page. It compiles; it is not run, because it is a race.
+  private static func race() {
+    final class Counter { var count = 0 }
+    let counter = Counter()
+    let ticks = SignalProducer.timer(interval: .seconds(1), on: QueueScheduler())
+    SignalProducer<Counter, Never>(value: counter).combineLatest(with: ticks)
+      .startWithValues { counter, _ in counter.count += 1 }  // on the queue
+    counter.count += 1  // here: a race
+  }
+
   /// A value that isn't `Sendable`, delivered on the thread of the other stream.
   @Sendable private static func crossing() -> Bool {
     final class Plain {}

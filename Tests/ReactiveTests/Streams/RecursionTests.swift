@@ -73,7 +73,7 @@ struct RecursionTests {
     expectOnly((1...Self.depth).reversed(), of: Self.concatenating(Self.depth))
   }
 
-  @Test("then recurs without using the stack")
+  @Test("a recursion through then uses no stack")
   func then() {
     expectOnly([7], of: Self.following(Self.depth))
   }

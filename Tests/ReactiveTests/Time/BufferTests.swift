@@ -127,7 +127,7 @@ struct QueueTurnTests {
     #expect(seen.entries.allSatisfy { $0 < 1_000 })
   }
 
-  @Test("work that was scheduled separately gives others their turn, and keeps its order")
+  @Test("a queue scheduler lets others in between pieces of work, which keep their order")
   func actions() async {
     let queue = QueueScheduler()
     let (performed, seen, done) = (Log<Int>(), Log<Int>(), Expectation())
