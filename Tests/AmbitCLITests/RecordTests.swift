@@ -166,6 +166,14 @@ struct RecordTests {
   func unwritable() async throws {
     let missing = try await AmbitRun.end("record", "strap", "/nonexistent/x.json")
     #expect(missing.status == ExitStatus.cannotCreate.rawValue, "\(missing)")
+    let folder = try TestFolder()
+    let link = folder.path + "/latest.json"
+    let target = try folder.file("strap.json", "")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+    // Before it looks for the device, which does not exist.
+    let linked = try await AmbitRun.end("record", "No such device", link, "--listen", "300ms")
+    #expect(linked.status == ExitStatus.cannotCreate.rawValue, "\(linked)")
+    #expect(linked.complaints.joined().contains("it is a symbolic link"), "\(linked)")
     let full = try await AmbitRun.end(
       "record", "Pulse strap", "/dev/full", "--listen", "300ms", "--duration", "300ms")
     #expect(full.status == ExitStatus.cannotCreate.rawValue, "\(full)")

@@ -151,12 +151,10 @@ struct RecordingFile: Sendable {
   init(_ path: String) throws {
     self.path = path
     guard !isStandardOutput else { return }
-    var info = stat()
-    if stat(path, &info) == 0 {
-      if info.st_mode & S_IFMT == S_IFDIR { throw failure("it is a folder") }
-      if access(path, W_OK) != 0 { throw failure(String(cString: strerror(errno))) }
-    } else if access(URL(fileURLWithPath: path).deletingLastPathComponent().path, W_OK) != 0 {
-      throw failure("its folder: " + String(cString: strerror(errno)))
+    do throws(CaptureError) {
+      try CaptureFile.checkReplaceable(path)
+    } catch {
+      throw failure(error.reason)
     }
   }
 

@@ -29,14 +29,13 @@ package enum CaptureFile {
   /// Writes a whole file, for this user only. It takes the place of one that is there at the end, so that
   /// a failure leaves that as it was; what is no regular file is written to.
   package static func replace(_ path: String, with bytes: [UInt8]) throws(CaptureError) {
-    var information = stat()
-    let exists = unsafe lstat(path, &information) == 0
-    guard !exists || information.st_mode & S_IFMT == S_IFREG else {
+    guard try isReplaceable(path) else {
       let file = try open(path)
       defer { close(file) }
       return try write(bytes, to: file, path: path)
     }
-    let new = "\(path).new-\(UInt32.random(in: .min ... .max))"
+    // Not longer than the path's own name may be.
+    let new = folder(of: path) + ".ambit-\(UInt32.random(in: .min ... .max))"
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let file = try check(unsafe Glibc.open(new, flags, 0o600), path)
     do throws(CaptureError) {
@@ -48,6 +47,46 @@ package enum CaptureFile {
       _ = unsafe unlink(new)
       throw error
     }
+  }
+
+  /// Checks that `replace` may write a file, as far as that is clear before there is anything to write.
+  package static func checkReplaceable(_ path: String) throws(CaptureError) {
+    _ = try isReplaceable(path)
+  }
+
+  /// Whether a new file takes the path's place; false if what is there is written to.
+  private static func isReplaceable(_ path: String) throws(CaptureError) -> Bool {
+    if let number = descriptor(named: path) {
+      _ = try check(fcntl(number, F_GETFD), path)
+      return false
+    }
+    var information = stat()
+    if unsafe lstat(path, &information) == 0 {
+      let reason: String? =
+        switch information.st_mode & S_IFMT {
+        case S_IFLNK: "it is a symbolic link"
+        case S_IFDIR: "it is a folder"
+        case S_IFREG where information.st_uid != geteuid(): "the file belongs to another user"
+        default: nil
+        }
+      if let reason { throw CaptureError(path: path, reason: reason) }
+      _ = try check(unsafe access(path, W_OK), path)
+      guard information.st_mode & S_IFMT == S_IFREG else { return false }
+    } else if errno != ENOENT {
+      throw CaptureError(path: path, reason: SystemError.current.text)
+    }
+    guard !path.isEmpty, !path.hasSuffix("/") else {
+      throw CaptureError(path: path, reason: "it names no file")
+    }
+    guard unsafe access(folder(of: path), W_OK | X_OK) == 0 else {
+      throw CaptureError(path: path, reason: "its folder: \(SystemError.current.text)")
+    }
+    return true
+  }
+
+  /// The folder of a path, with the slash at its end.
+  private static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
   }
 
   /// Writes all bytes, in one piece where the system takes them so.

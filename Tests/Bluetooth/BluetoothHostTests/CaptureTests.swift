@@ -117,6 +117,44 @@ struct CaptureTests {
     #expect(names.sorted() == ["file", "link", "other"])
   }
 
+  @Test("a path that can't be replaced is found before there is anything to write")
+  func replaceable() throws {
+    let folder = URL(filePath: Self.temporaryPath())
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let reason = { (name: String) -> String? in
+      do throws(CaptureError) {
+        try CaptureFile.checkReplaceable(folder.path + "/" + name)
+        return nil
+      } catch {
+        return error.reason
+      }
+    }
+    for name in ["file", "others"] { try Data().write(to: folder.appending(path: name)) }
+    for (name, target) in [("link", "file"), ("dangling", "none")] {
+      #expect(symlink(target, folder.path + "/" + name) == 0)
+      #expect(reason(name) == "it is a symbolic link")
+    }
+    #expect(reason("") == "it is a folder")
+    #expect(reason("new/") == "it names no file")
+    #expect(reason("none/new") == "its folder: no such file or directory")
+    #expect(reason(String(repeating: "n", count: 256)) == "file name too long")
+    if chown(folder.path + "/others", geteuid() + 1, getegid()) == 0 {
+      #expect(reason("others") == "the file belongs to another user")
+      #expect(throws: CaptureError.self) {
+        try CaptureFile.replace(folder.path + "/others", with: [1])
+      }
+    }
+    for name in ["file", "new", String(repeating: "n", count: 255)] {
+      #expect(reason(name) == nil)
+      try CaptureFile.replace(folder.path + "/" + name, with: [1, 2])
+      #expect(try Data(contentsOf: folder.appending(path: name)) == Data([1, 2]))
+    }
+    try CaptureFile.checkReplaceable("/dev/null")
+    try CaptureFile.checkReplaceable("/dev/stdout")
+    #expect(throws: CaptureError.self) { try CaptureFile.checkReplaceable("/dev/fd/99999999") }
+  }
+
   @Test("a symbolic link is refused, and the file it names is left as it is")
   func link() throws {
     let (path, link) = (Self.temporaryPath(), Self.temporaryPath())
