@@ -171,7 +171,8 @@ extension Reactive where Base: CBPeripheralManager {
   /// which they were started; those to other centrals don't wait for them. Updates that are disposed
   /// of before are dropped.
   ///
-  /// - Returns: A producer that fails with `.notAvailable` while the radio is off.
+  /// - Returns: A producer that fails with `.notAvailable` while the radio is off, and with `.notFound`
+  ///   if the characteristic is not published, or not any more when there is space.
   public func updateValue(
     _ value: Data, for characteristic: CBMutableCharacteristic,
     onSubscribedCentrals centrals: [CBCentral]? = nil
@@ -187,13 +188,16 @@ extension Reactive where Base: CBPeripheralManager {
         notify(.failed(.notAvailable(manager.state)))
         return observation
       }
-      let lane = Set((centrals ?? []).map(\.identifier))
+      // Those that get it: others, which may be stalled, are not waited for.
+      let subscribers = Set((characteristic.subscribedCentrals ?? []).map(\.identifier))
+      let lane = centrals.map { subscribers.intersection($0.map(\.identifier)) } ?? subscribers
       let number = proxy.updates.add(lane: lane) {
+        if let refusal = manager.refusal(ofUpdating: characteristic) { return .failed(refusal) }
         let isSent = manager.updateValue(
           value, for: characteristic, onSubscribedCentrals: centrals)
         return isSent ? .sent : .full
-      } done: { _ in
-        notify(.completed)
+      } done: {
+        notify($0.map { .failed($0) } ?? .completed)
       }
       return AnyDisposable {
         observation?.dispose()
@@ -276,6 +280,12 @@ private final class ChannelPublicationRun: Sendable {
 }
 
 extension CBPeripheralManager {
+  /// Why an update of a characteristic can't be sent, however much room there is.
+  fileprivate func refusal(ofUpdating characteristic: CBMutableCharacteristic) -> BluetoothError? {
+    guard state == .poweredOn else { return .notAvailable(state) }
+    return isPublished(characteristic) ? nil : .notFound(characteristic.uuid)
+  }
+
   /// Unpublishes a channel, which takes a radio that is on: now, or when it is back.
   fileprivate func withdraw(_ psm: CBL2CAPPSM) {
     reactive.whenPoweredOn.startWithCompleted { [weak self] in self?.unpublishL2CAPChannel(psm) }

@@ -14,7 +14,7 @@ final class RoomQueue: Sendable {
     case failed(BluetoothError)
   }
 
-  /// The receivers of the items of one lane; empty for all.
+  /// The receivers of the items of one lane. Lanes without any share no receiver with others.
   typealias Lane = Set<UUID>
 
   private struct Item: Sendable {
@@ -53,7 +53,7 @@ final class RoomQueue: Sendable {
     var next: Item? {
       var passed: [Lane] = []
       for (lane, number) in lanes.compactMapValues(\.first).sorted(by: { $0.value < $1.value }) {
-        let isFree = !fullLanes.contains(lane) && !passed.contains { $0.hasReceiver(of: lane) }
+        let isFree = !fullLanes.contains(lane) && passed.allSatisfy { $0.isDisjoint(with: lane) }
         if isFree { return items[number] }
         passed.append(lane)
       }
@@ -96,7 +96,7 @@ final class RoomQueue: Sendable {
   ///
   /// - Parameters:
   ///   - connection: The number of the connection over which it would be sent, where that may end.
-  ///   - lane: What the order is kept among.
+  ///   - lane: The receivers: the order is kept within a lane, and across lanes with a common receiver.
   ///   - send: Called by one thread at a time, in order, without a lock.
   ///   - done: Called once it was sent, or with the error that ended the waiting.
   /// - Returns: The number by which it can be given up.
@@ -115,14 +115,16 @@ final class RoomQueue: Sendable {
     return number
   }
 
-  /// Gives something up that was not sent.
+  /// Gives something up that was not sent. What waited only behind it is sent.
   ///
   /// - Returns: Whether it was there; if so, its completion won't be called.
   @discardableResult
   func remove(_ number: UInt64) -> Bool {
     // Released without the lock: what it captured may end with it.
     let item = state.withLock { $0.take(number) }
-    return item != nil
+    guard item != nil else { return false }
+    sendWaiting()
+    return true
   }
 
   /// Sends items while there is space. Returns at once if another thread is sending.
@@ -160,12 +162,6 @@ final class RoomQueue: Sendable {
       return numbers.sorted().compactMap { state.take($0) }
     }
     for item in items { item.done(error) }
-  }
-}
-
-extension RoomQueue.Lane {
-  /// Whether an item of this lane has a receiver that one of the other has.
-  fileprivate func hasReceiver(of other: RoomQueue.Lane) -> Bool {
-    isEmpty || other.isEmpty || !isDisjoint(with: other)
+    if !items.isEmpty { sendWaiting() }
   }
 }

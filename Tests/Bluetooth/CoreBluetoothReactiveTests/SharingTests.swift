@@ -111,15 +111,40 @@ struct SharingTests {
       }
     }
     var numbers: [UInt64] = []
-    let lanes: [RoomQueue.Lane] = [[one, two], [two], [three], [one], [], [three], [two]]
+    let lanes: [RoomQueue.Lane] = [
+      [one, two], [two], [three], [one], [one, two, three], [three], [two],
+    ]
     for (number, lane) in lanes.enumerated() { numbers.append(add(number, lane)) }
     #expect(sent.withLock { $0 } == [2], "the second update to the third waits for that to all")
     queue.remove(numbers[4])
-    queue.sendWaiting()
     #expect(sent.withLock { $0 } == [2, 5])
     isFull.withLock { $0 = false }
     queue.sendWaiting()
     #expect(sent.withLock { $0 } == [2, 5, 0, 1, 3, 6])
+  }
+
+  @Test("values without a receiver hold up no others, and values of a lost connection neither")
+  func withoutReceivers() {
+    let queue = RoomQueue()
+    let one = UUID()
+    let sent = Mutex<[Int]>([])
+    let add = { @Sendable (number: Int, connection: Int, lane: RoomQueue.Lane, isFull: Bool) in
+      _ = queue.add(over: connection, lane: lane) {
+        if isFull { return .full }
+        sent.withLock { $0.append(number) }
+        return .sent
+      } done: { error in
+        #expect((error == .cancelled) == (number < 3))
+      }
+    }
+    add(0, 0, [], true)
+    add(1, 0, [], false)
+    add(2, 0, [one], true)
+    add(3, 1, [one], false)
+    add(4, 1, [UUID()], false)
+    #expect(sent.withLock { $0 } == [4])
+    queue.fail(before: 1, .cancelled)
+    #expect(sent.withLock { $0 } == [4, 3])
   }
 
   @Test(
@@ -182,5 +207,71 @@ struct SharingTests {
     pair.wait(for: "write failed: not found, 2A6F")
     #expect(pair.written.withLock { $0 } == [])
     run.dispose()
+  }
+
+  @Test("updates of a characteristic that is not published any more fail, and hold up no others")
+  func withdrawnUpdates() throws {
+    let pair = Pair()
+    let (peripheral, run) = try pair.connect()
+    let reading = try pair.characteristic(Pair.readingUUID, of: peripheral)
+    _ = peripheral.reactive.values(of: reading).record("value", in: pair.log)
+    pair.wait(pair.gadgetLog, for: ["subscribed: true"])
+    for _ in 0..<200 {
+      _ = pair.manager.reactive.updateValue(Data([1]), for: pair.reading)
+        .record("update", in: pair.gadgetLog)
+    }
+    #expect(pair.gadgetLog.lines.count { $0 == "update completed" } == 128)
+    pair.manager.remove(pair.service)
+    _ = pair.manager.reactive.updateValue(Data([1]), for: pair.reading)
+      .record("late", in: pair.gadgetLog)
+    let lines = pair.gadgetLog.lines
+    #expect(lines.count { $0 == "update failed: not found, 2A6E" } == 72)
+    #expect(lines.last == "late failed: not found, 2A6E")
+    run.dispose()
+  }
+
+  @Test("an update waits only for centrals that are subscribed to its characteristic")
+  func unconcernedCentral() throws {
+    let pair = Pair()
+    let (battery, other) = (CBUUID(string: "180F"), pair.radio.makeHost(name: "other"))
+    let level = CBMutableCharacteristic(
+      type: CBUUID(string: "2A19"), properties: .notify, value: nil, permissions: .readable)
+    let service = CBMutableService(type: battery, primary: true)
+    service.characteristics = [level]
+    let publication = pair.manager.reactive.publication(of: service)
+      .record("battery", in: pair.gadgetLog) { $0.uuid.uuidString }
+    pair.wait(pair.gadgetLog, for: ["battery: 180F"])
+    let central = BluetoothHost.$current.withValue(other) {
+      CBCentralManager(delegate: nil, queue: DispatchQueue(label: "other"))
+    }
+    let follow = central.reactive.discoveries(withServices: [Pair.serviceUUID]).take(first: 1)
+      .flatMap(.latest) { found in
+        central.reactive.connection(to: found.peripheral)
+          .flatMap(.latest) { _ in
+            found.peripheral.reactive.characteristic(level.uuid, of: battery)
+          }
+          .flatMap(.latest) { found.peripheral.reactive.values(of: $0) }
+      }
+      .record("level", in: pair.log) { "\($0.count)" }
+    pair.wait(pair.gadgetLog, for: ["subscribed: true"])
+    let concerned = try #require(level.subscribedCentrals?.first)
+    let (peripheral, run) = try pair.connect()
+    let reading = try pair.characteristic(Pair.readingUUID, of: peripheral)
+    _ = peripheral.reactive.values(of: reading).record("value", in: pair.log)
+    let isFollowed = { pair.reading.subscribedCentrals?.isEmpty == false }
+    #expect(pair.radio.advance(within: .seconds(20), until: isFollowed))
+    let stalled = try #require(pair.reading.subscribedCentrals?.first)
+    // More than is taken at once, for the one that does not follow the level.
+    for _ in 0..<200 {
+      _ = pair.manager.reactive.updateValue(Data([1]), for: pair.reading).start()
+    }
+    for centrals in [nil, [concerned], [concerned, stalled]] {
+      _ = pair.gadgetLog.take()
+      _ = pair.manager.reactive.updateValue(
+        Data([1, 2]), for: level, onSubscribedCentrals: centrals
+      ).record("level", in: pair.gadgetLog)
+      #expect(pair.gadgetLog.lines == ["level completed"], "\(centrals?.count ?? 0)")
+    }
+    for run in [follow, publication, run] { run.dispose() }
   }
 }

@@ -140,6 +140,12 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     session.update(value, of: characteristic, for: centrals)
   }
 
+  /// Whether `updateValue` takes values of a characteristic, in the state `poweredOn`: its service is
+  /// published.
+  package func isPublished(_ characteristic: CBMutableCharacteristic) -> Bool {
+    session.isPublished(characteristic)
+  }
+
   /// Listens for L2CAP channels on a PSM that the host chooses and reports to the delegate.
   open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
     session.publishChannel(requiresEncryption: encryptionRequired)

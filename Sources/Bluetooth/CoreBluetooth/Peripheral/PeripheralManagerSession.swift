@@ -305,6 +305,12 @@ final class PeripheralManagerSession: @unchecked Sendable {
     }
   }
 
+  /// Whether updates of a characteristic can be sent: its service is published.
+  func isPublished(_ characteristic: CBMutableCharacteristic) -> Bool {
+    let handle = characteristic.currentHandles.value
+    return lock.withLock { characteristics[handle] === characteristic }
+  }
+
   private func begin(_ hold: UpdateWindows.Hold) {
     let timer = lock.withLock {
       if holdTimer == nil, let loop = connection.loop {
