@@ -39,7 +39,10 @@ final class DeviceRecording: Sendable {
     }
 
     /// Something was written over the link as it is now; a device may ignore what it does not answer.
-    mutating func wrote(to index: PeripheralFile.CharacteristicIndex, isAnswered: Bool) {
+    mutating func wrote(
+      to index: PeripheralFile.CharacteristicIndex, isAnswered: Bool, _ refusal: ATTErrorCode?
+    ) {
+      if let refusal { return recorder.refusedWrite(to: index, refusal, over: protection) }
       if isAnswered { return allowed(.write, to: index) }
       recorder.wroteUnanswered(to: index, over: protection)
     }
@@ -359,7 +362,7 @@ final class DeviceRecording: Sendable {
     let outcome = refusal
     state.update { state in
       state.recorder.wrote(index, write.bytes, error: outcome, at: now)
-      if outcome == nil { state.wrote(to: index, isAnswered: withResponse) }
+      state.wrote(to: index, isAnswered: withResponse, outcome)
     }
     try await Task.sleep(for: PeripheralRecorder.answerTime.duration)
     if refusal == nil, characteristic.properties.contains(.read) {

@@ -347,7 +347,7 @@ struct LinkRecorder: Sendable {
           switch result {
           case .taken: recorder.allowed(.write, to: index, over: protection)
           case .unknown: recorder.wroteUnanswered(to: index, over: protection)
-          case .refused: break
+          case .refused(let error): recorder.refusedWrite(to: index, error, over: protection)
           }
         } else if types[handle] == 0x2902, result.error == nil, value.contains(where: { $0 != 0 }) {
           recorder.beginTimeline(at: time)

@@ -161,6 +161,15 @@ public struct PeripheralRecorder: Sendable {
     unansweredWrites[index] = max(unansweredWrites[index] ?? protection, protection)
   }
 
+  /// Records a write that the device refused, over a link with this protection. If it did so for lack of
+  /// protection, the file demands more than none, unless another write was taken without.
+  public mutating func refusedWrite(
+    to index: Index, _ error: ATTErrorCode, over protection: PeripheralFile.Protection
+  ) {
+    guard [.insufficientAuthentication, .insufficientEncryption].contains(error) else { return }
+    wroteUnanswered(to: index, over: max(protection, .encryption))
+  }
+
   /// Adds to the number of parts that the caller left out of the file.
   public mutating func countDropped(_ count: Int) { droppedCount += count }
 

@@ -78,6 +78,25 @@ struct LinkRecorderTests {
     #expect(characteristics.map(\.readError) == [nil, nil, nil])
   }
 
+  @Test(
+    "a write that is refused for lack of protection needs encryption, for other reasons nothing",
+    arguments: [
+      ATTErrorCode.insufficientAuthentication, .insufficientEncryption, .writeNotPermitted,
+      .unlikelyError,
+    ], [false, true])
+  func refusedWrites(_ error: ATTErrorCode, _ isTakenLater: Bool) throws {
+    var link = Link()
+    try link.service(1, 9, 0x180D)
+    try link.characteristic(2, 0x4C, 0x2A39)
+    try link.exchange(
+      .writeRequest(handle: 3, value: [1]), [0x01, 0x12, 3, 0, error.rawValue])
+    if isTakenLater { try link.exchange(.writeRequest(handle: 3, value: [1]), [0x13]) }
+    let file = link.recorder.recording(at: .zero).file
+    let characteristic = try #require(file.services.first?.characteristics.first)
+    let isProtection = error == .insufficientAuthentication || error == .insufficientEncryption
+    #expect(characteristic.writeNeedsEncryption == (isProtection && !isTakenLater))
+  }
+
   @Test("only an answer shows that a device takes a write without encryption", arguments: 0..<4)
   func writes(_ kind: Int) throws {
     var link = Link()
