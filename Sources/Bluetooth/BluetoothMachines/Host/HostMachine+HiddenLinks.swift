@@ -24,7 +24,8 @@ extension HostMachine {
     of link: Link, _ error: HostError, into actions: inout [Action]
   ) {
     if link.isAnnounced { notifyAll(.linkClosed(link.peer, error), into: &actions) }
-    hiddenLinks.remove(link.peer)
+    // A client that never knew of the link has missed nothing.
+    for client in hiddenLinks.remove(link.peer) { backlog.forgetLosses(of: client, of: link.peer) }
   }
 
   /// Whether an event is kept from a client, because it is about a link that the client does not know.
@@ -86,9 +87,12 @@ struct HiddenLinks: Sendable {
     !isEmpty && links.remove(HiddenLink(client: client, peer: peer)) != nil
   }
 
-  /// The link is gone.
-  mutating func remove(_ peer: DeviceAddress) {
-    if !isEmpty { links = links.filter { $0.peer != peer } }
+  /// The link is gone. Returns the clients that it was hidden from.
+  mutating func remove(_ peer: DeviceAddress) -> [ClientID] {
+    guard !isEmpty else { return [] }
+    let removed = links.filter { $0.peer == peer }
+    links.subtract(removed)
+    return removed.map(\.client)
   }
 
   /// The client is gone.

@@ -374,6 +374,11 @@ struct EventBacklog: Sendable {
     return taken
   }
 
+  /// A client does not learn what it did not get of a peer.
+  mutating func forgetLosses(of id: ClientID, of peer: DeviceAddress) {
+    losses.removeAll { $0.client == id && $0.source.peer == peer }
+  }
+
   /// Whether a client may get a report of advertising; counts it as dropped if not.
   mutating func admitsReport(_ id: ClientID) -> Bool {
     guard let index = clientIndex(id), clients[index].reportCount >= Limits.reportsMax else {

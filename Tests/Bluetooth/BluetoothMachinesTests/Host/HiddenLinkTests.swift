@@ -138,4 +138,21 @@ struct HiddenLinkTests {
     slow.handleAll()
     #expect(slow.rig.log().dropFirst(count) == ["linkOpened", "writesDropped"])
   }
+
+  @Test("a client does not hear of lost writes over a hidden link that has ended")
+  func endedLink() throws {
+    var slow = SlowClient()
+    let value = try publish(&slow, [.writeWithoutResponse], [.writeable])
+    fill(&slow)
+    slow.rig.connect(other, handle: second, role: .peripheral)
+    let count = slow.rig.log().count
+    slow.receive([0x52, value, 0, 1], on: second)
+    slow.rig.event(DisconnectionComplete(handle: second, reason: .remoteUserTerminatedConnection))
+    slow.handleAll()
+    #expect(slow.rig.log().dropFirst(count) == [])
+    // Nor over the next link, which it knows.
+    slow.rig.connect(other, handle: second, role: .peripheral)
+    slow.handleAll()
+    #expect(slow.rig.log().dropFirst(count) == ["linkOpened"])
+  }
 }
