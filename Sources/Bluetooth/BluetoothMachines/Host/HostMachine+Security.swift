@@ -16,11 +16,11 @@ extension HostMachine {
     if security.bonds.isFull(forUnasked: true) { security.connectedPeers = Set(links.peers) }
     body(&links.entries[index].security, &security, &produced)
     due(links.entries[index].security.nextWake)
-    var isUnasked = false
+    let agentIsBehind = produced.contains {
+      guard case .prompt(_, _, let agent) = $0 else { return false }
+      return hiddenLinks.contains(peer, from: agent)
+    }
     for output in produced {
-      if case .prompt(_, _, let agent) = output, hiddenLinks.contains(peer, from: agent) {
-        isUnasked = true
-      }
       if !take(output, about: peer, into: &actions) {
         take(output, from: handle, now: now, into: &actions)
       }
@@ -32,7 +32,7 @@ extension HostMachine {
     guard !produced.isEmpty, let index = links.index(handle: handle) else { return }
     disconnectIfFlushed(index, now: now, into: &actions)
     // The agent is too far behind to be asked. Another attempt may find it with less to do.
-    guard isUnasked, let index = links.index(handle: handle) else { return }
+    guard agentIsBehind, let index = links.index(handle: handle) else { return }
     withSecurity(index, now: now, into: &actions) { link, host, outputs in
       link.agentGone(host: &host, now: now, into: &outputs)
     }
@@ -268,6 +268,9 @@ extension HostMachine {
       createOutOfBandData(PendingRequest(client: client, token: token), into: &actions)
     case .setOutOfBandData(let peer, let data, let token):
       let isTaken = security.outOfBand.set(data, of: peer)
+      if isTaken, let index = links.index(peer: peer) {
+        links.entries[index].security.forgetPeersRefusal()
+      }
       let error = HostError.limitReached(
         "out-of-band data of \(OutOfBandTable.Limits.peersMax) peers is waiting to be used")
       complete(

@@ -72,15 +72,16 @@ extension LinkSecurity {
     var lateRequirement: Requirement?
     var waiting: Waiting
 
-    /// Whether the pairing fails because its bond may not replace another: a question about that which
-    /// stays unanswered, for whatever cause on this side, is answered with no.
+    /// Whether the pairing fails because its bond may not replace another. True also if the user was asked
+    /// and the pairing failed before an answer, unless the peer gave it up.
     func isBondRefused(by failure: SecurityFailure) -> Bool {
       switch failure {
       case .pairingFailed(.keyRejected): true
       // The peer keeps no bond, either.
       case .peerFailed: false
-      case .pairingFailed, .timeout, .keyMissing, .encryptionFailed, .disconnected:
-        pairing.asksAboutBond
+      // Before the encryption the peer may just have gone.
+      case .disconnected: pairing.asksAboutBond && pairing.hasEncrypted
+      case .pairingFailed, .timeout, .keyMissing, .encryptionFailed: pairing.asksAboutBond
       }
     }
   }

@@ -69,7 +69,7 @@ extension LinkSecurity {
     refuseUnanswered(underWay, host: &host, now: now, into: &outputs)
   }
 
-  /// A question has no one left to answer it. One about a bond is answered by that: with no.
+  /// Nobody can answer the open question. If it is about a bond, that counts as a no (Key Rejected).
   private mutating func refuseUnanswered(
     _ underWay: PairingUnderWay, host: inout HostSecurity, now: Instant,
     into outputs: inout [Output]
@@ -197,6 +197,7 @@ extension LinkSecurity {
       }
     }
     activity = .none
+    forgetPeersRefusal()
     host.paired(with: peer, using: outcome.usedOutOfBandData)
     if let displaced = host.takeDisplaced() { outputs.append(.displaced(displaced)) }
     if let evicted = host.takeEvicted() { outputs.append(.evicted(evicted)) }

@@ -395,6 +395,9 @@ struct LinkSecurity: Sendable {
     }
   }
 
+  /// What the devices can do together has changed: the peer's refusal does not hold any more.
+  mutating func forgetPeersRefusal() { refusal = nil }
+
   mutating func send(_ pdu: SMPPDU, into outputs: inout [Output]) {
     sentCount += 1
     outputs.append(.sendPDU(pdu.bytes, number: sentCount))

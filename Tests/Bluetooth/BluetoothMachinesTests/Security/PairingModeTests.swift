@@ -161,6 +161,21 @@ struct PairingRefusalTests {
     #expect(pair.peripheral.completed == [failure])
   }
 
+  @Test("a refusal of the peer does not hold any more after a pairing")
+  func refusalBeforePairing() {
+    var pair = PairingPair(peripheralIO: .displayOnly)
+    pair.tamper = { fromCentral, bytes in
+      fromCentral ? [SMPPDU.pairingFailed(.pairingNotSupported).bytes] : [bytes]
+    }
+    pair.securesPeripheral()
+    pair.tamper = { [$1] }
+    pair.securesCentral()
+    #expect(pair.peripheral.link.isEncrypted)
+    let count = pair.peripheral.sent.count
+    pair.securesPeripheral(.authentication)
+    #expect(pair.peripheral.sent.count > count)
+  }
+
   @Test("a refusal of the peer does not take the place of the user's")
   func bothRefusals() {
     let other = ClientID(rawValue: 99)

@@ -141,8 +141,8 @@ struct PairingPair {
     run()
   }
 
-  mutating func securesPeripheral() {
-    act(isCentral: false) { $0.link.secure(.encryption, host: &$0.host, now: $1, into: &$2) }
+  mutating func securesPeripheral(_ requirement: LinkSecurity.Requirement = .encryption) {
+    act(isCentral: false) { $0.link.secure(requirement, host: &$0.host, now: $1, into: &$2) }
     run()
   }
 

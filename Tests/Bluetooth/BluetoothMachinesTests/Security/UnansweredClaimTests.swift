@@ -114,6 +114,24 @@ struct UnansweredClaimTests {
     "a claim that is not answered before the pairing is reported, too, and leaves the link as it is",
     arguments: [true, false])
   func atTheBeginning(_ agentLeaves: Bool) {
+    let (pair, bond) = Self.asked { pair in
+      if agentLeaves { pair.leavesAgent(isCentral: false) } else { pair.pass(.seconds(31)) }
+    }
+    #expect(pair.peripheral.ends == [agentLeaves ? .pairingFailed(.keyRejected) : .timeout])
+    #expect(pair.peripheral.unkept == [.unconfirmed] && pair.peripheral.disconnection == nil)
+    #expect(pair.peripheral.host.bonds.bonds == [bond])
+  }
+
+  @Test("a peer that goes before its claim was answered leaves nothing to report")
+  func gone() {
+    let (pair, bond) = Self.asked { $0.closes(isCentral: false) }
+    #expect(pair.peripheral.ends == [.disconnected])
+    #expect(pair.peripheral.unkept.isEmpty && pair.peripheral.host.counters.unkeptBonds == 0)
+    #expect(pair.peripheral.host.bonds.bonds == [bond])
+  }
+
+  /// A central at the address of a bonded device requests to pair, and something happens before the answer.
+  private static func asked(_ happening: (inout PairingPair) -> Void) -> (PairingPair, Bond) {
     let bond = Bond(
       identity: PairingPair.centralAddress, centralKey: Self.bond.centralKey,
       peripheralKey: Self.bond.peripheralKey, isAuthenticated: false, isSecureConnections: true)
@@ -121,9 +139,7 @@ struct UnansweredClaimTests {
     pair.answer = { _, _, _ in nil }
     pair.securesCentral()
     #expect(pair.peripheral.prompts == [.replaceBond(bond.knownAddress)])
-    if agentLeaves { pair.leavesAgent(isCentral: false) } else { pair.pass(.seconds(31)) }
-    #expect(pair.peripheral.ends == [agentLeaves ? .pairingFailed(.keyRejected) : .timeout])
-    #expect(pair.peripheral.unkept == [.unconfirmed] && pair.peripheral.disconnection == nil)
-    #expect(pair.peripheral.host.bonds.bonds == [bond])
+    happening(&pair)
+    return (pair, bond)
   }
 }
