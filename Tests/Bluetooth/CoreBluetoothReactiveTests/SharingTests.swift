@@ -1,3 +1,4 @@
+import BluetoothHost
 import CoreBluetooth
 import CoreBluetoothAsync
 import Essentials
