@@ -164,11 +164,13 @@ struct PairingRefusalTests {
   @Test("a refusal of the peer does not hold any more after a pairing")
   func refusalBeforePairing() {
     var pair = PairingPair(peripheralIO: .displayOnly)
-    pair.tamper = { fromCentral, bytes in
-      fromCentral ? [SMPPDU.pairingFailed(.pairingNotSupported).bytes] : [bytes]
-    }
+    // The central does not get the Security Request, so that it can still pair.
+    pair.tamper = { fromCentral, bytes in fromCentral ? [bytes] : [] }
     pair.securesPeripheral()
     pair.tamper = { [$1] }
+    pair.delivers(SMPPDU.pairingFailed(.pairingNotSupported).bytes, toCentral: false)
+    pair.securesPeripheral(.authentication)
+    #expect(pair.peripheral.sent.count == 1)
     pair.securesCentral()
     #expect(pair.peripheral.link.isEncrypted)
     let count = pair.peripheral.sent.count
