@@ -15,8 +15,9 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private var outerHasCompleted = false
   private var hasWinner = false
 
-  /// What the inner streams that run or wait are counted in, and the outer stream is started for:
-  /// it waits while there are as many as may run. Nil if all run, or nothing waits.
+  /// What the inner streams in line are counted in, and the outer stream is started for: it waits
+  /// while there is one. Those that run aren't counted, since they may end only when the outer
+  /// stream has gone on. Nil if all run, or no source waits.
   private var room: Demand?
 
   /// What ends the outer stream.
@@ -28,7 +29,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     super.init()
     demand = Demand.current
     if case .concurrent(let limit) = strategy.kind, limit < .max, let demand {
-      room = Demand(limit: limit, downstream: demand)
+      room = Demand(limit: 1, downstream: demand)
     }
   }
 
@@ -43,7 +44,6 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
 
   /// Takes the next inner stream.
   func take(_ core: ProducerCore<Value, Error>) {
-    room?.hold()
     if enter() {
       let inner = admit(core)
       leave()
@@ -90,7 +90,6 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     if isRace { claim(nil) }
     // From inside the gate: no other event comes in between, so it needn't be added as running.
     emit(valueOf: core)
-    room?.release(1)
     if isRace { finishIfDone() }
   }
 
@@ -122,6 +121,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   // Apart, as what takes from the queue is, since its type has to be looked up.
   @inline(never)
   private func wait(_ core: ProducerCore<Value, Error>) {
+    room?.hold()
     let queue = waiting ?? FIFO()
     waiting = queue
     queue.append(core)
@@ -132,6 +132,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private func nextInLine() -> Inner? {
     guard case .concurrent(let limit) = strategy else { return nil }
     while !isFinished, !isClosing, running < limit, let core = waiting?.popFirst() {
+      room?.release(1)
       guard core.isSingle else { return add(core) }
       passSingle(core)
     }
@@ -198,7 +199,6 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private func remove(_ inner: Inner) -> Connection {
     inner.isLive = false
     running -= 1
-    room?.release(1)
     if let newer = inner.newer { newer.older = inner.older } else { newest = inner.older }
     inner.older?.newer = inner.newer
     inner.older = nil
