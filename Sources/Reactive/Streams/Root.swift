@@ -111,8 +111,12 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
     demand.hold()
     gate?.submit {
       guard !self.isInterrupted else {
-        // Not before the source is disposed of, which would use the room.
-        self.lifetime.observeEnded { demand.release(1) }
+        // Not before the source is disposed of, which would use the room. It has been at the end.
+        if self.isFinished {
+          demand.release(1)
+        } else {
+          self.lifetime.observeEnded { demand.release(1) }
+        }
         return
       }
       operation()
