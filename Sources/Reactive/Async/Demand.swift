@@ -46,14 +46,16 @@ final class Demand: Sendable {
 
   /// Starts part of a run later than the run, on any thread.
   ///
-  /// - Parameter demand: The value of ``current`` when the run was started.
+  /// - Parameter demand: The value of ``current`` when the run was started. Nil takes the place of
+  ///   the demand of whatever starts it now.
   @inline(__always)
   static func with<Result>(_ demand: Demand?, start: () -> Result) -> Result {
-    guard let demand else { return start() }
+    guard let demand else { return withNone(start: start) }
     return $current.withValue(demand, operation: start)
   }
 
-  /// Starts a run that several share: it waits for none of them, as then it would for the slowest.
+  /// Starts a run that waits for no consumer: one that several share, as then it would wait for the
+  /// slowest, or one that has nothing to do with the start under way.
   static func withNone<Result>(start: () -> Result) -> Result {
     if current == nil { return start() }
     return $current.withValue(nil, operation: start)

@@ -82,16 +82,20 @@ extension ProducerCore {
         // The function begins once the end of the run can cancel it, however late this thread goes on.
         let isCancellable = Atomic(())
         isCancellable.withValue { _ in
-          let task = Task(priority: priority) {
-            isCancellable.withValue { _ in }
-            let observer = input.value.observer
-            do throws(Error) {
-              try await function(input.value)
-              observer.sendCompleted()
-            } catch is CancellationError {
-              observer.sendInterrupted()
-            } catch {
-              observer.send(error: error)
+          // A task inherits the demand, but runs that the function, or an observer of what it sends,
+          // starts are of their own.
+          let task = Demand.withNone {
+            Task(priority: priority) {
+              isCancellable.withValue { _ in }
+              let observer = input.value.observer
+              do throws(Error) {
+                try await function(input.value)
+                observer.sendCompleted()
+              } catch is CancellationError {
+                observer.sendInterrupted()
+              } catch {
+                observer.send(error: error)
+              }
             }
           }
           lifetime.observeEnded { task.cancel() }

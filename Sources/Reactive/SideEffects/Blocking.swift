@@ -22,7 +22,8 @@ extension SignalProducer {
         if case .failed(let error) = termination { outcome.withLock { $0 = .failure(error) } }
         done.signal()
       })
-    let run = take(first: 2).core.start(observer)
+    // Whatever the thread is starting can't make room before this returns.
+    let run = Demand.withNone { take(first: 2).core.start(observer) }
     done.wait()
     return withExtendedLifetime(run) { outcome.withLock { $0 } }
   }
