@@ -45,7 +45,9 @@ final class Buffer<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, E
   private let droppedCount: MutableProperty<Int>?
 
   private let waiting = FIFO<Value>()
-  /// Guards them.
+  /// Turns on the scheduler that are to come, at least one for each value that waits.
+  private var turns = 0
+  /// Guards both.
   private let lock = PlainLock()
 
   init(
@@ -72,11 +74,14 @@ final class Buffer<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, E
     lock.lock()
     guard waiting.count >= limit, policy != .suspend else {
       waiting.append(value)
+      // The turns of values that were dropped are left for others.
+      let needsTurn = turns < waiting.count
+      if needsTurn { turns += 1 }
       lock.unlock()
-      scheduler.schedule { self.deliverFirst() }
+      if needsTurn { scheduler.schedule { self.deliverFirst() } }
       return
     }
-    // There is a turn for each value that waits: a value that takes the place of others needs none.
+    // A value that takes the place of others has their turn.
     // What is dropped is released when the lock is free: its deinitialiser may run anything.
     let dropped = FIFO<Value>()
     switch policy {
@@ -96,6 +101,7 @@ final class Buffer<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, E
 
   private func deliverFirst() {
     lock.lock()
+    turns -= 1
     guard !waiting.isEmpty else { return lock.unlock() }
     let value = waiting.takeFirst()
     lock.unlock()
