@@ -5,8 +5,9 @@ internal import Synchronization
 /// Performs work on a serial Dispatch queue.
 ///
 /// Work that is scheduled while earlier work waits is handed to the queue in one batch: the queue
-/// is entered once for many pieces of work. Their order is that of scheduling. Blocks that are put
-/// on ``queue`` directly run before or after a batch, never inside it.
+/// is entered once for many pieces of work. Their order is that of scheduling. A batch that takes
+/// more than a millisecond lets other blocks on the queue in between: one that is put on ``queue``
+/// directly may run before work that was scheduled earlier. To wait for that, schedule the block.
 public final class QueueScheduler: DateScheduler {
   /// Performs work on the main queue, always asynchronously, even if called there.
   ///
@@ -29,6 +30,10 @@ public final class QueueScheduler: DateScheduler {
   nonisolated(unsafe) private var latestCount = 0
   /// Whether the queue has been asked to call ``drain()``.
   nonisolated(unsafe) private var isDrainScheduled = false
+
+  /// The turns that are being taken; the first is the last element. Only for ``drain()``, which the
+  /// queue calls serially.
+  nonisolated(unsafe) private var batch: [Turns] = []
 
   /// The time of day.
   public var currentDate: Date { Date() }
@@ -128,44 +133,47 @@ public final class QueueScheduler: DateScheduler {
   /// Performs the work scheduled so far, or some of it. The rest, and work that is scheduled
   /// meanwhile, waits for the queue's next turn, so that one scheduler can't starve the others.
   private func drain() {
+    if batch.isEmpty { takeBatch() }
+    perform()
     lock()
-    var turns = earlier
-    if let latest { turns.append(Turns(work: latest, count: latestCount)) }
-    earlier = []
-    latest = nil
-    latestID = nil
-    unlock()
-    let rest = perform(turns)
-    turns = []
-    lock()
-    earlier.insert(contentsOf: rest, at: 0)
-    isDrainScheduled = latest != nil || !rest.isEmpty
+    isDrainScheduled = latest != nil || !batch.isEmpty
     let needsDrain = isDrainScheduled
     unlock()
     if needsDrain { scheduleDrain() }
   }
 
-  /// - Returns: The turns that remain when the time is over.
-  private func perform(_ turns: [Turns]) -> ArraySlice<Turns> {
+  private func takeBatch() {
+    lock()
+    swap(&batch, &earlier)
+    let last = latest.map { Turns(work: $0, count: latestCount) }
+    latest = nil
+    latestID = nil
+    unlock()
+    if let last { batch.append(last) }
+    batch.reverse()
+  }
+
+  /// Performs the batch until the time is over.
+  private func perform() {
     let end = DispatchTime.now().uptimeNanoseconds + Self.drainMax
     // Few turns at first, which may take long.
     var (step, taken) = (1, 0)
-    for (index, var present) in turns.enumerated() {
-      while present.count > 0 {
-        if taken >= step {
-          if DispatchTime.now().uptimeNanoseconds >= end {
-            return [present] + turns[(index + 1)...]
-          }
-          step = min(step * 2, Self.turnsMax)
-          taken = 0
-        }
-        let count = min(present.count, step - taken)
-        present.work.run(turns: count)
-        present.count -= count
-        taken += count
+    while let present = batch.last {
+      if taken >= step {
+        if DispatchTime.now().uptimeNanoseconds >= end { return }
+        step = min(step * 2, Self.turnsMax)
+        taken = 0
       }
+      let count = min(present.count, step - taken)
+      if count == present.count {
+        batch.removeLast()
+      } else {
+        batch[batch.count - 1].count -= count
+      }
+      present.work.run(turns: count)
+      taken += count
     }
-    return []
+    batch = []
   }
 
   /// Enqueues work to be performed at `date`, or as soon as possible after.
