@@ -15,7 +15,7 @@ extension Signal {
     }
   }
 
-  // Producers: the argument starts first.
+  // Producers: the trigger starts first.
   /// Completes when `trigger` sends a value or completes.
   ///
   /// An interruption of `trigger` is ignored. An earlier end is passed on as it is.
@@ -61,7 +61,7 @@ extension Signal {
     }
   }
 
-  // Producers: the argument starts first.
+  // Producers: the trigger starts first.
   /// Drops values until `trigger` sends a value or completes.
   ///
   /// Before that, the end is held back, too: if this ends first, observers are interrupted when

@@ -10,7 +10,7 @@ extension SignalProducer {
   /// - Parameter trigger: When to complete.
   /// - Returns: A producer that ends with `trigger` at the latest.
   public func take(until trigger: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
-    liftArgumentFirst { $0.take(until: $1) }(trigger)
+    liftTriggerFirst { $0.take(until: $1) }(trigger)
   }
 
   /// Completes when `trigger` sends a value or completes.
@@ -68,7 +68,7 @@ extension SignalProducer {
   /// - Parameter trigger: When to begin.
   /// - Returns: A producer that sends the values that come after `trigger` has sent.
   public func skip(until trigger: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
-    liftArgumentFirst { $0.skip(until: $1) }(trigger)
+    liftTriggerFirst { $0.skip(until: $1) }(trigger)
   }
 
   /// Drops values until `trigger` sends a value or completes.

@@ -123,8 +123,18 @@ extension SignalProducer {
     { other in other.liftReceiverFirst { transform($1, $0) }(self) }
   }
 
+  /// As `liftArgumentFirst`, for an argument whose values aren't passed: it never waits for room.
+  func liftTriggerFirst<U, F, V, G>(
+    _ transform: @escaping (Signal<Value, Error>, Signal<U, F>) -> Signal<V, G>
+  ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
+    { other in other.liftReceiverFirst(isPaced: false) { transform($1, $0) }(self) }
+  }
+
   /// As `lift`, with the receiver's run starting first.
+  ///
+  /// - Parameter isPaced: Whether that run waits for room.
   func liftReceiverFirst<U, F, V, G>(
+    isPaced: Bool = true,
     _ transform: @escaping (Signal<Value, Error>, Signal<U, F>) -> Signal<V, G>
   ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
     { other in
@@ -134,7 +144,7 @@ extension SignalProducer {
           connection.add(first.connection)
           connection.add(second.connection)
           connection.add(transform(first.signal, second.signal).attach(root))
-          connection.hold(first.begin())
+          connection.hold(isPaced ? first.begin() : Demand.withNone { first.begin() })
           connection.hold(second.begin())
           return nil
         })
