@@ -14,6 +14,7 @@ extension Signal {
           case .failed(let error):
             let connection = Connection()
             junction.lifetime += connection
+            guard !connection.isDisposed else { return }
             let core = transform(error).core
             connection.hold(Demand.with(demand) { core.start(junction.root, connection) })
           case .completed: junction.finish(.completed)
@@ -82,6 +83,7 @@ final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
       phase.store(Phase.starting, ordering: .releasing)
       let connection = Connection()
       current.inner = connection
+      guard !connection.isDisposed else { return }
       connection.hold(Demand.with(demand) { source.start(self, connection) })
     } while phase.exchange(Phase.started, ordering: .acquiringAndReleasing) == Phase.ended
   }

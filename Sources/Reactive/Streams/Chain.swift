@@ -44,6 +44,7 @@ final class Chain<Value, Error: Swift.Error> {
       phase.store(Phase.starting, ordering: .releasing)
       let connection = Connection()
       current.inner = connection
+      guard !connection.isDisposed else { return }
       connection.hold(Demand.with(demand) { start(firstPart(of: core), connection) })
       guard phase.exchange(Phase.started, ordering: .acquiringAndReleasing) == Phase.ended
       else { return }
