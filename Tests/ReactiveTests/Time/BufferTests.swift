@@ -39,6 +39,33 @@ struct BufferTests {
     #expect(dropped.value == 0)
   }
 
+  /// Keeps what is scheduled until it is to be performed.
+  private final class BlockedScheduler: Scheduler {
+    let scheduled = Log<@Sendable () -> Void>()
+
+    func schedule(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
+      scheduled.append(action)
+      return nil
+    }
+  }
+
+  @Test(
+    "a buffer schedules no more than it may keep, however many values it drops",
+    arguments: [BufferPolicy.dropOldest, .dropNewest, .latest])
+  func turns(_ policy: BufferPolicy) {
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let (scheduler, log) = (BlockedScheduler(), Log<Int>())
+    signal.buffer(3, whenFull: policy, on: scheduler).observeValues { log.append($0) }
+    for value in 1...30_000 { input.send(value: value) }
+    #expect(scheduler.scheduled.entries.count == 3)
+    for action in scheduler.scheduled.entries { action() }
+    #expect(log.entries.last == (policy == .dropNewest ? 3 : 30_000))
+    input.send(value: 0)
+    #expect(scheduler.scheduled.entries.count == 4)
+    scheduler.scheduled.entries.last?()
+    #expect(log.entries.last == 0)
+  }
+
   @Test("every run has a buffer of its own, and disposal drops what waits")
   func runs() {
     let producer = SignalProducer<Int, Never>(1...4)
