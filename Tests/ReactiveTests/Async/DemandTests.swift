@@ -33,15 +33,15 @@ struct DemandTests {
 
   private static let slow: @Sendable () -> Numeric = { later(0).repeat(1_000) }
 
-  /// Operators that keep values of the first source, and how many they may have running.
-  static let keepers: [(name: String, running: Int, make: @Sendable (Numeric) -> Numeric)] = [
-    ("concat", 1, { $0.flatMap(.concat) { later($0) } }),
-    ("concurrent", 2, { $0.flatMap(.concurrent(limit: 2)) { later($0) } }),
-    ("flatten", 1, { $0.map { later($0) }.flatten(.concat) }),
-    ("nested", 2, { $0.flatMap(.concat) { later($0) }.flatMap(.concat) { later($0) } }),
-    ("behind a hop", 1, { $0.observe(on: QueueScheduler()).flatMap(.concat) { later($0) } }),
+  /// Operators that keep values of the first source, and how many they may keep or have running.
+  static let keepers: [(name: String, kept: Int, make: @Sendable (Numeric) -> Numeric)] = [
+    ("concat", 2, { $0.flatMap(.concat) { later($0) } }),
+    ("concurrent", 3, { $0.flatMap(.concurrent(limit: 2)) { later($0) } }),
+    ("flatten", 2, { $0.map { later($0) }.flatten(.concat) }),
+    ("nested", 4, { $0.flatMap(.concat) { later($0) }.flatMap(.concat) { later($0) } }),
+    ("behind a hop", 2, { $0.observe(on: QueueScheduler()).flatMap(.concat) { later($0) } }),
     (
-      "inside merge", 1,
+      "inside merge", 2,
       { source in
         Numeric(value: 0).flatMap(.merge) { _ in source.flatMap(.concat) { later($0) } }
       }
@@ -57,12 +57,12 @@ struct DemandTests {
         $0.observe(on: QueueScheduler()).zip(with: slow()).map(\.0)
       }
     ),
-    ("zip of flattened", 2, { $0.flatMap(.concat) { later($0) }.zip(with: slow()).map(\.0) }),
-    ("flattened zip", 2, { $0.zip(with: slow()).map(\.0).flatMap(.concat) { later($0) } }),
+    ("zip of flattened", 3, { $0.flatMap(.concat) { later($0) }.zip(with: slow()).map(\.0) }),
+    ("flattened zip", 3, { $0.zip(with: slow()).map(\.0).flatMap(.concat) { later($0) } }),
   ]
 
   @Test(
-    "an operator that keeps values draws as many as it may have running, and loses none",
+    "an operator that keeps values draws no more than it has room for, and loses none",
     arguments: keepers.indices, [1, 4])
   func keeps(_ index: Int, _ limit: Int) async {
     let keeper = Self.keepers[index]
@@ -72,9 +72,9 @@ struct DemandTests {
     for taken in 1...40 {
       await letSourcesRun()
       // Besides those that are kept, one has been made and waits.
-      #expect(drawn.value <= taken - 1 + limit + keeper.running + 1, "\(keeper.name)")
+      #expect(drawn.value <= taken - 1 + limit + keeper.kept + 1, "\(keeper.name)")
       let value = await iterator.next()
-      #expect(keeper.running > 1 ? value != nil : value == taken, "\(keeper.name)")
+      #expect(keeper.kept > 1 ? value != nil : value == taken, "\(keeper.name)")
     }
   }
 
@@ -106,6 +106,76 @@ struct DemandTests {
       .flatMap(.concat) { $0 % 10 == 0 ? Self.later($0) : .empty }
       .values(buffering: .backpressure(1)).makeAsyncIterator()
     for taken in 1...10 { #expect(await iterator.next() == taken * 10) }
+  }
+
+  /// Of an operator whose running streams end only when their source goes on.
+  private func take(_ count: Int, of producer: Numeric) async -> [Int] {
+    var taken: [Int] = []
+    for await value in producer.take(first: count).values(buffering: .backpressure(4)) {
+      taken.append(value)
+    }
+    return taken
+  }
+
+  @Test("groups that run end only with their source, and don't keep it from going on")
+  func groups() async {
+    let parities = Self.numbers(Counter()).group { $0 % 2 }
+      .flatMap(.concurrent(limit: 2)) { $0.signal.producer }
+    #expect(await take(20, of: parities).sorted() == Array(1...20))
+    let single = Self.numbers(Counter()).group { _ in 0 }.flatMap(.concat) { $0.signal.producer }
+    #expect(await take(20, of: single) == Array(1...20))
+  }
+
+  @Test("a stream that its source's next value ends doesn't keep that from coming")
+  func endedByTheNext() async {
+    let (moved, move) = Signal<(), Never>.pipe()
+    let work = Self.numbers(Counter()).on(value: { _ in move.send(value: ()) })
+      .flatMap(.concat) { Numeric(value: $0).concat(.never).take(until: moved) }
+    #expect(await take(20, of: work) == Array(1...20))
+  }
+
+  @Test("a value that waited at the gate when its stream was interrupted takes no room afterwards")
+  func interruptedAtTheGate() async {
+    let (first, one) = Signal<Int, Never>.pipe()
+    let (second, two) = Signal<Int, Never>.pipe()
+    let (stop, stopInput) = Signal<(), Never>.pipe()
+    let part = SignalProducer<Numeric, Never>([first.producer, second.producer])
+      .flatten(.merge)
+      .map { value in
+        stopInput.send(value: ())
+        two.send(value: 2)
+        return value
+      }
+      .take(until: stop)
+    var iterator = part.concat(Self.numbers(Counter()))
+      .values(buffering: .backpressure(1)).makeAsyncIterator()
+    one.send(value: 1)
+    for taken in 1...5 { #expect(await iterator.next() == taken) }
+  }
+
+  @Test("a run that is started while a value is delivered doesn't wait for the consumer of that")
+  func runsInside() async {
+    let done = Expectation()
+    let producer = Self.numbers(Counter()).on(value: { value in
+      guard value == 1 else { return }
+      Self.numbers(Counter()).take(first: 100).startWithCompleted { done.fulfill() }
+    })
+    let iterator = producer.values(buffering: .backpressure(1)).makeAsyncIterator()
+    await done.wait()
+    withExtendedLifetime(iterator) {}
+  }
+
+  @Test("a trigger comes although there is no room for values")
+  func trigger() async {
+    let (isFull, hasCompleted) = (Expectation(), Expectation())
+    let trigger = SignalProducer<(), Never>(awaiting: { await isFull.wait() })
+    let numbers = Numeric([1, 2]).concat(.never).on(value: { value in
+      if value == 2 { isFull.fulfill() }
+    })
+    let triggered = numbers.take(until: trigger).on(completed: { hasCompleted.fulfill() })
+    let iterator = triggered.values(buffering: .backpressure(1)).makeAsyncIterator()
+    await hasCompleted.wait()
+    withExtendedLifetime(iterator) {}
   }
 
   @Test("values that wait while another thread delivers take room", arguments: [1, 4])
