@@ -5,7 +5,8 @@ internal import Synchronization
 ///
 /// Called on the main queue while none of its work is waiting, it performs the work before it
 /// returns. Otherwise the work waits its turn, so that the order is always that of scheduling. Use
-/// ``QueueScheduler/main`` to perform all work asynchronously.
+/// ``QueueScheduler/main`` to perform all work asynchronously. A block that is put on the main queue
+/// directly may run before work that was scheduled earlier, see ``QueueScheduler``.
 public final class UIScheduler: Scheduler {
   private static let mainQueueMark: DispatchSpecificKey<Void> = {
     let key = DispatchSpecificKey<Void>()

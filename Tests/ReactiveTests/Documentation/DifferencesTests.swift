@@ -11,6 +11,7 @@ struct DifferencesTests {
     ("A value that is sent from inside a delivery comes after it", recursion),
     ("An observer that is disposed of during a delivery doesn't receive the event", leaving),
     ("The end doesn't take the place of a value that throttle(while:) is about to deliver", ending),
+    ("A block on a queue may run before work that was scheduled earlier", overtaking),
     ("A race is an error in the Swift 6 language mode", races),
     ("A race by way of a joined stream compiles", crossing),
   ]
@@ -105,6 +106,23 @@ struct DifferencesTests {
       .throttle(while: Property(value: false), on: scheduler).record(in: log)
     scheduler.advance()
     return log.entries == ["VALUE 1", "COMPLETED"]
+  }
+
+  @Sendable private static func overtaking() -> Bool {
+    let (scheduler, log, done) = (QueueScheduler(), Log<String>(), DispatchSemaphore(value: 0))
+    scheduler.queue.suspend()
+    scheduler.schedule {
+      // Longer than a batch may take.
+      let end = DispatchTime.now() + .milliseconds(2)
+      while DispatchTime.now() < end {}
+      log.append("first")
+    }
+    scheduler.schedule { log.append("second") }
+    scheduler.queue.async { log.append("block") }
+    scheduler.schedule { done.signal() }
+    scheduler.queue.resume()
+    done.wait()
+    return log.entries == ["first", "block", "second"]
   }
 
   @Sendable private static func races() -> Bool {

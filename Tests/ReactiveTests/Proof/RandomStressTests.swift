@@ -206,6 +206,15 @@ struct RandomStressTests {
     return 0..<(environment["AMBIT_STRESS"].flatMap(Int.init) ?? 300)
   }()
 
+  /// Waits for what has been scheduled. A block on the queue might come before.
+  private static func flush(_ queue: QueueScheduler) {
+    let done = DispatchSemaphore(value: 0)
+    queue.schedule { done.signal() }
+    done.wait()
+    // The batch lets go of what it has performed.
+    queue.queue.sync {}
+  }
+
   /// The problems of one seed.
   private static func problems(_ seed: Int, _ valueCount: inout Int) -> [String] {
     let world = World()
@@ -225,9 +234,9 @@ struct RandomStressTests {
     others.wait()
     // Until nothing moves on the queues any more. The property holds the only witness that is left.
     for _ in 0..<200_000 where world.census.alive != 1 {
-      for queue in world.queues { queue.queue.sync {} }
+      for queue in world.queues { flush(queue) }
     }
-    for queue in world.queues + world.queues { queue.queue.sync {} }
+    for queue in world.queues + world.queues { flush(queue) }
     let alive = world.census.alive - 1
     valueCount += runs.entries.reduce(0) { $0 + $1.valueCount }
     return runs.entries.compactMap { $0.problem } + (alive > 0 ? ["\(alive) alive"] : [])
