@@ -218,7 +218,11 @@ package struct BeaconSurvey: Sendable {
       lanes[format] = lane
     }
     guard isDue else { return nil }
-    let all = Format.allCases.flatMap { latest[$0] ?? [] }
+    let all = Format.allCases.flatMap { latest[$0] ?? [] }.map { row in
+      var row = row
+      row.telemetry = telemetry[row.beacon.address] ?? nil
+      return row
+    }
     levels = Dictionary(
       all.map { (Self.key($0), $0.levels) }, uniquingKeysWith: { first, _ in first })
     telemetry = Dictionary(
