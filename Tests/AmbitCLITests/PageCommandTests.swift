@@ -169,9 +169,13 @@
           until: "[...\(state).querySelectorAll('.problem')].some((each) => each.textContent)",
           seconds: 60)
 
-        // Attempts that follow closely are refused, so it reads until the page has a prompt.
+        // A refusal holds as long as the link. Attempts that follow closely are refused, so it
+        // reads until the page has a prompt.
+        try await browser.run("document.querySelectorAll('aside > .actions button')[1].click()")
+        try await browser.wait(until: "document.querySelector('.attributes').hidden")
+        try await browser.click(browser.find("aside .primary"))
         try await browser.wait(
-          until: "\(isAsked) || \(state).querySelector('.actions button').click()", seconds: 60)
+          until: "\(isAsked) || \(state)?.querySelector('.actions button')?.click()", seconds: 60)
         try await browser.wait(until: "!document.querySelector('.pairing .note').hidden")
         let note = try await browser.text(of: browser.find(".pairing .note"))
         let passkey = try #require(note.split(separator: " ").last).filter(\.isNumber)
