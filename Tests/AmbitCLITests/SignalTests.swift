@@ -186,6 +186,9 @@ struct SimulatedByDefaultTests {
     #expect(!end.output.contains { $0.contains("\"simulated\"") })
   }
 
+  private static let lamp =
+    #"{"name": "Lamp", "services": [{"uuid": "180F", "characteristics": [{"uuid": "2A19", "value": {"uint8": 80}}]}]}"#
+
   @Test(
     "with the radio none no command invents a device, and the status is one of its own",
     arguments: [
@@ -195,7 +198,7 @@ struct SimulatedByDefaultTests {
   func none(command: [String]) async throws {
     for (environment, option) in [(["AMBIT_RADIO": "none"], []), ([:], ["--radio", "none"])] {
       let run = try AmbitRun(command + option + ["--json"], environment: environment)
-      if command[0] == "peripheral" { try run.write(#"{"name": "Lamp", "services": []}"#) }
+      if command[0] == "peripheral" { try run.write(Self.lamp) }
       run.closeInput()
       let end = await run.end()
       #expect(end.status == AmbitCLI.ExitStatus.noRadio.rawValue, "\(end)")
