@@ -290,7 +290,6 @@ async def test_a_link_local_address_is_published_as_long_as_it_is_held(tmp_path)
 
 
 @pytest.mark.parametrize("arguments, reason", [
-    (("publish", "", "light", "80"), "a part of it is empty"),
     (("publish", "x" * 64, "light", "80"), "has 64 bytes"),
     (("publish", "Lamp", "light", "80", "x=" + "y" * 100_000), "255 are allowed"),
     (("publish", "Lamp", "light", "80", *(f"k{n}=" + "y" * 240 for n in range(400))), "are too long"),
