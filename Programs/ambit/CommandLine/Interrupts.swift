@@ -55,7 +55,9 @@ final class Interrupts: Sendable {
 
   private func watch(_ number: Int32, on queue: DispatchQueue) {
     guard !Self.inheritedIgnored.contains(number) else { return }
-    signal(number, SIG_IGN)
+    // Until the source is registered, which happens on another thread, a signal has its default action:
+    // one that was ignored meanwhile would be lost.
+    //
     // Sources may be used from any thread; the handler keeps its own alive as long as the
     // program runs.
     nonisolated(unsafe) let source = DispatchSource.makeSignalSource(
