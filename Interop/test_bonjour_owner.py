@@ -225,7 +225,7 @@ async def test_when_the_owner_ends_only_its_own_service_goes(lab):
     browse = await start(ours, AMBIT, "browse", TYPE, "--json")
     assert await watch.found(2) == {full("Lamp"), full("Chair")}
     assert await browse.found(2) == {"Lamp", "Chair"}
-    owner.signal(signal.SIGINT)
+    owner.signal(signal.SIGTERM)
     await owner.process.wait()
     await next_named(watch.next, full("Lamp"), "gone")
     event = await browse.next()
@@ -272,7 +272,7 @@ async def test_an_owner_that_stands_still_stops_nobody(lab):
         chair = await publish(start, ours, "Chair")
         await next_named(watch.next, full("Chair"), "found")
         assert speaker_count(ours) == 2
-        chair.signal(signal.SIGINT)
+        chair.signal(signal.SIGTERM)
         await chair.process.wait()
         assert b"does not answer" in await chair.process.stderr.read()
     finally:
@@ -323,7 +323,7 @@ async def test_an_owner_that_was_killed_and_whose_child_has_the_place_stops_nobo
     assert (await orphan.next())["event"] == "ready"
     lamp = await publish(start, ours, "Lamp")
     await next_named(watch.next, full("Lamp"), "found")
-    lamp.signal(signal.SIGINT)
+    lamp.signal(signal.SIGTERM)
     await lamp.process.wait()
     assert reason in await lamp.process.stderr.read()
 
