@@ -60,6 +60,27 @@ struct NetworkCommandTests {
     withExtendedLifetime(publisher) {}
   }
 
+  @Test("browse and resolve give the TTLs of the records that list a service, and locate it")
+  func timesToLive() async throws {
+    let publisher = try await publish("Lamp", "--subtype", "dim")
+    let commands = [
+      ["browse", type, "--resolve"], ["browse", type, "--subtype", "dim", "--resolve"],
+      ["browse", "--types"], ["resolve", "Lamp", type],
+    ]
+    for command in commands {
+      let once = command[0] == "browse" ? ["--once"] : []
+      let run = try AmbitRun(command + once + ["--interface", "lo", "--json"])
+      let end = await run.end()
+      let events = try end.output.map(Self.object).filter { $0["type"] as? String == type }
+      #expect(!events.isEmpty && end.status == 0, "\(command): \(end)")
+      for event in events {
+        let isResolved = event["event"] as? String == "resolved"
+        #expect(event["ttl"] as? Int == (isResolved ? 120 : 4_500), "\(command): \(event)")
+      }
+    }
+    withExtendedLifetime(publisher) {}
+  }
+
   @Test("browse --resolve tells a service again when an address of its host changes")
   func changedAddress() async throws {
     let host = BonjourHost(

@@ -109,11 +109,13 @@ struct Browse: NetworkCommand {
   }
 
   /// The object that `--json` writes for a service that came or went.
-  static func json(_ event: String, _ name: ServiceName, _ interface: String?) -> JSON {
+  static func json(
+    _ event: String, _ name: ServiceName, _ interface: String?, ttl: UInt32? = nil
+  ) -> JSON {
     .object([
       "event": .string(event), "name": .string(name.instanceText),
       "type": .string("\(name.type)"), "domain": .string("\(name.domain)"),
-      "fullName": .string("\(name)"),
+      "fullName": .string("\(name)"), "ttl": ttl.map { .integer(Int64($0)) },
       "interface": interface.map { .string($0) }, "time": .time(Date()),
     ])
   }

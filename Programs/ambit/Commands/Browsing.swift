@@ -27,6 +27,9 @@ struct Browsing: Sendable {
       var known: Set<ServiceType> = []
       var isCut = false
       var names = InterfaceNames(of: session.host)
+      let times =
+        output.isJSON && !withServices
+        ? RecordTimes(of: .serviceTypes, .ptr, with: session.host) : nil
       for await found in session.events(of: .serviceTypes()) {
         let interface = await names.name(of: found.interface)
         switch found.event {
@@ -40,7 +43,9 @@ struct Browsing: Sendable {
           known.insert(type)
           activity.note()
           group.addTask { try await follow(NetworkText.Services(type: type)) }
-        case .typeAdded(let type): tell("found", type, interface)
+        case .typeAdded(let type):
+          let ttl = times?.secondsOfPointer(to: type, on: found.interface)
+          tell("found", type, interface, ttl)
         case .typeRemoved(let type): if !withServices { tell("gone", type, interface) }
         case .failed(let error): throw NetworkText.failure(error)
         default: break
@@ -54,6 +59,7 @@ struct Browsing: Sendable {
     let request = QueryRequest.browse(
       services.type, subtype: services.subtypes.first, domain: services.domain)
     var names = InterfaceNames(of: session.host)
+    let times = output.isJSON ? RecordTimes(listing: services, with: session.host) : nil
     var present: [Place: (task: Task<Void, Never>, isTold: Guarded<Bool>)] = [:]
     defer { for service in present.values { service.task.cancel() } }
     for await found in session.events(of: request) {
@@ -63,9 +69,10 @@ struct Browsing: Sendable {
         let place = Place(name: name, interface: found.interface)
         present[place]?.task.cancel()
         let isTold = Guarded(!ignoresLocal)
-        if !ignoresLocal { tell("found", name, interface) }
+        let ttl = times?.secondsOfPointer(to: name.name, on: found.interface)
+        if !ignoresLocal { tell("found", name, interface, ttl) }
         activity.begin()
-        present[place] = (Task { await attend(place, interface, isTold) }, isTold)
+        present[place] = (Task { await attend(place, interface, ttl, isTold) }, isTold)
       case .serviceRemoved(let name):
         let service = present.removeValue(
           forKey: Place(name: name, interface: found.interface))
@@ -84,14 +91,16 @@ struct Browsing: Sendable {
   }
 
   /// Does what is wanted with a service: tells of it unless it is this machine's, and where it is.
-  private func attend(_ place: Place, _ interface: String?, _ isTold: Guarded<Bool>) async {
+  private func attend(
+    _ place: Place, _ interface: String?, _ ttl: UInt32?, _ isTold: Guarded<Bool>
+  ) async {
     let pending = Pending(activity)
     defer { pending.end() }
     if ignoresLocal {
       if await session.isOnThisMachine(place.name, place.interface) { return }
       isTold.update { isTold in
         guard !Task.isCancelled else { return }
-        tell("found", place.name, interface)
+        tell("found", place.name, interface, ttl)
         isTold = true
       }
     }
@@ -111,26 +120,34 @@ struct Browsing: Sendable {
       timer.cancel()
       following?.cancel()
     }
+    let times =
+      output.isJSON
+      ? RecordTimes(of: place.name.name, .srv, on: place.interface, with: session.host) : nil
     for await found in session.locations(of: place.name, on: place.interface) {
       guard let location = Resolve.place(found.event) else { continue }
+      let resolved = ResolvedPlace(
+        place: location, interface: interface,
+        ttl: times?.secondsOfService(location, on: found.interface))
       timer.cancel()
       following?.cancel()
       await following?.value
-      following = Task { await follow(location, on: place.interface, interface, pending) }
+      following = Task { await follow(resolved, on: place.interface, pending) }
     }
   }
 
   private func follow(
-    _ location: ServiceResolution, on index: InterfaceIndex?, _ interface: String?,
-    _ pending: Pending
+    _ resolved: ResolvedPlace, on index: InterfaceIndex?, _ pending: Pending
   ) async {
+    let location = resolved.place
     let tellAddresses = { @Sendable (addresses: [InetAddress]) in
       guard !Task.isCancelled else { return }
       if addresses.isEmpty {
         output.warn(
           "\(location.host), the host of \"\(location.name.instanceText)\", has no address")
       }
-      tell(ResolvedPlace(place: location, addresses: addresses, interface: interface))
+      var resolved = resolved
+      resolved.addresses = addresses
+      tell(resolved)
       pending.end()
     }
     do {
@@ -180,19 +197,24 @@ struct Browsing: Sendable {
     output.line(([head] + resolved.lines.map { "            \($0)" }).joined(separator: "\n"))
   }
 
-  private func tell(_ event: String, _ name: ServiceName, _ interface: String?) {
+  private func tell(
+    _ event: String, _ name: ServiceName, _ interface: String?, _ ttl: UInt32? = nil
+  ) {
     activity.note()
-    if output.isJSON { return output.object(Browse.json(event, name, interface)) }
+    if output.isJSON { return output.object(Browse.json(event, name, interface, ttl: ttl)) }
     let type = showsType ? "  \(Fit.safe("\(name.type)"))" : ""
     line(event, Fit.safe(name.instanceText) + type, interface)
   }
 
-  private func tell(_ event: String, _ type: ServiceType, _ interface: String?) {
+  private func tell(
+    _ event: String, _ type: ServiceType, _ interface: String?, _ ttl: UInt32? = nil
+  ) {
     activity.note()
     if output.isJSON {
       return output.object(
         .object([
           "event": .string(event), "type": .string("\(type)"),
+          "ttl": ttl.map { .integer(Int64($0)) },
           "interface": interface.map { .string($0) }, "time": .time(Date()),
         ]))
     }

@@ -37,12 +37,15 @@ package struct Resolve: NetworkCommand {
     let service = try service()
     session.output.progress("Resolving …")
     let end = ContinuousClock.now + session.limit.duration
+    let times =
+      session.output.isJSON ? RecordTimes(of: service.name, .srv, with: session.host) : nil
     guard let (place, interface) = try await session.first(.resolve(service), Self.place) else {
       throw CommandFailure(
         .notFound,
         "no service \"\(service.instanceText)\" of type \(service.type) answered within \(session.limit)"
       )
     }
+    let ttl = times?.secondsOfService(place, on: interface)
     let addresses = try await session.addresses(
       of: place.host, on: interface, within: max(.zero, ContinuousClock.now.duration(to: end)))
     guard !addresses.isEmpty else {
@@ -52,7 +55,8 @@ package struct Resolve: NetworkCommand {
           + "address within \(session.limit)")
     }
     let resolved = ResolvedPlace(
-      place: place, addresses: addresses, interface: await session.interfaceName(interface))
+      place: place, addresses: addresses, interface: await session.interfaceName(interface),
+      ttl: ttl)
     resolved.report(to: session.output)
   }
 
@@ -73,9 +77,11 @@ package struct Resolve: NetworkCommand {
 /// A service with all that a client needs.
 struct ResolvedPlace: Sendable {
   var place: ServiceResolution
-  var addresses: [InetAddress]
+  var addresses: [InetAddress] = []
   /// What the system calls the interface.
   var interface: String?
+  /// The TTL in seconds of the record with host and port, where that is written.
+  var ttl: UInt32?
 
   func report(to output: Output) {
     if output.isJSON { return output.object(json) }
@@ -104,6 +110,7 @@ struct ResolvedPlace: Sendable {
       "port": .integer(Int64(place.port)),
       "addresses": .array(scopedAddresses.map { .string("\($0)") }),
       "text": TextPair.object(of: place.text), "strings": TextPair.strings(of: place.text),
+      "ttl": ttl.map { .integer(Int64($0)) },
       "interface": interface.map { .string($0) },
     ])
   }
