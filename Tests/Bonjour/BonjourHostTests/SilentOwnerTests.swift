@@ -154,6 +154,57 @@ struct SilentOwnerTests {
     await host.close()
   }
 
+  @Test("a caller learns within five seconds that an owner answers no ping, whatever else it sends")
+  func talking() async throws {
+    let listener = try #require(address.bindAndListen().descriptor)
+    defer { close(listener) }
+    let (host, owner) = try await followed(listener)
+    let report = try #require(OwnerMessage.report(.interfaces([:])).frame)
+    // Another message follows each ping instead of the answer.
+    let talk = Task { while try await !owner.read().isEmpty { try owner.write(report) } }
+    let start = Instant.now
+    #expect(await host.availability == .silent)
+    #expect(Instant.now - start < Self.leftAfter)
+    #expect(await host.settledRole == .client)
+    await host.close()
+    _ = await talk.result
+  }
+
+  /// Lets a host begin a query, and returns once its owner has received it.
+  private func queryReceived(_ host: BonjourHost, _ owner: Peer) async throws -> Query {
+    let query = host.query(.browse(type)) { _ in }
+    _ = try await owner.read()
+    return query
+  }
+
+  @Test("a query that an owner never handled until it ended is not called done")
+  func endedInSilence() async throws {
+    let listener = try #require(address.bindAndListen().descriptor)
+    let (host, owner) = try await followed(listener)
+    let query = try await queryReceived(host, owner)
+    close(listener)
+    owner.end()
+    #expect(await host.availability == .silent)
+    #expect(await host.settledRole == .owner)
+    // This host has taken over, and answers for its query as soon as that had time for answers.
+    while await host.availability != .works { try await Task.sleep(for: .milliseconds(10)) }
+    withExtendedLifetime(query) {}
+    await host.close()
+  }
+
+  @Test("a query that an owner handled before it ended counts as done")
+  func endedAfterAnswer() async throws {
+    let listener = try #require(address.bindAndListen().descriptor)
+    defer { close(listener) }
+    let (host, owner) = try await followed(listener)
+    let query = try await queryReceived(host, owner)
+    try owner.write(try #require(OwnerMessage.pong.frame))
+    owner.end()
+    #expect(await host.availability == .works)
+    withExtendedLifetime(query) {}
+    await host.close()
+  }
+
   @Test("a host that the owner refuses is called refused, not left without an answer")
   func refused() async throws {
     let listener = try #require(address.bindAndListen().descriptor)

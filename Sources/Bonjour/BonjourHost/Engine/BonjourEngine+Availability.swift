@@ -1,3 +1,4 @@
+import DiscoveryMachines
 import Essentials
 import EventLoop
 import PortSharing
@@ -5,29 +6,113 @@ import PortSharing
 // Whether the machines work that work for a host.
 
 extension BonjourEngine {
+  /// A caller that waits for the answer of another process, the owner.
+  struct AvailabilityWait {
+    /// The ping whose answer it waits for.
+    let ping: UInt64
+    /// When it gets a result in any case.
+    var endsAt: Instant
+    /// Whether it was given more time, as this process had been stopped.
+    var isExtended = false
+    let body: @Sendable (BonjourHost.Availability) -> Void
+  }
+
   /// Calls back with whether the machines that work for this host do so now: where its owner is
   /// another process, when that has answered, has ended, or is left, in five seconds at most.
   func whenAvailable(_ body: @escaping @Sendable (BonjourHost.Availability) -> Void) {
     switch state {
-    case .alone, .owning: body(.works)
+    case .alone, .owning: body(doubted(.works))
     case .following(let owner):
-      awaitingAvailability.append(body)
+      ping(owner)
+      awaitingAvailability.append(
+        AvailabilityWait(
+          ping: answers.lastPing, endsAt: .now + OwnerSearch.Limits.searchTimeout, body: body))
+      setAvailabilityTimer()
       updateNeed()
-      _ = owner.connection.send(ClientMessage.ping)
-      owner.connection.flush()
-    case .searching: body(wasServedLately ? .works : .silent)
-    case .refused: body(wasServedLately ? .works : .refused)
+    case .searching: body(answers.wasServed(now: .now) ? doubted(.works) : .silent)
+    case .refused: body(answers.wasServed(now: .now) ? doubted(.works) : .refused)
     case .stopping, .ended: body(.silent)
     }
   }
 
-  /// Whether an owner ended so lately that its successor can't be missed yet.
-  private var wasServedLately: Bool { servedUntil.map { .now - $0 < .seconds(1) } ?? false }
-
+  /// Gives all callers that wait their result.
   func answered(_ availability: BonjourHost.Availability) {
     let waiting = awaitingAvailability
     awaitingAvailability = []
-    for body in waiting { body(availability) }
+    availabilityTimer.cancel()
+    for wait in waiting { wait.body(doubted(availability)) }
     updateNeed()
+  }
+
+  /// Machines that have taken over from silent ones have only begun.
+  private func doubted(_ availability: BonjourHost.Availability) -> BonjourHost.Availability {
+    availability == .works && answers.isBehind(now: .now) ? .silent : availability
+  }
+
+  // MARK: Pings
+
+  /// Sends a ping, after all that was sent before.
+  func ping(_ owner: OwnerConnection) {
+    answers.pinged(now: .now)
+    _ = owner.connection.send(ClientMessage.ping)
+    owner.connection.flush()
+  }
+
+  /// Sends what was given to the owner's connection, and a ping, the answer to which tells that
+  /// requests were handled.
+  func flush(_ requests: some Collection<DiscoveryRequest>, to owner: OwnerConnection) {
+    if requests.contains(where: \.isBeginning), answers.requested() { return ping(owner) }
+    owner.connection.flush()
+  }
+
+  /// The owner has answered the first ping that had no answer.
+  func takePong() {
+    guard case .following(let owner) = state else { return }
+    if answers.answered(now: .now) { ping(owner) }
+    let answered = awaitingAvailability.filter { answers.isAnswered($0.ping) }
+    awaitingAvailability.removeAll { answers.isAnswered($0.ping) }
+    setAvailabilityTimer()
+    for wait in answered { wait.body(doubted(.works)) }
+    updateNeed()
+  }
+
+  private func setAvailabilityTimer() {
+    if let end = awaitingAvailability.map(\.endsAt).min() {
+      availabilityTimer.set(end)
+    } else {
+      availabilityTimer.cancel()
+    }
+  }
+
+  /// Ends the waits that are due. The owner may be sending other messages, and so is not left.
+  func wakeAvailability() {
+    // The answer may have arrived while this process did not run.
+    state.otherOwner?.connection.readNow()
+    let now = Instant.now
+    var unanswered: [AvailabilityWait] = []
+    for index in awaitingAvailability.indices.reversed()
+    where awaitingAvailability[index].endsAt <= now {
+      let wait = awaitingAvailability[index]
+      if !wait.isExtended, now - wait.endsAt >= OwnerSearch.Limits.delayMax {
+        // This process was stopped, perhaps together with the owner.
+        awaitingAvailability[index].isExtended = true
+        awaitingAvailability[index].endsAt = now + OwnerSearch.Limits.responseTimeout
+      } else {
+        unanswered.append(awaitingAvailability.remove(at: index))
+      }
+    }
+    setAvailabilityTimer()
+    for wait in unanswered.reversed() { wait.body(.silent) }
+    updateNeed()
+  }
+}
+
+extension DiscoveryRequest {
+  /// Whether it begins something whose results are waited for.
+  fileprivate var isBeginning: Bool {
+    switch self {
+    case .startQuery, .registerService, .registerRecord: true
+    case .stopQuery, .reconfirm, .updateText, .updateRecord, .setRecord, .unregister: false
+    }
   }
 }

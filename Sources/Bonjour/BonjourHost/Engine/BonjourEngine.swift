@@ -43,20 +43,21 @@ final class BonjourEngine: @unchecked Sendable {
   private var awaitingInterfaces: [([InterfaceIndex: String]?) -> Void] = []
   private var awaitingRole: [(Role) -> Void] = []
   private var awaitingEnd: [@Sendable () -> Void] = []
-  var awaitingAvailability: [@Sendable (BonjourHost.Availability) -> Void] = []
+  var awaitingAvailability: [AvailabilityWait] = []
 
   private(set) var state = State.searching(.nothing)
   private var search: OwnerSearch
   private var client = PortSharingClient()
   /// Whether the search knows that an owner has something to do for this host.
   private var isOwnerNeeded = false
-  /// When the latest owner ended that this host followed; nil if it followed none.
-  private(set) var servedUntil: Instant?
+  /// Whether the owners that this host followed have handled its requests.
+  var answers = OwnerAnswers()
   private lazy var resolver = SystemResolver(on: loop) { [weak self] id, event, moreComing in
     self?.queries[id]?(FoundEvent(event: event, interface: nil, moreComing: moreComing))
   }
   private lazy var searchTimer = loop.makeTimer { [weak self] in self?.wakeSearch() }
   private lazy var clientTimer = loop.makeTimer { [weak self] in self?.wakeClient() }
+  lazy var availabilityTimer = loop.makeTimer { [weak self] in self?.wakeAvailability() }
 
   init(
     configuration: BonjourConfiguration, on loop: EpollLoop,
@@ -322,7 +323,7 @@ final class BonjourEngine: @unchecked Sendable {
         // Longer than a message may be: the machines here can have it.
         return handle(OwnerSearch.Event.rejected(.tooManyRequests))
       }
-      owner.connection.flush()
+      flush(requests, to: owner)
     case .searching, .refused, .stopping, .ended: break
     }
   }
@@ -358,8 +359,7 @@ final class BonjourEngine: @unchecked Sendable {
       case .greet: greet()
       case .ping:
         guard case .following(let owner) = state else { break }
-        _ = owner.connection.send(ClientMessage.ping)
-        owner.connection.flush()
+        ping(owner)
       case .check:
         state.otherOwner?.connection.readNow()
         handle(OwnerSearch.Event.checked)
@@ -423,7 +423,7 @@ final class BonjourEngine: @unchecked Sendable {
       guard state.role == .client else { return }
       handle(OwnerSearch.Event.informed)
       handle(PortSharingClient.Event.published(request))
-    case .pong: answered(.works)
+    case .pong: takePong()
     }
   }
 
@@ -433,7 +433,7 @@ final class BonjourEngine: @unchecked Sendable {
     owner.connection.close()
     state = .searching(.nothing)
     guard wasFollowing else { return }
-    servedUntil = .now
+    answers.ended(now: .now)
     handle(PortSharingClient.Event.ended)
   }
 
@@ -468,6 +468,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   private func runLocally(_ reason: OwnerSearch.StandaloneReason?) {
     if let reason, !addresses.isEmpty { log?(reason.text) }
+    if reason == .silence { answers.left(now: .now) }
     answered(.silent)
     let driver = BonjourDriver(configuration: configuration, on: loop, log: log) {
       [weak self] in self?.take($0)
