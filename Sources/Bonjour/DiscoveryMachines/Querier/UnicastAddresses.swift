@@ -40,6 +40,8 @@ package struct UnicastAddresses: Sendable {
   package private(set) var endsAt: Instant?
   /// When the resolver is to be asked; nil while it is.
   package private(set) var lookUpAt: Instant?
+  /// Whether the resolver has answered before, so that the next look-up is a renewal.
+  package private(set) var wasAnswered = false
   /// When the last look-up was due.
   private var dueAt = Instant.zero
   private var known: [InetAddress] = []
@@ -66,6 +68,7 @@ package struct UnicastAddresses: Sendable {
       // Names with other bytes than those of host names have escapes; no resolver knows them.
       if host.isRoot || hostText.contains("\\") { take([], into: &actions) } else { lookUpAt = now }
     case .answered(let addresses):
+      wasAnswered = true
       // A resolver that can't reach its server gives no addresses, either: it is asked again before
       // known ones are removed.
       if addresses.isEmpty, !known.isEmpty, !isDoubtful {

@@ -44,13 +44,22 @@ struct UnicastQueriesTests {
   }
 
   private static let placeCount = UnicastQueries.Limits.lookUpsMax
+  private static let placeCountInAll = UnicastQueries.Limits.lookUpsInAllMax
+
+  /// Starts queries until no time brings a place.
+  private mutating func takeAllPlaces() throws {
+    var asked: [Int] = []
+    for number in 0..<Self.placeCountInAll { asked += Self.numbers(try start(number)) }
+    while queries.nextWake != nil { asked += Self.numbers(try wake()) }
+    #expect(asked == Array(0..<Self.placeCountInAll))
+  }
 
   @Test("look-ups wait for a place in the order of their queries, also the later ones of each")
   mutating func inOrder() throws {
     var asked: [Int] = []
     for number in 0..<20 { asked += Self.numbers(try start(number)) }
     #expect(asked == Array(0..<Self.placeCount))
-    #expect(queries.nextWake == nil, "no time brings a place")
+    #expect(queries.nextWake == Instant.zero + UnicastQueries.Limits.placeTime)
     var answered = 0
     while answered < 20 {
       now = now + .milliseconds(1)
@@ -86,14 +95,56 @@ struct UnicastQueriesTests {
 
   @Test("a query with a timeout ends on time, also while it waits for a place")
   mutating func timeout() throws {
-    for number in 0..<Self.placeCount { _ = try start(number) }
+    try takeAllPlaces()
+    let end = now + .seconds(5)
     #expect(try start(50, timeout: .seconds(5)) == [])
     #expect(try start(51) == [])
     #expect(
       try wake() == [.deliver(Self.id(50), .failed(.timedOut), moreComing: false)])
-    #expect(now == Instant.zero + .seconds(5))
+    #expect(now == end)
     #expect(!queries.contains(Self.id(50)))
     #expect(Self.numbers(act(.answered(Self.id(0), []))) == [51])
+  }
+
+  @Test("a look-up that takes long keeps no place from others, until too many of them take long")
+  mutating func slow() throws {
+    for number in 0..<30 { _ = try start(number) }
+    var asked = Self.placeCount
+    for round in 1..<Self.placeCountInAll / Self.placeCount {
+      #expect(Self.numbers(try wake()) == Array(asked..<asked + Self.placeCount))
+      #expect(now == Instant.zero + UnicastQueries.Limits.placeTime * Int64(round))
+      asked += Self.placeCount
+    }
+    #expect(asked == Self.placeCountInAll)
+    #expect(queries.nextWake == nil, "no time brings a place")
+    let answered = act(.answered(Self.id(3), [address]))
+    #expect(Self.numbers(answered) == [], "it has left its place long ago")
+    #expect(Self.numbers(try wake()) == [asked])
+  }
+
+  @Test("a first look-up comes before renewals, of which there are only a few at once")
+  mutating func renewals() throws {
+    for number in 0..<5 { _ = try start(number) }
+    for number in 0..<5 { #expect(act(.answered(Self.id(number), [])).count == 1) }
+    now = now + .seconds(61)
+    #expect(Self.numbers(try start(100)) == [100, 0, 1, 2, 3])
+    #expect(Self.numbers(try start(101)) == [101])
+    #expect(try start(102) == [], "all places are taken")
+    #expect(Self.numbers(act(.answered(Self.id(0), [address]))) == [102])
+    #expect(Self.numbers(act(.answered(Self.id(1), [address]))) == [4])
+  }
+
+  @Test("renewals that take long leave all other places to first look-ups")
+  mutating func slowRenewals() throws {
+    for number in 0..<Self.placeCount { _ = try start(number) }
+    for number in 0..<Self.placeCount { _ = act(.answered(Self.id(number), [address])) }
+    #expect(Self.numbers(try wake()) == [0, 1, 2, 3])
+    now = now + .seconds(30)
+    #expect(queries.nextWake == nil, "only an answer brings a place for a renewal")
+    for number in 100..<100 + Self.placeCount {
+      #expect(Self.numbers(try start(number)) == [number])
+    }
+    #expect(try start(200) == [])
   }
 
   @Test("the first in line is tried again where other parts of the process use the resolver")
