@@ -25,11 +25,14 @@ protocol NetworkCommand: AsyncParsableCommand, Sendable {
   var options: NetworkOptions { get }
   /// Whether it ends when it has its answer, so that none in time is a failure.
   var endsByItself: Bool { get }
+  /// Whether its success means that nothing else was to be found.
+  var findsAll: Bool { get }
   func run(_ session: NetworkSession) async throws
 }
 
 extension NetworkCommand {
   var endsByItself: Bool { false }
+  var findsAll: Bool { false }
 
   func run() async throws {
     let names = options.interface.isEmpty ? nil : Set(options.interface)
@@ -54,7 +57,7 @@ extension NetworkCommand {
       if network.isMissing, await host.interfaces.isEmpty {
         throw CommandFailure(.failure, "no network was found")
       }
-      try await session.checkOutcome()
+      try await session.checkOutcome(findsAll: findsAll)
       result = .success(())
     } catch {
       result = .failure(await session.explained(error))
@@ -94,9 +97,14 @@ struct NetworkSession: Sendable {
   }
 
   /// Fails where the end of the command must not be taken for a success, or for an empty network.
-  fileprivate func checkOutcome() async throws {
+  ///
+  /// - Parameter findsAll: Whether it would mean that nothing else was to be found.
+  fileprivate func checkOutcome(findsAll: Bool) async throws {
     let availability = await host.availability
-    if let failure = unfinished.value ?? Self.failure(availability) { throw failure }
+    let isDone = availability == .recovering && !findsAll
+    if let failure = unfinished.value ?? (isDone ? nil : Self.failure(availability)) {
+      throw failure
+    }
   }
 
   /// The failure of the command: that nothing was found means nothing where no query was sent.
@@ -112,6 +120,9 @@ struct NetworkSession: Sendable {
     case .silent:
       CommandFailure(
         .failure, "the program that shares Bonjour with this one does not answer; try again later")
+    case .recovering:
+      CommandFailure(
+        .failure, "the program that shared Bonjour with this one did not answer; try again")
     case .refused: NetworkText.refusal(of: "the query")
     }
   }

@@ -66,6 +66,7 @@ struct Browse: NetworkCommand {
   }
 
   var endsByItself: Bool { once }
+  var findsAll: Bool { !once }
 
   /// How long `--once` follows a network on which something new never stops coming.
   private static let onceTimeMax = Duration.seconds(60)

@@ -24,6 +24,9 @@ public final class BonjourHost: Sendable {
   package enum Availability: Hashable, Sendable {
     /// They do, or did until their process ended a moment ago.
     case works
+    /// They do, or will in a moment, but those before them left requests undone until a moment ago:
+    /// the absence of results means nothing yet.
+    case recovering
     /// Their process doesn't answer, or has never answered: a query without results has perhaps not
     /// been sent to the network, and a registration has not been made.
     case silent

@@ -29,7 +29,9 @@ extension BonjourEngine {
           ping: answers.lastPing, endsAt: .now + OwnerSearch.Limits.searchTimeout, body: body))
       setAvailabilityTimer()
       updateNeed()
-    case .searching: body(answers.wasServed(now: .now) ? doubted(.works) : .silent)
+    case .searching:
+      let isChanging = answers.wasServed(now: .now) || answers.isBehind(now: .now)
+      body(isChanging ? doubted(.works) : .silent)
     case .refused: body(answers.wasServed(now: .now) ? doubted(.works) : .refused)
     case .stopping, .ended: body(.silent)
     }
@@ -46,7 +48,7 @@ extension BonjourEngine {
 
   /// Machines that have taken over from silent ones have only begun.
   private func doubted(_ availability: BonjourHost.Availability) -> BonjourHost.Availability {
-    availability == .works && answers.isBehind(now: .now) ? .silent : availability
+    availability == .works && answers.isBehind(now: .now) ? .recovering : availability
   }
 
   // MARK: Pings
