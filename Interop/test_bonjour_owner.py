@@ -296,6 +296,34 @@ async def test_a_command_that_ends_before_a_stopped_owner_is_left_has_failed(lab
         owner.signal(signal.SIGCONT)
 
 
+async def test_a_browse_whose_owner_was_silent_until_it_was_killed_has_failed(lab):
+    ours, _, start = lab
+    owner = await publish(start, ours, "Lamp")
+    browse = await start(ours, AMBIT, "browse", TYPE, "--json", "--timeout", "5")
+    assert await browse.found(1) == {"Lamp"}
+    owner.signal(signal.SIGSTOP)
+    # Shorter than an owner has to answer, and in the last second of the browse, whose successor
+    # has no time to find anything.
+    await browse.nothing(4, "gone")
+    await owner.kill()
+    assert await asyncio.wait_for(browse.process.wait(), limits.EVENT) != 0
+    assert b"did not answer" in await browse.process.stderr.read()
+
+
+async def test_a_service_that_is_found_once_a_stopped_owner_was_left_is_resolved(lab):
+    ours, theirs, start = lab
+    desk = await start(theirs, *PEER, "publish", "Desk", TYPE, "80", theirs.address)
+    await desk.next()
+    owner = await publish(start, ours, "Lamp")
+    owner.signal(signal.SIGSTOP)
+    try:
+        program = await start(ours, AMBIT, "resolve", "Desk", TYPE, "--timeout", "8")
+        assert await asyncio.wait_for(program.process.wait(), limits.EVENT) == 0
+        assert b"does not answer" in await program.process.stderr.read()
+    finally:
+        owner.signal(signal.SIGCONT)
+
+
 # What has the place and is killed, while its child goes on with its sockets; and one that has it and
 # never answers.
 ORPHAN = """
