@@ -3,84 +3,106 @@ import Binding
 import BluetoothInterface
 import Reactive
 
-/// The question of a pairing, as the page shows it.
+/// The open questions of pairings, as the page shows them: side by side, one for each peer.
 final class PairingPage: ViewModel {
+  /// The number of questions that are shown, the oldest first: as many as people could answer in the 30 s after
+  /// which a pairing fails.
+  nonisolated static let shownMax = 16
+
   let isAsking: Property<Bool>
-  let text: Property<String>
-  /// A note beside the question, such as the display of a simulated device.
+  let questions: Property<[PairingRow]>
+  /// How many questions are not shown; nil where all are.
+  let moreText: Property<String?>
+  /// A note beside the questions, such as the display of a simulated device.
   let note: Property<String?>
-  /// Whether there is more to do than to read.
-  let takesAnswer: Property<Bool>
-  let acceptText: Property<String>
-  let rejectText: Property<String>
-  let needsPasskey: Property<Bool>
-  /// The passkey, as it is typed: six digits (Core 5.4, Vol 3, Part H, §2.3.5.2).
-  let passkey = MutableProperty("")
-  /// Identifies the question, so that a late answer isn't used for the next one.
-  let id: Property<String>
-  let accept: Action<String, Never, Never>
-  let reject: Action<String, Never, Never>
 
   static let bindings: Bindings<PairingPage> = [
-    "id": .oneWay(\.id), "isAsking": .oneWay(\.isAsking), "text": .oneWay(\.text),
-    "note": .oneWay(\.note), "takesAnswer": .oneWay(\.takesAnswer),
-    "acceptText": .oneWay(\.acceptText), "rejectText": .oneWay(\.rejectText),
-    "needsPasskey": .oneWay(\.needsPasskey), "passkey": .twoWay(\.passkey),
-    "accept": .action(\.accept), "reject": .action(\.reject),
+    "isAsking": .oneWay(\.isAsking), "questions": .list(\.questions),
+    "moreText": .oneWay(\.moreText), "note": .oneWay(\.note),
   ]
 
   init(_ nearby: Nearby) {
-    let question = nearby.questions.map { $0.first?.question }
-    let passkey = passkey
-    isAsking = question.map { $0 != nil }
-    text = nearby.questions.map { $0.first.map { $0.question.text(of: $0.peerName) } ?? "" }
+    isAsking = nearby.questions.map { !$0.isEmpty }.skipRepeats()
+    // An open question keeps its row, and with it the typed passkey.
+    questions = Property(
+      initial: [],
+      then: nearby.questions.producer.scan([PairingRow]()) { rows, asked in
+        MainActor.assumeIsolated { Self.rows(for: asked, keeping: rows, nearby) }
+      })
+    moreText = nearby.questions.map { max(0, $0.count - Self.shownMax) }.skipRepeats().map {
+      $0 > 0 ? "\($0) more after these" : nil
+    }
     note = Property(capturing: nearby.note)
-    takesAnswer = question.map {
-      if case .displayPasskey = $0?.prompt { false } else { $0 != nil }
+  }
+
+  private static func rows(
+    for asked: [AskedQuestion], keeping rows: [PairingRow], _ nearby: Nearby
+  ) -> [PairingRow] {
+    asked.prefix(shownMax).map { asked in
+      rows.first { $0.id == PairingRow.name(asked.question) } ?? PairingRow(asked, nearby)
     }
-    acceptText = question.map { $0?.takesYes == true ? "Yes" : "Pair" }
-    needsPasskey = question.map { if case .enterPasskey = $0?.prompt { true } else { false } }
-    rejectText = question.map {
-      if case .displayPasskey = $0?.prompt {
-        "Hide"
-      } else {
-        $0?.takesYes == true ? "No" : "Give up"
-      }
+  }
+}
+
+/// The question of one pairing, with its answer. It is removed with the question, so that a late answer isn't
+/// used for another one.
+final class PairingRow: ViewModel, Identifiable {
+  let id: String
+  let text: String
+  /// Whether there is more to do than to read.
+  let takesAnswer: Bool
+  let acceptText: String
+  let rejectText: String
+  let needsPasskey: Bool
+  /// The passkey, as it is typed: six digits (Core 5.4, Vol 3, Part H, §2.3.5.2).
+  let passkey = MutableProperty("")
+  let accept: Action<Void, Never, Never>
+  let reject: Action<Void, Never, Never>
+
+  static let bindings: Bindings<PairingRow> = [
+    "text": .value(\.text), "takesAnswer": .value(\.takesAnswer),
+    "acceptText": .value(\.acceptText), "rejectText": .value(\.rejectText),
+    "needsPasskey": .value(\.needsPasskey), "passkey": .twoWay(\.passkey),
+    "accept": .action(\.accept), "reject": .action(\.reject),
+  ]
+
+  init(_ asked: AskedQuestion, _ nearby: Nearby) {
+    let question = asked.question
+    id = Self.name(question)
+    text = question.text(of: asked.peerName)
+    acceptText = question.takesYes ? "Yes" : "Pair"
+    switch question.prompt {
+    case .consent, .compareNumber, .replaceBond:
+      (takesAnswer, needsPasskey, rejectText) = (true, false, "No")
+    case .enterPasskey: (takesAnswer, needsPasskey, rejectText) = (true, true, "Give up")
+    case .displayPasskey: (takesAnswer, needsPasskey, rejectText) = (false, false, "Hide")
     }
-    let typed = passkey.map { Self.number($0) }
-    id = question.map { $0.map(Self.name) ?? "" }.skipRepeats()
-    // The input for one question is cleared for the next.
-    id.signal.observeValues(on: UIScheduler()) { _ in passkey.value = "" }
     accept = Action(
-      state: question.combineLatest(with: typed),
-      enabledIf: { question, number in
-        switch question?.prompt {
+      state: passkey.map { Self.number($0) },
+      enabledIf: { number in
+        switch question.prompt {
         case .consent, .compareNumber, .replaceBond: true
         case .enterPasskey: number != nil
-        case .displayPasskey, nil: false
+        case .displayPasskey: false
         }
       }
-    ) { state, id in
+    ) { number, _ in
       .onMainActor {
-        guard let question = state.0, Self.name(question) == id else { return }
-        let reply: PairingAnswer? = question.takesYes ? .accept : state.1.map { .passkey($0) }
+        let reply: PairingAnswer? = question.takesYes ? .accept : number.map { .passkey($0) }
         nearby.answerQuestion(question.id, reply)
       }
     }
-    reject = Action(state: question) { question, id in
-      .onMainActor {
-        guard let question, Self.name(question) == id else { return }
-        // A number that was only shown wants no answer.
-        if case .displayPasskey = question.prompt {
-          nearby.answerQuestion(question.id, nil)
-        } else {
-          nearby.answerQuestion(question.id, .reject)
-        }
+    reject = Action(onMainActor: {
+      // A number that was only shown wants no answer.
+      if case .displayPasskey = question.prompt {
+        nearby.answerQuestion(question.id, nil)
+      } else {
+        nearby.answerQuestion(question.id, .reject)
       }
-    }
+    })
   }
 
-  private nonisolated static func name(_ question: PairingQuestion) -> String {
+  nonisolated static func name(_ question: PairingQuestion) -> String {
     "\(question.id.rawValue)"
   }
 

@@ -268,38 +268,63 @@ struct NearbyPageTests {
     #expect(value("Region") == "unknown")
   }
 
-  @Test(
-    "the page shows the questions of pairings one after the other, and takes six-digit passkeys")
-  func pairing() throws {
-    var answers: [PairingAnswer] = []
-    let nearby = Nearby(answer: { answers.append($1) })
+  private static func peer(_ number: UInt64) -> DeviceAddress {
+    DeviceAddress(bits: 0xC000_0000_0000 + number, kind: .random)
+  }
+
+  @Test("questions of pairings are open side by side, each with an answer of its own")
+  func pairings() throws {
+    var answers: [UInt64: PairingAnswer] = [:]
+    let nearby = Nearby(answer: { answers[$0.rawValue] = $1 })
     let page = PairingPage(nearby)
-    #expect(!page.isAsking.value)
-    let peers = try ["C0:00:00:00:00:01", "C0:00:00:00:00:02"].map {
-      try #require(DeviceAddress($0, kind: .random))
-    }
-    nearby.ask(PairingQuestion(peer: peers[0], prompt: .enterPasskey, id: .init(rawValue: 1)))
-    nearby.ask(
-      PairingQuestion(peer: peers[1], prompt: .compareNumber(123_456), id: .init(rawValue: 2)))
-    #expect(page.needsPasskey.value)
+    #expect(!page.isAsking.value && page.questions.value.isEmpty)
+    nearby.ask(PairingQuestion(peer: Self.peer(1), prompt: .enterPasskey, id: .init(rawValue: 1)))
+    let first = try #require(page.questions.value.first)
+    #expect(page.isAsking.value && first.needsPasskey)
     for wrong in ["", "abc", "1234567", "12345", "+12345", "-1"] {
-      page.passkey.value = wrong
-      #expect(!page.accept.isEnabled.value, "\(wrong)")
+      first.passkey.value = wrong
+      #expect(!first.accept.isEnabled.value, "\(wrong)")
     }
-    page.passkey.value = "012 345"
-    page.accept.apply("2").start()
-    #expect(answers == [], "it was meant for another question")
-    page.accept.apply("1").start()
-    #expect(answers == [.passkey(12_345)])
-    #expect(page.passkey.value == "" && !page.needsPasskey.value)
-    #expect(page.text.value == "Does C0:00:00:00:00:02 show 123456?")
-    page.accept.apply("1").start()
-    #expect(answers.count == 1, "it was answered")
+    first.passkey.value = "012 345"
+    nearby.ask(
+      PairingQuestion(peer: Self.peer(2), prompt: .compareNumber(123_456), id: .init(rawValue: 2)))
+    nearby.ask(PairingQuestion(peer: Self.peer(3), prompt: .consent, id: .init(rawValue: 3)))
+    #expect(page.questions.value.map(\.id) == ["1", "2", "3"])
+    #expect(page.questions.value.first === first, "the typed passkey stays")
+    let second = page.questions.value[1]
+    #expect(second.text == "Does \(Self.peer(2)) show 123456?" && !second.needsPasskey)
+    // The second is answered before the first.
+    second.reject.apply().start()
+    #expect(answers == [2: .reject])
+    #expect(page.questions.value.map(\.id) == ["1", "3"])
+    second.accept.apply().start()
+    #expect(answers == [2: .reject], "it was answered")
+    first.accept.apply().start()
+    #expect(answers[1] == .passkey(12_345))
     // The pairing ends before there is an answer: none is sent any more.
-    nearby.pairingEnded(with: peers[1], because: "timeout")
-    #expect(!page.isAsking.value)
-    page.reject.apply("2").start()
-    #expect(answers.count == 1)
+    let third = try #require(page.questions.value.first)
+    nearby.pairingEnded(with: Self.peer(3), because: "timeout")
+    #expect(!page.isAsking.value && page.questions.value.isEmpty)
+    third.accept.apply().start()
+    #expect(answers.count == 2)
+  }
+
+  @Test("a page shows the oldest of many questions, and how many more are open")
+  func manyPairings() throws {
+    let nearby = Nearby()
+    let page = PairingPage(nearby)
+    let count = PairingPage.shownMax + 2
+    for number in 1...UInt64(count) {
+      nearby.ask(
+        PairingQuestion(peer: Self.peer(number), prompt: .consent, id: .init(rawValue: number)))
+    }
+    #expect(page.questions.value.map(\.id) == (1...PairingPage.shownMax).map { "\($0)" })
+    #expect(page.moreText.value == "2 more after these")
+    try #require(page.questions.value.first).reject.apply().start()
+    #expect(page.questions.value.last?.id == "\(PairingPage.shownMax + 1)")
+    nearby.pairingEnded(with: Self.peer(UInt64(count)), because: nil)
+    #expect(page.moreText.value == nil)
+    #expect(page.questions.value.count == PairingPage.shownMax)
   }
 
   @Test("a device that is connected or starred stays, however long it is silent")

@@ -159,7 +159,7 @@
           "!document.querySelector('.veil').hidden"
           + " && document.activeElement.matches('.pairing input')"
         try await browser.wait(until: isAsked, seconds: 60)
-        let question = try await browser.text(of: browser.find("#question"))
+        let question = try await browser.text(of: browser.find(".pairing p"))
         let beginning = "Which passkey does \u{2068}Front door\u{2069} ("
         #expect(question.hasPrefix(beginning), "\(question)")
         try await browser.perform(.keyboard().press(.escape))
@@ -176,8 +176,8 @@
         try await browser.click(browser.find("aside .primary"))
         try await browser.wait(
           until: "\(isAsked) || \(state)?.querySelector('.actions button')?.click()", seconds: 60)
-        try await browser.wait(until: "!document.querySelector('.pairing .note').hidden")
-        let note = try await browser.text(of: browser.find(".pairing .note"))
+        try await browser.wait(until: "!document.querySelector('.veil .note').hidden")
+        let note = try await browser.text(of: browser.find(".veil .note"))
         let passkey = try #require(note.split(separator: " ").last).filter(\.isNumber)
         try await browser.perform(.keyboard().type(passkey))
         try await browser.wait(until: "!document.querySelector('.pairing .primary').disabled")
@@ -185,6 +185,41 @@
         try await browser.wait(until: "document.querySelector('.veil').hidden")
         try await browser.wait(
           until: "\(state).querySelector('.value code').textContent != ''", seconds: 60)
+      }
+    }
+
+    @Test("two devices ask side by side, and Escape answers the question that has the focus")
+    func sideBySide() async throws {
+      try await Self.withPage("--pair", "ask") { browser in
+        // The page behind the first question takes no clicks of users; those of scripts it does.
+        for name in ["Thermostat", "Front door"] {
+          try await Self.open(name, browser)
+          try await browser.run("document.querySelector('aside .primary').click()")
+        }
+        let questions = "[...document.querySelectorAll('.pairing')]"
+        let texts = "\(questions).map((each) => each.querySelector('p').textContent)"
+        func question(_ name: String) -> String {
+          "\(questions).find((each) => each.textContent.includes('\(name)'))"
+        }
+        try await browser.wait(until: "\(questions).length == 2", seconds: 60)
+        let areBoth = "\(question("Thermostat")) != null && \(question("Front door")) != null"
+        #expect(try await browser.script("return \(areBoth)"))
+        try await browser.run("\(question("Front door")).querySelector('input').focus()")
+        try await browser.perform(.keyboard().type("12"))
+        try await browser.perform(.keyboard().press(.escape))
+        try await browser.wait(until: "\(questions).length == 1")
+        #expect(try await browser.script("return \(texts)[0].includes('Thermostat')"))
+        // The keys that follow are no answer to the other question.
+        try await browser.wait(until: "document.activeElement.matches('.veil')")
+        try await browser.perform(.keyboard().press(.escape))
+        try await browser.perform(.keyboard().press(.enter))
+        #expect(try await browser.script("return \(questions).length == 1"))
+        try await browser.run("\(question("Thermostat")).querySelector('.primary').click()")
+        try await browser.wait(until: "document.querySelector('.veil').hidden")
+        try await Self.open("Thermostat", browser)
+        try await browser.wait(
+          until: "\(Self.attribute("Server Supported Features"))"
+            + "?.querySelector('.value code').textContent", seconds: 60)
       }
     }
 

@@ -11,7 +11,8 @@ document.addEventListener('keydown', (event) => {
     event.preventDefault()
     search.focus()
   } else if (event.key === 'Escape') {
-    if (!pairing.hidden) pairing.querySelector('[type=button]').click()
+    // The question with the focus, which is the one that the key was meant for.
+    if (!pairing.hidden) event.target.closest('.pairing')?.querySelector('[type=button]').click()
     else if (event.target !== search && !detail.hidden) detail.querySelector('.head button').click()
   }
 })
@@ -40,3 +41,7 @@ follow(
   (isShown) => {
     for (const each of document.querySelectorAll('header, main, aside')) each.inert = isShown
   })
+// Where a question with the focus has gone, no other one gets its keys: Tab goes on to the next.
+new MutationObserver(() => {
+  if (!pairing.hidden && !pairing.contains(document.activeElement)) pairing.focus()
+}).observe(pairing, { childList: true })
