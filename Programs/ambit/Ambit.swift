@@ -65,6 +65,9 @@ package enum Main {
   package static func main(_ root: any (ParsableCommand & SendableMetatype).Type) async {
     _ = Interrupts.inheritedIgnored
     signal(SIGPIPE, SIG_IGN)
+    // Where a parent ignored it, the system would keep no status of this program's children, and give their
+    // numbers to other processes at once.
+    signal(SIGCHLD, SIG_DFL)
     do throws(CommandFailure) { try OpenFiles.check() } catch { finish(.failure(error), root) }
     // What the libraries log, such as the display of a simulated device: one sentence each.
     LoggingSystem.bootstrap { _ in

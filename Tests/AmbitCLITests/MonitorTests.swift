@@ -236,6 +236,17 @@ struct MonitorRunTests {
     _ = await again.end()
   }
 
+  @Test("the status of a command is reported although the parent of the monitor ignored SIGCHLD")
+  func ignoredEnds() async throws {
+    let folder = try TestFolder()
+    let monitor = try AmbitRun(
+      ["monitor", "\(uuid)/1", "--timeout", "60", "--json", "--", "sh", "-c", "exit 3"],
+      environment: ["XDG_STATE_HOME": folder.path], shell: "trap '' CHLD")
+    #expect(await monitor.complaints.next(containing: "sh ended with status 3") != nil)
+    monitor.terminate()
+    _ = await monitor.end()
+  }
+
   @Test("commands that hang in many regions lose no exit")
   func hanging() async throws {
     let folder = try TestFolder()
