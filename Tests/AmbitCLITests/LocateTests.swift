@@ -1,6 +1,7 @@
 import BeaconMachines
 import Essentials
 import Foundation
+import Glibc
 import Testing
 
 @testable import AmbitCLI
@@ -48,6 +49,30 @@ struct LocateTests {
     #expect((first["covariance"] as? [Double])?.count == 3)
     let drawing = try String(contentsOfFile: picture, encoding: .utf8)
     #expect(drawing.hasPrefix("<svg ") && drawing.contains("<polyline "))
+  }
+
+  @Test("the picture of a way is for its user only, and follows no symbolic link")
+  func privatePicture() async throws {
+    let folder = try TestFolder()
+    let (diary, link) = (try folder.file("diary", "Dear Ann,"), folder.path + "/link")
+    #expect(symlink(diary, link) == 0)
+    // One that others may read, as earlier versions wrote it, is replaced.
+    let picture = try folder.file("way.svg", "")
+    #expect(chmod(picture, 0o644) == 0)
+    func draw(_ path: String) async throws -> AmbitRun.End {
+      try await AmbitRun.end(
+        "locate", "--map", Self.map, "--train", Self.data + "straight-03.csv",
+        Self.data + "straight-01.csv", "--json", "--svg", path)
+    }
+    #expect(try await draw(picture).status == 0)
+    var information = stat()
+    #expect(stat(picture, &information) == 0 && information.st_mode & 0o777 == 0o600)
+    #expect(try String(contentsOfFile: picture, encoding: .utf8).hasPrefix("<svg "))
+    let refused = try await draw(link)
+    #expect(refused.status == AmbitCLI.ExitStatus.cannotCreate.rawValue)
+    #expect(refused.output.isEmpty)
+    #expect(refused.complaints.joined().contains("it is a symbolic link"), "\(refused)")
+    #expect(try String(contentsOfFile: diary, encoding: .utf8) == "Dear Ann,")
   }
 
   /// The first public track, carried by two badges, of which one is fainter.

@@ -53,6 +53,7 @@ struct Locate: AsyncParsableCommand {
   var file: String?
 
   func run() async throws {
+    if let svg { try FloorPicture.checkWritable(svg) }
     let plan = try FloorMap.load(map)
     let output = Output(isJSON: options.json)
     var surveyed = SurveyedBeacons()

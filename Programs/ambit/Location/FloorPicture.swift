@@ -1,4 +1,5 @@
 import BeaconMachines
+import BluetoothHost
 import Foundation
 
 /// A floor plan with the ways of beacons, as SVG.
@@ -22,12 +23,23 @@ struct FloorPicture {
     height = (high.y - low.y) * Self.scale + 3 * Self.margin
   }
 
-  /// Writes the picture to a file atomically, so that a viewer never reads half of one.
+  /// Writes the picture to a file, for this user only, because it shows where people are. The file is replaced
+  /// as a whole, so that a viewer never reads half of one.
   static func write(_ plan: FloorPlan, _ ways: [Way], to path: String) throws {
-    do {
-      try Data(svg(plan, ways).utf8).write(
-        to: URL(fileURLWithPath: path), options: .atomic)
-    } catch { throw CommandFailure(.cannotCreate, "\(path) cannot be written") }
+    try attempt(path) { () throws(CaptureError) in
+      try CaptureFile.replace(path, with: Array(svg(plan, ways).utf8))
+    }
+  }
+
+  /// Checks that a picture can be written, before there is one.
+  static func checkWritable(_ path: String) throws {
+    try attempt(path) { () throws(CaptureError) in try CaptureFile.checkReplaceable(path) }
+  }
+
+  private static func attempt(_ path: String, _ body: () throws(CaptureError) -> Void) throws {
+    do throws(CaptureError) { try body() } catch {
+      throw CommandFailure(.cannotCreate, "\(path) cannot be written: \(error.reason)")
+    }
   }
 
   /// The way of one beacon.

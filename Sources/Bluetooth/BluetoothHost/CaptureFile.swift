@@ -1,7 +1,7 @@
 import EventLoop
 import Glibc
 
-/// Writes files that have what devices send and what they are: captures, traces, recordings.
+/// Writes files with private data of nearby devices: captures, traces, recordings, pictures of positions.
 package enum CaptureFile {
   /// Opens a file for writing, for this user only; an existing file is emptied.
   ///
