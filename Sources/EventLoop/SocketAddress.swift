@@ -85,11 +85,20 @@ func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32) {
 }
 
 extension SocketAddress {
-  /// Whether a program listens at this UNIX socket address. Tries to connect, without blocking.
+  /// Whether a program has a stream socket at this UNIX socket address. Doesn't block.
   package var isListenedAt: Bool {
-    guard let descriptor = try? makeSocket() else { return false }
-    defer { close(descriptor) }
+    // Where a program has one, a socket of another type is refused as such, and the program doesn't notice.
+    if connectionError(of: Int32(SOCK_SEQPACKET.rawValue)) == EPROTOTYPE { return true }
     // Unless the connection is refused, there is one, even if its queue is full (EAGAIN).
-    return with { unsafe connect(descriptor, $0, $1) } == 0 || errno != ECONNREFUSED
+    return connectionError(of: Int32(SOCK_STREAM.rawValue)) != ECONNREFUSED
+  }
+
+  /// The error of an attempt to connect a socket of a type; 0 for none.
+  private func connectionError(of type: Int32) -> Int32 {
+    let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let descriptor = socket(family, type | flags, 0)
+    guard descriptor >= 0 else { return errno }
+    defer { close(descriptor) }
+    return with { unsafe connect(descriptor, $0, $1) } == 0 ? 0 : errno
   }
 }

@@ -26,6 +26,27 @@ struct WholeCommandTests {
     #expect(Set(discovered.compactMap { $0["id"] as? String }).count == discovered.count)
   }
 
+  @Test(
+    "a second radio served at an address fails in one sentence, and the first one goes on",
+    arguments: [true, false])
+  func secondServer(isUNIX: Bool) async throws {
+    let folder = try TestFolder()
+    let first = try AmbitRun(
+      ["radio", "serve", isUNIX ? "unix:\(folder.path)/radio" : "tcp:127.0.0.1:0", "--json"])
+    let line = try #require(await first.output.next(containing: "\"serving\""))
+    let radio = try #require(try Self.object(line)["radio"] as? String)
+    let second = try await AmbitRun.end("radio", "serve", radio, "--json")
+    #expect(second.status == AmbitCLI.ExitStatus.radioUnavailable.rawValue, "\(second)")
+    #expect(second.output.isEmpty && second.complaints.count == 1, "\(second)")
+    #expect(second.complaints.joined().contains("another program listens there"), "\(second)")
+    let inspect = try await AmbitRun.end("inspect", "strap", "--radio", radio)
+    #expect(inspect.status == 0, "\(inspect)")
+    first.terminate()
+    let end = await first.end()
+    let hosts = end.output.filter { $0.contains("\"hostConnected\"") }
+    #expect(hosts.count == 1 && end.complaints.isEmpty, "\(end)")
+  }
+
   @Test("inspect shows services, characteristics and values")
   func inspect() async throws {
     let end = try await AmbitRun.end("inspect", "strap")

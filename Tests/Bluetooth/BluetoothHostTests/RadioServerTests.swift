@@ -239,6 +239,66 @@ struct RadioServerTests {
     await server.close()
   }
 
+  @Test("a second server at an address is refused, and the first one doesn't notice")
+  func second() async throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
+    let events = Mutex<[RadioServer.Event]>([])
+    let server = try await Self.start([Self.anyPort, .unix(path: path)]) { event in
+      events.withLock { $0.append(event) }
+    }
+    for address in server.addresses {
+      let error = await #expect(throws: RadioServerError.self) { try await Self.start([address]) }
+      #expect(error?.description.contains("another program listens there") == true)
+    }
+    let host = await TransportHarness(server.addresses[1])
+    #expect(await host.next() == .opened)
+    host.send([Self.reset])
+    #expect(await host.packets(1).first?.kind == .event)
+    host.close()
+    await server.close()
+    // Its one host came and went.
+    #expect(events.withLock(\.count) == 2, "\(events.withLock(\.self))")
+  }
+
+  @Test("a name is not served at its second address while another program has the first")
+  func secondAddress() async throws {
+    let server = try await Self.start()
+    let other = try await Self.start([])
+    guard case .tcp(_, let port) = server.addresses[0] else {
+      Issue.record("\(server.addresses)")
+      return
+    }
+    let (core, loop) = (other.core, other.loop)
+    let result = await loop.run { () -> Result<RadioChoice, RadioServerError> in
+      var candidates: [SocketAddress] = []
+      for host in ["127.0.0.1", "127.0.0.2"] {
+        NameLookup.addresses(of: host, port: port, isPassive: true, on: loop) {
+          candidates += $0 ?? []
+        }
+      }
+      return core.value.listen(at: candidates, .tcp(host: "localhost", port: port), place: nil)
+    }
+    let error = #expect(throws: RadioServerError.self) { try result.get() }
+    #expect(error?.description.contains("another program listens there") == true)
+    await other.close()
+    await server.close()
+  }
+
+  @Test("a server that ends leaves the socket of another one that took its path")
+  func successor() async throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
+    let first = try await Self.start([.unix(path: path)])
+    try FileManager.default.removeItem(atPath: path)
+    let second = try await Self.start([.unix(path: path)])
+    await first.close()
+    #expect(FileManager.default.fileExists(atPath: path))
+    let host = await TransportHarness(RadioChoice.unix(path: path))
+    #expect(await host.next() == .opened)
+    host.close()
+    await second.close()
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
   @Test("a socket that a dead server left behind is taken over, a live one is not")
   func staleSocket() async throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path

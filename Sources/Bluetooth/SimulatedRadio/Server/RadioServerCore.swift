@@ -2,6 +2,7 @@ import BluetoothHost
 import BluetoothWire
 import Essentials
 import EventLoop
+import Glibc
 import Simulation
 
 /// The part of a radio server that lives on its event loop.
@@ -10,7 +11,7 @@ final class RadioServerCore {
   private let loop: EpollLoop
   private let maxConnections: Int
   private let onEvent: @Sendable (RadioServer.Event) -> Void
-  private var listeners: [(listener: StreamListener, address: RadioChoice)] = []
+  private var listeners: [Listener] = []
   private(set) var connections: [ObjectIdentifier: RadioServerConnection] = [:]
   /// How many controllers were made, by listener. Each listener counts by itself, so that a host with
   /// one of its own has the same address after a restart of its own or of the server, whatever
@@ -20,6 +21,12 @@ final class RadioServerCore {
   /// Controllers without a host by the index of their listener, the first made last: a host that
   /// reconnects alone gets the same again.
   private var freePorts: [Int: [ControllerPort]] = [:]
+
+  private struct Listener {
+    let socket: StreamListener
+    /// The path and file of a UNIX socket.
+    let file: (path: String, identity: UNIXSocketFile.Identity)?
+  }
 
   /// Which way a host came.
   private struct Entry {
@@ -56,16 +63,27 @@ final class RadioServerCore {
         let listener = try StreamListener(at: candidate, on: loop) { [weak self] in
           self?.admit($0, by: entry)
         }
-        listeners.append((listener, address))
+        listeners.append(Listener(socket: listener, file: Self.file(of: address)))
         guard case .tcp(let host, _) = address, let port = listener.address.port else {
           return .success(address)
         }
         return .success(.tcp(host: host, port: port))
       } catch {
+        // Served at a later address of the name, it would be missed: hosts try the first one first.
+        guard error.number != EADDRINUSE else {
+          return .failure(RadioServerError(error, address: address))
+        }
         failure = failure ?? error
       }
     }
     return .failure(RadioServerError(failure, address: address))
+  }
+
+  private static func file(
+    of address: RadioChoice
+  ) -> (path: String, identity: UNIXSocketFile.Identity)? {
+    guard case .unix(let path) = address else { return nil }
+    return UNIXSocketFile.Identity(at: path).map { (path, $0) }
   }
 
   /// Gives a new connection a controller, or closes it where there are too many.
@@ -119,9 +137,10 @@ final class RadioServerCore {
 
   func close() {
     realTime.stop()
-    for (listener, address) in listeners {
-      listener.close()
-      if case .unix(let path) = address { UNIXSocketFile.remove(path) }
+    for listener in listeners {
+      // While the socket is open, no other file gets the number of its file.
+      if let file = listener.file { UNIXSocketFile.remove(file.path, if: file.identity) }
+      listener.socket.close()
     }
     listeners = []
     for connection in connections.values {
