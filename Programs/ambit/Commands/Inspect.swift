@@ -60,8 +60,12 @@ struct Inspect: RadioCommand {
           onStep($0)
         }, onServices: { services = $0 })
     } catch var error as CommandFailure {
+      // The name means several devices, of which none is shown.
+      guard error.status != .notFound else { throw error }
       error.sentence += ", while \(last)"
       failure = error
+      // Nor is this one if the name means another.
+      if !services.isEmpty { try await device.beSure() }
     } catch is CancellationError {
       failure = CancellationError()
     }

@@ -198,7 +198,7 @@ final class ShellSession: Sendable {
       if names.isEmpty { for key in device.subscriptions { device.unsubscribe(key) } }
     case .rssi:
       let connected = try await device.device()
-      let rssi = try await connected.session.explaining("the strength") {
+      let rssi = try await connected.session.explaining("reading RSSI", of: connected.title) {
         () throws(BluetoothError) in try await connected.connection.readRSSI()
       }
       fact("rssi", .integer(Int64(rssi)), "\(rssi) dBm")

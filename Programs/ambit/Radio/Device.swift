@@ -153,14 +153,14 @@ struct Device: Sendable {
 
   /// Reads a characteristic.
   func read(_ characteristic: CBCharacteristic) async throws -> [UInt8] {
-    try await session.explaining("reading \(characteristic.uuid.uuidString)") {
+    try await session.explaining("reading \(characteristic.uuid.uuidString)", of: title) {
       () throws(BluetoothError) in Array(try await connection.read(characteristic))
     }
   }
 
   /// Reads a descriptor; nil where its value is of no known kind.
   func read(_ descriptor: CBDescriptor) async throws -> [UInt8]? {
-    try await session.explaining("reading \(descriptor.uuid.uuidString)") {
+    try await session.explaining("reading \(descriptor.uuid.uuidString)", of: title) {
       () throws(BluetoothError) in try await connection.read(descriptor)
     }
     return Self.bytes(descriptor)
@@ -176,7 +176,7 @@ struct Device: Sendable {
       throw CommandFailure(
         .badData, "at most \(longest) bytes can be written this way, not \(bytes.count)")
     }
-    try await session.explaining("writing \(characteristic.uuid.uuidString)") {
+    try await session.explaining("writing \(characteristic.uuid.uuidString)", of: title) {
       () throws(BluetoothError) in
       try await connection.write(Data(bytes), to: characteristic, type: type)
       // Without response, the link must not end before the packet was sent: an answer to

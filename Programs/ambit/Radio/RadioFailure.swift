@@ -116,8 +116,12 @@ extension Session {
     }
   }
 
-  /// The failure of the command for an error of `what`: a device, a value.
-  func failure(_ error: BluetoothError, _ what: String) -> any Error {
+  /// The failure of the command for an error of `what`: a device, or an operation.
+  ///
+  /// - Parameter device: The device of an operation, which may have been lost meanwhile.
+  func failure(
+    _ error: BluetoothError, _ what: String, of device: String? = nil
+  ) -> any Error {
     let reason = error.description.trimmingSuffix(".")
     switch error.code {
     case .cancelled: return CancellationError()
@@ -125,7 +129,9 @@ extension Session {
     case .unknownPeripheral, .notFound: return CommandFailure(.notFound, reason)
     case .connectionFailed:
       return CommandFailure(.failure, "\(what) cannot be connected to: \(reason)")
-    case .disconnected: return CommandFailure(.failure, "\(what) disconnected: \(reason)")
+    case .disconnected:
+      let sentence = "\(device ?? what) disconnected: \(reason)"
+      return CommandFailure(.failure, sentence + (device == nil ? "" : ", while \(what)"))
     case .attribute:
       var failure = CommandFailure(.failure, "\(what) was refused: \(reason)")
       failure.isRefusal = true
@@ -136,8 +142,9 @@ extension Session {
 
   /// Runs `body`, turning the errors of Bluetooth into failures that name `what`.
   func explaining<Result: Sendable>(
-    _ what: String, _ body: () async throws(BluetoothError) -> Result
+    _ what: String, of device: String? = nil,
+    _ body: () async throws(BluetoothError) -> Result
   ) async throws -> Result {
-    do { return try await body() } catch { throw failure(error, what) }
+    do { return try await body() } catch { throw failure(error, what, of: device) }
   }
 }

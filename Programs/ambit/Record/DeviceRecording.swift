@@ -273,7 +273,8 @@ final class DeviceRecording: Sendable {
       result = .success(Array(try await device.connection.read(characteristic)))
     } catch {
       guard let code = error.attributeErrorCode else {
-        throw session.failure(error, "reading \(characteristic.uuid.uuidString)")
+        throw session.failure(
+          error, "reading \(characteristic.uuid.uuidString)", of: device.title)
       }
       result = .failure(ATTErrorCode(rawValue: UInt8(truncatingIfNeeded: code)))
     }
@@ -355,7 +356,7 @@ final class DeviceRecording: Sendable {
         type: withResponse ? .withResponse : .withoutResponse)
     } catch {
       guard let code = error.attributeErrorCode else {
-        throw session.failure(error, "writing \(write.name.text)")
+        throw session.failure(error, "writing \(write.name.text)", of: device.title)
       }
       refusal = ATTErrorCode(rawValue: UInt8(truncatingIfNeeded: code))
     }
