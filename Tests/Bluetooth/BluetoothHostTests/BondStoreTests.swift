@@ -107,15 +107,20 @@ struct BondStoreTests {
   }
 
   @Test("only its owner may read the file, and the folders that were made for it")
-  func permissions() throws {
-    let folder = try BondTestFolder()
-    let mask = umask(0)
-    defer { umask(mask) }
-    try BondStore(path: folder.path + "/state/ambit/bonds").store(Bonds.secure)
-    #expect(try folder.permissions("state") == 0o700)
-    #expect(try folder.permissions("state/ambit") == 0o700)
-    #expect(try folder.permissions("state/ambit/bonds") == 0o600)
-    #expect(try folder.permissions("state/ambit/bonds.lock") == 0o600)
+  func permissions() async {
+    // In a process of its own, since the mask is that of all threads.
+    await #expect(processExitsWith: .success) {
+      let folder = try BondTestFolder()
+      umask(0)
+      try BondStore(path: folder.path + "/state/ambit/bonds").store(Bonds.secure)
+      for (name, permissions) in [
+        ("state", 0o700), ("state/ambit", 0o700), ("state/ambit/bonds", 0o600),
+        ("state/ambit/bonds.lock", 0o600),
+      ] {
+        let found = try folder.permissions(name)
+        try #require(found == permissions, "\(name)")
+      }
+    }
   }
 
   @Test("a file that is not this user's store is refused and left as it is")
