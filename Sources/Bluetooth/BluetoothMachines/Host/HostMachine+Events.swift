@@ -37,12 +37,34 @@ extension HostMachine {
     for index in droppedIndices.reversed() { actions.remove(at: index) }
   }
 
+  /// A link of which a client has too many unhandled events ends for this client, and goes on for others
+  /// that use it.
   private mutating func endExcessiveLinks(now: Instant, into actions: inout [Action]) {
-    for handle in backlog.takeExcessiveLinks() {
-      guard let index = links.index(handle: handle) else { continue }
+    let excesses = backlog.takeExcesses()
+    guard !excesses.isEmpty else { return }
+    // The events of that end are not the peer's.
+    causeOfEvents = nil
+    let start = actions.count
+    for excess in excesses {
+      guard let index = links.index(handle: excess.handle), !links.entries[index].isClosing else {
+        continue
+      }
       let error = HostError.limitReached("events of a peer that a client has not handled")
-      disconnectLink(index, because: error, now: now, into: &actions)
+      if isLinkUsed(index, byOthersThan: excess.client) {
+        takeLink(index, from: excess.client, because: error, now: now, into: &actions)
+      } else {
+        disconnectLink(index, because: error, now: now, into: &actions)
+      }
     }
+    countEvents(since: start, in: &actions)
+  }
+
+  /// Whether another client has requested a link or, if the peer opened it, serves the peer.
+  private func isLinkUsed(_ index: Int, byOthersThan client: ClientID) -> Bool {
+    if linkRequests.isWanted(links.peers[index], byOthersThan: client) { return true }
+    guard links.entries[index].info.role == .peripheral else { return false }
+    return backlog.isUsed(links.handles[index], byOthersThan: client)
+      || clients.contains { $0 != client && server.hasServices(of: $0) }
   }
 
   /// Whether clients that are not behind wait for something from the controller.

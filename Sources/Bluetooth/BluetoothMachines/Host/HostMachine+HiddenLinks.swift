@@ -3,7 +3,7 @@ import BluetoothWire
 
 // Links that peers open while a client has too many unhandled events: the client does not hear of them
 // until it has handled enough. So peers that come and go can't fill its queue, and are not refused for
-// the others.
+// the others. Nor can a peer whose link others use, too: the client loses that link.
 
 extension HostMachine {
   /// Every client hears of a new link, unless the peer opened it and the client has no room for that.
@@ -47,10 +47,37 @@ extension HostMachine {
     }
   }
 
-  /// A client has handled events: it hears of the links that are still open, if it has room.
+  /// A client has handled events: it hears of the links that are still open, if it has room and has caught
+  /// up with those that it lost.
   mutating func revealLinks(to client: ClientID, into actions: inout [Action]) {
     guard !hiddenLinks.isEmpty, backlog.hasRoomForLinks(client) else { return }
-    for peer in hiddenLinks.peers(from: client) { revealLink(peer, to: client, into: &actions) }
+    for peer in hiddenLinks.peers(from: client) where hasCaughtUp(client, with: peer) {
+      revealLink(peer, to: client, into: &actions)
+    }
+  }
+
+  private func hasCaughtUp(_ client: ClientID, with peer: DeviceAddress) -> Bool {
+    guard let index = links.index(peer: peer) else { return true }
+    return backlog.hasCaughtUp(client, with: links.handles[index])
+  }
+
+  /// Takes a link that goes on for others from a client that has too many unhandled events of it. When the
+  /// client has caught up, it hears of the link again, as of a new one.
+  mutating func takeLink(
+    _ index: Int, from client: ClientID, because error: HostError, now: Instant,
+    into actions: inout [Action]
+  ) {
+    let (peer, handle) = (links.peers[index], links.handles[index])
+    release(client, peer, now: now, into: &actions)
+    // That may have brought about the end of the link, too; then the client was notified of that.
+    guard links.index(handle: handle) != nil else { return }
+    backlog.linkLost(handle, by: client)
+    if linkRequests.state(client, peer) != nil {
+      linkRequests.remove(client, peer)
+      notify(client, .disconnected(peer, error, reconnecting: false), into: &actions)
+    }
+    notify(client, .linkClosed(peer, error), into: &actions)
+    hiddenLinks.add(peer, from: client)
   }
 
   /// A client hears of a link, and of the peer's subscriptions, if it has not.

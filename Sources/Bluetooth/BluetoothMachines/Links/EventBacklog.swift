@@ -16,8 +16,8 @@ import Essentials
 /// (notifications and writes without response) beyond it are dropped and counted.
 ///
 /// Events that are not dropped, such as changes of services and subscriptions, are bounded as well:
-/// a link that goes on causing them is ended, and while a client has too many unhandled events,
-/// links that peers open are hidden from it.
+/// a link that goes on causing them is taken from the client, or ended if no other one uses it, and
+/// while a client has too many unhandled events, links that peers open are hidden from it.
 struct EventBacklog: Sendable {
   enum Limits {
     /// The ACL data packets that the controller may hand over before the first is completed: with
@@ -29,8 +29,8 @@ struct EventBacklog: Sendable {
     /// How few must be left for the link to go on. Much less, so that it doesn't stop and go with
     /// every event.
     static let unhandledLow = 512
-    /// Events of one link that one client has not handled, at which the link is ended. More than
-    /// a link can cause with the packets that are on their way when it is held back.
+    /// Events of one link that one client has not handled, at which the client loses the link. More
+    /// than a link can cause with the packets that are on their way when it is held back.
     static let excessiveCount = 8 * unhandledMax
     /// Events of all links, open or closed, that one client has not handled, from which on links
     /// that peers open are hidden from it, until half of them are left.
@@ -146,7 +146,13 @@ struct EventBacklog: Sendable {
   /// Whether other clients than those that are held back use the radio.
   var isRadioShared = false
   /// Links that have caused more than a client can be expected to handle, since this was last taken.
-  private var excessiveLinks: [UInt16] = []
+  private var excesses: [Excess] = []
+
+  /// A client has too many unhandled events of a link.
+  struct Excess: Sendable, Equatable {
+    let client: ClientID
+    let handle: UInt16
+  }
 
   /// Values and reports that were dropped because a client was behind.
   private(set) var droppedValueCount = 0
@@ -162,7 +168,7 @@ struct EventBacklog: Sendable {
     self.usesHostFlowControl = usesHostFlowControl
     links = []
     strays = []
-    excessiveLinks = []
+    excesses = []
     completableCount = 0
     for index in clients.indices { clients[index].unhandled = [] }
   }
@@ -195,6 +201,14 @@ struct EventBacklog: Sendable {
   mutating func linkUsed(_ handle: UInt16, by id: ClientID) {
     guard let index = linkIndex(handle), !links[index].receivers.contains(id) else { return }
     links[index].receivers.append(id)
+    countCompletable()
+  }
+
+  /// A client has lost a link that goes on: the link is not held back for it any more.
+  mutating func linkLost(_ handle: UInt16, by id: ClientID) {
+    guard let index = linkIndex(handle) else { return }
+    links[index].slowClients.removeAll { $0 == id }
+    links[index].receivers.removeAll { $0 == id }
     countCompletable()
   }
 
@@ -415,17 +429,34 @@ struct EventBacklog: Sendable {
     } else {
       clients[index].unhandled.append((number, 1))
     }
-    if unhandled == Limits.excessiveCount { excessiveLinks.append(links[link].handle) }
+    // More than once, since a client may request a link again that it has lost.
+    if unhandled >= Limits.excessiveCount, unhandled.isMultiple(of: Limits.unhandledMax) {
+      excesses.append(Excess(client: id, handle: links[link].handle))
+    }
     let isSlow = unhandled >= Limits.unhandledMax && !links[link].slowClients.contains(id)
     if isSlow { links[link].slowClients.append(id) }
     if isNew || isSlow { countCompletable() }
   }
 
-  /// The links that have to end, because a client has too many unhandled events of theirs.
-  mutating func takeExcessiveLinks() -> [UInt16] {
-    guard !excessiveLinks.isEmpty else { return [] }
-    defer { excessiveLinks = [] }
-    return excessiveLinks
+  /// The links that clients have to lose, because they have too many unhandled events of theirs.
+  mutating func takeExcesses() -> [Excess] {
+    guard !excesses.isEmpty else { return [] }
+    defer { excesses = [] }
+    return excesses
+  }
+
+  /// Whether any other client uses a link or has got events of it.
+  func isUsed(_ handle: UInt16, byOthersThan id: ClientID) -> Bool {
+    guard let index = linkIndex(handle) else { return false }
+    return links[index].receivers.contains { $0 != id }
+  }
+
+  /// Whether a client has as few unhandled events of a link as it needs for the link to go on.
+  func hasCaughtUp(_ id: ClientID, with handle: UInt16) -> Bool {
+    guard let client = clientIndex(id), let link = linkIndex(handle) else { return true }
+    let number = links[link].number
+    let unhandled = clients[client].unhandled.first { $0.link == number }
+    return unhandled.map { $0.count <= Limits.unhandledLow } ?? true
   }
 
   /// Whether a client's unhandled events have reached the limit, so that peers should cause no

@@ -32,7 +32,7 @@ struct HiddenLinkTests {
   /// Publishes a value; returns its handle.
   private func publish(
     _ slow: inout SlowClient, _ properties: CharacteristicProperties,
-    _ permissions: AttributePermissions = []
+    _ permissions: AttributePermissions = [], from client: ClientID = .one
   ) throws -> UInt8 {
     let token = slow.rig.token()
     let service = ServiceDefinition(
@@ -40,11 +40,76 @@ struct HiddenLinkTests {
       characteristics: [
         CharacteristicDefinition(uuid: 0x2A37, properties: properties, permissions: permissions)
       ])
-    slow.rig.request(.addService(service, token))
-    guard case .published(let published)? = try slow.rig.results(of: token).first?.get() else {
+    slow.rig.request(.addService(service, token), from: client)
+    let result = slow.rig.results(of: token, client: client).first
+    guard case .published(let published)? = try result?.get() else {
       throw HostError.invalidArgument("The service was refused.")
     }
     return UInt8(published.characteristics[0].valueHandle)
+  }
+
+  /// The peer writes a configuration, and gets the response.
+  private func configure(_ handle: UInt8, _ isOn: Bool, _ slow: inout SlowClient) {
+    slow.receive([0x12, handle, 0, isOn ? 1 : 0, 0], on: first)
+    slow.rig.event(NumberOfCompletedPackets([CompletedPackets(handle: first, count: 1)]))
+  }
+
+  /// Whether the last event is the loss of the link to the peer, because of too many events.
+  private func hasLostLink(_ slow: SlowClient) -> Bool {
+    if case (.one, .linkClosed(peer, .limitReached))? = slow.rig.events.last { true } else { false }
+  }
+
+  @Test("a client with too many events of a link loses it, and others that the link serves keep it")
+  func sharedLink() throws {
+    var slow = SlowClient()
+    slow.rig.handle(.clientOpened(.two, acknowledgesEvents: true))
+    let own = try publish(&slow, [.notify]) + 1
+    let others = try publish(&slow, [.notify], from: .two) + 1
+    slow.rig.connect(peer, handle: first, role: .peripheral)
+    var requestCount = 0
+    while !hasLostLink(slow), requestCount < 20_000 {
+      requestCount += 1
+      configure(own, requestCount % 2 == 1, &slow)
+    }
+    #expect(abs(requestCount - EventBacklog.Limits.excessiveCount) < 10)
+    let count = slow.rig.log().count
+    for isOn in [false, true] { configure(own, isOn, &slow) }
+    configure(others, true, &slow)
+    #expect(slow.rig.log(of: .two).last == "subscribed")
+    #expect(slow.rig.controller.last(Disconnect.self) == nil)
+    #expect(slow.rig.machine.links.count == 1)
+    // The link is hidden until the client has caught up.
+    slow.rig.handle(.eventsHandled(.one, count: 1_000))
+    #expect(slow.rig.log().count == count)
+    slow.handleAll()
+    #expect(slow.rig.log().dropFirst(count) == ["linkOpened", "subscribed"])
+    #expect(!slow.rig.log(of: .two).contains("linkClosed"))
+  }
+
+  @Test("a client with too many events of a connection loses it, and another one keeps it")
+  func sharedConnection() throws {
+    var slow = SlowClient()
+    slow.rig.handle(.clientOpened(.two, acknowledgesEvents: true))
+    slow.connect(peer, handle: first)
+    slow.rig.request(.connect(peer, ConnectOptions()), from: .two)
+    slow.subscribe(peer, handle: first, from: .two)
+    var readCount = 0
+    while !hasLostLink(slow), readCount < 20_000 {
+      readCount += 1
+      slow.rig.request(.gatt(peer, .read(SlowClient.value), slow.rig.token()))
+      slow.rig.event(NumberOfCompletedPackets([CompletedPackets(handle: first, count: 1)]))
+      slow.receive([0x0B, 7], on: first)
+    }
+    #expect(abs(readCount - EventBacklog.Limits.excessiveCount) < 20)
+    #expect(slow.rig.log().suffix(2) == ["lost", "linkClosed"])
+    #expect(slow.rig.controller.last(Disconnect.self) == nil)
+    slow.notify(1, on: first)
+    #expect(slow.valueCount(peer, client: .two) == 1)
+    slow.handleAll()
+    #expect(slow.rig.log().last == "linkOpened")
+    slow.rig.request(.connect(peer, ConnectOptions()))
+    #expect(slow.rig.log().last == "connected")
+    #expect(!slow.rig.log(of: .two).contains("linkClosed"))
   }
 
   @Test("peers that come and go while a client handles nothing are hidden from it, not from others")
