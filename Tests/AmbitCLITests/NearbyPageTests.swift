@@ -295,10 +295,10 @@ struct NearbyPageTests {
     #expect(second.text == "Does \(Self.peer(2)) show 123456?" && !second.needsPasskey)
     // The second is answered before the first.
     second.reject.apply().start()
-    #expect(answers == [2: .reject])
+    #expect(answers[2] == .reject && answers.count == 1)
     #expect(page.questions.value.map(\.id) == ["1", "3"])
     second.accept.apply().start()
-    #expect(answers == [2: .reject], "it was answered")
+    #expect(answers[2] == .reject && answers.count == 1, "it was answered")
     first.accept.apply().start()
     #expect(answers[1] == .passkey(12_345))
     // The pairing ends before there is an answer: none is sent any more.
