@@ -72,19 +72,15 @@ private final class ChannelProxy: DelegateProxy, Sendable {
   let writes = RoomQueue()
   private let isRead = Mutex(false)
 
-  func attach(to channel: CBL2CAPChannel) -> AnyObject? {
+  func attach(to channel: CBL2CAPChannel) {
     channel.observeChanges { [weak self] in
       guard let self else { return }
       writes.sendWaiting()
       input.send(value: ())
     }
-    return nil
   }
 
-  func detach(from channel: CBL2CAPChannel) -> AnyObject? {
-    channel.observeChanges(nil)
-    return nil
-  }
+  func detach(from channel: CBL2CAPChannel) { channel.observeChanges(nil) }
 
   /// Notes that a run reads; false if another does.
   func beginReading() -> Bool {

@@ -1,7 +1,6 @@
 internal import CoreBluetooth
 internal import CoreBluetoothAsync
 internal import Reactive
-internal import Synchronization
 
 /// What a central manager's delegate receives.
 enum CentralEvent: Sendable {
@@ -57,29 +56,11 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
   let (events, input) = Signal<CentralEvent, Never>.pipe()
   private let connections = Demands<CBPeripheral, [String: any Sendable]?>()
   private let scans = Demands<Only, ScanDemand>()
-  private let nextStorage = Mutex(Next())
 
-  /// The delegate that was there. Unchecked: it is called on the manager's queue, as without a proxy.
-  private struct Next: @unchecked Sendable {
-    weak var delegate: (any CBCentralManagerDelegate)?
-  }
+  func attach(to central: CBCentralManager) { central.delegateProxy = self }
 
-  private var next: (any CBCentralManagerDelegate)? { nextStorage.withLock { $0 }.delegate }
-
-  func attach(to central: CBCentralManager) -> AnyObject? {
-    let old = central.delegate
-    if old !== self {
-      let next = Next(delegate: old)
-      nextStorage.withLock { $0 = next }
-      central.delegate = self
-    }
-    return old
-  }
-
-  func detach(from central: CBCentralManager) -> AnyObject? {
-    let next = next
-    if central.delegate === self { central.delegate = next }
-    return next
+  func detach(from central: CBCentralManager) {
+    if central.delegateProxy === self { central.delegateProxy = nil }
   }
 
   // MARK: What runs want
@@ -119,7 +100,7 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
   // MARK: CBCentralManagerDelegate
 
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
-    next?.centralManagerDidUpdateState(central)
+    central.delegate?.centralManagerDidUpdateState(central)
     // The scan went with the radio.
     if central.state == .poweredOn {
       scans.reapply(.scan) { CentralProxy.scan($0, with: central) }
@@ -128,14 +109,14 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
   }
 
   func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
-    next?.centralManager(central, willRestoreState: dict)
+    central.delegate?.centralManager(central, willRestoreState: dict)
   }
 
   func centralManager(
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
     advertisementData: [String: Any], rssi RSSI: NSNumber
   ) {
-    next?.centralManager(
+    central.delegate?.centralManager(
       central, didDiscover: peripheral, advertisementData: advertisementData, rssi: RSSI)
     input.send(
       value: .discovered(
@@ -145,14 +126,14 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
   }
 
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
-    next?.centralManager(central, didConnect: peripheral)
+    central.delegate?.centralManager(central, didConnect: peripheral)
     input.send(value: .connected(peripheral))
   }
 
   func centralManager(
     _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?
   ) {
-    next?.centralManager(central, didFailToConnect: peripheral, error: error)
+    central.delegate?.centralManager(central, didFailToConnect: peripheral, error: error)
     input.send(value: .failedToConnect(peripheral, error))
   }
 
@@ -160,7 +141,7 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
     timestamp: CFAbsoluteTime, isReconnecting: Bool, error: (any Error)?
   ) {
-    next?.centralManager(
+    central.delegate?.centralManager(
       central, didDisconnectPeripheral: peripheral, timestamp: timestamp,
       isReconnecting: isReconnecting, error: error)
     input.send(value: .disconnected(peripheral, error, isReconnecting: isReconnecting))
@@ -170,13 +151,13 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
     _ central: CBCentralManager, connectionEventDidOccur event: CBConnectionEvent,
     for peripheral: CBPeripheral
   ) {
-    next?.centralManager(central, connectionEventDidOccur: event, for: peripheral)
+    central.delegate?.centralManager(central, connectionEventDidOccur: event, for: peripheral)
     input.send(value: .connectionEvent(event, peripheral))
   }
 
   func centralManager(
     _ central: CBCentralManager, didUpdateANCSAuthorizationFor peripheral: CBPeripheral
   ) {
-    next?.centralManager(central, didUpdateANCSAuthorizationFor: peripheral)
+    central.delegate?.centralManager(central, didUpdateANCSAuthorizationFor: peripheral)
   }
 }

@@ -29,29 +29,11 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   /// The services that are being published, each by one run: the answer doesn't identify the run.
   private let publishing = Mutex<Set<CBMutableService>>([])
   private let advertisements = Demands<Only, [String: any Sendable]>()
-  private let nextStorage = Mutex(Next())
 
-  /// The app's delegate. Unchecked: it is called on the manager's queue, as without a proxy.
-  private struct Next: @unchecked Sendable {
-    weak var delegate: (any CBPeripheralManagerDelegate)?
-  }
+  func attach(to manager: CBPeripheralManager) { manager.delegateProxy = self }
 
-  private var next: (any CBPeripheralManagerDelegate)? { nextStorage.withLock { $0 }.delegate }
-
-  func attach(to manager: CBPeripheralManager) -> AnyObject? {
-    let old = manager.delegate
-    if old !== self {
-      let next = Next(delegate: old)
-      nextStorage.withLock { $0 = next }
-      manager.delegate = self
-    }
-    return old
-  }
-
-  func detach(from manager: CBPeripheralManager) -> AnyObject? {
-    let next = next
-    if manager.delegate === self { manager.delegate = next }
-    return next
+  func detach(from manager: CBPeripheralManager) {
+    if manager.delegateProxy === self { manager.delegateProxy = nil }
   }
 
   // MARK: Requests of runs
@@ -86,7 +68,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   // MARK: CBPeripheralManagerDelegate
 
   func peripheralManagerDidUpdateState(_ manager: CBPeripheralManager) {
-    next?.peripheralManagerDidUpdateState(manager)
+    manager.delegate?.peripheralManagerDidUpdateState(manager)
     // Advertising ended with the radio.
     if manager.state == .poweredOn {
       advertisements.reapply(.advertising) { PeripheralManagerProxy.advertise($0, with: manager) }
@@ -95,18 +77,18 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   }
 
   func peripheralManager(_ manager: CBPeripheralManager, willRestoreState dict: [String: Any]) {
-    next?.peripheralManager(manager, willRestoreState: dict)
+    manager.delegate?.peripheralManager(manager, willRestoreState: dict)
   }
 
   func peripheralManagerDidStartAdvertising(_ manager: CBPeripheralManager, error: (any Error)?) {
-    next?.peripheralManagerDidStartAdvertising(manager, error: error)
+    manager.delegate?.peripheralManagerDidStartAdvertising(manager, error: error)
     input.send(value: .advertisingStarted(error))
   }
 
   func peripheralManager(
     _ manager: CBPeripheralManager, didAdd service: CBService, error: (any Error)?
   ) {
-    next?.peripheralManager(manager, didAdd: service, error: error)
+    manager.delegate?.peripheralManager(manager, didAdd: service, error: error)
     input.send(value: .serviceAdded(service, error))
   }
 
@@ -114,7 +96,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     _ manager: CBPeripheralManager, central: CBCentral,
     didSubscribeTo characteristic: CBCharacteristic
   ) {
-    next?.peripheralManager(manager, central: central, didSubscribeTo: characteristic)
+    manager.delegate?.peripheralManager(manager, central: central, didSubscribeTo: characteristic)
     input.send(value: .subscribed(central, characteristic))
   }
 
@@ -122,26 +104,31 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     _ manager: CBPeripheralManager, central: CBCentral,
     didUnsubscribeFrom characteristic: CBCharacteristic
   ) {
-    next?.peripheralManager(manager, central: central, didUnsubscribeFrom: characteristic)
+    manager.delegate?.peripheralManager(
+      manager, central: central, didUnsubscribeFrom: characteristic)
     input.send(value: .unsubscribed(central, characteristic))
   }
 
   func peripheralManager(_ manager: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
     if reads.send(request) { return }
-    if let next { return next.peripheralManager(manager, didReceiveRead: request) }
+    if let delegate = manager.delegate {
+      return delegate.peripheralManager(manager, didReceiveRead: request)
+    }
     manager.respond(to: request, withResult: .requestNotSupported)
   }
 
   func peripheralManager(_ manager: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
     if writes.send(requests) { return }
-    if let next { return next.peripheralManager(manager, didReceiveWrite: requests) }
+    if let delegate = manager.delegate {
+      return delegate.peripheralManager(manager, didReceiveWrite: requests)
+    }
     if let first = requests.first {
       manager.respond(to: first, withResult: .requestNotSupported)
     }
   }
 
   func peripheralManagerIsReady(toUpdateSubscribers manager: CBPeripheralManager) {
-    next?.peripheralManagerIsReady(toUpdateSubscribers: manager)
+    manager.delegate?.peripheralManagerIsReady(toUpdateSubscribers: manager)
     updates.sendWaiting()
     input.send(value: .readyToUpdate)
   }
@@ -149,7 +136,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   func peripheralManager(
     _ manager: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
   ) {
-    next?.peripheralManager(manager, didPublishL2CAPChannel: PSM, error: error)
+    manager.delegate?.peripheralManager(manager, didPublishL2CAPChannel: PSM, error: error)
     channelPublications.answer(
       error.map { .failure(BluetoothError($0)) } ?? .success(PSM), of: manager)
   }
@@ -157,13 +144,13 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   func peripheralManager(
     _ manager: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
   ) {
-    next?.peripheralManager(manager, didUnpublishL2CAPChannel: PSM, error: error)
+    manager.delegate?.peripheralManager(manager, didUnpublishL2CAPChannel: PSM, error: error)
   }
 
   func peripheralManager(
     _ manager: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?
   ) {
-    next?.peripheralManager(manager, didOpen: channel, error: error)
+    manager.delegate?.peripheralManager(manager, didOpen: channel, error: error)
     if let channel { input.send(value: .channelOpened(channel)) }
   }
 }

@@ -30,46 +30,30 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   private let subscriptions = Subscriptions()
   private let state = Mutex(State())
 
-  /// The delegate that was there. Unchecked: it is called on the manager's queue, as without a proxy.
-  private struct Next: @unchecked Sendable {
-    weak var delegate: (any CBPeripheralDelegate)?
-  }
-
   private struct State: Sendable {
-    var next = Next()
     var observation: NSKeyValueObservation?
     /// How many runs report the end of the connection with its reason.
     var reporterCount = 0
     var wasDisconnecting = false
   }
 
-  private var next: (any CBPeripheralDelegate)? { state.withLock { $0.next }.delegate }
-
-  func attach(to peripheral: CBPeripheral) -> AnyObject? {
-    let old = peripheral.delegate
-    if old !== self {
-      let next = Next(delegate: old)
-      state.withLock { $0.next = next }
-      peripheral.delegate = self
-    }
+  func attach(to peripheral: CBPeripheral) {
+    peripheral.delegateProxy = self
     if state.withLock({ $0.observation == nil }) {
       let observation = peripheral.observe(\.state) { [weak self] peripheral, _ in
         self?.stateChanged(of: peripheral)
       }
       state.withLock { $0.observation = observation }
     }
-    return old
   }
 
-  func detach(from peripheral: CBPeripheral) -> AnyObject? {
-    let old = state.withLock { state in
+  func detach(from peripheral: CBPeripheral) {
+    let observation = state.withLock { state in
       defer { state.observation = nil }
-      return state
+      return state.observation
     }
-    old.observation?.invalidate()
-    let next = old.next.delegate
-    if peripheral.delegate === self { peripheral.delegate = next }
-    return next
+    observation?.invalidate()
+    if peripheral.delegateProxy === self { peripheral.delegateProxy = nil }
   }
 
   // MARK: What runs want
@@ -124,21 +108,21 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   }
 
   func peripheralDidUpdateName(_ peripheral: CBPeripheral) {
-    next?.peripheralDidUpdateName(peripheral)
+    peripheral.delegate?.peripheralDidUpdateName(peripheral)
   }
 
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
-    next?.peripheral(peripheral, didModifyServices: invalidatedServices)
+    peripheral.delegate?.peripheral(peripheral, didModifyServices: invalidatedServices)
     input.send(value: .modifiedServices(invalidatedServices))
   }
 
   func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
-    next?.peripheral(peripheral, didReadRSSI: RSSI, error: error)
+    peripheral.delegate?.peripheral(peripheral, didReadRSSI: RSSI, error: error)
     answer(.rssi, error, .rssi(RSSI.intValue))
   }
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
-    next?.peripheral(peripheral, didDiscoverServices: error)
+    peripheral.delegate?.peripheral(peripheral, didDiscoverServices: error)
     answer(.services, error)
   }
 
@@ -146,7 +130,8 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService,
     error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didDiscoverIncludedServicesFor: service, error: error)
+    peripheral.delegate?.peripheral(
+      peripheral, didDiscoverIncludedServicesFor: service, error: error)
     answer(.includedServices(service), error)
   }
 
@@ -154,7 +139,8 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
     error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didDiscoverCharacteristicsFor: service, error: error)
+    peripheral.delegate?.peripheral(
+      peripheral, didDiscoverCharacteristicsFor: service, error: error)
     answer(.characteristics(service), error)
   }
 
@@ -162,7 +148,8 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didDiscoverDescriptorsFor: characteristic, error: error)
+    peripheral.delegate?.peripheral(
+      peripheral, didDiscoverDescriptorsFor: characteristic, error: error)
     answer(.descriptors(characteristic), error)
   }
 
@@ -170,7 +157,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
+    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
     if let error = error as? CBError, error.droppedNotificationCount != nil {
       return input.send(value: .valuesLost(characteristic, BluetoothError(error)))
     }
@@ -181,7 +168,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
+    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
     answer(.readDescriptor(descriptor), error)
   }
 
@@ -189,14 +176,14 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
+    peripheral.delegate?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
     answer(.write(characteristic), error)
   }
 
   func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
+    peripheral.delegate?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
     answer(.writeDescriptor(descriptor), error)
   }
 
@@ -204,7 +191,8 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didUpdateNotificationStateFor: characteristic, error: error)
+    peripheral.delegate?.peripheral(
+      peripheral, didUpdateNotificationStateFor: characteristic, error: error)
     if let error, !characteristic.isNotifying {
       input.send(value: .notNotifying(characteristic, BluetoothError(error)))
     }
@@ -212,7 +200,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   }
 
   func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {
-    next?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
+    peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
     writes.sendWaiting()
     input.send(value: .readyToWrite)
   }
@@ -220,7 +208,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   func peripheral(
     _ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didOpen: channel, error: error)
+    peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: error)
     if let channel {
       answer(.channel, nil, .channel(channel))
     } else {
@@ -232,12 +220,12 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didReceive results: CBChannelSoundingProcedureResults?,
     error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didReceive: results, error: error)
+    peripheral.delegate?.peripheral(peripheral, didReceive: results, error: error)
   }
 
   func peripheral(
     _ peripheral: CBPeripheral, didCompleteChannelSoundingSession error: (any Error)?
   ) {
-    next?.peripheral(peripheral, didCompleteChannelSoundingSession: error)
+    peripheral.delegate?.peripheral(peripheral, didCompleteChannelSoundingSession: error)
   }
 }

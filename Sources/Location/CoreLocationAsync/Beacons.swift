@@ -30,11 +30,11 @@ public final class Beacons: Sendable {
   /// Creates an object that uses the current Bluetooth host.
   public init() {
     manager = CLLocationManager(queue: DispatchQueue(label: "CoreLocationAsync.Beacons"))
-    manager.delegate = listener
+    listener.attach(to: manager)
   }
 
-  /// The underlying manager, for example to request authorization. Its delegate is set by this
-  /// object.
+  /// The underlying manager, for example to request authorization. Its delegate is free for the
+  /// program, which is called before the sequences get their elements.
   public var locationManager: CLLocationManager { manager }
 
   /// Emits the current authorization and each change.

@@ -13,7 +13,8 @@ package enum LocationEvent: Sendable {
   case rangingFailed(CLBeaconIdentityConstraint, CLError, isFinal: Bool)
 }
 
-/// A delegate that forwards all calls to the previous delegate, and reports them to observers.
+/// Receives a location manager's calls in its delegate's stead, forwards them to the delegate, and
+/// reports them to observers.
 ///
 /// It counts the observers of a constraint or a region: the first starts ranging or monitoring, the
 /// last stops it, unless the program had started it before.
@@ -25,25 +26,35 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
     var lastObserver = 0
     var ranged: [CLBeaconIdentityConstraint: Int] = [:]
     var monitored: [CLRegion: Int] = [:]
-  }
-
-  /// The delegate that was there. Unchecked: it is called where the manager calls this one.
-  private struct Next: @unchecked Sendable {
-    weak var delegate: (any CLLocationManagerDelegate)?
+    /// Received the calls before this one: the listener of `Beacons`, whose manager has producers, too.
+    weak var inner: LocationListener?
   }
 
   private let state = Mutex(State())
-  private let nextStorage = Mutex(Next())
+
+  private var inner: LocationListener? { state.withLock { $0.inner } }
 
   package override init() { super.init() }
 
-  /// The delegate that all calls are forwarded to.
-  package var next: (any CLLocationManagerDelegate)? {
-    get { nextStorage.withLock { $0 }.delegate }
-    set {
-      let next = Next(delegate: newValue)
-      nextStorage.withLock { $0 = next }
-    }
+  // MARK: The manager
+
+  /// Receives the manager's calls from now on.
+  package func attach(to manager: CLLocationManager) {
+    let inner = manager.delegateProxy as? LocationListener
+    if inner === self { return }
+    state.withLock { $0.inner = inner }
+    manager.delegateProxy = self
+  }
+
+  /// Receives no calls of the manager any more.
+  package func detach(from manager: CLLocationManager) {
+    if manager.delegateProxy === self { manager.delegateProxy = inner }
+  }
+
+  /// The object to forward calls to.
+  private func next(of manager: CLLocationManager) -> (any CLLocationManagerDelegate)? {
+    if let inner { return inner }
+    return manager.delegate
   }
 
   // MARK: Observers
@@ -130,28 +141,28 @@ extension Dictionary where Value == Int {
 
 extension LocationListener {
   package func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
-    next?.locationManagerDidChangeAuthorization(manager)
+    next(of: manager)?.locationManagerDidChangeAuthorization(manager)
     report(.authorizationChanged(manager.authorizationStatus))
   }
 
   package func locationManager(
     _ manager: CLLocationManager, didStartMonitoringFor region: CLRegion
-  ) { next?.locationManager(manager, didStartMonitoringFor: region) }
+  ) { next(of: manager)?.locationManager(manager, didStartMonitoringFor: region) }
 
   package func locationManager(_ manager: CLLocationManager, didEnterRegion region: CLRegion) {
-    next?.locationManager(manager, didEnterRegion: region)
+    next(of: manager)?.locationManager(manager, didEnterRegion: region)
     report(.entered(region))
   }
 
   package func locationManager(_ manager: CLLocationManager, didExitRegion region: CLRegion) {
-    next?.locationManager(manager, didExitRegion: region)
+    next(of: manager)?.locationManager(manager, didExitRegion: region)
     report(.exited(region))
   }
 
   package func locationManager(
     _ manager: CLLocationManager, didDetermineState state: CLRegionState, for region: CLRegion
   ) {
-    next?.locationManager(manager, didDetermineState: state, for: region)
+    next(of: manager)?.locationManager(manager, didDetermineState: state, for: region)
     report(.determined(state, region))
   }
 
@@ -159,7 +170,7 @@ extension LocationListener {
     _ manager: CLLocationManager, monitoringDidFailFor region: CLRegion?,
     withError error: any Error
   ) {
-    next?.locationManager(manager, monitoringDidFailFor: region, withError: error)
+    next(of: manager)?.locationManager(manager, monitoringDidFailFor: region, withError: error)
     report(.monitoringFailed(region, self.error(error, or: .regionMonitoringFailure)))
   }
 
@@ -167,7 +178,7 @@ extension LocationListener {
     _ manager: CLLocationManager, didRange beacons: [CLBeacon],
     satisfying beaconConstraint: CLBeaconIdentityConstraint
   ) {
-    next?.locationManager(manager, didRange: beacons, satisfying: beaconConstraint)
+    next(of: manager)?.locationManager(manager, didRange: beacons, satisfying: beaconConstraint)
     report(.ranged(beacons, beaconConstraint))
   }
 
@@ -175,7 +186,7 @@ extension LocationListener {
     _ manager: CLLocationManager, didFailRangingFor beaconConstraint: CLBeaconIdentityConstraint,
     error: any Error
   ) {
-    next?.locationManager(manager, didFailRangingFor: beaconConstraint, error: error)
+    next(of: manager)?.locationManager(manager, didFailRangingFor: beaconConstraint, error: error)
     let error = self.error(error, or: .rangingFailure)
     let isFinal = error.code != .rangingUnavailable || !manager.mayRangeLater
     report(.rangingFailed(beaconConstraint, error, isFinal: isFinal))
@@ -183,18 +194,20 @@ extension LocationListener {
 
   package func locationManager(
     _ manager: CLLocationManager, didRangeBeacons beacons: [CLBeacon], in region: CLBeaconRegion
-  ) { next?.locationManager(manager, didRangeBeacons: beacons, in: region) }
+  ) { next(of: manager)?.locationManager(manager, didRangeBeacons: beacons, in: region) }
 
   package func locationManager(
     _ manager: CLLocationManager, rangingBeaconsDidFailFor region: CLBeaconRegion,
     withError error: any Error
-  ) { next?.locationManager(manager, rangingBeaconsDidFailFor: region, withError: error) }
+  ) {
+    next(of: manager)?.locationManager(manager, rangingBeaconsDidFailFor: region, withError: error)
+  }
 
   package func locationManager(
     _ manager: CLLocationManager, didFailWithError error: any Error
-  ) { next?.locationManager(manager, didFailWithError: error) }
+  ) { next(of: manager)?.locationManager(manager, didFailWithError: error) }
 
   package func locationManager(
     _ manager: CLLocationManager, didFinishDeferredUpdatesWithError error: (any Error)?
-  ) { next?.locationManager(manager, didFinishDeferredUpdatesWithError: error) }
+  ) { next(of: manager)?.locationManager(manager, didFinishDeferredUpdatesWithError: error) }
 }

@@ -92,19 +92,4 @@ extension Reactive where Base: CLLocationManager {
 
 extension LocationListener: DelegateProxy {
   static let all = DelegateProxies<LocationListener>()
-
-  package func attach(to manager: CLLocationManager) -> AnyObject? {
-    let old = manager.delegate
-    if old !== self {
-      next = old
-      manager.delegate = self
-    }
-    return old
-  }
-
-  package func detach(from manager: CLLocationManager) -> AnyObject? {
-    let next = next
-    if manager.delegate === self { manager.delegate = next }
-    return next
-  }
 }

@@ -1,21 +1,17 @@
-/// A delegate that takes the place of an object's own: it sends the calls it receives as events to
-/// any number of producers, and forwards them to the previous delegate.
+/// Receives an object's calls of its delegate: it sends them as events to any number of producers,
+/// and forwards them to the delegate that the object has at that moment.
 package protocol DelegateProxy: AnyObject, Sendable {
-  /// The type whose delegate it is.
+  /// The type whose calls it receives.
   associatedtype Owner: AnyObject, Sendable
 
   /// A proxy that is not attached.
   init()
 
-  /// Becomes the owner's delegate, if it isn't already, and stores the previous one.
-  ///
-  /// - Returns: The previous delegate, so that the caller can release it without a lock.
-  func attach(to owner: Owner) -> AnyObject?
+  /// Receives the owner's calls from now on. Does nothing if it does already.
+  func attach(to owner: Owner)
 
-  /// Restores the owner's previous delegate, unless another one was set meanwhile.
-  ///
-  /// - Returns: The delegate to release without a lock.
-  func detach(from owner: Owner) -> AnyObject?
+  /// Receives no calls of the owner any more.
+  func detach(from owner: Owner)
 }
 
 /// The proxies of one kind that are in use: one for each owner, attached while a run needs it.
@@ -39,19 +35,18 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
   /// Returns the owner's proxy, which is attached if needed. The caller must retain the owner until
   /// it calls `release(for:)`.
   package func retain(for owner: Proxy.Owner) -> Proxy {
-    let (proxy, old) = entries.withLock { entries in
+    entries.withLock { entries in
       let key = ObjectIdentifier(owner)
       let proxy = entries[key]?.proxy ?? Proxy()
       entries[key, default: Entry(proxy: proxy, useCount: 0)].useCount += 1
-      return (proxy, proxy.attach(to: owner))
+      proxy.attach(to: owner)
+      return proxy
     }
-    _ = old  // Its end may run any code.
-    return proxy
   }
 
   /// Detaches the owner's proxy after the last call of `release` that matches a `retain`.
   package func release(for owner: Proxy.Owner) {
-    let old = entries.withLock { entries -> (Proxy, AnyObject?)? in
+    let old = entries.withLock { entries -> Proxy? in
       let key = ObjectIdentifier(owner)
       guard let entry = entries[key] else { return nil }
       guard entry.useCount == 1 else {
@@ -59,9 +54,10 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
         return nil
       }
       entries[key] = nil
-      return (entry.proxy, entry.proxy.detach(from: owner))
+      entry.proxy.detach(from: owner)
+      return entry.proxy
     }
-    _ = old
+    _ = old  // Released without the lock: its end may run any code.
   }
 
   /// A producer whose runs use the owner's proxy.

@@ -190,8 +190,8 @@ final class Pair: Sendable {
   func expectNoProxies(of peripheral: CBPeripheral) {
     #expect(CentralProxy.all.useCount(for: central) == 0)
     #expect(PeripheralProxy.all.useCount(for: peripheral) == 0)
-    #expect(central.delegate == nil)
-    #expect(peripheral.delegate == nil)
+    #expect(central.delegateProxy == nil)
+    #expect(peripheral.delegateProxy == nil)
     #expect(central.keyValueObservers.count == 0)
     #expect(peripheral.keyValueObservers.count == 0)
   }

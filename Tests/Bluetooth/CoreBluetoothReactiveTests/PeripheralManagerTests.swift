@@ -39,7 +39,7 @@ struct PeripheralManagerTests {
     publication.dispose()
     pair.advance(seconds: 1)
     #expect(PeripheralManagerProxy.all.useCount(for: manager) == 0)
-    #expect(manager.delegate == nil)
+    #expect(manager.delegateProxy == nil)
     #expect(manager.keyValueObservers.count == 0)
   }
 

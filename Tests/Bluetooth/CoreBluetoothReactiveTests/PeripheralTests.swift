@@ -187,7 +187,7 @@ struct PeripheralTests {
     let reading = try pair.characteristic(Pair.readingUUID, of: peripheral)
     _ = peripheral.reactive.values(of: reading).record("values", in: pair.log)
     _ = peripheral.reactive.read(reading).record("read", in: pair.log)
-    let delegate = peripheral.delegate
+    let delegate = peripheral.delegateProxy
     delegate?.peripheral(peripheral, didUpdateValueFor: reading, error: CBError(.outOfSpace))
     #expect(pair.log.take() == ["read failed: refused, outOfSpace"])
     delegate?.peripheral(

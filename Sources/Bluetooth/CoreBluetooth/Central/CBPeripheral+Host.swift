@@ -61,7 +61,7 @@ extension CBPeripheral {
   /// Reports an error to the delegate, asynchronously on the queue.
   func refuse(_ error: any Error = CBError(.invalidHandle), _ tell: @escaping Refusal) {
     session.connection.enqueue { [weak self] in
-      guard let self, let delegate else { return }
+      guard let self, let delegate = receiver else { return }
       tell(delegate, self, error)
     }
   }
@@ -178,7 +178,7 @@ extension CBPeripheral {
       record.isWriteBlocked = false
       return true
     }
-    if isFreeAgain { delegate?.peripheralIsReady(toSendWriteWithoutResponse: self) }
+    if isFreeAgain { receiver?.peripheralIsReady(toSendWriteWithoutResponse: self) }
   }
 
   // MARK: Subscriptions
@@ -196,7 +196,7 @@ extension CBPeripheral {
         characteristic.merge(found)
         return true
       }
-      peripheral.delegate?.peripheral(
+      peripheral.receiver?.peripheral(
         peripheral, didDiscoverDescriptorsFor: characteristic, error: error)
     }
   }
@@ -221,7 +221,7 @@ extension CBPeripheral {
       if case .success = result {
         peripheral.withRecord { _ in characteristic.isNotifyingStorage = enabled }
       }
-      peripheral.delegate?.peripheral(
+      peripheral.receiver?.peripheral(
         peripheral, didUpdateNotificationStateFor: characteristic, error: result.error)
     }
   }
@@ -242,7 +242,7 @@ extension CBPeripheral {
       // The object closes the channel when the delegate does not keep it.
       let channel = pipe.map { CBL2CAPChannel(peer: self, pipe: $0) }
       let error = channel == nil ? result.error ?? CBError(.peripheralDisconnected) : nil
-      delegate?.peripheral(self, didOpen: channel, error: error)
+      receiver?.peripheral(self, didOpen: channel, error: error)
     }
   }
 
@@ -251,7 +251,7 @@ extension CBPeripheral {
   /// Called in the order of the notifications when some were dropped at this point.
   func valuesDropped(_ handle: UInt16, _ count: Int) {
     guard let characteristic = withRecord({ $0.characteristicsByHandle[handle] }) else { return }
-    delegate?.peripheral(
+    receiver?.peripheral(
       self, didUpdateValueFor: characteristic, error: CBError.notificationsDropped(count))
   }
 
@@ -264,7 +264,7 @@ extension CBPeripheral {
       record.invalidate(gone)
       return gone.sorted { $0.range.start < $1.range.start }
     }
-    if let gone { delegate?.peripheral(self, didModifyServices: gone) }
+    if let gone { receiver?.peripheral(self, didModifyServices: gone) }
   }
 
   func linkChanged(_ link: LinkInfo) {
@@ -276,6 +276,6 @@ extension CBPeripheral {
     }
     guard isRenamed else { return }
     keyValueObservers.propertiesMayHaveChanged()
-    if isConnected { delegate?.peripheralDidUpdateName(self) }
+    if isConnected { receiver?.peripheralDidUpdateName(self) }
   }
 }

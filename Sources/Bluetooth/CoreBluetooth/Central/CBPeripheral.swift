@@ -10,13 +10,14 @@ internal import EventLoop
 /// manager's state falls below `.poweredOff`, or the manager is released: retrieve or discover the
 /// peripheral again.
 open class CBPeripheral: CBPeer, @unchecked Sendable {
-  // Unchecked: `record` is guarded by the session's lock, the delegate by `delegateLock`.
+  // Unchecked: `record` is guarded by the session's lock, delegate and proxy by `delegateLock`.
 
   let session: CentralSession
   /// Guarded by the session's lock.
   var record: PeripheralRecord
   private let delegateLock = SharedLock()
   private weak var delegateStorage: (any CBPeripheralDelegate)?
+  private weak var delegateProxyStorage: (any CBPeripheralDelegate)?
 
   init(session: CentralSession, address: DeviceAddress, link: PeripheralLink) {
     self.session = session
@@ -37,6 +38,16 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     get { delegateLock.withLock { delegateStorage } }
     set { delegateLock.withLock { delegateStorage = newValue } }
   }
+
+  /// Receives the calls in the delegate's stead, and forwards them to it. A bridge sets it, and then
+  /// receives every call, also after the app has set another delegate.
+  package var delegateProxy: (any CBPeripheralDelegate)? {
+    get { delegateLock.withLock { delegateProxyStorage } }
+    set { delegateLock.withLock { delegateProxyStorage = newValue } }
+  }
+
+  /// The object to call: the proxy or, without one, the delegate.
+  var receiver: (any CBPeripheralDelegate)? { delegateProxy ?? delegate }
 
   /// The device name that was read after connecting, or the advertised name before.
   open var name: String? { withRecord { $0.name } }
@@ -98,7 +109,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
         error = CBError(.unknown)
       }
       peripheral.withRecord { $0.lastRSSI = strength }
-      peripheral.delegate?.peripheral(peripheral, didReadRSSI: strength, error: error)
+      peripheral.receiver?.peripheral(peripheral, didReadRSSI: strength, error: error)
     }
   }
 
@@ -116,7 +127,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
         record.merge(services: found, isComplete: filter == nil, make: peripheral.makeService)
         return true
       }
-      peripheral.delegate?.peripheral(peripheral, didDiscoverServices: error)
+      peripheral.receiver?.peripheral(peripheral, didDiscoverServices: error)
     }
   }
 
@@ -140,7 +151,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
         service.includedServicesStorage = list
         return true
       }
-      peripheral.delegate?.peripheral(
+      peripheral.receiver?.peripheral(
         peripheral, didDiscoverIncludedServicesFor: service, error: error)
     }
   }
@@ -160,7 +171,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
           lock: peripheral.session.lock)
         return true
       }
-      peripheral.delegate?.peripheral(
+      peripheral.receiver?.peripheral(
         peripheral, didDiscoverCharacteristicsFor: service, error: error)
     }
   }
@@ -183,7 +194,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
         characteristic.valueStorage = Data(bytes)
         return true
       }
-      peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
+      peripheral.receiver?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
     }
   }
 
@@ -199,7 +210,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
         descriptor.valueStorage = CBDescriptor.value(of: descriptor.uuid, bytes)
         return true
       }
-      peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
+      peripheral.receiver?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
     }
   }
 
@@ -224,7 +235,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
         }
       }
       perform(.write(handles.value, [UInt8](data))) { peripheral, result in
-        peripheral.delegate?.peripheral(
+        peripheral.receiver?.peripheral(
           peripheral, didWriteValueFor: characteristic, error: result.error)
       }
     }
@@ -243,7 +254,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
       }
     }
     perform(.write(handle, [UInt8](data))) { peripheral, result in
-      peripheral.delegate?.peripheral(
+      peripheral.receiver?.peripheral(
         peripheral, didWriteValueFor: descriptor, error: result.error)
     }
   }

@@ -242,7 +242,7 @@ final class CentralSession: @unchecked Sendable {
   // MARK: Events, on the queue
 
   private func tell(_ call: (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
-    guard let manager, let delegate = manager.delegate else { return }
+    guard let manager, let delegate = manager.receiver else { return }
     call(manager, delegate)
   }
 
@@ -434,7 +434,7 @@ final class CentralSession: @unchecked Sendable {
       return (peripheral, characteristic)
     }
     guard let (peripheral, characteristic) = updated else { return }
-    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+    peripheral.receiver?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
   }
 
   private func linkChanged(_ link: LinkInfo) {

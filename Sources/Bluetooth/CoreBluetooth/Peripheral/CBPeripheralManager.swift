@@ -8,11 +8,12 @@ internal import EventLoop
 /// `AMBIT_RADIO` names. Methods may be called from any thread; the delegate is called on the queue
 /// that was passed to the initializer.
 open class CBPeripheralManager: CBManager, @unchecked Sendable {
-  // Unchecked: `session` is constant, the delegate is behind `delegateLock`.
+  // Unchecked: `session` is constant, delegate and proxy are behind `delegateLock`.
 
   let session: PeripheralManagerSession
   private let delegateLock = SharedLock()
   private weak var delegateStorage: (any CBPeripheralManagerDelegate)?
+  private weak var delegateProxyStorage: (any CBPeripheralManagerDelegate)?
 
   /// Creates a manager without a delegate, on the main queue.
   public convenience override init() {
@@ -55,6 +56,16 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     get { delegateLock.withLock { delegateStorage } }
     set { delegateLock.withLock { delegateStorage = newValue } }
   }
+
+  /// Receives the calls in the delegate's stead, and forwards them to it. A bridge sets it, and then
+  /// receives every call, also after the app has set another delegate.
+  package var delegateProxy: (any CBPeripheralManagerDelegate)? {
+    get { delegateLock.withLock { delegateProxyStorage } }
+    set { delegateLock.withLock { delegateProxyStorage = newValue } }
+  }
+
+  /// The object to call: the proxy or, without one, the delegate.
+  var receiver: (any CBPeripheralManagerDelegate)? { delegateProxy ?? delegate }
 
   /// The radio's state.
   open override var state: CBManagerState { session.state }

@@ -77,7 +77,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
 
   /// Calls the delegate; on the queue only.
   private func tell(_ call: (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void) {
-    guard let manager, let delegate = manager.delegate else { return }
+    guard let manager, let delegate = manager.receiver else { return }
     call(manager, delegate)
   }
 
@@ -462,7 +462,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   }
 
   private func requested(_ request: ServerRequest) {
-    guard let manager, let delegate = manager.delegate else {
+    guard let manager, let delegate = manager.receiver else {
       return connection.send(.respond(request.id, .failure(.requestNotSupported)))
     }
     let requests = attRequests(for: request)

@@ -25,6 +25,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
   private struct Settings {
     weak var delegate: (any CLLocationManagerDelegate)?
+    weak var delegateProxy: (any CLLocationManagerDelegate)?
     var allowsBackgroundLocationUpdates = false
     var pausesLocationUpdatesAutomatically = true
     var showsBackgroundLocationIndicator = false
@@ -69,6 +70,16 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     get { setting(\.delegate) }
     set { set(\.delegate, to: newValue) }
   }
+
+  /// Receives the calls in the delegate's stead, and forwards them to it. A bridge sets it, and then
+  /// receives every call, also after the app has set another delegate.
+  package var delegateProxy: (any CLLocationManagerDelegate)? {
+    get { setting(\.delegateProxy) }
+    set { set(\.delegateProxy, to: newValue) }
+  }
+
+  /// The object to call: the proxy or, without one, the delegate.
+  var receiver: (any CLLocationManagerDelegate)? { delegateProxy ?? delegate }
 
   // MARK: State
 

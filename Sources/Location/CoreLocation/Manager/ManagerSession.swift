@@ -151,7 +151,7 @@ final class ManagerSession: @unchecked Sendable {
 
   private func deliver(_ notice: Notice) {
     if case .completed(let completion) = notice { return completion() }
-    guard let manager, let delegate = manager.delegate else { return }
+    guard let manager, let delegate = manager.receiver else { return }
     switch notice {
     case .authorizationChanged: delegate.locationManagerDidChangeAuthorization(manager)
     case .startedMonitoring(let region):

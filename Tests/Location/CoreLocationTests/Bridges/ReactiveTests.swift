@@ -65,6 +65,55 @@ struct CoreLocationReactiveTests {
     #expect(events.take() == ["interrupted"])
   }
 
+  @Test("a delegate that is set during a run is called, and the run goes on")
+  func delegateDuringRun() {
+    room.addBeacon(minor: 7)
+    let (events, run) = start(
+      manager.reactive.ranged(satisfying: region.beaconIdentityConstraint)
+    ) { "\($0.map { $0.minor.intValue })" }
+    room.radio.advance(by: .seconds(3))
+    _ = (events.take(), recorder.take())
+    let other = LocationRecorder()
+    manager.delegate = other
+    #expect(manager.delegate === other)
+    room.radio.advance(by: .seconds(3))
+    #expect(events.take().last == "[7]")
+    #expect(other.take().last == "ranged [7]")
+    #expect(recorder.take() == [])
+    manager.delegate = nil
+    room.radio.advance(by: .seconds(3))
+    #expect(events.take().last == "[7]")
+    #expect(other.take() == [])
+    run.dispose()
+    #expect(manager.delegateProxy == nil && manager.delegate == nil)
+  }
+
+  @Test("the manager of beacons as sequences has producers and a delegate, too")
+  func managerOfSequences() async throws {
+    let beacons = BluetoothHost.$current.withValue(room.phone) {
+      LocationPolicy.$override.withValue(LocationPolicy.always) { Beacons() }
+    }
+    let manager = beacons.locationManager
+    room.radio.advance(by: .seconds(1))
+    room.addBeacon(minor: 7)
+    let constraint = region.beaconIdentityConstraint
+    var reports = beacons.ranged(satisfying: constraint).makeAsyncIterator()
+    let (events, run) = start(manager.reactive.ranged(satisfying: constraint)) {
+      "\($0.map { $0.minor.intValue })"
+    }
+    let delegate = LocationRecorder()
+    manager.delegate = delegate
+    room.radio.advance(by: .seconds(3))
+    #expect(try await reports.next()?.map { $0.minor.intValue } == [7])
+    #expect(events.take().last == "[7]")
+    #expect(delegate.take().last == "ranged [7]")
+    run.dispose()
+    room.radio.advance(by: .seconds(3))
+    #expect(try await reports.next()?.map { $0.minor.intValue } == [7])
+    #expect(delegate.take().last == "ranged [7]")
+    withExtendedLifetime(beacons) {}
+  }
+
   @Test("all runs of one region share its monitoring, and receive its state and crossings")
   func statesAndCrossings() {
     let (states, first) = start(manager.reactive.states(of: region)) { "\($0)" }
