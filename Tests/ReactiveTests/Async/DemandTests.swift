@@ -165,6 +165,51 @@ struct DemandTests {
     withExtendedLifetime(iterator) {}
   }
 
+  /// Counts what is taken out of it.
+  private struct Drawn: AsyncSequence, Sendable {
+    typealias Failure = Never
+    let drawn: Counter
+
+    struct Iterator: AsyncIteratorProtocol {
+      typealias Failure = Never
+      let drawn: Counter
+
+      mutating func next() async -> Int? { await next(isolation: nil) }
+
+      mutating func next(isolation actor: isolated (any Actor)?) async -> Int? {
+        drawn.increment()
+        return drawn.value
+      }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(drawn: drawn) }
+  }
+
+  @Test("a part of a run that ends draws nothing more from a sequence that waits for room")
+  func endOfPart() async {
+    let drawn = Counter()
+    let (other, input) = Signal<Int, Never>.pipe()
+    let (stop, stopInput) = Signal<(), Never>.pipe()
+    let part = Numeric.merge(other.producer, Numeric(Drawn(drawn: drawn)))
+      .flatMap(.concat) { value -> Numeric in
+        guard value == 0 else { return .never }
+        // Ends the part while a value is delivered: the sequence can be cancelled only afterwards.
+        stopInput.send(value: ())
+        let before = drawn.value
+        for _ in 0..<20_000 where drawn.value == before { sched_yield() }
+        return .never
+      }
+      .take(until: stop)
+    var iterator = part.concat(Numeric(value: -1))
+      .values(buffering: .backpressure(4)).makeAsyncIterator()
+    // One stream runs, and one is in line.
+    while drawn.value < 2 { await Task.yield() }
+    await letSourcesRun()
+    input.send(value: 0)
+    #expect(await iterator.next() == -1)
+    #expect(drawn.value == 2)
+  }
+
   @Test("a trigger comes although there is no room for values")
   func trigger() async {
     let (isFull, hasCompleted) = (Expectation(), Expectation())

@@ -132,9 +132,13 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private func nextInLine() -> Inner? {
     guard case .concurrent(let limit) = strategy else { return nil }
     while !isFinished, !isClosing, running < limit, let core = waiting?.popFirst() {
-      room?.release(1)
-      guard core.isSingle else { return add(core) }
+      guard core.isSingle else {
+        room?.release(1)
+        return add(core)
+      }
       passSingle(core)
+      // Afterwards: the value may be the last that is wanted.
+      room?.release(1)
     }
     return nil
   }
@@ -209,10 +213,16 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   override var graphInputs: [(any Disposable)?] { super.graphInputs + [outer.inner] }
 
   override func stageDidEnd() {
+    // The sources of the outer stream make nothing more, as it would be lost.
+    room?.end()
+    let upstream = room == nil ? nil : outer.inner as? Connection
     outer.dispose()
     waiting = nil
     while let newest { remove(newest).dispose() }
-    room?.close()
+    guard let room else { return }
+    // If one of the sources is delivering now, all are disposed of afterwards. One that waits for room
+    // has to be cancelled first: otherwise it goes on.
+    if let upstream { upstream.lifetime.observeEnded { room.close() } } else { room.close() }
   }
 }
 
