@@ -61,7 +61,7 @@ enum FloorMap {
       }
       let tracks = try groups.values.map { readings in
         BeaconTrack(
-          beacon: RecordedBeacon(name: readings.first?.beacon ?? ""),
+          beacon: RecordedBeacon(name: mostFrequentName(of: readings)),
           windows: try PositionTrace(readings).windows(on: plan))
       }
       guard !tracks.isEmpty else {
@@ -71,6 +71,12 @@ enum FloorMap {
     } catch let error as TraceError {
       throw CommandFailure(.badData, "\(path): \(error)")
     }
+  }
+
+  /// Of one beacon. A single reading with another power, which anyone may send, changes nothing.
+  private static func mostFrequentName(of readings: [TraceReading]) -> String {
+    let counts = Dictionary(readings.map { ($0.beacon, 1) }, uniquingKeysWith: +)
+    return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? ""
   }
 
   /// The windows of the only beacon of the trace at a path.

@@ -9,8 +9,11 @@ public struct BeaconOffset: Hashable, Sendable {
   public var mean: Double
   /// The standard deviation of the difference in dB; 0 if it is certain.
   public var spread: Double
+  /// The probability that mean and spread follow from a claim that is wrong: then any offset is
+  /// possible that beacons have.
+  public private(set) var doubt = 0.0
 
-  /// Creates an offset.
+  /// Creates an offset without a doubt.
   ///
   /// - Precondition: Both are finite, and the spread is not negative.
   public init(mean: Double, spread: Double) {
@@ -29,14 +32,68 @@ public struct BeaconOffset: Hashable, Sendable {
   /// A beacon that advertises its measured power, where that of the surveyed one is known as well.
   ///
   /// Advertised values are those of a model, in the open: a body and a case change them by some
-  /// decibels. A difference beyond those of settings is a mistake, or a lie, and limited.
+  /// decibels. A difference beyond those of settings is a mistake, or a lie, and limited. One within
+  /// them may be wrong as well, as of a beacon that was set to another power and still advertises the
+  /// old one; so a tenth of the probability is that of any beacon.
   ///
   /// - Parameters:
   ///   - power: The measured power at one metre that the beacon advertises, in dBm.
   ///   - surveyed: The same of the surveyed beacon.
   public static func advertised(_ power: Int8, surveyed: Int8) -> BeaconOffset {
     let difference = Double(power) - Double(surveyed)
-    return BeaconOffset(mean: min(max(difference, -20), 20), spread: 4)
+    var offset = BeaconOffset(mean: min(max(difference, -20), 20), spread: 4)
+    offset.doubt = 0.1
+    return offset
+  }
+}
+
+// MARK: - Hypotheses
+
+extension BeaconOffset {
+  /// The distance of neighbours in standard deviations; the outermost are 2.5 of them away. With twice
+  /// the distance the error between two of them is 0.15 m larger.
+  private static let step = 0.25
+  private static let stepsOnEachSide = 10
+  /// The offset of any beacon, around 0: with wrong claims, the outermost setting is possible.
+  private static let spreadOfAny = 8.0
+
+  /// Whether only one offset is possible.
+  var isCertain: Bool { spread == 0 && doubt == 0 }
+
+  /// The offsets to tell apart, in dB, each with its probability: 21, or up to 26 where there is a
+  /// doubt about a great one.
+  var hypotheses: [(offset: Double, prior: Double)] {
+    guard !isCertain else { return [(mean, 1)] }
+    let offsets = doubt > 0 ? doubtedOffsets : undoubtedOffsets
+    let densities = offsets.map(density)
+    let sum = densities.reduce(0, +)
+    return zip(offsets, densities).map { ($0, $1 / sum) }
+  }
+
+  private var undoubtedOffsets: [Double] {
+    (-Self.stepsOnEachSide...Self.stepsOnEachSide).map { mean + Double($0) * Self.step * spread }
+  }
+
+  /// From the lowest to the highest that is possible, whether the claim is right or wrong.
+  private var doubtedOffsets: [Double] {
+    let reach = Double(Self.stepsOnEachSide) * Self.step
+    let low = min(mean - reach * spread, -reach * Self.spreadOfAny)
+    let high = max(mean + reach * spread, reach * Self.spreadOfAny)
+    let count = max(1, ((high - low) / (Self.step * Self.spreadOfAny)).rounded(.up))
+    return (0...Int(count)).map { low + (high - low) * Double($0) / count }
+  }
+
+  private func density(_ offset: Double) -> Double {
+    guard doubt > 0 else { return Self.bell((offset - mean) / spread) }
+    // No claim is exact.
+    let spread = max(spread, 1)
+    let own = Self.bell((offset - mean) / spread) / spread
+    return (1 - doubt) * own + doubt * Self.bell(offset / Self.spreadOfAny) / Self.spreadOfAny
+  }
+
+  /// Of a normal distribution, but for a factor.
+  private static func bell(_ deviation: Double) -> Double {
+    Exponential.exp(-deviation * deviation / 2)
   }
 }
 
@@ -56,10 +113,6 @@ struct OffsetHypothesis: Sendable {
   /// The share of the prior in the weights of each window. An offset isn't quite constant: a visitor
   /// turns, and the body is behind the badge or in front of it.
   private static let renewal = 0.02
-  /// The distance of neighbours in standard deviations; the outermost are 2.5 of them away. With twice
-  /// the distance the error between two of them is 0.15 m larger.
-  private static let step = 0.25
-  private static let stepsOnEachSide = 10
 
   private init(offset: Double, prior: Double, belief: [Double]) {
     self.offset = offset
@@ -70,15 +123,8 @@ struct OffsetHypothesis: Sendable {
 
   /// The hypotheses about an offset; one if it is certain.
   static func all(_ offset: BeaconOffset, belief: [Double]) -> [OffsetHypothesis] {
-    guard offset.spread > 0 else {
-      return [OffsetHypothesis(offset: offset.mean, prior: 1, belief: belief)]
-    }
-    let deviations = (-stepsOnEachSide...stepsOnEachSide).map { Double($0) * step }
-    let densities = deviations.map { Exponential.exp(-$0 * $0 / 2) }
-    let sum = densities.reduce(0, +)
-    return zip(deviations, densities).map { deviation, density in
-      OffsetHypothesis(
-        offset: offset.mean + deviation * offset.spread, prior: density / sum, belief: belief)
+    offset.hypotheses.map { offset, prior in
+      OffsetHypothesis(offset: offset, prior: prior, belief: belief)
     }
   }
 

@@ -1,6 +1,7 @@
-import BeaconMachines
 import Essentials
 import Testing
+
+@testable import BeaconMachines
 
 @Suite("Beacons that are louder or fainter than the surveyed one")
 struct BeaconOffsetTests {
@@ -50,6 +51,34 @@ struct BeaconOffsetTests {
     // One that is wrong by a few decibels does little harm.
     let wrong = try score(louder: -4, .advertised(-59, surveyed: -59))
     #expect(PositionScore(errors: wrong.filter).median <= 1.5)
+  }
+
+  @Test(
+    "a beacon that advertises a wrong power is found as well, and the radius holds two thirds",
+    arguments: [(-12, 0), (12, 0), (0, -12), (0, 12), (-18, 0), (0, -18), (0, 18)]
+      as [(Double, Int8)])
+  func wrongClaim(difference: Double, claim: Int8) throws {
+    let scoring = try score(louder: difference, .advertised(-59 + claim, surveyed: -59))
+    let score = PositionScore(errors: scoring.filter)
+    #expect(score.median <= 2, "\(score.median)")
+    #expect((0.55...0.8).contains(scoring.insideShare), "\(scoring.insideShare)")
+  }
+
+  @Test("offsets are possible as far as any beacon's, and most probable near the claimed one")
+  func possibleOffsets() throws {
+    for power in [-79, -62, -59, -50, -39] as [Int8] {
+      let offset = BeaconOffset.advertised(power, surveyed: -59)
+      let all = offset.hypotheses
+      #expect((21...26).contains(all.count))
+      let offsets = all.map { $0.offset }
+      #expect(offsets.min() ?? 0 <= -20 && offsets.max() ?? 0 >= 20)
+      #expect(abs(all.reduce(0) { $0 + $1.prior } - 1) < 1e-9)
+      let likeliest = try #require(all.max { $0.prior < $1.prior })
+      #expect(abs(likeliest.offset - offset.mean) <= 2)
+      #expect(all.allSatisfy { $0.prior > 1e-5 })
+    }
+    #expect(BeaconOffset.unknown.hypotheses.count == 21)
+    #expect(BeaconOffset.surveyed.hypotheses.map { $0.prior } == [1])
   }
 
   @Test("the offset is estimated, and becomes more certain", arguments: [-9.0, 0, 6])
