@@ -81,9 +81,9 @@ struct Locate: AsyncParsableCommand {
   ) throws {
     let output = Output(isJSON: options.json)
     let tracks = try FloorMap.tracks(file, on: plan, beacons: beacon, reportingTo: output)
+    let estimator = PositionEstimator(plan: plan, calibration: calibration, offset: .unknown)
     var followers = tracks.map { track in
-      PositionFollower(
-        plan: plan, calibration: calibration, offset: surveyed.offset(of: track.beacon))
+      PositionFollower(estimator.ofAnotherBeacon(offset: surveyed.offset(of: track.beacon)))
     }
     let walk = tracks.enumerated().flatMap { index, track in track.windows.map { (index, $0) } }
       .sorted { ($0.1.end, $0.0) < ($1.1.end, $1.0) }

@@ -78,6 +78,7 @@ struct LiveLocator: Sendable {
 
   private func follow(_ state: Guarded<State>, _ calibration: PositionCalibration) async throws {
     let clock = MonotonicClock()
+    let estimator = PositionEstimator(plan: plan, calibration: calibration, offset: .unknown)
     var badges: [Badge?] = beacons.map { _ in nil }
     var next = clock.now
     while true {
@@ -96,7 +97,7 @@ struct LiveLocator: Sendable {
           badges[index] = Badge(
             beacon: name,
             follower: PositionFollower(
-              plan: plan, calibration: calibration, offset: surveyed.offset(of: name),
+              estimator.ofAnotherBeacon(offset: surveyed.offset(of: name)),
               fixesMax: Self.fixesMax),
             lastReading: now)
         }

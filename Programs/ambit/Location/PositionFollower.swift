@@ -10,12 +10,10 @@ struct PositionFollower: Sendable {
   private let fixesMax: Int
 
   /// - Parameters:
-  ///   - offset: How much louder the beacon is than the surveyed one.
+  ///   - estimator: Estimates the beacon's position, and has had no readings yet.
   ///   - fixesMax: How many fixes are kept.
-  init(
-    plan: FloorPlan, calibration: PositionCalibration, offset: BeaconOffset, fixesMax: Int = .max
-  ) {
-    estimator = PositionEstimator(plan: plan, calibration: calibration, offset: offset)
+  init(_ estimator: PositionEstimator, fixesMax: Int = .max) {
+    self.estimator = estimator
     self.fixesMax = fixesMax
   }
 

@@ -1,6 +1,6 @@
 import Essentials
 /// Cells over a floor.
-struct FloorGrid: Sendable {
+struct FloorGrid: Hashable, Sendable {
   /// The middle of the first cell.
   let low: FloorPoint
   /// In metres.
@@ -36,6 +36,25 @@ struct FloorGrid: Sendable {
     let row = ((point.y - low.y) / step).rounded()
     guard column >= 0, row >= 0, column < Double(columns), row < Double(rows) else { return nil }
     return Int(row) * columns + Int(column)
+  }
+}
+
+/// Everything about a floor that depends on no beacon. It takes most of the memory; copies share it.
+struct FloorModel: Sendable {
+  let grid: FloorGrid
+  let expectations: [ReceiverExpectation]
+  /// -1 outside of rooms.
+  let roomOfCell: [Int]
+
+  init(plan: FloorPlan, calibration: PositionCalibration, grid: FloorGrid) {
+    self.grid = grid
+    expectations = plan.receivers.indices.map {
+      ReceiverExpectation(receiver: $0, plan: plan, calibration: calibration, grid: grid)
+    }
+    roomOfCell = (0..<grid.count).map { cell in
+      let point = grid.point(cell)
+      return plan.rooms.firstIndex { $0.contains(point) } ?? -1
+    }
   }
 }
 

@@ -8,8 +8,8 @@ import Essentials
 /// the readings in that cell. A fix depends on past readings only. S. Thrun et al., Probabilistic
 /// Robotics, §4.1.
 ///
-/// If it isn't certain how loud the beacon is, it keeps such a grid for each of 21 offsets, and the
-/// probability of each offset.
+/// If it isn't certain how loud the beacon is, it keeps such a grid for each of some 21 offsets, and
+/// the probability of each offset.
 public struct PositionEstimator: Sendable {
   /// The parameters of the motion model and of the readings.
   public struct Settings: Hashable, Sendable {
@@ -42,8 +42,7 @@ public struct PositionEstimator: Sendable {
   /// The settings of the estimator.
   public let settings: Settings
   let grid: FloorGrid
-  private let expectations: [ReceiverExpectation]
-  private let roomOfCell: [Int]
+  let floor: FloorModel
   private var hypotheses: [OffsetHypothesis]
   /// The probability of each cell, whatever the offset.
   private var belief: [Double]
@@ -62,23 +61,46 @@ public struct PositionEstimator: Sendable {
   ) {
     precondition(
       calibration.receivers.count == plan.receivers.count, "the calibration is of another plan")
+    let grid = Self.grid(of: plan, settings, offset)
+    self.init(
+      FloorModel(plan: plan, calibration: calibration, grid: grid), plan, calibration, settings,
+      offset)
+  }
+
+  private init(
+    _ floor: FloorModel, _ plan: FloorPlan, _ calibration: PositionCalibration,
+    _ settings: Settings, _ offset: BeaconOffset
+  ) {
+    self.floor = floor
     self.plan = plan
     self.calibration = calibration
     self.settings = settings
-    let grid = FloorGrid(
-      bounds: plan.bounds, margin: max(settings.margin, 0.1), cellSize: max(settings.cellSize, 0.1),
-      cellsMax: offset.spread > 0 ? Self.cellsOfUnknownMax : Self.cellsMax)
-    self.grid = grid
-    expectations = plan.receivers.indices.map {
-      ReceiverExpectation(receiver: $0, plan: plan, calibration: calibration, grid: grid)
-    }
-    roomOfCell = (0..<grid.count).map { cell in
-      let point = grid.point(cell)
-      return plan.rooms.firstIndex { $0.contains(point) } ?? -1
-    }
-    belief = Array(repeating: 1 / Double(grid.count), count: grid.count)
+    grid = floor.grid
+    belief = Array(repeating: 1 / Double(floor.grid.count), count: floor.grid.count)
     scratch = belief
     hypotheses = OffsetHypothesis.all(offset, belief: belief)
+  }
+
+  private static func grid(
+    of plan: FloorPlan, _ settings: Settings, _ offset: BeaconOffset
+  ) -> FloorGrid {
+    FloorGrid(
+      bounds: plan.bounds, margin: max(settings.margin, 0.1), cellSize: max(settings.cellSize, 0.1),
+      cellsMax: offset.isCertain ? cellsMax : cellsOfUnknownMax)
+  }
+
+  /// Creates an estimator of another beacon on the same floor, with a uniform distribution of
+  /// positions. The two share the model of the floor, which takes most of the memory, unless the floor
+  /// is so large that cells are larger for beacons of unknown offset.
+  ///
+  /// - Parameter offset: How much louder the other beacon is than the surveyed one.
+  /// - Returns: The estimator.
+  public func ofAnotherBeacon(offset: BeaconOffset) -> PositionEstimator {
+    let grid = Self.grid(of: plan, settings, offset)
+    let isShared = grid == self.grid
+    return PositionEstimator(
+      isShared ? floor : FloorModel(plan: plan, calibration: calibration, grid: grid), plan,
+      calibration, settings, offset)
   }
 
   /// Adds a window of readings and returns the beacon's position. Windows must be in order of time;
@@ -166,13 +188,13 @@ public struct PositionEstimator: Sendable {
   /// Multiplies by the likelihood of a window (Bayes' rule).
   private mutating func weigh(_ window: ReadingWindow) {
     guard !window.heard.isEmpty else { return }
-    var heard = Array(repeating: Double?.none, count: expectations.count)
+    var heard = Array(repeating: Double?.none, count: floor.expectations.count)
     for each in window.heard where heard.indices.contains(each.receiver) {
       heard[each.receiver] = each.rssi
     }
     for index in hypotheses.indices {
       hypotheses[index].weigh(
-        expectations, heard: heard, deaf: window.deaf, independence: settings.independence,
+        floor.expectations, heard: heard, deaf: window.deaf, independence: settings.independence,
         scratch: &scratch)
     }
     OffsetHypothesis.weigh(&hypotheses)
@@ -219,7 +241,8 @@ public struct PositionEstimator: Sendable {
       covariance.yy += probability * dy * dy
       let ring = Int((dx * dx + dy * dy).squareRoot() / grid.step * 10)
       rings[min(ring, rings.count - 1)] += probability
-      if roomOfCell[cell] >= 0 { rooms[roomOfCell[cell]] += probability }
+      let room = floor.roomOfCell[cell]
+      if room >= 0 { rooms[room] += probability }
     }
     var (inside, ring) = (0.0, 0)
     while inside < 0.68, ring < rings.count {

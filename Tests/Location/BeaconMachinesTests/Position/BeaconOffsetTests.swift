@@ -81,6 +81,26 @@ struct BeaconOffsetTests {
     #expect(BeaconOffset.surveyed.hypotheses.map { $0.prior } == [1])
   }
 
+  @Test("estimators of several beacons share the floor, and estimate as if each were the only one")
+  func sharedFloor() {
+    var hall = SyntheticHall(seed: 5)
+    let plan = SyntheticHall.plan
+    let calibration = PositionCalibration(
+      learning: hall.walk(seconds: 100, noise: 3), on: plan)
+    var first = PositionEstimator(plan: plan, calibration: calibration, offset: .unknown)
+    for window in hall.walk(seconds: 5, noise: 3) { _ = first.update(window) }
+    let walk = hall.walk(seconds: 20, noise: 3)
+    for offset in [.unknown, .surveyed, .advertised(-65, surveyed: -59)] as [BeaconOffset] {
+      var other = first.ofAnotherBeacon(offset: offset)
+      let isShared = first.floor.expectations.withUnsafeBufferPointer { one in
+        other.floor.expectations.withUnsafeBufferPointer { $0.baseAddress == one.baseAddress }
+      }
+      #expect(isShared)
+      var alone = PositionEstimator(plan: plan, calibration: calibration, offset: offset)
+      #expect(walk.map { other.update($0) } == walk.map { alone.update($0) })
+    }
+  }
+
   @Test("the offset is estimated, and becomes more certain", arguments: [-9.0, 0, 6])
   func estimate(difference: Double) {
     var hall = SyntheticHall(seed: 11)
