@@ -62,4 +62,28 @@ struct SurveyTests {
     #expect(lines.count >= SurveyStop.readingsEnough)
     #expect(lines.allSatisfy { $0.contains("/1/2@-59,") && $0.hasSuffix(",3.5,-2,0") })
   }
+
+  @Test("a place that was typed wrongly is taken back, with its readings")
+  func takingBack() async throws {
+    let folder = try TestFolder()
+    let file = folder.path + "/survey.csv"
+    let run = try AmbitRun([
+      "trace", "survey", file, "--radio", "sim", "--json",
+      "--beacon", "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/1/2",
+    ])
+    try run.write("undo\n35,2\nundo\nundo\n3.5,2\n\n")
+    #expect(await run.complaints.next(containing: "No place is left") != nil)
+    #expect(await run.output.next(containing: "\"place\"") != nil)
+    let back = try #require(await run.output.next(containing: "\"takenBack\""))
+    #expect(back.contains("\"x\":35") && back.contains("\"places\":0"), "\(back)")
+    #expect(await run.complaints.next(containing: "No place is left") != nil)
+    #expect(await run.output.next(containing: "\"place\"") != nil)
+    let end = try #require(await run.output.next(containing: "\"surveyed\""))
+    #expect(end.contains("\"places\":1"), "\(end)")
+    #expect(await run.end().status == 0)
+    let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    #expect(lines.count >= SurveyStop.readingsEnough)
+    #expect(lines.allSatisfy { $0.contains("/1/2@-59,") && $0.hasSuffix(",3.5,2,0") })
+    #expect(end.contains("\"receptions\":\(lines.count)"), "\(end)")
+  }
 }

@@ -193,6 +193,24 @@ final class TraceWriter: Sendable {
     }
   }
 
+  /// A length that the file had.
+  struct Mark: Sendable {
+    fileprivate var length: off_t
+  }
+
+  /// The end of what is written, so far. Nil if what follows can't be taken back, as from a pipe.
+  var mark: Mark? {
+    let length = lseek(descriptor, 0, SEEK_CUR)
+    return length < 0 ? nil : Mark(length: length)
+  }
+
+  /// Removes what was added after a mark, from the file, too.
+  func takeBack(to mark: Mark) throws {
+    waiting.update { $0 = [] }
+    guard ftruncate(descriptor, mark.length) == 0, lseek(descriptor, mark.length, SEEK_SET) >= 0
+    else { throw Self.failure(path, String(cString: strerror(errno))) }
+  }
+
   private static func failure(_ path: String, _ reason: String) -> CommandFailure {
     CommandFailure(.cannotCreate, "\(path) cannot be written: \(reason.lowercased())")
   }

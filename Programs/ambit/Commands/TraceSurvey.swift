@@ -12,9 +12,10 @@ struct TraceSurvey: AsyncParsableCommand {
     discussion: """
       Put the beacon down, type its place in metres, and wait: a place is done when three receivers \
       have ten readings each, after ten seconds at the earliest and a minute at the latest. Then \
-      comes the next place; an empty line or the end of the input ends the survey. With --map, each \
-      place is followed by the one that the survey lacks most, and the end by the error with which \
-      the places are found by what the others taught.
+      comes the next place; "undo" takes the last one back, which may be repeated, and an empty line \
+      or the end of the input ends the survey. With --map, each place is followed by the one that the \
+      survey lacks most, and the end by the error with which the places are found by what the others \
+      taught.
 
       EXAMPLES:
         ambit trace survey survey.csv --beacon E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/2/1 \\
@@ -97,14 +98,25 @@ struct TraceSurvey: AsyncParsableCommand {
 
 /// The places of a survey, one after the other.
 final class SurveySession: Sendable {
+  /// A place that is done.
+  private struct Done: Sendable {
+    var place: SurveyPlace
+    /// If there is a map.
+    var readings: [TraceReading]
+    var receptionCount: Int
+    /// The file before it.
+    var mark: TraceWriter.Mark?
+  }
+
   private struct State: Sendable {
     /// The place where the beacon lies now; nil on the way.
     var current: (place: SurveyPlace, stop: SurveyStop)?
-    /// The places that are done, each with its readings if there is a map.
-    var done: [[TraceReading]] = []
-    var places: [FloorPoint] = []
+    var done: [Done] = []
+    /// Those of the current place.
     var readings: [TraceReading] = []
     var receptionCount = 0
+
+    var points: [FloorPoint] { done.map(\.place.point) }
   }
 
   private let writer: TraceWriter
@@ -126,8 +138,8 @@ final class SurveySession: Sendable {
   /// Handles an advertisement of the beacon, on any thread. On the way between places it is ignored.
   func hear(_ heard: HeardBeacon) {
     let (now, name) = (clock.now, receivers[heard.receiver])
-    let place: SurveyPlace? = state.update { state in
-      guard let place = state.current?.place else { return nil }
+    state.update { state in
+      guard let place = state.current?.place else { return }
       state.current?.stop.hear(by: heard.receiver)
       state.receptionCount += 1
       if plan != nil {
@@ -136,18 +148,24 @@ final class SurveySession: Sendable {
             time: now, receiver: name, beacon: heard.beacon.name, rssi: heard.rssi,
             truth: place.point, line: state.receptionCount))
       }
-      return place
+      // Here, so that nothing of a place is added after it was taken back.
+      writer.add(heard, by: name, place)
     }
-    if let place { writer.add(heard, by: name, place) }
   }
 
   /// Asks for places until there are no more.
   func run() async throws {
     while true {
-      output.note("Put the beacon down and type its place, x,y in metres. An empty line ends.")
+      output.note(
+        "Put the beacon down and type its place, x,y in metres. "
+          + "\"undo\" takes the last one back; an empty line ends.")
       guard let line = await input.next() else { return }
       let text = line.trimmingCharacters(in: .whitespaces)
       if text.isEmpty { return }
+      if text.lowercased() == "undo" {
+        try takeBack()
+        continue
+      }
       guard let place = SurveyPlace(argument: text) else {
         output.note("\"\(Fit.safe(text))\" is not a place like 3.5,2.")
         continue
@@ -156,8 +174,35 @@ final class SurveySession: Sendable {
     }
   }
 
+  /// Takes the last place back, with its readings.
+  private func takeBack() throws {
+    guard let last = state.value.done.last else {
+      return output.note("No place is left that could be taken back.")
+    }
+    guard let mark = last.mark else {
+      return output.note("What was written into a pipe can't be taken back.")
+    }
+    try writer.takeBack(to: mark)
+    let points = state.update { state in
+      state.done.removeLast()
+      state.receptionCount -= last.receptionCount
+      return state.points
+    }
+    guard !output.isJSON else {
+      return output.object(
+        .object([
+          "event": .string("takenBack"), "x": .number(last.place.point.x),
+          "y": .number(last.place.point.y), "places": .integer(Int64(points.count)),
+        ]))
+    }
+    output.line("\(last.place.text) is taken back, with \(last.receptionCount) receptions")
+    let coverage = plan.flatMap { SurveyCoverage(of: $0, by: points) }
+    if let coverage { output.note(Self.advice(coverage)) }
+  }
+
   private func stay(at place: SurveyPlace) async throws {
     let start = clock.now
+    let mark = writer.mark
     state.update {
       $0.current = (place, SurveyStop(start: start, receiverCount: receivers.count))
     }
@@ -174,21 +219,25 @@ final class SurveySession: Sendable {
             + "\(SurveyStop.readingsEnough) …")
         continue
       }
-      state.update { state in
-        state.current = nil
-        if stop.receptionCount > 0 {
-          state.places.append(place.point)
-          state.done.append(state.readings)
+      let all = state.update { state in
+        let known = state.current?.stop ?? stop
+        if known.receptionCount > 0 {
+          state.done.append(
+            Done(
+              place: place, readings: state.readings, receptionCount: known.receptionCount,
+              mark: mark))
         }
+        state.current = nil
         state.readings = []
+        return known
       }
       try writer.flush()
-      return report(place, stop, seconds: seconds, isSparse: end == .sparse)
+      return report(place, all, seconds: seconds, isSparse: end == .sparse)
     }
   }
 
   private func report(_ place: SurveyPlace, _ stop: SurveyStop, seconds: Int, isSparse: Bool) {
-    let coverage = plan.flatMap { SurveyCoverage(of: $0, by: state.value.places) }
+    let coverage = plan.flatMap { SurveyCoverage(of: $0, by: state.value.points) }
     guard output.isJSON else {
       output.line(
         "\(place.text): \(seconds) s, \(stop.receptionCount) receptions, "
@@ -234,18 +283,18 @@ final class SurveySession: Sendable {
   func end(_ file: String) throws {
     try writer.flush()
     let state = state.value
-    let score = score(state.done)
+    let score = score(state.done.map(\.readings))
     guard !output.isJSON else {
       return output.object(
         .object([
           "event": .string("surveyed"), "file": .string(file),
-          "places": .integer(Int64(state.places.count)),
+          "places": .integer(Int64(state.done.count)),
           "receptions": .integer(Int64(state.receptionCount)),
           "median": score.map { .number($0.median) },
         ]))
     }
     output.note(
-      "\(file) holds \(state.receptionCount) receptions from \(state.places.count) places.")
+      "\(file) holds \(state.receptionCount) receptions from \(state.done.count) places.")
     if let score {
       output.note(
         "Each is found by what the others taught with a median error of "
