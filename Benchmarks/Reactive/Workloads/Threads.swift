@@ -5,7 +5,7 @@ import OpenCombineDispatch
 import Reactive
 import Synchronization
 
-func threadWorkloads() -> [Workload] { [hop(), twoThreads()] }
+func threadWorkloads() -> [Workload] { [hop(), boundedHop(), twoThreads()] }
 
 /// Calls back when `count` values have come.
 private func receiver(of count: Int, _ done: DispatchSemaphore) -> @Sendable (Int) -> Void {
@@ -65,6 +65,81 @@ private func hop() -> Workload {
           return batch
         }
         for value in batch { receive(value) }
+      }
+    }
+    waitBlocking(for: done)
+  }
+  return workload
+}
+
+/// Values that wait, no more than a number of them: a new one takes the place of the oldest.
+private struct Ring {
+  private var values: [Int]
+  private var first = 0
+  private var count = 0
+  /// Whether what takes the values is on its way.
+  var isTaken = false
+
+  init(capacity: Int) { values = Array(repeating: 0, count: capacity) }
+
+  mutating func append(_ value: Int) {
+    values[(first + count) % values.count] = value
+    if count < values.count { count += 1 } else { first = (first + 1) % values.count }
+  }
+
+  mutating func takeFirst() -> Int? {
+    guard count > 0 else { return nil }
+    defer {
+      first = (first + 1) % values.count
+      count -= 1
+    }
+    return values[first]
+  }
+}
+
+/// A hop that keeps the newest thousand. The last value is delivered in any case.
+private func boundedHop() -> Workload {
+  let limit = 1_000
+  var workload = Workload("bounded hop to a serial queue", events: 500_000, time: .wall)
+  workload.add(.ours) { count in
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let done = DispatchSemaphore(value: 0)
+    signal.buffer(limit, whenFull: .dropOldest, on: QueueScheduler(name: "hop"))
+      .observeValues { value in
+        sum.add(value)
+        if value == count - 1 { done.signal() }
+      }
+    for value in 0..<count { input.send(value: value) }
+    waitBlocking(for: done)
+  }
+  workload.add(.async, share: 0.2) { count in
+    let (stream, input) = AsyncStream.makeStream(
+      of: Int.self, bufferingPolicy: .bufferingNewest(limit))
+    let consumer = Task { for await value in stream { sum.add(value) } }
+    for value in 0..<count { input.yield(value) }
+    input.finish()
+    await consumer.value
+  }
+  workload.add(.floor) { count in
+    let waiting = Mutex(Ring(capacity: limit))
+    let queue = DispatchQueue(label: "hop")
+    let done = DispatchSemaphore(value: 0)
+    for value in 0..<count {
+      let isFirst = waiting.withLock { waiting in
+        waiting.append(value)
+        defer { waiting.isTaken = true }
+        return !waiting.isTaken
+      }
+      guard isFirst else { continue }
+      queue.async {
+        while let value = waiting.withLock({ waiting -> Int? in
+          let value = waiting.takeFirst()
+          waiting.isTaken = value != nil
+          return value
+        }) {
+          sum.add(value)
+          if value == count - 1 { done.signal() }
+        }
       }
     }
     waitBlocking(for: done)
