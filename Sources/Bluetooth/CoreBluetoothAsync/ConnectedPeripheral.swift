@@ -7,7 +7,7 @@ internal import Synchronization
 /// Services, characteristics and descriptors are Core Bluetooth's objects. All operations throw
 /// `.disconnected` after the connection has ended; connect again to get a new object.
 public final class ConnectedPeripheral: Sendable {
-  /// The underlying peripheral. Its delegate is set by this object.
+  /// The underlying peripheral. Its delegate is free for the program, and is called first.
   public let peripheral: CBPeripheral
   private let central: Central
   /// Tells this connection from others with the same peripheral.
@@ -19,7 +19,7 @@ public final class ConnectedPeripheral: Sendable {
     self.peripheral = peripheral
     self.central = central
     self.connection = connection
-    peripheral.delegate = listener
+    peripheral.innerDelegateProxy = listener
   }
 
   deinit { central.released(peripheral, connection: connection) }

@@ -2,7 +2,7 @@ internal import CoreBluetooth
 internal import Foundation
 internal import Synchronization
 
-/// Listens to a peripheral for all tasks.
+/// Listens to a peripheral for all tasks, and forwards all calls to the delegate.
 final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
   /// What a task waits for.
   enum Call: Hashable, Sendable {
@@ -111,7 +111,12 @@ final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
     waiters.resume(call, with: error.map { .failure(BluetoothError($0)) } ?? .success(answer))
   }
 
+  func peripheralDidUpdateName(_ peripheral: CBPeripheral) {
+    peripheral.delegate?.peripheralDidUpdateName(peripheral)
+  }
+
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
+    peripheral.delegate?.peripheral(peripheral, didModifyServices: invalidatedServices)
     let orphans = state.withLock { state in
       let gone = state.readers.filter { characteristic, _ in
         invalidatedServices.contains { $0 === characteristic.service }
@@ -128,32 +133,47 @@ final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
   }
 
   func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
+    peripheral.delegate?.peripheral(peripheral, didReadRSSI: RSSI, error: error)
     resume(.rssi, error, .rssi(RSSI.intValue))
   }
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+    peripheral.delegate?.peripheral(peripheral, didDiscoverServices: error)
     resume(.services, error)
   }
 
   func peripheral(
     _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService,
     error: (any Error)?
-  ) { resume(.includedServices(service), error) }
+  ) {
+    peripheral.delegate?.peripheral(
+      peripheral, didDiscoverIncludedServicesFor: service, error: error)
+    resume(.includedServices(service), error)
+  }
 
   func peripheral(
     _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
     error: (any Error)?
-  ) { resume(.characteristics(service), error) }
+  ) {
+    peripheral.delegate?.peripheral(
+      peripheral, didDiscoverCharacteristicsFor: service, error: error)
+    resume(.characteristics(service), error)
+  }
 
   func peripheral(
     _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic,
     error: (any Error)?
-  ) { resume(.descriptors(characteristic), error) }
+  ) {
+    peripheral.delegate?.peripheral(
+      peripheral, didDiscoverDescriptorsFor: characteristic, error: error)
+    resume(.descriptors(characteristic), error)
+  }
 
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
+    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
     let readers = state.withLock { $0.readers[characteristic].map { Array($0.values) } ?? [] }
     if error == nil, let value = characteristic.value {
       for reader in readers { reader.yield(value) }
@@ -163,33 +183,59 @@ final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
 
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?
-  ) { resume(.readDescriptor(descriptor), error) }
+  ) {
+    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
+    resume(.readDescriptor(descriptor), error)
+  }
 
   func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
     error: (any Error)?
-  ) { resume(.write(characteristic), error) }
+  ) {
+    peripheral.delegate?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
+    resume(.write(characteristic), error)
+  }
 
   func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?
-  ) { resume(.writeDescriptor(descriptor), error) }
+  ) {
+    peripheral.delegate?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
+    resume(.writeDescriptor(descriptor), error)
+  }
 
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
     error: (any Error)?
-  ) { resume(.notify(characteristic), error) }
+  ) {
+    peripheral.delegate?.peripheral(
+      peripheral, didUpdateNotificationStateFor: characteristic, error: error)
+    resume(.notify(characteristic), error)
+  }
 
   func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {
+    peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
     while waiters.resume(.room, with: .success(.done)) {}
   }
 
   func peripheral(
     _ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?
   ) {
+    peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: error)
     if let channel {
       resume(.channel, nil, .channel(channel))
     } else {
       resume(.channel, error ?? CBError(.unknown))
     }
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didReceive results: CBChannelSoundingProcedureResults?,
+    error: (any Error)?
+  ) { peripheral.delegate?.peripheral(peripheral, didReceive: results, error: error) }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didCompleteChannelSoundingSession error: (any Error)?
+  ) {
+    peripheral.delegate?.peripheral(peripheral, didCompleteChannelSoundingSession: error)
   }
 }

@@ -56,6 +56,11 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     if peripheral.delegateProxy === self { peripheral.delegateProxy = nil }
   }
 
+  /// The object to forward calls to.
+  private func next(of peripheral: CBPeripheral) -> (any CBPeripheralDelegate)? {
+    peripheral.receiverBehindProxy
+  }
+
   // MARK: What runs want
 
   func subscribe(to characteristic: CBCharacteristic, of peripheral: CBPeripheral) -> any Disposable
@@ -108,21 +113,21 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   }
 
   func peripheralDidUpdateName(_ peripheral: CBPeripheral) {
-    peripheral.delegate?.peripheralDidUpdateName(peripheral)
+    next(of: peripheral)?.peripheralDidUpdateName(peripheral)
   }
 
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
-    peripheral.delegate?.peripheral(peripheral, didModifyServices: invalidatedServices)
+    next(of: peripheral)?.peripheral(peripheral, didModifyServices: invalidatedServices)
     input.send(value: .modifiedServices(invalidatedServices))
   }
 
   func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
-    peripheral.delegate?.peripheral(peripheral, didReadRSSI: RSSI, error: error)
+    next(of: peripheral)?.peripheral(peripheral, didReadRSSI: RSSI, error: error)
     answer(.rssi, error, .rssi(RSSI.intValue))
   }
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
-    peripheral.delegate?.peripheral(peripheral, didDiscoverServices: error)
+    next(of: peripheral)?.peripheral(peripheral, didDiscoverServices: error)
     answer(.services, error)
   }
 
@@ -130,7 +135,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService,
     error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(
+    next(of: peripheral)?.peripheral(
       peripheral, didDiscoverIncludedServicesFor: service, error: error)
     answer(.includedServices(service), error)
   }
@@ -139,7 +144,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
     error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(
+    next(of: peripheral)?.peripheral(
       peripheral, didDiscoverCharacteristicsFor: service, error: error)
     answer(.characteristics(service), error)
   }
@@ -148,7 +153,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(
+    next(of: peripheral)?.peripheral(
       peripheral, didDiscoverDescriptorsFor: characteristic, error: error)
     answer(.descriptors(characteristic), error)
   }
@@ -157,7 +162,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
+    next(of: peripheral)?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
     if let error = error as? CBError, error.droppedNotificationCount != nil {
       return input.send(value: .valuesLost(characteristic, BluetoothError(error)))
     }
@@ -168,7 +173,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
+    next(of: peripheral)?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
     answer(.readDescriptor(descriptor), error)
   }
 
@@ -176,14 +181,14 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
+    next(of: peripheral)?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
     answer(.write(characteristic), error)
   }
 
   func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
+    next(of: peripheral)?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
     answer(.writeDescriptor(descriptor), error)
   }
 
@@ -191,7 +196,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(
+    next(of: peripheral)?.peripheral(
       peripheral, didUpdateNotificationStateFor: characteristic, error: error)
     if let error, !characteristic.isNotifying {
       input.send(value: .notNotifying(characteristic, BluetoothError(error)))
@@ -200,7 +205,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   }
 
   func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {
-    peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
+    next(of: peripheral)?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
     writes.sendWaiting()
     input.send(value: .readyToWrite)
   }
@@ -208,7 +213,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   func peripheral(
     _ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: error)
+    next(of: peripheral)?.peripheral(peripheral, didOpen: channel, error: error)
     if let channel {
       answer(.channel, nil, .channel(channel))
     } else {
@@ -220,12 +225,12 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     _ peripheral: CBPeripheral, didReceive results: CBChannelSoundingProcedureResults?,
     error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(peripheral, didReceive: results, error: error)
+    next(of: peripheral)?.peripheral(peripheral, didReceive: results, error: error)
   }
 
   func peripheral(
     _ peripheral: CBPeripheral, didCompleteChannelSoundingSession error: (any Error)?
   ) {
-    peripheral.delegate?.peripheral(peripheral, didCompleteChannelSoundingSession: error)
+    next(of: peripheral)?.peripheral(peripheral, didCompleteChannelSoundingSession: error)
   }
 }

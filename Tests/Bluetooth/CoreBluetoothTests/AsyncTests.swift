@@ -87,6 +87,35 @@ struct AsyncTests {
       ])
   }
 
+  @Test("the peripheral of a connection may have a delegate, also one that is set to nil again")
+  func delegate() async throws {
+    final class Delegate: NSObject, CBPeripheralDelegate, Sendable {
+      let calls = Mutex<[String]>([])
+      func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+        calls.withLock { $0.append("services") }
+      }
+      func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
+        calls.withLock { $0.append("strength") }
+      }
+    }
+    let central = Central(host: phone)
+    let delegate = Delegate()
+    let calls = try await run(radio) { () -> [String] in
+      for await discovery in central.scan(services: [HeartRateMonitor.serviceUUID]) {
+        let connected = try await central.connect(discovery.id)
+        connected.peripheral.delegate = delegate
+        try await connected.discoverServices()
+        _ = try await connected.readRSSI()
+        connected.peripheral.delegate = nil
+        try await connected.discoverServices()
+        await connected.disconnect()
+        return delegate.calls.withLock { $0 }
+      }
+      return []
+    }
+    #expect(calls == ["services", "strength"])
+  }
+
   @Test("a second connect call shares the connection, which ends with its last object")
   func shared() async throws {
     let central = Central(host: phone)
