@@ -151,9 +151,12 @@ struct LocateTests {
       surveyed.add(BeaconTrack(beacon: beacon("a@-59"), windows: [window])) == [window])
     let second = surveyed.add(BeaconTrack(beacon: beacon("b@-65"), windows: [window]))
     #expect(second.first?.heard.first?.rssi == -64)
-    // Its power was changed, but it is the surveyed beacon, or so its name claims.
     #expect(surveyed.offset(of: beacon("a@-59")) == .surveyed)
-    #expect(surveyed.offset(of: beacon("b@-65")) == .surveyed)
+    #expect(surveyed.offset(of: beacon("A")) == .surveyed)
+    // Its power was changed since the survey.
+    #expect(surveyed.offset(of: beacon("a@-71")) == .advertised(-71, surveyed: -59))
+    // Its survey was converted to the power of the first.
+    #expect(surveyed.offset(of: beacon("b@-65")) == .advertised(-65, surveyed: -59))
     #expect(surveyed.offset(of: beacon("c@-71")) == .advertised(-71, surveyed: -59))
     #expect(surveyed.offset(of: beacon("c")) == .unknown)
   }

@@ -28,9 +28,15 @@ struct SurveyedBeacons: Sendable {
     }
   }
 
-  /// How much louder a beacon is than those of the surveys.
+  /// How much louder a beacon is than the first of the surveys, to which the readings of the others
+  /// were converted.
   func offset(of beacon: RecordedBeacon) -> BeaconOffset {
-    if identities.contains(beacon.identity.lowercased()) { return .surveyed }
+    // One of the others, and one whose power was changed since, is another beacon in this respect.
+    if identities.contains(beacon.identity.lowercased()),
+      beacon.power == nil || power == nil || beacon.power == power
+    {
+      return .surveyed
+    }
     guard let own = beacon.power else { return .unknown }
     // Without a survey the model has typical receivers, whose offsets are unknown as well.
     if identities.isEmpty {
