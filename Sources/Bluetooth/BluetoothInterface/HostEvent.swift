@@ -5,7 +5,7 @@ public import Essentials
 ///
 /// A new client gets every open link first, and then the state. Received values share the storage of the
 /// packet they came in: copy values that are stored.
-public enum HostEvent: Sendable {
+public enum HostEvent: Sendable, Hashable {
   /// The radio's state. Every client gets it when it is added, after the links that are open, and
   /// again with every change.
   case stateChanged(RadioState)

@@ -10,7 +10,7 @@ public import Essentials
 /// Scans, advertisements, connections and services of a client persist while the radio is off: they
 /// are resumed when a radio that was reset, unplugged or switched off is available again, until the
 /// client cancels them. Links and operations end with errors before the new state is reported.
-public enum HostRequest: Sendable {
+public enum HostRequest: Sendable, Hashable {
   // Observing and advertising.
   /// Starts this client's scan, or replaces its filter and options.
   case startScan(ScanOptions)
