@@ -128,6 +128,10 @@ let package = Package(
       "CoreBluetoothReactive", in: "Bluetooth",
       needs: ["CoreBluetooth", "CoreBluetoothAsync", "Reactive"]),
 
+    // The hub: what apps and the hub of their machine send each other.
+    module(
+      "HubWire", in: "Hub", needs: ["Essentials", "BluetoothWire", "BluetoothInterface"]),
+
     // Location: beacon regions, ranging and position.
     module("BeaconMachines", in: "Location", needs: ["Essentials", "BluetoothWire"]),
     module(
@@ -362,6 +366,10 @@ let package = Package(
         "BonjourHost", "PortSharing", "DiscoveryMachines", "ARPWire", "DNSWire", "Essentials",
         "EventLoop",
       ]),
+    .testTarget(
+      name: "HubWireTests",
+      dependencies: ["HubWire", "BluetoothInterface", "BluetoothWire", "Essentials"],
+      path: "Tests/Hub/HubWireTests", exclude: ["Version1"]),
     tests("ConnectionMachinesTests", needs: ["ConnectionMachines", "Essentials"]),
     tests(
       "BonjourTests", in: "Bonjour",
@@ -476,8 +484,8 @@ let package = Package(
       name: "FuzzTargets",
       dependencies: [
         "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines", "PortSharing", "BluetoothHost",
-        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials", "JSONWire",
-        "PeripheralFiles", "Simulation",
+        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials", "HubWire",
+        "JSONWire", "PeripheralFiles", "Simulation",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     tests("FuzzReplayTests", needs: ["FuzzTargets", "Essentials"]),
@@ -533,8 +541,8 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 let strictMemorySafety: Set<String> = [
   "Essentials", "JSONWire", "StateFiles", "BluetoothWire", "BluetoothInterface",
   "BluetoothMachines", "PeripheralFiles", "BluetoothHost", "SimulatedRadio", "SecureConnections",
-  "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing", "ConnectionMachines",
-  "BeaconMachines", "BindingMachines", "CoverFlow", "CoverFlowWebAssembly",
+  "HubWire", "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing",
+  "ConnectionMachines", "BeaconMachines", "BindingMachines", "CoverFlow", "CoverFlowWebAssembly",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets

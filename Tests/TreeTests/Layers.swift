@@ -56,8 +56,10 @@ enum Layers {
     // "Swift" for composing text, which the standard library does but doesn't offer.
     "DNSWire": Module(.wire, ["Swift"]),
     "ARPWire": Module(.wire),
+    // The values that messages between programs and hosts carry.
+    "BluetoothInterface": Module(.wire),
+    "HubWire": Module(.wire),
 
-    "BluetoothInterface": Module(.machines),
     "BluetoothMachines": Module(.machines),
     "BeaconMachines": Module(.machines),
     "DiscoveryMachines": Module(.machines),

@@ -1,0 +1,69 @@
+package import BluetoothInterface
+
+/// The events of one message, in order, as a client receives them.
+package struct HubEvents: Hashable, Sendable {
+  /// An event that only a later version knows, or with a value that only a later version knows.
+  package struct Unknown: Hashable, Sendable {
+    /// The number of events of the message that precede it.
+    package var position: Int
+    /// The number of the event.
+    package var number: UInt8
+  }
+
+  /// The events that this version knows.
+  package var events: [HostEvent]
+  /// The others. The client acknowledges them with those around them.
+  package private(set) var unknown: [Unknown] = []
+
+  /// Events of this version.
+  package init(_ events: [HostEvent]) { self.events = events }
+
+  /// The number of events to acknowledge.
+  package var count: Int { events.count + unknown.count }
+}
+
+/// Each event is enclosed, one after the other up to the end of the message.
+extension HubEvents: HubCodable {
+  static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+    if let value {
+      guard value.events.count <= HubProtocol.eventCountMax else {
+        throw tooMany(value.events.count)
+      }
+      for event in value.events { try write(event, by: &coder) }
+      return value
+    }
+    var events = HubEvents([])
+    while !coder.isAtEnd {
+      guard events.count < HubProtocol.eventCountMax else { throw tooMany(events.count + 1) }
+      try events.read(by: &coder)
+    }
+    return events
+  }
+
+  /// Writes one event.
+  static func write<C: HubCoder>(_ event: HostEvent, by coder: inout C) throws(HubWireError) {
+    _ = try coder.enclosed { coder throws(HubWireError) in
+      try HostEvent.coded(event, by: &coder)
+    }
+  }
+
+  private mutating func read<C: HubCoder>(by coder: inout C) throws(HubWireError) {
+    let position = count
+    let (event, number) = try coder.enclosed {
+      coder throws(HubWireError) -> (HostEvent?, UInt8) in
+      let event = try coder.known { coder throws(HubWireError) in
+        try HostEvent.coded(nil, by: &coder)
+      }
+      return try (event, event == nil ? coder.byte(nil) : 0)
+    }
+    if let event {
+      events.append(event)
+    } else {
+      unknown.append(Unknown(position: position, number: number))
+    }
+  }
+
+  private static func tooMany(_ count: Int) -> HubWireError {
+    .tooMany(count: UInt64(count), max: HubProtocol.eventCountMax)
+  }
+}

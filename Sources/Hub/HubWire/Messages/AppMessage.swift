@@ -1,0 +1,81 @@
+/// A message from an app to the hub.
+package enum AppMessage: Hashable, Sendable {
+  /// The first message.
+  case greeting(HubGreeting)
+  /// Checks that the hub is alive; it answers with the same number. A hub that doesn't answer within 5 s
+  /// is left.
+  case ping(UInt64)
+  /// Opens a session.
+  case openSession(SessionOpening)
+  /// A request of a session.
+  case request(HubSessionID, HubRequest)
+  /// The app has handled this number of events of a session, in the order of delivery.
+  case eventsHandled(HubSessionID, count: Int)
+  /// Ends a session and all its requests.
+  case closeSession(HubSessionID)
+}
+
+extension AppMessage: HubChoice {
+  enum Number: UInt8, CaseIterable {
+    case ping = 0x02
+    case greeting = 0x81
+    case openSession = 0x90
+    case request = 0x91
+    case eventsHandled = 0x92
+    case closeSession = 0x93
+  }
+
+  var number: Number {
+    switch self {
+    case .greeting: .greeting
+    case .ping: .ping
+    case .openSession: .openSession
+    case .request: .request
+    case .eventsHandled: .eventsHandled
+    case .closeSession: .closeSession
+    }
+  }
+
+  static func coded<C: HubCoder>(
+    _ value: Self?, _ number: Number, by coder: inout C
+  ) throws(HubWireError) -> Self {
+    switch number {
+    case .greeting:
+      return try coder.fields(value, Self.greeting) {
+        if case .greeting(let greeting) = $0 { greeting } else { nil }
+      }
+    case .ping:
+      return try coder.fields(value, Self.ping) {
+        if case .ping(let number) = $0 { number } else { nil }
+      }
+    case .openSession:
+      return try coder.fields(value, Self.openSession) {
+        if case .openSession(let opening) = $0 { opening } else { nil }
+      }
+    case .request:
+      return try coder.fields(value, Self.request) {
+        if case .request(let session, let request) = $0 { (session, request) } else { nil }
+      }
+    case .eventsHandled:
+      return try coder.fields(value, Self.eventsHandled) {
+        if case .eventsHandled(let session, let count) = $0 { (session, count) } else { nil }
+      }
+    case .closeSession:
+      return try coder.fields(value, Self.closeSession) {
+        if case .closeSession(let session) = $0 { session } else { nil }
+      }
+    }
+  }
+}
+
+extension AppMessage: HubWireMessage {
+  /// Reads a message from its bytes; nil for a kind that may be skipped.
+  package static func decode(_ bytes: ArraySlice<UInt8>) throws(HubWireError) -> AppMessage? {
+    try decodeChoice(bytes)
+  }
+
+  /// Appends the message with its head.
+  package func write(into writer: inout HubFrameWriter) throws(HubWireError) {
+    try writeChoice(into: &writer)
+  }
+}

@@ -1,0 +1,64 @@
+/// A message from the hub to an app.
+package enum HubMessage: Hashable, Sendable {
+  /// The hub serves the app.
+  case welcome(HubWelcome)
+  /// The hub doesn't serve the app, or serves it no longer, and closes the connection.
+  case refusal(HubRefusal)
+  /// The answer to a ping, with its number.
+  case pong(UInt64)
+  /// Events of a session.
+  case events(HubSessionID, HubEvents)
+}
+
+extension HubMessage: HubChoice {
+  enum Number: UInt8, CaseIterable {
+    case pong = 0x03
+    case welcome = 0x81
+    case refusal = 0x82
+    case events = 0x90
+  }
+
+  var number: Number {
+    switch self {
+    case .welcome: .welcome
+    case .refusal: .refusal
+    case .pong: .pong
+    case .events: .events
+    }
+  }
+
+  static func coded<C: HubCoder>(
+    _ value: Self?, _ number: Number, by coder: inout C
+  ) throws(HubWireError) -> Self {
+    switch number {
+    case .welcome:
+      return try coder.fields(value, Self.welcome) {
+        if case .welcome(let welcome) = $0 { welcome } else { nil }
+      }
+    case .refusal:
+      return try coder.fields(value, Self.refusal) {
+        if case .refusal(let refusal) = $0 { refusal } else { nil }
+      }
+    case .pong:
+      return try coder.fields(value, Self.pong) {
+        if case .pong(let number) = $0 { number } else { nil }
+      }
+    case .events:
+      return try coder.fields(value, Self.events) {
+        if case .events(let session, let events) = $0 { (session, events) } else { nil }
+      }
+    }
+  }
+}
+
+extension HubMessage: HubWireMessage {
+  /// Reads a message from its bytes; nil for a kind that may be skipped.
+  package static func decode(_ bytes: ArraySlice<UInt8>) throws(HubWireError) -> HubMessage? {
+    try decodeChoice(bytes)
+  }
+
+  /// Appends the message with its head.
+  package func write(into writer: inout HubFrameWriter) throws(HubWireError) {
+    try writeChoice(into: &writer)
+  }
+}
