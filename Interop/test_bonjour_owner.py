@@ -305,7 +305,7 @@ async def test_a_browse_whose_owner_was_silent_until_it_was_killed_has_failed(la
     # Shorter than an owner has to answer, and in the last second of the browse, whose successor
     # has no time to find anything. On a busy machine the browse may end first.
     with contextlib.suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(browse.process.wait(), 4.2)
+        await asyncio.wait_for(browse.process.wait(), 4.7)
     await owner.kill()
     assert await asyncio.wait_for(browse.process.wait(), limits.EVENT) != 0
     assert re.search(b"d(id|oes) not answer", await browse.process.stderr.read())
