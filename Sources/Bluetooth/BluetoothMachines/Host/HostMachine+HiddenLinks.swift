@@ -1,5 +1,6 @@
 import BluetoothInterface
 import BluetoothWire
+import Essentials
 
 // Links that peers open while a client has too many unhandled events: the client does not hear of them
 // until it has handled enough. So peers that come and go can't fill its queue, and are not refused for
