@@ -27,7 +27,8 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
     var ranged: [CLBeaconIdentityConstraint: Int] = [:]
     var monitored: [CLRegion: Int] = [:]
     /// Received the calls before this one: the listener of `Beacons`, whose manager has producers, too.
-    weak var inner: LocationListener?
+    /// It counts for both, so that neither stops what the other one needs.
+    var inner: LocationListener?
   }
 
   private let state = Mutex(State())
@@ -48,6 +49,7 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
 
   /// Receives no calls of the manager any more.
   package func detach(from manager: CLLocationManager) {
+    let inner = state.withLock { $0.inner.take() }
     if manager.delegateProxy === self { manager.delegateProxy = inner }
   }
 
@@ -86,6 +88,7 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
   package func startRanging(
     _ constraint: CLBeaconIdentityConstraint, with manager: CLLocationManager
   ) {
+    if let inner { return inner.startRanging(constraint, with: manager) }
     let isFirst = state.withLock { state in
       // Ranging that the program started is counted, too, and so never stopped here.
       if state.ranged[constraint] == nil, manager.rangedBeaconConstraints.contains(constraint) {
@@ -100,6 +103,7 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
   package func stopRanging(
     _ constraint: CLBeaconIdentityConstraint, with manager: CLLocationManager
   ) {
+    if let inner { return inner.stopRanging(constraint, with: manager) }
     let isLast = state.withLock { $0.ranged.release(constraint) }
     if isLast { manager.stopRangingBeacons(satisfying: constraint) }
   }
@@ -107,6 +111,7 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
   /// Monitors a region until `stopMonitoring` was called once for each call of this function, and
   /// requests its state.
   package func startMonitoring(_ region: CLBeaconRegion, with manager: CLLocationManager) {
+    if let inner { return inner.startMonitoring(region, with: manager) }
     let isFirst = state.withLock { state in
       if state.monitored[region] == nil, manager.monitoredRegions.contains(region) {
         state.monitored[region] = 1
@@ -119,6 +124,7 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
   }
 
   package func stopMonitoring(_ region: CLBeaconRegion, with manager: CLLocationManager) {
+    if let inner { return inner.stopMonitoring(region, with: manager) }
     let isLast = state.withLock { $0.monitored.release(region) }
     if isLast { manager.stopMonitoring(for: region) }
   }

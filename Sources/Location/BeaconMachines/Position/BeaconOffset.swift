@@ -86,8 +86,8 @@ extension BeaconOffset {
   private func density(_ offset: Double) -> Double {
     guard doubt > 0 else { return Self.bell((offset - mean) / spread) }
     // No claim is exact.
-    let spread = max(spread, 1)
-    let own = Self.bell((offset - mean) / spread) / spread
+    let width = max(spread, 1)
+    let own = Self.bell((offset - mean) / width) / width
     return (1 - doubt) * own + doubt * Self.bell(offset / Self.spreadOfAny) / Self.spreadOfAny
   }
 

@@ -111,7 +111,31 @@ struct CoreLocationReactiveTests {
     room.radio.advance(by: .seconds(3))
     #expect(try await reports.next()?.map { $0.minor.intValue } == [7])
     #expect(delegate.take().last == "ranged [7]")
-    withExtendedLifetime(beacons) {}
+    withExtendedLifetime((beacons, delegate)) {}
+  }
+
+  @Test("a sequence that ends leaves the ranging to a producer of the same constraint")
+  func endOfSequence() async throws {
+    let beacons = BluetoothHost.$current.withValue(room.phone) {
+      LocationPolicy.$override.withValue(LocationPolicy.always) { Beacons() }
+    }
+    let manager = beacons.locationManager
+    room.radio.advance(by: .seconds(1))
+    room.addBeacon(minor: 7)
+    let constraint = region.beaconIdentityConstraint
+    var reports: AsyncThrowingStream<[CLBeacon], any Error>? =
+      beacons.ranged(satisfying: constraint)
+    let (events, run) = start(manager.reactive.ranged(satisfying: constraint)) {
+      "\($0.map { $0.minor.intValue })"
+    }
+    room.radio.advance(by: .seconds(3))
+    _ = events.take()
+    reports = nil
+    room.radio.advance(by: .seconds(3))
+    #expect(events.take().last == "[7]")
+    run.dispose()
+    #expect(manager.rangedBeaconConstraints.isEmpty)
+    withExtendedLifetime((beacons, reports)) {}
   }
 
   @Test("all runs of one region share its monitoring, and receive its state and crossings")
