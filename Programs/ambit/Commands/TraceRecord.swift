@@ -200,7 +200,8 @@ final class TraceWriter: Sendable {
 
   /// The end of what is written, so far. Nil if what follows can't be taken back, as from a pipe.
   var mark: Mark? {
-    let length = lseek(descriptor, 0, SEEK_CUR)
+    // Not the offset, which is 0 until the first write of a file that is appended to.
+    let length = lseek(descriptor, 0, SEEK_END)
     return length < 0 ? nil : Mark(length: length)
   }
 
