@@ -55,6 +55,7 @@ struct DelegateTests {
     #expect(pair.central.delegate === delegate)
     pair.central.connect(peripheral)
     pair.wait(for: "app connected")
+    withExtendedLifetime(delegate) {}
   }
 
   @Test("only the last delegate that was set is called, and none after nil was set")
