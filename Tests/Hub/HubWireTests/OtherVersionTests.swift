@@ -243,6 +243,20 @@ struct OtherVersionTests {
     }
   }
 
+  /// A record of a later version, which added the colour behind a value that may be of a still later one.
+  private struct Ended<Reason: HubCodable>: HubCodable {
+    var reason: Reason
+    var colour: String
+
+    static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+      try coder.enclosed { coder throws(HubWireError) in
+        try Ended(
+          reason: coder.field(value) { $0.reason },
+          colour: coder.addedField(value, default: "white") { $0.colour })
+      }
+    }
+  }
+
   private static func bytes<Value: HubCodable>(_ values: [Value]) throws -> ArraySlice<UInt8> {
     var encoder = HubEncoder(capacity: 16)
     _ = try [Value].coded(values, by: &encoder)
@@ -272,5 +286,30 @@ struct OtherVersionTests {
     var decoder = HubDecoder(try Self.bytes(later))
     let copy = try [Later].coded(nil, by: &decoder)
     #expect(copy == later)
+  }
+
+  @Test("the fields of an unknown error aren't read as a field that was added behind it")
+  func addedFieldBehindUnknownError() throws {
+    // The unknown error has a field which reads like a colour. One byte follows the record.
+    var decoder = HubDecoder([6, 0, 0, 1, 99, 3, 0x72, 0x65, 0x64, 7])
+    let ended = try Ended<HostError?>.coded(nil, by: &decoder)
+    #expect(ended.reason == .unsupported("error 99 of a newer hub") && ended.colour == "white")
+    let behind = try decoder.byte()
+    #expect(behind == 7)
+    var known = HubDecoder([6, 0, 0, 1, 6, 3, 0x72, 0x65, 0x64])
+    let other = try Ended<HostError?>.coded(nil, by: &known)
+    #expect(other.reason == .notConnected && other.colour == "red")
+  }
+
+  @Test("the fields of an unknown reply aren't read as a field that was added behind it")
+  func addedFieldBehindUnknownReply() throws {
+    var decoder = HubDecoder([5, 0, 0, 99, 3, 0x72, 0x65, 0x64, 7])
+    let ended = try Ended<Completion>.coded(nil, by: &decoder)
+    #expect(ended.reason.result == .failure(.unsupported("reply 99 of a newer hub")))
+    let behind = try decoder.byte()
+    #expect(ended.colour == "white" && behind == 7)
+    var known = HubDecoder([5, 0, 0, 1, 3, 0x72, 0x65, 0x64])
+    let other = try Ended<Completion>.coded(nil, by: &known)
+    #expect(other.reason.result == .success(.done) && other.colour == "red")
   }
 }

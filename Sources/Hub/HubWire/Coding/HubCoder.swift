@@ -136,7 +136,8 @@ protocol HubChoice: HubCodable {
     _ value: Self?, _ number: Number, by coder: inout C
   ) throws(HubWireError) -> Self
   /// The value in place of one that only a later version knows; nil to skip what contains it. Only for types
-  /// that are last in what contains them, because the fields of the unknown case follow.
+  /// that are last in what contains them in version 1: the fields of the unknown case have no end of their own,
+  /// so they are skipped with all that follows, and fields that a later version added have their defaults.
   static func substitute(for number: UInt8) -> Self?
 }
 
@@ -146,7 +147,10 @@ extension HubChoice {
   static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
     let byte = try coder.byte(value?.number.rawValue)
     if let number = Number(rawValue: byte) { return try coded(value, number, by: &coder) }
-    if let other = substitute(for: byte) { return other }
+    if let other = substitute(for: byte) {
+      _ = try coder.rest(nil)
+      return other
+    }
     throw .unknownNumber(of: "\(Self.self)", number: byte)
   }
 }

@@ -101,7 +101,8 @@ struct Completion: HubCodable {
       return try HostReply.coded(sent, known, by: &coder)
     }
     if let reply { return Completion(result: .success(reply)) }
-    // A request ends also with a reply that only a later version knows.
+    // A request ends also with a reply that only a later version knows. Its fields have no end of their own.
+    _ = try coder.rest(nil)
     return Completion(result: .failure(.unsupported("reply \(number) of a newer hub")))
   }
 
