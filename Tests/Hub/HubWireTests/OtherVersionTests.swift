@@ -132,6 +132,26 @@ struct OtherVersionTests {
     #expect(read.unknown == [.init(position: 0, number: 0x10)])
   }
 
+  @Test("a link whose PHYs only a later version knows is opened and updated, with LE 1M in their place")
+  func unknownPHY() throws {
+    func body(_ event: (LinkInfo) -> HostEvent, _ phy: PHY) throws -> [UInt8] {
+      var link = LinkInfo(peer: peer, role: .central)
+      (link.transmitPHY, link.receivePHY) = (phy, phy)
+      var encoder = HubEncoder(capacity: 64)
+      _ = try HostEvent.coded(event(link), by: &encoder)
+      return encoder.bytes
+    }
+    let link = LinkInfo(peer: peer, role: .central)
+    #expect(link.transmitPHY == .le1M && link.receivePHY == .le1M)
+    for event in [HostEvent.linkOpened, HostEvent.linkUpdated] {
+      // The PHYs are the bytes in which these two differ.
+      let later = try zip(body(event, .le1M), body(event, .leCoded)).map { $0 == $1 ? $0 : 99 }
+      #expect(later.filter { $0 == 99 }.count == 2)
+      let read = try events([later])
+      #expect(read.events == [event(link)] && read.unknown.isEmpty)
+    }
+  }
+
   @Test("a request ends also with a reply or an error that only a later version knows")
   func unknownOutcomes() throws {
     let completed = [RadioEventNumber.completed.rawValue] + Self.encodedToken

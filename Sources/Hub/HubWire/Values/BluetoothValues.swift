@@ -61,15 +61,18 @@ extension PairingPromptID: HubCodable {
 }
 
 /// A number of one byte that the specification, or an API, defines.
-protocol HubByte: HubCodable, RawRepresentable where RawValue == UInt8 {}
+protocol HubByte: HubCodable, RawRepresentable where RawValue == UInt8 {
+  /// The value in place of one that only a later version knows; nil to skip what contains it.
+  static var substitute: Self? { get }
+}
 
 extension HubByte {
+  static var substitute: Self? { nil }
+
   static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
     let byte = try coder.byte(value?.rawValue)
-    guard let value = Self(rawValue: byte) else {
-      throw .unknownNumber(of: "\(Self.self)", number: byte)
-    }
-    return value
+    if let known = Self(rawValue: byte) ?? substitute { return known }
+    throw .unknownNumber(of: "\(Self.self)", number: byte)
   }
 }
 
@@ -77,7 +80,10 @@ extension HCIStatus: HubByte {}
 extension ATTErrorCode: HubByte {}
 extension SMPFailureReason: HubByte {}
 extension SMPIOCapability: HubByte {}
-extension PHY: HubByte {}
+/// An app must learn of a link also if its PHY is of a later version.
+extension PHY: HubByte {
+  static var substitute: PHY? { .le1M }
+}
 extension PHYSet: HubByte {}
 extension CharacteristicProperties: HubByte {}
 extension AttributePermissions: HubByte {}
