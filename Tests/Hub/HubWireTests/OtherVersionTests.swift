@@ -99,7 +99,10 @@ struct OtherVersionTests {
     let read = try events([[0x7E, 1, 2], connected, connected, [0x60], connected])
     #expect(read.events == [.connected(peer), .connected(peer), .connected(peer)])
     #expect(
-      read.unknown == [.init(position: 0, number: 0x7E), .init(position: 3, number: 0x60)])
+      read.unknown == [
+        .init(position: 0, number: 0x7E, fields: [1, 2]),
+        .init(position: 3, number: 0x60, fields: []),
+      ])
     #expect(read.count == 5)
   }
 
@@ -113,26 +116,43 @@ struct OtherVersionTests {
   @Test("an event with a value that only a later version knows is skipped")
   func unknownValues() throws {
     // A prompt of a later version; a bond that isn't kept for a reason of a later version.
-    let prompt = [LinkEventNumber.pairingPrompt.rawValue] + Self.encodedPeer + [99, 1, 2]
-    let bond = [LinkEventNumber.bondNotKept.rawValue] + Self.encodedPeer + [99]
-    let read = try events([prompt, bond])
+    let prompt = Self.encodedPeer + [5, 99, 1, 2]
+    let bond = Self.encodedPeer + [99]
+    let read = try events([
+      [LinkEventNumber.pairingPrompt.rawValue] + prompt,
+      [LinkEventNumber.bondNotKept.rawValue] + bond,
+    ])
     #expect(read.events.isEmpty)
     #expect(
-      read.unknown == [.init(position: 0, number: 0x20), .init(position: 1, number: 0x22)])
+      read.unknown == [
+        .init(position: 0, number: 0x20, fields: prompt[...]),
+        .init(position: 1, number: 0x22, fields: bond[...]),
+      ])
+  }
+
+  @Test("a pairing prompt that only a later version knows can be rejected by its identifier")
+  func unknownPrompt() throws {
+    let prompt = [LinkEventNumber.pairingPrompt.rawValue] + Self.encodedPeer + [5, 99, 1, 2]
+    let bond = [LinkEventNumber.bondNotKept.rawValue] + Self.encodedPeer + [99, 5]
+    // An address of a later kind.
+    let kind = [LinkEventNumber.pairingPrompt.rawValue, 99, 1, 2, 3, 4, 5, 6, 5, 1]
+    let read = try events([prompt, bond, kind])
+    #expect(read.unknown.map(\.pairingPrompt) == [PairingPromptID(rawValue: 5), nil, nil])
   }
 
   @Test("an unknown value among the properties of a link skips that event, and none behind it")
   func unknownProperty() throws {
     // A role of a later version, in enclosed properties.
     let properties = Self.encodedPeer + [99, 1, 2]
-    let opened = [LinkEventNumber.linkOpened.rawValue, UInt8(properties.count), 0, 0] + properties
+    let fields = [UInt8(properties.count), 0, 0] + properties + [3, 4]
+    let opened = [LinkEventNumber.linkOpened.rawValue] + fields
     let connected = [LinkEventNumber.connected.rawValue] + Self.encodedPeer
-    let read = try events([opened + [3, 4], connected])
+    let read = try events([opened, connected])
     #expect(read.events == [.connected(peer)])
-    #expect(read.unknown == [.init(position: 0, number: 0x10)])
+    #expect(read.unknown == [.init(position: 0, number: 0x10, fields: fields[...])])
   }
 
-  @Test("a link whose PHYs only a later version knows is opened and updated, with LE 1M in their place")
+  @Test("a link whose PHYs only a later version knows is opened and updated, with LE 1M")
   func unknownPHY() throws {
     func body(_ event: (LinkInfo) -> HostEvent, _ phy: PHY) throws -> [UInt8] {
       var link = LinkInfo(peer: peer, role: .central)

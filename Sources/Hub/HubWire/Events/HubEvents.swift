@@ -1,4 +1,5 @@
 package import BluetoothInterface
+import BluetoothWire
 
 /// The events of one message, in order, as a client receives them.
 package struct HubEvents: Hashable, Sendable {
@@ -8,6 +9,18 @@ package struct HubEvents: Hashable, Sendable {
     package var position: Int
     /// The number of the event.
     package var number: UInt8
+    /// The bytes of the fields. They share the storage of all bytes that arrived together; copy those that
+    /// you keep.
+    package var fields: ArraySlice<UInt8>
+
+    /// The identifier of the prompt, if this is a pairing prompt that only a later version knows. An agent
+    /// rejects it, so that the pairing doesn't wait for an answer.
+    package var pairingPrompt: PairingPromptID? {
+      guard number == LinkEventNumber.pairingPrompt.rawValue else { return nil }
+      var decoder = HubDecoder(fields)
+      guard (try? DeviceAddress.coded(nil, by: &decoder)) != nil else { return nil }
+      return try? PairingPromptID.coded(nil, by: &decoder)
+    }
   }
 
   /// The events that this version knows.
@@ -49,18 +62,18 @@ extension HubEvents: HubCodable {
 
   private mutating func read<C: HubCoder>(by coder: inout C) throws(HubWireError) {
     let position = count
-    let (event, number) = try coder.enclosed {
-      coder throws(HubWireError) -> (HostEvent?, UInt8) in
+    let (event, unknown) = try coder.enclosed {
+      coder throws(HubWireError) -> (HostEvent?, Unknown?) in
       let event = try coder.known { coder throws(HubWireError) in
         try HostEvent.coded(nil, by: &coder)
       }
-      return try (event, event == nil ? coder.byte(nil) : 0)
+      if let event { return (event, nil) }
+      let number = try coder.byte(nil)
+      let fields = try coder.rest(nil)
+      return (nil, Unknown(position: position, number: number, fields: fields))
     }
-    if let event {
-      events.append(event)
-    } else {
-      unknown.append(Unknown(position: position, number: number))
-    }
+    if let event { events.append(event) }
+    if let unknown { self.unknown.append(unknown) }
   }
 
   private static func tooMany(_ count: Int) -> HubWireError {

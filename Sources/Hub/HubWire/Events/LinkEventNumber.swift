@@ -53,9 +53,15 @@ enum LinkEventNumber: UInt8, CaseIterable {
         }
       }
     case .pairingPrompt:
-      return try coder.fields(event, HostEvent.pairingPrompt) {
+      // The prompt last, so that the others can be read also before one of a later version.
+      return try coder.fields(
+        event,
+        { (peer: DeviceAddress, id: PairingPromptID, prompt: PairingPrompt) in
+          .pairingPrompt(peer, prompt, id)
+        }
+      ) {
         if case .pairingPrompt(let peer, let prompt, let id) = $0 {
-          (peer, prompt, id)
+          (peer, id, prompt)
         } else {
           nil
         }

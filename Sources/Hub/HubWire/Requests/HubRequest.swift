@@ -17,7 +17,8 @@ package struct UnknownRequest: Hashable, Sendable {
   package var number: UInt8
   /// The token, if the request has one.
   package var token: RequestToken?
-  /// The bytes of the fields.
+  /// The bytes of the fields. They share the storage of all bytes that arrived together; copy those that you
+  /// keep.
   var fields: ArraySlice<UInt8>
 }
 
