@@ -99,7 +99,7 @@ public enum HostReply: Sendable, Hashable {
 }
 
 /// The state of a host's radio, as Core Bluetooth's managers report it.
-public enum RadioState: String, Sendable, Hashable, Codable {
+public enum RadioState: String, Sendable, Hashable, Codable, CaseIterable {
   /// The controller hasn't responded yet.
   case unknown
   /// Another controller replaced the previous one. This host has another address, and clients must
@@ -195,7 +195,7 @@ public struct AdvertisingReport: Sendable, Hashable {
 /// The properties of an open link.
 public struct LinkInfo: Sendable, Hashable {
   /// The role of this host on a link.
-  public enum Role: String, Sendable, Hashable, Codable {
+  public enum Role: String, Sendable, Hashable, Codable, CaseIterable {
     /// This host initiated the connection.
     case central
     /// The peer initiated the connection.

@@ -16,8 +16,12 @@ struct NumberTests {
 
   private static func table<Value: HubNumbered>(_: Value.Type) -> [String: UInt8] {
     var table: [String: UInt8] = [:]
-    for (value, number) in Value.numbers { table["\(value)"] = number }
+    for value in Value.allCases { table["\(value)"] = value.number }
     return table
+  }
+
+  private static func numberCount<Value: HubNumbered>(_: Value.Type) -> Int {
+    Set(Value.allCases.map(\.number)).count
   }
 
   @Test("the numbers of messages are those of version 1")
@@ -136,7 +140,6 @@ struct NumberTests {
       Self.table(UnkeptBond.self) == [
         "full": 1, "changingAddress": 2, "weaker": 3, "unconfirmed": 4, "claimed": 5,
       ])
-    #expect(Self.table(UnkeptBond.self).count == UnkeptBond.allCases.count)
     #expect(
       Self.table(RadioState.self) == [
         "unknown": 1, "resetting": 2, "unsupported": 3, "unauthorized": 4, "poweredOff": 5,
@@ -161,5 +164,13 @@ struct NumberTests {
       + Array(Self.table(ChannelEventNumber.self).values)
     #expect(Set(events).count == events.count)
     #expect(events.allSatisfy { $0 < HubProtocol.mustUnderstand })
+  }
+
+  @Test("no two states, roles or reasons have one number")
+  func uniqueValues() {
+    #expect(Self.numberCount(RadioState.self) == RadioState.allCases.count)
+    #expect(Self.numberCount(LinkInfo.Role.self) == LinkInfo.Role.allCases.count)
+    #expect(Self.numberCount(UnkeptBond.self) == UnkeptBond.allCases.count)
+    #expect(Self.numberCount(HubRefusal.Reason.self) == HubRefusal.Reason.allCases.count)
   }
 }

@@ -4,7 +4,7 @@ import Essentials
 
 @testable import HubWire
 
-// An event of every number, with every reply, error, prompt and failure. An event without a number doesn't compile, nor a number without a sample.
+// An event of every number, with every reply, error, prompt, failure, state, role and reason. An event without a number doesn't compile, nor a number without a sample.
 extension Sampler {
   mutating func events() -> [HostEvent] {
     var events: [HostEvent] = []
@@ -24,14 +24,15 @@ extension Sampler {
     for number in SecurityFailure.Number.allCases {
       events.append(.pairingEnded(address(), failure(number)))
     }
+    for state in RadioState.allCases { events.append(.stateChanged(state)) }
+    for role in LinkInfo.Role.allCases { events.append(.linkOpened(link(role))) }
+    for reason in UnkeptBond.allCases { events.append(.bondNotKept(address(), reason)) }
     return events
   }
 
   mutating func event(_ number: RadioEventNumber) -> HostEvent {
     switch number {
-    case .stateChanged:
-      let states = RadioState.numbers.keys.sorted { $0.rawValue < $1.rawValue }
-      return .stateChanged(element(of: states))
+    case .stateChanged: return .stateChanged(element(of: RadioState.allCases))
     case .completed: return .completed(token(), .success(.done))
     case .discovered: return .discovered(report())
     case .acknowledgementRequested: return .acknowledgementRequested

@@ -15,6 +15,9 @@ extension Sampler {
   mutating func hubMessages() -> [HubMessage] {
     var messages: [HubMessage] = []
     for number in HubMessage.Number.allCases { messages.append(message(number)) }
+    for reason in HubRefusal.Reason.allCases {
+      messages.append(.refusal(HubRefusal(reason, text())))
+    }
     let all = events()
     for event in all { messages.append(.events(session(), HubEvents([event]))) }
     messages.append(.events(session(), HubEvents(all)))

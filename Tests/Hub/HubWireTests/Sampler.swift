@@ -71,7 +71,9 @@ struct Sampler {
   mutating func status() -> HCIStatus { HCIStatus(rawValue: number()) }
   mutating func span() -> TimeSpan { TimeSpan(nanoseconds: number()) }
   mutating func secret() -> SMPValue { SMPValue(number: number()) }
-  mutating func phy() -> PHY { element(of: [.le1M, .le2M, .leCoded]) }
+  mutating func phy() -> PHY { element(of: Self.phys) }
+
+  private static let phys = (UInt8.min...UInt8.max).compactMap(PHY.init(rawValue:))
 
   mutating func interval() -> ClosedRange<UInt16> {
     let (one, other): (UInt16, UInt16) = (number(), number())
@@ -90,8 +92,10 @@ struct Sampler {
     ChannelInfo(id: channelID(), peer: address(), psm: number(), peerMTU: count())
   }
 
-  mutating func link() -> LinkInfo {
-    var link = LinkInfo(peer: address(), role: bool() ? .central : .peripheral)
+  mutating func link() -> LinkInfo { link(element(of: LinkInfo.Role.allCases)) }
+
+  mutating func link(_ role: LinkInfo.Role) -> LinkInfo {
+    var link = LinkInfo(peer: address(), role: role)
     link.mtu = count()
     link.intervalUnits = number()
     link.latency = number()

@@ -102,9 +102,10 @@ extension HubCodable {
 }
 
 /// An enumeration without fields, by the numbers of its cases.
-protocol HubNumbered: HubCodable, Hashable {
-  /// The number of every case. A number never changes.
-  static var numbers: [Self: UInt8] { get }
+protocol HubNumbered: HubCodable, CaseIterable {
+  /// The number of this case, by a switch, so that a new case doesn't compile before it has one. A number
+  /// never changes.
+  var number: UInt8 { get }
   /// The value in place of one that only a later version knows; nil to skip what contains it.
   static var substitute: Self? { get }
 }
@@ -113,13 +114,8 @@ extension HubNumbered {
   static var substitute: Self? { nil }
 
   static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
-    if let value {
-      guard let number = numbers[value] else { preconditionFailure("\(value) has no number") }
-      _ = try coder.byte(number)
-      return value
-    }
-    let number = try coder.byte(nil)
-    if let known = numbers.first(where: { $0.value == number })?.key ?? substitute { return known }
+    let number = try coder.byte(value?.number)
+    if let known = allCases.first(where: { $0.number == number }) ?? substitute { return known }
     throw .unknownNumber(of: "\(Self.self)", number: number)
   }
 }

@@ -116,10 +116,18 @@ extension HubRefusal: HubCodable {
 }
 
 extension HubRefusal.Reason: HubNumbered {
-  static let numbers: [HubRefusal.Reason: UInt8] = [
-    .other: 0, .otherVersion: 1, .denied: 2, .limitReached: 3, .invalidMessage: 4,
-    .notUnderstood: 5, .ending: 6,
-  ]
+  var number: UInt8 {
+    switch self {
+    case .other: 0
+    case .otherVersion: 1
+    case .denied: 2
+    case .limitReached: 3
+    case .invalidMessage: 4
+    case .notUnderstood: 5
+    case .ending: 6
+    }
+  }
+
   static var substitute: HubRefusal.Reason? { .other }
 }
 

@@ -155,7 +155,13 @@ extension SecurityFailure: HubChoice {
 }
 
 extension UnkeptBond: HubNumbered {
-  static let numbers: [UnkeptBond: UInt8] = [
-    .full: 1, .changingAddress: 2, .weaker: 3, .unconfirmed: 4, .claimed: 5,
-  ]
+  var number: UInt8 {
+    switch self {
+    case .full: 1
+    case .changingAddress: 2
+    case .weaker: 3
+    case .unconfirmed: 4
+    case .claimed: 5
+    }
+  }
 }

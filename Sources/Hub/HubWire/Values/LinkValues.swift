@@ -4,14 +4,27 @@ import BluetoothWire
 // The states of the radio and of links.
 
 extension RadioState: HubNumbered {
-  static let numbers: [RadioState: UInt8] = [
-    .unknown: 1, .resetting: 2, .unsupported: 3, .unauthorized: 4, .poweredOff: 5, .poweredOn: 6,
-  ]
+  var number: UInt8 {
+    switch self {
+    case .unknown: 1
+    case .resetting: 2
+    case .unsupported: 3
+    case .unauthorized: 4
+    case .poweredOff: 5
+    case .poweredOn: 6
+    }
+  }
+
   static var substitute: RadioState? { .unknown }
 }
 
 extension LinkInfo.Role: HubNumbered {
-  static let numbers: [LinkInfo.Role: UInt8] = [.central: 1, .peripheral: 2]
+  var number: UInt8 {
+    switch self {
+    case .central: 1
+    case .peripheral: 2
+    }
+  }
 }
 
 extension AdvertisingReport: HubCodable {
