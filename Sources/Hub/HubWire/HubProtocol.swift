@@ -6,7 +6,8 @@
 ///
 /// - A later version adds numbers, and adds fields behind the last one of a message, an event, a request or
 ///   another value that is `enclosed`. A reader skips what it finds behind the fields that it knows, and
-///   takes a default for those that an older side didn't send.
+///   takes a default for those that an older side didn't send. The message of events has none behind its last
+///   one, as the list of events runs to the end of the message.
 /// - A reader skips messages and events whose number it doesn't know, if the number is below
 ///   ``mustUnderstand``, and refuses the others by their number. Skipped events are reported, because they
 ///   count as events that are acknowledged.
@@ -30,7 +31,7 @@ package enum HubProtocol {
   package static let eventCountMax = 1 << 12
   /// The maximum number of elements of a list: one for each attribute handle.
   package static let listCountMax = 1 << 16
-  /// The maximum length of a text in bytes; longer ones are cut.
+  /// The maximum length of a text in bytes. Longer ones are cut, but the names of apps and managers are refused.
   package static let textByteCountMax = 1 << 10
   /// The maximum of a count, an offset or a length. Sums of many of them fit in an `Int`.
   package static let countMax = 1 << 31 - 1

@@ -4,7 +4,7 @@ package enum HubWireError: Error, Equatable, Sendable {
   case truncated(needed: Int, available: Int)
   /// A message has no kind, or is longer than the maximum.
   case invalidLength(Int)
-  /// A list has more elements than the maximum, or than bytes that follow.
+  /// A list has more elements than the maximum, or a value or a name more bytes.
   case tooMany(count: UInt64, max: Int)
   /// No value of this type has this number.
   case invalidValue(of: String, number: UInt64)

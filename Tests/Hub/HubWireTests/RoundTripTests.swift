@@ -146,6 +146,29 @@ struct RoundTripTests {
       try Self.read([bytes], as: HubMessage.self) == [.refusal(HubRefusal(.denied, cut))])
   }
 
+  @Test("a name of an app or manager is refused when it is too long, and the longest is sent")
+  func longName() throws {
+    let max = HubProtocol.textByteCountMax
+    let session = HubSessionID(rawValue: 1)
+    func messages(_ name: String) -> [AppMessage] {
+      let opening = SessionOpening(id: session, acknowledgesEvents: true, manager: name)
+      return [
+        .greeting(HubGreeting(app: name, abilities: [])),
+        .greeting(HubGreeting(app: "", abilities: [], openings: [opening])),
+        .openSession(opening),
+      ]
+    }
+    // Two bytes a character, so that the number of characters is below the maximum.
+    let longest = String(repeating: "ü", count: max / 2)
+    let all = messages(longest)
+    #expect(try Self.read(all.map { try $0.frame }, as: AppMessage.self) == all)
+    for message in messages(longest + "a") {
+      #expect(throws: HubWireError.tooMany(count: UInt64(max) + 1, max: max)) {
+        try message.frame
+      }
+    }
+  }
+
   @Test("a received value shares the storage of its message")
   func sharing() throws {
     let value = [UInt8](repeating: 9, count: 100)

@@ -68,6 +68,21 @@ extension HubCoder {
   }
 }
 
+extension HubCoder {
+  /// A field that identifies the record. Unlike other texts it is refused if it is too long: two that are cut
+  /// could become one.
+  mutating func identity<Record>(
+    _ record: Record?, _ get: (Record) -> String
+  ) throws(HubWireError) -> String {
+    let identity = record.map(get)
+    let max = HubProtocol.textByteCountMax
+    if let count = identity?.utf8.count, count > max {
+      throw .tooMany(count: UInt64(count), max: max)
+    }
+    return try String.coded(identity, by: &self)
+  }
+}
+
 /// A value that messages carry.
 protocol HubCodable {
   /// Writes or reads the value, with all fields in their order; nil for a value to be read.

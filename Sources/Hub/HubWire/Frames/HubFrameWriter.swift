@@ -15,8 +15,8 @@ package struct HubFrameWriter: Sendable {
   /// Takes the bytes of all messages, and leaves none.
   package mutating func takeBytes() -> [UInt8] { encoder.takeBytes() }
 
-  /// Appends a message. Appends nothing if it throws, because the message is longer than the maximum or has
-  /// too many elements.
+  /// Appends a message. Appends nothing if it throws, because the message is longer than the maximum, has too
+  /// many elements, or a name in it is too long.
   package mutating func append(_ message: some HubWireMessage) throws(HubWireError) {
     try message.write(into: &self)
   }

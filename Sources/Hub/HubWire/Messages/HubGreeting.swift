@@ -4,7 +4,7 @@ package struct HubGreeting: Hashable, Sendable {
   package var versions: ClosedRange<UInt16>
   /// The abilities of the app's library.
   package var abilities: HubAbilities
-  /// The name of the app, which stays the same when it is started again.
+  /// The name of the app, which stays the same when it is started again. Refused if it is too long for a text.
   package var app: String
   /// The sessions to open, so that no second message is needed.
   package var openings: [SessionOpening]
@@ -94,7 +94,7 @@ extension HubGreeting: HubCodable {
   static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
     let versions: ClosedRange<UInt16> = try coder.field(value) { $0.versions }
     var greeting = try HubGreeting(
-      app: coder.field(value) { $0.app }, abilities: coder.field(value) { $0.abilities },
+      app: coder.identity(value) { $0.app }, abilities: coder.field(value) { $0.abilities },
       openings: coder.field(value) { $0.openings })
     greeting.versions = versions
     return greeting

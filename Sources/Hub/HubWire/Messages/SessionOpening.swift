@@ -14,7 +14,7 @@ package struct SessionOpening: Hashable, Sendable {
   /// Whether the app acknowledges the events that it has handled.
   package var acknowledgesEvents: Bool
   /// The name of the manager that the session is for, which stays the same when the app is started again;
-  /// empty for a session that ends with its connection.
+  /// empty for a session that ends with its connection. Refused if it is too long for a text.
   package var manager: String
 
   /// Creates an opening.
@@ -37,7 +37,7 @@ extension SessionOpening: HubCodable {
       try SessionOpening(
         id: coder.field(value) { $0.id },
         acknowledgesEvents: coder.field(value) { $0.acknowledgesEvents },
-        manager: coder.field(value) { $0.manager })
+        manager: coder.identity(value) { $0.manager })
     }
   }
 

@@ -67,7 +67,8 @@ extension Bool: HubCodable {
   }
 }
 
-/// A text of at most ``HubProtocol/textByteCountMax`` bytes. A longer one is cut between two characters.
+/// A text of at most ``HubProtocol/textByteCountMax`` bytes. A longer one is cut between two characters;
+/// `identity` of a coder refuses it.
 extension String: HubCodable {
   static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
     let max = HubProtocol.textByteCountMax
