@@ -53,13 +53,7 @@ enum LinkEventNumber: UInt8, CaseIterable {
         }
       }
     case .pairingPrompt:
-      // The prompt last, so that the others can be read also before one of a later version.
-      return try coder.fields(
-        event,
-        { (peer: DeviceAddress, id: PairingPromptID, prompt: PairingPrompt) in
-          .pairingPrompt(peer, prompt, id)
-        }
-      ) {
+      return try coder.fields(event, HostEvent.prompt) {
         if case .pairingPrompt(let peer, let prompt, let id) = $0 {
           (peer, id, prompt)
         } else {
@@ -75,5 +69,14 @@ enum LinkEventNumber: UInt8, CaseIterable {
         if case .bondNotKept(let peer, let reason) = $0 { (peer, reason) } else { nil }
       }
     }
+  }
+}
+
+extension HostEvent {
+  /// The prompt last, so that the others can be read also before one of a later version.
+  fileprivate static func prompt(
+    _ peer: DeviceAddress, _ id: PairingPromptID, _ prompt: PairingPrompt
+  ) -> HostEvent {
+    .pairingPrompt(peer, prompt, id)
   }
 }
