@@ -63,6 +63,7 @@ package enum Main {
   /// Runs `root`, or the subcommand of it that the arguments name, and ends the process with its exit
   /// status.
   package static func main(_ root: any (ParsableCommand & SendableMetatype).Type) async {
+    OpenFiles.openStandard()
     _ = Interrupts.inheritedIgnored
     signal(SIGPIPE, SIG_IGN)
     // Where a parent ignored it, the system would keep no status of this program's children, and give their

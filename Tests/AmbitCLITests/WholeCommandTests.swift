@@ -47,6 +47,43 @@ struct WholeCommandTests {
     #expect(hosts.count == 1 && end.complaints.isEmpty, "\(end)")
   }
 
+  @Test(
+    "a command whose standard output is closed fails instead of waiting for it",
+    arguments: [
+      ["status", "--json"], ["radio", "list", "--json"], ["inspect", "strap"],
+      ["publish", "Lamp", "_closed._tcp", "80", "--interface", "lo", "--timeout", "2", "--json"],
+    ])
+  func closedOutput(command: [String]) async throws {
+    let run = try AmbitRun(command, shell: "exec >&-")
+    run.closeInput()
+    let end = await run.end()
+    #expect(end.status == AmbitCLI.ExitStatus.cannotCreate.rawValue, "\(command), \(end)")
+    #expect(end.complaints.contains { $0.contains("cannot be written") }, "\(command), \(end)")
+  }
+
+  @Test("a command whose standard error is closed does what it would do")
+  func closedError() async throws {
+    let end = try await AmbitRun.end(
+      "scan", "--json", "--timeout", "2", environment: ["AMBIT_RADIO": ""], shell: "exec 2>&-")
+    #expect(end.status == 0 && !end.output.isEmpty, "\(end)")
+  }
+
+  @Test("a channel on a radio that does not answer fails, also where it would wait for a peer")
+  func silentRadio() async throws {
+    let folder = try TestFolder()
+    let server = try AmbitRun(["radio", "serve", "unix:\(folder.path)/radio", "--json"])
+    let line = try #require(await server.output.next(containing: "\"serving\""))
+    let radio = try #require(try Self.object(line)["radio"] as? String)
+    server.send(SIGSTOP)
+    let listen = try await AmbitRun.end("channel", "--listen", "--timeout", "1", "--radio", radio)
+    let open = try await AmbitRun.end("channel", "strap", "128", "--timeout", "1", "--radio", radio)
+    server.send(SIGCONT)
+    server.terminate()
+    #expect(listen.status == AmbitCLI.ExitStatus.radioUnavailable.rawValue, "\(listen)")
+    #expect(open.status != 0 && open.complaints.count == 1, "\(open)")
+    _ = await server.end()
+  }
+
   @Test("inspect shows services, characteristics and values")
   func inspect() async throws {
     let end = try await AmbitRun.end("inspect", "strap")

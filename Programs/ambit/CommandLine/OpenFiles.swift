@@ -6,6 +6,19 @@ enum OpenFiles {
   /// sockets of one or two interfaces.
   static let countMin = 24
 
+  /// Opens standard input, output and error where the caller closed them. Otherwise the program's own
+  /// descriptors would have their numbers: its text would go to an event queue, and it would wait for
+  /// that for ever.
+  ///
+  /// Reading finds no bytes. Writing fails, as on a closed descriptor, because the text would be lost.
+  static func openStandard() {
+    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+      guard fcntl(descriptor, F_GETFD) < 0, errno == EBADF else { continue }
+      // The system uses the lowest free number, which is this one.
+      _ = open("/dev/null", O_RDONLY)
+    }
+  }
+
   /// Fails where fewer may be opened, raising the soft limit first if the hard one allows it. Dispatch
   /// and the Swift runtime end the program without a sentence when they get no descriptor.
   static func check() throws(CommandFailure) {

@@ -55,8 +55,12 @@ struct Channel: RadioCommand {
 
   func run(_ session: Session) async throws {
     guard let id, let psm = psm.flatMap(Self.number) else {
-      return try await session.untilTime { try await Self.serve(name: name, session) }
+      let role = PeripheralRole(session.host)
+      // Not within the time of the listening, whose end is a success.
+      try await role.ready(session)
+      return try await session.untilTime { try await Self.serve(role, name: name, session) }
     }
+    let isOpen = Guarded(false)
     try await session.untilTime {
       try await Device.with(DeviceName(text: id), session) { device in
         try await device.beSure()
@@ -64,16 +68,19 @@ struct Channel: RadioCommand {
         let channel = try await session.explaining("channel \(psm) of \(device.title)") {
           () throws(BluetoothError) in try await device.connection.openChannel(psm: psm)
         }
+        isOpen.update { $0 = true }
         session.output.clearProgress()
         // The host ends the link when the peer has the end of the channel.
         try await ChannelPump(channel, endsWithInput: true).run()
       }
     }
+    guard isOpen.value else {
+      throw CommandFailure(.timedOut, "channel \(psm) of \(id) was not opened in time")
+    }
   }
 
   /// Waits until a peer opens a channel, and pipes it.
-  private static func serve(name: String, _ session: Session) async throws {
-    let role = PeripheralRole(session.host)
+  private static func serve(_ role: PeripheralRole, name: String, _ session: Session) async throws {
     let channel = try await accept(role, name: name, session)
     try await ChannelPump(channel, endsWithInput: false).run()
     // The manager lives as long as its channel.
@@ -83,7 +90,6 @@ struct Channel: RadioCommand {
   private static func accept(
     _ role: PeripheralRole, name: String, _ session: Session
   ) async throws -> CBL2CAPChannel {
-    try await role.ready(session)
     let events = role.events()
     let psm = try await role.wait {
       role.manager.publishL2CAPChannel(withEncryption: false)
