@@ -150,6 +150,7 @@ struct SimulatedByDefaultTests {
       ["status"], ["capture", "/dev/null", "--timeout", "1"],
       ["record", "strap", "-", "--duration", "1"],
       ["channel", "--listen", "--timeout", "1"],
+      ["trace", "record", "/dev/null", "--timeout", "1"],
     ])
   func remark(command: [String]) async throws {
     let run = try AmbitRun(command, environment: Self.unnamed)
@@ -164,7 +165,7 @@ struct SimulatedByDefaultTests {
     .enabled(if: isSimulated),
     arguments: [
       ["scan", "--timeout", "4"], ["watch", "--timeout", "4"], ["beacons", "--timeout", "4"],
-      ["inspect", "strap"], ["status"],
+      ["inspect", "strap"], ["status"], ["trace", "record", "/dev/null", "--timeout", "1"],
     ])
   func objects(command: [String]) async throws {
     let run = try AmbitRun(command + ["--json"], environment: Self.unnamed)

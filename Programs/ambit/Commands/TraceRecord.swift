@@ -54,7 +54,10 @@ struct TraceRecord: AsyncParsableCommand {
       throw CommandFailure(.usage, "two receivers have one name")
     }
     if !named.isEmpty { return named }
-    return [ReceiverArgument(name: "here", radio: try options.radioChoice().description)]
+    let selection = try options.radioSelection()
+    // The receiver names the radio, so that its session does not report this.
+    options.reportSimulation(selection)
+    return [ReceiverArgument(name: "here", radio: selection.radio.description)]
   }
 
   func run() async throws {

@@ -225,7 +225,7 @@ extension GlobalOptions {
   }
 
   /// Tells that all devices are simulated, where no radio was named.
-  private func reportSimulation(_ selection: RadioSelection) {
+  func reportSimulation(_ selection: RadioSelection) {
     guard selection.isSimulatedByDefault, case .fallback(let reason) = selection.origin else {
       return
     }
