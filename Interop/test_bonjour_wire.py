@@ -261,6 +261,37 @@ async def test_a_cable_that_was_out_has_everything_probed_for_again(hosts):
                             await wire.next(has_everything)
 
 
+async def test_a_packet_is_read_once_per_interface_with_two_hundred_interfaces():
+    async with network(1) as [host]:
+        for name in ("default", "all"):
+            host.run("sysctl", "-q", f"net.ipv6.conf.{name}.accept_dad=0")
+        for number in range(100):
+            near, far = f"near{number}", f"far{number}"
+            host.ip("link", "add", near, "type", "veth", "peer", "name", far)
+            for end in (near, far):
+                host.ip("link", "set", end, "up")
+
+        def datagram_counts():
+            lines = host.run("cat", "/proc/net/snmp6").splitlines()
+            counts = {name: int(value) for name, value in map(str.split, lines)}
+            read = counts["Udp6InDatagrams"] + counts["Udp6RcvbufErrors"]
+            return read, counts["Udp6OutDatagrams"]
+
+        async def probed_and_announced():
+            # Three probes and two announcements on each interface.
+            while datagram_counts()[1] < 200 * 5:
+                await asyncio.sleep(0.1)
+
+        async with host.ambit_running("publish", "Desk lamp", "_light._tcp", "8080") as published:
+            await published()
+            await asyncio.wait_for(probed_and_announced(), limits.EVENT)
+            read, sent = datagram_counts()
+            # The interface at the other end of the cable reads a multicast packet, and the one that sends it,
+            # since other programs share it.
+            assert read <= 2 * sent
+            assert sent < 200 * 20
+
+
 async def test_a_link_local_address_is_published_as_long_as_it_is_held(tmp_path):
     async with network(2, has_ipv4=False) as (ours, theirs):
         with wires(theirs) as (four, six):

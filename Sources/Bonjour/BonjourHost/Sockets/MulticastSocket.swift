@@ -78,8 +78,8 @@ final class MulticastSocket {
     guard descriptor >= 0 else { throw .current }
     do throws(SystemError) {
       for setting in SocketSetting.beforeBinding(link) { try setting.apply(to: descriptor) }
-      let wildcard: InetAddress = link.version == .v4 ? .v4(.any) : .v6(.any)
-      let address = InternetSocketAddress(Endpoint(wildcard, port: port), on: link.interface)
+      let address = InternetSocketAddress(
+        Endpoint(boundAddress(link, joinsGroup: joinsGroup), port: port), on: link.interface)
       let status = address.withPointer { unsafe bind(descriptor, $0, $1) }
       guard status == 0 else { throw .current }
       for setting in SocketSetting.afterBinding(link, from: source) {
@@ -91,6 +91,18 @@ final class MulticastSocket {
       throw error
     }
     return descriptor
+  }
+
+  /// The address that a socket is bound to.
+  ///
+  /// Over IPv6 the system passes a packet to a member of its group, whichever interface it has joined
+  /// it on. With 200 interfaces, each packet would be read 200 times. A socket that is bound to the
+  /// group's link-local address receives packets from its own interface only.
+  private static func boundAddress(_ link: MulticastLink, joinsGroup: Bool) -> InetAddress {
+    switch link.version {
+    case .v4: .v4(.any)
+    case .v6: joinsGroup ? .multicastDNS(.v6) : .v6(.any)
+    }
   }
 
   /// Leaves the group and the port, at once.
