@@ -216,6 +216,14 @@ struct OwnerSearchTests {
     #expect(now <= Instant.zero + .seconds(5))
   }
 
+  @Test("an owner that leaves a ping without an answer is left, although it sends other messages")
+  mutating func unanswered() {
+    var search = following()
+    #expect(act(&search, .messageReceived) == [])
+    #expect(act(&search, .unanswered) == [.leave, .runLocally(.silence)])
+    #expect(act(&search, .unanswered) == [])
+  }
+
   @Test("a host that is refused, or gets invalid messages, runs by itself for good")
   mutating func rejected() {
     for reason in OwnerMessage.RejectionReason.allCases where reason != .tooManyClients {

@@ -6,9 +6,9 @@ import PortSharing
 // Whether the machines work that work for a host.
 
 extension BonjourEngine {
-  /// A caller that waits for the answer of another process, the owner.
+  /// A ping that waits for the answer of another process, the owner, with its caller.
   struct AvailabilityWait {
-    /// The ping whose answer it waits for.
+    /// Its number.
     let ping: UInt64
     /// When it gets a result in any case.
     var endsAt: Instant
@@ -23,12 +23,7 @@ extension BonjourEngine {
     switch state {
     case .alone, .owning: body(doubted(.works))
     case .following(let owner):
-      ping(owner)
-      awaitingAvailability.append(
-        AvailabilityWait(
-          ping: answers.lastPing, endsAt: .now + OwnerSearch.Limits.searchTimeout, body: body))
-      setAvailabilityTimer()
-      updateNeed()
+      ping(owner, body)
     case .searching:
       let isChanging = answers.wasServed(now: .now) || answers.isBehind(now: .now)
       body(isChanging ? doubted(.works) : .silent)
@@ -53,11 +48,19 @@ extension BonjourEngine {
 
   // MARK: Pings
 
-  /// Sends a ping, after all that was sent before.
-  func ping(_ owner: OwnerConnection) {
+  /// Sends a ping, after all that was sent before, and waits for its answer.
+  func ping(
+    _ owner: OwnerConnection,
+    _ body: @escaping @Sendable (BonjourHost.Availability) -> Void = { _ in }
+  ) {
     answers.pinged(now: .now)
     _ = owner.connection.send(ClientMessage.ping)
     owner.connection.flush()
+    awaitingAvailability.append(
+      AvailabilityWait(
+        ping: answers.lastPing, endsAt: .now + OwnerSearch.Limits.searchTimeout, body: body))
+    setAvailabilityTimer()
+    updateNeed()
   }
 
   /// Sends what was given to the owner's connection, and a ping, the answer to which tells that
@@ -86,7 +89,7 @@ extension BonjourEngine {
     }
   }
 
-  /// Ends the waits that are due. The owner may be sending other messages, and so is not left.
+  /// Ends the waits that are due, and leaves the owner, whatever else it sends.
   func wakeAvailability() {
     // The answer may have arrived while this process did not run.
     state.otherOwner?.connection.readNow()
@@ -106,6 +109,7 @@ extension BonjourEngine {
     setAvailabilityTimer()
     for wait in unanswered.reversed() { wait.body(.silent) }
     updateNeed()
+    if !unanswered.isEmpty { handle(OwnerSearch.Event.unanswered) }
   }
 }
 

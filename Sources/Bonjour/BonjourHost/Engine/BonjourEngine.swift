@@ -330,7 +330,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   // MARK: The search for an owner
 
-  private func handle(_ event: OwnerSearch.Event) {
+  func handle(_ event: OwnerSearch.Event) {
     guard !isStopped else { return }
     var actions: [OwnerSearch.Action] = []
     search.handle(event, now: .now, into: &actions)

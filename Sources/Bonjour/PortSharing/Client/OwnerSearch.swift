@@ -29,6 +29,8 @@ package struct OwnerSearch: Sendable {
     case distrusted
     /// Everything that the owner had sent before ``Action/check`` was read.
     case checked
+    /// The owner has left a ping without an answer for ``Limits/searchTimeout``, whatever else it sent.
+    case unanswered
     /// Whether the host has requests that the owner works for.
     case needed(Bool)
   }
@@ -221,12 +223,14 @@ package struct OwnerSearch: Sendable {
       leave(.invalidMessages, into: &actions)
     case (.checked, .greeting), (.checked, .following(isAsked: true)):
       if now >= checkedFrom { leave(.silence, into: &actions) }
+    case (.unanswered, .following): leave(.silence, into: &actions)
     case (.lost, .greeting):
       _ = extends(since: nextWake ?? now, now: now)
       pause(now: now, into: &actions)
     case (.lost, .following): lost(now: now, into: &actions)
     case (.begin, _), (.connected, _), (.bound, _), (.welcomed, _), (.rejected, _),
-      (.messageReceived, _), (.informed, _), (.lost, _), (.distrusted, _), (.checked, _):
+      (.messageReceived, _), (.informed, _), (.lost, _), (.distrusted, _), (.checked, _),
+      (.unanswered, _):
       break
     }
   }
