@@ -42,6 +42,24 @@ async def test_inspecting_lists_what_bumble_serves(radio):
         assert await asyncio.wait_for(server.disconnections.get(), limits.EVENT) == 0x13
 
 
+@pytest.mark.parametrize("handler, step", [
+    ("on_att_read_by_group_type_request", "discovering its services"),
+    ("on_att_find_information_request", "discovering the descriptors of 2A05"),
+    ("on_att_read_request", "reading"),
+])
+async def test_an_inspection_fails_if_the_device_disconnects_in_the_middle(radio, handler, step):
+    async with bumble_peripheral(radio) as server:
+        def disconnect(bearer, _):
+            disconnections.append(asyncio.create_task(bearer.disconnect()))
+
+        disconnections = []
+        setattr(server.device.gatt_server, handler, disconnect)
+        with pytest.raises(Failed, match=f"has disconnected from us, while {step}"):
+            await Ambit(radio).json("inspect", NAME)
+        assert len(disconnections) == 1
+        await asyncio.wait(disconnections, timeout=limits.EVENT)
+
+
 async def test_values_are_read_and_written(radio):
     async with bumble_peripheral(radio) as server:
         ambit = Ambit(radio)
