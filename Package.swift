@@ -568,7 +568,7 @@ where target.type != .system
     [
       "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines", "BeaconMachines",
       "Simulation", "SimulationTests", "JSONWire", "BindingMachines", "PageClient",
-      "BindingMachinesTests",
+      "BindingMachinesTests", "TreeTests",
     ].contains(target.name)
   {
     settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"]))
