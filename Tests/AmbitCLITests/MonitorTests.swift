@@ -236,6 +236,28 @@ struct MonitorRunTests {
     _ = await again.end()
   }
 
+  @Test("a radio that freezes makes no exit, however short the exit delay", arguments: ["1", "10"])
+  func frozenRadio(exitDelay: String) async throws {
+    let folder = try TestFolder()
+    let radio = "unix:\(folder.path)/radio"
+    let server = try AmbitRun(["radio", "serve", radio])
+    #expect(await server.output.next(containing: "Serving ") != nil)
+    let monitor = try AmbitRun(
+      [
+        "monitor", "\(uuid)/1", "--exit-delay", exitDelay, "--radio", radio, "--json", "--", "true",
+      ], environment: ["XDG_STATE_HOME": folder.path])
+    #expect(await monitor.output.next(containing: "\"enter\"") != nil)
+    server.send(SIGSTOP)
+    let next = try #require(await monitor.output.next(containing: "\"event\":"))
+    #expect(next.contains("\"radio\"") && next.contains("\"works\":false"), "\(next)")
+    monitor.terminate()
+    let end = await monitor.end()
+    #expect(!end.output.contains { $0.contains("\"exit\"") }, "\(end)")
+    server.send(SIGCONT)
+    server.interrupt()
+    _ = await server.end()
+  }
+
   @Test("the status of a command is reported although the parent of the monitor ignored SIGCHLD")
   func ignoredEnds() async throws {
     let folder = try TestFolder()

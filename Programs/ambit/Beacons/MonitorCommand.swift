@@ -1,6 +1,7 @@
 import ArgumentParser
 import BeaconMachines
 import BluetoothHost
+import BluetoothInterface
 import BluetoothWire
 import CoreBluetooth
 import CoreBluetoothAsync
@@ -14,8 +15,9 @@ struct Monitor: RadioCommand {
     abstract: "Run a command when a beacon region is entered or left.",
     discussion: """
       A region is entered with the first advertisement of one of its beacons and left when none \
-      was received for 30 seconds, or for the time of --exit-delay. While the radio is off, which is \
-      reported, no region is left. Which regions are entered outlives the process, unless the radio is \
+      was received for 30 seconds, or for the time of --exit-delay, to which up to 7 s are added where \
+      it is short and nothing else is received, because the radio may be dead. While the radio is off, \
+      which is reported, no region is left. Which regions are entered outlives the process, unless the radio is \
       simulated: a new one of the same radio, regions and command goes on. The command's environment \
       has AMBIT_EVENT, which is enter or exit, AMBIT_REGION as given on the command line, and \
       AMBIT_BEACON_UUID, AMBIT_BEACON_MAJOR and AMBIT_BEACON_MINOR of the beacon that was received \
@@ -73,6 +75,7 @@ struct Monitor: RadioCommand {
   private func monitor(entered: Set<BeaconRegion>, now: Instant) throws -> RegionMonitor {
     var settings = RegionMonitor.Settings()
     settings.exitDelay = exitDelay.span
+    settings.receiverFailureTimeMax = ScanOptions.radioFailureTimeMax
     var monitor = RegionMonitor(settings: settings)
     for argument in regions {
       let region = BeaconRegion(identifier: argument.text, constraint: argument.constraint)
@@ -128,8 +131,7 @@ struct Monitor: RadioCommand {
         for await discovery in central.scan(allowDuplicates: true) {
           let sighting = Sighting(discovery)
           if sighting.beaconReading == .malformed { watch.heardMalformed() }
-          guard let sighting = BeaconSighting(sighting) else { continue }
-          watch.handle(.sighted(sighting))
+          watch.handle(BeaconSighting(sighting).map { .sighted($0) } ?? .received)
         }
       }
       defer { group.cancelAll() }

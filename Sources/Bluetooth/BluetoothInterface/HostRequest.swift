@@ -126,6 +126,10 @@ public struct ScanOptions: Sendable, Hashable {
   /// four times the range, and takes half of the scan time of LE 1M.
   public var usesCodedPHY = false
 
+  /// How long a radio that dies while it scans may go unnoticed: from its last report, or its last
+  /// answer, to its new state. Until then its silence looks like the absence of all peers.
+  public static let radioFailureTimeMax = TimeSpan.seconds(7)
+
   /// Creates options that report all peers, without duplicates.
   public init() {}
 }

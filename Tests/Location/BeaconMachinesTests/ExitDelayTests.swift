@@ -117,4 +117,42 @@ struct ExitDelayTests {
     host.monitor.stop(identifier: "hall")
     #expect(host.monitor.intervals.count == 0)
   }
+
+  /// A host that monitors the hall, where a beacon was heard just now.
+  private func entered(exitDelay: Double) throws -> MonitoringHost {
+    var settings = RegionMonitor.Settings()
+    settings.exitDelay = .nanoseconds(Int64(exitDelay * 1e9))
+    settings.receiverFailureTimeMax = .seconds(7)
+    var host = try MonitoringHost([hall], settings: settings)
+    host.run(for: 1)
+    host.handle(.sighted(sighting()))
+    _ = host.takeActions()
+    return host
+  }
+
+  @Test(
+    "a receiver that dies makes no exit before that is noticed",
+    arguments: [0.5, 1, 2, 5, 7, 10, 13, 14, 30], [0, 0.4])
+  func deadReceiver(exitDelay: Double, lastSign: Double) throws {
+    var host = try entered(exitDelay: exitDelay)
+    if lastSign > 0 {
+      host.run(for: lastSign)
+      host.handle(.received)
+    }
+    host.run(for: 7)
+    host.handle(.scanning(false))
+    host.run(for: 60)
+    #expect(host.takeActions() == [.determined(identifier: "hall", .unknown)])
+  }
+
+  @Test("a region is left as soon as the delay is over and the receiver is known to be alive")
+  func livingReceiver() throws {
+    for (exitDelay, silent) in [(2.0, 9.0), (7, 14), (10, 14), (14, 14), (20, 20), (30, 30)] {
+      var host = try entered(exitDelay: exitDelay)
+      #expect(abs(delay(after: host) - silent) <= 0.5, "\(exitDelay) s")
+      host.run(for: exitDelay)
+      host.handle(.received)
+      #expect(delay(after: host) <= 0.5, "\(exitDelay) s")
+    }
+  }
 }

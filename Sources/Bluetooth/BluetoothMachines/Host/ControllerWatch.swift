@@ -13,6 +13,10 @@ struct ControllerWatch: Sendable {
   enum Limits {
     /// How long a controller may send no LE event before it is asked.
     static let silenceMax = TimeSpan.seconds(10)
+    /// The same while it scans: what clients take for the absence of a device may be its death, which is
+    /// noticed after this and the times for an answer to the question and to the probe
+    /// (`ScanOptions.radioFailureTimeMax`).
+    static let scanSilenceMax = TimeSpan.seconds(2)
     /// For how long a controller must refuse an activity until the host restarts it: longer than any
     /// report of the end of a link or of a scan takes.
     static let refusalTimeMin = TimeSpan.seconds(10)
@@ -42,11 +46,17 @@ struct ControllerWatch: Sendable {
   }
 
   private var mark: LESuggestedDataLength?
-  private var asksAt = Instant.distantFuture
+  /// When it was proven well or asked last; nil while no controller is up.
+  private var quietSince: Instant?
+  /// Whether the controller scans, or is about to.
+  var isScanning = false
   private var refusals = Activity.allCases.map { _ in Refusals() }
 
   /// The time of the next check of the controller.
-  var nextWake: Instant { asksAt }
+  var nextWake: Instant {
+    let silenceMax = isScanning ? Limits.scanSilenceMax : Limits.silenceMax
+    return quietSince.map { $0 + silenceMax } ?? .distantFuture
+  }
 
   /// The controller is up; `abilities` contains the settings that it reports.
   mutating func controllerStarted(_ abilities: ControllerAbilities, now: Instant) {
@@ -55,17 +65,18 @@ struct ControllerWatch: Sendable {
   }
 
   mutating func controllerStopped() {
-    asksAt = .distantFuture
+    quietSince = nil
+    isScanning = false
     for index in refusals.indices { refusals[index].count = 0 }
   }
 
   /// The controller sent what only one with the host's settings sends.
-  mutating func provenWell(now: Instant) { asksAt = now + Limits.silenceMax }
+  mutating func provenWell(now: Instant) { quietSince = now }
 
   /// The question, if it is time for it.
   mutating func nextCommand(now: Instant) -> HCIPacket? {
-    guard asksAt <= now else { return nil }
-    asksAt = now + Limits.silenceMax
+    guard nextWake <= now else { return nil }
+    quietSince = now
     return mark == nil
       ? LEReadFilterAcceptListSize().packet : LEReadSuggestedDefaultDataLength().packet
   }

@@ -194,6 +194,7 @@ extension HostMachine {
     if let packet = connector.nextCommand(now: now) {
       send(packet, for: .connecting, now: now, into: &actions)
     }
+    watch.isScanning = !scanner.isSilent
     if let packet = watch.nextCommand(now: now) {
       send(packet, for: .watching, now: now, into: &actions)
     }

@@ -20,6 +20,11 @@ public struct RegionMonitor: Sendable {
     /// The longest delay that follows from intervals: twice that of the longest advertising interval
     /// of 10.24 s (Core 5.4, Vol 6, Part B, §4.4.2.2.1), of which a receiver may miss half.
     public var exitDelayMax = TimeSpan.seconds(164)
+    /// How long the death of the receiver may go unnoticed, from its last sign of life to
+    /// `scanning(false)`. Silence in that time may be the receiver's: a region is left only if the
+    /// receiver was alive after the last sighting for this long, or for the exit delay if that is
+    /// shorter, and until this long before the end of the delay. By default it is noticed at once.
+    public var receiverFailureTimeMax = TimeSpan.zero
     /// The maximum number of regions. Apple's number (Region Monitoring and iBeacon).
     public var regionsMax = 20
     /// The maximum length of a region's name, in bytes of UTF-8.
@@ -41,6 +46,8 @@ public struct RegionMonitor: Sendable {
     case scanning(Bool)
     /// A beacon's advertisement was received.
     case sighted(BeaconSighting)
+    /// Something that is no beacon was received, which shows that the receiver is alive.
+    case received
     /// The display was switched on.
     case displaySwitchedOn
     /// A client requests the state of the region of this name. Ignored if it isn't monitored.
@@ -85,6 +92,8 @@ public struct RegionMonitor: Sendable {
   var clock = ServedClock()
   var intervals = BeaconIntervals()
   private(set) var isScanning = false
+  /// When something was received last, or scanning began; served time.
+  private var lastSign = Instant.zero
   private var counted = Counters()
 
   /// Creates a monitor without regions, with a receiver that doesn't scan.
@@ -178,6 +187,7 @@ public struct RegionMonitor: Sendable {
     switch event {
     case .scanning(let isScanning): setScanning(isScanning, into: &actions)
     case .sighted(let sighting): sighted(sighting, into: &actions)
+    case .received: lastSign = clock.now
     case .displaySwitchedOn:
       for entry in monitored where entry.region.notifiesStateOnDisplay && entry.state == .inside {
         actions.append(.determined(identifier: entry.region.identifier, .inside))
@@ -195,7 +205,7 @@ public struct RegionMonitor: Sendable {
   /// stalls.
   public var nextWake: Instant? {
     guard isScanning else { return nil }
-    let earliest = monitored.lazy.filter { $0.state != .outside }.map(\.leavesAt).min()
+    let earliest = monitored.lazy.filter { $0.state != .outside }.map { leaveTime(of: $0) }.min()
     return earliest.map { clock.wake(for: $0) }
   }
 
@@ -204,10 +214,18 @@ public struct RegionMonitor: Sendable {
     advance(to: now)
     guard isScanning, clock.isSettled else { return }
     for index in monitored.indices where monitored[index].state != .outside {
-      guard clock.now >= monitored[index].leavesAt else { continue }
+      guard clock.now >= leaveTime(of: monitored[index]) else { continue }
       leave(index, into: &actions)
     }
     assertInvariants()
+  }
+
+  /// When a region is left unless something is received; served time.
+  private func leaveTime(of entry: Monitored) -> Instant {
+    let (delay, unnoticed) = (entry.leavesAt - entry.lastHeard, settings.receiverFailureTimeMax)
+    let aliveUntil = entry.lastHeard + max(min(delay, unnoticed), delay + unnoticed * -1)
+    // A receiver that had died by then would have been noticed `unnoticed` later.
+    return lastSign >= aliveUntil ? entry.leavesAt : max(entry.leavesAt, aliveUntil + unnoticed)
   }
 
   /// A machine that waited for nothing was not called, and that is no stall.
@@ -218,6 +236,7 @@ public struct RegionMonitor: Sendable {
   private mutating func setScanning(_ isScanning: Bool, into actions: inout [Action]) {
     guard isScanning != self.isScanning else { return }
     self.isScanning = isScanning
+    lastSign = clock.now
     if !isScanning { intervals.pause() }
     for index in monitored.indices {
       monitored[index].lastHeard = clock.now
@@ -228,6 +247,7 @@ public struct RegionMonitor: Sendable {
 
   private mutating func sighted(_ sighting: BeaconSighting, into actions: inout [Action]) {
     guard isScanning else { return }
+    lastSign = clock.now
     counted.sightings += 1
     guard monitored.contains(where: { $0.region.constraint.matches(sighting.identity) }) else {
       return

@@ -96,6 +96,19 @@ struct DefenceTests {
     #expect(rig.reopenings.count == 1)
   }
 
+  @Test("a controller that dies while it scans is noticed within the time that clients reckon with")
+  func deathInScan() {
+    for silence in [TimeSpan.zero, .seconds(1), .seconds(9)] {
+      var rig = HostRig.started()
+      rig.request(.startScan(ScanOptions()))
+      rig.pass(silence)
+      rig.controller.faults[.leReadFilterAcceptListSize] = .death
+      rig.pass(ScanOptions.radioFailureTimeMax)
+      #expect(rig.reopenings.count == 1, "\(silence)")
+      #expect(rig.states().last == .poweredOff, "\(silence)")
+    }
+  }
+
   @Test("a controller that doesn't report the end of a connection attempt is started again")
   func lostEnd() {
     var rig = HostRig.started()
