@@ -61,6 +61,7 @@ struct Channel: RadioCommand {
       return try await session.untilTime { try await Self.serve(role, name: name, session) }
     }
     let isOpen = Guarded(false)
+    try await session.checkRadio()
     try await session.untilTime {
       try await Device.with(DeviceName(text: id), session) { device in
         try await device.beSure()

@@ -34,8 +34,8 @@ struct Shell: RadioCommand {
 
   func run(_ session: Session) async throws {
     let id = id
+    let central = try await session.central()
     let end: Void? = try await race(session.remaining ?? .seconds(366 * 24 * 3600)) {
-      let central = try await session.central()
       try await session.whileRadioWorks(central) {
         let sighting = try await Search(name: DeviceName(text: id), session: session.silent)
           .only(central)

@@ -136,6 +136,7 @@ struct Subscribe: RadioCommand {
     let names = try characteristic.map { try CharacteristicName($0) }
     let (id, count) = (id, count)
     let progress = Guarded((isFollowing: false, left: count ?? .max))
+    try await session.checkRadio()
     try await session.untilTime {
       try await Device.with(DeviceName(text: id), session) { device in
         var characteristics: [CBCharacteristic] = []

@@ -72,6 +72,10 @@ extension Session {
     return central
   }
 
+  /// Fails if the radio doesn't work. Called before work with a device begins, because the end of the time
+  /// for that would be blamed on the device.
+  func checkRadio() async throws { _ = try await central() }
+
   /// Waits until the radio works: briefly if the host knows of a problem, else as long as a radio
   /// may take to start.
   func waitForRadio(

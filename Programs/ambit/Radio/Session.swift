@@ -53,11 +53,12 @@ package struct Session: Sendable {
     return max(.zero, limit - closing - (ContinuousClock.now - start))
   }
 
-  /// Runs `body`, which ends by itself; gives up when the time is over.
+  /// Runs `body`, which ends by itself and uses the radio; gives up when the time is over.
   func withinTime<Result: Sendable>(
     _ what: String, default limit: TimeSpan = Self.workTime,
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
+    try await checkRadio()
     if let result = try await race(remaining ?? limit.duration, body) { return result }
     throw CommandFailure(
       .timedOut, "\(what) took longer than \(timeout ?? Seconds(span: limit))")

@@ -88,6 +88,7 @@ struct Record: AsyncParsableCommand {
     let plan = DeviceRecording.Plan(
       duration: duration.duration, listening: listen.duration, writes: writes)
     try await options.withRadio { session in
+      try await session.checkRadio()
       let recording = DeviceRecording(name, plan, session)
       let result: Result<Void, any Error>
       do {
