@@ -116,15 +116,25 @@ package enum Main {
     output.clearProgress()
     if let signal = Interrupts.shared.received {
       if case .failure(let failure as CommandFailure) = result { output.warn(failure.sentence) }
+      Output.finishBacklogs()
       Interrupts.endProcess(by: signal)
     }
     switch result {
-    case .success: exit(ExitStatus.success.rawValue)
+    case .success:
+      Output.finishBacklogs()
+      guard Output.hasLostText else { exit(ExitStatus.success.rawValue) }
+      output.warn("a part of the output was not read, and is lost")
+      end(.timedOut)
     case .failure(let failure as CommandFailure):
       output.warn(failure.sentence)
-      exit(failure.status.rawValue)
+      end(failure.status)
     case .failure(let error): finish(error, root, output)
     }
+  }
+
+  private static func end(_ status: ExitStatus) -> Never {
+    Output.finishBacklogs()
+    exit(status.rawValue)
   }
 
   /// Prints the help or the error of `ArgumentParser`, and ends the program.
@@ -139,6 +149,7 @@ package enum Main {
       let sentence = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
       output.note("\(output.errorStyle.red("ambit:")) \(sentence)")
     }
+    Output.finishBacklogs()
     exit(status.rawValue)
   }
 

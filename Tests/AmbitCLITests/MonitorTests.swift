@@ -269,6 +269,45 @@ struct MonitorRunTests {
     _ = await monitor.end()
   }
 
+  /// A pipe with a name that is full, with a reader that takes nothing.
+  private struct StuckReader: ~Copyable {
+    let path: String
+    private let descriptor: Int32
+
+    init(in folder: borrowing TestFolder) throws {
+      path = folder.path + "/reader"
+      try #require(mkfifo(path, 0o600) == 0)
+      descriptor = open(path, O_RDWR | O_NONBLOCK)
+      try #require(descriptor >= 0)
+      for byteCount in [4_096, 1] {
+        let bytes = [UInt8](repeating: 0, count: byteCount)
+        while write(descriptor, bytes, byteCount) > 0 {}
+      }
+    }
+
+    deinit { close(descriptor) }
+  }
+
+  @Test(
+    "a reader that takes nothing stops neither the commands of regions nor the end",
+    arguments: [[], ["--json"]], ["exec >'READER'", "exec 2>'READER'", "exec >'READER' 2>&1"])
+  func stuckReader(options: [String], redirection: String) async throws {
+    let folder = try TestFolder()
+    let reader = try StuckReader(in: folder)
+    let file = folder.path + "/visits"
+    let monitor = try AmbitRun(
+      ["monitor", "\(uuid)/1/1", "\(uuid)/1/2"] + options + [
+        "--", "sh", "-c", "echo $AMBIT_EVENT >> '\(file)'",
+      ], environment: ["XDG_STATE_HOME": folder.path],
+      shell: redirection.replacing("READER", with: reader.path))
+    try await TestFolder.waitForFile(file, of: UInt64("enter\n".utf8.count * 2 - 1))
+    let start = ContinuousClock.now
+    monitor.terminate()
+    #expect(await monitor.exitStatus() == 128 + SIGTERM)
+    #expect(ContinuousClock.now - start < .seconds(8))
+    withExtendedLifetime(reader) {}
+  }
+
   @Test("commands that hang in many regions lose no exit")
   func hanging() async throws {
     let folder = try TestFolder()

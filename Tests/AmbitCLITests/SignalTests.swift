@@ -69,6 +69,32 @@ struct SignalTests {
     withExtendedLifetime(reader.pipe) {}
   }
 
+  @Test(
+    "a reader that takes nothing doesn't hold up the end of the time, which is no success",
+    arguments: [
+      ["publish", "Lamp", "_a-limit._tcp", "80", "--interface", "lo"],
+      ["publish", "Lamp", "_a-limit._tcp", "80", "--interface", "lo", "--json"],
+      ["browse", "--types", "--interface", "lo"], ["radio", "serve", "tcp:localhost:0"],
+      ["radio", "serve", "tcp:localhost:0", "--json"],
+    ])
+  func stuckReaderInTime(command: [String]) async throws {
+    let publisher =
+      command[0] == "browse"
+      ? try AmbitRun(["publish", "Other", "_a-limit._tcp", "80", "--interface", "lo", "--json"])
+      : nil
+    if let publisher {
+      #expect(await publisher.output.next(containing: "\"published\"") != nil)
+    }
+    let reader = StuckReader()
+    let run = try AmbitRun(
+      command + ["--timeout", "5"], writingTo: reader.pipe.fileHandleForWriting)
+    let start = ContinuousClock.now
+    let end = await run.processEnd()
+    #expect(!end.isSignalled && end.status == AmbitCLI.ExitStatus.timedOut.rawValue, "\(command)")
+    #expect(ContinuousClock.now - start < .seconds(15))
+    withExtendedLifetime((reader.pipe, publisher)) {}
+  }
+
   @Test("a second signal ends a command at once, whatever it waits for")
   func secondSignal() async throws {
     let reader = StuckReader()

@@ -61,6 +61,9 @@ struct Monitor: RadioCommand {
   /// How long the end waits for the disk.
   private static let storeTime = Duration.seconds(2)
 
+  /// The commands of regions are started all the same.
+  var waitsForReaders: Bool { false }
+
   func validate() throws {
     guard !command.isEmpty else {
       throw ValidationError("The command is missing; write it after --.")

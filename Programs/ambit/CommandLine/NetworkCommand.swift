@@ -35,6 +35,7 @@ extension NetworkCommand {
   var findsAll: Bool { false }
 
   func run() async throws {
+    Output.limitWaiting(after: options.timeout?.duration)
     let names = options.interface.isEmpty ? nil : Set(options.interface)
     let output = Output(isJSON: options.json)
     var configuration = BonjourConfiguration(interfaceNames: names)

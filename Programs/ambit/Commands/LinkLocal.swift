@@ -49,6 +49,7 @@ struct LinkLocal: AsyncParsableCommand {
   @OptionGroup var options: RunOptions
 
   func run() async throws {
+    Output.limitWaiting(after: options.timeout?.duration)
     let report = LinkLocalReport(interface: interface, output: Output(isJSON: options.json))
     let (ends, continuation) = AsyncThrowingStream.makeStream(of: Never.self)
     let host: LinkLocalHost

@@ -134,6 +134,8 @@ struct RadioServe: AsyncParsableCommand {
   var airCapture: String?
 
   func run() async throws {
+    let end = ContinuousClock.now + (options.timeout?.duration ?? .seconds(366 * 24 * 3600))
+    Output.limitWaiting(after: options.timeout?.duration)
     let output = Output(isJSON: options.json)
     let addresses = try address.map(Self.listenAddress)
     guard case .simulated(let air) = try options.radioChoice() else {
@@ -146,8 +148,7 @@ struct RadioServe: AsyncParsableCommand {
       recorder?.record(world)
       return world
     }
-    let limit = options.timeout?.duration ?? .seconds(366 * 24 * 3600)
-    try? await Task.sleep(for: limit)
+    try? await Task.sleep(until: end)
     await server.close()
   }
 

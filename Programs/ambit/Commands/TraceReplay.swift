@@ -36,6 +36,8 @@ struct TraceReplay: AsyncParsableCommand {
   var files: [String]
 
   func run() async throws {
+    let end = ContinuousClock.now + (options.timeout?.duration ?? .seconds(366 * 24 * 3600))
+    Output.limitWaiting(after: options.timeout?.duration)
     let output = Output(isJSON: options.json)
     let trace = try TraceRecording(files, reportingTo: output)
     let recording = trace.recording
@@ -59,8 +61,7 @@ struct TraceReplay: AsyncParsableCommand {
       }
       return world
     }
-    let limit = options.timeout?.duration ?? .seconds(366 * 24 * 3600)
-    try? await Task.sleep(for: limit)
+    try? await Task.sleep(until: end)
     await server.close()
   }
 }

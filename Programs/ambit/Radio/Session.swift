@@ -20,7 +20,7 @@ package struct Session: Sendable {
   /// The user's out-of-band data of the device to connect to, for pairing.
   var outOfBandData: OutOfBandData?
   /// When the command began; `timeout` counts from then.
-  let start = ContinuousClock.now
+  var start = ContinuousClock.now
 
   /// The time to look for a device without `--timeout`.
   static let searchTime = TimeSpan.seconds(10)
@@ -100,6 +100,8 @@ package protocol RadioCommand: AsyncParsableCommand, Sendable {
   var pairingInput: PairingInput { get }
   /// Whether nothing else may be written to the terminal while it runs.
   var ownsScreen: Bool { get }
+  /// Whether it waits for readers of its output that take nothing.
+  var waitsForReaders: Bool { get }
   func run(_ session: Session) async throws
 }
 
@@ -118,8 +120,10 @@ extension RadioCommand {
   package var capturePath: String? { nil }
   package var pairingInput: PairingInput { .standardInput }
   package var ownsScreen: Bool { false }
+  package var waitsForReaders: Bool { true }
 
   package func run() async throws {
+    if !waitsForReaders { Output(isJSON: options.json).goOnWithoutReaders() }
     try await options.withRadio(
       hostName: hostName, captureTo: capturePath, pairingInput: pairingInput,
       ownsScreen: ownsScreen
@@ -150,6 +154,11 @@ extension GlobalOptions {
     if let refusal = BluetoothAuthorization.refusal {
       throw CommandFailure(.notPermitted, refusal.trimmingSuffix("."))
     }
+    let start = ContinuousClock.now
+    Output.limitWaiting(after: timeout?.duration)
+    // Before anything that may wait: a reader, a capture that is a pipe without one.
+    let watchdog = timeout.map { Watchdog(after: $0.duration) }
+    defer { watchdog?.cancel() }
     let selection = try radioSelection()
     let configuration = try hostConfiguration(
       named: hostName, appearance, address, on: selection.radio)
@@ -175,7 +184,7 @@ extension GlobalOptions {
     }
     let session = Session(
       host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio,
-      answersPairing: policy != .never, outOfBandData: oob?.data)
+      answersPairing: policy != .never, outOfBandData: oob?.data, start: start)
     let prompter = policy == .never ? nil : PairingPrompter(host, session.output, pairingInput)
     let reporter = PairingReporter(
       host, session.output, isJSONOnly: ownsScreen || pairingInput == .command)
@@ -183,8 +192,6 @@ extension GlobalOptions {
     if policy == .ask, prompter == nil, pairingInput != .command {
       warnings.warn("pairing needs consent, but there is no terminal for the question")
     }
-    let watchdog = timeout.map { Watchdog(after: $0.duration) }
-    defer { watchdog?.cancel() }
     let result: Result<Void, any Error>
     do {
       try await BluetoothHost.$current.withValue(host) {

@@ -221,13 +221,19 @@ package struct Output: Sendable {
 
   /// Writes everything. If the reader is gone (`ambit scan | head`), the program ends silently, as
   /// is usual; if standard output cannot be written, it prints an error and ends. A reader that takes
-  /// nothing is waited for until a signal ends the program, and then for a second.
+  /// nothing is waited for until a signal or the time limit ends the program, and then for a second; in a
+  /// command that must go on, it is not waited for (`goOnWithoutReaders`).
   static func write(_ text: String, to descriptor: Int32) {
     write(Array(text.utf8), to: descriptor)
   }
 
   /// Writes all bytes; see `write(_:to:)`.
   static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    if let backlog = backlogs.withLock({ $0[descriptor] }) { return backlog.add(bytes) }
+    writeWaiting(bytes, to: descriptor)
+  }
+
+  private static func writeWaiting(_ bytes: [UInt8], to descriptor: Int32) {
     // Two writers could each find room for the same piece.
     let turn = descriptor == STDERR_FILENO ? errorTurn : outputTurn
     let code = turn.update { _ in writeAll(bytes[...], to: descriptor) }
@@ -252,6 +258,55 @@ package struct Output: Sendable {
     waitEnd.withLock { $0 = ContinuousClock.now + lastTime }
   }
 
+  private static let limitTimer = Guarded<WakeTimer?>(nil)
+
+  /// Calls `limitWaiting` when the time of `--timeout` is over, if there is one: a writer that waits can't be
+  /// cancelled, and so would go on for ever. Only the first call counts.
+  static func limitWaiting(after limit: Duration?) {
+    guard let limit else { return }
+    limitTimer.update { timer in
+      guard timer == nil else { return }
+      let new = WakeTimer()
+      new.start { limitWaiting() }
+      new.set(after: limit)
+      timer = new
+    }
+  }
+
+  private static let lost = Guarded(false)
+
+  /// Whether a part of standard output was not written, because its reader was not waited for any more.
+  static var hasLostText: Bool { lost.value }
+
+  private static let backlogs = Mutex<[Int32: OutputBacklog]>([:])
+
+  /// From now on no writer waits for a reader: text that it doesn't take is kept for it, up to a bound.
+  func goOnWithoutReaders() {
+    let isJSON = isJSON
+    let (output, errors) = (STDOUT_FILENO, STDERR_FILENO)
+    let made = [
+      output: OutputBacklog(write: { Self.writeWaiting($0, to: output) }) { count in
+        guard isJSON else { return "… dropped lines: \(count)\n" }
+        let object = JSON.object([
+          "event": .string("dropped"), "time": .time(Date()), "count": .integer(Int64(count)),
+        ])
+        return object.line + "\n"
+      },
+      errors: OutputBacklog(write: { Self.writeWaiting($0, to: errors) }) { count in
+        "… dropped lines: \(count)\n"
+      },
+    ]
+    Self.backlogs.withLock { $0 = made }
+  }
+
+  /// Writes the text that was kept for readers; waits a second for those that take nothing.
+  static func finishBacklogs() {
+    let waiting = backlogs.withLock { Array($0.values) }
+    guard !waiting.isEmpty else { return }
+    if waitEnd.withLock({ $0 == nil }) { limitWaiting() }
+    for backlog in waiting { backlog.finish() }
+  }
+
   /// Waits for no reader any more.
   static func waitNoMore() {
     waitEnd.withLock { $0 = ContinuousClock.now }
@@ -266,8 +321,9 @@ package struct Output: Sendable {
     var rest = bytes
     while !rest.isEmpty {
       var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      guard Glibc.poll(&poll, 1, waitTime) > 0 else {
+      guard Glibc.poll(&poll, 1, mayWait ? waitTime : 0) > 0 else {
         if mayWait { continue }
+        if descriptor == STDOUT_FILENO { lost.update { $0 = true } }
         return 0
       }
       let count = rest.prefix(pieceByteCount).withUnsafeBytes {
