@@ -72,6 +72,22 @@ struct CommandRunnerTests {
     await command.ended()
   }
 
+  @Test("when all commands are to end, those that ignore it are killed, with what they started")
+  func endOfAll() async throws {
+    let folder = try TestFolder()
+    let command = try Started(
+      "trap '' TERM; (exec > \"$PIPE\"; echo pid $$; while :; do sleep 1000; done) & "
+        + "while :; do sleep 1000; done", in: folder)
+    #expect(
+      command.runner.start(["PIPE": "/dev/null"], for: "attic") {} == .started, "a second one")
+    _ = try await command.number()
+    await command.runner.endAll()
+    #expect(await command.lines.next(containing: "pid ") == nil, "they are gone")
+    await command.ended()
+    // With none that runs it returns at once.
+    await command.runner.endAll()
+  }
+
   @Test("a child that has left the group is not waited for, and gets no signal")
   func otherGroup() async throws {
     let folder = try TestFolder()

@@ -308,6 +308,24 @@ struct MonitorRunTests {
     withExtendedLifetime(reader) {}
   }
 
+  @Test("SIGTERM ends the commands of regions, too, and starts none of those that wait")
+  func terminated() async throws {
+    let folder = try TestFolder()
+    let monitor = try AmbitRun(
+      [
+        "monitor", "\(uuid)/1/1", "\(uuid)/1/2", "--json", "--", "sh", "-c",
+        // The second region's ignores the signal.
+        "case $AMBIT_REGION in *2) trap '' TERM;; esac; echo begun $AMBIT_REGION; "
+          + "while :; do sleep 1000; done",
+      ], environment: ["XDG_STATE_HOME": folder.path])
+    for _ in 0..<2 { #expect(await monitor.output.next(containing: "begun") != nil) }
+    monitor.terminate()
+    // They have its standard output: its end comes with the end of the last of them.
+    let end = await monitor.end()
+    #expect(end.isSignalled && end.status == 128 + SIGTERM, "\(end)")
+    #expect(!end.complaints.contains { $0.contains("by signal") }, "\(end)")
+  }
+
   @Test("commands that hang in many regions lose no exit")
   func hanging() async throws {
     let folder = try TestFolder()

@@ -33,6 +33,10 @@ final class CommandRunner: Sendable {
 
   /// The process of each region.
   private let processes = Guarded<[String: Running]>([:])
+  /// Called when there are no more processes; set when all are to end.
+  private let onLastEnd = Guarded<(@Sendable () -> Void)?>(nil)
+  /// How long commands have to end before the program does.
+  private static let lastTime = Duration.seconds(2)
   /// How often it looks whether a group has ended whose first process has, in microseconds.
   private static let groupPause: UInt32 = 50_000
 
@@ -70,10 +74,11 @@ final class CommandRunner: Sendable {
         // Also what was started while the group was looked at. The number is still this group's.
         if processes[region]?.isEnding == true { kill(-process, SIGKILL) }
         processes[region] = nil
+        if processes.isEmpty { onLastEnd.update { $0?() } }
       }
       var status: Int32 = 0
       while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-      report(status)
+      if onLastEnd.value == nil { report(status) }
       onEnd()
     }
     return .started
@@ -91,6 +96,22 @@ final class CommandRunner: Sendable {
     if isRunning, !isForced {
       output.warn("\(name) is ended, because the next event of \(Fit.safe(region)) waits for it")
     }
+  }
+
+  /// Ends all commands, with all that they started: those that don't heed it are killed after two seconds.
+  /// No more may be started.
+  func endAll() async {
+    let (ends, continuation) = AsyncStream.makeStream(of: Never.self)
+    onLastEnd.update { $0 = { continuation.finish() } }
+    processes.update { processes in
+      for (region, running) in processes {
+        kill(-running.process, SIGTERM)
+        processes[region]?.isEnding = true
+      }
+      if processes.isEmpty { continuation.finish() }
+    }
+    _ = try? await race(Self.lastTime) { for await _ in ends {} }
+    processes.update { for running in $0.values { kill(-running.process, SIGKILL) } }
   }
 
   /// Passes a signal of the terminal on, which doesn't reach process groups of their own.

@@ -22,7 +22,8 @@ struct Monitor: RadioCommand {
       has AMBIT_EVENT, which is enter or exit, AMBIT_REGION as given on the command line, and \
       AMBIT_BEACON_UUID, AMBIT_BEACON_MAJOR and AMBIT_BEACON_MINOR of the beacon that was received \
       last, as far as they are known. The commands of a region run one after the other; one that \
-      goes on when the next event has come is ended after the time of --patience.
+      goes on when the next event has come is ended after the time of --patience. SIGTERM ends the \
+      commands, too.
 
       EXAMPLES:
         ambit monitor E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/1 -- ./greet
@@ -109,8 +110,9 @@ struct Monitor: RadioCommand {
     } catch {
       result = .failure(error)
     }
-    if let signal = Interrupts.shared.received, signal != SIGTERM { watch.forward(signal) }
+    // In a task that the signal didn't cancel.
     await Task {
+      await watch.close(because: Interrupts.shared.received)
       _ = try? await race(Self.storeTime) { await store?.finish() }
     }.value
     try result.get()

@@ -12,6 +12,8 @@ final class RegionWatch: Sendable {
     /// The regions whose last command that was started is the one for entering: what outlives the
     /// process, so that an event whose command it didn't start comes again.
     var entered: Set<String>
+    /// Whether no more commands are started.
+    var isClosed = false
   }
 
   private let state: Guarded<State>
@@ -37,8 +39,13 @@ final class RegionWatch: Sendable {
     state.update { keep($0) }
   }
 
-  /// Passes a signal of the terminal on to the commands.
-  func forward(_ number: Int32) { runner.forward(number) }
+  /// Starts no more commands; their events come again when the program begins anew. Those that run go on
+  /// unless a signal ends the program: SIGTERM ends them, too, others are passed on as a terminal would.
+  func close(because signal: Int32?) async {
+    state.update { $0.isClosed = true }
+    guard let signal else { return }
+    if signal == SIGTERM { await runner.endAll() } else { runner.forward(signal) }
+  }
 
   func handle(_ event: RegionMonitor.Event) {
     let now = clock.now
@@ -113,6 +120,7 @@ final class RegionWatch: Sendable {
   }
 
   private func start(_ crossing: RegionCommands.Crossing, _ state: inout State, _ now: Instant) {
+    guard !state.isClosed else { return }
     let region = crossing.region
     let start = runner.start(environment(of: crossing, state), for: region) { [weak self] in
       self?.ended(region)
