@@ -155,8 +155,6 @@ extension GlobalOptions {
       throw CommandFailure(.notPermitted, refusal.trimmingSuffix("."))
     }
     let start = ContinuousClock.now
-    Output.limitWaiting(after: timeout?.duration)
-    // Before anything that may wait: a reader, a capture that is a pipe without one.
     let watchdog = timeout.map { Watchdog(after: $0.duration) }
     defer { watchdog?.cancel() }
     let selection = try radioSelection()
@@ -318,8 +316,11 @@ final class Watchdog: Sendable {
   private static let grace = Duration.milliseconds(500)
   private let timer = WakeTimer()
 
-  /// Ends the program this long from now, unless it was cancelled before.
+  /// Ends the program this long from now, unless it was cancelled before. Readers are waited for not much
+  /// longer in any case. To be created before anything that may wait, such as opening a capture that is a pipe
+  /// without a reader.
   init(after limit: Duration) {
+    Output.limitWaiting(after: limit)
     timer.start {
       Output.waitNoMore()
       Terminal.restore()
