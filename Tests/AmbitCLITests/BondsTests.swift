@@ -3,6 +3,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Foundation
+import Glibc
 import Testing
 
 @testable import AmbitCLI
@@ -37,6 +38,26 @@ struct BondsTests {
   private static func object(_ line: String?) throws -> [String: Any] {
     let object = try JSONSerialization.jsonObject(with: Data((line ?? "").utf8))
     return try #require(object as? [String: Any])
+  }
+
+  @Test("a command whose bond could not be written has failed, although it has read the value")
+  func lost() async throws {
+    let folder = try TestFolder()
+    let safe = try folder.file(
+      "safe.json",
+      #"""
+      {"name": "Safe", "services": [{"uuid": "FFF0", "characteristics": [
+        {"uuid": "FFF1", "value": {"hex": "2a"}, "readNeedsEncryption": true}]}]}
+      """#)
+    let path = try Self.store(folder)
+    let lock = open(path + ".lock", O_RDWR)
+    defer { close(lock) }
+    #expect(flock(lock, LOCK_EX) == 0)
+    let end = try await AmbitRun.end(
+      "read", "Safe", "FFF1", "--radio", "sim:\(safe)", environment: ["AMBIT_BONDS": path])
+    #expect(end.status == AmbitCLI.ExitStatus.cannotCreate.rawValue, "\(end)")
+    #expect(!end.output.isEmpty, "\(end)")
+    #expect(end.complaints.last?.contains("bonds are not kept for later runs") == true, "\(end)")
   }
 
   @Test("bonds are listed as a table, or as JSON, without keys")

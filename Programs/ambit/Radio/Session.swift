@@ -216,11 +216,17 @@ extension GlobalOptions {
     return configuration
   }
 
-  /// Throws the error of a command, or the one of the capture, the last of which was written when the
-  /// host closed.
+  /// Throws the error of a command, or the one of the capture or the bonds, the last of which were written
+  /// when the host closed.
   private static func check(_ result: Result<Void, any Error>, _ host: BluetoothHost) throws {
     if case .failure(let error) = result, !(error is CancellationError) { throw error }
     if let failure = host.captureFailure { throw CommandFailure(failure) }
+    if host.unwrittenBondCount > 0 {
+      throw CommandFailure(
+        .cannotCreate,
+        "bonds are not kept for later runs; a device that keeps its own has to forget it before it pairs again"
+      )
+    }
     try result.get()
   }
 

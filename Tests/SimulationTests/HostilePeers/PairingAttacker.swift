@@ -145,7 +145,9 @@ final class PairingAttacker {
       act { $0.answer(answer, host: &$1, now: self.world.now, into: &$2) }
     case .pairingEnded(let failure): ends.append(failure)
     case .bondNotKept(let reason): unkept.append(reason)
-    case .encryptionChanged, .bonded, .displaced, .evicted, .secured, .completed, .disconnect: break
+    case .encryptionChanged, .bonded, .displaced, .evicted, .bondRejected, .secured, .completed,
+      .disconnect:
+      break
     }
   }
 }

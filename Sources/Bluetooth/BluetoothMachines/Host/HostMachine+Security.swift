@@ -60,6 +60,13 @@ extension HostMachine {
       actions.append(.bondEvicted(bond.knownAddress))
       bondRemoved(bond)
       bondsReplaced()
+    case .bondRejected(let bond):
+      // Unless another one has its place.
+      guard security.bonds.bond(of: bond.knownAddress)?.hasKeys(of: bond) == true else { break }
+      _ = security.bonds.remove(bond.knownAddress)
+      actions.append(.removeBond(bond))
+      bondRemoved(bond)
+      bondsReplaced()
     case .compute(let request): actions.append(.computeKey(request))
     case .pairingEnded(let failure): notifyAll(.pairingEnded(peer, failure), into: &actions)
     case .completed(let request, let failure):
@@ -118,7 +125,8 @@ extension HostMachine {
       // Clients learn of a link that ends for this reason, or they would wait for ever for the next.
       confirm(index, into: &actions)
       disconnectLink(index, because: .security(failure), now: now, into: &actions)
-    case .prompt, .bonded, .bondNotKept, .displaced, .evicted, .compute, .pairingEnded, .completed:
+    case .prompt, .bonded, .bondNotKept, .displaced, .evicted, .bondRejected, .compute,
+      .pairingEnded, .completed:
       break
     }
   }

@@ -235,7 +235,7 @@ struct BondTable: Sendable {
 
 extension Bond {
   /// Whether the keys are those of another bond with the same peer.
-  fileprivate func hasKeys(of other: Bond) -> Bool {
+  func hasKeys(of other: Bond) -> Bool {
     centralKey == other.centralKey && peripheralKey == other.peripheralKey
       && identityResolvingKey == other.identityResolvingKey
       && peerSigning?.value == other.peerSigning?.value

@@ -40,6 +40,8 @@ extension LinkSecurity {
     case displaced(Bond)
     /// Remove this bond: it was evicted for another.
     case evicted(Bond)
+    /// Remove this bond of a pairing: the peer has rejected it.
+    case bondRejected(Bond)
     /// A pairing has ended, with an error or without.
     case pairingEnded(SecurityFailure?)
     /// Operations that waited for the link to be encrypted continue, or fail.

@@ -205,6 +205,7 @@ extension LinkSecurity {
     case nil: break
     case .success(let bond):
       if let encryption { protection = .proved(encryption) }
+      newBond = bond
       outputs.append(.bonded(bond))
     case .failure(let reason): notKept(reason, host: &host, into: &outputs)
     }
@@ -214,6 +215,14 @@ extension LinkSecurity {
         .authentication, for: underWay.waiting.requests, host: &host, now: now, into: &outputs)
     }
     release(underWay.waiting, true, nil, into: &outputs)
+  }
+
+  /// The peer does not keep the bond of the last pairing, which this host has completed: it keeps none either.
+  mutating func bondRejected(_ host: HostSecurity, into outputs: inout [Output]) {
+    guard let bond = newBond.take() else { return }
+    let failure = SecurityFailure.peerFailed(.keyRejected)
+    remember(failure, isUsers: false, agent: host.agent)
+    outputs += [.bondRejected(bond), .pairingEnded(failure)]
   }
 
   /// Reports that a pairing leaves no bond.

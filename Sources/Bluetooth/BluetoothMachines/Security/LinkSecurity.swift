@@ -21,6 +21,9 @@ struct LinkSecurity: Sendable {
   private(set) var sentCount: UInt64 = 0
   /// The number of the PDU after which the link ends, once it has arrived.
   var lastPDU: UInt64?
+  /// The bond of a pairing on this link. The peer may still reject it, because it decides when this host's
+  /// last keys have arrived, and there is no PDU by which it accepts them.
+  var newBond: Bond?
   /// Why the user has refused to pair on this link.
   private var usersRefusal: Refusal?
   /// Why the peer has refused, or this host, whose requirements it does not meet.
@@ -213,7 +216,7 @@ struct LinkSecurity: Sendable {
     _ underWay: PairingUnderWay, _ produced: [PairingOutput], host: inout HostSecurity,
     into outputs: inout [Output]
   ) {
-    givenKey = nil
+    (givenKey, newBond) = (nil, nil)
     proceed(underWay, produced, host: &host, into: &outputs)
   }
 
@@ -276,8 +279,11 @@ struct LinkSecurity: Sendable {
     case .securityRequest(let requirements):
       securityRequested(requirements, host: &host, now: now, into: &outputs)
     case .pairingFailed(let reason):
-      guard case .requested = activity else { return }
-      requestFailed(.peerFailed(reason), host, into: &outputs)
+      if case .requested = activity {
+        requestFailed(.peerFailed(reason), host, into: &outputs)
+      } else if reason == .keyRejected {
+        bondRejected(host, into: &outputs)
+      }
     default: break
     }
   }
@@ -423,6 +429,7 @@ struct LinkSecurity: Sendable {
 
   /// The bond that the peer has proved is not there any more, or is another one.
   mutating func bondRemoved() {
+    newBond = nil
     if case .pairing(var underWay) = activity {
       underWay.pairing.evidence.hasProvedBond = false
       activity = .pairing(underWay)

@@ -237,6 +237,8 @@ struct PairingPair {
     case .bonded(let bond): change(isCentral) { $0.stored.append(bond) }
     case .bondNotKept(let reason): change(isCentral) { $0.unkept.append(reason) }
     case .evicted, .displaced: break
+    case .bondRejected(let bond):
+      change(isCentral) { end in end.stored.removeAll { $0.identity == bond.identity } }
     case .pairingEnded(let failure): change(isCentral) { $0.ends.append(failure) }
     case .secured(let isSecured): change(isCentral) { $0.secured.append(isSecured) }
     case .completed(_, let failure): change(isCentral) { $0.completed.append(failure) }

@@ -81,8 +81,8 @@ struct UnansweredClaimTests {
         .replaceBond(Self.bond.identity)
       ]
     #expect(hasQuestion == (cause != .agentHasLeft))
-    // The central has all keys by now, and believes that it is bonded.
-    #expect(isCentral || pair.central.stored.count == 1)
+    // The central has all keys by now, and believes that it is bonded until it hears otherwise.
+    #expect(isCentral || pair.central.stored.count == (hasQuestion ? 1 : 0))
     switch cause {
     case .nobodyAnswers: pair.pass(.seconds(31))
     case .agentLeaves: pair.leavesAgent(isCentral: isCentral)
@@ -98,6 +98,19 @@ struct UnansweredClaimTests {
     #expect(end.ends.count == 1 && end.ends != [nil])
     #expect(end.stored.isEmpty && end.host.bonds.bonds == [Self.bond])
     #expect((end.disconnection == nil) == (cause == .linkEnds))
+  }
+
+  @Test("a bond that the peer rejects after the pairing is over is removed, and reported as failed")
+  func rejectedAfterwards() {
+    var pair = Self.pair(isCentral: false)
+    Self.claim(&pair, isCentral: false)
+    #expect(pair.central.ends == [nil] && pair.central.stored.count == 1)
+    pair.leavesAgent(isCentral: false)
+    #expect(pair.central.ends == [nil, .peerFailed(.keyRejected)])
+    #expect(pair.central.stored.isEmpty)
+    // Said once more, there is nothing that it could be about.
+    pair.delivers(SMPPDU.pairingFailed(.keyRejected).bytes, toCentral: true)
+    #expect(pair.central.ends.count == 2)
   }
 
   @Test("a peer that gives its claim up keeps the link", arguments: roles)
