@@ -32,9 +32,9 @@ public enum HostEvent: Sendable, Hashable {
   /// A pairing needs an answer of a user, or displays a number. Sent to the client that was the
   /// pairing agent when the pairing began.
   case pairingPrompt(DeviceAddress, PairingPrompt, PairingPromptID)
-  /// A pairing has ended, or the peer's request for one was refused; nil if it succeeded. Its prompts
-  /// are no longer valid. For each reason the first refused request of a link is delivered. Delivered
-  /// to all clients.
+  /// A pairing has ended, or one that the peer or an operation of a client needed was refused before it
+  /// began; nil if it succeeded. Its prompts are no longer valid. For each reason the first refusal on a
+  /// link is delivered. Delivered to all clients.
   case pairingEnded(DeviceAddress, SecurityFailure?)
   /// A pairing leaves no bond, for this reason; precedes its `pairingEnded`. Delivered to all clients.
   case bondNotKept(DeviceAddress, UnkeptBond)

@@ -28,8 +28,8 @@ struct LinkSecurity: Sendable {
   private var usersRefusal: Refusal?
   /// Why the peer has refused, or this host, whose requirements it does not meet.
   private var refusal: Refusal?
-  /// The reasons for which clients know that requests of the peer were refused: each once, because the
-  /// peer determines how often it requests.
+  /// The reasons for which clients know that this host refused to begin a pairing: each once, because the
+  /// peer, or the number of protected values, determines how often it is requested.
   private var announcedReasons: Set<SMPFailureReason> = []
   /// A pairing timed out: the peer's Security Manager is not used on this link any more (§3.4).
   private var hasTimedOut = false
@@ -181,15 +181,26 @@ struct LinkSecurity: Sendable {
     guard !host.attempts.isBlocked(peer, now: now) else {
       return release(waiting, false, .pairingFailed(.repeatedAttempts), into: &outputs)
     }
-    guard host.policy != .never else { return release(waiting, false, nil, into: &outputs) }
+    guard host.policy != .never else {
+      return decline(.pairingNotSupported, waiting, host: &host, into: &outputs)
+    }
     guard requirement == .encryption || host.canAuthenticate(peer) else {
-      return release(waiting, false, .pairingFailed(.authenticationRequirements), into: &outputs)
+      return decline(.authenticationRequirements, waiting, host: &host, into: &outputs)
     }
     if role == .central {
       pair(needing: requirement, for: waiting, host: &host, now: now, into: &outputs)
     } else {
       requestSecurity(for: requests, host: host, now: now, into: &outputs)
     }
+  }
+
+  /// This host's configuration, or the lack of an agent, doesn't allow the pairing that is needed.
+  private mutating func decline(
+    _ reason: SMPFailureReason, _ waiting: Waiting, host: inout HostSecurity,
+    into outputs: inout [Output]
+  ) {
+    announce(reason, host: &host, into: &outputs)
+    release(waiting, false, .pairingFailed(reason), into: &outputs)
   }
 
   private mutating func pair(
@@ -373,7 +384,7 @@ struct LinkSecurity: Sendable {
     finish(false, failure, into: &outputs)
   }
 
-  /// A request of the peer was refused before a pairing began.
+  /// A request of the peer, or of this host's clients, was refused before a pairing began.
   private mutating func announce(
     _ reason: SMPFailureReason, host: inout HostSecurity, into outputs: inout [Output]
   ) {

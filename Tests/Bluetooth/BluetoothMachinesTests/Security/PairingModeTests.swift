@@ -127,6 +127,39 @@ struct PairingRefusalTests {
     #expect(pair.peripheral.ends.count == 2, "the second reason is Invalid Parameters")
   }
 
+  @Test(
+    "an operation for which this host may not pair is an event with the reason, once for each link",
+    arguments: [SMPFailureReason.pairingNotSupported, .authenticationRequirements])
+  func ownRefusal(_ reason: SMPFailureReason) {
+    var configuration = HostConfiguration.pairing()
+    if reason == .pairingNotSupported {
+      configuration.pairingPolicy = .never
+    } else {
+      configuration.requiresAuthentication = true
+    }
+    for isCentral in [true, false] {
+      var pair = PairingPair(
+        central: isCentral ? configuration : .pairing(),
+        peripheral: isCentral ? .pairing() : configuration)
+      for _ in 0..<5 { if isCentral { pair.securesCentral() } else { pair.securesPeripheral() } }
+      let end = isCentral ? pair.central : pair.peripheral
+      #expect(end.ends == [.pairingFailed(reason)])
+      #expect(end.secured == [Bool](repeating: false, count: 5) && end.sent.isEmpty)
+      #expect((isCentral ? pair.peripheral : pair.central).ends.isEmpty)
+    }
+  }
+
+  @Test("a value that needs a passkey is refused with that reason where nobody can be asked")
+  func noAgent() {
+    var pair = PairingPair()
+    pair.securesCentral(.authentication)
+    #expect(pair.central.ends == [.pairingFailed(.authenticationRequirements)])
+    #expect(pair.central.secured == [false] && pair.central.sent.isEmpty)
+    // One that needs encryption only still can be had.
+    pair.securesCentral()
+    #expect(pair.central.secured == [false, true])
+  }
+
   @Test("a peer's refusal holds for the operations of the link, and not for a client's request")
   func peersRefusal() {
     var pair = PairingPair(peripheral: .pairing(.never))
