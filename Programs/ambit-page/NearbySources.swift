@@ -45,10 +45,14 @@ final class NearbySources {
       }
     }
     self.hostSession = hostSession
+    let decisions = session.decisions
     if session.answersPairing { hostSession.send(.setPairingAgent(.keyboardDisplay)) }
     nearby = Nearby(
       connect: { ConnectedDevice($0, session, central) },
-      answer: { hostSession.send(.answerPairing($0, $1)) },
+      answer: {
+        decisions.answered($0, $1)
+        hostSession.send(.answerPairing($0, $1))
+      },
       // The reply is ignored: a missing bond is the desired result.
       removeBond: { hostSession.send(.removeBond($0, RequestToken(rawValue: 0))) },
       resolve: { row in
@@ -107,9 +111,11 @@ final class NearbySources {
     for await event in pairingEvents {
       switch event {
       case .pairingPrompt(let peer, let prompt, let id):
+        session.decisions.asked(peer, id)
         nearby.ask(PairingQuestion(peer: peer, prompt: prompt, id: id))
       case .pairingEnded(let peer, let failure):
-        nearby.pairingEnded(with: peer, because: failure?.sentence)
+        let reason = failure.map { session.decisions.sentence($0, of: peer) }
+        nearby.pairingEnded(with: peer, because: reason)
       default: break
       }
     }

@@ -54,6 +54,8 @@ package struct CommandFailure: Error, Hashable {
   package var sentence: String
   /// Whether a device refused one operation; others may still work.
   var isRefusal = false
+  /// Whether it was refused because the link isn't protected as the value needs it: there was no pairing.
+  var lacksProtection = false
 
   /// The reason alone, for contexts in which the refused operation is clear.
   package var reason: String {

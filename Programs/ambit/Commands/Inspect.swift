@@ -93,6 +93,8 @@ private struct InspectionReader {
   let readsValues: Bool
   /// Why nothing more is read.
   private(set) var failure: (any Error)?
+  /// How many values need a link with more protection.
+  private var protectedCount = 0
 
   init(device: Device, readsValues: Bool, failure: (any Error)?) {
     self.device = device
@@ -116,6 +118,11 @@ private struct InspectionReader {
             descriptor, of: characteristic, service, value, isUnderLast: isLast)
         }
       }
+    }
+    if failure == nil, protectedCount > 0 {
+      let values = protectedCount == 1 ? "a protected value" : "\(protectedCount) protected values"
+      failure = CommandFailure(
+        .failure, "\(values) of \(device.title) could not be read without pairing")
     }
   }
 
@@ -152,6 +159,7 @@ private struct InspectionReader {
     do {
       return try await read().map(Inspect.Reading.value) ?? .notRead
     } catch let failure as CommandFailure where failure.isRefusal {
+      if failure.lacksProtection { protectedCount += 1 }
       // The characteristic is shown beside it already.
       return .refused("refused: " + failure.reason)
     } catch {

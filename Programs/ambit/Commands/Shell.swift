@@ -26,8 +26,13 @@ struct Shell: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
-  /// Lines are commands here.
-  var pairingInput: PairingInput { .command }
+  /// Typed lines are commands here.
+  var pairingInput: PairingInput { Self.isInteractive ? .command : .terminal }
+
+  /// Whether commands are typed, so that answers to questions can be typed between them.
+  fileprivate static var isInteractive: Bool {
+    Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDERR_FILENO)
+  }
 
   @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
@@ -62,6 +67,7 @@ final class ShellSession: Sendable {
   /// The open questions of pairings; the next line is an answer.
   private let questions = Guarded(PairingQuestions())
   private let answersPairing: Bool
+  private let decisions: PairingDecisions
   private let host: any HostSessionProvider
   /// What answers questions of pairings.
   private let agent = Guarded<(any HostSession)?>(nil)
@@ -75,9 +81,10 @@ final class ShellSession: Sendable {
   init(_ sighting: Sighting, _ search: Search, _ central: Central) {
     let output = search.session.output
     self.output = output
-    isInteractive = Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDERR_FILENO)
+    isInteractive = Shell.isInteractive
     host = search.session.host
-    answersPairing = isInteractive && search.session.answersPairing
+    answersPairing = search.session.answersPairing
+    decisions = search.session.decisions
     let title = Fit.safe(sighting.name ?? sighting.shortID)
     prompt = Guarded(Prompt(text: output.errorStyle.bold(title) + "> "))
     let events = Guarded<(@Sendable (KeptDevice.Event) -> Void)?>(nil)
@@ -88,7 +95,7 @@ final class ShellSession: Sendable {
   func run() async throws {
     // What ends the session is reported on a line of its own.
     defer { hidePrompt() }
-    if answersPairing { beginAnswering() }
+    if isInteractive { beginAnswering() }
     defer { agent.update { $0 = nil } }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await self.device.run() }
@@ -213,18 +220,20 @@ final class ShellSession: Sendable {
 
   // MARK: Pairing
 
-  /// Makes the shell the host's pairing agent, until `agent` is released.
+  /// Shows how pairings end, and makes the shell the host's pairing agent if any are accepted, until
+  /// `agent` is released.
   private func beginAnswering() {
     let session = host.openSession { [weak self] event in
       switch event {
       case .pairingPrompt(let peer, let prompt, let id):
+        self?.decisions.asked(peer, id)
         self?.ask(PairingQuestion(peer: peer, prompt: prompt, id: id))
       case .pairingEnded(let peer, let failure): self?.pairingEnded(with: peer, failure)
       default: break
       }
     }
     agent.update { $0 = session }
-    session.send(.setPairingAgent(.keyboardDisplay))
+    if answersPairing { session.send(.setPairingAgent(.keyboardDisplay)) }
   }
 
   private func ask(_ new: PairingQuestion) {
@@ -246,7 +255,9 @@ final class ShellSession: Sendable {
   /// Uses a line as the answer to an open question; returns false if there is no question.
   private func answer(_ line: String) -> Bool {
     switch questions.update({ $0.take(line) }) {
-    case .answered(let id, let reply): agent.value?.send(.answerPairing(id, reply))
+    case .answered(let id, let reply):
+      decisions.answered(id, reply)
+      agent.value?.send(.answerPairing(id, reply))
     case .refused(let sentence): note(sentence)
     case .unneeded: return false
     }
@@ -256,7 +267,8 @@ final class ShellSession: Sendable {
   private func pairingEnded(with peer: DeviceAddress, _ failure: SecurityFailure?) {
     let isLast = questions.update { $0.end(peer) && $0.isEmpty }
     if isLast { lines.stopWaiting() }
-    note(failure.map { "Pairing failed: \($0.sentence)" } ?? "Paired with \(peer).")
+    let sentence = failure.map { decisions.sentence($0, of: peer) }
+    note(sentence.map { "Pairing failed: \($0)" } ?? "Paired with \(peer).")
   }
 
   // MARK: Output

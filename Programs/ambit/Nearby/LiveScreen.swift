@@ -79,8 +79,8 @@ final class LiveScreen: Sendable {
       }
     }
     defer { ticker.cancel() }
-    let agent = session.answersPairing ? pairingAgent() : nil
-    defer { agent?.close() }
+    let agent = pairingAgent()
+    defer { agent.close() }
     try await handleEvents(agent)
   }
 
@@ -101,7 +101,7 @@ final class LiveScreen: Sendable {
     return source
   }
 
-  /// Makes this screen the host's pairing agent.
+  /// Makes this screen the host's pairing agent, unless no pairings are accepted: it only shows that then.
   private func pairingAgent() -> any HostSession {
     let agent = session.host.openSession { [post] event in
       switch event {
@@ -109,17 +109,20 @@ final class LiveScreen: Sendable {
       default: break
       }
     }
-    agent.send(.setPairingAgent(.keyboardDisplay))
+    if session.answersPairing { agent.send(.setPairingAgent(.keyboardDisplay)) }
     return agent
   }
 
   private func show(_ event: HostEvent, in view: inout LiveView) {
     switch event {
     case .pairingPrompt(let peer, let prompt, let id):
+      session.decisions.asked(peer, id)
       view.ask(PairingQuestion(peer: peer, prompt: prompt, id: id))
     case .pairingEnded(let peer, let failure):
       view.pairingEnded(with: peer)
-      if let failure { view.show("Pairing with \(peer) failed: \(failure.sentence)") }
+      if let failure {
+        view.show("Pairing with \(peer) failed: \(session.decisions.sentence(failure, of: peer))")
+      }
     default: break
     }
   }
@@ -216,7 +219,9 @@ final class LiveScreen: Sendable {
     case .read(let key): if let open { read(key, of: open.device) }
     case .toggleSubscription(let key): if let open { toggle(key, of: open.device, &view) }
     case .write(let key, let text): if let open { write(text, to: key, of: open.device) }
-    case .answer(let prompt, let answer): agent?.send(.answerPairing(prompt, answer))
+    case .answer(let prompt, let answer):
+      session.decisions.answered(prompt, answer)
+      agent?.send(.answerPairing(prompt, answer))
     case .quit:
       open?.link.cancel()
       _ = await open?.link.result

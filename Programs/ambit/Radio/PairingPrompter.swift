@@ -17,7 +17,10 @@ final class PairingPrompter: Sendable {
 
   /// Makes this object the host's pairing agent, as long as it exists; nil without a terminal, or
   /// if the command is the agent itself.
-  init?(_ host: any HostSessionProvider, _ output: Output, _ source: PairingInput) {
+  init?(
+    _ host: any HostSessionProvider, _ output: Output, _ source: PairingInput,
+    _ decisions: PairingDecisions
+  ) {
     guard Terminal.isTerminal(STDERR_FILENO) else { return nil }
     let input: Int32
     switch source {
@@ -29,7 +32,7 @@ final class PairingPrompter: Sendable {
       input = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)
       guard input >= 0 else { return nil }
     }
-    let dialogue = Dialogue(output, input: input)
+    let dialogue = Dialogue(output, input: input, decisions)
     self.dialogue = dialogue
     session = host.openSession { dialogue.take($0) }
     dialogue.start(
@@ -61,11 +64,13 @@ private final class Dialogue: Sendable {
   /// Where answers are typed. Closed with the dialogue where it isn't standard input.
   private let input: Int32
   private let queue = DispatchQueue(label: "ambit.pairing")
+  private let decisions: PairingDecisions
   private let state = Guarded(State())
 
-  init(_ output: Output, input: Int32) {
+  init(_ output: Output, input: Int32, _ decisions: PairingDecisions) {
     self.output = output
     self.input = input
+    self.decisions = decisions
   }
 
   deinit { if input != STDIN_FILENO { close(input) } }
@@ -89,6 +94,7 @@ private final class Dialogue: Sendable {
     switch event {
     case .pairingPrompt(let peer, let prompt, let id):
       let question = PairingQuestion(peer: peer, prompt: prompt, id: id)
+      decisions.asked(peer, id)
       let host = state.update { state in
         state.prompts[peer] = id
         return state.host
@@ -150,7 +156,9 @@ private final class Dialogue: Sendable {
   private func take(_ line: String) {
     let (outcome, answer) = state.update { ($0.questions.take(line), $0.answer) }
     switch outcome {
-    case .answered(let id, let reply): answer?(id, reply)
+    case .answered(let id, let reply):
+      decisions.answered(id, reply)
+      answer?(id, reply)
     case .refused(let sentence): output.note(sentence)
     case .unneeded: break
     }
@@ -162,7 +170,10 @@ private final class Dialogue: Sendable {
       state.isReading = false
       return (state.questions.takeAll(), state.answer)
     }
-    for id in ids { answer?(id, .reject) }
+    for id in ids {
+      decisions.unanswered(id)
+      answer?(id, .reject)
+    }
   }
 }
 
@@ -178,44 +189,5 @@ enum PairingText {
     guard let link else { return "" }
     return link.role == .central
       ? " This command needs a protected value of it." : " It has connected to this host."
-  }
-}
-
-extension SecurityFailure {
-  /// Why, in a sentence for people.
-  package var sentence: String {
-    switch self {
-    case .pairingFailed(let reason): "\(reason.text)."
-    case .peerFailed(let reason): "the peer refused: \(reason.text)."
-    case .timeout: "no answer within 30 s."
-    case .keyMissing:
-      "the peer has removed the pairing; \"ambit bonds forget\" removes it here."
-    case .encryptionFailed(let status): "the link could not be encrypted (\(status))."
-    case .disconnected: "the connection ended."
-    }
-  }
-}
-
-extension SMPFailureReason {
-  /// What it means (Core 5.4, Vol 3, Part H, §3.5.5).
-  fileprivate var text: String {
-    switch self {
-    case .passkeyEntryFailed: "no passkey was entered"
-    case .outOfBandNotAvailable: "no out-of-band data is available"
-    case .authenticationRequirements: "the devices cannot meet the authentication requirements"
-    case .confirmValueFailed: "the passkey or another value was wrong"
-    case .pairingNotSupported: "it does not support pairing"
-    case .encryptionKeySize: "the key would be too short"
-    case .commandNotSupported: "the command is unknown"
-    case .repeatedAttempts: "too many attempts; wait a while"
-    case .invalidParameters: "a value was not allowed"
-    case .dhKeyCheckFailed: "the keys differ"
-    case .numericComparisonFailed: "the numbers differ"
-    case .crossTransportKeyNotAllowed: "the key for the other transport is not allowed"
-    case .keyRejected: "a bond is there, and may not be replaced"
-    case .busy: "it is busy"
-    case .unspecifiedReason: "unspecified reason"
-    default: "reason \(rawValue)"
-    }
   }
 }

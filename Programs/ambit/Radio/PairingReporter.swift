@@ -13,25 +13,32 @@ final class PairingReporter: Sendable {
   /// - Parameters:
   ///   - host: The host whose pairings are reported.
   ///   - output: Where they are reported.
+  ///   - decisions: What this host contributes to the reasons.
   ///   - isJSONOnly: Whether people read the reasons elsewhere.
-  init(_ host: any HostSessionProvider, _ output: Output, isJSONOnly: Bool) {
+  init(
+    _ host: any HostSessionProvider, _ output: Output, _ decisions: PairingDecisions,
+    isJSONOnly: Bool
+  ) {
     session = host.openSession { event in
       guard case .pairingEnded(let peer, let failure) = event else { return }
       if output.isJSON {
-        output.event(Self.json(peer, failure))
+        output.event(Self.json(peer, failure, decisions))
       } else if let failure, !isJSONOnly {
-        output.note("Pairing with \(peer) failed: \(failure.sentence)")
+        output.note("Pairing with \(peer) failed: \(decisions.sentence(failure, of: peer))")
       }
     }
   }
 
   deinit { session.close() }
 
-  static func json(_ peer: DeviceAddress, _ failure: SecurityFailure?) -> JSON {
+  static func json(
+    _ peer: DeviceAddress, _ failure: SecurityFailure?, _ decisions: PairingDecisions
+  ) -> JSON {
     .object([
       "event": .string(failure == nil ? "paired" : "pairingFailed"),
       "address": .string(peer.description), "addressType": .string(BondText.type(of: peer)),
-      "reason": failure.map { .string($0.sentence) },
+      "reason": failure.map { .string(decisions.sentence($0, of: peer)) },
+      "refusedBy": failure.flatMap { decisions.refuser($0, of: peer) }.map { .string($0.rawValue) },
     ])
   }
 }

@@ -44,6 +44,16 @@ extension RadioFailure {
   }
 }
 
+extension BluetoothError {
+  /// Whether the peer demands a link with another protection.
+  fileprivate var lacksProtection: Bool {
+    let codes: [CBATTError.Code] = [
+      .insufficientAuthentication, .insufficientEncryption, .insufficientEncryptionKeySize,
+    ]
+    return codes.contains { $0.rawValue == attributeErrorCode }
+  }
+}
+
 extension Session {
   /// Reports when the radio goes and when it is back, until the task is cancelled: as a remark, and
   /// as JSON in an object, too.
@@ -139,6 +149,7 @@ extension Session {
     case .attribute:
       var failure = CommandFailure(.failure, "\(what) was refused: \(reason)")
       failure.isRefusal = true
+      failure.lacksProtection = error.lacksProtection
       return failure
     default: return CommandFailure(.failure, "\(what) failed: \(reason)")
     }

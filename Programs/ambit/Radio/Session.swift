@@ -17,6 +17,8 @@ package struct Session: Sendable {
   package var isDefaultRadio = false
   /// Whether people may be asked about pairings.
   package var answersPairing = true
+  /// What this host and its user contribute to the failures of pairings.
+  package var decisions = PairingDecisions()
   /// The user's out-of-band data of the device to connect to, for pairing.
   var outOfBandData: OutOfBandData?
   /// When the command began; `timeout` counts from then.
@@ -161,6 +163,8 @@ extension GlobalOptions {
     let configuration = try hostConfiguration(
       named: hostName, appearance, address, on: selection.radio)
     let policy = configuration.pairingPolicy
+    let decisions = PairingDecisions(
+      policy, requiresSecureConnections: configuration.requiresSecureConnections)
     let (troubles, trouble) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(1))
     let warnings = Warnings(Output(isJSON: json), waits: ownsScreen)
@@ -182,10 +186,13 @@ extension GlobalOptions {
     }
     let session = Session(
       host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio,
-      answersPairing: policy != .never, outOfBandData: oob?.data, start: start)
-    let prompter = policy == .never ? nil : PairingPrompter(host, session.output, pairingInput)
+      answersPairing: policy != .never, decisions: decisions, outOfBandData: oob?.data,
+      start: start)
+    let prompter =
+      policy == .never ? nil : PairingPrompter(host, session.output, pairingInput, decisions)
+    decisions.setHasAgent(prompter != nil || pairingInput == .command)
     let reporter = PairingReporter(
-      host, session.output, isJSONOnly: ownsScreen || pairingInput == .command)
+      host, session.output, decisions, isJSONOnly: ownsScreen || pairingInput == .command)
     defer { withExtendedLifetime((prompter, reporter)) {} }
     if policy == .ask, prompter == nil, pairingInput != .command {
       warnings.warn("pairing needs consent, but there is no terminal for the question")
