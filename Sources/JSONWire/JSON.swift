@@ -98,7 +98,7 @@ public enum JSON: Hashable, Sendable {
   }
 
   /// Escapes what JSON demands and what terminals, editors and browsers take for a command or a line
-  /// break: control characters, line separators, changes of the direction of writing.
+  /// break, or don't show: control characters, line separators, changes of the direction of writing.
   private static func write(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
     switch scalar {
     case "\"": bytes += "\\\"".utf8
@@ -107,11 +107,20 @@ public enum JSON: Hashable, Sendable {
     case "\r": bytes += "\\r".utf8
     case "\t": bytes += "\\t".utf8
     case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}":
-      let digits = String(scalar.value, radix: 16)
+      escape(scalar, into: &bytes)
+    // The joiner of emoji is a part of what is shown.
+    case "\u{AD}"... where scalar != "\u{200D}" && scalar.properties.generalCategory == .format:
+      escape(scalar, into: &bytes)
+    default: bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+    }
+  }
+
+  private static func escape(_ scalar: Unicode.Scalar, into bytes: inout [UInt8]) {
+    for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+      let digits = String(unit, radix: 16)
       bytes += "\\u".utf8
       for _ in digits.utf8.count..<4 { bytes.append(UInt8(ascii: "0")) }
       bytes += digits.utf8
-    default: bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
     }
   }
 }

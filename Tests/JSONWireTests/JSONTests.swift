@@ -70,6 +70,22 @@ struct JSONTests {
     #expect(line.unicodeScalars.allSatisfy { $0.isASCII && $0.value >= 0x20 })
   }
 
+  @Test("JSON texts have every invisible character as an escape, and come back as they were")
+  func formatCharacters() throws {
+    let line = JSON.string("a\u{200F}\u{2066}b\u{2069}\u{61C}\u{FEFF}\u{E0041}").line
+    #expect(line == #""a\u200f\u2066b\u2069\u061c\ufeff\udb40\udc41""#)
+    let all = String(
+      String.UnicodeScalarView(
+        (0x80...0x10FFFF as ClosedRange<UInt32>).lazy.compactMap(Unicode.Scalar.init)
+          .filter { $0.properties.generalCategory == .format }))
+    let written = JSON.string(all).line
+    let raw = written.unicodeScalars.filter { !$0.isASCII }
+    #expect(Array(raw) == ["\u{200D}"])
+    #expect(try Self.parse(written) == .string(all))
+    // What is shown stays as it is.
+    #expect(JSON.string("é\u{2019}👩\u{200D}🔬").line == "\"é\u{2019}👩\u{200D}🔬\"")
+  }
+
   @Test("numbers without a JSON form are written as null")
   func infinity() {
     #expect(JSON.array([.number(.infinity), .number(.nan)]).line == "[null,null]")
