@@ -28,8 +28,8 @@ package final class Capture {
 
   /// - Parameters:
   ///   - path: The file, which only this user may read; an existing one is replaced. Pipes and open
-  ///     descriptors (`/dev/stdout`, `/dev/fd/3`) are written as they are. A symbolic link and
-  ///     another user's file are refused.
+  ///     descriptors (`/dev/stdout`, `/dev/fd/3`) are written as they are. A symbolic link,
+  ///     another user's file and a named pipe without a reader are refused.
   ///   - includesKeys: Whether keys are written as they are, instead of as zeros.
   package init(path: String, includesKeys: Bool = false) throws(CaptureError) {
     self.path = path

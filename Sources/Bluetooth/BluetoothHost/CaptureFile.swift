@@ -3,27 +3,37 @@ import Glibc
 
 /// Writes files with private data of nearby devices: captures, traces, recordings, pictures of positions.
 package enum CaptureFile {
-  /// Opens a file for writing, for this user only; an existing file is emptied.
+  /// Opens a file for writing, for this user only; an existing file is emptied. A named pipe is refused
+  /// where no program reads it, because opening it would wait for one without end.
   ///
   /// - Returns: A descriptor that the caller closes.
   package static func open(_ path: String) throws(CaptureError) -> Int32 {
     if let number = descriptor(named: path) {
       return try check(fcntl(number, F_DUPFD_CLOEXEC, 0), path)
     }
-    // O_NONBLOCK would refuse a pipe whose reader comes later.
-    let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY
+    let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
     let file = unsafe Glibc.open(path, flags, 0o600)
     if file < 0, errno == ELOOP {
       throw CaptureError(path: path, reason: "it is a symbolic link")
     }
+    if file < 0, errno == ENXIO, isPipe(path) {
+      throw CaptureError(path: path, reason: "no program reads this pipe; start its reader first")
+    }
     _ = try check(file, path)
     do throws(CaptureError) {
+      // A reader that is slower than the writer is waited for.
+      _ = try check(fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK), path)
       try prepare(file, path)
     } catch {
       close(file)
       throw error
     }
     return file
+  }
+
+  private static func isPipe(_ path: String) -> Bool {
+    var information = stat()
+    return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO
   }
 
   /// Writes a whole file, for this user only. It takes the place of one that is there at the end, so that

@@ -251,6 +251,7 @@ public struct RadioChoiceError: Error, Hashable, Sendable, CustomStringConvertib
   public var description: String {
     if isNoRadio { return "The radio is \"none\": no radio is used, not even a simulated one." }
     return "\"\(text)\" names no radio: \(reason). "
-      + "Radios are sim, sim:empty, tcp:HOST:PORT, unix:PATH, uart:DEVICE[@BAUD][,flow] and hci0."
+      + "Radios are sim, sim:empty, tcp:HOST:PORT, unix:PATH, uart:DEVICE[@BAUD][,flow] and hci0; "
+      + "\"none\" is no radio."
   }
 }

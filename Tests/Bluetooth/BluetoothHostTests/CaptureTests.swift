@@ -184,6 +184,29 @@ struct CaptureTests {
     #expect(throws: CaptureError.self) { try Capture(path: "/dev/fd/99999") }
   }
 
+  @Test("a named pipe without a reader is refused at once, and with one it is written whole")
+  func namedPipe() throws {
+    let path = Self.temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    #expect(mkfifo(path, 0o600) == 0)
+    do {
+      _ = try Capture(path: path)
+      Issue.record("it was opened")
+    } catch {
+      #expect(error.reason == "no program reads this pipe; start its reader first")
+    }
+    #expect(throws: CaptureError.self) { try CaptureFile.replace(path, with: [1]) }
+    let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    defer { close(reader) }
+    let file = try CaptureFile.open(path)
+    defer { close(file) }
+    // Writing waits for a slow reader, as into a pipe that was opened before.
+    #expect(fcntl(file, F_GETFL) & O_NONBLOCK == 0)
+    try CaptureFile.write([1, 2, 3], to: file, path: path)
+    var bytes = [UInt8](repeating: 0, count: 8)
+    #expect(read(reader, &bytes, bytes.count) == 3 && bytes.prefix(3) == [1, 2, 3])
+  }
+
   static func temporaryPath() -> String {
     FileManager.default.temporaryDirectory.appending(path: "\(UUID()).btsnoop").path
   }

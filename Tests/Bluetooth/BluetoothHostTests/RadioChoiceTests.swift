@@ -148,6 +148,7 @@ struct RadioChoiceTests {
     } catch {
       #expect(error.description.contains(fault), "\(error)")
       #expect(error.description.contains("\"\(text)\" names no radio"), "\(error)")
+      #expect(error.description.hasSuffix("and hci0; \"none\" is no radio."), "\(error)")
     }
   }
 
