@@ -338,22 +338,35 @@ struct NetworkCommandTests {
   @Test(
     "bytes of a value are typed and printed as escapes",
     arguments: [
-      ("plain text", "plain text"), (#"C:\\dir"#, #"C:\\dir"#), (#"C:\dir"#, #"C:\\dir"#),
+      ("plain text", "plain text"), (#"C:\\dir"#, #"C:\\dir"#),
       (#"\000\255"#, #"\000\255"#), (#"\xFf\x0a"#, #"\255\010"#), ("küche", "küche"),
-      (#"é\xff"#, #"\195\169\255"#), (#"\256\12\x1\x+1\"#, #"\\256\\12\\x1\\x+1\\"#),
-      ("tab\t", #"tab\009"#),
+      (#"é\xff"#, #"\195\169\255"#), ("tab\t", #"tab\009"#),
     ])
-  func escapes(typed: String, printed: String) {
-    let bytes = TextEscapes.bytes(typed)
+  func escapes(typed: String, printed: String) throws {
+    let bytes = try TextEscapes.bytes(typed)
     #expect(TextEscapes.text(bytes) == printed)
-    #expect(TextEscapes.bytes(printed) == bytes)
+    #expect(try TextEscapes.bytes(printed) == bytes)
+  }
+
+  @Test(
+    "a backslash that begins no escape is a mistake, whose position is reported",
+    arguments: [
+      (#"C:\dir"#, 7), (#"\256"#, 5), (#"\12"#, 5), (#"\x1"#, 5), (#"\x+1"#, 5),
+      ("é👩\u{200D}🔬\\", 7),
+      (#"\\\000\q"#, 11),
+    ])
+  func mistakes(value: String, position: Int) {
+    let failure = #expect(throws: CommandFailure.self) { try Publish.entry("key=" + value) }
+    #expect(failure?.status == .usage)
+    let sentence = "the backslash at character \(position) of \"key=\(value)\" begins no escape"
+    #expect(failure?.sentence.hasPrefix(sentence) == true, "\(failure?.sentence ?? "")")
   }
 
   @Test("every value of bytes comes back from its escapes")
-  func allBytes() {
+  func allBytes() throws {
     let bytes = Array(UInt8.min ... .max)
-    #expect(TextEscapes.bytes(TextEscapes.text(bytes)) == bytes)
-    for byte in bytes { #expect(TextEscapes.bytes(TextEscapes.text([byte])) == [byte]) }
+    #expect(try TextEscapes.bytes(TextEscapes.text(bytes)) == bytes)
+    for byte in bytes { #expect(try TextEscapes.bytes(TextEscapes.text([byte])) == [byte]) }
   }
 
   @Test("a link-local address of IPv6 is printed with its interface, any other without")

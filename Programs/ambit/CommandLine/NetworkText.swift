@@ -10,6 +10,8 @@ enum NetworkText {
     var type: ServiceType
     var domain = DNSName.local
     var subtypes: [DNSLabel] = []
+    /// The only one that is meant, if the text was its full name.
+    var instance: ServiceName?
   }
 
   /// `_http._tcp`, `_http._tcp.local`, or `http` or `_http` where TCP is meant. Subtypes may be part
@@ -29,6 +31,16 @@ enum NetworkText {
     guard let domain, !domain.isEmpty else { return services }
     services.domain = try name(domain)
     return services
+  }
+
+  /// A type as above, or the full name of a service, of which only that one is meant.
+  static func browsed(_ text: String, domain: String? = nil) throws(CommandFailure) -> Services {
+    do throws(CommandFailure) {
+      return try services(text, domain: domain)
+    } catch {
+      guard domain?.isEmpty ?? true, let name = try? service(fullName: text) else { throw error }
+      return Services(type: name.type, domain: name.domain, instance: name)
+    }
   }
 
   private static func parse(_ text: String) throws(DNSWireError) -> Services {
@@ -85,6 +97,19 @@ enum NetworkText {
     } catch {
       throw CommandFailure(.usage, "\"\(name)\" cannot be a service's name: \(reason(error))")
     }
+  }
+
+  /// The name of a service that another program publishes, which may have the control characters that
+  /// ours may not.
+  static func foreignService(
+    _ name: String, _ services: Services
+  ) throws(CommandFailure) -> ServiceName {
+    let isRefused = name.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+    guard isRefused,
+      let foreign = try? services.type.name(in: services.domain).prepending(Array(name.utf8)),
+      let service = ServiceName(foreign)
+    else { return try service(name, services) }
+    return service
   }
 
   /// A service by its full name: `My Printer._ipp._tcp.local`. Dots of the instance need no
@@ -153,6 +178,12 @@ enum NetworkText {
     case .invalidLength(let byteCount): "\(byteCount) bytes of it are too long"
     case .truncated, .reservedLabelType, .invalidPointer: "\(error)"
     }
+  }
+
+  /// The end of a sentence about what was not found: where it was looked for, if that may surprise.
+  static func reach(of domain: DNSName) -> String {
+    domain.isOnThisLink
+      ? "" : " on the local network; the name servers of \(domain) are not queried"
   }
 
   /// The failure of what the owner of the port refused, because it has too many clients.

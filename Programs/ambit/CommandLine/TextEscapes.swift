@@ -2,15 +2,28 @@
 enum TextEscapes {
   private static let backslash = UInt8(ascii: "\\")
 
+  /// A backslash that begins no escape.
+  struct Mistake: Error, Hashable {
+    /// How many characters are before the backslash.
+    var characterCount: Int
+  }
+
   /// The bytes of a typed value: `\DDD` is the byte of three decimal digits, `\xHH` that of two
-  /// hexadecimal ones, and `\\` a backslash. A backslash before anything else is itself.
-  static func bytes(_ text: some StringProtocol) -> [UInt8] {
-    var rest = Array(text.utf8)[...]
+  /// hexadecimal ones, and `\\` a backslash.
+  ///
+  /// - Throws: `Mistake` for a backslash before anything else, which could be meant as any of these.
+  static func bytes(_ text: some StringProtocol) throws(Mistake) -> [UInt8] {
+    let all = Array(text.utf8)
+    var rest = all[...]
     var bytes: [UInt8] = []
     while let byte = rest.popFirst() {
-      guard byte == backslash, let (value, count) = escaped(rest) else {
+      guard byte == backslash else {
         bytes.append(byte)
         continue
+      }
+      guard let (value, count) = escaped(rest) else {
+        let before = String(decoding: all[..<(rest.startIndex - 1)], as: UTF8.self)
+        throw Mistake(characterCount: before.count)
       }
       bytes.append(value)
       rest = rest.dropFirst(count)

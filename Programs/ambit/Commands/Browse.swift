@@ -11,14 +11,16 @@ struct Browse: NetworkCommand {
     abstract: "Find services on the local network (Bonjour), as they come and go.",
     discussion: """
       Runs until Ctrl-C or --timeout. A type is written with its underscores, or as the name alone \
-      for TCP; a subtype may follow it after a comma. --types lists the types of existing services \
-      instead, --all the services of all types. --once ends when no more answers are expected, and \
-      fails if none came. With --resolve, a line follows whenever host, port, text or addresses \
-      change.
+      for TCP; a subtype may follow it after a comma. With the full name of a service only that one \
+      is shown. --types lists the types of existing services instead, --all the services of all \
+      types. Services in a domain other than local are looked for on the local network, too; name \
+      servers are not queried. --once ends when no more answers are expected, and fails if none came. \
+      With --resolve, a line follows whenever host, port, text or addresses change.
 
       EXAMPLES:
         ambit browse _http._tcp
         ambit browse ipp --resolve --timeout 5
+        ambit browse "Desk lamp._http._tcp.local"
         ambit browse _http._tcp,_printer --ignore-local
         ambit browse --all --once
         ambit browse --types
@@ -27,7 +29,7 @@ struct Browse: NetworkCommand {
 
   @OptionGroup var options: NetworkOptions
 
-  @Argument(help: "The type of service: _http._tcp, or http.")
+  @Argument(help: "The type of service: _http._tcp, or http; or the full name of one.")
   var type: String?
 
   @Argument(help: "The domain. Default: local.")
@@ -75,6 +77,11 @@ struct Browse: NetworkCommand {
     let browsing = Browsing(
       session: session, resolves: resolve, ignoresLocal: ignoreLocal, showsType: all)
     let type = try browsed()
+    if let domain = type?.domain, !domain.isOnThisLink {
+      session.output.warn(
+        "services in \(domain) are looked for on the local network only, by Multicast DNS; its "
+          + "name servers are not queried")
+    }
     session.output.progress("Browsing …")
     guard once else { return try await follow(type, browsing) }
     _ = try await race(options.timeout?.duration ?? Self.onceTimeMax) {
@@ -86,14 +93,15 @@ struct Browse: NetworkCommand {
       }
     }
     guard browsing.activity.hadNews else {
-      throw CommandFailure(.notFound, "nothing was found")
+      throw CommandFailure(
+        .notFound, "nothing was found" + NetworkText.reach(of: type?.domain ?? .local))
     }
   }
 
   /// What is browsed for; nil for all types.
   private func browsed() throws -> NetworkText.Services? {
     guard let type else { return nil }
-    var services = try NetworkText.services(type, domain: domain)
+    var services = try NetworkText.browsed(type, domain: domain)
     if let subtype { services.subtypes.append(try NetworkText.subtype(subtype)) }
     guard services.subtypes.count <= 1 else {
       throw CommandFailure(.usage, "services are browsed for by one subtype at a time")

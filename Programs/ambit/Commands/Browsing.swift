@@ -24,32 +24,25 @@ struct Browsing: Sendable {
   func followTypes(withServices: Bool) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       defer { group.cancelAll() }
-      var known: Set<ServiceType> = []
+      var known: Set<NetworkText.Services> = []
       var isCut = false
       var names = InterfaceNames(of: session.host)
-      let times =
-        output.isJSON && !withServices
-        ? RecordTimes(of: .serviceTypes, .ptr, with: session.host) : nil
-      for await found in session.events(of: .serviceTypes()) {
-        let interface = await names.name(of: found.interface)
-        switch found.event {
-        case .typeAdded(let type) where withServices:
-          guard !known.contains(type) else { break }
-          guard known.count < Self.typeCountMax else {
-            if !isCut { output.warn("only the first \(Self.typeCountMax) types are followed") }
-            isCut = true
-            break
-          }
-          known.insert(type)
-          activity.note()
-          group.addTask { try await follow(NetworkText.Services(type: type)) }
-        case .typeAdded(let type):
-          let ttl = times?.secondsOfPointer(to: type, on: found.interface)
-          tell("found", type, interface, ttl)
-        case .typeRemoved(let type): if !withServices { tell("gone", type, interface) }
-        case .failed(let error): throw NetworkText.failure(error)
-        default: break
+      for await found in session.eventsOfTypes() {
+        if case .failed(let error) = found.event { throw NetworkText.failure(error) }
+        guard let listed = ListedType(found.event) else { continue }
+        guard withServices else {
+          tell(listed, await names.name(of: found.interface))
+          continue
         }
+        guard listed.isFound, !known.contains(listed.services) else { continue }
+        guard known.count < Self.typeCountMax else {
+          if !isCut { output.warn("only the first \(Self.typeCountMax) types are followed") }
+          isCut = true
+          continue
+        }
+        known.insert(listed.services)
+        activity.note()
+        group.addTask { try await follow(listed.services) }
       }
     }
   }
@@ -64,6 +57,11 @@ struct Browsing: Sendable {
     defer { for service in present.values { service.task.cancel() } }
     for await found in session.events(of: request) {
       let interface = await names.name(of: found.interface)
+      switch found.event {
+      case .serviceAdded(let name), .serviceRemoved(let name):
+        guard services.instance.map({ $0 == name }) ?? true else { continue }
+      default: break
+      }
       switch found.event {
       case .serviceAdded(let name):
         let place = Place(name: name, interface: found.interface)
@@ -206,25 +204,70 @@ struct Browsing: Sendable {
     line(event, Fit.safe(name.instanceText) + type, interface)
   }
 
-  private func tell(
-    _ event: String, _ type: ServiceType, _ interface: String?, _ ttl: UInt32? = nil
-  ) {
+  private func tell(_ listed: ListedType, _ interface: String?) {
     activity.note()
+    let event = listed.isFound ? "found" : "gone"
+    let (type, domain) = (listed.services.type, listed.services.domain)
     if output.isJSON {
       return output.object(
         .object([
-          "event": .string(event), "type": .string("\(type)"),
-          "ttl": ttl.map { .integer(Int64($0)) },
+          "event": .string(event), "type": .string("\(type)"), "domain": .string("\(domain)"),
+          "ttl": listed.ttl.map { .integer(Int64($0)) },
           "interface": interface.map { .string($0) }, "time": .time(Date()),
         ]))
     }
-    line(event, Fit.safe("\(type)"), interface)
+    line(event, Fit.safe(domain == .local ? "\(type)" : "\(type).\(domain)"), interface)
   }
 
   private func line(_ event: String, _ text: String, _ interface: String?) {
     let clock = output.style.dim(ValueReport.clock(Date()))
     let sign = event == "found" ? "+" : "-"
     output.line("\(clock)  \(sign)  \(text)  \(output.style.dim(interface ?? ""))")
+  }
+}
+
+/// A type of services that came or went, with the domain that its services are in.
+struct ListedType: Hashable, Sendable {
+  var services: NetworkText.Services
+  var isFound: Bool
+  /// The TTL in seconds of the record that lists it; nil for services of this machine alone.
+  var ttl: UInt32?
+
+  /// Nil for an event of something else.
+  init?(_ event: QueryEvent) {
+    switch event {
+    case .typeAdded(let type), .typeRemoved(let type): services = NetworkText.Services(type: type)
+    case .recordAdded(let record), .recordRemoved(let record):
+      guard case .ptr(let name) = record.data, let type = ServiceType(labelsOf: name),
+        let domain = name.dropFirst(2)
+      else { return nil }
+      services = NetworkText.Services(type: type, domain: domain)
+    default: return nil
+    }
+    switch event {
+    case .recordAdded(let record): (isFound, ttl) = (true, record.ttlSeconds)
+    case .typeAdded: isFound = true
+    default: isFound = false
+    }
+  }
+}
+
+extension NetworkSession {
+  /// The types of services: the records that list them, which have their domains, and the types of
+  /// services of this machine alone, which no such record lists.
+  fileprivate func eventsOfTypes() -> AsyncStream<FoundEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(of: FoundEvent.self)
+    let records = host.query(.records(.serviceTypes, .ptr), on: nil, options: QueryOptions()) {
+      continuation.yield($0)
+    }
+    let local = host.query(.serviceTypes(), on: nil, options: QueryOptions()) {
+      if $0.interface == .localOnly { continuation.yield($0) }
+    }
+    continuation.onTermination = { _ in
+      records.cancel()
+      local.cancel()
+    }
+    return stream
   }
 }
 

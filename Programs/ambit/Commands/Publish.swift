@@ -73,6 +73,11 @@ struct Publish: NetworkCommand {
   func run(_ session: NetworkSession) async throws {
     let service = try registration()
     let records = try addressRecords(of: service.host)
+    if !service.name.domain.isOnThisLink {
+      session.output.warn(
+        "\(service.name.domain) is not the domain of this network: the service is published by "
+          + "Multicast DNS only, not on name servers")
+    }
     session.output.progress("Publishing …")
     session.unfinished.update {
       $0 = CommandFailure(
@@ -93,11 +98,11 @@ struct Publish: NetworkCommand {
       switch event {
       case .service(.registered(let name)):
         registered = name
-        if missing.isEmpty { tell(name, service.name.type, session) }
+        if missing.isEmpty { await tell(name, service.name, session) }
       case .address(let record, .registered):
         let wasMissing = missing.remove(record) != nil
         if wasMissing, missing.isEmpty, let registered {
-          tell(registered, service.name.type, session)
+          await tell(registered, service.name, session)
         }
       case .service(.refused):
         throw CommandFailure(.failure, "another host has the name \"\(service.name.instanceText)\"")
@@ -121,10 +126,11 @@ struct Publish: NetworkCommand {
     let subtypes = try services.subtypes + subtype.map { try NetworkText.subtype($0) }
     let host = try host.map { try NetworkText.host($0) }
     let strings = try textStrings()
+    let entries = try text.map { try Self.entry($0) }
     do throws(DNSWireError) {
       return try ServiceRegistration(
         service, subtypes: subtypes, host: host, port: port,
-        text: try TXTRecord(strings: TXTRecord(text.map(Self.entry)).strings + strings),
+        text: try TXTRecord(strings: TXTRecord(entries).strings + strings),
         conflictPolicy: noRename ? .refuse : .rename)
     } catch {
       throw CommandFailure(
@@ -162,23 +168,66 @@ struct Publish: NetworkCommand {
     }
   }
 
-  private static func entry(_ text: String) -> TXTRecord.Entry {
-    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    let value = parts.count > 1 ? parts.last.map(TextEscapes.bytes) : nil
-    return TXTRecord.Entry(key: parts.first.map(String.init) ?? "", value: value)
+  /// An entry of the TXT record as it is typed.
+  static func entry(_ text: String) throws(CommandFailure) -> TXTRecord.Entry {
+    let key = text.prefix { $0 != "=" }
+    guard key.endIndex < text.endIndex else {
+      return TXTRecord.Entry(key: String(key), value: nil)
+    }
+    do throws(TextEscapes.Mistake) {
+      let value = try TextEscapes.bytes(text[text.index(after: key.endIndex)...])
+      return TXTRecord.Entry(key: String(key), value: value)
+    } catch {
+      throw CommandFailure(
+        .usage,
+        "the backslash at character \(key.count + 1 + error.characterCount + 1) of \"\(text)\" begins "
+          + #"no escape: those are \DDD, \xHH, and \\ for a backslash"#)
+    }
   }
 
-  private func tell(_ name: DNSName, _ type: ServiceType, _ session: NetworkSession) {
+  private func tell(_ name: DNSName, _ service: ServiceName, _ session: NetworkSession) async {
     session.unfinished.update { $0 = nil }
-    let output = session.output
-    let shown = ServiceName(name)?.instanceText ?? "\(name)"
-    if output.isJSON {
-      return output.object(
-        .object([
-          "event": .string("published"), "name": .string(shown), "type": .string("\(type)"),
-          "port": .integer(Int64(port)), "time": .time(Date()),
-        ]))
-    }
-    output.line("Published as \"\(Fit.safe(shown))\".")
+    let published = PublishedService(
+      name: name, service: service, port: port,
+      interfaces: await session.host.interfaces.values.sorted())
+    if session.output.isJSON { return session.output.object(published.json) }
+    session.output.line(published.sentence)
+  }
+}
+
+/// A service that is registered, and where.
+struct PublishedService: Sendable {
+  /// The name that it got.
+  var name: DNSName
+  /// As which it was to be registered.
+  var service: ServiceName
+  var port: UInt16
+  /// What the system calls the interfaces.
+  var interfaces: [String]
+
+  /// The interfaces that are listed in a sentence.
+  private static let listedMax = 8
+
+  private var shownName: String { ServiceName(name)?.instanceText ?? "\(name)" }
+
+  /// Whether only programs of this machine can find it.
+  private var isOfThisMachine: Bool { interfaces.allSatisfy { $0 == "lo" } }
+
+  var json: JSON {
+    .object([
+      "event": .string("published"), "name": .string(shownName),
+      "type": .string("\(service.type)"), "domain": .string("\(service.domain)"),
+      "port": .integer(Int64(port)), "interfaces": .array(interfaces.map { .string($0) }),
+      "reach": .string(isOfThisMachine ? "machine" : "network"), "time": .time(Date()),
+    ])
+  }
+
+  var sentence: String {
+    let start = "Published as \"\(Fit.safe(shownName))\""
+    if isOfThisMachine { return start + ", for programs of this machine only: no network is used." }
+    let listed =
+      interfaces.count > Self.listedMax
+      ? "\(interfaces.count) interfaces" : interfaces.joined(separator: ", ")
+    return start + " on \(listed)."
   }
 }

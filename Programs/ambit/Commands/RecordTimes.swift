@@ -65,9 +65,4 @@ extension RecordTimes {
     guard let name else { return nil }
     self.init(of: name, .ptr, with: host)
   }
-
-  /// That of the record that lists a type of services.
-  func secondsOfPointer(to type: ServiceType, on interface: InterfaceIndex?) -> UInt32? {
-    (try? type.name(in: .local)).flatMap { secondsOfPointer(to: $0, on: interface) }
-  }
 }

@@ -42,8 +42,8 @@ package struct Resolve: NetworkCommand {
     guard let (place, interface) = try await session.first(.resolve(service), Self.place) else {
       throw CommandFailure(
         .notFound,
-        "no service \"\(service.instanceText)\" of type \(service.type) answered within \(session.limit)"
-      )
+        "no service \"\(service.instanceText)\" of type \(service.type) answered within "
+          + "\(session.limit)" + NetworkText.reach(of: service.domain))
     }
     let ttl = times?.secondsOfService(place, on: interface)
     let addresses = try await session.addresses(
@@ -66,7 +66,7 @@ package struct Resolve: NetworkCommand {
     guard services.subtypes.isEmpty else {
       throw CommandFailure(.usage, "a service is resolved by its type, without a subtype")
     }
-    return try NetworkText.service(name, services)
+    return try NetworkText.foreignService(name, services)
   }
 
   package static func place(_ event: QueryEvent) -> ServiceResolution? {
@@ -105,7 +105,8 @@ struct ResolvedPlace: Sendable {
   var json: JSON {
     .object([
       "event": .string("resolved"), "name": .string(place.name.instanceText),
-      "type": .string("\(place.name.type)"), "fullName": .string("\(place.name)"),
+      "type": .string("\(place.name.type)"), "domain": .string("\(place.name.domain)"),
+      "fullName": .string("\(place.name)"),
       "host": .string("\(place.host)"),
       "port": .integer(Int64(place.port)),
       "addresses": .array(scopedAddresses.map { .string("\($0)") }),
