@@ -84,6 +84,25 @@ struct PairingOnAirTests {
     #expect(try host.read(value, of: peer) == [7])
   }
 
+  @Test("a value that needs a passkey is refused with that reason where nobody can be asked")
+  func nobodyToAsk() throws {
+    let world = World(seed: 21)
+    let device = world.addDevice(named: Self.name, at: Position(x: 2)) { safe in
+      _ = safe.addService(0x1815).addCharacteristic(
+        Self.protected, [.read], value: [1], requiresAuthentication: true)
+    }
+    let host = TestHost(in: world)
+    let peer = try host.connect(to: Self.name)
+    let value = try #require(try host.characteristics(of: peer)[Self.protected])
+    #expect(throws: HostError.self) { try host.read(value, of: peer) }
+    world.run(for: .seconds(1))
+    // The pairing that was possible succeeded, and is reported before the one that was not.
+    #expect(pairingEnds(host) == [nil, .pairingFailed(.authenticationRequirements)])
+    #expect(throws: HostError.self) { try host.read(value, of: peer) }
+    #expect(pairingEnds(host).count == 2)
+    _ = device
+  }
+
   @Test("a pairing with a key that both sides have is authenticated, without a prompt")
   func outOfBand() throws {
     let (world, safe) = world(12)

@@ -124,7 +124,8 @@ private struct GATTClientVictim {
       case .link(.securityRequired): isRefused = true
       case .link(.bearerFailed): hasFailed = true
       case .valueReceived: break
-      case .link(.mtuChanged), .link(.servicesChanged), .link(.bearersWanted), .link(.closeBearer):
+      case .link(.mtuChanged), .link(.servicesChanged), .link(.bearersWanted), .link(.closeBearer),
+        .link(.securityInsufficient):
         break
       }
     }

@@ -58,8 +58,12 @@ extension GATTClient {
     _ run: Run, _ step: GATTStep, into outputs: inout [Output]
   ) -> Bool {
     guard case .failed(let error) = step, case .att(let code, _) = error, code.isWantOfSecurity,
-      !run.isRepeated, run.purpose.mayPair
+      run.purpose.mayPair
     else { return false }
+    guard !run.isRepeated else {
+      outputs.append(.link(.securityInsufficient(code)))
+      return false
+    }
     refused = Refused(purpose: run.purpose, error: error)
     isHeld = true
     outputs.append(.link(.securityRequired(code)))

@@ -34,6 +34,8 @@ public struct GATTClient: Sendable {
     /// The peer refused an operation because of insufficient security. No operation is started
     /// before `secured` is called.
     case securityRequired(ATTErrorCode)
+    /// The peer refused an operation again over the link that was protected for it, which fails now.
+    case securityInsufficient(ATTErrorCode)
     /// The peer did not answer in time. The link must be disconnected.
     case bearerFailed(HostError)
     /// The peer supports enhanced bearers, and more operations could run in parallel than there are

@@ -97,6 +97,11 @@ extension HostMachine {
       withSecurity(index, now: now, into: &actions) { link, host, outputs in
         link.secure(requirement, host: &host, now: now, into: &outputs)
       }
+    case .securityInsufficient(let error):
+      guard requirement(after: error, on: index) == .authentication else { break }
+      withSecurity(index, now: now, into: &actions) { link, host, outputs in
+        link.refusedAgain(host: &host, into: &outputs)
+      }
     case .bearerFailed(let error):
       disconnectLink(index, because: error, now: now, into: &actions)
     }

@@ -70,6 +70,8 @@ extension LinkSecurity {
     var computation: UInt64?
     /// The strongest requirement made during the pairing, which need not meet it.
     var lateRequirement: Requirement?
+    /// Whether the peer demands authentication, which this pairing doesn't give and no other could.
+    var isInsufficient = false
     var waiting: Waiting
 
     /// Whether the pairing fails because its bond may not replace another. True also if the user was asked

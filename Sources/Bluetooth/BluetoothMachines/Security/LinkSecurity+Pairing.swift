@@ -210,6 +210,9 @@ extension LinkSecurity {
     case .failure(let reason): notKept(reason, host: &host, into: &outputs)
     }
     outputs.append(.pairingEnded(nil))
+    if underWay.isInsufficient {
+      announce(.authenticationRequirements, host: &host, into: &outputs)
+    }
     if underWay.lateRequirement == .authentication, encryption?.isAuthenticated != true {
       return beginSecuring(
         .authentication, for: underWay.waiting.requests, host: &host, now: now, into: &outputs)

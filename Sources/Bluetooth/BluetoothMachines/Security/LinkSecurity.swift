@@ -194,6 +194,19 @@ struct LinkSecurity: Sendable {
     }
   }
 
+  /// The peer demands authentication of a link that was encrypted for its value: reports where nobody
+  /// can be asked for a passkey, since no pairing begins for that. While keys are distributed, their end
+  /// is reported first.
+  mutating func refusedAgain(host: inout HostSecurity, into outputs: inout [Output]) {
+    guard let encryption, !encryption.isAuthenticated, !host.canAuthenticate(peer) else { return }
+    if case .pairing(var underWay) = activity {
+      underWay.isInsufficient = true
+      activity = .pairing(underWay)
+      return
+    }
+    announce(.authenticationRequirements, host: &host, into: &outputs)
+  }
+
   /// This host's configuration, or the lack of an agent, doesn't allow the pairing that is needed.
   private mutating func decline(
     _ reason: SMPFailureReason, _ waiting: Waiting, host: inout HostSecurity,
@@ -385,7 +398,7 @@ struct LinkSecurity: Sendable {
   }
 
   /// A request of the peer, or of this host's clients, was refused before a pairing began.
-  private mutating func announce(
+  mutating func announce(
     _ reason: SMPFailureReason, host: inout HostSecurity, into outputs: inout [Output]
   ) {
     guard announcedReasons.insert(reason).inserted else { return }
@@ -547,6 +560,9 @@ struct LinkSecurity: Sendable {
     let waiting = activity.waiting
     // A peer that ends the link in place of the pairing has to wait as well.
     if case .pairing(let underWay) = activity {
+      if underWay.isInsufficient {
+        announce(.authenticationRequirements, host: &host, into: &outputs)
+      }
       noteFailure(of: underWay, .disconnected, host: &host, now: now, into: &outputs)
     }
     activity = .none

@@ -182,6 +182,7 @@ struct GATTPair {
         var more: [GATTClient.Output] = []
         client.secured(false, now: now, into: &more)
         take(more)
+      case .link(.securityInsufficient): break
       case .link(.bearerFailed(let error)): bearerError = error
       case .link(.bearersWanted): bearersWantedCount += 1
       case .link(.closeBearer(let bearer)):
