@@ -48,7 +48,7 @@ struct NetworkDomainTests {
     await host.close()
   }
 
-  @Test("a type of another kind of record, or without a domain of its own, is read or left out")
+  @Test("a record that lists a type is read with its domain, and other records are left out")
   func listedTypes() throws {
     let seconds: UInt32 = 60
     func event(_ data: DNSRecordData) -> QueryEvent {
