@@ -108,7 +108,7 @@ public enum JSON: Hashable, Sendable {
     case "\t": bytes += "\\t".utf8
     case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}":
       escape(scalar, into: &bytes)
-    // The joiner of emoji is a part of what is shown.
+    // The joiner of emoji is visible by its effect.
     case "\u{AD}"... where scalar != "\u{200D}" && scalar.properties.generalCategory == .format:
       escape(scalar, into: &bytes)
     default: bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter

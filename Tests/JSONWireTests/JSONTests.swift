@@ -82,7 +82,7 @@ struct JSONTests {
     let raw = written.unicodeScalars.filter { !$0.isASCII }
     #expect(Array(raw) == ["\u{200D}"])
     #expect(try Self.parse(written) == .string(all))
-    // What is shown stays as it is.
+    // Visible characters stay as they are.
     #expect(JSON.string("é\u{2019}👩\u{200D}🔬").line == "\"é\u{2019}👩\u{200D}🔬\"")
   }
 

@@ -180,7 +180,7 @@ enum NetworkText {
     }
   }
 
-  /// The end of a sentence about what was not found: where it was looked for, if that may surprise.
+  /// The end of a sentence about a missing service: where it was looked for, if that may surprise.
   static func reach(of domain: DNSName) -> String {
     domain.isOnThisLink
       ? "" : " on the local network; the name servers of \(domain) are not queried"

@@ -188,15 +188,9 @@ extension GlobalOptions {
       host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio,
       answersPairing: policy != .never, decisions: decisions, outOfBandData: oob?.data,
       start: start)
-    let prompter =
-      policy == .never ? nil : PairingPrompter(host, session.output, pairingInput, decisions)
-    decisions.setHasAgent(prompter != nil || pairingInput == .command)
-    let reporter = PairingReporter(
-      host, session.output, decisions, isJSONOnly: ownsScreen || pairingInput == .command)
-    defer { withExtendedLifetime((prompter, reporter)) {} }
-    if policy == .ask, prompter == nil, pairingInput != .command {
-      warnings.warn("pairing needs consent, but there is no terminal for the question")
-    }
+    let attendants = Self.attendPairings(
+      of: session, policy, pairingInput, ownsScreen: ownsScreen, warnings)
+    defer { withExtendedLifetime(attendants) {} }
     let result: Result<Void, any Error>
     do {
       try await BluetoothHost.$current.withValue(host) {
@@ -210,6 +204,22 @@ extension GlobalOptions {
     await host.close()
     warnings.release()
     try Self.check(result, host)
+  }
+
+  /// Answers and reports the pairings of a session, as long as the result exists.
+  private static func attendPairings(
+    of session: Session, _ policy: PairingPolicy, _ input: PairingInput, ownsScreen: Bool,
+    _ warnings: Warnings
+  ) -> (prompter: PairingPrompter?, reporter: PairingReporter) {
+    let (host, output, decisions) = (session.host, session.output, session.decisions)
+    let prompter = policy == .never ? nil : PairingPrompter(host, output, input, decisions)
+    decisions.setHasAgent(prompter != nil || input == .command)
+    if policy == .ask, prompter == nil, input != .command {
+      warnings.warn("pairing needs consent, but there is no terminal for the question")
+    }
+    let reporter = PairingReporter(
+      host, output, decisions, isJSONOnly: ownsScreen || input == .command)
+    return (prompter, reporter)
   }
 
   private func hostConfiguration(

@@ -194,9 +194,9 @@ struct LinkSecurity: Sendable {
     }
   }
 
-  /// The peer demands authentication of a link that was encrypted for its value: reports where nobody
-  /// can be asked for a passkey, since no pairing begins for that. While keys are distributed, their end
-  /// is reported first.
+  /// The peer demands authentication of a link that was encrypted for its value: reports where no
+  /// user can enter a passkey, since no pairing begins for that. While keys are distributed, their end is
+  /// reported first.
   mutating func refusedAgain(host: inout HostSecurity, into outputs: inout [Output]) {
     guard let encryption, !encryption.isAuthenticated, !host.canAuthenticate(peer) else { return }
     if case .pairing(var underWay) = activity {
