@@ -160,7 +160,7 @@ let package = Package(
         "PortSharing",
       ]),
     module("ConnectionMachines", needs: ["Essentials"]),
-    module("Connections", needs: ["Essentials", "EventLoop", "CLinux", "ConnectionMachines"]),
+    module("Connections", needs: ["Essentials", "EventLoop", "CLinux"]),
     module(
       "Bonjour", in: "Bonjour",
       needs: [

@@ -73,24 +73,3 @@ extension ConnectionMachine {
     return found
   }
 }
-
-extension AddressRace {
-  /// Stops a debug build whose race contradicts itself. Release builds check nothing.
-  func assertInvariants() {
-    assert(violations().isEmpty, violations().joined(separator: "; "))
-  }
-
-  /// How the race contradicts itself; a sentence for each contradiction.
-  package func violations() -> [String] {
-    var found: [String] = []
-    if !running.isSubset(of: tried) { found.append("an attempt is running that was never begun") }
-    if waiting.contains(where: { tried.contains($0.endpoint) }) {
-      found.append("an address waits that was tried")
-    }
-    if Set(waiting.map(\.endpoint)).count != waiting.count {
-      found.append("an address waits twice")
-    }
-    if wasIPv6 == nil, !running.isEmpty { found.append("an attempt is of no version") }
-    return found
-  }
-}

@@ -1,4 +1,3 @@
-internal import ConnectionMachines
 internal import Dispatch
 internal import Essentials
 internal import Glibc

@@ -14,21 +14,18 @@ package enum ConnectError: Error, Hashable, Sendable {
 /// Connects a stream socket to the first address of a host that answers, or to a path. Used for one
 /// connection, on its loop only.
 ///
-/// The addresses are tried in order. The next one is tried when one fails or doesn't answer for a
-/// quarter of a second (RFC 8305, §5); the first that answers is used.
+/// The addresses are tried as ``AddressRace`` decides; the first that answers is used.
 package final class StreamConnector {
   package typealias Completion = (Result<Int32, ConnectError>) -> Void
 
   private let loop: EpollLoop
   private var completion: Completion?
-  private var remaining: ArraySlice<SocketAddress> = []
-  private var attempts: [WatchedDescriptor] = []
+  private var race = AddressRace<SocketAddress>()
+  private var attempts: [SocketAddress: WatchedDescriptor] = [:]
   private var lastError: SystemError?
   private var deadline: (any LoopTimer)?
   private var nextAttempt: (any LoopTimer)?
 
-  /// RFC 8305, §8: "Connection Attempt Delay".
-  private static let attemptDelay = TimeSpan.milliseconds(250)
   /// After so long a UNIX socket whose queue of connections is full is tried again.
   private static let fullQueueDelay = TimeSpan.milliseconds(10)
 
@@ -59,7 +56,7 @@ package final class StreamConnector {
   /// Connects to the first of the addresses that answers.
   package func connect(to addresses: [SocketAddress]) {
     guard completion != nil else { return }
-    remaining = addresses[...]
+    race.offer(addresses) { $0.family == AF_INET6 }
     nextAttempt = loop.makeTimer { [weak self] in self?.tryNext() }
     tryNext()
   }
@@ -73,9 +70,8 @@ package final class StreamConnector {
   private func stop() {
     deadline?.cancel()
     nextAttempt?.cancel()
-    for attempt in attempts { attempt.close() }
-    attempts = []
-    remaining = []
+    for attempt in attempts.values { attempt.close() }
+    attempts = [:]
   }
 
   private func finish(_ result: Result<Int32, ConnectError>) {
@@ -85,57 +81,69 @@ package final class StreamConnector {
     completion(result)
   }
 
+  /// Begins the attempts that are due.
   private func tryNext() {
-    while completion != nil, let address = remaining.popFirst() {
-      do throws(SystemError) {
-        return try attempt(address)
-      } catch {
-        lastError = error
-      }
+    while completion != nil, let address = race.next(now: .now) { attempt(address) }
+    guard completion != nil else { return }
+    if race.isExhausted {
+      finish(.failure(lastError.map(ConnectError.system) ?? .unknownHost))
+    } else if let wake = race.nextWake {
+      nextAttempt?.set(wake)
+    } else {
+      nextAttempt?.cancel()
     }
-    guard completion != nil, attempts.isEmpty else { return }
-    finish(.failure(lastError.map(ConnectError.system) ?? .unknownHost))
   }
 
-  private func attempt(_ address: SocketAddress) throws(SystemError) {
+  private func attempt(_ address: SocketAddress) {
+    do throws(SystemError) { try connect(to: address) } catch { fail(address, error) }
+  }
+
+  private func fail(_ address: SocketAddress, _ error: SystemError) {
+    lastError = error
+    race.fail(address)
+  }
+
+  private func connect(to address: SocketAddress) throws(SystemError) {
     let descriptor = try address.makeSocket()
     if address.with({ unsafe Glibc.connect(descriptor, $0, $1) }) == 0 {
       return finish(.success(descriptor))
     }
     let error = SystemError.current
     switch error.number {
-    case EINPROGRESS: try watch(descriptor)
+    case EINPROGRESS: try watch(descriptor, of: address)
     // The queue of a UNIX socket is full: there is no notification when it has room (connect(2)).
     case EAGAIN where address.family == AF_UNIX:
       close(descriptor)
-      remaining.insert(address, at: remaining.startIndex)
-      nextAttempt?.set(.now + Self.fullQueueDelay)
+      loop.schedule(in: Self.fullQueueDelay) { [weak self] in self?.tryAgain(address) }
     default:
       close(descriptor)
       throw error
     }
   }
 
-  private func watch(_ descriptor: Int32) throws(SystemError) {
-    let attempt = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
-      self?.answered(descriptor)
-    }
-    attempt.interest = .writable
-    attempts.append(attempt)
-    if !remaining.isEmpty { nextAttempt?.set(.now + Self.attemptDelay) }
+  private func tryAgain(_ address: SocketAddress) {
+    guard completion != nil else { return }
+    attempt(address)
+    tryNext()
   }
 
-  private func answered(_ descriptor: Int32) {
-    guard let index = attempts.firstIndex(where: { $0.descriptor == descriptor }) else { return }
-    let attempt = attempts.remove(at: index)
+  private func watch(_ descriptor: Int32, of address: SocketAddress) throws(SystemError) {
+    let attempt = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
+      self?.answered(address)
+    }
+    attempt.interest = .writable
+    attempts[address] = attempt
+  }
+
+  private func answered(_ address: SocketAddress) {
+    guard let attempt = attempts.removeValue(forKey: address) else { return }
     var number: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
-    let status = unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &size)
+    let status = unsafe getsockopt(attempt.descriptor, SOL_SOCKET, SO_ERROR, &number, &size)
     if status != 0 { number = errno }
     guard number != 0 else { return finish(.success(attempt.release())) }
     attempt.close()
-    lastError = SystemError(number: number)
-    nextAttempt?.cancel()
+    fail(address, SystemError(number: number))
     tryNext()
   }
 }

@@ -42,14 +42,4 @@ struct InvariantTests {
     rig.machine.firstSend = 1
     #expect(rig.machine.violations().contains("the head of the sends is at 1"))
   }
-
-  @Test("an address that waits although it was tried is found")
-  func tried() {
-    var race = AddressRace<Int>()
-    race.offer([1, 2]) { _ in false }
-    #expect(race.next(now: .zero) == 1)
-    #expect(race.violations() == [])
-    race.waiting.append((endpoint: 1, isIPv6: false))
-    #expect(race.violations() == ["an address waits that was tried"])
-  }
 }

@@ -195,6 +195,48 @@ struct StreamConnectionTests {
     try await loop.run { listener.value.close() }
   }
 
+  @Test("after an IPv4 address an IPv6 address is tried before the next IPv4 address")
+  func versionsInTurn() async throws {
+    let silent = try SilentPort()
+    defer { silent.close() }
+    let (older, olderAddress, _) = try await listen(
+      at: try #require(try await lookUp("127.0.0.1", 0).first))
+    let (newer, newerAddress, _) = try await listen(
+      at: try #require(try await lookUp("::1", 0).first))
+    let addresses = [silent.address, olderAddress, newerAddress]
+    let descriptor = try await connect { $0.connect(to: addresses) }.get()
+    #expect(SocketAddress(boundTo: descriptor)?.family == AF_INET6)
+    close(descriptor)
+    for listener in [older, newer] { try await loop.run { listener.value.close() } }
+  }
+
+  @Test("a UNIX socket whose queue of connections is full is tried again until it has room")
+  func fullQueue() async throws {
+    let path = "/tmp/ambit-\(UInt64.random(in: 0 ... .max)).socket"
+    let address = try #require(SocketAddress(path: path))
+    let listener = try address.makeSocket()
+    var open = [listener]
+    defer {
+      for descriptor in open { close(descriptor) }
+      unlink(path)
+    }
+    try #require(address.with { unsafe bind(listener, $0, $1) } == 0)
+    try #require(Glibc.listen(listener, 0) == 0)
+    var status: Int32 = 0
+    while status == 0 {
+      let client = try address.makeSocket()
+      open.append(client)
+      status = address.with { unsafe Glibc.connect(client, $0, $1) }
+    }
+    let result = await connect {
+      $0.connect(to: [address])
+      let accepted = accept(listener, nil, nil)
+      #expect(accepted >= 0)
+      close(accepted)
+    }
+    open.append(try result.get())
+  }
+
   @Test("no address at all is an unknown host, the last refusal is the error")
   func failures() async throws {
     #expect(await connect { $0.connect(to: []) } == .failure(.unknownHost))

@@ -1,6 +1,7 @@
-import ConnectionMachines
 import Essentials
 import Testing
+
+@testable import EventLoop
 
 @Suite("A race of addresses (RFC 8305), in virtual time")
 struct AddressRaceTests {
@@ -78,5 +79,15 @@ struct AddressRaceTests {
     race.forget()
     offer("1", "2")
     #expect(begun() == ["1"], "the second is still being tried")
+  }
+
+  @Test("an address that waits although it was tried is found")
+  func tried() {
+    var race = AddressRace<Int>()
+    race.offer([1, 2]) { _ in false }
+    #expect(race.next(now: .zero) == 1)
+    #expect(race.violations() == [])
+    race.waiting.append((endpoint: 1, isIPv6: false))
+    #expect(race.violations() == ["an address waits that was tried"])
   }
 }
