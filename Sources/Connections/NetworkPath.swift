@@ -1,4 +1,5 @@
 package import Essentials
+internal import EventLoop
 internal import Glibc
 
 /// The current network path to an address.
@@ -66,8 +67,8 @@ package struct NetworkPath: Hashable, Sendable {
     // A connect to port 0 fails.
     var endpoint = endpoint
     endpoint.port = max(1, endpoint.port)
-    guard endpoint.with({ connect(number, $0, $1) }) == 0 else { return nil }
-    return SocketEndpoint(of: number, getsockname)
+    guard endpoint.systemAddress.with({ connect(number, $0, $1) }) == 0 else { return nil }
+    return SocketAddress(boundTo: number).flatMap { SocketEndpoint($0) }
   }
 
   private static func workingInterfaces() -> [Interface] {
@@ -84,7 +85,8 @@ package struct NetworkPath: Hashable, Sendable {
       if !interfaces.contains(where: { $0.name == name }) {
         interfaces.append(Interface(name: name, index: if_nametoindex(name), addresses: []))
       }
-      guard let address = item.ifa_addr.flatMap({ SocketEndpoint($0) })?.address,
+      let system = item.ifa_addr.flatMap { SocketAddress(internetAddress: $0) }
+      guard let address = system?.internetAddress,
         let position = interfaces.firstIndex(where: { $0.name == name })
       else { continue }
       interfaces[position].addresses.insert(address)
@@ -97,18 +99,5 @@ extension InetAddress {
   /// Whether it is one of 127/8.
   fileprivate var isIPv4Loopback: Bool {
     if case .v4(let address) = self { address.bytes.first == 127 } else { false }
-  }
-}
-
-extension SocketEndpoint {
-  /// The address that the system gave; nil of other families.
-  fileprivate init?(_ address: UnsafeMutablePointer<sockaddr>) {
-    let byteCount: Int
-    switch Int32(address.pointee.sa_family) {
-    case AF_INET: byteCount = MemoryLayout<sockaddr_in>.size
-    case AF_INET6: byteCount = MemoryLayout<sockaddr_in6>.size
-    default: return nil
-    }
-    self.init(systemBytes: Array(UnsafeRawBufferPointer(start: address, count: byteCount)))
   }
 }

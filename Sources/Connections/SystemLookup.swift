@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Glibc
+internal import EventLoop
 
 /// The system's resolver: `/etc/hosts`, unicast DNS and other configured sources.
 package enum SystemLookup {
@@ -10,25 +10,8 @@ package enum SystemLookup {
     of host: String, port: UInt16, _ completion: @escaping @Sendable ([SocketEndpoint]) -> Void
   ) {
     // It blocks for as long as servers take to answer.
-    DispatchQueue.global().async { completion(endpoints(of: host, port: port)) }
-  }
-
-  private static func endpoints(of host: String, port: UInt16) -> [SocketEndpoint] {
-    var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    hints.ai_flags = AI_NUMERICSERV
-    var first: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host, String(port), &hints, &first) == 0 else { return [] }
-    defer { freeaddrinfo(first) }
-    var endpoints: [SocketEndpoint] = []
-    var entry = first
-    while let info = entry?.pointee {
-      if let address = info.ai_addr {
-        let bytes = UnsafeRawBufferPointer(start: address, count: Int(info.ai_addrlen))
-        if let endpoint = SocketEndpoint(systemBytes: Array(bytes)) { endpoints.append(endpoint) }
-      }
-      entry = info.ai_next
+    DispatchQueue.global().async {
+      completion(NameLookup.addresses(of: host, port: port).compactMap { SocketEndpoint($0) })
     }
-    return endpoints
   }
 }

@@ -136,9 +136,10 @@ package final class TCPConnection: Sendable {
     try settings.apply(to: socket, version)
     if let local = try settings.localEndpoint(version) {
       socket.set(SOL_SOCKET, SO_REUSEADDR, to: 1)
-      guard local.with({ bind(socket.number, $0, $1) }) == 0 else { throw .current }
+      guard local.systemAddress.with({ bind(socket.number, $0, $1) }) == 0 else { throw .current }
     }
-    if endpoint.with({ Glibc.connect(socket.number, $0, $1) }) == 0 { return try opened(socket) }
+    let status = endpoint.systemAddress.with { Glibc.connect(socket.number, $0, $1) }
+    if status == 0 { return try opened(socket) }
     guard errno == EINPROGRESS else { throw .current }
     let watch = try ReadinessWatch(.writing, socket) { [weak self] in
       do throws(SystemError) {
@@ -269,12 +270,12 @@ package final class TCPConnection: Sendable {
 
   /// The remote address; nil without a connection.
   package var remoteEndpoint: SocketEndpoint? {
-    openSocket.flatMap { SocketEndpoint(of: $0.number, getpeername) }
+    openSocket.flatMap { SocketAddress(connectedTo: $0.number) }.flatMap { SocketEndpoint($0) }
   }
 
   /// The local address; nil without a connection.
   package var localEndpoint: SocketEndpoint? {
-    openSocket.flatMap { SocketEndpoint(of: $0.number, getsockname) }
+    openSocket.flatMap { SocketAddress(boundTo: $0.number) }.flatMap { SocketEndpoint($0) }
   }
 
   private var openSocket: Descriptor? {

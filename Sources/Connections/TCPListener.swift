@@ -66,7 +66,7 @@ package final class TCPListener: Sendable {
         let socket = try listen(
           SocketEndpoint(endpoint.address, port: port, scope: endpoint.scope), settings)
         sockets.append(socket)
-        port = SocketEndpoint(of: socket.number, getsockname)?.port ?? port
+        port = SocketAddress(boundTo: socket.number)?.port ?? port
       } catch {
         let isWithoutIPv6 = [EAFNOSUPPORT, EADDRNOTAVAIL].contains(error.number)
         guard isWithoutIPv6, endpoint != endpoints.last else { throw error }
@@ -91,7 +91,7 @@ package final class TCPListener: Sendable {
     try settings.apply(to: socket, address.version)
     socket.set(SOL_SOCKET, SO_REUSEADDR, to: 1)
     if address.version == .v6 { socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: 1) }
-    guard endpoint.with({ bind(socket.number, $0, $1) }) == 0,
+    guard endpoint.systemAddress.with({ bind(socket.number, $0, $1) }) == 0,
       Glibc.listen(socket.number, backlog) == 0
     else { throw .current }
     return socket

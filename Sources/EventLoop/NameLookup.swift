@@ -57,7 +57,12 @@ package enum NameLookup {
     completion.value(nil)
   }
 
-  private static func addresses(of host: String, port: UInt16, flags: Int32) -> [SocketAddress] {
+  /// Looks up the addresses of a host, and blocks for as long as name servers take to answer.
+  ///
+  /// - Returns: The addresses in the order in which they should be tried; empty if the host is unknown.
+  package static func addresses(
+    of host: String, port: UInt16, flags: Int32 = 0
+  ) -> [SocketAddress] {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     hints.ai_flags = AI_NUMERICSERV | flags

@@ -1,12 +1,12 @@
 package import Essentials
-import Glibc
+package import Glibc
 
-/// The address of a stream socket in the system's form.
+/// The address of a socket in the system's form.
 package struct SocketAddress: Hashable, Sendable {
   /// `AF_INET`, `AF_INET6` or `AF_UNIX`.
   package let family: Int32
   /// `struct sockaddr_in`, `sockaddr_in6` or `sockaddr_un`.
-  let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// The maximum length of a UNIX socket's path: a `sockaddr_un` on Linux has 108 bytes, the last
   /// of them zero.
@@ -17,23 +17,79 @@ package struct SocketAddress: Hashable, Sendable {
     bytes = unsafe Array(UnsafeRawBufferPointer(start: address, count: byteCount))
   }
 
+  /// Copies an address of the system's lists, such as that of getifaddrs(3); nil unless it is one of
+  /// IPv4 or IPv6.
+  package init?(internetAddress address: UnsafePointer<sockaddr>) {
+    switch Int32(unsafe address.pointee.sa_family) {
+    case AF_INET: unsafe self.init(address, byteCount: MemoryLayout<sockaddr_in>.size)
+    case AF_INET6: unsafe self.init(address, byteCount: MemoryLayout<sockaddr_in6>.size)
+    default: return nil
+    }
+  }
+
+  /// The address of a port; `scope` is the index of the interface of a link-local address, 0 for any.
+  package init(_ address: InetAddress, port: UInt16, scope: UInt32 = 0) {
+    var bytes = ByteWriter()
+    switch address {
+    case .v4(let address):
+      family = AF_INET
+      // Family, port, address, padding.
+      bytes.uint16(UInt16(AF_INET))
+      bytes.bigEndian(UInt64(port), count: 2)
+      bytes.append(address.bytes)
+      bytes.append([UInt8](repeating: 0, count: 8))
+    case .v6(let address):
+      family = AF_INET6
+      // Family, port, flow, address, scope.
+      bytes.uint16(UInt16(AF_INET6))
+      bytes.bigEndian(UInt64(port), count: 2)
+      bytes.uint32(0)
+      bytes.append(address.bytes)
+      bytes.uint32(scope)
+    }
+    self.bytes = bytes.bytes
+  }
+
   /// The address of a UNIX socket; nil if the path is empty or too long.
   package init?(path: String) {
     let path = Array(path.utf8)
     guard !path.isEmpty, path.count <= Self.unixPathByteCountMax, !path.contains(0) else {
       return nil
     }
+    self.init(unixName: path + [0])
+  }
+
+  /// The address of a UNIX socket with an abstract name (unix(7)); nil if the name is too long.
+  package init?(abstractName name: String) {
+    // A zero, the name. Its length counts: there is no zero behind.
+    guard name.utf8.count <= Self.unixPathByteCountMax else { return nil }
+    self.init(unixName: [0] + Array(name.utf8))
+  }
+
+  private init(unixName: [UInt8]) {
     family = AF_UNIX
-    bytes = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) } + path + [0]
+    bytes = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) } + unixName
   }
 
   /// The address that a socket is bound to; nil if the system reports an error.
   package init?(boundTo descriptor: Int32) {
+    unsafe self.init(of: descriptor, getsockname)
+  }
+
+  /// The address that a socket is connected to; nil if the system reports an error.
+  package init?(connectedTo descriptor: Int32) {
+    unsafe self.init(of: descriptor, getpeername)
+  }
+
+  private init?(
+    of descriptor: Int32,
+    _ read: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+  ) {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let address = unsafe withUnsafeMutablePointer(to: &storage) { storage in
       unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe getsockname(descriptor, address, &size) == 0
+        unsafe read(descriptor, address, &size) == 0
           ? SocketAddress(address, byteCount: Int(size)) : nil
       }
     }
@@ -60,6 +116,12 @@ package struct SocketAddress: Hashable, Sendable {
     }
   }
 
+  /// The index of the interface to which an IPv6 address is scoped; 0 for any, and for other families.
+  package var scope: UInt32 {
+    guard family == AF_INET6, bytes.count >= 28 else { return 0 }
+    return bytes[24..<28].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
   /// A new stream socket of this family, which doesn't block and isn't inherited by other programs.
   func makeSocket() throws(SystemError) -> Int32 {
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
@@ -70,7 +132,7 @@ package struct SocketAddress: Hashable, Sendable {
   }
 
   /// Hands the address to `bind` or `connect`.
-  func with(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+  package func with(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
     unsafe bytes.withUnsafeBytes { bytes in
       guard let start = bytes.baseAddress else { return -1 }
       return unsafe call(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))

@@ -32,9 +32,7 @@ struct OwnerSocketAddress: Hashable, Sendable {
     do throws(SystemError) { descriptor = try Self.open() } catch {
       return (error.isShortage ? .noDescriptor : .impossible, nil)
     }
-    let status = withAddress { address, length in
-      unsafe Glibc.connect(descriptor, address, length)
-    }
+    let status = system.with { unsafe Glibc.connect(descriptor, $0, $1) }
     guard status == 0 else {
       let number = errno
       Glibc.close(descriptor)
@@ -60,9 +58,7 @@ struct OwnerSocketAddress: Hashable, Sendable {
     do throws(SystemError) { descriptor = try Self.open() } catch {
       return (error.isShortage ? .noDescriptor : .impossible, nil)
     }
-    let status = withAddress { address, length in
-      unsafe bind(descriptor, address, length)
-    }
+    let status = system.with { unsafe bind(descriptor, $0, $1) }
     if status == 0, listen(descriptor, backlog) == 0 { return (.isOurs, descriptor) }
     let number = errno
     Glibc.close(descriptor)
@@ -94,20 +90,11 @@ struct OwnerSocketAddress: Hashable, Sendable {
     return descriptor
   }
 
-  /// struct sockaddr_un: the family, a zero, the name. Its length counts: there is no zero behind.
-  private func withAddress(
-    _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
-  ) -> Int32 {
-    var address = ByteWriter()
-    address.uint16(UInt16(AF_UNIX))
-    address.uint8(0)
-    address.append(name.utf8)
-    precondition(address.count <= MemoryLayout<sockaddr_un>.size, "\(name) is too long")
-    return unsafe address.bytes.withUnsafeBytes { bytes in
-      guard let start = bytes.baseAddress else { return -1 }
-      return unsafe body(
-        start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+  private var system: SocketAddress {
+    guard let address = SocketAddress(abstractName: name) else {
+      preconditionFailure("\(name) is too long")
     }
+    return address
   }
 
   /// struct ucred, which Glibc's module does not have: process, user and group of the other end
