@@ -3,9 +3,9 @@ package import Glibc
 
 /// The address of a socket in the system's form.
 package struct SocketAddress: Hashable, Sendable {
-  /// `AF_INET`, `AF_INET6` or `AF_UNIX`.
+  /// `AF_INET`, `AF_INET6`, `AF_UNIX` or `AF_NETLINK`.
   package let family: Int32
-  /// `struct sockaddr_in`, `sockaddr_in6` or `sockaddr_un`.
+  /// `struct sockaddr_in`, `sockaddr_in6`, `sockaddr_un` or `sockaddr_nl`.
   package let bytes: [UInt8]
 
   /// The maximum length of a UNIX socket's path: a `sockaddr_un` on Linux has 108 bytes, the last
@@ -69,6 +69,16 @@ package struct SocketAddress: Hashable, Sendable {
   private init(unixName: [UInt8]) {
     family = AF_UNIX
     bytes = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) } + unixName
+  }
+
+  /// The address of a netlink socket that receives messages of groups, under a number that the kernel
+  /// chooses (netlink(7)).
+  init(netlinkGroups: UInt32) {
+    family = AF_NETLINK
+    // Family and padding, number, groups.
+    var bytes = ByteWriter()
+    for number in [UInt32(AF_NETLINK), 0, netlinkGroups] { bytes.uint32(number) }
+    self.bytes = bytes.bytes
   }
 
   /// The address that a socket is bound to; nil if the system reports an error.

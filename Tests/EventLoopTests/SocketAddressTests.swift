@@ -48,4 +48,16 @@ struct SocketAddressTests {
     #expect(SocketAddress(abstractName: String(repeating: "x", count: 107)) != nil)
     #expect(SocketAddress(abstractName: String(repeating: "x", count: 108)) == nil)
   }
+
+  @Test("a socket of rtnetlink receives the groups that were named, and doesn't block")
+  func netlinkGroups() throws {
+    let descriptor = try Netlink.openRoute([.interfaces, .addresses, .routes])
+    defer { close(descriptor) }
+    let address = try #require(SocketAddress(boundTo: descriptor))
+    #expect(address.family == AF_NETLINK)
+    // 0x1, 0x10, 0x40, 0x100 and 0x400 of linux/rtnetlink.h, in the order of a little-endian host.
+    #expect(address.bytes.suffix(4).elementsEqual([0x51, 0x05, 0, 0]))
+    #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK != 0)
+    #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
+  }
 }

@@ -19,9 +19,6 @@ final class InterfaceMonitor {
   private var pending: RouteMessage.Request?
   private var sequence: UInt32 = 0
 
-  // RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
-  private static let groups: UInt32 = 0x1 | 0x10 | 0x100
-
   /// - Parameters:
   ///   - loop: The event loop of everything here.
   ///   - pauses: How long to wait before another socket is tried.
@@ -82,7 +79,7 @@ final class InterfaceMonitor {
 
   /// A socket that receives changes of interfaces and addresses.
   static func openSystemSocket() throws(SystemError) -> Int32 {
-    try NetlinkSocket.open(.route, groups: groups)
+    try Netlink.openRoute([.interfaces, .addresses])
   }
 
   // MARK: Questions and answers

@@ -30,24 +30,9 @@ struct NetlinkSocket: ~Copyable {
   private let descriptor: Int32
 
   /// Opens a socket. That needs no privilege; requests may.
-  init(_ part: Part) throws(SystemError) { descriptor = try Self.open(part) }
+  init(_ part: Part) throws(SystemError) { descriptor = try Netlink.open(part.protocolNumber) }
 
   deinit { close(descriptor) }
-
-  /// Opens a non-blocking socket that is subscribed to these groups of the kernel.
-  static func open(_ part: Part, groups: UInt32 = 0) throws(SystemError) -> Int32 {
-    let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    let descriptor = socket(AF_NETLINK, type, part.protocolNumber)
-    guard descriptor >= 0 else { throw .current }
-    // struct sockaddr_nl: family and padding, the kernel's choice of a number, the groups.
-    var address = ByteWriter()
-    for number in [UInt32(AF_NETLINK), 0, groups] { address.uint32(number) }
-    do throws(SystemError) { try bindSocket(descriptor, to: address.bytes) } catch {
-      close(descriptor)
-      throw error
-    }
-    return descriptor
-  }
 
   /// Sends requests, one or several.
   func send(_ bytes: [UInt8]) throws(SystemError) {
