@@ -160,7 +160,7 @@ let package = Package(
         "PortSharing",
       ]),
     module("ConnectionMachines", needs: ["Essentials"]),
-    module("Connections", needs: ["Essentials", "EventLoop", "CLinux"]),
+    module("Connections", needs: ["Essentials", "EventLoop"]),
     module(
       "Bonjour", in: "Bonjour",
       needs: [

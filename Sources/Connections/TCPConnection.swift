@@ -49,14 +49,14 @@ package final class TCPConnection: Sendable {
   /// One address that is being tried.
   private struct Attempt: Sendable {
     var socket: Descriptor
-    var watch: ReadinessWatch
+    var watch: OneShotWatch
     var timer: OneShotTimer
   }
 
   private struct Open: Sendable {
     var socket: Descriptor
-    var reading: ReadinessWatch
-    var writing: ReadinessWatch
+    var reading: OneShotWatch
+    var writing: OneShotWatch
   }
 
   /// How long an address is tried, unless the settings have another limit.
@@ -141,7 +141,7 @@ package final class TCPConnection: Sendable {
     let status = endpoint.systemAddress.with { Glibc.connect(socket.number, $0, $1) }
     if status == 0 { return try opened(socket) }
     guard errno == EINPROGRESS else { throw .current }
-    let watch = try ReadinessWatch(.writing, socket) { [weak self] in
+    let watch = try OneShotWatch(.writing, socket) { [weak self] in
       do throws(SystemError) {
         let error = socket.pendingError
         guard error == 0 else { throw SystemError(number: error) }
@@ -190,8 +190,8 @@ package final class TCPConnection: Sendable {
   private func opened(_ socket: Descriptor) throws(SystemError) {
     let open = Open(
       socket: socket,
-      reading: try ReadinessWatch(.reading, socket) { [weak self] in self?.notifyInput() },
-      writing: try ReadinessWatch(.writing, socket) { [weak self] in self?.notifyOutput() })
+      reading: try OneShotWatch(.reading, socket) { [weak self] in self?.notifyInput() },
+      writing: try OneShotWatch(.writing, socket) { [weak self] in self?.notifyOutput() })
     guard leaveSearch(for: .open(open)) else { return }
     connecting.leave()
     notify(.connected)

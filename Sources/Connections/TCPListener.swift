@@ -8,7 +8,7 @@ package final class TCPListener: Sendable {
   /// The port.
   package let port: UInt16
   private let sockets: [Descriptor]
-  private let watches: [ReadinessWatch]
+  private let watches: [OneShotWatch]
 
   /// How often another port is tried where the system's choice for one version of IP is taken for
   /// the other.
@@ -30,7 +30,7 @@ package final class TCPListener: Sendable {
     onConnection: @escaping @Sendable (TCPConnection) -> Void
   ) throws(SystemError) {
     (sockets, self.port) = try Self.open(port, settings)
-    var watches: [ReadinessWatch] = []
+    var watches: [OneShotWatch] = []
     for socket in sockets { watches.append(try Self.watch(socket, onConnection)) }
     self.watches = watches
   }
@@ -99,9 +99,9 @@ package final class TCPListener: Sendable {
 
   private static func watch(
     _ socket: Descriptor, _ onConnection: @escaping @Sendable (TCPConnection) -> Void
-  ) throws(SystemError) -> ReadinessWatch {
+  ) throws(SystemError) -> OneShotWatch {
     let watch = WeakWatch()
-    let reading = try ReadinessWatch(.reading, socket) {
+    let reading = try OneShotWatch(.reading, socket) {
       if accept(from: socket, onConnection) {
         // Without free descriptors, the system would report the waiting connection again at once.
         DispatchQueue.global().asyncAfter(deadline: .now() + 1) { watch.value?.arm() }
@@ -131,6 +131,6 @@ package final class TCPListener: Sendable {
   /// What a watch's own handler knows it by.
   private final class WeakWatch: @unchecked Sendable {
     // Unchecked: set once, before the watch is armed.
-    weak var value: ReadinessWatch?
+    weak var value: OneShotWatch?
   }
 }

@@ -17,6 +17,10 @@ package final class EpollLoop: @unchecked Sendable {
   /// The loop that is shared in this process.
   package static let shared = EpollLoop()
 
+  private struct WeakWatch {
+    weak let watch: OneShotWatch?
+  }
+
   private struct Inbox {
     var work: [Work] = []
     var hasThread = false
@@ -34,6 +38,8 @@ package final class EpollLoop: @unchecked Sendable {
   /// By numbers that are never reused, unlike descriptors, so that an event that was ready before
   /// its descriptor was closed is not reported to another.
   private var watched: [UInt64: WatchedDescriptor] = [:]
+  /// The watches that any thread may arm, by the same numbers.
+  private var oneShotWatches: [UInt64: WeakWatch] = [:]
   private var lastNumber: UInt64 = 0
   /// Storage of work that was done, used again.
   private var spareWork: [Work] = []
@@ -115,6 +121,16 @@ package final class EpollLoop: @unchecked Sendable {
     guard unsafe epoll_ctl(descriptor, operation, other, &event) == 0 else { throw .current }
   }
 
+  /// Makes a number for a watch, which adds the descriptor itself.
+  func makeEntry(for watch: OneShotWatch) -> OneShotWatch.Entry {
+    lastNumber += 1
+    oneShotWatches[lastNumber] = WeakWatch(watch: watch)
+    return OneShotWatch.Entry(epoll: descriptor, number: lastNumber)
+  }
+
+  /// Forgets a watch whose descriptor is not in epoll any more.
+  func forget(_ number: UInt64) { oneShotWatches[number] = nil }
+
   func set(_ timer: EpollTimer, at time: Instant) { timers.insert(timer, at: time) }
 
   func cancel(_ timer: EpollTimer, at time: Instant) { timers.remove(timer, at: time) }
@@ -173,7 +189,11 @@ package final class EpollLoop: @unchecked Sendable {
       _ = unsafe eventfd_read(inbox.withLock { $0.bell }, &calls)
       return
     }
-    guard let watched = watched[event.data.u64] else { return }
+    guard let watched = watched[event.data.u64] else {
+      // One that was cancelled meanwhile is not known any more.
+      oneShotWatches[event.data.u64]?.watch?.isReady()
+      return
+    }
     if watched.expectsPromptEvents { expectPromptEvent() }
     watched.onReady(Readiness(events: event.events))
   }
