@@ -382,15 +382,6 @@ struct FailingCommandTests {
       "no space left")
   }
 
-  @Test("a capture that is a pipe without a reader ends the command when its time is over")
-  func captureWithoutReader() async throws {
-    let folder = try TestFolder()
-    let pipe = folder.path + "/pipe"
-    try #require(mkfifo(pipe, 0o600) == 0)
-    expect(
-      try await AmbitRun.end("capture", pipe, "--timeout", "1"), .timedOut, "within the time limit")
-  }
-
   @Test("a disk that becomes full during a capture ends the command with one sentence and a status")
   func fillingDisk() async throws {
     let folder = try TestFolder()
