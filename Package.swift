@@ -108,7 +108,7 @@ let package = Package(
     module(
       "BluetoothSessions", in: "Bluetooth",
       needs: [
-        "BluetoothInterface", "BluetoothHost",
+        "BluetoothInterface", "BluetoothHost", "HubClient",
         .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
         .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
       ]),
@@ -131,6 +131,15 @@ let package = Package(
     // The hub: what apps and the hub of their machine send each other.
     module(
       "HubWire", in: "Hub", needs: ["Essentials", "BluetoothWire", "BluetoothInterface"]),
+    // An app's side of the connection, and the sessions through it.
+    module(
+      "HubClientMachines", in: "Hub",
+      needs: ["Essentials", "BluetoothWire", "BluetoothInterface", "HubWire"]),
+    module(
+      "HubClient", in: "Hub",
+      needs: [
+        "Essentials", "EventLoop", "BluetoothInterface", "HubWire", "HubClientMachines", logging,
+      ]),
 
     // Location: beacon regions, ranging and position.
     module("BeaconMachines", in: "Location", needs: ["Essentials", "BluetoothWire"]),
@@ -370,6 +379,18 @@ let package = Package(
       name: "HubWireTests",
       dependencies: ["HubWire", "BluetoothInterface", "BluetoothWire", "Essentials"],
       path: "Tests/Hub/HubWireTests", exclude: ["Version1"]),
+    tests(
+      "HubClientMachinesTests", in: "Hub",
+      needs: [
+        "HubClientMachines", "HubWire", "BluetoothInterface", "BluetoothWire", "Essentials",
+      ]),
+    tests(
+      "HubClientTests", in: "Hub",
+      needs: [
+        "HubClient", "HubClientMachines", "HubWire", "BluetoothHost", "BluetoothInterface",
+        "BluetoothMachines", "BluetoothWire", "CoreBluetooth", "Essentials", "EventLoop",
+        "SimulatedRadio", "Simulation", logging,
+      ]),
     tests("ConnectionMachinesTests", needs: ["ConnectionMachines", "Essentials"]),
     tests(
       "BonjourTests", in: "Bonjour",
@@ -541,8 +562,9 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 let strictMemorySafety: Set<String> = [
   "Essentials", "JSONWire", "StateFiles", "BluetoothWire", "BluetoothInterface",
   "BluetoothMachines", "PeripheralFiles", "BluetoothHost", "SimulatedRadio", "SecureConnections",
-  "HubWire", "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing",
-  "ConnectionMachines", "BeaconMachines", "BindingMachines", "CoverFlow", "CoverFlowWebAssembly",
+  "HubWire", "HubClientMachines", "HubClient", "Simulation", "ARPWire", "DNSWire",
+  "DiscoveryMachines", "PortSharing", "ConnectionMachines", "BeaconMachines", "BindingMachines",
+  "CoverFlow", "CoverFlowWebAssembly",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets

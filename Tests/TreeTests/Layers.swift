@@ -65,6 +65,7 @@ enum Layers {
     "DiscoveryMachines": Module(.machines),
     "PeripheralFiles": Module(.machines),
     "PortSharing": Module(.machines),
+    "HubClientMachines": Module(.machines),
     "ConnectionMachines": Module(.machines),
     "CoverFlow": Module(.machines),
     // The same as functions for a page, and the page's files: bytes.
@@ -82,6 +83,7 @@ enum Layers {
     "Connections": Module(.hosts, ["Dispatch", "Glibc", "Synchronization"]),
     "BonjourHost": Module(.hosts, ["CNetlink", "Glibc", "Synchronization"]),
     "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
+    "HubClient": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "BluetoothSessions": Module(.hosts, mayTouchTheWorld: false),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),

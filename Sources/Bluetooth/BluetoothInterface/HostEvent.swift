@@ -72,6 +72,22 @@ public enum HostEvent: Sendable, Hashable {
   case channelClosed(ChannelID, HostError?)
 }
 
+extension HostEvent {
+  /// Whether clients acknowledge this event. Those of channels have a flow control of their own:
+  /// a peer has only as many credits as the client has consumed bytes for.
+  package var isAcknowledged: Bool {
+    switch self {
+    case .channelReceived, .channelClosed: false
+    case .stateChanged, .completed, .discovered, .linkOpened, .linkUpdated, .linkClosed, .connected,
+      .connectionFailed, .disconnected, .valueUpdated, .valuesDropped, .acknowledgementRequested,
+      .servicesChanged, .serverRequest, .writesDropped, .requestsExpired, .subscribed,
+      .unsubscribed, .channelOpened,
+      .pairingPrompt, .pairingEnded, .bondNotKept:
+      true
+    }
+  }
+}
+
 /// The result of a successful request.
 public enum HostReply: Sendable, Hashable {
   /// The request succeeded and has no other result.

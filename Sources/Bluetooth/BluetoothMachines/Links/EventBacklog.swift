@@ -567,20 +567,6 @@ struct EventBacklog: Sendable {
 }
 
 extension HostEvent {
-  /// Whether clients acknowledge this event. Those of channels have a flow control of their own:
-  /// a peer has only as many credits as the client has consumed bytes for.
-  var isAcknowledged: Bool {
-    switch self {
-    case .channelReceived, .channelClosed: false
-    case .stateChanged, .completed, .discovered, .linkOpened, .linkUpdated, .linkClosed, .connected,
-      .connectionFailed, .disconnected, .valueUpdated, .valuesDropped, .acknowledgementRequested,
-      .servicesChanged, .serverRequest, .writesDropped, .requestsExpired, .subscribed,
-      .unsubscribed, .channelOpened,
-      .pairingPrompt, .pairingEnded, .bondNotKept:
-      true
-    }
-  }
-
   /// Whether every client gets this event, interested or not.
   fileprivate var isForAllClients: Bool {
     switch self {

@@ -1,0 +1,224 @@
+import BluetoothInterface
+import Essentials
+import EventLoop
+import Glibc
+import HubClientMachines
+import HubWire
+import Logging
+import Synchronization
+
+/// Feeds a `HubClientMachine` with requests, bytes and time, and performs its actions.
+final class HubDriver: @unchecked Sendable {
+  // Sendable because state in a `Mutex` has a lock of its own, and everything else is accessed on `loop` only.
+  let loop: EpollLoop
+  private let path: String
+  private let logger: Logger
+  private let inbox = Mutex(Inbox())
+  private let shown: Mutex<Shown>
+
+  private var machine: HubClientMachine
+  private var actions: [HubClientMachine.Action] = []
+  private var slots: [HubSessionID: HubSessionSlot] = [:]
+  private var socket: HubSocket?
+  private var timer: (any LoopTimer)?
+  private var timerSetFor: Instant?
+  private var isStopped = false
+
+  /// What clients put into the inbox.
+  private enum Entry: Sendable {
+    case opened(HubSessionSlot)
+    case input(HubClientMachine.Input)
+  }
+
+  private struct Inbox {
+    var entries: [Entry] = []
+    var isDrainScheduled = false
+    var lastSession: UInt64 = 0
+
+    /// Appends an entry; returns whether the inbox must be drained.
+    mutating func append(_ entry: Entry) -> Bool {
+      entries.append(entry)
+      defer { isDrainScheduled = true }
+      return !isDrainScheduled
+    }
+  }
+
+  private struct Shown {
+    var problem: String?
+    var welcome: HubWelcome?
+    /// Whether a hub has answered, or none was reached.
+    var isDecided = false
+  }
+
+  init(path: String, app: String, problem: HostError?, loop: EpollLoop, logger: Logger) {
+    self.path = path
+    self.loop = loop
+    self.logger = logger
+    machine = HubClientMachine(app: app, problem: problem)
+    let sentence = problem.map { HubFailure.unusable($0).sentence }
+    shown = Mutex(Shown(problem: sentence, isDecided: problem != nil))
+    if let sentence { logger.error("\(sentence)") }
+  }
+
+  // MARK: From any thread
+
+  var problem: String? { shown.withLock(\.problem) }
+  var welcome: HubWelcome? { shown.withLock(\.welcome) }
+  var isDecided: Bool { shown.withLock(\.isDecided) }
+
+  func open(
+    acknowledgesEvents: Bool, onEvents: @escaping @Sendable ([HostEvent]) -> Void
+  ) -> HubSessionSlot {
+    // Under one lock, so that the identifiers arrive in their order.
+    let (slot, isFirst) = inbox.withLock { inbox in
+      inbox.lastSession += 1
+      let slot = HubSessionSlot(
+        id: HubSessionID(rawValue: inbox.lastSession), acknowledgesEvents: acknowledgesEvents,
+        onEvents: onEvents)
+      return (slot, inbox.append(.opened(slot)))
+    }
+    if isFirst { scheduleDrain() }
+    return slot
+  }
+
+  func post(_ input: HubClientMachine.Input) {
+    if inbox.withLock({ $0.append(.input(input)) }) { scheduleDrain() }
+  }
+
+  /// Ends the connection and all sessions, then calls `completion`.
+  func stop(_ completion: @escaping @Sendable () -> Void = {}) {
+    loop.execute { [self] in
+      isStopped = true
+      socket?.close()
+      socket = nil
+      timer?.cancel()
+      timer = nil
+      slots = [:]
+      completion()
+    }
+  }
+
+  // MARK: On the loop
+
+  private func scheduleDrain() { loop.execute { [self] in drainInbox() } }
+
+  private func drainInbox() {
+    var entries: [Entry] = []
+    inbox.withLock { inbox in
+      swap(&inbox.entries, &entries)
+      inbox.isDrainScheduled = false
+    }
+    guard !isStopped else { return }
+    let now = Instant.now
+    var batch: [HubClientMachine.Input] = []
+    batch.reserveCapacity(entries.count)
+    for entry in entries {
+      switch entry {
+      case .opened(let slot):
+        slots[slot.id] = slot
+        batch.append(.sessionOpened(slot.id, acknowledgesEvents: slot.acknowledgesEvents))
+      case .input(let input): batch.append(input)
+      }
+    }
+    machine.handle(batch, now: now, into: &actions)
+    for case .sessionClosed(let id) in batch { slots[id] = nil }
+    perform(now)
+  }
+
+  private func handle(_ input: HubClientMachine.Input) {
+    guard !isStopped else { return }
+    let now = Instant.now
+    machine.handle(input, now: now, into: &actions)
+    perform(now)
+  }
+
+  private func wake() {
+    timerSetFor = nil
+    guard !isStopped else { return }
+    let now = Instant.now
+    machine.wake(now: now, into: &actions)
+    perform(now)
+  }
+
+  /// Performs the machine's actions, and sets the timer for its next wake. Nothing that it calls gives the
+  /// machine another input at once.
+  private func perform(_ now: Instant) {
+    var taken: [HubClientMachine.Action] = []
+    swap(&taken, &actions)
+    for action in taken {
+      switch action {
+      case .open: openSocket()
+      case .close:
+        socket?.close()
+        socket = nil
+      case .send(let bytes): socket?.send(bytes)
+      case .deliver(let id, let events): slots[id]?.deliver(events)
+      case .failed(let failure): report(failure)
+      case .connected(let welcome):
+        shown.withLock { $0 = Shown(problem: nil, welcome: welcome, isDecided: true) }
+        logger.info("The hub at \(path) is used.")
+      case .lost(let sentence): logger.warning("\(sentence)")
+      }
+    }
+    guard !isStopped else { return }
+    setTimer(now)
+  }
+
+  private func setTimer(_ now: Instant) {
+    guard let due = machine.nextWake else { return }
+    // A timer that rings too early costs little; setting it anew for every message would.
+    if let timerSetFor, timerSetFor <= due { return }
+    if timer == nil { timer = loop.makeTimer { [weak self] in self?.wake() } }
+    let time = max(due, now + .microseconds(1))
+    timerSetFor = time
+    timer?.set(time)
+  }
+
+  private func openSocket() {
+    socket?.close()
+    let socket = HubSocket(
+      path: path, on: loop, onOpen: { [weak self] in self?.handle(.opened) },
+      onBytes: { [weak self] in self?.handle(.received($0)) },
+      onEnd: { [weak self] in self?.handle(.closed($0)) })
+    self.socket = socket
+    socket.open()
+  }
+
+  private func report(_ failure: HubFailure) {
+    let sentence = failure.sentence
+    let isNew = shown.withLock { shown in
+      defer {
+        shown.problem = sentence
+        shown.isDecided = true
+      }
+      return shown.problem != sentence
+    }
+    if isNew { logger.warning("\(sentence)") }
+  }
+}
+
+/// The driver's state of a session.
+final class HubSessionSlot: Sendable {
+  let id: HubSessionID
+  let acknowledgesEvents: Bool
+  private let onEvents: @Sendable ([HostEvent]) -> Void
+  private let isOpenStorage = Atomic(true)
+
+  init(
+    id: HubSessionID, acknowledgesEvents: Bool, onEvents: @escaping @Sendable ([HostEvent]) -> Void
+  ) {
+    self.id = id
+    self.acknowledgesEvents = acknowledgesEvents
+    self.onEvents = onEvents
+  }
+
+  var isOpen: Bool { isOpenStorage.load(ordering: .acquiring) }
+
+  /// Delivers events unless the session was closed.
+  func deliver(_ events: [HostEvent]) {
+    if isOpen { onEvents(events) }
+  }
+
+  /// Closes the slot; returns true for the first call.
+  func close() -> Bool { isOpenStorage.exchange(false, ordering: .acquiringAndReleasing) }
+}

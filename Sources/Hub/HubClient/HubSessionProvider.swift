@@ -1,0 +1,126 @@
+package import BluetoothInterface
+import Essentials
+package import EventLoop
+import Glibc
+import HubClientMachines
+import HubWire
+package import Logging
+
+/// Opens sessions with the Bluetooth host of the machine's hub. They share one connection, which lasts while
+/// there are sessions.
+///
+/// To its clients, a hub that is gone is a radio that is gone and comes back. All methods may be called from any
+/// thread; events are delivered on the loop. After fork(2), the child has no loop, as with a host in the process:
+/// sessions work in the process that opened them, and a child must execute a program, whereby the socket is
+/// closed.
+package final class HubSessionProvider: HostSessionProvider {
+  private let driver: HubDriver
+
+  /// How long ``isSimulated`` waits for the hub's answer at most: a hub takes less than a millisecond.
+  private static let welcomeMilliseconds: Int32 = 500
+
+  /// Creates a provider that connects when the first session is opened.
+  ///
+  /// - Parameters:
+  ///   - path: Where the hub listens: a UNIX socket.
+  ///   - app: The name by which the hub knows this app, the same in each run.
+  ///   - loop: The loop on which events are delivered.
+  ///   - logger: Gets the reason why the hub can't be used, one sentence each.
+  package convenience init(
+    path: String, app: String = HubSessionProvider.programName, loop: EpollLoop = .shared,
+    logger: Logger = Logger(label: "ambit.hub")
+  ) {
+    self.init(HubDriver(path: path, app: app, problem: nil, loop: loop, logger: logger))
+  }
+
+  /// Creates a provider of sessions whose radio can't be used, for this reason.
+  package convenience init(
+    problem: HostError, loop: EpollLoop = .shared, logger: Logger = Logger(label: "ambit.hub")
+  ) {
+    self.init(HubDriver(path: "", app: "", problem: problem, loop: loop, logger: logger))
+  }
+
+  private init(_ driver: HubDriver) { self.driver = driver }
+
+  deinit { driver.stop() }
+
+  /// The provider that a setting names; nil for `off`.
+  package static func provider(for setting: HubSetting) -> HubSessionProvider? {
+    switch setting {
+    case .off: nil
+    case .path(let path): HubSessionProvider(path: path)
+    case .invalid(let reason): HubSessionProvider(problem: .unsupported(reason))
+    }
+  }
+
+  /// The name of the executable.
+  package static var programName: String {
+    let path = unsafe [CChar](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
+      guard let start = buffer.baseAddress else { return }
+      count = unsafe max(0, readlink("/proc/self/exe", start, buffer.count))
+    }
+    let name = path.map(UInt8.init(bitPattern:)).split(separator: UInt8(ascii: "/")).last
+    return name.map { String(decoding: $0, as: UTF8.self) } ?? "app"
+  }
+
+  /// The reason why the hub can't be used, in one sentence; nil if no problem is known.
+  package var problem: String? { driver.problem }
+
+  /// Whether the hub's radio is simulated. Connects to the hub if that is not known, and waits for its answer for
+  /// half a second at most, except on the loop; without an answer, it is not.
+  package var isSimulated: Bool {
+    if !driver.isDecided, !driver.loop.isCurrent {
+      driver.post(.wanted)
+      for _ in 0..<Self.welcomeMilliseconds where !driver.isDecided { poll(nil, 0, 1) }
+    }
+    return driver.welcome?.isSimulated ?? false
+  }
+
+  /// Opens a session through the hub. `settle` is not called, because the hub's time is the real one.
+  package func openSession(
+    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    onEvents: @escaping @Sendable ([HostEvent]) -> Void
+  ) -> any HostSession {
+    HubSession(
+      provider: self, driver: driver,
+      slot: driver.open(acknowledgesEvents: acknowledgesEvents, onEvents: onEvents))
+  }
+
+  /// Ends the connection and all sessions for good. Clients get no more events when this returns.
+  package func close() async {
+    await withCheckedContinuation { continuation in driver.stop { continuation.resume() } }
+  }
+}
+
+/// A session through the hub.
+private final class HubSession: HostSession {
+  /// Lives at least as long as its sessions.
+  private let provider: HubSessionProvider
+  private let driver: HubDriver
+  private let slot: HubSessionSlot
+
+  init(provider: HubSessionProvider, driver: HubDriver, slot: HubSessionSlot) {
+    self.provider = provider
+    self.driver = driver
+    self.slot = slot
+  }
+
+  deinit { close() }
+
+  var loop: any SessionLoop { HubLoop(loop: driver.loop) }
+
+  func send(_ request: HostRequest) {
+    if slot.isOpen { driver.post(.request(slot.id, request)) }
+  }
+
+  func eventsHandled(_ count: Int) {
+    if slot.isOpen { driver.post(.eventsHandled(slot.id, count: count)) }
+  }
+
+  /// Real time waits for nobody.
+  func hasWork() {}
+
+  func close() {
+    if slot.close() { driver.post(.sessionClosed(slot.id)) }
+  }
+}

@@ -1,0 +1,148 @@
+import BluetoothInterface
+import Essentials
+import EventLoop
+import Glibc
+import HubClientMachines
+
+/// A socket that is connected to a hub, or is being connected. Used on its loop only; its owner must call
+/// ``close()``, or wait for `onEnd`.
+final class HubSocket {
+  private let path: String
+  private let loop: EpollLoop
+  private let onOpen: () -> Void
+  private let onBytes: ([UInt8]) -> Void
+  private let onEnd: (HubFailure) -> Void
+  private var connector: StreamConnector?
+  private var channel: ByteChannel?
+
+  /// Bytes that wait for a hub that reads slowly before it is left: half a second of the fastest program.
+  private static let pendingByteCountMax = 16 * 1024 * 1024
+
+  /// Creates a socket that is not connected yet.
+  ///
+  /// No closure is called after ``close()``, or from within a method of this object.
+  /// - Parameters:
+  ///   - path: Where the hub listens.
+  ///   - loop: The loop on which the socket is used and calls its closures.
+  ///   - onOpen: Called once when it is connected and the hub is believed.
+  ///   - onBytes: Called with received bytes.
+  ///   - onEnd: Called once when it could not be connected or has ended.
+  init(
+    path: String, on loop: EpollLoop, onOpen: @escaping () -> Void,
+    onBytes: @escaping ([UInt8]) -> Void, onEnd: @escaping (HubFailure) -> Void
+  ) {
+    self.path = path
+    self.loop = loop
+    self.onOpen = onOpen
+    self.onBytes = onBytes
+    self.onEnd = onEnd
+  }
+
+  /// Connects the socket.
+  func open() {
+    guard let address = SocketAddress(path: path) else {
+      return endLater(.notReached(.unsupported("\"\(path)\" can't be the path of a socket.")))
+    }
+    let connector = StreamConnector(on: loop, timeout: HubClientLimits.greetingMax) {
+      [weak self] in self?.connected($0)
+    }
+    self.connector = connector
+    connector.connect(to: [address])
+  }
+
+  /// Sends bytes, at once or as soon as the hub reads them.
+  func send(_ bytes: [UInt8]) {
+    channel?.write(bytes)
+    let pending = channel?.pendingByteCount ?? 0
+    if pending > Self.pendingByteCountMax { endLater(.notRead) }
+  }
+
+  /// Closes the socket, or ends the attempt to connect it.
+  func close() {
+    connector?.cancel()
+    connector = nil
+    channel?.close()
+    channel = nil
+    isClosed = true
+  }
+
+  private var isClosed = false
+
+  private func connected(_ result: Result<Int32, ConnectError>) {
+    connector = nil
+    switch result {
+    case .failure(let error): endLater(.notReached(explain(error)))
+    case .success(let descriptor):
+      if let failure = Self.disbelief(of: descriptor) {
+        Glibc.close(descriptor)
+        return endLater(failure)
+      }
+      do throws(SystemError) {
+        channel = try ByteChannel(
+          owning: descriptor, on: loop, expectsPromptEvents: true,
+          onRead: { [weak self] in self?.received($0) },
+          onEnd: { [weak self] _ in self?.end(.ended) })
+      } catch {
+        return endLater(.notReached(explain(.system(error))))
+      }
+      loop.schedule(in: .zero) { [weak self] in
+        if let self, !isClosed { onOpen() }
+      }
+    }
+  }
+
+  private func received(_ bytes: [UInt8]) {
+    if !isClosed { onBytes(bytes) }
+  }
+
+  /// Reports the end in a turn of its own: the owner is just calling.
+  private func endLater(_ failure: HubFailure) {
+    channel?.close()
+    channel = nil
+    loop.schedule(in: .zero) { [weak self] in self?.end(failure) }
+  }
+
+  private func end(_ failure: HubFailure) {
+    guard !isClosed else { return }
+    close()
+    onEnd(failure)
+  }
+
+  // MARK: Belief
+
+  /// struct ucred, which Glibc's module does not have: process, user and group of the other end when it began to
+  /// listen.
+  private typealias Credentials = (processID: Int32, userID: UInt32, groupID: UInt32)
+
+  /// Why the process that listens is not believed to be the hub; nil if root or this user runs it. Others could
+  /// have taken the path, and would learn what the app does.
+  private static func disbelief(of descriptor: Int32) -> HubFailure? {
+    var credentials: Credentials = (0, 0, 0)
+    var length = socklen_t(MemoryLayout<Credentials>.size)
+    let status = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)
+    guard status == 0 else {
+      return .notReached(.transport("The system does not tell who the hub is."))
+    }
+    return believes(credentials.userID) ? nil : .notBelieved(userID: credentials.userID)
+  }
+
+  /// Whether a user is believed to run the hub.
+  static func believes(_ userID: UInt32, self own: UInt32 = geteuid()) -> Bool {
+    userID == 0 || userID == own
+  }
+
+  private func explain(_ error: ConnectError) -> HostError {
+    switch error {
+    case .unknownHost: return .unsupported("\"\(path)\" can't be the path of a socket.")
+    case .timedOut: return .transport("The hub at \(path) did not answer in time.")
+    case .system(let error):
+      switch error.number {
+      case ECONNREFUSED: return .transport("No hub listens at \(path).")
+      case ENOENT, ENOTDIR: return .transport("There is no hub at \(path).")
+      case EACCES, EPERM: return .unauthorized("This user may not connect to the hub at \(path).")
+      case EPROTOTYPE: return .transport("The socket at \(path) is not a hub's.")
+      default: return .transport("The connection to the hub at \(path) failed: \(error.text).")
+      }
+    }
+  }
+}

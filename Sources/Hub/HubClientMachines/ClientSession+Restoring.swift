@@ -1,0 +1,204 @@
+import BluetoothInterface
+import BluetoothWire
+import HubWire
+
+// A hub that is there, and what the session wants of it; a hub that is gone, and what the client hears.
+
+extension ClientSession {
+  // MARK: A hub is there
+
+  /// The hub has opened the session: asks for all that the client wants, and sends what has waited.
+  mutating func hubFound(epoch: HubEpoch, into outputs: inout SessionOutputs) {
+    self.epoch = epoch
+    mustRestoreAdvertising = wants.advertising != nil
+    if let agent = wants.agent { send(.setPairingAgent(agent), into: &outputs) }
+    for (peer, data) in wants.outOfBandData.sorted(by: { $0.key.bits < $1.key.bits }) {
+      send(.restoringOutOfBandData, for: nil, into: &outputs) { .setOutOfBandData(peer, data, $0) }
+    }
+    for service in wants.services.services { restore(service, into: &outputs) }
+    for (psm, requiresEncryption) in wants.channels.sorted(by: { $0.key < $1.key }) {
+      send(.restoringChannel(psm: psm), for: nil, into: &outputs) {
+        .publishChannel(psm: psm, requiresEncryption: requiresEncryption, $0)
+      }
+    }
+    if restoringCount == 0 { dropUnrestored(into: &outputs) }
+    if let scan = wants.scan { send(.startScan(scan), into: &outputs) }
+    for (peer, options) in wants.links.sorted(by: { $0.key.bits < $1.key.bits }) {
+      send(.connect(peer, options), into: &outputs)
+    }
+    let sent = waiting
+    waiting = []
+    for request in sent { forward(request, into: &outputs) }
+  }
+
+  /// Publishes a service again. Services that include others wait until those have the hub's handles.
+  private mutating func restore(
+    _ service: ServiceHandles.Service, into outputs: inout SessionOutputs
+  ) {
+    guard let definition = wants.services.wire(service.definition) else { return }
+    restoringCount += 1
+    let start = service.visible.range.start
+    let removalCount = wants.removalCount
+    send(.restoringService(start, removalCount: removalCount), for: nil, into: &outputs) {
+      .addService(definition, $0)
+    }
+  }
+
+  mutating func takeRestoration(
+    _ result: Result<HostReply, HostError>, of kind: PendingRequest.Kind,
+    into outputs: inout SessionOutputs
+  ) throws(HubFailure) {
+    switch (kind, result) {
+    case (.restoringService(let start, let removalCount), _):
+      try takeService(result, start: start, removalCount: removalCount, into: &outputs)
+    case (.restoringAdvertising, .failure(let error)):
+      wants.advertising = nil
+      outputs.losses.append("The advertising was not started again: \(error).")
+    case (.restoringChannel(let psm), .failure(let error)):
+      wants.channels[psm] = nil
+      outputs.losses.append("PSM \(psm) was not published again: \(error).")
+    case (.restoringOutOfBandData, .failure(let error)):
+      outputs.losses.append("Out-of-band data was not set again: \(error).")
+    default: break
+    }
+  }
+
+  private mutating func takeService(
+    _ result: Result<HostReply, HostError>, start: UInt16, removalCount: UInt64,
+    into outputs: inout SessionOutputs
+  ) throws(HubFailure) {
+    restoringCount -= 1
+    let service = wants.services.services.first { $0.visible.range.start == start }
+    switch result {
+    case .success(.published(let published)):
+      if let service {
+        guard published.isValid(for: service.definition),
+          wants.services.restored(start, published)
+        else { throw .unexpected("handles of a service that are not its own") }
+        restoreIncluding(start, into: &outputs)
+      } else if removalCount == wants.removalCount {
+        // The client has removed it meanwhile.
+        send(.removeService(published.range.start), into: &outputs)
+      }
+    case .success: throw .unexpected("a reply that is not a service's")
+    case .failure(let error):
+      guard let service else { break }
+      wants.services.remove(start)
+      let uuid = service.definition.uuid
+      outputs.losses.append("The service \(uuid) was not published again: \(error).")
+    }
+    guard restoringCount == 0 else { return }
+    dropUnrestored(into: &outputs)
+    if isHoldingState {
+      isHoldingState = false
+      radioIsOn(into: &outputs)
+      setState(.poweredOn, into: &outputs)
+    }
+  }
+
+  /// A service has the hub's handles: those that include it are published, too.
+  private mutating func restoreIncluding(_ start: UInt16, into outputs: inout SessionOutputs) {
+    for service in wants.services.services
+    where service.wire == nil && service.definition.includedServices.contains(start) {
+      restore(service, into: &outputs)
+    }
+  }
+
+  /// Services that include one which isn't published any more can't be restored.
+  private mutating func dropUnrestored(into outputs: inout SessionOutputs) {
+    for service in wants.services.services where service.wire == nil {
+      wants.services.remove(service.visible.range.start)
+      let uuid = service.definition.uuid
+      outputs.losses.append("The service \(uuid) is gone, as one that it includes is.")
+    }
+  }
+
+  /// The hub's radio has another state.
+  mutating func take(_ new: RadioState, into outputs: inout SessionOutputs) {
+    isHoldingState = false
+    var new = new
+    // A hub that has just been started: to the client, the radio was there before.
+    if new == .unknown, let state, state != .unknown { new = .poweredOff }
+    guard new != .poweredOn || restoringCount == 0 else {
+      isHoldingState = true
+      return ledger.appendHidden()
+    }
+    if new == .poweredOn { radioIsOn(into: &outputs) }
+    guard state != new else { return ledger.appendHidden() }
+    state = new
+    deliver(.stateChanged(new), into: &outputs)
+  }
+
+  private mutating func radioIsOn(into outputs: inout SessionOutputs) {
+    guard mustRestoreAdvertising, let options = wants.advertising else { return }
+    mustRestoreAdvertising = false
+    send(.restoringAdvertising, for: nil, into: &outputs) { .startAdvertising(options, $0) }
+  }
+
+  // MARK: A hub is gone
+
+  /// The connection has ended: the client hears what it hears of a radio that is gone. Requests end first, then
+  /// links, then the state changes.
+  mutating func hubLost(_ failure: HubFailure, into outputs: inout SessionOutputs) {
+    let error = failure.hostError
+    ledger.hubLost()
+    endRequests(error, into: &outputs)
+    for id in channels.sorted(by: { $0.rawValue < $1.rawValue }) {
+      deliverOwn(.channelClosed(id, error), into: &outputs)
+    }
+    for peer in pairings.sorted(by: { $0.bits < $1.bits }) {
+      deliverOwn(.pairingEnded(peer, .disconnected), into: &outputs)
+    }
+    let subscriptions = subscriptions.sorted {
+      ($0.peer.bits, $0.handle) < ($1.peer.bits, $1.handle)
+    }
+    for subscription in subscriptions {
+      deliverOwn(.unsubscribed(subscription.peer, handle: subscription.handle), into: &outputs)
+    }
+    endLinks(error, into: &outputs)
+    let barriers = pending.sorted { $0.key.rawValue < $1.key.rawValue }
+    for (_, request) in barriers { complete(request.token, .success(.done), into: &outputs) }
+    pending = [:]
+    channels = []
+    pairings = []
+    self.subscriptions = []
+    restoringCount = 0
+    isHoldingState = false
+    wants.services.hubLost()
+    failWaiting(error, into: &outputs)
+    setState(failure.radioState, into: &outputs)
+  }
+
+  /// Ends all requests but the barriers, which hosts complete after the events before them.
+  private mutating func endRequests(_ error: HostError, into outputs: inout SessionOutputs) {
+    for (own, request) in pending.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      switch request.kind {
+      case .barrier: continue
+      case .advertising: complete(request.token, .failure(.radioNotReady), into: &outputs)
+      default: complete(request.token, .failure(error), into: &outputs)
+      }
+      pending[own] = nil
+    }
+  }
+
+  private mutating func endLinks(_ error: HostError, into outputs: inout SessionOutputs) {
+    for peer in links.union(usedLinks).sorted(by: { $0.bits < $1.bits }) {
+      if usedLinks.contains(peer) { endUse(of: peer, error, into: &outputs) }
+      if links.contains(peer) { deliverOwn(.linkClosed(peer, error), into: &outputs) }
+    }
+    links = []
+    usedLinks = []
+    cancelledLinks = []
+  }
+
+  private mutating func endUse(
+    of peer: DeviceAddress, _ error: HostError, into outputs: inout SessionOutputs
+  ) {
+    guard !cancelledLinks.contains(peer) else {
+      return deliverOwn(.disconnected(peer, nil, reconnecting: false), into: &outputs)
+    }
+    let reconnects = wants.links[peer]?.reconnectsAutomatically ?? false
+    if !reconnects { wants.links[peer] = nil }
+    deliverOwn(.disconnected(peer, error, reconnecting: reconnects), into: &outputs)
+  }
+}

@@ -1,0 +1,130 @@
+import BluetoothInterface
+import BluetoothWire
+import HubWire
+
+/// A session of a client: what it wants, what the hub has told it, and which requests the hub has not completed.
+///
+/// When the hub is gone, a session tells its client what a host does whose radio is gone.
+struct ClientSession: Sendable {
+  struct Subscription: Hashable, Sendable {
+    var peer: DeviceAddress
+    /// The handle that the client knows.
+    var handle: UInt16
+  }
+
+  let id: HubSessionID
+  let acknowledgesEvents: Bool
+
+  var wants = SessionWants()
+  /// The state that the client was told last.
+  var state: RadioState?
+  /// The links that the client was told of.
+  var links: Set<DeviceAddress> = []
+  /// Those that it uses.
+  var usedLinks: Set<DeviceAddress> = []
+  /// Those whose use it has given up, and the hub has not reported the end yet.
+  var cancelledLinks: Set<DeviceAddress> = []
+  var subscriptions: Set<Subscription> = []
+  /// The peers of pairings that have prompted.
+  var pairings: Set<DeviceAddress> = []
+  /// The open channels, as the client knows them.
+  var channels: Set<ChannelID> = []
+
+  /// By the tokens of this connection, which are used once.
+  var pending: [RequestToken: PendingRequest] = [:]
+  var lastToken: UInt64 = 0
+  /// Requests that wait for the hub's answer to the greeting.
+  var waiting: [HostRequest] = []
+  var ledger = AcknowledgementLedger()
+  var epoch = HubEpoch()
+
+  /// How many services the hub has not published again. The client hears that the radio is on when it has:
+  /// its app may send a value at once.
+  var restoringCount = 0
+  /// The radio is on, but services aren't restored.
+  var isHoldingState = false
+  /// Whether the advertising is to be started again when the radio is on.
+  var mustRestoreAdvertising = false
+
+  init(id: HubSessionID, acknowledgesEvents: Bool, epoch: HubEpoch) {
+    self.id = id
+    self.acknowledgesEvents = acknowledgesEvents
+    self.epoch = epoch
+  }
+
+  // MARK: Events for the client
+
+  /// Delivers an event that the hub doesn't know.
+  mutating func deliverOwn(_ event: HostEvent, into outputs: inout SessionOutputs) {
+    if event.isAcknowledged { ledger.appendOwn() }
+    outputs.events.append(event)
+  }
+
+  /// Delivers an event of the hub.
+  mutating func deliver(_ event: HostEvent, into outputs: inout SessionOutputs) {
+    if event.isAcknowledged { ledger.appendShared() }
+    outputs.events.append(event)
+  }
+
+  mutating func setState(_ new: RadioState, into outputs: inout SessionOutputs) {
+    guard state != new else { return }
+    state = new
+    deliverOwn(.stateChanged(new), into: &outputs)
+  }
+
+  mutating func complete(
+    _ token: RequestToken?, _ result: Result<HostReply, HostError>,
+    into outputs: inout SessionOutputs
+  ) {
+    guard let token else { return }
+    deliverOwn(.completed(token, result), into: &outputs)
+  }
+
+  // MARK: Requests for the hub
+
+  /// Sends a request without a token.
+  func send(_ request: HostRequest, into outputs: inout SessionOutputs) {
+    outputs.requests.append(request)
+  }
+
+  /// Sends a request under a new token.
+  mutating func send(
+    _ kind: PendingRequest.Kind, for token: RequestToken?, into outputs: inout SessionOutputs,
+    _ make: (RequestToken) -> HostRequest
+  ) {
+    lastToken += 1
+    let own = RequestToken(rawValue: lastToken)
+    pending[own] = PendingRequest(token: token, kind: kind)
+    outputs.requests.append(make(own))
+  }
+
+  // MARK: Invariants
+
+  /// How the session contradicts itself; a sentence for each contradiction.
+  func violations(isConnected: Bool) -> [String] {
+    var found: [String] = []
+    if !isConnected {
+      let isEmpty =
+        links.isEmpty && usedLinks.isEmpty && cancelledLinks.isEmpty && subscriptions.isEmpty
+        && pairings.isEmpty && channels.isEmpty && pending.isEmpty && restoringCount == 0
+      if !isEmpty { found.append("session \(id.rawValue) keeps what a hub gave that is gone") }
+      if ledger.hubCount > 0 { found.append("session \(id.rawValue) owes a hub that is gone") }
+      if state == .poweredOn { found.append("session \(id.rawValue) has a radio without a hub") }
+      if state == nil { found.append("session \(id.rawValue) was told no state") }
+    } else if !waiting.isEmpty {
+      found.append("requests of session \(id.rawValue) wait for a hub that is there")
+    }
+    if waiting.count > HubClientLimits.waitingRequestsMax { found.append("too many requests wait") }
+    if isHoldingState, restoringCount == 0 {
+      found.append("session \(id.rawValue) holds the state back for nothing")
+    }
+    let restoring = pending.values.count {
+      if case .restoringService = $0.kind { true } else { false }
+    }
+    if restoring != restoringCount { found.append("the count of restored services is wrong") }
+    if !cancelledLinks.isSubset(of: usedLinks) { found.append("a link is given up unused") }
+    if !ledger.isConsistent { found.append("the ledger of session \(id.rawValue) is wrong") }
+    if !wants.services.isConsistent { found.append("services overlap") }
+    return found
+  }
+}

@@ -1,0 +1,46 @@
+package import Essentials
+import HubWire
+
+/// What bounds the client's use of memory and time, and why so.
+package enum HubClientLimits {
+  /// How long a connection may take, from the attempt to the hub's answer to the greeting: what the issue of
+  /// programs that wait for a frozen hub allows. A hub of this machine takes less than a millisecond.
+  package static let greetingMax = TimeSpan.seconds(5)
+  /// The silence after which a hub is pinged that has been sent something since its last message. With the
+  /// time for the answer, a hub that doesn't answer is left after 5 s.
+  package static let owedSilence = TimeSpan.seconds(2)
+  /// The silence after which a hub is pinged that was sent nothing.
+  package static let idleSilence = TimeSpan.seconds(10)
+  /// How long the answer to a ping may take.
+  package static let answerMax = TimeSpan.seconds(3)
+  /// How long what has arrived may take to be read before a hub is left: this process itself may have been
+  /// stopped while the answer came.
+  static let lastLook = TimeSpan.milliseconds(100)
+  /// How long an answer may take while other messages arrive.
+  static let busyMax = TimeSpan.seconds(30)
+  /// How late a timer of a process is that was stopped itself.
+  static let stoppedLateness = TimeSpan.seconds(1)
+  /// The pause before the first attempt to connect again. It doubles with each one that fails.
+  static let pauseMin = TimeSpan.milliseconds(50)
+  /// The longest pause: a hub that is back is found within a second. An attempt costs two system calls.
+  static let pauseMax = TimeSpan.seconds(1)
+  /// The pause after a refusal, which an administrator has to change.
+  static let refusalPause = TimeSpan.seconds(5)
+  /// How long a connection must last before the next pause is the shortest again.
+  static let stableAfter = TimeSpan.seconds(2)
+  /// How long a connection without sessions stays open.
+  static let unusedMax = TimeSpan.seconds(10)
+  /// Requests of a session that wait for the hub. A session's app waits for the radio; only few
+  /// publish before.
+  package static let waitingRequestsMax = 1_024
+  /// Links that a hub may report: a controller's connection handles (Core 5.4, Vol 2, Part E, §5.4.2).
+  package static let linksMax = 0xF00
+  /// Channels of a session: more than peers open, little enough that a hub fills no memory.
+  package static let channelsMax = 1 << 12
+  /// Subscriptions of all peers to a session's characteristics; as above.
+  package static let subscriptionsMax = 1 << 16
+  /// Events that a session hasn't acknowledged, beyond which the hub ignores the client's flow control.
+  package static let unacknowledgedMax = 1 << 20
+  /// Peers with out-of-band data, as many as a host keeps.
+  static let outOfBandMax = 64
+}

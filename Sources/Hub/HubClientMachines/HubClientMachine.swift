@@ -1,0 +1,277 @@
+package import BluetoothInterface
+package import Essentials
+package import HubWire
+
+/// An app's side of the connection with the hub, and its sessions over it, as one state machine.
+///
+/// It connects while there are sessions, greets the hub and checks its answer, pings it when it is silent, leaves
+/// one that doesn't answer or that sends what no hub sends, and connects again. To the clients of its sessions a
+/// hub that is gone is a radio that is gone: links and requests end, the state becomes `poweredOff`; what they
+/// want of the radio is kept, and asked for again when a hub is back.
+package struct HubClientMachine: Sendable {
+  /// What happens to the machine.
+  package enum Input: Sendable {
+    /// A client opens a session. Its identifier is higher than those before.
+    case sessionOpened(HubSessionID, acknowledgesEvents: Bool)
+    /// A client's request. Ignored if the session is closed.
+    case request(HubSessionID, HostRequest)
+    /// A client that acknowledges events has handled so many more.
+    case eventsHandled(HubSessionID, count: Int)
+    /// A client closes its session, and gets no more events.
+    case sessionClosed(HubSessionID)
+    /// The app wants to know what kind of radio the hub has, without a session.
+    case wanted
+    /// The socket that was asked for is connected, and its other end is believed.
+    case opened
+    /// The socket could not be connected or is not believed, has ended, or its other end doesn't read.
+    case closed(HubFailure)
+    /// Bytes came from the hub.
+    case received([UInt8])
+  }
+
+  /// What the driver does for the machine.
+  package enum Action: Equatable, Sendable {
+    /// Connect a socket to the hub, then report `opened` or `closed`.
+    case open
+    /// Close the socket, if there is one, or end the attempt to connect. Nothing is reported.
+    case close
+    /// Send these bytes.
+    case send([UInt8])
+    /// Deliver events to a client. For clients that don't acknowledge events, they count as handled when this
+    /// has returned: the driver performs the next action only then.
+    case deliver(HubSessionID, [HostEvent])
+    /// There is no connection, for this reason. The driver tells people.
+    case failed(HubFailure)
+    /// The hub has answered the greeting.
+    case connected(HubWelcome)
+    /// Something that a client wants could not be restored after a restart of the hub; a sentence for people.
+    case lost(String)
+  }
+
+  enum Phase: Sendable {
+    /// No session wants a connection.
+    case idle
+    /// A socket is being connected.
+    case opening(deadline: Instant)
+    /// The greeting was sent.
+    case greeting(Greeting)
+    /// The hub has answered.
+    case connected(Connection)
+    /// The hub was left or not reached, and is tried again then.
+    case pausing(until: Instant, HubFailure)
+    /// No hub can be used.
+    case unusable(HubFailure)
+  }
+
+  struct Greeting: Sendable {
+    var deadline: Instant
+    /// The sessions that the greeting opens.
+    var openings: [HubSessionID]
+    var reader = HubFrameReader(byteCountMax: HubProtocol.greetingByteCountMax)
+    /// Whether the deadline has passed and what has arrived is being read.
+    var isLastLook = false
+  }
+
+  struct Connection: Sendable {
+    var reader: HubFrameReader
+    var beganAt: Instant
+    var lastReceived: Instant
+    /// Whether something was sent since the hub's last message.
+    var isOwed = false
+    var ping: Ping?
+  }
+
+  struct Ping: Sendable {
+    var number: UInt64
+    var sentAt: Instant
+    var deadline: Instant
+    /// Since when the time is up and what has arrived is being read.
+    var lookedAt: Instant?
+    /// Whether this process was stopped while it waited, and has given the hub more time.
+    var isExtended = false
+  }
+
+  /// The name of the app, which the hub knows it by.
+  let app: String
+  var phase: Phase
+  var sessions: [HubSessionID: ClientSession] = [:]
+  var epoch = HubEpoch()
+  /// The highest identifier of a session.
+  var lastSession: UInt64 = 0
+  /// The highest identifier of a session that this connection opened.
+  var lastOpened: UInt64 = 0
+  var lastPing: UInt64 = 0
+  var pause = HubClientLimits.pauseMin
+  /// Whether a connection is wanted without sessions, for a moment.
+  var isWanted = false
+  var writer = HubFrameWriter()
+  /// Consecutive events of one session, until they are delivered.
+  var batch: (session: HubSessionID, events: [HostEvent])?
+
+  /// Creates a machine without a connection.
+  ///
+  /// - Parameters:
+  ///   - app: The name of the app.
+  ///   - problem: The reason why no hub can be used, such as an invalid setting. Then none is tried.
+  package init(app: String, problem: HostError? = nil) {
+    self.app = app
+    phase = problem.map { .unusable(.unusable($0)) } ?? .idle
+    if app.utf8.count > HubProtocol.textByteCountMax {
+      phase = .unusable(.unusable(.unsupported("The name of the app is too long for the hub.")))
+    }
+  }
+
+  /// Handles an input and appends the actions for it.
+  package mutating func handle(_ input: Input, now: Instant, into actions: inout [Action]) {
+    handle([input], now: now, into: &actions)
+  }
+
+  /// Handles inputs that came together: what they have the machine send is sent in one piece.
+  package mutating func handle(_ inputs: [Input], now: Instant, into actions: inout [Action]) {
+    for input in inputs { take(input, now: now, into: &actions) }
+    flush(into: &actions)
+    assert(violations().isEmpty, violations().joined(separator: "; "))
+  }
+
+  private mutating func take(_ input: Input, now: Instant, into actions: inout [Action]) {
+    switch input {
+    case .sessionOpened(let id, let acknowledgesEvents):
+      open(id, acknowledgesEvents: acknowledgesEvents, now: now, into: &actions)
+    case .request(let id, let request): take(request, of: id, into: &actions)
+    case .eventsHandled(let id, let count):
+      guard let owed = sessions[id]?.ledger.handled(count) else { break }
+      acknowledge(owed, of: id)
+    case .sessionClosed(let id): close(id)
+    case .wanted:
+      isWanted = true
+      connectIfIdle(now: now, into: &actions)
+    case .opened: opened(now: now, into: &actions)
+    case .closed(let failure):
+      if isOpen { fail(failure, mustClose: false, now: now, into: &actions) }
+    case .received(let bytes): receive(bytes, now: now, into: &actions)
+    }
+  }
+
+  /// Sends what was written.
+  mutating func flush(into actions: inout [Action]) {
+    flushEvents(into: &actions)
+    guard writer.byteCount > 0 else { return }
+    if case .connected(var connection) = phase {
+      connection.isOwed = true
+      phase = .connected(connection)
+    }
+    actions.append(.send(writer.takeBytes()))
+  }
+
+  mutating func flushEvents(into actions: inout [Action]) {
+    guard let batch else { return }
+    self.batch = nil
+    actions.append(.deliver(batch.session, batch.events))
+  }
+
+  /// Whether there is a socket, or an attempt to connect one.
+  var isOpen: Bool {
+    switch phase {
+    case .opening, .greeting, .connected: true
+    case .idle, .pausing, .unusable: false
+    }
+  }
+
+  var isConnected: Bool { if case .connected = phase { true } else { false } }
+
+  // MARK: Sessions
+
+  private mutating func open(
+    _ id: HubSessionID, acknowledgesEvents: Bool, now: Instant, into actions: inout [Action]
+  ) {
+    guard id.rawValue > lastSession else { return }
+    lastSession = id.rawValue
+    var session = ClientSession(id: id, acknowledgesEvents: acknowledgesEvents, epoch: epoch)
+    var outputs = SessionOutputs()
+    switch phase {
+    case .connected: openAtHub(id)
+    case .idle, .opening, .greeting: session.setState(.unknown, into: &outputs)
+    case .pausing(_, let failure), .unusable(let failure):
+      session.setState(failure.radioState, into: &outputs)
+    }
+    sessions[id] = session
+    take(outputs, of: id, into: &actions)
+    connectIfIdle(now: now, into: &actions)
+  }
+
+  private mutating func take(
+    _ request: HostRequest, of id: HubSessionID, into actions: inout [Action]
+  ) {
+    var outputs = SessionOutputs()
+    switch phase {
+    case .connected: sessions[id]?.forward(request, into: &outputs)
+    case .idle, .opening, .greeting:
+      sessions[id]?.answer(request, mayWait: true, .radioNotReady, into: &outputs)
+    case .pausing(_, let failure), .unusable(let failure):
+      sessions[id]?.answer(request, mayWait: false, failure.hostError, into: &outputs)
+    }
+    take(outputs, of: id, into: &actions)
+  }
+
+  private mutating func close(_ id: HubSessionID) {
+    guard sessions.removeValue(forKey: id) != nil else { return }
+    if isConnected { write(.closeSession(id)) }
+  }
+
+  /// Opens a session with the hub.
+  mutating func openAtHub(_ id: HubSessionID) {
+    // The events of all sessions are acknowledged: a client that doesn't has handled them when they are
+    // delivered, and not when they are in the socket.
+    write(.openSession(SessionOpening(id: id, acknowledgesEvents: true)))
+    lastOpened = max(lastOpened, id.rawValue)
+  }
+
+  /// Performs what a session has the machine do.
+  mutating func take(
+    _ outputs: SessionOutputs, of id: HubSessionID, into actions: inout [Action]
+  ) {
+    for loss in outputs.losses { actions.append(.lost(loss)) }
+    deliver(outputs.events, to: id, into: &actions)
+    for request in outputs.requests { send(request, of: id, into: &actions) }
+    guard let session = sessions[id], !session.acknowledgesEvents else { return }
+    // Sent behind the events' delivery.
+    acknowledge(sessions[id]?.ledger.handledAll() ?? 0, of: id)
+  }
+
+  private mutating func deliver(
+    _ events: [HostEvent], to id: HubSessionID, into actions: inout [Action]
+  ) {
+    guard !events.isEmpty else { return }
+    if batch?.session == id {
+      batch?.events += events
+    } else {
+      flushEvents(into: &actions)
+      batch = (id, events)
+    }
+  }
+
+  /// Sends a request, or completes it if it fits in no message.
+  private mutating func send(
+    _ request: HostRequest, of id: HubSessionID, into actions: inout [Action]
+  ) {
+    do throws(HubWireError) {
+      try writer.append(AppMessage.request(id, .known(request)))
+    } catch {
+      var outputs = SessionOutputs()
+      let failure = HostError.invalidArgument("The request can't be sent to the hub: \(error).")
+      sessions[id]?.requestFailed(request, failure, into: &outputs)
+      take(outputs, of: id, into: &actions)
+    }
+  }
+
+  private mutating func acknowledge(_ count: Int, of id: HubSessionID) {
+    if count > 0, isConnected { write(.eventsHandled(id, count: count)) }
+  }
+
+  /// Writes a message that fits in any case.
+  mutating func write(_ message: AppMessage) {
+    do throws(HubWireError) { try writer.append(message) } catch {
+      preconditionFailure("\(message) has no message: \(error)")
+    }
+  }
+}

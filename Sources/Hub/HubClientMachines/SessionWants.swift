@@ -1,0 +1,76 @@
+import BluetoothInterface
+import BluetoothWire
+
+/// What a session wants of the radio beyond a connection with the hub: asked for again when a hub is back, as a
+/// host in the process does when its radio is.
+struct SessionWants: Sendable {
+  var scan: ScanOptions?
+  /// The advertising that is on the air.
+  var advertising: AdvertisingOptions?
+  /// Requested links, also those that are up.
+  var links: [DeviceAddress: ConnectOptions] = [:]
+  var agent: SMPIOCapability?
+  var outOfBandData: [DeviceAddress: OutOfBandData] = [:]
+  /// By PSM, whether a link must be encrypted.
+  var channels: [UInt16: Bool] = [:]
+  var services = ServiceHandles()
+
+  /// Counts `startAdvertising` and `stopAdvertising`: the start that is completed may be out of date.
+  private(set) var advertisingChangeCount: UInt64 = 0
+  /// Counts `removeAllServices`.
+  private(set) var removalCount: UInt64 = 0
+
+  /// Notes a request when it is sent, or would be if there were a hub.
+  mutating func note(_ request: HostRequest) {
+    switch request {
+    case .startScan(let options): scan = options
+    case .stopScan: scan = nil
+    case .startAdvertising: advertisingChangeCount += 1
+    case .stopAdvertising:
+      advertising = nil
+      advertisingChangeCount += 1
+    case .connect(let peer, let options): links[peer] = options
+    case .disconnect(let peer): links[peer] = nil
+    case .setPairingAgent(let capability): agent = capability
+    case .removeService(let handle): services.remove(handle)
+    case .removeAllServices:
+      services.removeAll()
+      removalCount += 1
+    case .unpublishChannel(let psm): channels[psm] = nil
+    default: break
+    }
+  }
+}
+
+/// A request with a token that the hub has not completed.
+struct PendingRequest: Sendable {
+  enum Kind: Sendable {
+    case other
+    /// Answered at once by every host.
+    case barrier
+    /// Counts changes of the advertising up to this one.
+    case advertising(AdvertisingOptions, changeCount: UInt64)
+    case service(ServiceDefinition, removalCount: UInt64)
+    case channel(requiresEncryption: Bool)
+    case outOfBandData(DeviceAddress, OutOfBandData?)
+    /// The library's own, after the hub has come back.
+    case restoringAdvertising
+    case restoringService(UInt16, removalCount: UInt64)
+    case restoringChannel(psm: UInt16)
+    case restoringOutOfBandData
+  }
+
+  /// The client's token; nil for a request of the library.
+  var token: RequestToken?
+  var kind: Kind
+}
+
+/// What a session has the machine do.
+struct SessionOutputs: Sendable {
+  /// Events for the client, in order.
+  var events: [HostEvent] = []
+  /// Requests for the hub, in order.
+  var requests: [HostRequest] = []
+  /// What couldn't be restored after a restart of the hub; one sentence for each.
+  var losses: [String] = []
+}
