@@ -117,7 +117,7 @@ private final class HubSession: HostSession {
     if slot.isOpen { driver.post(.eventsHandled(slot.id, count: count)) }
   }
 
-  /// Real time waits for nobody.
+  /// Real time does not wait for the work.
   func hasWork() {}
 
   func close() {

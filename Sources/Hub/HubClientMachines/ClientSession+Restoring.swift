@@ -7,7 +7,7 @@ import HubWire
 extension ClientSession {
   // MARK: A hub is there
 
-  /// The hub has opened the session: asks for all that the client wants, and sends what has waited.
+  /// The hub has opened the session: requests all that the client wants, and sends the waiting requests.
   mutating func hubFound(epoch: HubEpoch, into outputs: inout SessionOutputs) {
     self.epoch = epoch
     mustRestoreAdvertising = wants.advertising != nil

@@ -16,9 +16,9 @@ struct ClientSession: Sendable {
   let acknowledgesEvents: Bool
 
   var wants = SessionWants()
-  /// The state that the client was told last.
+  /// The state that the client got last.
   var state: RadioState?
-  /// The links that the client was told of.
+  /// The links that the client knows.
   var links: Set<DeviceAddress> = []
   /// Those that it uses.
   var usedLinks: Set<DeviceAddress> = []

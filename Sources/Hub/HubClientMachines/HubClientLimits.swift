@@ -3,8 +3,8 @@ import HubWire
 
 /// What bounds the client's use of memory and time, and why so.
 package enum HubClientLimits {
-  /// How long a connection may take, from the attempt to the hub's answer to the greeting: what the issue of
-  /// programs that wait for a frozen hub allows. A hub of this machine takes less than a millisecond.
+  /// How long a connection may take, from the attempt to the hub's answer to the greeting. A hub takes less than
+  /// a millisecond; a frozen one keeps no program waiting for longer.
   package static let greetingMax = TimeSpan.seconds(5)
   /// The silence after which a hub is pinged that has been sent something since its last message. With the
   /// time for the answer, a hub that doesn't answer is left after 5 s.
@@ -13,8 +13,8 @@ package enum HubClientLimits {
   package static let idleSilence = TimeSpan.seconds(10)
   /// How long the answer to a ping may take.
   package static let answerMax = TimeSpan.seconds(3)
-  /// How long what has arrived may take to be read before a hub is left: this process itself may have been
-  /// stopped while the answer came.
+  /// How long reading the arrived bytes may take before a hub is left: this process itself may have been stopped
+  /// while the answer came.
   static let lastLook = TimeSpan.milliseconds(100)
   /// How long an answer may take while other messages arrive.
   static let busyMax = TimeSpan.seconds(30)

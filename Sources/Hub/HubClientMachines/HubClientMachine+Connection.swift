@@ -133,7 +133,7 @@ extension HubClientMachine {
     pause = min(pause * 2, HubClientLimits.pauseMax)
     isWanted = false
     phase = .pausing(until: now + length, failure)
-    // What was written is for the hub that is gone.
+    // The written messages are for the hub that is gone.
     _ = writer.takeBytes()
     if mustClose { actions.append(.close) }
     actions.append(.failed(failure))
@@ -166,7 +166,7 @@ extension HubClientMachine {
     return connection.lastReceived + span
   }
 
-  /// Does what is due.
+  /// Handles the time that was waited for.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
     switch phase {

@@ -15,7 +15,7 @@ package struct HubClientMachine: Sendable {
     case sessionOpened(HubSessionID, acknowledgesEvents: Bool)
     /// A client's request. Ignored if the session is closed.
     case request(HubSessionID, HostRequest)
-    /// A client that acknowledges events has handled so many more.
+    /// A client that acknowledges events has handled this number of additional events.
     case eventsHandled(HubSessionID, count: Int)
     /// A client closes its session, and gets no more events.
     case sessionClosed(HubSessionID)
@@ -68,7 +68,7 @@ package struct HubClientMachine: Sendable {
     /// The sessions that the greeting opens.
     var openings: [HubSessionID]
     var reader = HubFrameReader(byteCountMax: HubProtocol.greetingByteCountMax)
-    /// Whether the deadline has passed and what has arrived is being read.
+    /// Whether the deadline has passed and the arrived bytes are being read.
     var isLastLook = false
   }
 
@@ -85,7 +85,7 @@ package struct HubClientMachine: Sendable {
     var number: UInt64
     var sentAt: Instant
     var deadline: Instant
-    /// Since when the time is up and what has arrived is being read.
+    /// Since when the time is up and the arrived bytes are being read.
     var lookedAt: Instant?
     /// Whether this process was stopped while it waited, and has given the hub more time.
     var isExtended = false
@@ -152,7 +152,7 @@ package struct HubClientMachine: Sendable {
     }
   }
 
-  /// Sends what was written.
+  /// Sends the written messages.
   mutating func flush(into actions: inout [Action]) {
     flushEvents(into: &actions)
     guard writer.byteCount > 0 else { return }

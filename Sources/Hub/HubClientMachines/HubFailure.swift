@@ -7,7 +7,7 @@ package enum HubFailure: Error, Equatable, Sendable {
   case unusable(HostError)
   /// The hub could not be connected to; the error explains why.
   case notReached(HostError)
-  /// Another user's process, who isn't root, listens at the hub's path.
+  /// A process of another user than this one and root listens at the hub's path.
   case notBelieved(userID: UInt32)
   /// The hub refused the app.
   case refused(HubRefusal)
