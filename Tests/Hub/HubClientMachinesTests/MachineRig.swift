@@ -1,4 +1,4 @@
-import BluetoothInterface
+public import BluetoothInterface
 import BluetoothWire
 import Essentials
 import HubWire

@@ -1,0 +1,60 @@
+import BluetoothInterface
+import HubClient
+import HubWire
+import Synchronization
+
+/// A session with the events that it got, to wait for.
+final class SessionLog: Sendable {
+  private let events: AsyncStream<HostEvent>
+  let session: any HostSession
+  private let count: Counter
+
+  /// How many events a client got.
+  private final class Counter: Sendable {
+    let number = Atomic(0)
+  }
+
+  init(_ provider: HubSessionProvider, acknowledgesEvents: Bool = false) {
+    let (stream, continuation) = AsyncStream.makeStream(of: HostEvent.self)
+    let count = Counter()
+    self.count = count
+    events = stream
+    session = provider.openSession(acknowledgesEvents: acknowledgesEvents, settle: nil) { events in
+      count.number.add(events.count, ordering: .relaxed)
+      for event in events { continuation.yield(event) }
+    }
+  }
+
+  /// How many events the session got.
+  var eventCount: Int { count.number.load(ordering: .relaxed) }
+
+  /// The next event; the suite's time limit ends the wait.
+  func next() async -> HostEvent? {
+    var iterator = events.makeAsyncIterator()
+    return await iterator.next()
+  }
+
+  /// Waits for an event.
+  func wait(for event: HostEvent) async -> Bool {
+    while let next = await next() { if next == event { return true } }
+    return false
+  }
+}
+
+/// Messages of apps that a scripted hub got, to wait for.
+final class MessageLog: Sendable {
+  private let continuation: AsyncStream<AppMessage>.Continuation
+  private let messages: AsyncStream<AppMessage>
+
+  init() {
+    (messages, continuation) = AsyncStream.makeStream(of: AppMessage.self)
+  }
+
+  func append(_ message: AppMessage) { continuation.yield(message) }
+
+  /// The next message; the suite's time limit ends the wait.
+  func next() async -> AppMessage? {
+    var iterator = messages.makeAsyncIterator()
+    return await iterator.next()
+  }
+}
