@@ -387,9 +387,8 @@ let package = Package(
     tests(
       "HubClientTests", in: "Hub",
       needs: [
-        "HubClient", "HubClientMachines", "HubWire", "BluetoothHost", "BluetoothInterface",
-        "BluetoothMachines", "BluetoothWire", "CoreBluetooth", "Essentials", "EventLoop",
-        "SimulatedRadio", "Simulation", logging,
+        "HubClient", "HubWire", "BluetoothHost", "BluetoothInterface", "BluetoothWire",
+        "CoreBluetooth", "Essentials", "EventLoop", "SimulatedRadio", "Simulation", logging,
       ]),
     tests("ConnectionMachinesTests", needs: ["ConnectionMachines", "Essentials"]),
     tests(

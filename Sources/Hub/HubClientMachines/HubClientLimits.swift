@@ -10,7 +10,7 @@ package enum HubClientLimits {
   /// time for the answer, a hub that doesn't answer is left after 5 s.
   package static let owedSilence = TimeSpan.seconds(2)
   /// The silence after which a hub is pinged that was sent nothing.
-  package static let idleSilence = TimeSpan.seconds(10)
+  package static let idleSilence = TimeSpan.seconds(5)
   /// How long the answer to a ping may take.
   package static let answerMax = TimeSpan.seconds(3)
   /// How long reading the arrived bytes may take before a hub is left: this process itself may have been stopped

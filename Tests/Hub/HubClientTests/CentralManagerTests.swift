@@ -3,7 +3,6 @@ import CoreBluetooth
 import Essentials
 import Foundation
 import HubClient
-import Logging
 import SimulatedRadio
 import Simulation
 import Testing
@@ -89,7 +88,7 @@ struct CentralManagerTests {
     }
     let host = try BluetoothHost(radio: try #require(radio.addresses.first))
     var hub = try await BridgingHub.start(at: path, on: host)
-    let provider = HubSessionProvider(path: path, app: "strap")
+    let provider = HubSessionProvider(path: path, app: "strap", logger: .silent)
     let (lines, continuation) = AsyncStream.makeStream(of: String.self)
     let app = StrapApp(continuation)
     let manager = CBCentralManager(

@@ -3,7 +3,6 @@ import BluetoothWire
 import EventLoop
 import Foundation
 import HubWire
-import Logging
 import Synchronization
 import Testing
 
@@ -11,13 +10,12 @@ import Testing
 
 @Suite("Sessions over the hub's socket", .timeLimit(.minutes(1)))
 struct HubSessionTests {
-  private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   private static let token = RequestToken(rawValue: 7)
 
   private let path = TestHub.makePath()
 
   private func makeProvider() -> HubSessionProvider {
-    HubSessionProvider(path: path, app: "test", logger: Self.silent)
+    HubSessionProvider(path: path, app: "test", logger: .silent)
   }
 
   /// Starts a hub that accepts every greeting, and reports a radio that is on.
@@ -224,7 +222,7 @@ struct HubSessionTests {
 
   @Test("an invalid setting is a radio that can't be used, with the reason")
   func invalidSetting() async throws {
-    let provider = HubSessionProvider(problem: .unsupported("no hub"), logger: Self.silent)
+    let provider = HubSessionProvider(problem: .unsupported("no hub"), logger: .silent)
     let client = SessionLog(provider)
     #expect(await client.next() == .stateChanged(.unsupported))
     client.session.send(.addService(ServiceDefinition(uuid: 0x180D), Self.token))

@@ -1,6 +1,7 @@
 import BluetoothInterface
 import HubClient
 import HubWire
+import Logging
 import Synchronization
 
 /// A session with the events that it got, to wait for.
@@ -57,4 +58,9 @@ final class MessageLog: Sendable {
     var iterator = messages.makeAsyncIterator()
     return await iterator.next()
   }
+}
+
+extension Logger {
+  /// Logs nothing: tests read the problem instead.
+  static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 }
