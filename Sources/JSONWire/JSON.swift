@@ -108,11 +108,17 @@ public enum JSON: Hashable, Sendable {
     case "\t": bytes += "\\t".utf8
     case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}":
       escape(scalar, into: &bytes)
-    // The joiner of emoji is visible by its effect.
-    case "\u{AD}"... where scalar != "\u{200D}" && scalar.properties.generalCategory == .format:
-      escape(scalar, into: &bytes)
+    // The joiner and the variation selectors of emoji are visible by their effects.
+    case "\u{200D}", "\u{FE00}"..."\u{FE0F}":
+      bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+    case "\u{AD}"... where isInvisible(scalar): escape(scalar, into: &bytes)
     default: bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
     }
+  }
+
+  private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    let properties = scalar.properties
+    return properties.generalCategory == .format || properties.isDefaultIgnorableCodePoint
   }
 
   private static func escape(_ scalar: Unicode.Scalar, into bytes: inout [UInt8]) {

@@ -128,7 +128,7 @@ struct NetworkDomainTests {
     }
     #expect(
       published(["lo"]).sentence
-        == "Published as \"Lamp\", for programs of this machine only: no network is used.")
+        == "Published as \"Lamp\", for programs of this machine only: no network is up.")
     #expect(published(["eth0", "lo"]).sentence == "Published as \"Lamp\" on eth0, lo.")
     #expect(published(["eth0", "lo"]).json.line.contains(#""reach":"network""#))
     let many = published((1...120).map { "veth\($0)" })

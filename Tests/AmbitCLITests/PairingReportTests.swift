@@ -82,7 +82,7 @@ struct PairingReportTests {
     #expect(tree.status == 0, "\(tree)")
   }
 
-  @Test("a person's no is reported as that of this host's user")
+  @Test("a user's refusal is reported as one of this host's user")
   func usersRefusal() async throws {
     let folder = try TestFolder()
     let file = try folder.file("safe.json", Self.safe)

@@ -74,6 +74,10 @@ struct JSONTests {
   func formatCharacters() throws {
     let line = JSON.string("a\u{200F}\u{2066}b\u{2069}\u{61C}\u{FEFF}\u{E0041}").line
     #expect(line == #""a\u200f\u2066b\u2069\u061c\ufeff\udb40\udc41""#)
+    // Fillers that have no width, a combining joiner, selectors of variants.
+    #expect(
+      JSON.string("\u{3164}\u{115F}\u{FFA0}\u{34F}\u{180B}\u{E0100}").line
+        == #""\u3164\u115f\uffa0\u034f\u180b\udb40\udd00""#)
     let all = String(
       String.UnicodeScalarView(
         (0x80...0x10FFFF as ClosedRange<UInt32>).lazy.compactMap(Unicode.Scalar.init)
@@ -83,7 +87,7 @@ struct JSONTests {
     #expect(Array(raw) == ["\u{200D}"])
     #expect(try Self.parse(written) == .string(all))
     // Visible characters stay as they are.
-    #expect(JSON.string("é\u{2019}👩\u{200D}🔬").line == "\"é\u{2019}👩\u{200D}🔬\"")
+    #expect(JSON.string("é\u{2019}👩\u{200D}🔬❤\u{FE0F}").line == "\"é\u{2019}👩\u{200D}🔬❤\u{FE0F}\"")
   }
 
   @Test("numbers without a JSON form are written as null")

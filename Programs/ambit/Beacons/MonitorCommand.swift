@@ -62,7 +62,7 @@ struct Monitor: RadioCommand {
   /// How long the end waits for the disk.
   private static let storeTime = Duration.seconds(2)
 
-  /// The commands of regions are started all the same.
+  /// A reader that takes nothing doesn't delay the commands of regions.
   var waitsForReaders: Bool { false }
 
   func validate() throws {

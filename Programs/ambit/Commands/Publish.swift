@@ -224,7 +224,7 @@ struct PublishedService: Sendable {
 
   var sentence: String {
     let start = "Published as \"\(Fit.safe(shownName))\""
-    if isOfThisMachine { return start + ", for programs of this machine only: no network is used." }
+    if isOfThisMachine { return start + ", for programs of this machine only: no network is up." }
     let listed =
       interfaces.count > Self.listedMax
       ? "\(interfaces.count) interfaces" : interfaces.joined(separator: ", ")

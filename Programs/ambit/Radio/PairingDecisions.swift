@@ -144,7 +144,7 @@ extension SMPFailureReason {
     case .dhKeyCheckFailed: "the keys differ"
     case .numericComparisonFailed: "the numbers differ"
     case .crossTransportKeyNotAllowed: "the key for the other transport is not allowed"
-    case .keyRejected: "a bond is there, and may not be replaced"
+    case .keyRejected: "it has a bond already, which may not be replaced"
     case .busy: "it is busy"
     case .unspecifiedReason: "unspecified reason"
     default: "reason \(rawValue)"

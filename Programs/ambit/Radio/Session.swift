@@ -238,7 +238,7 @@ extension GlobalOptions {
   private static func check(_ result: Result<Void, any Error>, _ host: BluetoothHost) throws {
     if case .failure(let error) = result, !(error is CancellationError) { throw error }
     if let failure = host.captureFailure { throw CommandFailure(failure) }
-    if host.unwrittenBondCount > 0 {
+    if host.unwrittenNewBondCount > 0 {
       throw CommandFailure(
         .cannotCreate,
         "bonds are not kept for later runs; a device that keeps its own has to forget it before it pairs again"
@@ -340,8 +340,8 @@ final class Watchdog: Sendable {
   private let timer = WakeTimer()
 
   /// Ends the program this long from now, unless it was cancelled before. Readers are waited for not much
-  /// longer in any case. To be created before anything that may wait, such as opening a capture that is a pipe
-  /// without a reader.
+  /// longer in any case. To be created before anything that may wait, such as writing to a standard error
+  /// that has a stuck reader.
   init(after limit: Duration) {
     Output.limitWaiting(after: limit)
     timer.start {

@@ -112,6 +112,9 @@ public final class BluetoothHost: Sendable {
   /// How many bonds and removals of bonds wait to be written to the file.
   public var unwrittenBondCount: Int { driver.unwrittenBondCount }
 
+  /// How many bonds of this host's pairings are not in the file. Once the host has closed, they are lost.
+  package var unwrittenNewBondCount: Int { driver.unwrittenNewBondCount }
+
   /// The state, links, queues and counters of the host's machine at one moment.
   public func snapshot() async -> HostSnapshot {
     await withCheckedContinuation { continuation in

@@ -116,6 +116,7 @@ final class HostDriver: @unchecked Sendable {
   var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
   var bondFailure: BondStoreError? { bondFailures.withLock { $0.lasting ?? $0.passing } }
   var unwrittenBondCount: Int { bondFailures.withLock(\.queue)?.unwrittenCount ?? 0 }
+  var unwrittenNewBondCount: Int { bondFailures.withLock(\.queue)?.unwrittenNewBondCount ?? 0 }
 
   func start() {
     loop.execute { [self] in

@@ -33,7 +33,8 @@ public enum HostEvent: Sendable, Hashable {
   /// pairing agent when the pairing began.
   case pairingPrompt(DeviceAddress, PairingPrompt, PairingPromptID)
   /// A pairing has ended, or one that the peer or an operation of a client needed was refused before it
-  /// began; nil if it succeeded. Its prompts are no longer valid. For each reason the first refusal on a
+  /// began; nil if it succeeded. Its prompts are no longer valid. One that succeeded may end
+  /// once more with `peerFailed(.keyRejected)`: the peer has rejected the bond, which is removed. For each reason the first refusal on a
   /// link is delivered. Delivered to all clients.
   case pairingEnded(DeviceAddress, SecurityFailure?)
   /// A pairing leaves no bond, for this reason; precedes its `pairingEnded`. Delivered to all clients.

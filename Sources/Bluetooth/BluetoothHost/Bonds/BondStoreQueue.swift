@@ -70,6 +70,15 @@ final class BondStoreQueue: Sendable {
   /// How many changes were asked for and are not written.
   var unwrittenCount: Int { state.withLock { $0.changes.count + $0.unwrittenInHandCount } }
 
+  /// How many bonds were made and are not in the file, also because it has a stronger one.
+  var unwrittenNewBondCount: Int {
+    state.withLock { state in
+      (state.changes.all + state.inHand.all + state.refused.all).count { change in
+        if case .store = change.kind { true } else { false }
+      }
+    }
+  }
+
   /// Makes a change, later. From any thread.
   func change(_ change: Change) {
     state.withLock { state in

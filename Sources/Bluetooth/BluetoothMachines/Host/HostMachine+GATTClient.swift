@@ -132,7 +132,8 @@ extension HostMachine {
     _ pdu: ArraySlice<UInt8>, over bearer: ATTBearer, from index: Int, now: Instant,
     into actions: inout [Action]
   ) {
-    guard let first = pdu.first else { return }
+    // A peer whose bond was refused reads no values while the link ends.
+    guard let first = pdu.first, links.entries[index].security.lastPDU == nil else { return }
     if ATTOpcode(rawValue: first).isForClient {
       withGATT(index, now: now, into: &actions) { gatt, outputs in
         gatt.receive(pdu, over: bearer, now: now, into: &outputs)

@@ -30,8 +30,6 @@ extension HostMachine {
     case .sendFrame(let frame):
       scheduler.enqueue(frame, handle: links.handles[index])
     case .fixedChannel(L2CAPChannelIdentifier.attribute, let pdu):
-      // A peer whose bond was refused reads no values while the link ends.
-      guard links.entries[index].security.lastPDU == nil else { break }
       receiveAttributePDU(pdu, over: .fixed, from: index, now: now, into: &actions)
     case .fixedChannel(_, let pdu):
       withSecurity(index, now: now, into: &actions) { link, host, outputs in

@@ -221,9 +221,14 @@ extension LinkSecurity {
   }
 
   /// The peer does not keep the bond of the last pairing, which this host has completed: it keeps none either.
-  mutating func bondRejected(_ host: HostSecurity, into outputs: inout [Output]) {
+  mutating func bondRejected(
+    host: inout HostSecurity, now: Instant, into outputs: inout [Output]
+  ) {
     guard let bond = newBond.take() else { return }
     let failure = SecurityFailure.peerFailed(.keyRejected)
+    host.counters.failedPairings += 1
+    // Or a peer that pairs and rejects without end would have each bond written and removed.
+    host.attempts.failed(peer, now: now)
     remember(failure, isUsers: false, agent: host.agent)
     outputs += [.bondRejected(bond), .pairingEnded(failure)]
   }

@@ -306,7 +306,7 @@ struct LinkSecurity: Sendable {
       if case .requested = activity {
         requestFailed(.peerFailed(reason), host, into: &outputs)
       } else if reason == .keyRejected {
-        bondRejected(host, into: &outputs)
+        bondRejected(host: &host, now: now, into: &outputs)
       }
     default: break
     }

@@ -96,7 +96,7 @@ struct DefenceTests {
     #expect(rig.reopenings.count == 1)
   }
 
-  @Test("a controller that dies while it scans is noticed within the time that clients reckon with")
+  @Test("a controller that dies while it scans is noticed within the time that clients expect")
   func deathInScan() {
     for silence in [TimeSpan.zero, .seconds(1), .seconds(9)] {
       var rig = HostRig.started()

@@ -155,7 +155,7 @@ struct PairingRefusalTests {
     pair.securesCentral(.authentication)
     #expect(pair.central.ends == [.pairingFailed(.authenticationRequirements)])
     #expect(pair.central.secured == [false] && pair.central.sent.isEmpty)
-    // One that needs encryption only still can be had.
+    // A value that needs only encryption can still be read.
     pair.securesCentral()
     #expect(pair.central.secured == [false, true])
   }

@@ -108,7 +108,7 @@ struct UnansweredClaimTests {
     pair.leavesAgent(isCentral: false)
     #expect(pair.central.ends == [nil, .peerFailed(.keyRejected)])
     #expect(pair.central.stored.isEmpty)
-    // Said once more, there is nothing that it could be about.
+    // A second Key Rejected changes nothing.
     pair.delivers(SMPPDU.pairingFailed(.keyRejected).bytes, toCentral: true)
     #expect(pair.central.ends.count == 2)
   }
