@@ -23,14 +23,21 @@ package final class StreamListener {
 
   /// Listens at an address.
   ///
-  /// - Parameter onAccept: Called with each accepted socket, which it owns. The socket is
-  ///   non-blocking and close-on-exec.
+  /// - Parameters:
+  ///   - address: The address.
+  ///   - permissions: Those of the file of a UNIX socket, from its beginning; nil for the usual ones.
+  ///   - loop: The event loop on which it is used.
+  ///   - onAccept: Called with each accepted socket, which it owns. The socket is non-blocking and
+  ///     close-on-exec.
   package init(
-    at address: SocketAddress, on loop: EpollLoop, onAccept: @escaping (Int32) -> Void
+    at address: SocketAddress, permissions: UInt32? = nil, on loop: EpollLoop,
+    onAccept: @escaping (Int32) -> Void
   ) throws(SystemError) {
     self.loop = loop
     self.onAccept = onAccept
     let descriptor = try address.makeSocket()
+    // The file gets those of the socket (unix(7) of Linux).
+    if let permissions { fchmod(descriptor, permissions) }
     if address.family != AF_UNIX { setOption(descriptor, SOL_SOCKET, SO_REUSEADDR) }
     guard address.with({ unsafe bind(descriptor, $0, $1) }) == 0,
       listen(descriptor, Self.backlog) == 0
@@ -40,6 +47,24 @@ package final class StreamListener {
       throw error
     }
     self.address = SocketAddress(boundTo: descriptor) ?? address
+    watched = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
+      self?.accept()
+    }
+  }
+
+  /// Accepts the connections of a socket that listens already, such as one that the service manager
+  /// opened. Owns it from now on, and closes it if it can't be watched.
+  package init(
+    owning descriptor: Int32, on loop: EpollLoop, onAccept: @escaping (Int32) -> Void
+  ) throws(SystemError) {
+    self.loop = loop
+    self.onAccept = onAccept
+    guard let address = SocketAddress(boundTo: descriptor) else {
+      let error = SystemError.current
+      Glibc.close(descriptor)
+      throw error
+    }
+    self.address = address
     watched = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
       self?.accept()
     }

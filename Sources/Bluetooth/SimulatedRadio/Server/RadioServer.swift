@@ -91,7 +91,9 @@ public final class RadioServer: Sendable {
         }
       }
     case .unix(let path):
-      try UNIXSocketFile.removeStale(at: path)
+      do throws(UNIXSocketFile.Obstacle) { try UNIXSocketFile.removeStale(at: path) } catch {
+        throw RadioServerError(error, at: path)
+      }
       candidates = SocketAddress(path: path).map { [$0] } ?? []
     case .simulated, .uart, .hci:
       throw RadioServerError("A radio is served at tcp:HOST:PORT or unix:PATH, not at \(address).")
@@ -139,6 +141,15 @@ public struct RadioServerError: Error, Hashable, Sendable, CustomStringConvertib
   public let description: String
 
   init(_ description: String) { self.description = description }
+
+  init(_ obstacle: UNIXSocketFile.Obstacle, at path: String) {
+    switch obstacle {
+    case .isListenedAt:
+      self.init(SystemError(number: EADDRINUSE), address: .unix(path: path))
+    case .isNoSocket:
+      self.init("The radio cannot be served at unix:\(path): the file exists and is not a socket.")
+    }
+  }
 
   /// - Parameter error: The system's error; nil if the host has no addresses.
   init(_ error: SystemError?, address: RadioChoice) {

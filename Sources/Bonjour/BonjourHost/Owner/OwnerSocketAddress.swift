@@ -42,7 +42,7 @@ struct OwnerSocketAddress: Hashable, Sendable {
       default: return (.impossible, nil)
       }
     }
-    let peer = Self.credentials(of: descriptor)
+    let peer = PeerCredentials(of: descriptor)
     guard let peer, trust.trusts(peer.userID) else {
       Glibc.close(descriptor)
       return (.untrustedUser(userID: peer?.userID ?? OwnerMachine.Trust.overflowUserID), nil)
@@ -75,7 +75,7 @@ struct OwnerSocketAddress: Hashable, Sendable {
     }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-    guard let peer = credentials(of: descriptor) else {
+    guard let peer = PeerCredentials(of: descriptor) else {
       Glibc.close(descriptor)
       return .success(nil)
     }
@@ -95,17 +95,5 @@ struct OwnerSocketAddress: Hashable, Sendable {
       preconditionFailure("\(name) is too long")
     }
     return address
-  }
-
-  /// struct ucred, which Glibc's module does not have: process, user and group of the other end
-  /// when it connected or began to listen.
-  typealias Credentials = (processID: Int32, userID: UInt32, groupID: UInt32)
-
-  private static func credentials(of descriptor: Int32) -> Credentials? {
-    var credentials: Credentials = (0, 0, 0)
-    var length = socklen_t(MemoryLayout<Credentials>.size)
-    let status = unsafe getsockopt(
-      descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)
-    return status == 0 ? credentials : nil
   }
 }

@@ -1,14 +1,14 @@
 import Glibc
 
 /// How many descriptors this process may have (getrlimit(2)).
-enum DescriptorLimit {
-  /// Descriptors that stay free for the program and for sockets of Multicast DNS.
+package enum DescriptorLimit {
+  /// Descriptors that stay free for what the program opens besides.
   private static let reserve: UInt64 = 64
 
   /// Whether there is room for one more client, after what may be done about it: the soft limit,
   /// which is low for the sake of programs that use select(2), is raised to the hard one only once
   /// it is needed.
-  static func hasRoom() -> Bool {
+  package static func hasRoom() -> Bool {
     // The system gives the lowest number that is free.
     let next = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard next >= 0 else { return errno == EMFILE && isLimit(above: nil) }
@@ -30,10 +30,10 @@ enum DescriptorLimit {
   }
 
   /// How many connections there can be at most.
-  static var connectionsMax: Int { Int(clamping: hardLimit) - Int(reserve) }
+  package static var connectionsMax: Int { Int(clamping: hardLimit) - Int(reserve) }
 
   /// The most that this process may raise it to.
-  static var hardLimit: UInt64 {
+  package static var hardLimit: UInt64 {
     var limits = rlimit()
     _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
     return UInt64(limits.rlim_max)
