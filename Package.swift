@@ -140,6 +140,12 @@ let package = Package(
       needs: [
         "Essentials", "EventLoop", "BluetoothInterface", "HubWire", "HubClientMachines", logging,
       ]),
+    module(
+      "HubMachines", in: "Hub",
+      needs: ["Essentials", "BluetoothWire", "BluetoothInterface", "HubWire"]),
+    module(
+      "HubHost", in: "Hub",
+      needs: ["Essentials", "EventLoop", "BluetoothInterface", "HubMachines"]),
 
     // Location: beacon regions, ranging and position.
     module("BeaconMachines", in: "Location", needs: ["Essentials", "BluetoothWire"]),
@@ -243,7 +249,8 @@ let package = Package(
         "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
         "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux",
+        "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux", "HubHost",
+        "HubMachines", "HubWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         logging,
       ],
@@ -389,6 +396,15 @@ let package = Package(
       needs: [
         "HubClient", "HubWire", "BluetoothHost", "BluetoothInterface", "BluetoothWire",
         "CoreBluetooth", "Essentials", "EventLoop", "SimulatedRadio", "Simulation", logging,
+      ]),
+    tests(
+      "HubMachinesTests", in: "Hub",
+      needs: ["HubMachines", "HubWire", "BluetoothInterface", "BluetoothWire", "Essentials"]),
+    tests(
+      "HubHostTests", in: "Hub",
+      needs: [
+        "HubHost", "HubMachines", "HubWire", "BluetoothHost", "BluetoothInterface", "BluetoothWire",
+        "SimulatedRadio", "Essentials", "EventLoop",
       ]),
     tests("ConnectionMachinesTests", needs: ["ConnectionMachines", "Essentials"]),
     tests(
@@ -561,9 +577,9 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 let strictMemorySafety: Set<String> = [
   "Essentials", "JSONWire", "StateFiles", "BluetoothWire", "BluetoothInterface",
   "BluetoothMachines", "PeripheralFiles", "BluetoothHost", "SimulatedRadio", "SecureConnections",
-  "HubWire", "HubClientMachines", "HubClient", "Simulation", "ARPWire", "DNSWire",
-  "DiscoveryMachines", "PortSharing", "ConnectionMachines", "BeaconMachines", "BindingMachines",
-  "CoverFlow", "CoverFlowWebAssembly",
+  "HubWire", "HubClientMachines", "HubClient", "HubMachines", "HubHost", "Simulation", "ARPWire",
+  "DNSWire", "DiscoveryMachines", "PortSharing", "ConnectionMachines", "BeaconMachines",
+  "BindingMachines", "CoverFlow", "CoverFlowWebAssembly",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets

@@ -38,6 +38,7 @@ struct Ambit: AsyncParsableCommand {
         ambit monitor UUID -- ./greet         run a command at enter and exit
         ambit browse http                     find services of the local network
         ambit publish Lamp http 8080          be found there
+        ambit hub --radio hci0                share the radio among programs
         ambit linklocal eth0                  a link-local IPv4 address
         ambit locate --map map.json walk.csv  where a beacon was among receivers
         ambit trace score a.mbd b.mbd         errors of position estimates
@@ -49,6 +50,7 @@ struct Ambit: AsyncParsableCommand {
       Watch.self, PageCommand.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self,
       Shell.self,
       Advertise.self, Peripheral.self, Record.self, Channel.self, Radio.self, Capture.self,
+      Hub.self,
       Status.self, Bonds.self, Browse.self, Resolve.self, Publish.self, NetworkQuery.self,
       LinkLocal.self, Locate.self, Trace.self, Beacons.self, BeaconGroup.self, Monitor.self,
     ],

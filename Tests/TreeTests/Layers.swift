@@ -67,6 +67,7 @@ enum Layers {
     "PortSharing": Module(.machines),
     "HubClientMachines": Module(.machines),
     "ConnectionMachines": Module(.machines),
+    "HubMachines": Module(.machines),
     "CoverFlow": Module(.machines),
     // The same as functions for a page, and the page's files: bytes.
     "CoverFlowWebAssembly": Module(.machines),
@@ -84,6 +85,7 @@ enum Layers {
     "BonjourHost": Module(.hosts, ["CNetlink", "Glibc", "Synchronization"]),
     "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "HubClient": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
+    "HubHost": Module(.hosts, ["Glibc"]),
     "BluetoothSessions": Module(.hosts, mayTouchTheWorld: false),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),

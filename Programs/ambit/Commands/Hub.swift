@@ -1,0 +1,143 @@
+import ArgumentParser
+import BluetoothHost
+import HubHost
+import HubMachines
+import HubWire
+import JSONWire
+
+/// Serves the radio to the other programs of the machine.
+struct Hub: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Share one radio among the programs of this machine.",
+    discussion: """
+      The hub opens the radio, and programs of the same user, or of root, use it over a UNIX socket: \
+      "ambit/hub" in $XDG_RUNTIME_DIR, and in /run for root. Runs until SIGTERM, Ctrl-C or --timeout, in \
+      the foreground or as a service: it takes the socket that systemd opened, and notifies it when \
+      it is ready.
+
+      EXAMPLES:
+        ambit hub --radio hci0
+        ambit hub --radio sim:floor.json --socket /tmp/hub
+        ambit hub --radio hci0 --json
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Option(
+    help: "The path of the socket, instead of the usual one or systemd's.", completion: .file())
+  var socket: String?
+
+  /// Prompts are for the program that pairs.
+  var pairingInput: PairingInput { .command }
+
+  func run(_ session: Session) async throws {
+    // Printing may take long, which must hold up no program.
+    let (reports, report) = AsyncStream.makeStream(
+      of: HubReport.self, bufferingPolicy: .bufferingOldest(1_024))
+    let output = session.output
+    let server: HubServer
+    do throws(HubServerError) {
+      server = try await HubServer.start(at: place(), session.host) { report.yield($0) }
+    } catch { throw Self.failure(error) }
+    HubText.serving(server.path, session)
+    Task { for await report in reports { HubText.report(report, output) } }
+    ServiceManager.notify("READY=1")
+    let result: Result<Void, any Error>
+    do {
+      try await session.untilTime {
+        for await problem in session.host.problems() { HubText.problem(problem, output) }
+      }
+      result = .success(())
+    } catch { result = .failure(error) }
+    ServiceManager.notify("STOPPING=1")
+    await server.close()
+    report.finish()
+    try result.get()
+  }
+
+  private func place() throws(HubServerError) -> HubSocket {
+    if let socket { return .path(socket) }
+    if let open = try ServiceManager.socket() { return open }
+    return try .standard()
+  }
+
+  private static func failure(_ error: HubServerError) -> CommandFailure {
+    let status: ExitStatus =
+      switch error.kind {
+      case .isTaken: .radioUnavailable
+      case .notPermitted: .notPermitted
+      case .failed: .failure
+      }
+    return CommandFailure(status, error.description.trimmingSuffix("."))
+  }
+}
+
+/// What a hub prints.
+enum HubText {
+  /// That it serves, where, and with which radio.
+  static func serving(_ path: String?, _ session: Session) {
+    if session.output.isJSON {
+      return session.output.object(
+        .object([
+          "event": .string("serving"), "socket": path.map { .string($0) },
+          "radio": .string(session.host.radio.description),
+          "simulated": .bool(session.host.isSimulated),
+        ]))
+    }
+    let place = path.map { Fit.safe($0) } ?? "the socket of the service manager"
+    session.output.line("Hub at \(place), with a radio: \(session.radioTitle)")
+    if session.host.isSimulated {
+      session.output.line("All devices that programs find through it are simulated.")
+    }
+  }
+
+  /// That the radio doesn't work, or works again.
+  static func problem(_ problem: String?, _ output: Output) {
+    if output.isJSON {
+      return output.object(
+        .object([
+          "event": .string("radio"), "works": .bool(problem == nil),
+          "reason": problem.map { .string($0) },
+        ]))
+    }
+    if let problem { output.warn(problem) }
+  }
+
+  /// That a program came, went or was refused.
+  static func report(_ report: HubReport, _ output: Output) {
+    if output.isJSON { return output.object(.object(members(of: report))) }
+    switch report {
+    case .opened(_, let app, let peer):
+      output.line("\(Fit.safe(app)) connected, process \(peer.processID), user \(peer.userID)")
+    case .closed(_, let app, nil): output.line("\(Fit.safe(app)) disconnected")
+    case .closed(_, let app, let refusal?):
+      output.line("\(Fit.safe(app)) lost its connection: \(refusal.text)")
+    case .refused(let peer, let refusal, let count):
+      let others = count > 0 ? " (and \(count) others before)" : ""
+      output.line("Process \(peer.processID) was refused\(others): \(refusal.text)")
+    }
+  }
+
+  private static func members(of report: HubReport) -> KeyValuePairs<String, JSON?> {
+    switch report {
+    case .opened(let id, let app, let peer):
+      [
+        "event": .string("programConnected"), "connection": .integer(Int64(clamping: id.rawValue)),
+        "app": .string(app),
+        "process": .integer(Int64(peer.processID)), "user": .integer(Int64(peer.userID)),
+      ]
+    case .closed(let id, let app, let refusal):
+      [
+        "event": .string("programDisconnected"),
+        "connection": .integer(Int64(clamping: id.rawValue)), "app": .string(app),
+        "reason": refusal.map { .string($0.text) },
+      ]
+    case .refused(let peer, let refusal, let count):
+      [
+        "event": .string("programRefused"), "process": .integer(Int64(peer.processID)),
+        "user": .integer(Int64(peer.userID)), "reason": .string(refusal.text),
+        "unreported": .integer(Int64(count)),
+      ]
+    }
+  }
+}

@@ -1,0 +1,62 @@
+package import BluetoothInterface
+import Essentials
+package import EventLoop
+import Glibc
+package import HubMachines
+
+/// A running hub: programs of this machine use its Bluetooth host over a UNIX socket.
+///
+/// Each session of a program is a session with the host, which acknowledges events when the program does. It
+/// serves until it is closed or released. All methods may be called from any thread.
+package final class HubServer: Sendable {
+  /// Where it listens; nil for a socket that the service manager opened.
+  package let path: String?
+  private let core: LoopConfined<HubServerCore>
+  private let loop: EpollLoop
+
+  private init(path: String?, core: LoopConfined<HubServerCore>, loop: EpollLoop) {
+    self.path = path
+    self.core = core
+    self.loop = loop
+  }
+
+  deinit { loop.execute { [core] in core.value.close() } }
+
+  /// Starts a hub.
+  ///
+  /// - Parameters:
+  ///   - socket: Where it listens. The file of a hub that has ended is replaced.
+  ///   - provider: The host.
+  ///   - limits: How much programs may cost.
+  ///   - loop: The event loop, best the one of the host.
+  ///   - onReport: Called on the loop when programs come, go and are refused.
+  /// - Throws: If it can't listen, or another hub does.
+  package static func start(
+    at socket: HubSocket, _ provider: any HostSessionProvider, limits: HubLimits = HubLimits(),
+    on loop: EpollLoop = .shared, onReport: @escaping @Sendable (HubReport) -> Void = { _ in }
+  ) async throws(HubServerError) -> HubServer {
+    let claim: SocketClaim?
+    if let path = socket.path { claim = try SocketClaim(socket, path: path) } else { claim = nil }
+    let core = await loop.run {
+      LoopConfined(
+        HubServerCore(provider, claim, limits: limits, on: loop, onReport: onReport), to: loop)
+    }
+    try await loop.run { core.value.listen(at: socket) }.get()
+    return HubServer(path: socket.path, core: core, loop: loop)
+  }
+
+  /// The number of programs that are served, and what was refused.
+  package func counts() async -> HubCounts { await loop.run { [core] in core.value.counts } }
+
+  /// Tells all programs that the hub ends, closes their sessions and connections, and removes the socket.
+  package func close() async { await loop.run { [core] in core.value.close() } }
+}
+
+extension EpollLoop {
+  /// Runs something on the loop, after work that was handed over before, and returns its result.
+  func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+      execute { continuation.resume(returning: body()) }
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import BluetoothInterface
+import Essentials
+import EventLoop
+import Glibc
+import HubMachines
+
+/// The part of a hub that lives on its event loop: sockets and sessions of the machine's connections.
+final class HubServerCore {
+  private let provider: any HostSessionProvider
+  private let claim: SocketClaim?
+  private let loop: EpollLoop
+  private let onReport: @Sendable (HubReport) -> Void
+  private var machine: HubMachine
+  private var listener: StreamListener?
+  private var file: (path: String, identity: UNIXSocketFile.Identity)?
+  private var channels: [HubConnectionID: ByteChannel] = [:]
+  private var sessions: [HubSessionKey: any HostSession] = [:]
+  private var lastNumber: UInt64 = 0
+  private var actions: [HubMachine.Action] = []
+  private var isPerforming = false
+  private var isTurnEndScheduled = false
+  private var isClosed = false
+  private var wakeTimer: (any LoopTimer)?
+  private var wakeSetFor: Instant?
+
+  init(
+    _ provider: any HostSessionProvider, _ claim: SocketClaim?, limits: HubLimits,
+    on loop: EpollLoop, onReport: @escaping @Sendable (HubReport) -> Void
+  ) {
+    self.provider = provider
+    self.claim = claim
+    self.loop = loop
+    self.onReport = onReport
+    var limits = limits
+    limits.connectionCountMax = min(limits.connectionCountMax, DescriptorLimit.connectionsMax)
+    machine = HubMachine(
+      HubMachine.Configuration(
+        userID: geteuid(), isSimulated: provider.isSimulated, limits: limits))
+    wakeTimer = loop.makeTimer { [weak self] in self?.wake() }
+  }
+
+  var counts: HubCounts { machine.counts }
+
+  // MARK: Listening
+
+  /// Begins to accept connections.
+  func listen(at socket: HubSocket) -> Result<Void, HubServerError> {
+    do throws(HubServerError) {
+      listener = try makeListener(socket)
+      return .success(())
+    } catch {
+      close()
+      return .failure(error)
+    }
+  }
+
+  private func makeListener(_ socket: HubSocket) throws(HubServerError) -> StreamListener {
+    let accept: (Int32) -> Void = { [weak self] in self?.accept($0) }
+    switch socket {
+    case .open(let descriptor):
+      do throws(SystemError) {
+        return try StreamListener(owning: descriptor, on: loop, onAccept: accept)
+      } catch { throw HubServerError(error, at: "the socket of the service manager") }
+    case .path(let path), .ownFolder(let path):
+      guard let address = SocketAddress(path: path) else {
+        throw HubServerError(
+          .failed,
+          "The hub cannot listen at \(path): a path of a socket has at most "
+            + "\(SocketAddress.unixPathByteCountMax) bytes.")
+      }
+      do throws(SystemError) {
+        let listener = try StreamListener(
+          at: address, permissions: 0o600, on: loop, onAccept: accept)
+        file = UNIXSocketFile.Identity(at: path).map { (path, $0) }
+        return listener
+      } catch {
+        throw error.number == EADDRINUSE ? .taken(path) : HubServerError(error, at: path)
+      }
+    }
+  }
+
+  private func accept(_ descriptor: Int32) {
+    // The soft limit is raised if need be; without room the machine's limit is reached before.
+    _ = DescriptorLimit.hasRoom()
+    guard let credentials = PeerCredentials(of: descriptor) else {
+      Glibc.close(descriptor)
+      return
+    }
+    lastNumber += 1
+    let id = HubConnectionID(rawValue: lastNumber)
+    do throws(SystemError) {
+      channels[id] = try ByteChannel(
+        owning: descriptor, on: loop, expectsPromptEvents: true,
+        onRead: { [weak self] in self?.handle(.received(id, $0)) },
+        onEnd: { [weak self] _ in self?.ended(id) })
+    } catch { return }
+    channels[id]?.onDrain = { [weak self] in self?.handle(.written(id, waitingByteCount: 0)) }
+    let peer = HubPeer(userID: credentials.userID, processID: credentials.processID)
+    handle(.connected(id, peer))
+  }
+
+  private func ended(_ id: HubConnectionID) {
+    channels[id] = nil
+    handle(.disconnected(id))
+  }
+
+  // MARK: The machine
+
+  private func handle(_ event: HubMachine.Event) {
+    machine.handle(event, now: .now, into: &actions)
+    scheduleTurnEnd()
+    guard !isPerforming else { return }
+    isPerforming = true
+    // Performing may append more.
+    while !actions.isEmpty {
+      var due: [HubMachine.Action] = []
+      swap(&due, &actions)
+      for action in due { perform(action) }
+    }
+    isPerforming = false
+    setTimer()
+  }
+
+  private func perform(_ action: HubMachine.Action) {
+    switch action {
+    case .write(let id, let bytes):
+      guard let channel = channels[id] else { return }
+      channel.write(bytes)
+      machine.handle(
+        .written(id, waitingByteCount: channel.pendingByteCount), now: .now, into: &actions)
+    case .setReading(let id, let isReading): channels[id]?.isReading = isReading
+    case .close(let id): channels.removeValue(forKey: id)?.close()
+    case .openSession(let key): open(key)
+    case .send(let key, let request): sessions[key]?.send(request)
+    case .acknowledge(let key, let count): sessions[key]?.eventsHandled(count)
+    case .closeSession(let key): sessions.removeValue(forKey: key)?.close()
+    case .report(let report): onReport(report)
+    }
+  }
+
+  private func open(_ key: HubSessionKey) {
+    let core = LoopConfined(WeakCore(self), to: loop)
+    let loop = loop
+    sessions[key] = provider.openSession(acknowledgesEvents: true, settle: nil) { events in
+      if loop.isCurrent {
+        core.value.core?.delivered(events, to: key)
+      } else {
+        loop.execute { core.value.core?.delivered(events, to: key) }
+      }
+    }
+  }
+
+  private func delivered(_ events: [HostEvent], to key: HubSessionKey) {
+    // Another thread may have delivered them before the session was closed.
+    if sessions[key] != nil { handle(.delivered(key, events)) }
+  }
+
+  /// All messages of one turn of the loop are written together, after what has happened at once.
+  private func scheduleTurnEnd() {
+    guard machine.hasUnwritten, !isTurnEndScheduled else { return }
+    isTurnEndScheduled = true
+    let core = LoopConfined(WeakCore(self), to: loop)
+    loop.execute { core.value.core?.endTurn() }
+  }
+
+  private func endTurn() {
+    isTurnEndScheduled = false
+    handle(.turnEnded)
+  }
+
+  private func setTimer() {
+    guard machine.nextWake != wakeSetFor else { return }
+    wakeSetFor = machine.nextWake
+    if let wakeSetFor { wakeTimer?.set(wakeSetFor) } else { wakeTimer?.cancel() }
+  }
+
+  private func wake() {
+    wakeSetFor = nil
+    handle(.wake)
+  }
+
+  // MARK: The end
+
+  /// Ends all connections, and removes the socket.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    listener?.close()
+    listener = nil
+    handle(.ending)
+    if let file { UNIXSocketFile.remove(file.path, if: file.identity) }
+    claim?.release()
+    wakeTimer?.cancel()
+  }
+}
+
+/// A reference that closures of sessions may keep.
+private final class WeakCore {
+  weak let core: HubServerCore?
+  init(_ core: HubServerCore) { self.core = core }
+}

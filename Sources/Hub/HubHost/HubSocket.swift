@@ -1,0 +1,68 @@
+import EventLoop
+import Glibc
+
+/// Where a hub listens.
+package enum HubSocket: Hashable, Sendable {
+  /// At a path, whose folder exists.
+  case path(String)
+  /// At `path`, in a folder that is made for it if need be, and that belongs to the user alone.
+  case ownFolder(path: String)
+  /// A socket that listens already, opened by the service manager.
+  case open(descriptor: Int32)
+
+  /// The socket of a user's hub: `ambit/hub` in `$XDG_RUNTIME_DIR`, and in `/run` for root.
+  ///
+  /// - Throws: If the user has no such folder.
+  package static func standard() throws(HubServerError) -> HubSocket {
+    if geteuid() == 0 { return .ownFolder(path: "/run/ambit/hub") }
+    guard let folder = ProcessEnvironment.value("XDG_RUNTIME_DIR"), folder.hasPrefix("/") else {
+      throw HubServerError(
+        .failed, "There is no folder for the hub's socket: XDG_RUNTIME_DIR is not set.")
+    }
+    return .ownFolder(path: folder + "/ambit/hub")
+  }
+
+  /// The path; nil for a socket that is open.
+  package var path: String? {
+    switch self {
+    case .path(let path), .ownFolder(let path): path
+    case .open: nil
+    }
+  }
+}
+
+/// The reason why a hub can't be started.
+package struct HubServerError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kind of reason.
+  package enum Kind: Hashable, Sendable {
+    /// Another hub runs there.
+    case isTaken
+    /// The user lacks a permission.
+    case notPermitted
+    /// Another reason.
+    case failed
+  }
+
+  package let kind: Kind
+  /// A description in one sentence for users.
+  package let description: String
+
+  init(_ kind: Kind, _ description: String) {
+    self.kind = kind
+    self.description = description
+  }
+
+  init(_ error: SystemError, at path: String) {
+    switch error.number {
+    case EACCES, EPERM, EROFS:
+      self.init(.notPermitted, "The hub cannot listen at \(path): \(error.text).")
+    case ENOENT:
+      self.init(.failed, "The hub cannot listen at \(path): the folder does not exist.")
+    default: self.init(.failed, "The hub cannot listen at \(path): \(error.text).")
+    }
+  }
+
+  static func taken(_ path: String) -> HubServerError {
+    HubServerError(.isTaken, "Another hub runs at \(path).")
+  }
+}

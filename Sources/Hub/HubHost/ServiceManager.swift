@@ -1,0 +1,59 @@
+import EventLoop
+import Glibc
+
+/// The service manager that started the program, if it is one with systemd's protocols (sd_notify(3),
+/// sd_listen_fds(3)).
+package enum ServiceManager {
+  /// The first descriptor that it passes.
+  private static let firstDescriptor: Int32 = 3
+
+  /// The listening UNIX socket that it opened for the program; nil if it opened none.
+  ///
+  /// - Throws: If it passed something else.
+  package static func socket() throws(HubServerError) -> HubSocket? {
+    guard let process = ProcessEnvironment.value("LISTEN_PID"), Int32(process) == getpid(),
+      let text = ProcessEnvironment.value("LISTEN_FDS"), let count = Int(text), count > 0
+    else { return nil }
+    guard count == 1, isListening(firstDescriptor) else {
+      throw HubServerError(
+        .failed, "The service manager must open one UNIX stream socket for the hub.")
+    }
+    _ = fcntl(firstDescriptor, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(firstDescriptor, F_SETFL, fcntl(firstDescriptor, F_GETFL) | O_NONBLOCK)
+    return .open(descriptor: firstDescriptor)
+  }
+
+  private static func isListening(_ descriptor: Int32) -> Bool {
+    func option(_ name: Int32) -> Int32? {
+      var value: Int32 = 0
+      var size = socklen_t(MemoryLayout<Int32>.size)
+      return unsafe getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
+    }
+    return option(SO_ACCEPTCONN) == 1 && option(SO_DOMAIN) == AF_UNIX
+      && option(SO_TYPE) == Int32(SOCK_STREAM.rawValue)
+  }
+
+  /// Notifies it of a state, such as "READY=1"; does nothing without one.
+  package static func notify(_ state: String) {
+    guard let name = ProcessEnvironment.value("NOTIFY_SOCKET") else { return }
+    var path = Array(name.utf8)
+    // An abstract name begins with a zero, for which "@" is written.
+    let isAbstract = path.first == UInt8(ascii: "@")
+    guard isAbstract || path.first == UInt8(ascii: "/"),
+      path.count <= SocketAddress.unixPathByteCountMax
+    else { return }
+    if isAbstract { path[0] = 0 } else { path.append(0) }
+    let address = unsafe withUnsafeBytes(of: sa_family_t(AF_UNIX)) { unsafe Array($0) } + path
+    let descriptor = Glibc.socket(
+      AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    let bytes = Array(state.utf8)
+    _ = unsafe address.withUnsafeBytes { address -> Int in
+      guard let start = address.baseAddress else { return -1 }
+      return unsafe sendto(
+        descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL),
+        start.assumingMemoryBound(to: sockaddr.self), socklen_t(address.count))
+    }
+  }
+}

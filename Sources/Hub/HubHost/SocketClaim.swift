@@ -1,0 +1,54 @@
+import EventLoop
+import Glibc
+
+/// The claim of a hub to the path of its socket, until it is released or the process ends, however it ends.
+///
+/// Two hubs that start at once would both remove a stale socket, and the second one that of the first. So the
+/// claim is a lock of a file beside the socket, which is never removed.
+struct SocketClaim: Sendable {
+  private let path: String
+  private let lock: Int32
+
+  /// Claims the path, and removes the socket of a hub that has ended.
+  init(_ socket: HubSocket, path: String) throws(HubServerError) {
+    if case .ownFolder = socket { try Self.makeFolder(of: path) }
+    self.path = path
+    let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
+    lock = unsafe open(path + ".lock", flags, 0o600)
+    guard lock >= 0 else { throw HubServerError(.current, at: path) }
+    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      let error = SystemError.current
+      close(lock)
+      throw error.number == EWOULDBLOCK ? .taken(path) : HubServerError(error, at: path)
+    }
+    do throws(UNIXSocketFile.Obstacle) { try UNIXSocketFile.removeStale(at: path) } catch {
+      close(lock)
+      switch error {
+      case .isListenedAt: throw .taken(path)
+      case .isNoSocket:
+        throw HubServerError(
+          .failed, "The hub cannot listen at \(path): the file exists and is not a socket.")
+      }
+    }
+  }
+
+  /// Lets another hub have the path.
+  func release() { close(lock) }
+
+  /// Makes the folder of the socket, in which nobody else may make files.
+  private static func makeFolder(of path: String) throws(HubServerError) {
+    let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+      .joined(separator: "/")
+    if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST {
+      throw HubServerError(.current, at: path)
+    }
+    var information = stat()
+    guard unsafe lstat(folder, &information) == 0 else { throw HubServerError(.current, at: path) }
+    guard information.st_mode & S_IFMT == S_IFDIR, information.st_uid == geteuid(),
+      information.st_mode & 0o077 == 0
+    else {
+      throw HubServerError(
+        .notPermitted, "The hub cannot listen at \(path): others may use the folder \(folder).")
+    }
+  }
+}

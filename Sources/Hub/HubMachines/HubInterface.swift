@@ -1,0 +1,112 @@
+package import BluetoothInterface
+package import HubWire
+
+/// Identifies a connection of a program, while the hub runs.
+package struct HubConnectionID: Hashable, Comparable, Sendable {
+  package let rawValue: UInt64
+
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// Identifies a session of all connections.
+package struct HubSessionKey: Hashable, Sendable {
+  package let connection: HubConnectionID
+  package let session: HubSessionID
+
+  package init(_ connection: HubConnectionID, _ session: HubSessionID) {
+    self.connection = connection
+    self.session = session
+  }
+}
+
+/// A program at the other end of a connection, as the kernel knows it.
+package struct HubPeer: Hashable, Sendable {
+  package var userID: UInt32
+  package var processID: Int32
+
+  package init(userID: UInt32, processID: Int32) {
+    self.userID = userID
+    self.processID = processID
+  }
+}
+
+/// Something to report to whoever runs the hub.
+package enum HubReport: Hashable, Sendable {
+  /// A program is served now.
+  case opened(HubConnectionID, app: String, HubPeer)
+  /// A program that was served has gone, or lost its connection for a reason.
+  case closed(HubConnectionID, app: String, HubRefusal?)
+  /// A program was refused, and so were `unreportedCount` before it.
+  case refused(HubPeer, HubRefusal, unreportedCount: Int)
+}
+
+extension HubMachine {
+  /// What happens to the hub.
+  package enum Event: Sendable {
+    /// A program has connected.
+    case connected(HubConnectionID, HubPeer)
+    /// Bytes of a program arrived.
+    case received(HubConnectionID, [UInt8])
+    /// A program has closed its connection, or has ended.
+    case disconnected(HubConnectionID)
+    /// A session of the host has events.
+    case delivered(HubSessionKey, [HostEvent])
+    /// The system has not taken this number of bytes that were written to a connection.
+    case written(HubConnectionID, waitingByteCount: Int)
+    /// Everything that happened at once was handled: what there is to write can be written.
+    case turnEnded
+    /// The time that was given by `nextWake` has come.
+    case wake
+    /// The hub ends.
+    case ending
+  }
+
+  /// What is to be done.
+  package enum Action: Hashable, Sendable {
+    /// Write bytes to a connection, then report `written`.
+    case write(HubConnectionID, [UInt8])
+    /// Read, or don't read, what a program sends.
+    case setReading(HubConnectionID, Bool)
+    /// Close a connection, after what the system takes at once. Nothing follows for it.
+    case close(HubConnectionID)
+    /// Open a session with the host, which acknowledges events.
+    case openSession(HubSessionKey)
+    /// Send a request of a session to the host.
+    case send(HubSessionKey, HostRequest)
+    /// Acknowledge events of a session.
+    case acknowledge(HubSessionKey, count: Int)
+    /// Close a session. Nothing follows for it.
+    case closeSession(HubSessionKey)
+    /// Report something.
+    case report(HubReport)
+  }
+}
+
+/// What a hub serves, and what it refused so far.
+package struct HubCounts: Hashable, Sendable {
+  /// Connections with or without a greeting.
+  package var connectionCount: Int
+  package var sessionCount: Int
+  /// Bytes that wait for programs.
+  package var waitingByteCount: Int
+  /// Connections that were refused, or ended for a reason of the hub.
+  package var refusedCount: Int
+  /// Requests beyond a limit.
+  package var limitedRequestCount: Int
+}
+
+extension HubMachine {
+  /// What it serves.
+  package var counts: HubCounts {
+    let load = users.values.reduce(into: UserLoad()) { $0 += $1 }
+    return HubCounts(
+      connectionCount: load.connectionCount, sessionCount: load.sessionCount,
+      waitingByteCount: load.waitingByteCount, refusedCount: refusedCount,
+      limitedRequestCount: limitedRequestCount)
+  }
+
+  /// Whether `turnEnded` would write anything.
+  package var hasUnwritten: Bool { !unwritten.isEmpty }
+}

@@ -1,0 +1,57 @@
+package import Essentials
+
+/// How much a program, a user and all of them may cost the hub.
+///
+/// Programs within these limits don't notice them. What one program is refused, others don't lose: each
+/// limit of a user is a multiple of that of a program.
+package struct HubLimits: Sendable {
+  /// The maximum number of connections of all users.
+  package var connectionCountMax = 4_096
+  /// The maximum number of connections of one user.
+  package var connectionCountPerUserMax = 2_048
+  /// The maximum number of connections of one process.
+  package var connectionCountPerProcessMax = 32
+  /// The maximum number of open sessions of a connection: as many as a greeting opens.
+  package var sessionCountMax = 64
+  /// The maximum number of open sessions of one user.
+  package var sessionCountPerUserMax = 8_192
+
+  /// The time that a program has to send its greeting.
+  package var greetingTime = TimeSpan.seconds(5)
+  /// The interval at which refusals are reported; those in between are counted.
+  package var refusalReportSpacing = TimeSpan.seconds(1)
+
+  /// The maximum number of bytes that wait for a program. A host keeps 8,192 unhandled reports of
+  /// advertising, which take 14 MB at most, and 1,024 other events for each link.
+  package var waitingByteCountMax = 16 << 20
+  /// The maximum number of bytes that wait for all programs of one user. Beyond, the program with the most
+  /// loses its connection.
+  package var waitingByteCountPerUserMax = 64 << 20
+  /// From so many bytes that wait for a program, its requests are not read, because the answers would wait,
+  /// too.
+  package var waitingByteCountHigh = 1 << 20
+  /// So few bytes must be left for its requests to be read again.
+  package var waitingByteCountLow = 256 << 10
+  /// The maximum number of bytes of incomplete messages of one user.
+  package var incompleteByteCountPerUserMax = 16 << 20
+
+  /// The maximum number of requests of a connection that are not completed.
+  package var requestCountMax = 16_384
+  /// The maximum size of requests of a connection that are not completed.
+  package var requestByteCountMax = 8 << 20
+  /// The maximum number of peers that a connection wants links with.
+  package var linkCountMax = 1_024
+  /// The maximum number of published services of a connection.
+  package var serviceCountMax = 1_024
+  /// The maximum size of published services of a connection.
+  package var serviceByteCountMax = 4 << 20
+  /// The maximum number of PSMs on which a connection listens; the host chooses from 128.
+  package var listenerCountMax = 32
+  /// The maximum size of a request that has no token and so no answer, such as a scan with its filter.
+  package var plainRequestByteCountMax = 64 << 10
+  /// The maximum number of completions by the hub itself that a connection has not handled.
+  package var ownCompletionCountMax = 16_384
+
+  /// Creates limits for about 1,000 programs of one user.
+  package init() {}
+}

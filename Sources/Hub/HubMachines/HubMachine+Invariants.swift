@@ -1,0 +1,70 @@
+import BluetoothInterface
+import Essentials
+import HubWire
+
+extension HubMachine {
+  /// What does not hold though it must.
+  ///
+  /// - Parameter limit: How many entries of each table are checked. Sums are where there are no more.
+  package func violations(perTable limit: Int = .max) -> [String] {
+    var found: [String] = []
+    for (id, connection) in connections.prefix(limit) {
+      found += violations(of: connection, id).map { "connection \(id.rawValue): \($0)" }
+    }
+    if !unwritten.prefix(limit).allSatisfy({ connections[$0] != nil }) {
+      found.append("there is something to write for a connection that is gone")
+    }
+    if !greetings.prefix(limit).allSatisfy({ connections[$0.key] != nil }) {
+      found.append("a greeting is expected on a connection that is gone")
+    }
+    if isEnding, !connections.isEmpty { found.append("a hub that ends has connections") }
+    if connections.count <= limit { found += violationsOfSums() }
+    return found
+  }
+
+  private func violations(of connection: ConnectionState, _ id: HubConnectionID) -> [String] {
+    var found: [String] = []
+    switch connection.phase {
+    case .greeting(let deadline):
+      if greetings[id] != deadline { found.append("it has no time for its greeting") }
+      if !connection.sessions.isEmpty { found.append("it has sessions without a greeting") }
+    case .served(let app):
+      if greetings[id] != nil { found.append("a second greeting is expected") }
+      if apps[app]?.userID != connection.peer.userID { found.append("its name is another user's") }
+    }
+    if connection.writer.byteCount > 0, !unwritten.contains(id) {
+      found.append("its bytes are not written")
+    }
+    if connection.counted != connection.load { found.append("its load is not counted") }
+    if connection.waitingByteCount > limits.waitingByteCountMax {
+      found.append("more bytes wait than may")
+    }
+    if connection.sessions.count > limits.sessionCountMax { found.append("too many sessions") }
+    for session in connection.sessions.values { found += session.violations() }
+    return found
+  }
+
+  private func violationsOfSums() -> [String] {
+    var found: [String] = []
+    var sums: [UInt32: UserLoad] = [:]
+    var counts: [Int32: Int] = [:]
+    var names: [String: Int] = [:]
+    for connection in connections.values {
+      sums[connection.peer.userID, default: UserLoad()] += connection.counted
+      counts[connection.peer.processID, default: 0] += 1
+      if let app = connection.app { names[app, default: 0] += 1 }
+    }
+    if sums != users { found.append("the loads of users are \(users), and should be \(sums)") }
+    if counts != processes { found.append("the connections of processes are miscounted") }
+    if names != apps.mapValues(\.count) { found.append("the names of apps are miscounted") }
+    for load in users.values {
+      if load.connectionCount > limits.connectionCountPerUserMax {
+        found.append("a user has too many connections")
+      }
+      if load.waitingByteCount > limits.waitingByteCountPerUserMax {
+        found.append("too many bytes wait for a user")
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,204 @@
+import BluetoothInterface
+import Essentials
+import HubWire
+
+extension HubMachine {
+  /// Handles all messages that are complete.
+  mutating func received(
+    _ id: HubConnectionID, _ bytes: [UInt8], now: Instant, into actions: inout [Action]
+  ) {
+    guard connections[id] != nil else { return }
+    connections[id]?.reader.append(bytes)
+    do throws(HubWireError) {
+      while let (message, byteCount) = try nextMessage(id) {
+        handle(message, byteCount, from: id, now: now, into: &actions)
+      }
+    } catch {
+      return refuse(id, HubRefusal(error), now: now, into: &actions)
+    }
+    changed(id, now: now, into: &actions)
+  }
+
+  /// The next message of a connection, with its length; nil if none is complete, or the connection has ended.
+  private mutating func nextMessage(
+    _ id: HubConnectionID
+  ) throws(HubWireError) -> (AppMessage, byteCount: Int)? {
+    guard let before = connections[id]?.reader.byteCount else { return nil }
+    guard let message = try connections[id]?.reader.next(AppMessage.self) else { return nil }
+    return (message, before - (connections[id]?.reader.byteCount ?? 0))
+  }
+
+  private mutating func handle(
+    _ message: AppMessage, _ byteCount: Int, from id: HubConnectionID, now: Instant,
+    into actions: inout [Action]
+  ) {
+    let isServed = connections[id]?.app != nil
+    switch message {
+    case .greeting(let greeting) where !isServed:
+      greeted(greeting, by: id, now: now, into: &actions)
+    case .greeting:
+      let text = "A second greeting is not allowed."
+      refuse(id, HubRefusal(.invalidMessage, text), now: now, into: &actions)
+    case _ where !isServed:
+      let text = "The first message must be a greeting."
+      refuse(id, HubRefusal(.invalidMessage, text), now: now, into: &actions)
+    case .ping(let number): connections[id]?.send(.pong(number))
+    case .openSession(let opening): open(opening, of: id, now: now, into: &actions)
+    case .request(let session, let request):
+      send(request, byteCount, of: HubSessionKey(id, session), now: now, into: &actions)
+    case .eventsHandled(let session, let count):
+      handled(count, of: HubSessionKey(id, session), into: &actions)
+    case .closeSession(let session):
+      guard connections[id]?.sessions.removeValue(forKey: session) != nil else { return }
+      count(id)
+      actions.append(.closeSession(HubSessionKey(id, session)))
+    }
+  }
+
+  // MARK: Greetings and sessions
+
+  private mutating func greeted(
+    _ greeting: HubGreeting, by id: HubConnectionID, now: Instant, into actions: inout [Action]
+  ) {
+    guard let peer = connections[id]?.peer else { return }
+    let own = HubProtocol.versions
+    let version = min(own.upperBound, greeting.versions.upperBound)
+    if let refusal = refusal(of: greeting, version, peer) {
+      return refuse(id, refusal, now: now, into: &actions)
+    }
+    let entry = apps[greeting.app] ?? (peer.userID, 0)
+    apps[greeting.app] = (entry.userID, entry.count + 1)
+    greetings[id] = nil
+    connections[id]?.phase = .served(app: greeting.app)
+    connections[id]?.reader.byteCountMax = HubProtocol.messageByteCountMax
+    connections[id]?.send(
+      .welcome(
+        HubWelcome(
+          version: version, abilities: .bluetooth, isSimulated: configuration.isSimulated)))
+    actions.append(.report(.opened(id, app: greeting.app, peer)))
+    for opening in greeting.openings { open(opening, of: id, now: now, into: &actions) }
+  }
+
+  private func refusal(
+    of greeting: HubGreeting, _ version: UInt16, _ peer: HubPeer
+  ) -> HubRefusal? {
+    let own = HubProtocol.versions
+    guard own.contains(version), greeting.versions.contains(version) else {
+      return HubRefusal(
+        .otherVersion,
+        "The hub speaks versions \(own.lowerBound) to \(own.upperBound), the program "
+          + "\(greeting.versions.lowerBound) to \(greeting.versions.upperBound).")
+    }
+    if greeting.app.isEmpty { return HubRefusal(.invalidMessage, "An app needs a name.") }
+    if let entry = apps[greeting.app], entry.userID != peer.userID {
+      return HubRefusal(.denied, "Another user's program has the name of this app.")
+    }
+    return nil
+  }
+
+  private mutating func open(
+    _ opening: SessionOpening, of id: HubConnectionID, now: Instant, into actions: inout [Action]
+  ) {
+    // An earlier opening of the greeting may have ended the connection.
+    guard let connection = connections[id] else { return }
+    if connection.sessions[opening.id] != nil {
+      let text = "Session \(opening.id.rawValue) is open already."
+      return refuse(id, HubRefusal(.invalidMessage, text), now: now, into: &actions)
+    }
+    let userCount = users[connection.peer.userID]?.sessionCount ?? 0
+    if connection.sessions.count >= limits.sessionCountMax
+      || userCount >= limits.sessionCountPerUserMax
+    {
+      let text = "The program has opened as many sessions as it may."
+      return refuse(id, HubRefusal(.limitReached, text), now: now, into: &actions)
+    }
+    connections[id]?.sessions[opening.id] = SessionState(opening)
+    count(id)
+    actions.append(.openSession(HubSessionKey(id, opening.id)))
+  }
+
+  // MARK: Requests
+
+  private mutating func send(
+    _ request: HubRequest, _ byteCount: Int, of key: HubSessionKey, now: Instant,
+    into actions: inout [Action]
+  ) {
+    // A program may have closed the session on another thread.
+    guard connections[key.connection]?.sessions[key.session] != nil else { return }
+    switch request {
+    case .unknown(let unknown):
+      // Without a token it is ignored: such a request reports no errors.
+      guard let token = unknown.token else { return }
+      let text = "this version of the hub doesn't know request \(unknown.number)"
+      complete(token, .unsupported(text), of: key, now: now, into: &actions)
+    case .known(let request):
+      if let error = error(of: request, byteCount, of: key) {
+        return refuse(request, error, of: key, now: now, into: &actions)
+      }
+      if request.awaitedToken == nil, byteCount > limits.plainRequestByteCountMax {
+        let text = "A request without a token has \(byteCount) bytes."
+        return refuse(
+          key.connection, HubRefusal(.limitReached, text), now: now, into: &actions)
+      }
+      connections[key.connection]?.sessions[key.session]?.sent(request, byteCount: byteCount)
+      actions.append(.send(key, request))
+    }
+  }
+
+  // The state of a session is changed where it is, never copied, as its tables may be long.
+
+  private func error(
+    of request: HostRequest, _ byteCount: Int, of key: HubSessionKey
+  ) -> HostError? {
+    let connection = connections[key.connection]
+    guard let connection, let state = connection.sessions[key.session] else { return nil }
+    return state.error(of: request, byteCount: byteCount, connection.sessionLoad, limits)
+  }
+
+  /// Ends a request that is beyond a limit.
+  private mutating func refuse(
+    _ request: HostRequest, _ error: HostError, of key: HubSessionKey, now: Instant,
+    into actions: inout [Action]
+  ) {
+    limitedRequestCount += 1
+    if let token = request.awaitedToken {
+      complete(token, error, of: key, now: now, into: &actions)
+    } else if case .connect(let address, _) = request {
+      connections[key.connection]?.sendOwn(.connectionFailed(address, error), of: key.session)
+      boundOwn(key, now: now, into: &actions)
+    }
+  }
+
+  private mutating func complete(
+    _ token: RequestToken, _ error: HostError, of key: HubSessionKey, now: Instant,
+    into actions: inout [Action]
+  ) {
+    connections[key.connection]?.sendOwn(.completed(token, .failure(error)), of: key.session)
+    boundOwn(key, now: now, into: &actions)
+  }
+
+  /// Ends a connection that causes answers of the hub and doesn't handle or read them.
+  private mutating func boundOwn(
+    _ key: HubSessionKey, now: Instant, into actions: inout [Action]
+  ) {
+    guard let connection = connections[key.connection],
+      let state = connection.sessions[key.session]
+    else { return }
+    guard
+      state.ledger.ownCount > limits.ownCompletionCountMax
+        || connection.waitingByteCount > limits.waitingByteCountMax
+    else { return }
+    let text = "The program doesn't handle the answers to its requests."
+    refuse(key.connection, HubRefusal(.limitReached, text), now: now, into: &actions)
+  }
+
+  private mutating func handled(
+    _ count: Int, of key: HubSessionKey, into actions: inout [Action]
+  ) {
+    guard connections[key.connection]?.sessions[key.session]?.acknowledgesEvents == true,
+      let hostCount = connections[key.connection]?.sessions[key.session]?.ledger.handled(count),
+      hostCount > 0
+    else { return }
+    actions.append(.acknowledge(key, count: hostCount))
+  }
+}

@@ -1,0 +1,295 @@
+import BluetoothInterface
+package import Essentials
+import HubWire
+
+/// The hub's side of all connections of programs: greetings, sessions, limits, and what is read and written.
+///
+/// Bytes and events come in, bytes and requests go out. A program that breaks a rule loses its connection,
+/// with the reason as the last message; others don't notice.
+///
+/// A program that doesn't read what it gets, or doesn't handle it, acknowledges no events. The host then
+/// stops the peers that cause them, or drops and counts what it can't stop, so that what waits here is
+/// bounded. Beyond `HubLimits`, the connection ends.
+package struct HubMachine: Sendable {
+  /// What the hub says of itself, and of whom it serves.
+  package struct Configuration: Sendable {
+    /// The user of the hub, who may use it, as root may.
+    package var userID: UInt32
+    /// Whether the hub's radio is simulated.
+    package var isSimulated: Bool
+    /// The limits.
+    package var limits: HubLimits
+
+    package init(userID: UInt32, isSimulated: Bool, limits: HubLimits = HubLimits()) {
+      self.userID = userID
+      self.isSimulated = isSimulated
+      self.limits = limits
+    }
+  }
+
+  /// Of processes in other user namespaces, whose users this one doesn't know (user_namespaces(7)).
+  static let overflowUserID: UInt32 = 65_534
+
+  let configuration: Configuration
+  var limits: HubLimits { configuration.limits }
+  var connections: [HubConnectionID: ConnectionState] = [:]
+  /// What connections of a user take, all together.
+  var users: [UInt32: UserLoad] = [:]
+  var processes: [Int32: Int] = [:]
+  /// The user of each name of an app, and how many connections have the name.
+  var apps: [String: (userID: UInt32, count: Int)] = [:]
+  /// Connections without a greeting, and until when they may be.
+  var greetings: [HubConnectionID: Instant] = [:]
+  /// Connections with something to write.
+  var unwritten: Set<HubConnectionID> = []
+  var isEnding = false
+  private var lastRefusalReport: Instant?
+  private var unreportedCount = 0
+  /// How many connections were refused, or ended for a reason of the hub.
+  package private(set) var refusedCount = 0
+  /// How many of the hub's own completions were errors for requests beyond a limit.
+  package internal(set) var limitedRequestCount = 0
+
+  package init(_ configuration: Configuration) { self.configuration = configuration }
+
+  /// When to report `wake`; nil while nothing is waited for.
+  package var nextWake: Instant? { greetings.values.min() }
+
+  /// Handles an event. Once the hub is ending, nothing but the end of connections follows.
+  package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    switch event {
+    case .connected(let id, let peer): connected(id, peer, now: now, into: &actions)
+    case .received(let id, let bytes): received(id, bytes, now: now, into: &actions)
+    case .disconnected(let id): remove(id, because: nil, now: now, into: &actions)
+    case .delivered(let key, let events): delivered(key, events, now: now, into: &actions)
+    case .written(let id, let count): written(id, count, into: &actions)
+    case .turnEnded: turnEnded(into: &actions)
+    case .wake: wake(now: now, into: &actions)
+    case .ending: end(now: now, into: &actions)
+    }
+    assert(violations(perTable: 8).isEmpty, "\(violations(perTable: 8)) after \(event)")
+  }
+
+  // MARK: Connections
+
+  private mutating func connected(
+    _ id: HubConnectionID, _ peer: HubPeer, now: Instant, into actions: inout [Action]
+  ) {
+    precondition(connections[id] == nil, "a connection has the identifier of another one")
+    if let refusal = refusal(of: peer) {
+      var writer = HubFrameWriter(capacity: 0)
+      // It always fits.
+      try? writer.append(HubMessage.refusal(refusal))
+      actions.append(.write(id, writer.takeBytes()))
+      actions.append(.close(id))
+      return refused(peer, refusal, now: now, into: &actions)
+    }
+    let deadline = now + limits.greetingTime
+    connections[id] = ConnectionState(peer, deadline: deadline)
+    greetings[id] = deadline
+    processes[peer.processID, default: 0] += 1
+    count(id)
+  }
+
+  /// Why a program isn't served, if so, before it has said anything.
+  private func refusal(of peer: HubPeer) -> HubRefusal? {
+    if isEnding { return HubRefusal(.ending, "The hub ends.") }
+    let mayUse = peer.userID == configuration.userID || peer.userID == 0
+    guard mayUse, peer.userID != Self.overflowUserID else {
+      return HubRefusal(.denied, "The hub serves user \(configuration.userID) and root only.")
+    }
+    if processes[peer.processID, default: 0] >= limits.connectionCountPerProcessMax {
+      return HubRefusal(
+        .limitReached,
+        "The program has \(limits.connectionCountPerProcessMax) connections with the hub already.")
+    }
+    let userCount = users[peer.userID]?.connectionCount ?? 0
+    if userCount >= limits.connectionCountPerUserMax
+      || connections.count >= limits.connectionCountMax
+    {
+      return HubRefusal(.limitReached, "The hub serves as many programs as it can.")
+    }
+    return nil
+  }
+
+  mutating func refused(
+    _ peer: HubPeer, _ refusal: HubRefusal, now: Instant, into actions: inout [Action]
+  ) {
+    refusedCount += 1
+    if let last = lastRefusalReport, now < last + limits.refusalReportSpacing {
+      unreportedCount += 1
+      return
+    }
+    lastRefusalReport = now
+    actions.append(.report(.refused(peer, refusal, unreportedCount: unreportedCount)))
+    unreportedCount = 0
+  }
+
+  /// Tells a program why its connection ends, and ends it.
+  mutating func refuse(
+    _ id: HubConnectionID, _ refusal: HubRefusal, now: Instant, into actions: inout [Action]
+  ) {
+    guard connections[id] != nil else { return }
+    connections[id]?.send(.refusal(refusal))
+    write(id, into: &actions)
+    actions.append(.close(id))
+    remove(id, because: refusal, now: now, into: &actions)
+  }
+
+  /// Forgets a connection, and ends its sessions.
+  private mutating func remove(
+    _ id: HubConnectionID, because refusal: HubRefusal?, now: Instant,
+    into actions: inout [Action]
+  ) {
+    guard let connection = connections.removeValue(forKey: id) else { return }
+    greetings[id] = nil
+    unwritten.remove(id)
+    let peer = connection.peer
+    var load = users[peer.userID] ?? UserLoad()
+    load = load - connection.counted
+    users[peer.userID] = load == UserLoad() ? nil : load
+    let processCount = processes[peer.processID, default: 1] - 1
+    processes[peer.processID] = processCount > 0 ? processCount : nil
+    for session in connection.sessions.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      actions.append(.closeSession(HubSessionKey(id, session)))
+    }
+    if let app = connection.app {
+      release(app)
+      if refusal != nil { refusedCount += 1 }
+      actions.append(.report(.closed(id, app: app, refusal)))
+    } else if let refusal {
+      refused(peer, refusal, now: now, into: &actions)
+    }
+  }
+
+  /// A connection with this name of an app has ended.
+  private mutating func release(_ app: String) {
+    guard let entry = apps[app] else { return }
+    apps[app] = entry.count > 1 ? (entry.userID, entry.count - 1) : nil
+  }
+
+  private mutating func wake(now: Instant, into actions: inout [Action]) {
+    let late = greetings.filter { $0.value <= now }.keys.sorted()
+    let span = limits.greetingTime.seconds
+    for id in late {
+      let refusal = HubRefusal(.invalidMessage, "No greeting arrived within \(span) s.")
+      refuse(id, refusal, now: now, into: &actions)
+    }
+  }
+
+  private mutating func end(now: Instant, into actions: inout [Action]) {
+    isEnding = true
+    for id in connections.keys.sorted() {
+      refuse(id, HubRefusal(.ending, "The hub ends."), now: now, into: &actions)
+    }
+  }
+
+  // MARK: What is written
+
+  private mutating func delivered(
+    _ key: HubSessionKey, _ events: [HostEvent], now: Instant, into actions: inout [Action]
+  ) {
+    guard connections[key.connection] != nil else { return }
+    connections[key.connection]?.send(events, of: key.session)
+    changed(key.connection, now: now, into: &actions)
+  }
+
+  /// Something may have been appended for a connection: bounds it, and writes it with the turn's end.
+  mutating func changed(_ id: HubConnectionID, now: Instant, into actions: inout [Action]) {
+    guard let connection = connections[id] else { return }
+    if connection.writer.byteCount > 0 { unwritten.insert(id) }
+    count(id)
+    updateReading(id, into: &actions)
+    if connection.waitingByteCount > limits.waitingByteCountMax {
+      let refusal = HubRefusal(
+        .limitReached, "The program didn't read \(connection.waitingByteCount) bytes.")
+      return refuse(id, refusal, now: now, into: &actions)
+    }
+    boundUser(connection.peer.userID, now: now, into: &actions)
+  }
+
+  /// Ends the connections with the most, while a user's programs take too much.
+  private mutating func boundUser(
+    _ userID: UInt32, now: Instant, into actions: inout [Action]
+  ) {
+    while let load = users[userID], load.waitingByteCount > limits.waitingByteCountPerUserMax {
+      refuseLargest(of: userID, "read", \.waitingByteCount, now: now, into: &actions)
+    }
+    while let load = users[userID],
+      load.incompleteByteCount > limits.incompleteByteCountPerUserMax
+    {
+      refuseLargest(of: userID, "complete", \.incompleteByteCount, now: now, into: &actions)
+    }
+  }
+
+  private mutating func refuseLargest(
+    of userID: UInt32, _ verb: String, _ size: KeyPath<UserLoad, Int>, now: Instant,
+    into actions: inout [Action]
+  ) {
+    let own = connections.filter { $0.value.peer.userID == userID }
+    let largest = own.max { a, b in
+      let (sizeA, sizeB) = (a.value.counted[keyPath: size], b.value.counted[keyPath: size])
+      return sizeA == sizeB ? a.key < b.key : sizeA < sizeB
+    }
+    guard let largest else { preconditionFailure("user \(userID) has no connection with bytes") }
+    let text = "Programs of the user didn't \(verb) too many bytes, and this one the most."
+    refuse(largest.key, HubRefusal(.limitReached, text), now: now, into: &actions)
+  }
+
+  private mutating func turnEnded(into actions: inout [Action]) {
+    guard !unwritten.isEmpty else { return }
+    for id in unwritten.sorted() { write(id, into: &actions) }
+    unwritten.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func write(_ id: HubConnectionID, into actions: inout [Action]) {
+    guard let bytes = connections[id]?.writer.takeBytes(), !bytes.isEmpty else { return }
+    // Until the system has taken them.
+    connections[id]?.untakenByteCount += bytes.count
+    actions.append(.write(id, bytes))
+  }
+
+  private mutating func written(
+    _ id: HubConnectionID, _ byteCount: Int, into actions: inout [Action]
+  ) {
+    guard connections[id] != nil else { return }
+    connections[id]?.untakenByteCount = byteCount
+    count(id)
+    updateReading(id, into: &actions)
+    guard connections[id]?.waitingByteCount == 0 else { return }
+    acknowledgeTaken(id, into: &actions)
+  }
+
+  /// Acknowledges the events of sessions that don't do it, since the system has taken all of them.
+  private mutating func acknowledgeTaken(_ id: HubConnectionID, into actions: inout [Action]) {
+    guard let open = connections[id]?.sessions.filter({ !$0.value.acknowledgesEvents }).keys,
+      !open.isEmpty
+    else { return }
+    for session in open.sorted(by: { $0.rawValue < $1.rawValue }) {
+      guard let count = connections[id]?.sessions[session]?.ledger.handledAll(), count > 0 else {
+        continue
+      }
+      actions.append(.acknowledge(HubSessionKey(id, session), count: count))
+    }
+  }
+
+  private mutating func updateReading(_ id: HubConnectionID, into actions: inout [Action]) {
+    guard let connection = connections[id] else { return }
+    let count = connection.waitingByteCount
+    let isPaused =
+      connection.isPaused
+      ? count > limits.waitingByteCountLow : count > limits.waitingByteCountHigh
+    guard isPaused != connection.isPaused else { return }
+    connections[id]?.isPaused = isPaused
+    actions.append(.setReading(id, !isPaused))
+  }
+
+  /// Counts what a connection takes for its user.
+  mutating func count(_ id: HubConnectionID) {
+    guard let connection = connections[id] else { return }
+    let load = connection.load
+    guard load != connection.counted else { return }
+    users[connection.peer.userID, default: UserLoad()] += load - connection.counted
+    connections[id]?.counted = load
+  }
+}

@@ -1,0 +1,187 @@
+import BluetoothInterface
+import BluetoothWire
+import HubWire
+
+/// What a session of a program holds and waits for.
+struct SessionState: Sendable {
+  /// Requests of one token that are not completed.
+  private struct Awaited: Sendable {
+    var count = 0
+    var byteCount = 0
+    /// How many of them publish a service, or listen on a PSM.
+    var serviceCount = 0
+    var listenerCount = 0
+  }
+
+  /// What counts for the limits of the connection.
+  struct Load: Hashable, Sendable {
+    var requestCount = 0
+    var requestByteCount = 0
+    var linkCount = 0
+    var serviceCount = 0
+    var serviceByteCount = 0
+    var listenerCount = 0
+
+    static func += (a: inout Load, b: Load) {
+      a.requestCount += b.requestCount
+      a.requestByteCount += b.requestByteCount
+      a.linkCount += b.linkCount
+      a.serviceCount += b.serviceCount
+      a.serviceByteCount += b.serviceByteCount
+      a.listenerCount += b.listenerCount
+    }
+  }
+
+  /// Whether the program acknowledges events. For one that doesn't, they are handled when the system has
+  /// taken their bytes.
+  let acknowledgesEvents: Bool
+  /// The name of the manager that the session is for.
+  let manager: String
+  var ledger = EventLedger()
+  private var awaited: [RequestToken: Awaited] = [:]
+  private var links: Set<DeviceAddress> = []
+  /// The sizes of published services, by their first handle.
+  private var services: [UInt16: Int] = [:]
+  private var listeners: Set<UInt16> = []
+  private(set) var load = Load()
+
+  init(_ opening: SessionOpening) {
+    acknowledgesEvents = opening.acknowledgesEvents
+    manager = opening.manager
+  }
+
+  // MARK: Requests
+
+  /// The error of a request that is beyond the limits of the connection, whose load is given.
+  func error(
+    of request: HostRequest, byteCount: Int, _ all: Load, _ limits: HubLimits
+  ) -> HostError? {
+    if request.awaitedToken != nil,
+      all.requestCount >= limits.requestCountMax
+        || all.requestByteCount + byteCount > limits.requestByteCountMax
+    {
+      return .limitReached("requests of a program that are not completed")
+    }
+    switch request.cost {
+    case .none: return nil
+    case .link(let address):
+      guard !links.contains(address), all.linkCount >= limits.linkCountMax else { return nil }
+      return .limitReached("links that a program wants")
+    case .service:
+      guard
+        all.serviceCount >= limits.serviceCountMax
+          || all.serviceByteCount + byteCount > limits.serviceByteCountMax
+      else { return nil }
+      return .limitReached("services of a program")
+    case .listener:
+      guard all.listenerCount >= limits.listenerCountMax else { return nil }
+      return .limitReached("PSMs of a program")
+    }
+  }
+
+  /// A request is sent to the host.
+  mutating func sent(_ request: HostRequest, byteCount: Int) {
+    if let token = request.awaitedToken { expect(token, request.cost, byteCount) }
+    switch request {
+    case .connect(let address, _):
+      if links.insert(address).inserted { load.linkCount += 1 }
+    case .disconnect(let address): removeLink(address)
+    case .removeService(let handle): removeService(handle)
+    case .removeAllServices:
+      for handle in Array(services.keys) { removeService(handle) }
+    case .unpublishChannel(let psm): removeListener(psm)
+    default: break
+    }
+  }
+
+  private mutating func expect(_ token: RequestToken, _ cost: HostRequest.Cost, _ byteCount: Int) {
+    var entry = awaited[token] ?? Awaited()
+    entry.count += 1
+    entry.byteCount += byteCount
+    load.requestCount += 1
+    load.requestByteCount += byteCount
+    switch cost {
+    case .service:
+      entry.serviceCount += 1
+      load.serviceCount += 1
+      load.serviceByteCount += byteCount
+    case .listener:
+      entry.listenerCount += 1
+      load.listenerCount += 1
+    case .link, .none: break
+    }
+    awaited[token] = entry
+  }
+
+  // MARK: Events
+
+  /// The host has delivered an event.
+  mutating func received(_ event: HostEvent) {
+    switch event {
+    case .completed(let token, let result): completed(token, result)
+    case .connectionFailed(let address, _), .disconnected(let address, _, reconnecting: false):
+      removeLink(address)
+    default: break
+    }
+  }
+
+  /// Requests that share a token are taken to have the same size. Those that publish come first.
+  private mutating func completed(_ token: RequestToken, _ result: Result<HostReply, HostError>) {
+    guard var entry = awaited[token] else { return }
+    let byteCount = entry.byteCount / entry.count
+    entry.count -= 1
+    entry.byteCount -= byteCount
+    load.requestCount -= 1
+    load.requestByteCount -= byteCount
+    if entry.serviceCount > 0 {
+      entry.serviceCount -= 1
+      load.serviceCount -= 1
+      load.serviceByteCount -= byteCount
+    } else if entry.listenerCount > 0 {
+      entry.listenerCount -= 1
+      load.listenerCount -= 1
+    }
+    awaited[token] = entry.count > 0 ? entry : nil
+    switch result {
+    case .success(.published(let service)):
+      removeService(service.range.start)
+      services[service.range.start] = byteCount
+      load.serviceCount += 1
+      load.serviceByteCount += byteCount
+    case .success(.psm(let psm)):
+      if listeners.insert(psm).inserted { load.listenerCount += 1 }
+    default: break
+    }
+  }
+
+  private mutating func removeLink(_ address: DeviceAddress) {
+    if links.remove(address) != nil { load.linkCount -= 1 }
+  }
+
+  private mutating func removeService(_ handle: UInt16) {
+    guard let byteCount = services.removeValue(forKey: handle) else { return }
+    load.serviceCount -= 1
+    load.serviceByteCount -= byteCount
+  }
+
+  private mutating func removeListener(_ psm: UInt16) {
+    if listeners.remove(psm) != nil { load.listenerCount -= 1 }
+  }
+
+  // MARK: Invariants
+
+  func violations() -> [String] {
+    var found = ledger.violations()
+    let sums = Load(
+      requestCount: awaited.values.reduce(0) { $0 + $1.count },
+      requestByteCount: awaited.values.reduce(0) { $0 + $1.byteCount }, linkCount: links.count,
+      serviceCount: services.count + awaited.values.reduce(0) { $0 + $1.serviceCount },
+      serviceByteCount: load.serviceByteCount,
+      listenerCount: listeners.count + awaited.values.reduce(0) { $0 + $1.listenerCount })
+    if sums != load { found.append("the load of a session is \(load), and should be \(sums)") }
+    if services.values.reduce(0, +) > load.serviceByteCount {
+      found.append("services of a session have more bytes than its load")
+    }
+    return found
+  }
+}

@@ -1,0 +1,149 @@
+import BluetoothInterface
+import BluetoothWire
+import Essentials
+import HubWire
+import Testing
+
+@testable import HubMachines
+
+@Suite("What one program may cost the hub and others")
+struct LimitTests {
+  private static let peer = DeviceAddress(bits: 0xC0FF_EE00_0001, kind: .public)
+
+  private func value(_ byteCount: Int) -> HostEvent {
+    .valueUpdated(Self.peer, handle: 3, ArraySlice([UInt8](repeating: 7, count: byteCount)))
+  }
+
+  @Test("connections beyond the limits of a process and of a user are refused and cost nothing")
+  func connections() throws {
+    var limits = HubLimits()
+    limits.connectionCountPerProcessMax = 3
+    limits.connectionCountPerUserMax = 5
+    var hub = TestHub(limits)
+    var refused = 0
+    for number in 0..<10_000 {
+      let id = hub.connect(process: number < 6 ? 1 : Int32(number))
+      if try hub.refusal(of: id) == .limitReached { refused += 1 }
+    }
+    #expect(refused == 9_995)
+    #expect(hub.machine.counts.connectionCount == 5)
+    // All within one moment: one report, which is the first.
+    let reports = hub.takeActions().filter { if case .report = $0 { true } else { false } }
+    #expect(reports.count == 1)
+  }
+
+  @Test("a program that reads nothing loses its connection at the limit, and another one nothing")
+  func stuckReader() throws {
+    var limits = HubLimits()
+    limits.waitingByteCountMax = 100_000
+    var hub = TestHub(limits)
+    let stuck = try hub.serve("stuck")
+    let reader = try hub.serve("reader", process: 2)
+    hub.stuck = [stuck]
+    var count = 0
+    while hub.machine.counts.connectionCount == 2 {
+      count += 1
+      try #require(count < 1_000)
+      for id in [stuck, reader] { hub.handle(.delivered(HubSessionKey(id), [value(500)])) }
+    }
+    #expect(try hub.refusal(of: stuck) == .limitReached)
+    #expect(hub.takeActions().contains(.closeSession(HubSessionKey(stuck))))
+    #expect(count * 500 > 90_000)
+    #expect(try hub.events(for: reader).count == count)
+  }
+
+  @Test("a program's requests are not read while it doesn't read the answers")
+  func pause() throws {
+    var limits = HubLimits()
+    limits.waitingByteCountHigh = 1_000
+    limits.waitingByteCountLow = 100
+    var hub = TestHub(limits)
+    let id = try hub.serve()
+    hub.stuck = [id]
+    for _ in 0..<2 { hub.handle(.delivered(HubSessionKey(id), [value(600)])) }
+    #expect(hub.takeActions().contains(.setReading(id, false)))
+    hub.take(id)
+    #expect(hub.takeActions().contains(.setReading(id, true)))
+  }
+
+  @Test("where programs of a user have too many bytes waiting, the one with the most ends")
+  func userLimit() throws {
+    var limits = HubLimits()
+    limits.waitingByteCountPerUserMax = 100_000
+    var hub = TestHub(limits)
+    let ids = try (1...3).map { try hub.serve("app \($0)", process: $0) }
+    hub.stuck = Set(ids)
+    for round in 0..<200 {
+      for (index, id) in ids.enumerated() where round % 3 <= index {
+        hub.handle(.delivered(HubSessionKey(id), [value(500)]))
+      }
+      if hub.machine.counts.connectionCount < 3 { break }
+    }
+    #expect(try hub.refusal(of: ids[2]) == .limitReached)
+    #expect(hub.machine.counts.connectionCount == 2)
+  }
+
+  @Test(
+    "bytes of a message that never ends are bounded before the greeting, and for each user after it"
+  )
+  func incomplete() throws {
+    var limits = HubLimits()
+    limits.incompleteByteCountPerUserMax = 500_000
+    var hub = TestHub(limits)
+    let stranger = hub.connect()
+    hub.handle(.received(stranger, [0, 0, 3, 0]))
+    #expect(try hub.refusal(of: stranger) == .invalidMessage)
+    let ids = try (1...2).map { try hub.serve("app \($0)", process: $0) }
+    for id in ids { hub.handle(.received(id, [0, 0, 32, 0])) }
+    hub.handle(.received(ids[0], [UInt8](repeating: 0, count: 300_000)))
+    #expect(hub.machine.counts.connectionCount == 2)
+    hub.handle(.received(ids[1], [UInt8](repeating: 0, count: 250_000)))
+    #expect(try hub.refusal(of: ids[0]) == .limitReached)
+    #expect(hub.machine.counts.connectionCount == 1)
+  }
+
+  @Test("a program that causes answers of the hub and handles none of them loses its connection")
+  func ownAnswers() throws {
+    var limits = HubLimits()
+    limits.ownCompletionCountMax = 50
+    var hub = TestHub(limits)
+    let id = try hub.serve()
+    for _ in 0..<50 { hub.handle(.received(id, [4, 0, 0, 0, 0x91, 1, 0xFE, 7])) }
+    #expect(hub.machine.counts.connectionCount == 1)
+    hub.handle(.received(id, [4, 0, 0, 0, 0x91, 1, 0xFE, 7]))
+    #expect(try hub.refusal(of: id) == .limitReached)
+  }
+
+  @Test("sessions beyond the limit, and a second one of the same number, end the connection")
+  func sessions() throws {
+    var limits = HubLimits()
+    limits.sessionCountMax = 2
+    var hub = TestHub(limits)
+    let many = try hub.serve("many", sessions: [1, 2])
+    try hub.send(
+      .openSession(SessionOpening(id: HubSessionID(rawValue: 3), acknowledgesEvents: true)),
+      from: many)
+    #expect(try hub.refusal(of: many) == .limitReached)
+    let twice = try hub.serve("twice")
+    try hub.send(
+      .openSession(SessionOpening(id: HubSessionID(rawValue: 1), acknowledgesEvents: true)),
+      from: twice)
+    #expect(try hub.refusal(of: twice) == .invalidMessage)
+  }
+
+  @Test(
+    "bytes that are no message end the connection, and the others go on",
+    arguments: [
+      [0, 0, 0, 0], [255, 255, 255, 255], [1, 0, 0, 0, 0xFF], [2, 0, 0, 0, 0x91, 1],
+    ] as [[UInt8]])
+  func garbage(bytes: [UInt8]) throws {
+    var hub = TestHub()
+    let hostile = try hub.serve("hostile")
+    let other = try hub.serve("other", process: 2)
+    hub.handle(.received(hostile, bytes))
+    let reason = try hub.refusal(of: hostile)
+    #expect(reason == .invalidMessage || reason == .notUnderstood)
+    try hub.send(.ping(1), from: other)
+    #expect(try hub.messages(for: other) == [.pong(1)])
+  }
+}

@@ -1,0 +1,131 @@
+import BluetoothInterface
+import BluetoothWire
+import Essentials
+import HubWire
+import Testing
+
+@testable import HubMachines
+
+/// Programs that do anything, in any order, with low limits. The invariants hold after each event, which
+/// `TestHub` checks.
+@Suite("Random programs")
+struct RandomProgramTests {
+  private static var limits: HubLimits {
+    var limits = HubLimits()
+    limits.connectionCountPerUserMax = 8
+    limits.connectionCountPerProcessMax = 4
+    limits.sessionCountMax = 3
+    limits.sessionCountPerUserMax = 10
+    limits.waitingByteCountMax = 20_000
+    limits.waitingByteCountPerUserMax = 40_000
+    limits.waitingByteCountHigh = 2_000
+    limits.waitingByteCountLow = 500
+    limits.incompleteByteCountPerUserMax = 3_000
+    limits.requestCountMax = 20
+    limits.linkCountMax = 4
+    limits.serviceCountMax = 3
+    limits.listenerCountMax = 2
+    limits.ownCompletionCountMax = 10
+    return limits
+  }
+
+  @Test(
+    "no sequence of connections, bytes, requests and events breaks an invariant", arguments: 1...40)
+  func anything(seed: UInt64) throws {
+    var hub = TestHub(Self.limits)
+    var random = SeededGenerator(seed: seed)
+    var ids: [HubConnectionID] = []
+    for _ in 0..<400 {
+      let id = ids.randomElement(using: &random)
+      let session = HubSessionID(rawValue: UInt64.random(in: 0...3, using: &random))
+      switch (Int.random(in: 0..<16, using: &random), id) {
+      case (0, _), (_, nil):
+        let users: [UInt32] = [TestHub.user, TestHub.user, 0, 7]
+        let user = users.randomElement(using: &random) ?? 0
+        ids.append(hub.connect(user: user, process: Int32.random(in: 1...4, using: &random)))
+      case (1, let id?):
+        let app = ["a", "b", ""].randomElement(using: &random) ?? ""
+        let opening = SessionOpening(id: session, acknowledgesEvents: Bool.random(using: &random))
+        try hub.send(
+          .greeting(HubGreeting(app: app, abilities: [], openings: [opening])), from: id)
+      case (2, let id?):
+        try hub.send(
+          .openSession(
+            SessionOpening(id: session, acknowledgesEvents: Bool.random(using: &random))), from: id)
+      case (3, let id?): try hub.send(.closeSession(session), from: id)
+      case (4, let id?): hub.handle(.disconnected(id))
+      case (5, let id?):
+        let count = Int.random(in: 1...600, using: &random)
+        hub.handle(
+          .received(id, (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }))
+      case (6, let id?):
+        try hub.send(
+          .eventsHandled(session, count: Int.random(in: 0...50, using: &random)), from: id)
+      case (7, let id?): hub.stuck.insert(id)
+      case (8, let id?): hub.take(id)
+      case (9, _):
+        hub.now = hub.now + .milliseconds(Int64.random(in: 0...6_000, using: &random))
+        hub.handle(.wake)
+      case (10..<13, let id?):
+        try hub.send(.request(session, .known(Self.request(&random))), from: id)
+      case (_, let id?):
+        let events = (0..<Int.random(in: 1...20, using: &random)).map { _ in Self.event(&random) }
+        hub.handle(.delivered(HubSessionKey(id, session), events))
+      }
+    }
+    hub.handle(.ending)
+    #expect(hub.machine.counts.connectionCount == 0 && hub.machine.counts.waitingByteCount == 0)
+    // Each session that was opened was closed, once.
+    var open: Set<HubSessionKey> = []
+    for action in hub.actions {
+      switch action {
+      case .openSession(let key): #expect(open.insert(key).inserted)
+      case .closeSession(let key): #expect(open.remove(key) != nil)
+      case .send(let key, _), .acknowledge(let key, _): #expect(open.contains(key))
+      default: break
+      }
+    }
+    #expect(open.isEmpty)
+  }
+
+  private static func token(_ random: inout SeededGenerator) -> RequestToken {
+    RequestToken(rawValue: UInt64.random(in: 0...5, using: &random))
+  }
+
+  private static func peer(_ random: inout SeededGenerator) -> DeviceAddress {
+    DeviceAddress(bits: UInt64.random(in: 1...6, using: &random), kind: .public)
+  }
+
+  private static func request(_ random: inout SeededGenerator) -> HostRequest {
+    let service = ServiceDefinition(uuid: BluetoothUUID(0x180F as UInt16), characteristics: [])
+    let handle = UInt16.random(in: 1...5, using: &random)
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0: return .connect(peer(&random), ConnectOptions())
+    case 1: return .disconnect(peer(&random))
+    case 2: return .addService(service, token(&random))
+    case 3: return .removeService(handle)
+    case 4: return .publishChannel(psm: nil, requiresEncryption: false, token(&random))
+    case 5: return .unpublishChannel(psm: handle)
+    case 6: return .gatt(peer(&random), .read(handle), token(&random))
+    default: return .barrier(token(&random))
+    }
+  }
+
+  private static func event(_ random: inout SeededGenerator) -> HostEvent {
+    let handle = UInt16.random(in: 1...5, using: &random)
+    let published = PublishedService(range: HandleRange(handle, handle + 1), characteristics: [])
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0: return .completed(token(&random), .success(.done))
+    case 1: return .completed(token(&random), .success(.published(published)))
+    case 2: return .completed(token(&random), .success(.psm(handle)))
+    case 3: return .completed(token(&random), .failure(.notConnected))
+    case 4: return .connectionFailed(peer(&random), .cancelled)
+    case 5: return .disconnected(peer(&random), nil, reconnecting: Bool.random(using: &random))
+    case 6: return .channelReceived(ChannelID(rawValue: 1), [1, 2, 3])
+    default:
+      let count = Int.random(in: 0...500, using: &random)
+      return .valueUpdated(
+        peer(&random), handle: handle, ArraySlice([UInt8](repeating: 1, count: count)))
+    }
+  }
+}
