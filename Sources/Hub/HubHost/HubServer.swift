@@ -45,7 +45,7 @@ package final class HubServer: Sendable {
     return HubServer(path: socket.path, core: core, loop: loop)
   }
 
-  /// The number of programs that are served, and what was refused.
+  /// The number of programs that are served, and of refusals.
   package func counts() async -> HubCounts { await loop.run { [core] in core.value.counts } }
 
   /// Tells all programs that the hub ends, closes their sessions and connections, and removes the socket.

@@ -155,7 +155,7 @@ final class HubServerCore {
     if sessions[key] != nil { handle(.delivered(key, events)) }
   }
 
-  /// All messages of one turn of the loop are written together, after what has happened at once.
+  /// All messages of one turn of the loop are written together, after all simultaneous events.
   private func scheduleTurnEnd() {
     guard machine.hasUnwritten, !isTurnEndScheduled else { return }
     isTurnEndScheduled = true

@@ -35,7 +35,7 @@ struct SocketClaim: Sendable {
   /// Lets another hub have the path.
   func release() { close(lock) }
 
-  /// Makes the folder of the socket, in which nobody else may make files.
+  /// Makes the folder of the socket, in which no other user may make files.
   private static func makeFolder(of path: String) throws(HubServerError) {
     let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
       .joined(separator: "/")

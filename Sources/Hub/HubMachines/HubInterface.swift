@@ -32,7 +32,7 @@ package struct HubPeer: Hashable, Sendable {
   }
 }
 
-/// Something to report to whoever runs the hub.
+/// A report for the user of the hub.
 package enum HubReport: Hashable, Sendable {
   /// A program is served now.
   case opened(HubConnectionID, app: String, HubPeer)
@@ -43,7 +43,7 @@ package enum HubReport: Hashable, Sendable {
 }
 
 extension HubMachine {
-  /// What happens to the hub.
+  /// An event of the hub.
   package enum Event: Sendable {
     /// A program has connected.
     case connected(HubConnectionID, HubPeer)
@@ -55,7 +55,7 @@ extension HubMachine {
     case delivered(HubSessionKey, [HostEvent])
     /// The system has not taken this number of bytes that were written to a connection.
     case written(HubConnectionID, waitingByteCount: Int)
-    /// Everything that happened at once was handled: what there is to write can be written.
+    /// All simultaneous events were handled: messages can be written.
     case turnEnded
     /// The time that was given by `nextWake` has come.
     case wake
@@ -63,7 +63,7 @@ extension HubMachine {
     case ending
   }
 
-  /// What is to be done.
+  /// An action of the host.
   package enum Action: Hashable, Sendable {
     /// Write bytes to a connection, then report `written`.
     case write(HubConnectionID, [UInt8])

@@ -27,10 +27,10 @@ package struct HubLimits: Sendable {
   /// The maximum number of bytes that wait for all programs of one user. Beyond, the program with the most
   /// loses its connection.
   package var waitingByteCountPerUserMax = 64 << 20
-  /// From so many bytes that wait for a program, its requests are not read, because the answers would wait,
+  /// With more bytes waiting for a program, its requests are not read, because the answers would wait,
   /// too.
   package var waitingByteCountHigh = 1 << 20
-  /// So few bytes must be left for its requests to be read again.
+  /// The number of waiting bytes at which its requests are read again.
   package var waitingByteCountLow = 256 << 10
   /// The maximum number of bytes of incomplete messages of one user.
   package var incompleteByteCountPerUserMax = 16 << 20

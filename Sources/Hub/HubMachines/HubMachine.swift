@@ -2,7 +2,7 @@ import BluetoothInterface
 package import Essentials
 import HubWire
 
-/// The hub's side of all connections of programs: greetings, sessions, limits, and what is read and written.
+/// The hub's side of all connections of programs: greetings, sessions, limits, reading and writing.
 ///
 /// Bytes and events come in, bytes and requests go out. A program that breaks a rule loses its connection,
 /// with the reason as the last message; others don't notice.
@@ -11,9 +11,9 @@ import HubWire
 /// stops the peers that cause them, or drops and counts what it can't stop, so that what waits here is
 /// bounded. Beyond `HubLimits`, the connection ends.
 package struct HubMachine: Sendable {
-  /// What the hub says of itself, and of whom it serves.
+  /// The hub's user, radio and limits.
   package struct Configuration: Sendable {
-    /// The user of the hub, who may use it, as root may.
+    /// The user of the hub. This user and root may use it.
     package var userID: UInt32
     /// Whether the hub's radio is simulated.
     package var isSimulated: Bool
@@ -91,7 +91,7 @@ package struct HubMachine: Sendable {
     count(id)
   }
 
-  /// Why a program isn't served, if so, before it has said anything.
+  /// The reason not to serve a program, before its greeting; nil if there is no such reason.
   private func refusal(of peer: HubPeer) -> HubRefusal? {
     if isEnding { return HubRefusal(.ending, "The hub ends.") }
     let mayUse = peer.userID == configuration.userID || peer.userID == 0
@@ -184,7 +184,7 @@ package struct HubMachine: Sendable {
     }
   }
 
-  // MARK: What is written
+  // MARK: Writing
 
   private mutating func delivered(
     _ key: HubSessionKey, _ events: [HostEvent], now: Instant, into actions: inout [Action]

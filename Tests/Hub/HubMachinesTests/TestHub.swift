@@ -15,7 +15,7 @@ struct TestHub {
   private(set) var actions: [HubMachine.Action] = []
   /// What each program can read.
   private var readers: [HubConnectionID: HubFrameReader] = [:]
-  /// Programs that don't take what is written.
+  /// Programs that don't take their bytes.
   var stuck: Set<HubConnectionID> = []
   private var untaken: [HubConnectionID: Int] = [:]
   private var lastNumber: UInt64 = 0
