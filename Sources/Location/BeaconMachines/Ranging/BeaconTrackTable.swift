@@ -15,11 +15,15 @@ struct BeaconTrackTable: Sendable {
     /// Of the measurements since the last report.
     var sum = 0
     var count = 0
-    /// All measurements.
+    /// All sightings under this address.
     var sightingCount = 0
+    /// The sightings of the beacon, under addresses before this one, too; served time.
+    var history: SightingHistory
     /// Served time.
     var firstHeard: Instant
     var lastHeard: Instant
+    /// When its strength was measured last; served time.
+    var lastMeasured: Instant?
     /// The host's time.
     var heardAt: Instant
     var proximity = BeaconProximity.unknown

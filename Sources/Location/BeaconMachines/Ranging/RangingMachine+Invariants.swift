@@ -28,7 +28,7 @@ extension RangingMachine {
       if !isRanged(track.identity) { found.append("slot \(slot) is of no constraint") }
       if track.lastHeard > clock.now { found.append("slot \(slot) was heard in the future") }
     }
-    if counted.unmeasured + counted.untracked > counted.matches {
+    if max(counted.unmeasured, counted.untracked) > counted.matches {
       found.append("more sightings were dropped than there were")
     }
     return found

@@ -4,7 +4,7 @@ public import Essentials
 /// Reports once a second, for each constraint of an app, the beacons in range and their distances.
 ///
 /// A beacon that changes its address is one beacon: the track with the new address replaces the one
-/// that was silent longest, which is hidden while it stays silent. Two beacons with the same
+/// that was silent longest and is about as loud, which is hidden while it stays silent. Two beacons with the same
 /// identity that advertise at the same time are reported separately.
 public struct RangingMachine: Sendable {
   /// Limits and times.
@@ -16,10 +16,11 @@ public struct RangingMachine: Sendable {
     /// The silence after which a beacon is no longer reported. Apple: within 10 s.
     public var goneDelay = TimeSpan.seconds(10)
     /// The maximum number of tracked beacons, each with an address; about 300 bytes each. Beyond it
-    /// a louder beacon takes the place of a weaker one.
+    /// a beacon that is heard repeatedly takes the place of one that was heard once, and a louder one
+    /// that of a weaker one.
     public var tracksMax = 8192
-    /// The maximum number of tracked beacons with the same identity, at least one. Beyond it a louder
-    /// beacon takes the place of a weaker one.
+    /// The maximum number of tracked beacons with the same identity, at least one. Beyond it as
+    /// with `tracksMax`.
     public var sameIdentityMax = 16
     /// The maximum number of constraints.
     public var constraintsMax = 256
@@ -55,7 +56,7 @@ public struct RangingMachine: Sendable {
   public struct Counters: Hashable, Sendable {
     /// Sightings that belonged to a constraint.
     public var matches = 0
-    /// Matches without a signal strength, which were dropped.
+    /// Matches without a signal strength that can be. They change no level.
     public var unmeasured = 0
     /// Matches of beacons that exceeded a limit, which were dropped.
     public var untracked = 0
@@ -72,6 +73,17 @@ public struct RangingMachine: Sendable {
   var isScanning = false
   private var nextReport = Instant.zero
   var counted = Counters()
+  /// What found no room in the table.
+  private var memory = SightingMemory<TrackKey>(capacity: memoryMax)
+
+  private struct TrackKey: Hashable {
+    var identity: BeaconIdentity
+    var address: DeviceAddress
+  }
+
+  /// In a flood of 400 made-up addresses a second, one that is heard every five seconds is remembered;
+  /// about 100 bytes each.
+  private static var memoryMax: Int { 4096 }
 
   /// Creates a machine without constraints, with a receiver that doesn't scan.
   public init(settings: Settings = Settings()) {
@@ -149,6 +161,7 @@ public struct RangingMachine: Sendable {
       nextReport = now + settings.reportInterval
       if !isScanning {
         for slot in table.indices where table[slot] != nil { table.remove(slot) }
+        memory.removeAll()
         actions += ranged.map { .ranged($0, []) }
       }
     case .sighted(let sighting):
@@ -184,12 +197,12 @@ public struct RangingMachine: Sendable {
     var slot = table.slot(sighting.identity, sighting.address)
     guard slot != nil || isRanged(sighting.identity) else { return }
     counted.matches += 1
-    guard let rssi = sighting.measuredRSSI else {
-      counted.unmeasured += 1
-      return
-    }
+    let rssi = sighting.measuredRSSI
+    if rssi == nil { counted.unmeasured += 1 }
     if let known = slot {
       if table[known]?.successor != nil { separate(known, now) }
+      let served = clock.now
+      table.update(known) { $0.history.heard(at: served) }
     } else {
       slot = begin(sighting, rssi, now)
     }
@@ -199,75 +212,97 @@ public struct RangingMachine: Sendable {
     }
     let served = clock.now
     table.update(slot) { track in
+      track.sightingCount += 1
+      track.lastHeard = served
+      track.heardAt = now
+      guard let rssi else { return }
       track.powerAtOneMetre = sighting.measuredPower
       track.filter.add(rssi: rssi, now: now)
       track.sum += Int(rssi)
       track.count += 1
-      track.sightingCount += 1
-      track.lastHeard = served
-      track.heardAt = now
+      track.lastMeasured = served
     }
   }
 
   /// A track for an address that is new; it takes over from the one that was silent longest.
   private mutating func begin(
-    _ sighting: BeaconSighting, _ rssi: Int8, _ now: Instant
+    _ sighting: BeaconSighting, _ rssi: Int8?, _ now: Instant
   ) -> Int? {
+    let key = TrackKey(identity: sighting.identity, address: sighting.address)
+    let history = memory.history(of: key, heardAt: clock.now)
     let track = BeaconTrackTable.Track(
-      identity: sighting.identity, address: sighting.address, firstHeard: clock.now,
-      lastHeard: clock.now, heardAt: now)
+      identity: sighting.identity, address: sighting.address, history: history,
+      firstHeard: history.first, lastHeard: clock.now, heardAt: now)
+    let level = rssi.map { Double($0) }
     if let candidates = table.candidates(for: track.identity) {
-      guard let displaced = slotToDisplace(candidates, rssi) else { return nil }
+      let newcomer = Standing(isSteady: history.isSteady, level: level)
+      guard let displaced = slotToDisplace(candidates, newcomer) else {
+        memory.keep(history, of: key)
+        return nil
+      }
+      remember(displaced)
       table.displace(displaced)
       counted.displaced += 1
     }
     guard let slot = table.insert(track) else { return nil }
-    takeOver(slot)
+    memory.forget(key)
+    takeOver(slot, level: level)
     guard let predecessor = table[slot]?.predecessor, let old = table[predecessor] else {
       return slot
     }
     table.update(slot) { track in
       track.filter = old.filter
       track.proximity = old.proximity
+      track.lastMeasured = old.lastMeasured
+      track.history = SightingHistory(
+        count: old.history.count + history.count, first: min(old.history.first, history.first),
+        last: history.last)
     }
     return slot
   }
 
-  /// The track that ends to make room for one that is heard with `rssi`; nil if all are worth more.
-  ///
-  /// First a track that goes on under another address, then one that was silent for a while, of these
-  /// the one that was heard least often. Otherwise the weakest; one that was heard often is worth some
-  /// decibels more.
-  private func slotToDisplace(_ slots: [Int], _ rssi: Int8) -> Int? {
-    var worst: (slot: Int, worth: (Int, Double))?
+  /// Keeps the history of a track that ends, unless it goes on under another address: what was heard
+  /// repeatedly is on its way to be steady.
+  private mutating func remember(_ slot: Int) {
+    guard let track = table[slot], track.successor == nil, track.history.count > 1 else { return }
+    memory.keep(track.history, of: TrackKey(identity: track.identity, address: track.address))
+  }
+
+  /// The track that ends to make room for a newcomer; nil if all are worth more: first one that goes
+  /// on under another address, of these the one that was heard least often.
+  private func slotToDisplace(_ slots: [Int], _ newcomer: Standing) -> Int? {
+    var replaced: (slot: Int, count: Int)?
+    var places: [(id: Int, standing: Standing)] = []
     for slot in slots {
       guard let track = table[slot] else { continue }
-      let worth = worth(of: track)
-      if worst.map({ worth < $0.worth }) ?? true { worst = (slot, worth) }
+      if track.successor == nil {
+        places.append((slot, standing(of: track)))
+      } else if replaced.map({ track.sightingCount < $0.count }) ?? true {
+        replaced = (slot, track.sightingCount)
+      }
     }
-    guard let worst, worst.worth < (2, Double(rssi)) else { return nil }
-    return worst.slot
+    return replaced?.slot ?? Standing.displaced(among: places, by: newcomer)
   }
 
-  private func worth(of track: BeaconTrackTable.Track) -> (Int, Double) {
-    let isSilent = clock.now - track.lastHeard >= settings.unknownDelay
-    if track.successor != nil || isSilent {
-      return (track.successor != nil ? 0 : 1, Double(track.sightingCount))
-    }
-    return (2, (track.filter.level ?? -128) + Double(min(track.sightingCount, Self.steadyCount)))
+  private func standing(of track: BeaconTrackTable.Track) -> Standing {
+    Standing(
+      isSteady: track.history.isSteady,
+      isSilent: clock.now - track.lastHeard >= settings.unknownDelay, level: track.filter.level)
   }
 
-  /// The number of sightings from which a track counts as steady.
-  private static var steadyCount: Int { 8 }
+  /// How far a measurement and the level of the track before it may differ, in dB: fading makes single
+  /// packets so weak. Farther apart are two beacons.
+  private static var takeOverDecibels: Double { 15 }
 
   /// Looks for the track of the same beacon under another address: one that was not heard since this one
-  /// began, and has no successor.
-  private mutating func takeOver(_ slot: Int, except known: Int? = nil) {
+  /// began, is silent for about its interval, is about as loud, and has no successor.
+  private mutating func takeOver(_ slot: Int, level: Double?, except known: Int? = nil) {
     guard let new = table[slot] else { return }
     var best: (slot: Int, lastHeard: Instant)?
     for other in table.slots(of: new.identity) where other != slot && other != known {
       guard let track = table[other], track.successor == nil, track.heardAt <= new.heardAt,
-        track.lastHeard <= new.firstHeard, !table.isPredecessor(slot, of: other)
+        track.lastHeard <= new.firstHeard, !table.isPredecessor(slot, of: other),
+        isAlike(level, track.filter.level), !isExpected(track, at: new.firstHeard)
       else { continue }
       if best.map({ track.lastHeard < $0.lastHeard }) ?? true { best = (other, track.lastHeard) }
     }
@@ -277,18 +312,31 @@ public struct RangingMachine: Sendable {
     table.update(best.slot) { $0.successor = slot }
   }
 
+  private func isAlike(_ level: Double?, _ other: Double?) -> Bool {
+    guard let level, let other else { return level == nil && other == nil }
+    return abs(level - other) <= Self.takeOverDecibels
+  }
+
+  /// Whether a steady beacon is silent for less than half its interval, so that a packet from another
+  /// address is not its next one.
+  private func isExpected(_ track: BeaconTrackTable.Track, at instant: Instant) -> Bool {
+    track.history.isSteady && (instant - track.lastHeard) * 2 < track.history.meanInterval
+  }
+
   /// A track is heard that seemed to go on under another address: they are two beacons.
   private mutating func separate(_ slot: Int, _ now: Instant) {
     guard let successor = table[slot]?.successor else { return }
     table.update(slot) { $0.successor = nil }
     table.update(successor) { track in
       track.predecessor = nil
+      track.history = SightingHistory(
+        count: max(1, track.sightingCount), first: track.firstHeard, last: track.lastHeard)
       guard track.count > 0 else { return }
       let mean = Double(track.sum) / Double(track.count)
       track.filter = LinkFilter(level: mean, count: track.count, now: now)
       track.proximity = .unknown
     }
-    takeOver(successor, except: slot)
+    takeOver(successor, level: table[successor]?.filter.level, except: slot)
   }
 
   // MARK: Reports
@@ -303,7 +351,11 @@ public struct RangingMachine: Sendable {
       if silence >= settings.goneDelay {
         table.remove(slot)
       } else if track.successor == nil {
-        beacons.append(beacon(slot, isUnknown: silence >= settings.unknownDelay, now))
+        // One whose strength is not measured any more is as unknown as a silent one.
+        let isUnknown = track.lastMeasured.map { measured in
+          clock.isSettled && clock.now - measured >= settings.unknownDelay
+        }
+        beacons.append(beacon(slot, isUnknown: isUnknown ?? true, now))
       }
     }
     beacons.sort(by: RangedBeacon.isBefore)
