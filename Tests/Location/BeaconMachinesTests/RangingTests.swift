@@ -27,15 +27,27 @@ struct RangingTests {
     #expect(host.takeReports().map { $0.map(\.rssi) } == [[-65], [-50], [0]])
   }
 
-  @Test("a report without a strength is dropped and counted")
-  func unmeasured() throws {
+  @Test(
+    "a beacon whose strength is never measured is in range and unknown",
+    arguments: [127, 0, 21, -128])
+  func unmeasured(rssi: Int) throws {
     var host = try RangingHost([all])
-    host.hear(sighting(rssi: 127))
-    host.hear(sighting(1, 2, rssi: -60))
-    host.hear(sighting(1, 2, rssi: 127))
-    host.run(for: 1)
-    #expect(host.takeReports().map { $0.map(\.rssi) } == [[-60]])
+    host.hear([sighting(rssi: Int8(rssi)), sighting(1, 2, rssi: -60)], every: 0.5, for: 1)
+    let report = try #require(host.takeReports().last)
+    #expect(report.map(\.identity.minor) == [2, 1] && report.map(\.rssi) == [-60, 0])
+    #expect(report[1].proximity == .unknown && report[1].accuracyMetres == -1)
     #expect(host.machine.counters.unmeasured == 2)
+  }
+
+  @Test("a beacon whose strength is not measured any more stays in range and becomes unknown")
+  func unmeasuredLater() throws {
+    var host = try RangingHost([all])
+    host.hear([sighting()], every: 0.5, for: 2)
+    host.hear([sighting(rssi: 127)], every: 0.5, for: 15)
+    let report = try #require(host.takeReports().last)
+    #expect(report.map(\.proximity) == [.unknown] && report.map(\.rssi) == [0])
+    host.hear([sighting()], every: 0.5, for: 1)
+    #expect(host.takeReports().last?.map(\.proximity) == [.near])
   }
 
   @Test("the nearest is first and the unknown last")
@@ -204,7 +216,8 @@ struct RangingTests {
   }
 
   @Test(
-    "a beacon without a measured power has no distance", arguments: [0, 1, 20, 127] as [Int8])
+    "a measured power that no beacon can have gives no distance",
+    arguments: [-128, -127, -126, -101, -9, -1, 0, 1, 20, 127] as [Int8])
   func noMeasuredPower(power: Int8) throws {
     var host = try RangingHost([all])
     host.hear([sighting(power: power)], every: 0.1, for: 1)
@@ -341,6 +354,19 @@ struct DistanceTests {
       sum += try #require(filter.level)
     }
     #expect(abs(sum / Double(links) - (-65 + height)) < 1.5)
+  }
+
+  @Test("strengths and powers count from the least to the greatest that can be")
+  func plausible() {
+    #expect([-127, -1, 1, 20].allSatisfy { MeasuredStrength.rssi($0).map(Int.init) == $0 })
+    #expect([-1000, -128, 0, 21, 127, 1000].allSatisfy { MeasuredStrength.rssi($0) == nil })
+    #expect(([-100, -59, -10] as [Int8]).allSatisfy { MeasuredStrength.power($0) == $0 })
+    var filter = LinkFilter()
+    for rssi: Int8 in [21, 126, -128, 0] {
+      let isUsed = filter.add(rssi: rssi, now: .zero)
+      #expect(!isUsed)
+    }
+    #expect(filter.level == nil)
   }
 
   @Test("a strength of 127 dBm changes nothing")

@@ -56,8 +56,8 @@ public struct PositionTrace: Hashable, Sendable {
   /// The number of lines that were left out because their receiver didn't measure: an RSSI of 127 or
   /// 0 dBm.
   public private(set) var unmeasuredCount = 0
-  /// The number of lines that were left out because no receiver can have measured their RSSI: more
-  /// than 20 dBm, or less than −127 (Core 5.4, Vol 4, Part E, §7.7.65.2).
+  /// The number of lines that were left out because no receiver can have measured their RSSI
+  /// (``MeasuredStrength/rssiRange``).
   public private(set) var implausibleCount = 0
 
   /// Creates a trace from readings in any order.
@@ -125,7 +125,7 @@ public struct PositionTrace: Hashable, Sendable {
     }
     if rssi == 127 || rssi == 0 {
       unmeasuredCount += 1
-    } else if let level = Int8(exactly: rssi), (-127...20).contains(level) {
+    } else if let level = MeasuredStrength.rssi(rssi) {
       readings.append(
         TraceReading(
           time: Instant(nanoseconds: Int64(seconds * 1e9)), receiver: texts[1], beacon: texts[2],

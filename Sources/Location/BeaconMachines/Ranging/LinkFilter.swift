@@ -31,10 +31,11 @@ public struct LinkFilter: Hashable, Sendable {
     updatedAt = now
   }
 
-  /// Adds a measurement in dBm. Returns false for 127 and 0, which mean unknown and are ignored.
+  /// Adds a measurement in dBm. Returns false for unknown ones, which are ignored
+  /// (``MeasuredStrength/rssi(_:)``).
   @discardableResult
   public mutating func add(rssi: Int8, now: Instant) -> Bool {
-    guard rssi != BeaconSighting.unknownRSSI, rssi != 0 else { return false }
+    guard let rssi = MeasuredStrength.rssi(Int(rssi)) else { return false }
     let measured = Double(rssi)
     let prior = variance(at: now)
     let gain = prior / (prior + Self.measurementVariance)

@@ -75,12 +75,12 @@ public struct BeaconSighting: Hashable, Sendable {
   /// The measured power in the advertisement: the RSSI in dBm at a distance of one metre.
   public var powerAtOneMetre: Int8
 
-  /// The RSSI in dBm; nil if it is unknown: 127, or 0, which controllers report that don't measure.
-  public var measuredRSSI: Int8? { rssi == Self.unknownRSSI || rssi == 0 ? nil : rssi }
+  /// The RSSI in dBm; nil if it is unknown (``MeasuredStrength/rssi(_:)``).
+  public var measuredRSSI: Int8? { MeasuredStrength.rssi(Int(rssi)) }
 
-  /// The measured power in dBm; nil if the advertisement has none. No beacon is received with 0 dBm
-  /// or more at a distance of one metre.
-  public var measuredPower: Int8? { powerAtOneMetre < 0 ? powerAtOneMetre : nil }
+  /// The measured power in dBm; nil if the advertisement has none, or one that can't be
+  /// (``MeasuredStrength/powerRange``).
+  public var measuredPower: Int8? { MeasuredStrength.power(powerAtOneMetre) }
 
   /// Creates a sighting.
   public init(
