@@ -85,6 +85,35 @@ struct ExitDelayTests {
     #expect(delay(after: host) <= 31)
   }
 
+  @Test(
+    "a beacon that slows down is left falsely twice and then no more",
+    arguments: [35, 60, 100] as [Double],
+    [1, 3])
+  func slower(interval: Double, burst: Int) throws {
+    var host = try MonitoringHost([hall])
+    host.hear(sighting(), every: 0.1, for: 20)
+    for _ in 0..<20 {
+      host.run(for: interval - 0.1 * Double(burst))
+      host.hear(sighting(), every: 0.1, for: 0.1 * Double(burst))
+    }
+    #expect(host.takeActions().filter { $0 == .exited(identifier: "hall") }.count <= 2)
+    #expect(host.monitor.state(of: "hall") == .inside)
+    #expect(delay(after: host) <= 165)
+    // It forgets that when the beacon is heard often again.
+    host.hear(sighting(), every: 0.1, for: 170)
+    #expect(delay(after: host) <= 31)
+  }
+
+  @Test("a visitor that goes and comes back regularly doesn't teach a longer delay")
+  func regularVisitor() throws {
+    var host = try MonitoringHost([hall])
+    for _ in 0..<10 {
+      host.hear(sighting(), every: 1, for: 40)
+      host.run(for: 120)
+    }
+    #expect(host.takeActions().filter { $0 == .exited(identifier: "hall") }.count == 10)
+  }
+
   @Test("a region with several beacons waits for the one that advertises least often")
   func several() throws {
     var host = try MonitoringHost([hall])

@@ -261,8 +261,8 @@ public struct RangingMachine: Sendable {
     return slot
   }
 
-  /// Keeps the history of a track that ends, unless it goes on under another address: what was heard
-  /// repeatedly is on its way to be steady.
+  /// Keeps the history of a track that ends, unless it goes on under another address: a beacon that was
+  /// heard repeatedly is on its way to be steady.
   private mutating func remember(_ slot: Int) {
     guard let track = table[slot], track.successor == nil, track.history.count > 1 else { return }
     memory.keep(track.history, of: TrackKey(identity: track.identity, address: track.address))

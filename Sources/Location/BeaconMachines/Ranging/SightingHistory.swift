@@ -1,7 +1,7 @@
 package import Essentials
 
 /// How often and for how long something was heard: what tells a beacon that is there from a packet
-/// that somebody made up.
+/// that is made up.
 package struct SightingHistory: Hashable, Sendable {
   /// After a silence of this length the history begins anew.
   private static let silenceMax = TimeSpan.seconds(60)

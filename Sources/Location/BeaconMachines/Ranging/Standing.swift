@@ -1,7 +1,7 @@
-/// What a place in a full table is worth. What was heard repeatedly over time is worth more than what was
-/// heard once, however loud; among equals the louder is worth more.
+/// The worth of an advertiser in a full table. One that was heard repeatedly over time is worth more than one
+/// that was heard once, however loud; among equals the louder is worth more.
 package struct Standing: Comparable, Sendable {
-  /// The level of what was never measured, in dBm.
+  /// The level of an advertiser whose strength was never measured, in dBm.
   private static let unmeasuredLevel = -128.0
   /// How much louder something must be to take the place of something steady, in dB, so that two of
   /// the same level don't take turns.
@@ -37,8 +37,8 @@ package struct Standing: Comparable, Sendable {
 
   /// The one of these whose place a newcomer takes; nil if all are worth more.
   ///
-  /// What is steady has three quarters of the places for itself, and the rest is for newcomers to become
-  /// steady. Beyond its share, each has to be louder than what it displaces.
+  /// Steady advertisers have three quarters of the places for themselves, and newcomers have the rest to
+  /// become steady. Beyond its share, each has to be louder than what it displaces.
   package static func displaced<ID>(
     among places: [(id: ID, standing: Standing)], by newcomer: Standing
   ) -> ID? {

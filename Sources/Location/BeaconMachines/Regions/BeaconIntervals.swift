@@ -11,6 +11,8 @@ struct BeaconIntervals: Sendable {
     var lastHeard: Instant?
     /// Nil until the second sighting.
     var mean: TimeSpan?
+    /// When the beacon came back after it was away, if that was not too long; nil if it wasn't away.
+    var cameBack: Instant?
   }
 
   /// The number of beacons that are remembered: about 20 kB, and a short search in a flood of made-up
@@ -18,6 +20,9 @@ struct BeaconIntervals: Sendable {
   static let countMax = 256
   /// A new interval moves the mean by one part of this number.
   private static let inertia: Int64 = 8
+  /// An absence is an interval if the beacon was there before for less than one part of this number of
+  /// it, and was away before that, too.
+  private static let stayDivisor: Int64 = 4
 
   private var entries: [BeaconIdentity: Entry] = [:]
 
@@ -25,32 +30,50 @@ struct BeaconIntervals: Sendable {
 
   /// Handles a sighting and returns the beacon's mean interval; nil if it isn't known yet.
   ///
-  /// - Parameter absence: The silence from which on a beacon with this mean interval was away. Nothing is
-  ///   learnt from it.
+  /// A beacon may advertise less often from some time on, so that it seems to go and come back each time.
+  /// One absence may be that of a visitor, and teaches nothing. The second in a row does. Of
+  /// an absence only the time until the region was left is served, and counts.
+  ///
+  /// - Parameters:
+  ///   - absenceMax: A longer silence is never an interval.
+  ///   - absence: The silence from which on a beacon with this mean interval was away.
   mutating func heard(
-    _ identity: BeaconIdentity, at now: Instant, absence: (_ mean: TimeSpan?) -> TimeSpan
+    _ identity: BeaconIdentity, at now: Instant, absenceMax: TimeSpan,
+    absence: (_ mean: TimeSpan?) -> TimeSpan
   ) -> TimeSpan? {
     guard var entry = entries[identity] else {
       if entries.count >= Self.countMax { release() }
       entries[identity] = Entry(lastHeard: now)
       return nil
     }
-    if let last = entry.lastHeard, now - last < absence(entry.mean) {
+    if let last = entry.lastHeard {
       let interval = now - last
-      entry.mean =
-        entry.mean.map { mean in
-          .nanoseconds(
-            mean.nanoseconds + (interval.nanoseconds - mean.nanoseconds) / Self.inertia)
-        } ?? interval
+      if interval < absence(entry.mean) {
+        entry.mean = entry.mean.map { Self.moved($0, by: interval) } ?? interval
+      } else if interval <= absenceMax {
+        if let began = entry.cameBack, (last - began) * Self.stayDivisor < interval {
+          entry.mean = interval
+        }
+        entry.cameBack = now
+      } else {
+        entry.cameBack = nil
+      }
     }
     entry.lastHeard = now
     entries[identity] = entry
     return entry.mean
   }
 
+  private static func moved(_ mean: TimeSpan, by interval: TimeSpan) -> TimeSpan {
+    .nanoseconds(mean.nanoseconds + (interval.nanoseconds - mean.nanoseconds) / inertia)
+  }
+
   /// The receiver stopped scanning: the time until the next sighting is no interval.
   mutating func pause() {
-    for identity in entries.keys { entries[identity]?.lastHeard = nil }
+    for identity in entries.keys {
+      entries[identity]?.lastHeard = nil
+      entries[identity]?.cameBack = nil
+    }
   }
 
   /// Forgets the beacons that are of no interest any more.

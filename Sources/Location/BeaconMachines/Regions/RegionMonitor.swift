@@ -268,7 +268,9 @@ public struct RegionMonitor: Sendable {
   private mutating func exitDelay(after identity: BeaconIdentity) -> TimeSpan {
     let settings = settings
     // The first interval may be as long as the longest that is provided for.
-    let interval = intervals.heard(identity, at: clock.now) { mean in
+    let interval = intervals.heard(
+      identity, at: clock.now, absenceMax: settings.exitDelayMax
+    ) { mean in
       mean.map { settings.exitDelay(ofInterval: $0) } ?? settings.exitDelayMax
     }
     return interval.map { settings.exitDelay(ofInterval: $0) } ?? settings.exitDelay

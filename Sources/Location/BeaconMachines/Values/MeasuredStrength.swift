@@ -16,6 +16,6 @@ public enum MeasuredStrength {
     value != 0 && rssiRange.contains(value) ? Int8(exactly: value) : nil
   }
 
-  /// The measured power at one metre; nil if the value is none.
+  /// The measured power at one metre; nil if the value is out of range.
   public static func power(_ value: Int8) -> Int8? { powerRange.contains(Int(value)) ? value : nil }
 }
