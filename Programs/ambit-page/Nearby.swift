@@ -17,6 +17,8 @@ final class Nearby {
     var linked: Set<String> = []
     /// Whether there are as many devices as are kept.
     var isFull = false
+    /// Advertisements of devices that found no room.
+    var overflowCount = 0
     /// The problem of the radio, if any.
     var problem: String?
   }
@@ -67,7 +69,7 @@ final class Nearby {
   /// Updates the snapshot.
   func update(
     devices: [NearbyTable.Device], network: [NetworkTable.Row], beacons: [BeaconSurvey.Row],
-    problem: String?, now: Instant
+    overflowCount: Int = 0, problem: String?, now: Instant
   ) {
     let kept = marks.value.starred
     history.update(
@@ -76,7 +78,8 @@ final class Nearby {
     let linked = Set(connected.value.filter { $0.value.isLinked }.keys)
     mutableSnapshot.value = Snapshot(
       things: history.things, now: now, linked: linked,
-      isFull: devices.count >= NearbyTable.Limits.deviceCount, problem: problem)
+      isFull: devices.count >= NearbyTable.Limits.deviceCount, overflowCount: overflowCount,
+      problem: problem)
   }
 
   /// Shows a note from a device. It belongs to a pairing in progress, or to the next one.

@@ -59,6 +59,8 @@ struct NearbyList: Sendable {
     isNothingListed = listed.isEmpty && !(here.isEmpty && filter.text.isEmpty)
     summary = Self.summary(listed.count, here.count, filter)
     if content.snapshot.isFull { summary += "; no room for more devices" }
+    let overflowCount = content.snapshot.overflowCount
+    if overflowCount > 0 { summary += "; \(NearbyTable.overflow(overflowCount))" }
     kinds = NearbyChoice.all(of: here.map(\.kind.rawValue), with: filter.kind)
     companies = NearbyChoice.all(of: here.compactMap(\.company), with: filter.company)
     services = NearbyChoice.all(of: here.flatMap { Set($0.services) }, with: filter.service)

@@ -124,9 +124,9 @@ final class NearbySources {
   private func update() async {
     while !Task.isCancelled {
       let (now, state) = (clock.now, central.state)
-      let devices = surroundings.devices.update { table in
+      let (devices, overflowCount) = surroundings.devices.update { table in
         table.forget(now: now)
-        return table.byArrival
+        return (table.byArrival, table.overflowCount)
       }
       let beacons = surroundings.beacons.update { survey in
         survey.setScanning(state == .poweredOn, now: now)
@@ -135,6 +135,7 @@ final class NearbySources {
       }
       nearby.update(
         devices: devices, network: surroundings.network.value.ordered, beacons: beacons,
+        overflowCount: overflowCount,
         problem: state == .poweredOn ? nil : RadioFailure.failure(state, session.host).sentence,
         now: now)
       try? await Task.sleep(for: Self.tick)

@@ -84,6 +84,47 @@ struct NearbyTableTests {
     #expect(table.overflowCount == 5_000 - NearbyTable.Limits.deviceCount)
   }
 
+  @Test("a loud device finds room after a flood of made-up quiet ones")
+  func quietFlood() {
+    var table = NearbyTable()
+    for number in 0..<2_100 { table.hear(Self.sighting(number, rssi: -92), now: .zero) }
+    let isNews = table.hear(Self.sighting(9_001, rssi: -45), now: .zero + .seconds(6))
+    #expect(isNews && table[Self.sighting(9_001, rssi: nil).identifier] != nil)
+    #expect(table.count == NearbyTable.Limits.deviceCount)
+    #expect(table.overflowCount == 100 && table.displacedCount == 1)
+  }
+
+  @Test(
+    "loud packets that come once displace no steady device, and a new one becomes steady among them"
+  )
+  func loudFlood() {
+    var table = NearbyTable()
+    var now = Instant.zero
+    var flood = 100_000
+    for second in 0..<12 {
+      table.hear(Self.sighting(1, rssi: -70), now: now)
+      if second >= 6 { table.hear(Self.sighting(2, rssi: -80), now: now) }
+      for _ in 0..<400 {
+        flood += 1
+        table.hear(Self.sighting(flood, rssi: -30), now: now)
+        now = now + .microseconds(2_500)
+      }
+    }
+    #expect(table.count == NearbyTable.Limits.deviceCount && table.overflowCount > 1_000)
+    #expect(table[Self.sighting(1, rssi: nil).identifier] != nil)
+    #expect(table[Self.sighting(2, rssi: nil).identifier] != nil)
+  }
+
+  @Test("devices that fell silent make room before any other")
+  func silentFlood() {
+    var table = NearbyTable()
+    for number in 0..<2_000 { table.hear(Self.sighting(number, rssi: -30), now: .zero) }
+    table.hear(Self.sighting(9_001, rssi: -95), now: .zero + .seconds(1))
+    #expect(table[Self.sighting(9_001, rssi: nil).identifier] == nil)
+    table.hear(Self.sighting(9_001, rssi: -95), now: .zero + .seconds(16))
+    #expect(table[Self.sighting(9_001, rssi: nil).identifier] != nil)
+  }
+
   @Test("the trend shows a walk towards the device and settles when it ends")
   func trend() {
     var strength = Strength(rssi: -80, now: .zero)

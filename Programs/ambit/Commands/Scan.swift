@@ -134,9 +134,18 @@ final class ScanList: Sendable {
 
   func finish(now: Instant) {
     printDue(now: now, evenWithoutName: true)
-    guard !output.isJSON else { return }
-    let count = state.value.table.count
+    let table = state.value.table
+    let isCrowded = table.overflowCount + table.displacedCount > 0
+    guard !output.isJSON else {
+      if isCrowded { output.object(table.overflowJSON) }
+      return
+    }
+    let count = table.count
     output.note(count == 0 ? "No devices." : "\(count) device\(count == 1 ? "" : "s").")
+    guard isCrowded else { return }
+    output.note(
+      "There was no room for more: \(NearbyTable.overflow(table.overflowCount)), and "
+        + "\(table.displacedCount) devices made room for louder or steadier ones.")
   }
 
   private func print(_ device: NearbyTable.Device, _ state: inout State, _ now: Instant) {

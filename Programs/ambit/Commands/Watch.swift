@@ -61,7 +61,9 @@ struct Watch: RadioCommand {
           }
         } else {
           group.addTask { await session.reportRadioTroubles(central) }
-          if !session.output.isJSON {
+          if session.output.isJSON {
+            group.addTask { try await Self.reportOverflow(session.output, surroundings.devices) }
+          } else {
             group.addTask { try await Self.printTables(session, surroundings, clock) }
           }
         }
@@ -107,6 +109,20 @@ struct Watch: RadioCommand {
     await host.close()
   }
 
+  /// Reports the count of advertisements without room whenever it has grown.
+  private static func reportOverflow(
+    _ output: Output, _ table: Guarded<NearbyTable>
+  ) async throws {
+    var reportedCount = 0
+    while true {
+      try await Task.sleep(for: .seconds(1))
+      let table = table.value
+      guard table.overflowCount + table.displacedCount > reportedCount else { continue }
+      reportedCount = table.overflowCount + table.displacedCount
+      output.object(table.overflowJSON)
+    }
+  }
+
   private static func printTables(
     _ session: Session, _ surroundings: Surroundings, _ clock: MonotonicClock
   ) async throws {
@@ -116,15 +132,16 @@ struct Watch: RadioCommand {
       try await Task.sleep(for: pause)
       pause = plainInterval
       let now = clock.now
-      let devices = surroundings.devices.update { table in
+      let (devices, overflowCount) = surroundings.devices.update { table in
         table.forget(now: now)
-        return table.ordered(now: now)
+        return (table.ordered(now: now), table.overflowCount)
       }
       session.output.line(NearbyScreen.plainHeader)
       for device in devices { session.output.line(NearbyScreen.plainRow(device, now: now)) }
       for service in surroundings.network.value.ordered {
         session.output.line(NearbyScreen.plainRow(service))
       }
+      if overflowCount > 0 { session.output.line("  \(NearbyTable.overflow(overflowCount))") }
       session.output.line("")
     }
   }

@@ -1,7 +1,11 @@
+import BeaconMachines
 import BluetoothWire
 package import Essentials
+import Foundation
+import JSONWire
 
-/// Everything heard lately, in an order that stays.
+/// Everything heard lately, in an order that stays. Where there is no more room, a device that is heard
+/// repeatedly takes the place of one that was heard once, and a louder one that of a quieter one.
 package struct NearbyTable: Sendable {
   /// Bounds of what the air can make the table grow to.
   package enum Limits {
@@ -11,6 +15,11 @@ package struct NearbyTable: Sendable {
     static let quietAfter = TimeSpan.seconds(15)
     /// After so long it is forgotten.
     static let forgottenAfter = TimeSpan.seconds(120)
+    /// Devices without room of which it is remembered how often they were heard.
+    static let memoryCount = 4_096
+    /// After a refusal, weaker devices are refused without a search for so long: a flood of made-up ones
+    /// must not cost a search for each.
+    static let refusalTime = TimeSpan.seconds(1)
   }
 
   /// One device, as it was heard so far.
@@ -21,6 +30,7 @@ package struct NearbyTable: Sendable {
     package var lastHeard: Instant
     /// Order of arrival; never reused.
     var number: Int
+    fileprivate var history: SightingHistory
 
     /// Whether it fell silent.
     package func isQuiet(now: Instant) -> Bool { now - lastHeard > Limits.quietAfter }
@@ -28,28 +38,39 @@ package struct NearbyTable: Sendable {
 
   private var devices: [String: Device] = [:]
   private var arrivals = 0
-  /// Devices that found no room.
-  private(set) var overflowCount = 0
+  /// Advertisements of devices that found no room.
+  package private(set) var overflowCount = 0
+  /// Devices that made room for others.
+  private(set) var displacedCount = 0
+  private var memory = SightingMemory<String>(capacity: Limits.memoryCount)
+  /// The highest level that was refused lately, by kind, and until when that holds.
+  private var refused: (levels: [Standing.Kind: Double], until: Instant) = ([:], .zero)
 
   var count: Int { devices.count }
+
+  /// A phrase about advertisements of devices that found no room.
+  package static func overflow(_ count: Int) -> String {
+    count == 1
+      ? "1 advertisement of another device was left out"
+      : "\(count) advertisements of other devices were left out"
+  }
+
+  /// The event for a higher count of them, and of the devices that made room.
+  var overflowJSON: JSON {
+    .object([
+      "event": .string("overflow"), "time": .time(Date()),
+      "count": .integer(Int64(overflowCount)), "displaced": .integer(Int64(displacedCount)),
+    ])
+  }
 
   /// Handles one advertisement. Returns true if the device is new or its data has changed.
   @discardableResult
   package mutating func hear(_ sighting: Sighting, now: Instant) -> Bool {
-    guard var device = devices[sighting.identifier] else {
-      guard devices.count < Limits.deviceCount else {
-        overflowCount += 1
-        return false
-      }
-      arrivals += 1
-      devices[sighting.identifier] = Device(
-        sighting: sighting, strength: sighting.rssi.map { Strength(rssi: $0, now: now) },
-        firstHeard: now, lastHeard: now, number: arrivals)
-      return true
-    }
+    guard var device = devices[sighting.identifier] else { return arrive(sighting, now: now) }
     let before = device.sighting
     device.sighting = Self.merged(before, sighting)
     device.lastHeard = now
+    device.history.heard(at: now)
     if let rssi = sighting.rssi {
       if device.strength == nil {
         device.strength = Strength(rssi: rssi, now: now)
@@ -61,6 +82,49 @@ package struct NearbyTable: Sendable {
     var quiet = device.sighting
     quiet.rssi = before.rssi
     return quiet != before
+  }
+
+  /// Adds a device that is heard for the first time, or again after it found no room. Returns false if
+  /// it finds none.
+  private mutating func arrive(_ sighting: Sighting, now: Instant) -> Bool {
+    let id = sighting.identifier
+    let history = memory.history(of: id, heardAt: now)
+    if devices.count >= Limits.deviceCount {
+      let newcomer = Standing(isSteady: history.isSteady, level: sighting.rssi.map { Double($0) })
+      guard makeRoom(for: newcomer, now: now) else {
+        memory.keep(history, of: id)
+        overflowCount += 1
+        return false
+      }
+    }
+    memory.forget(id)
+    arrivals += 1
+    devices[id] = Device(
+      sighting: sighting, strength: sighting.rssi.map { Strength(rssi: $0, now: now) },
+      firstHeard: now, lastHeard: now, number: arrivals, history: history)
+    return true
+  }
+
+  /// Removes the device that is worth less than a newcomer. Returns false if all are worth more.
+  private mutating func makeRoom(for newcomer: Standing, now: Instant) -> Bool {
+    if now >= refused.until { refused = ([:], now + Limits.refusalTime) }
+    if let level = refused.levels[newcomer.kind], newcomer.level <= level { return false }
+    let places = devices.map { id, device in
+      (
+        id: id,
+        standing: Standing(
+          isSteady: device.history.isSteady, isSilent: device.isQuiet(now: now),
+          level: device.strength.map { Double($0.shown) })
+      )
+    }
+    guard let id = Standing.displaced(among: places, by: newcomer) else {
+      refused.levels[newcomer.kind] = newcomer.level
+      return false
+    }
+    if let history = devices[id]?.history, history.count > 1 { memory.keep(history, of: id) }
+    devices[id] = nil
+    displacedCount += 1
+    return true
   }
 
   /// Forgets devices that have been silent for long.
