@@ -345,6 +345,52 @@ struct BeaconSurveyTests {
     #expect(try rows(&survey, seconds: 1).count == 512)
   }
 
+  @Test(
+    "UUIDs that come once, however loud, displace no steady beacon, and a new one becomes steady")
+  func loudFlood() throws {
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    func hear(_ high: UInt64, _ low: UInt64, rssi: Int, _ now: Instant) {
+      let beacon = IBeacon(
+        uuid: .init(high: high, low: low), major: 1, minor: 1, powerAtOneMetre: -59)
+      survey.hear(sighting(beacon.manufacturerData, rssi: rssi), now: now)
+    }
+    for packet in 0..<2_400 as Range<UInt64> {
+      let now = Instant.zero + .microseconds(2_500 * Int64(packet))
+      if packet % 40 == 0 {
+        for number in 0..<(packet < 1_200 ? 3 : 5) as Range<UInt64> {
+          hear(1, .max - number, rssi: -70, now)
+        }
+        _ = survey.wake(now: now)
+      }
+      hear(2, packet, rssi: -30, now)
+    }
+    let steady = survey.report.filter { $0.beacon.identity.uuid.high == 1 }
+    #expect(steady.map(\.beacon.rssi) == [-70, -70, -70, -70, -70])
+    #expect(survey.refusedCount > 1_000)
+  }
+
+  @Test("advertising a measured power that gives no distance is remarked")
+  func powerRemark() {
+    for power: Int8 in [-128, -101, -9, 0, 127] {
+      #expect(AdvertiseBeacon.powerRemark(power)?.contains("gives no distance") == true)
+    }
+    for power: Int8 in [-100, -59, -10] { #expect(AdvertiseBeacon.powerRemark(power) == nil) }
+  }
+
+  @Test("a beacon whose strength is never measured is ranged as unknown", arguments: [nil, 0, 21])
+  func neverMeasured(rssi: Int?) throws {
+    let id = try #require(BluetoothUUID(uuid))
+    let beacon = IBeacon(uuid: id, major: 1, minor: 2, powerAtOneMetre: -59)
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    var heard = sighting(beacon.manufacturerData)
+    heard.rssi = rssi
+    survey.hear(heard, now: .zero)
+    let row = try #require(try rows(&survey, seconds: 1).first)
+    #expect(row.beacon.proximity == .unknown && row.beacon.rssi == 0 && row.beacon.distance == nil)
+    let object = BeaconText.json(row).line
+    #expect(!object.contains("\"rssi\"") && !object.contains("\"level\""))
+  }
+
   @Test("a malformed beacon is counted, and other advertisements are not")
   func malformed() throws {
     let id = try #require(BluetoothUUID(uuid))

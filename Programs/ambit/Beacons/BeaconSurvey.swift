@@ -28,9 +28,8 @@ package struct BeaconSurvey: Sendable {
   private enum Limits {
     /// The limit of UUIDs or Eddystone identifiers per format, which bounds the cost of a report.
     static let namesMax = 256
-    /// How much louder a beacon must be to take the place of another, in dB, so that two of the same
-    /// level don't take turns.
-    static let marginDecibels = 6.0
+    /// UUIDs or identifiers without room of which it is remembered how often they were heard.
+    static let memoryMax = 4_096
     /// Reports whose levels are kept.
     static let levelsMax = 16
   }
@@ -49,27 +48,58 @@ package struct BeaconSurvey: Sendable {
     var names: [String] = []
     var numbers: [String: UInt64] = [:]
 
-    /// The level in dBm that a beacon must exceed to take the place of another, as far as it is known
-    /// since the last report: a flood of weak beacons must not cost a search for each.
-    var levelToExceed: Double?
+    /// How often each ranged UUID was heard.
+    var histories: [BluetoothUUID: SightingHistory] = [:]
+    /// The same of what found no room, by its UUID or Eddystone identifier.
+    var memory = SightingMemory<String>(capacity: Limits.memoryMax)
+    /// The highest level that was refused since the last report, by kind: a flood of weak beacons must
+    /// not cost a search for each.
+    var refused: [Standing.Kind: Double] = [:]
 
-    /// Ends ranging the UUID that is least worth its place, if that is weaker than `rssi`: one without
-    /// a beacon in range, or the one whose loudest beacon is weakest.
+    /// Ends ranging the UUID that is worth less than a newcomer (``Standing``).
     ///
     /// - Parameter rssi: In dBm; nil if it is unknown.
-    /// - Returns: The UUID; nil if all are louder.
-    mutating func release(weakerThan rssi: Int8?) -> BluetoothUUID? {
-      guard let rssi, Double(rssi) > levelToExceed ?? -.infinity else { return nil }
-      let levels = machine.highestLevels
-      let worths = machine.constraints.map { ($0, levels[$0.uuid] ?? -.infinity) }
-      guard let weakest = worths.min(by: { $0.1 < $1.1 }) else { return nil }
-      let limit = weakest.1 + Limits.marginDecibels
-      guard Double(rssi) > limit else {
-        levelToExceed = limit
+    /// - Returns: The UUID; nil if all are worth more.
+    mutating func release(for name: String, _ rssi: Int8?, now: Instant) -> BluetoothUUID? {
+      let history = memory.history(of: name, heardAt: now)
+      let newcomer = Standing(isSteady: history.isSteady, level: rssi.map { Double($0) })
+      var released: BluetoothUUID?
+      if newcomer.level > refused[newcomer.kind] ?? -.infinity {
+        released = Standing.displaced(among: standings, by: newcomer)
+        if released == nil { refused[newcomer.kind] = newcomer.level }
+      }
+      guard let released else {
+        memory.keep(history, of: name)
         return nil
       }
-      machine.stop(weakest.0)
-      return weakest.0.uuid
+      if let history = histories.removeValue(forKey: released), history.count > 1 {
+        let name = names[safe: Int(clamping: released.low)]
+        memory.keep(history, of: name ?? released.fullDescription)
+      }
+      machine.stop(BeaconConstraint(uuid: released))
+      return released
+    }
+
+    /// The worth of the ranged UUIDs. One without a beacon in range is silent.
+    private var standings: [(id: BluetoothUUID, standing: Standing)] {
+      let levels = machine.highestLevels
+      return machine.constraints.map { constraint in
+        let uuid = constraint.uuid
+        let isSteady = histories[uuid]?.isSteady == true
+        return (
+          uuid, Standing(isSteady: isSteady, isSilent: levels[uuid] == nil, level: levels[uuid])
+        )
+      }
+    }
+
+    /// Ranges a UUID. Returns false if there is no room.
+    mutating func start(_ uuid: BluetoothUUID, _ name: String, now: Instant) -> Bool {
+      guard machine.constraints.count < Limits.namesMax,
+        (try? machine.start(BeaconConstraint(uuid: uuid), now: now)) != nil
+      else { return false }
+      histories[uuid] = memory.history(of: name, heardAt: now)
+      memory.forget(name)
+      return true
     }
   }
 
@@ -126,55 +156,62 @@ package struct BeaconSurvey: Sendable {
       return
     }
     guard case .beacon(let beacon) = reading,
-      let rssi = sighting.rssi.flatMap({ Int8(exactly: $0) }),
       let power = beacon.powerAtOneMetre, let address = sighting.address
     else { return }
+    let rssi = sighting.rssi.flatMap { MeasuredStrength.rssi($0) }
     let identity: BeaconIdentity
     let format: Format
+    var name: String?
     switch beacon {
     case .iBeacon(let fields): (format, identity) = (.iBeacon, BeaconIdentity(fields))
     case .altBeacon(let fields):
       guard let fields = fields.asIBeacon else { return }
       (format, identity) = (.altBeacon, BeaconIdentity(fields))
     case .eddystoneUID, .eddystoneURL, .eddystoneEphemeral, .eddystoneTelemetry:
-      let measured = rssi == 0 || rssi == BeaconSighting.unknownRSSI ? nil : rssi
-      guard let number = number(of: Self.name(beacon), measured) else {
+      let text = Self.name(beacon)
+      guard let number = number(of: text, rssi, now) else {
         refusedCount += 1
         return
       }
+      name = text
       format = .eddystone
       identity = BeaconIdentity(uuid: .init(high: 0, low: number), major: 0, minor: 0)
     }
     guard constraints.isEmpty || constraints.contains(where: { $0.matches(identity) }) else {
       return
     }
-    range(
-      BeaconSighting(identity: identity, address: address, rssi: rssi, powerAtOneMetre: power),
-      format, now)
+    let heard = BeaconSighting(
+      identity: identity, address: address, rssi: rssi ?? BeaconSighting.unknownRSSI,
+      powerAtOneMetre: power)
+    range(heard, name, format, now)
   }
 
-  private mutating func range(_ sighting: BeaconSighting, _ format: Format, _ now: Instant) {
+  /// - Parameter name: An Eddystone beacon's identifier.
+  private mutating func range(
+    _ sighting: BeaconSighting, _ name: String?, _ format: Format, _ now: Instant
+  ) {
     guard var lane = lanes[format] else { return }
     lanes[format] = nil
     defer { lanes[format] = lane }
-    let constraint = BeaconConstraint(uuid: sighting.identity.uuid)
-    if !lane.machine.constraints.contains(constraint) {
+    let uuid = sighting.identity.uuid
+    if lane.histories[uuid] == nil {
+      let key = name ?? uuid.fullDescription
       // Eddystone identifiers have released one with their number.
-      if format != .eddystone, lane.machine.constraints.count >= Limits.namesMax {
-        _ = lane.release(weakerThan: sighting.measuredRSSI)
+      if name == nil, lane.machine.constraints.count >= Limits.namesMax {
+        _ = lane.release(for: key, sighting.measuredRSSI, now: now)
       }
-      guard lane.machine.constraints.count < Limits.namesMax,
-        (try? lane.machine.start(constraint, now: now)) != nil
-      else {
+      guard lane.start(uuid, key, now: now) else {
         refusedCount += 1
         return
       }
+    } else {
+      lane.histories[uuid]?.heard(at: now)
     }
     lane.machine.handle(.sighted(sighting), now: now, into: &lane.actions)
   }
 
   /// The number in place of a UUID for an Eddystone identifier; nil if there is no room for it.
-  private mutating func number(of name: String, _ rssi: Int8?) -> UInt64? {
+  private mutating func number(of name: String, _ rssi: Int8?, _ now: Instant) -> UInt64? {
     guard var lane = lanes[.eddystone] else { return nil }
     if let number = lane.numbers[name] { return number }
     lanes[.eddystone] = nil
@@ -184,7 +221,7 @@ package struct BeaconSurvey: Sendable {
       number = UInt64(lane.names.count)
       lane.names.append(name)
     } else {
-      guard let released = lane.release(weakerThan: rssi),
+      guard let released = lane.release(for: name, rssi, now: now),
         lane.names.indices.contains(Int(released.low))
       else { return nil }
       number = released.low
@@ -208,7 +245,7 @@ package struct BeaconSurvey: Sendable {
     for format in Format.allCases {
       guard var lane = lanes[format] else { continue }
       lane.machine.wake(now: now, into: &lane.actions)
-      if !lane.actions.isEmpty { lane.levelToExceed = nil }
+      if !lane.actions.isEmpty { lane.refused = [:] }
       for case .ranged(_, let beacons) in lane.actions {
         isDue = true
         latest[format] = beacons.map { row($0, format, lane.names) }

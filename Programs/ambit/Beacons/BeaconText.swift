@@ -66,7 +66,7 @@ enum BeaconText {
       },
       "accuracy": beacon.distance.map { .number(rounded($0.accuracyMetres)) },
       "rssi": beacon.rssi == 0 ? nil : .integer(Int64(beacon.rssi)),
-      "level": .number((beacon.level * 10).rounded() / 10),
+      "level": beacon.level == 0 ? nil : .number((beacon.level * 10).rounded() / 10),
       "battery": row.telemetry?.batteryVolts.map(JSON.number),
       "temperature": row.telemetry?.celsius.map { .number(rounded($0)) },
     ])

@@ -148,8 +148,18 @@ struct AdvertiseBeacon: RadioCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Strength one metre away, as measured.", valueName: "dBm"))
+    help: ArgumentHelp(
+      "Strength one metre away, as measured; -100 to -10, others give no distance.",
+      valueName: "dBm"))
   var power: Int8 = -59
+
+  /// A sentence about a measured power from which no receiver can estimate a distance.
+  static func powerRemark(_ power: Int8) -> String? {
+    guard MeasuredStrength.power(power) == nil else { return nil }
+    let range = MeasuredStrength.powerRange
+    return "A measured power of \(power) dBm gives no distance: "
+      + "at one metre it is from \(range.lowerBound) to \(range.upperBound) dBm."
+  }
 
   private func beacon() throws -> IBeacon {
     guard uuid.utf8.count == 36, let uuid = BluetoothUUID(uuid) else {
@@ -164,6 +174,7 @@ struct AdvertiseBeacon: RadioCommand {
     let beacon = try beacon()
     let role = PeripheralRole(session.host)
     try await role.ready(session)
+    if let remark = Self.powerRemark(power) { session.output.warn(remark) }
     let events = role.events()
     try await role.advertise(beacon)
     if session.output.isJSON {
@@ -172,6 +183,7 @@ struct AdvertiseBeacon: RadioCommand {
           "event": .string("advertising"), "time": .time(Date()),
           "uuid": .string(beacon.uuid.fullDescription), "major": .integer(Int64(major)),
           "minor": .integer(Int64(minor)), "power": .integer(Int64(power)),
+          "givesDistance": .bool(MeasuredStrength.power(power) != nil),
         ]))
     } else {
       session.output.note("Advertising \(Beacon.iBeacon(beacon)); Ctrl-C ends.")

@@ -18,7 +18,7 @@ struct RecordedBeacon: Hashable, Sendable {
 
   /// The measured power that it advertises, in dBm; nil if its name has none that can be.
   var power: Int8? {
-    Int8(name.dropFirst(identity.count + 1)).flatMap { $0 < 0 ? $0 : nil }
+    Int8(name.dropFirst(identity.count + 1)).flatMap { MeasuredStrength.power($0) }
   }
 
   /// What it is called among others.

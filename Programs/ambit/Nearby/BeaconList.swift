@@ -27,7 +27,7 @@ package struct BeaconList: Sendable {
   func shows(_ device: NearbyTable.Device, now: Instant) -> Bool {
     let sighting = device.sighting
     guard sighting.isConnectable != true, sighting.beacon?.powerAtOneMetre != nil,
-      sighting.rssi != nil, let address = sighting.address, !device.isQuiet(now: now)
+      let address = sighting.address, !device.isQuiet(now: now)
     else { return false }
     return isComplete || addresses.contains(address)
   }

@@ -1,3 +1,4 @@
+import BeaconMachines
 import BluetoothWire
 import CoreBluetooth
 package import CoreBluetoothAsync
@@ -112,7 +113,7 @@ extension Sighting {
     self.init(identifier: discovery.id.uuidString)
     address = PeerIdentifier.address(in: discovery.id)
     name = discovery.localName ?? discovery.name
-    rssi = discovery.rssi
+    rssi = discovery.rssi.flatMap { MeasuredStrength.rssi($0) }.map(Int.init)
     txPower = discovery.txPower
     isConnectable = discovery.isConnectable
     services = (discovery.services + discovery.overflowServices).map { BluetoothUUID($0) }
