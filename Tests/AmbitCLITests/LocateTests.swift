@@ -168,7 +168,7 @@ struct LocateTests {
       .split(separator: "\n").map(String.init)
     let reading = try #require(lines.first { !$0.hasPrefix("#") })
     let fields = reading.split(separator: ",").map(String.init)
-    for rssi in ["42", "29", "127"] {
+    for rssi in ["42", "29", "127", "loud"] {
       lines.append((fields.prefix(3) + [rssi] + fields.dropFirst(4)).joined(separator: ","))
     }
     let path = try folder.file("walk.csv", lines.joined(separator: "\n"))
@@ -176,11 +176,16 @@ struct LocateTests {
     #expect(text.status == 0 && text.output.count > 50, "\(text)")
     #expect(
       text.complaints.joined().hasSuffix(
-        "3 lines were left out, 1 without an RSSI and 2 with an impossible one"), "\(text)")
+        "1 with a wrong RSSI (line \(lines.count): \"loud\" is not an RSSI in dBm)"), "\(text)")
+    #expect(text.complaints.joined().contains("4 lines were left out, 2 with an impossible RSSI"))
     let json = try await AmbitRun.end("locate", "--map", Self.map, path, "--json")
     let quality = try Self.object(try #require(json.output.first))
     #expect(quality["event"] as? String == "quality" && quality["file"] as? String == path)
     #expect(quality["unmeasured"] as? Int == 1 && quality["implausible"] as? Int == 2)
+    let reasons = try #require(quality["leftOut"] as? [[String: Any]])
+    #expect(reasons.compactMap { $0["lines"] as? Int } == [2, 1, 1])
+    #expect(reasons.last?["reason"] as? String == "rssi")
+    #expect(reasons.last?["firstLine"] as? Int == lines.count)
     let replay = try AmbitRun([
       "trace", "replay", path, "--listen", "unix:\(folder.path)/r", "--json",
     ])
@@ -210,11 +215,35 @@ struct LocateTests {
     #expect(run.status == 65 && complaint.contains(line) && complaint.contains(reason), "\(run)")
   }
 
-  @Test("a line of a trace that makes no sense, or names an unknown receiver, is refused")
+  @Test("a damaged line, or one of an unknown receiver, is left out of walks, surveys and scores")
   func lines() async throws {
     let folder = try TestFolder()
+    let good = try String(contentsOfFile: Self.data + "straight-01.csv", encoding: .utf8)
+    for bad in ["1,b827eb4521b4,b", "0,elsewhere,e78f135624ce,-60"] {
+      let path = try folder.file("walk.csv", good + bad + "\n")
+      let number = good.split(separator: "\n", omittingEmptySubsequences: false).count
+      let commands: [[String]] = [
+        ["locate", "--map", Self.map, path],
+        ["locate", "--map", Self.map, "--train", path, Self.data + "straight-03.csv"],
+        ["trace", "score", path, Self.data + "straight-03.csv"],
+      ]
+      for command in commands {
+        let started = try AmbitRun(command)
+        started.closeInput()
+        let run = await started.end()
+        #expect(run.status == 0 && !run.output.isEmpty, "\(run)")
+        let complaint = run.complaints.joined()
+        #expect(complaint.contains("1 line was left out, 1 "), "\(run)")
+        #expect(complaint.contains("(line \(number): "), "\(run)")
+      }
+    }
+  }
+
+  @Test("a file of another format, or of other receivers, is refused")
+  func otherFormats() async throws {
+    let folder = try TestFolder()
     let path = folder.path + "/walk.csv"
-    for text in ["0,b827eb4521b4,b,-60\n1,b827eb4521b4,b,loud\n", "\n0,elsewhere,b,-60\n"] {
+    for text in ["0,b827eb4521b4,b,-60\n1;r;b;-60\n2;r;b;-60", "\n0,elsewhere,b,-60\n"] {
       try Data(text.utf8).write(to: URL(fileURLWithPath: path))
       let run = try await AmbitRun.end("locate", "--map", Self.map, path)
       #expect(run.status == 65 && run.complaints.joined().contains("line 2"), "\(run)")

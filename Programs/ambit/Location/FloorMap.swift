@@ -37,6 +37,14 @@ enum FloorMap {
     let text = try bytes(of: path)
     do {
       var trace = try PositionTrace(text: text[...])
+      let first = trace.readings.first
+      trace.leaveOutReceivers(notOn: plan)
+      if trace.readings.isEmpty, let first {
+        throw CommandFailure(
+          .badData,
+          "\(path): line \(first.line): receiver \"\(Fit.safe(first.receiver))\" is not on the map, "
+            + "nor is any other of the file")
+      }
       trace.reportQuality(of: path, to: output)
       let known = trace.beacons.map(RecordedBeacon.init(name:))
       if let missing = beacons.first(where: { text in !known.contains { $0.isMeant(by: text) } }) {
@@ -130,22 +138,51 @@ extension FloorPoint {
 }
 
 extension PositionTrace {
-  /// Reports how many lines of the trace were left out for want of a plausible RSSI; nothing if none
-  /// was.
+  /// Reports how many lines of the trace were left out, and why; nothing if none was.
   func reportQuality(of path: String, to output: Output) {
-    guard unmeasuredCount + implausibleCount > 0 else { return }
-    if output.isJSON {
-      output.object(
-        .object([
-          "event": .string("quality"), "file": .string(path),
-          "readings": .integer(Int64(readings.count)),
-          "unmeasured": .integer(Int64(unmeasuredCount)),
-          "implausible": .integer(Int64(implausibleCount)),
-        ]))
-    } else {
-      output.note(
-        "\(Fit.safe(path)): \(unmeasuredCount + implausibleCount) lines were left out, "
-          + "\(unmeasuredCount) without an RSSI and \(implausibleCount) with an impossible one")
+    guard !leftOut.isEmpty else { return }
+    guard output.isJSON else {
+      return output.note("\(Fit.safe(path)): \(Self.text(leftOut))")
+    }
+    output.object(
+      .object([
+        "event": .string("quality"), "file": .string(path),
+        "readings": .integer(Int64(readings.count)),
+        "unmeasured": .integer(Int64(leftOutCount(.unmeasured))),
+        "implausible": .integer(Int64(leftOutCount(.implausible))),
+        "leftOut": .array(
+          leftOut.map {
+            .object([
+              "reason": .string($0.reason.rawValue), "lines": .integer(Int64($0.count)),
+              "firstLine": .integer(Int64($0.firstLine)), "explanation": .string($0.explanation),
+            ])
+          }),
+      ]))
+  }
+
+  /// A sentence without a full stop about lines that were left out.
+  static func text(_ leftOut: [TraceLinesLeftOut]) -> String {
+    let count = leftOut.reduce(0) { $0 + $1.count }
+    let reasons = leftOut.map { lines in
+      let first = lines.count == 1 ? "line" : "the first is line"
+      return "\(lines.count) \(phrase(lines.reason)) "
+        + "(\(first) \(lines.firstLine): \(Fit.safe(lines.explanation)))"
+    }
+    return "\(count) \(count == 1 ? "line was" : "lines were") left out, "
+      + reasons.joined(separator: ", ")
+  }
+
+  private static func phrase(_ reason: TraceLinesLeftOut.Reason) -> String {
+    switch reason {
+    case .fields: "with too few fields"
+    case .text: "with unreadable text"
+    case .time: "with a wrong time"
+    case .name: "without a name"
+    case .rssi: "with a wrong RSSI"
+    case .unmeasured: "without an RSSI"
+    case .implausible: "with an impossible RSSI"
+    case .position: "with a wrong position"
+    case .receiver: "from an unknown receiver"
     }
   }
 }

@@ -29,7 +29,7 @@ public struct TraceReading: Hashable, Sendable {
   }
 }
 
-/// The reason why a line of a trace is invalid.
+/// The reason why a trace is refused.
 public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The line, starting at 1.
   public var line: Int
@@ -44,21 +44,18 @@ public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
 ///
 /// The text has one reception per line, with comma-separated fields: time in seconds, receiver,
 /// beacon, RSSI in dBm, and optionally the true x, y and z in metres. Additional fields, empty
-/// lines and lines that begin with `#` are ignored. This is the format of the Position-Annotated
-/// BLE RSSI Dataset.
+/// lines, lines that begin with `#` and a line with the names of the fields are ignored. This is the
+/// format of the Position-Annotated BLE RSSI Dataset. As other programs write them, fields may have
+/// spaces or quotation marks around them, an RSSI may have a fraction, which is rounded, and the text
+/// may begin with a byte order mark and have any line ends.
 public struct PositionTrace: Hashable, Sendable {
   /// The maximum number of receptions: a day of ten receivers with twelve a second each.
   public static let readingsMax = 10_000_000
-  private static let fieldBytesMax = 64
 
   /// The readings, in order of time.
   public private(set) var readings: [TraceReading]
-  /// The number of lines that were left out because their receiver didn't measure: an RSSI of 127 or
-  /// 0 dBm.
-  public private(set) var unmeasuredCount = 0
-  /// The number of lines that were left out because no receiver can have measured their RSSI
-  /// (``MeasuredStrength/rssiRange``).
-  public private(set) var implausibleCount = 0
+  /// The lines that were left out, by reason, in the order of their first lines.
+  public private(set) var leftOut: [TraceLinesLeftOut] = []
 
   /// Creates a trace from readings in any order.
   public init(_ readings: [TraceReading]) {
@@ -66,73 +63,62 @@ public struct PositionTrace: Hashable, Sendable {
     self.readings = readings.sorted { ($0.time, $0.line) < ($1.time, $1.line) }
   }
 
-  /// Parses a text. Lines without a plausible RSSI are counted and left out.
+  /// Parses a text. Lines that can't be used are counted and left out.
   ///
-  /// - Throws: The error of the first invalid line.
+  /// - Throws: The error of the first line that is no reception, if more than half of the lines are
+  ///   none: then the text has another format.
   public init(text: ArraySlice<UInt8>) throws(TraceError) {
     self.init([])
-    var number = 0
-    var rest = text
-    while !rest.isEmpty {
-      let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
-      var line = rest[..<end]
-      if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
-      rest = rest[end...].dropFirst()
-      number += 1
-      guard let first = line.first, first != UInt8(ascii: "#") else { continue }
+    var lines = TraceLines(text)
+    var count = 0
+    while let line = lines.next() {
       guard readings.count < Self.readingsMax else {
-        throw TraceError(line: number, reason: "more than \(Self.readingsMax) receptions")
+        throw TraceError(line: lines.number, reason: "more than \(Self.readingsMax) receptions")
       }
-      try add(line, number: number)
+      do throws(TraceDefect) {
+        readings.append(try TraceLines.reading(line, number: lines.number))
+      } catch {
+        if count == 0, error.isOfHeader { continue }
+        leaveOut(error, line: lines.number)
+      }
+      count += 1
+    }
+    let malformed = leftOut.filter(\.reason.isMalformed)
+    let malformedCount = malformed.reduce(0) { $0 + $1.count }
+    if let first = malformed.first, malformedCount * 2 > count {
+      let rest = count == 1 ? "" : ", and \(malformedCount) of \(count) lines are no receptions"
+      throw TraceError(line: first.firstLine, reason: first.explanation + rest)
     }
     readings.sort { ($0.time, $0.line) < ($1.time, $1.line) }
   }
 
-  /// Reads one line.
-  private mutating func add(_ line: ArraySlice<UInt8>, number: Int) throws(TraceError) {
-    let fields = line.split(
-      separator: UInt8(ascii: ","), maxSplits: 7, omittingEmptySubsequences: false)
-    guard fields.count == 4 || fields.count >= 7 else {
-      throw TraceError(
-        line: number,
-        reason: "expected time, receiver, beacon and RSSI, and x, y and z or nothing, "
-          + "found \(fields.count) fields")
-    }
-    var texts: [String] = []
-    for field in fields.prefix(7) {
-      guard field.count <= Self.fieldBytesMax, let text = String(validating: field, as: UTF8.self)
-      else { throw TraceError(line: number, reason: "a field is too long or not UTF-8") }
-      texts.append(text)
-    }
-    guard let seconds = Double(texts[0]), (0...9e9).contains(seconds) else {
-      throw TraceError(line: number, reason: "\"\(texts[0])\" is not a time in seconds")
-    }
-    guard !texts[1].isEmpty, !texts[2].isEmpty else {
-      throw TraceError(line: number, reason: "a receiver or a beacon has no name")
-    }
-    guard let rssi = Int(texts[3]) else {
-      throw TraceError(line: number, reason: "\"\(texts[3])\" is not an RSSI in dBm")
-    }
-    var truth: FloorPoint?
-    if texts.count == 7 {
-      let numbers = texts[4...].compactMap(Double.init)
-      guard numbers.count == 3, numbers.allSatisfy({ $0.magnitude <= 1_000 }) else {
-        throw TraceError(
-          line: number,
-          reason: "\"\(texts[4]),\(texts[5]),\(texts[6])\" is not a position in metres")
-      }
-      truth = FloorPoint(x: numbers[0], y: numbers[1], z: numbers[2])
-    }
-    if rssi == 127 || rssi == 0 {
-      unmeasuredCount += 1
-    } else if let level = MeasuredStrength.rssi(rssi) {
-      readings.append(
-        TraceReading(
-          time: Instant(nanoseconds: Int64(seconds * 1e9)), receiver: texts[1], beacon: texts[2],
-          rssi: level, truth: truth, line: number))
+  private mutating func leaveOut(_ defect: TraceDefect, line: Int) {
+    if let index = leftOut.firstIndex(where: { $0.reason == defect.reason }) {
+      leftOut[index].count += 1
     } else {
-      implausibleCount += 1
+      leftOut.append(
+        TraceLinesLeftOut(
+          reason: defect.reason, count: 1, firstLine: line, explanation: defect.explanation))
     }
+  }
+
+  /// The number of lines that were left out for a reason.
+  public func leftOutCount(_ reason: TraceLinesLeftOut.Reason) -> Int {
+    leftOut.first { $0.reason == reason }?.count ?? 0
+  }
+
+  /// Leaves out and counts the readings of receivers that a plan lacks.
+  public mutating func leaveOutReceivers(notOn plan: FloorPlan) {
+    let known = Set(plan.receivers.map(\.id))
+    let others = readings.filter { !known.contains($0.receiver) }.sorted { $0.line < $1.line }
+    guard !others.isEmpty else { return }
+    for reading in others {
+      leaveOut(
+        TraceDefect(.receiver, "receiver \"\(reading.receiver)\" is not on the map"),
+        line: reading.line)
+    }
+    leftOut.sort { $0.firstLine < $1.firstLine }
+    readings.removeAll { !known.contains($0.receiver) }
   }
 
   /// The beacons in the trace, in the order of their first readings.
@@ -148,23 +134,27 @@ public struct PositionTrace: Hashable, Sendable {
     return trace
   }
 
-  /// Divides the trace into windows, starting at its first reading. Windows without a reading are
-  /// left out.
+  /// Divides the trace into windows, starting at its first reading. Windows without a reading, and
+  /// readings of receivers that aren't in the plan, are left out.
   ///
-  /// - Throws: The error of the line that names a receiver that isn't in the plan.
+  /// - Throws: The error of the first line, if no receiver of the trace is in the plan.
   public func windows(
     on plan: FloorPlan, length: TimeSpan = .seconds(1)
   ) throws(TraceError) -> [ReadingWindow] {
     precondition(length > .zero, "a window has a length")
-    guard let start = readings.first?.time else { return [] }
+    guard let first = readings.first else { return [] }
+    let known = Dictionary(
+      plan.receivers.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+    guard readings.contains(where: { known[$0.receiver] != nil }) else {
+      throw TraceError(
+        line: first.line, reason: "receiver \"\(first.receiver)\" is not on the map")
+    }
+    let start = first.time
     var windows: [ReadingWindow] = []
     var collected = WindowCollector(plan: plan)
     var number: Int64 = 0
     for reading in readings {
-      guard let receiver = plan.index(ofReceiver: reading.receiver) else {
-        throw TraceError(
-          line: reading.line, reason: "receiver \"\(reading.receiver)\" is not on the map")
-      }
+      guard let receiver = known[reading.receiver] else { continue }
       let its = (reading.time - start).nanoseconds / length.nanoseconds
       if its != number {
         windows += [collected.end(at: start + length * (number + 1))].compactMap(\.self)
