@@ -52,8 +52,11 @@ struct Entry {
     _ table: inout Table, _ tracks: [[ReadingWindow]], _ plan: FloorPlan
   ) throws {
     table.heading("The same by a beacon that is louder than the surveyed one", "")
-    for difference in [-12.0, -6, 0, 6, 12] {
-      for (name, offset) in [("known as such", BeaconOffset.unknown), ("not", .surveyed)] {
+    for difference in [-12.0, -6, -3, 0, 3, 6, 12] {
+      for (name, offset) in [
+        ("known as such", BeaconOffset.unknown), ("taken for it", .surveyedBefore),
+        ("not", .surveyed),
+      ] {
         var all = PositionScoring()
         for left in tracks.indices {
           let others = tracks.indices.filter { $0 != left }.flatMap { tracks[$0] }

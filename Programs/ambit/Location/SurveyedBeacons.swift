@@ -35,7 +35,7 @@ struct SurveyedBeacons: Sendable {
     if identities.contains(beacon.identity.lowercased()),
       beacon.power == nil || power == nil || beacon.power == power
     {
-      return .surveyed
+      return .surveyedBefore
     }
     guard let own = beacon.power else { return .unknown }
     // Without a survey the model has typical receivers, whose offsets are unknown as well.

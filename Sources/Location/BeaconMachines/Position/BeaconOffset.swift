@@ -9,8 +9,8 @@ public struct BeaconOffset: Hashable, Sendable {
   public var mean: Double
   /// The standard deviation of the difference in dB; 0 if it is certain.
   public var spread: Double
-  /// The probability that mean and spread follow from a claim that is wrong: then any offset is
-  /// possible that beacons have.
+  /// The probability that mean and spread follow from a claim or an assumption that is wrong: then any
+  /// offset is possible that beacons have.
   public private(set) var doubt = 0.0
 
   /// Creates an offset without a doubt.
@@ -22,8 +22,17 @@ public struct BeaconOffset: Hashable, Sendable {
     self.spread = spread
   }
 
-  /// The surveyed beacon itself.
+  /// The surveyed beacon itself, in a walk of the same day: the difference is certainly 0.
   public static let surveyed = BeaconOffset(mean: 0, spread: 0)
+
+  /// The surveyed beacon itself, on another day: most probably nothing has changed, but a battery, a
+  /// case, a setting or another body may have made it some decibels louder or fainter. So with a
+  /// probability of a fifth any difference is possible.
+  public static let surveyedBefore = {
+    var offset = BeaconOffset(mean: 0, spread: 1.5)
+    offset.doubt = 0.2
+    return offset
+  }()
 
   /// A beacon of which nothing is known: the settings of one model span 20 dB and more, most of them
   /// are used in the middle of it.

@@ -38,6 +38,20 @@ struct BeaconOffsetTests {
     #expect((0.62...0.75).contains(scoring.insideShare), "\(scoring.insideShare)")
   }
 
+  @Test(
+    "the surveyed beacon is found on another day, too, and the radius holds two thirds",
+    arguments: [-12, -8, -5, -3, 0, 3, 5, 8, 12])
+  func surveyedBefore(difference: Double) throws {
+    let scoring = try score(louder: difference, .surveyedBefore)
+    let score = PositionScore(errors: scoring.filter)
+    #expect(score.median <= 1.5 && score.percentile(90) <= 3.2, "\(score.median)")
+    #expect((0.62...0.75).contains(scoring.insideShare), "\(scoring.insideShare)")
+    guard difference == 0 else { return }
+    // Where it is no louder, hardly any accuracy is lost.
+    let certain = PositionScore(errors: try self.score(louder: 0, .surveyed).filter)
+    #expect(score.median <= 1.05 * certain.median && score.mean <= 1.05 * certain.mean)
+  }
+
   @Test("taken for the surveyed beacon it is found metres off, so that the test can fail")
   func mistaken() throws {
     let scoring = try score(louder: -6, .surveyed)
@@ -78,6 +92,7 @@ struct BeaconOffsetTests {
       #expect(all.allSatisfy { $0.prior > 1e-5 })
     }
     #expect(BeaconOffset.unknown.hypotheses.count == 21)
+    #expect(BeaconOffset.surveyedBefore.hypotheses.count == 21)
     #expect(BeaconOffset.surveyed.hypotheses.map { $0.prior } == [1])
   }
 
