@@ -1,5 +1,6 @@
 import CoreLocation.CLBeaconRegion
 import CoreLocation.CLLocationManager
+import CoreLocation.CLLocationManager_CLVisitExtensions
 
 /// A shop finder's code as it was written for iOS 7 to 12: the names of then still compile, with warnings.
 class ShopFinder: NSObject, CLLocationManagerDelegate {

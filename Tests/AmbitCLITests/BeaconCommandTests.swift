@@ -238,11 +238,14 @@ struct BeaconSurveyTests {
       #expect(BeaconText.line(row).contains("2.95 V"))
     }
     // A mains-powered device without a thermometer.
-    survey.hear(
-      eddystone([0x20, 0, 0, 0, 0x80, 0, 0, 0, 0, 1, 0, 0, 0, 2]), now: .zero + .seconds(2))
-    for row in try rows(&survey, seconds: 3) {
-      let object = BeaconText.json(row).line
-      #expect(!object.contains("battery") && !object.contains("temperature"))
+    for (second, byte) in [0, 0xFF].enumerated() as EnumeratedSequence<[UInt8]> {
+      let now = Instant.zero + .seconds(Int64(second) + 2)
+      survey.hear(
+        eddystone([0x20, 0, byte, byte, 0x80, 0, 0, 0, 0, 1, 0, 0, 0, 2]), now: now)
+      for row in try rows(&survey, seconds: Double(second) + 3) {
+        let object = BeaconText.json(row).line
+        #expect(!object.contains("battery") && !object.contains("temperature"))
+      }
     }
   }
 

@@ -90,9 +90,10 @@ enum BeaconText {
 }
 
 extension EddystoneTelemetry {
-  /// The voltage of the battery; nil if it isn't measured, as by a beacon that has none.
+  /// The voltage of the battery; nil if it isn't measured, as by a beacon that has none: 0, or all bits
+  /// are set.
   var batteryVolts: Double? {
-    batteryMillivolts == 0 ? nil : Double(batteryMillivolts) / 1_000
+    [0, .max].contains(batteryMillivolts) ? nil : Double(batteryMillivolts) / 1_000
   }
 
   /// The temperature of the beacon; nil if it isn't measured.

@@ -168,9 +168,12 @@ extension Beacon: CustomStringConvertible {
       return "Eddystone \(Hexadecimal.string(namespace)) \(Hexadecimal.string(instance))"
     case .eddystoneURL(let url, _): return "Eddystone \(url)"
     case .eddystoneTelemetry(let telemetry):
+      let battery =
+        [0, .max].contains(telemetry.batteryMillivolts)
+        ? "battery unknown" : "\(telemetry.batteryMillivolts) mV"
       let temperature = DecimalText.string(
         Int64(telemetry.temperature256ths) * 100 / 256, exponent: -2)
-      return "Eddystone telemetry \(telemetry.batteryMillivolts) mV, \(temperature) °C"
+      return "Eddystone telemetry \(battery), \(temperature) °C"
     case .eddystoneEphemeral(let identifier, _):
       return "Eddystone ephemeral \(Hexadecimal.string(identifier))"
     }

@@ -124,6 +124,12 @@ struct BeaconTests {
     let telemetry = try bytes("2000 0bb8 1580 00000010 00000064")
     let read = Beacon(serviceData: telemetry[...], of: 0xFEAA)
     #expect(read?.description == "Eddystone telemetry 3000 mV, 21.50 °C")
+    for voltage in ["0000", "ffff"] {
+      let unmeasured = try bytes("2000 \(voltage) 1580 00000010 00000064")
+      #expect(
+        Beacon(serviceData: unmeasured[...], of: 0xFEAA)?.description
+          == "Eddystone telemetry battery unknown, 21.50 °C")
+    }
     #expect(read?.powerAtOneMetre == nil)
     let ephemeral = try bytes("30ee 0102030405060708")
     #expect(
