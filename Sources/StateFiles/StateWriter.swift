@@ -49,16 +49,29 @@ package final class StateWriter: Sendable {
     var failureCount = 0
     /// What waits for the end, with the numbers of the calls: each has a time of its own.
     var completions: [Int: @Sendable () -> Void] = [:]
-    var finishCount = 0
+    /// What waits for the next attempt only.
+    var attempts: [Int: @Sendable () -> Void] = [:]
+    /// The number of the last call that waits for something.
+    var lastNumber = 0
+
+    mutating func nextNumber() -> Int {
+      lastNumber += 1
+      return lastNumber
+    }
 
     mutating func takeCompletions() -> [@Sendable () -> Void] {
       defer { completions = [:] }
-      return completions.sorted { $0.key < $1.key }.map(\.value)
+      return takeAttempts() + completions.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    mutating func takeAttempts() -> [@Sendable () -> Void] {
+      defer { attempts = [:] }
+      return attempts.sorted { $0.key < $1.key }.map(\.value)
     }
   }
 
   private enum Step {
-    case run(Work, isTrying: Bool)
+    case run(Work, isTrying: Bool, completions: [@Sendable () -> Void])
     case complete([@Sendable () -> Void])
   }
 
@@ -76,13 +89,25 @@ package final class StateWriter: Sendable {
     }
   }
 
+  /// Calls `completion`, on any thread, when what was requested before is written, or was tried once
+  /// and failed: then it is tried again without anyone waiting. It is called after the time of an end
+  /// at the latest.
+  package func afterAttempt(_ completion: @escaping @Sendable () -> Void) {
+    let number = state.withLock { $0.nextNumber() }
+    start { state in
+      state.attempts[number] = completion
+      state.isRequested = true
+    }
+    later(times.end) { writer in
+      let late = writer.state.withLock { $0.attempts.removeValue(forKey: number) }
+      late?()
+    }
+  }
+
   /// Tries for the last time what failed. Calls `completion`, on any thread, when that is done, or
   /// when the time for it, which is each call's own, is over.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
-    let number = state.withLock { state in
-      state.finishCount += 1
-      return state.finishCount
-    }
+    let number = state.withLock { $0.nextNumber() }
     start { state in
       state.completions[number] = completion
       state.isRequested = true
@@ -113,7 +138,9 @@ package final class StateWriter: Sendable {
   private func run() {
     while let step = next() {
       switch step {
-      case .run(let work, let isTrying): settle(work(isTrying), isTrying)
+      case .run(let work, let isTrying, let completions):
+        settle(work(isTrying), isTrying)
+        for completion in completions { completion() }
       case .complete(let completions): for completion in completions { completion() }
       }
     }
@@ -125,10 +152,12 @@ package final class StateWriter: Sendable {
         let isTrying = state.isTrying || state.failureCount == 0
         state.isRequested = false
         state.isTrying = false
-        return .run(work, isTrying: isTrying)
+        return .run(work, isTrying: isTrying, completions: state.takeAttempts())
       }
       state.isRequested = false
-      guard state.completions.isEmpty else { return .complete(state.takeCompletions()) }
+      guard state.completions.isEmpty, state.attempts.isEmpty else {
+        return .complete(state.takeCompletions())
+      }
       state.isRunning = false
       return nil
     }

@@ -2,6 +2,7 @@ import Dispatch
 import Essentials
 import EventLoop
 import StateFiles
+import Synchronization
 import Testing
 
 @Suite("The writer of state files", .timeLimit(.minutes(1)))
@@ -31,5 +32,53 @@ struct StateWriterTests {
     // The write, and the last attempt.
     for _ in 0..<2 { isHeld.signal() }
     #expect(await iterator.next() == 3)
+  }
+
+  @Test("what waits for an attempt goes on when it has failed, and the write is tried again")
+  func failedAttempt() async {
+    let writer = StateWriter()
+    let attemptCount = Atomic(0)
+    writer.request { isTrying in
+      guard isTrying else { return .failed }
+      return attemptCount.add(1, ordering: .relaxed).newValue < 2 ? .failed : .done
+    }
+    await withCheckedContinuation { done in writer.afterAttempt { done.resume() } }
+    #expect(attemptCount.load(ordering: .relaxed) >= 1)
+    await withCheckedContinuation { done in writer.finish { done.resume() } }
+    #expect(attemptCount.load(ordering: .relaxed) == 2)
+    // Nothing is left to wait for.
+    await withCheckedContinuation { done in writer.afterAttempt { done.resume() } }
+    #expect(attemptCount.load(ordering: .relaxed) == 2)
+  }
+
+  @Test("what was requested is written when what waits for the attempt goes on")
+  func attempt() async {
+    let writer = StateWriter()
+    for number in 1...100 {
+      let isWritten = Atomic(false)
+      writer.request { _ in
+        isWritten.store(true, ordering: .relaxed)
+        return .done
+      }
+      await withCheckedContinuation { done in writer.afterAttempt { done.resume() } }
+      let isDone = isWritten.load(ordering: .relaxed)
+      #expect(isDone, "\(number)")
+    }
+  }
+
+  @Test("a write that hangs holds up what waits for the attempt for the time of an end at most")
+  func hangingAttempt() async {
+    var times = StateWriter.Times()
+    times.end = .milliseconds(50)
+    let writer = StateWriter(times: times)
+    let isHeld = DispatchSemaphore(value: 0)
+    writer.request { _ in
+      isHeld.wait()
+      return .done
+    }
+    await withCheckedContinuation { done in writer.afterAttempt { done.resume() } }
+    // The write, and the request of the attempt.
+    for _ in 0..<2 { isHeld.signal() }
+    await withCheckedContinuation { done in writer.finish { done.resume() } }
   }
 }

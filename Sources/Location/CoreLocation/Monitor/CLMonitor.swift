@@ -5,7 +5,8 @@ public protocol CLCondition: Decodable, Encodable, Sendable {}
 ///
 /// Conditions last until they are removed, also beyond this object and this process: a program that
 /// creates a monitor with the same name later gets them with their pending events and the changes
-/// since then. `AMBIT_LOCATIONS` names their file. Only one monitor with a name exists at a time: a
+/// since then. They are on the disk when `add` or `remove` returns, unless the disk can't be written,
+/// which is tried again. `AMBIT_LOCATIONS` names their file. Only one monitor with a name exists at a time: a
 /// second one replaces the first, whose event sequence ends.
 public actor CLMonitor {
   /// The events of the conditions. Only one task at a time may iterate them.
@@ -25,18 +26,25 @@ public actor CLMonitor {
   ///
   /// The 21st condition of a program gets an event with `conditionLimitExceeded`, and a condition
   /// of another kind than beacons one with `conditionUnsupported`.
-  public func add(_ condition: any CLCondition, identifier: String) {
+  public func add(_ condition: any CLCondition, identifier: String) async {
     core.add(condition, identifier, assuming: .unknown)
+    await core.waitForStore()
   }
 
   /// Adds a condition whose state the program knows, or replaces the one with the same identifier.
   /// An event follows only when the state changes.
-  public func add(_ condition: any CLCondition, identifier: String, assuming state: Event.State) {
+  public func add(
+    _ condition: any CLCondition, identifier: String, assuming state: Event.State
+  ) async {
     core.add(condition, identifier, assuming: state)
+    await core.waitForStore()
   }
 
   /// Removes a condition and its pending event.
-  public func remove(_ identifier: String) { core.remove(identifier) }
+  public func remove(_ identifier: String) async {
+    core.remove(identifier)
+    await core.waitForStore()
+  }
 
   /// The identifiers of the conditions, in the order in which they were added.
   public var identifiers: [String] { core.identifiers }

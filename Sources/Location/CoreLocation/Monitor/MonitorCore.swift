@@ -93,6 +93,9 @@ final class MonitorCore: @unchecked Sendable {
     change { $0.removeAll { $0.identifier == identifier } }
   }
 
+  /// Returns when changed conditions are on the disk, or writing them failed once.
+  func waitForStore() async { await services.waitForStore() }
+
   /// Changes the conditions; those that are gone are monitored no more, and their events don't wait.
   private func change(_ body: (inout [Entry]) -> Void) {
     let gone: [String]? = lock.withLock {

@@ -7,8 +7,6 @@ internal import EventLoop
 /// The state machines with their actions. On the host's event loop only.
 struct LocationLoop {
   var regions = RegionMonitor()
-  /// The snapshot of the regions that was kept last.
-  var keptRegions: [UInt8] = []
   var conditions = RegionMonitor(settings: .conditions)
   var ranging = RangingMachine()
   var regionActions: [RegionMonitor.Action] = []

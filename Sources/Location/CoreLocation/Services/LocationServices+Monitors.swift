@@ -44,9 +44,16 @@ extension LocationServices {
   func keep(_ entries: [MonitorCore.Entry], of core: MonitorCore) {
     lock.withLock {
       shown.conditions[core.name] = entries.isEmpty ? nil : entries
-      shown.areConditionsChanged = true
+      // Here, not on the event loop, so that one who changes them can wait for the disk.
+      store?.keep(shown.content)
     }
-    if store != nil { hostSession?.loop.execute { [weak self] in self?.keepChanges() } }
+  }
+
+  /// Returns when all changes are on the disk, or writing them failed once; it is tried again then.
+  /// Without a store it returns at once.
+  func waitForStore() async {
+    guard let store else { return }
+    await withCheckedContinuation { done in store.afterAttempt { done.resume() } }
   }
 
   // MARK: On the event loop

@@ -7,8 +7,9 @@ extension LocationServices {
   func restore(_ file: LocationFile) {
     // The file's reader has tried it.
     if let regions = try? RegionMonitor(snapshot: file.regions[...]) { loop.regions = regions }
-    loop.keptRegions = loop.regions.snapshot
+    let regions = loop.regions.snapshot
     lock.withLock {
+      shown.keptRegions = regions
       for region in loop.regions.regions {
         shown.regions[region.identifier] = CLBeaconRegion(region)
       }
@@ -20,23 +21,27 @@ extension LocationServices {
     }
   }
 
-  /// Writes changed regions and conditions to the store. On the event loop only.
+  /// Writes changed regions to the store; conditions are when they change. On the event loop only.
   func keepChanges() {
     guard let store else { return }
     let regions = loop.regions.snapshot
-    let conditions = lock.withLock { () -> [String: [MonitorCore.Entry]]? in
-      guard shown.areConditionsChanged || regions != loop.keptRegions else { return nil }
-      shown.areConditionsChanged = false
-      return shown.conditions
+    lock.withLock {
+      guard regions != shown.keptRegions else { return }
+      shown.keptRegions = regions
+      // With the lock, so that contents arrive in the order in which they became right.
+      store.keep(shown.content)
     }
-    guard let conditions else { return }
-    loop.keptRegions = regions
-    store.keep(
-      LocationFile(
-        regions: regions,
-        conditions: conditions.sorted { $0.key < $1.key }.flatMap { name, entries in
-          entries.compactMap { KeptCondition($0, of: name) }
-        }))
+  }
+}
+
+extension LocationServices.Shown {
+  /// What outlives the process.
+  var content: LocationFile {
+    LocationFile(
+      regions: keptRegions,
+      conditions: conditions.sorted { $0.key < $1.key }.flatMap { name, entries in
+        entries.compactMap { KeptCondition($0, of: name) }
+      })
   }
 }
 

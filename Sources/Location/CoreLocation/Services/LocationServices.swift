@@ -26,8 +26,8 @@ final class LocationServices: @unchecked Sendable {
     /// The conditions under all names, also of monitors that there are none of now.
     var conditions: [String: [MonitorCore.Entry]] = [:]
     var lastCondition = 0
-    /// Whether conditions have changed since they were kept.
-    var areConditionsChanged = false
+    /// The snapshot of the regions that was kept last.
+    var keptRegions: [UInt8] = []
     /// What happened to regions while there was no manager, for the next one.
     var undelivered: ArraySlice<Notice> = []
   }

@@ -98,6 +98,11 @@ package final class LocationStore: Sendable {
     if isKept { writer.request { self.work($0) } }
   }
 
+  /// Calls `completion`, on any thread, when pending contents are written, or were tried once.
+  func afterAttempt(_ completion: @escaping @Sendable () -> Void) {
+    isUnavailable ? completion() : writer.afterAttempt(completion)
+  }
+
   /// Calls `completion`, on any thread, when pending contents are written, or were tried for the
   /// last time.
   package func finish(_ completion: @escaping @Sendable () -> Void) {

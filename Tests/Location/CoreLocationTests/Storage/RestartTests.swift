@@ -127,6 +127,38 @@ struct RestartTests {
       second.recorder.take() == ["authorization authorizedAlways", "exited hall", "outside hall"])
   }
 
+  @Test(
+    "a program that is killed when a change of a condition has returned doesn't lose the change")
+  func killedAfterChange() async throws {
+    let path = folder.path
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+      let room = BeaconRoom()
+      let run = ProgramRun(room, LocationFolder(borrowing: path))
+      let museum = await run.makeMonitor()
+      for (number, name) in ["hall", "gone", "case"].enumerated() {
+        let condition = CLMonitor.BeaconIdentityCondition(
+          uuid: BeaconRoom.uuid, major: UInt16(number))
+        await museum.add(condition, identifier: name, assuming: .unsatisfied)
+      }
+      await museum.remove("gone")
+      kill(getpid(), SIGKILL)
+    }
+    let second = ProgramRun(room, folder)
+    #expect(await second.makeMonitor().identifiers == ["hall", "case"])
+  }
+
+  @Test("a condition is added also where the disk can't be written")
+  func unwritable() async throws {
+    try FileManager.default.removeItem(atPath: folder.path)
+    try Data().write(to: URL(filePath: folder.path))
+    let run = ProgramRun(room, folder)
+    let museum = await run.makeMonitor()
+    await museum.add(all, identifier: "hall")
+    #expect(await museum.identifiers == ["hall"])
+    await museum.remove("hall")
+    #expect(await museum.identifiers == [])
+  }
+
   @Test("events while there is no manager wait for the next one")
   func noManager() async throws {
     let run = ProgramRun(room, folder)
