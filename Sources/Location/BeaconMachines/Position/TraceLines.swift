@@ -126,7 +126,7 @@ struct TraceLines {
     guard rssi != 127, rssi != 0 else {
       throw TraceDefect(.unmeasured, "an RSSI of \(text) means that none was measured")
     }
-    guard (-127...20).contains(rssi) else {
+    guard MeasuredStrength.rssiRange.contains(rssi) else {
       throw TraceDefect(.implausible, "no receiver measures an RSSI of \(text) dBm")
     }
     return Int8(rssi.rounded())
