@@ -29,14 +29,7 @@ extension SignalProducer {
   func recovering<F>(
     _ transform: @escaping (Error) -> SignalProducer<Value, F>
   ) -> SignalProducer<Value, F> {
-    SignalProducer<Value, F>(
-      core: core.followed(passing: { $0.receive($1) }) { termination, _ in
-        switch termination {
-        case .failed(let error): .next(transform(error).core)
-        case .completed: .end(.completed)
-        case .interrupted: .end(.interrupted)
-        }
-      })
+    SignalProducer<Value, F>(core: RecoveryCore(core, transform))
   }
 }
 

@@ -1,8 +1,6 @@
 extension ProducerCore {
   fileprivate func then<U>(_ second: ProducerCore<U, Error>) -> ProducerCore<U, Error> {
-    followed(second: second, passing: { _, _ in }) { termination, second in
-      if case .completed = termination, let second { .next(second) } else { .end(termination) }
-    }
+    ThenCore(self, second)
   }
 }
 

@@ -1,78 +1,89 @@
 internal import Synchronization
 
-/// What a run does when the producer that it began with has ended.
-enum Continuation<Value, Error: Swift.Error> {
-  case next(ProducerCore<Value, Error>)
-  /// A stream that is flattened, whose interruption is completion.
-  case flattened(ProducerCore<Value, Error>)
-  case end(Termination<Error>)
-}
-
 /// A run of several producers, one after the other, into one root.
 ///
-/// A producer that is the last part of another, as `b` is of `a.then(b)`, takes the place of that in
-/// the run. So a recursion of such producers uses neither stack nor memory, however deep it is.
-final class Chain<Value, Error: Swift.Error> {
+/// A producer that is made of others, as `a.then(b)` is, is taken apart before it is started: `a` is
+/// started in the run, and what follows its end is put on a stack in memory. When `a` has ended, `b`
+/// takes its place. So a recursion of such producers uses none of the thread's stack, however deep
+/// and on which side it is, and no memory if it is the last part.
+final class Chain {
   private enum Phase {
     static var starting: UInt8 { 0 }
     static var started: UInt8 { 1 }
     static var ended: UInt8 { 2 }
   }
 
-  fileprivate let root: Root<Value, Error>
   private let demand = Demand.current
   /// The run of the present part.
   private let current = SerialDisposable()
   private let phase = Synchronization.Atomic<UInt8>(Phase.starting)
 
+  /// What knows whether the end of the chain has been submitted.
+  let bottom: AnyChainFrame
+
   // The rest is touched by one part after the other.
 
+  /// What follows the ends of the parts; that of the present part is the last.
+  private var frames: [AnyChainFrame]
   /// What comes after the present part, when that has ended.
-  private var next: ProducerCore<Value, Error>?
-  /// What comes when the present part and what follows from it has ended; the last comes first.
-  private var pending: [ProducerCore<Value, Error>] = []
-  private var isInterruptionCompletion = false
+  private var next: AnyProducerCore?
 
-  fileprivate init(into root: Root<Value, Error>, _ connection: Connection) {
-    self.root = root
+  /// - Parameters:
+  ///   - frames: What follows the parts to be run, the last first.
+  ///   - connection: What ends the run.
+  init(_ frames: [AnyChainFrame], _ connection: Connection) {
+    self.frames = frames
+    bottom = frames[0]
     connection.add(current)
   }
 
-  fileprivate func run(_ first: ProducerCore<Value, Error>) {
-    var part: ProducerCore<Value, Error>? = first
+  func run(_ first: AnyProducerCore) {
+    var part: AnyProducerCore? = first
     while let core = part, !current.isDisposed {
+      let core = firstPart(of: core)
       phase.store(Phase.starting, ordering: .releasing)
       let connection = Connection()
       current.inner = connection
       guard !connection.isDisposed else { return }
-      connection.hold(Demand.with(demand) { start(firstPart(of: core), connection) })
+      connection.hold(Demand.with(demand) { core.startPart(of: self, connection) })
       guard phase.exchange(Phase.started, ordering: .acquiringAndReleasing) == Phase.ended
       else { return }
       part = next.take()
     }
   }
 
-  private func firstPart(of core: ProducerCore<Value, Error>) -> ProducerCore<Value, Error> {
+  private func firstPart(of core: AnyProducerCore) -> AnyProducerCore {
     var first = core
-    while let (left, right) = first.concatenated {
-      isInterruptionCompletion = true
-      pending.append(right)
-      first = left
-    }
+    while let part = first.takeApart(in: self) { first = part }
+    while let frame = lastFrame.frameToSplitAt(for: first) { first = split(at: frame, first) }
     return first
   }
 
-  private func start(_ core: ProducerCore<Value, Error>, _ connection: Connection) -> AnyObject? {
-    if let followed = core.followed {
-      return followed.begin(root, connection, followed.second) { self.goOn($0) }
-    }
-    let isLast = pending.isEmpty && !isInterruptionCompletion
-    return core.start(isLast ? root : ChainedPart(self), connection)
+  /// Takes out the frames from `frame` on, which are run as a chain of their own.
+  private func split(at frame: AnyChainFrame, _ core: AnyProducerCore) -> AnyProducerCore {
+    let index = frames.lastIndex { $0 === frame } ?? 0
+    let upper = Array(frames[index...])
+    frames.removeSubrange(index...)
+    return frame.partOfItsOwn(running: core, upper)
   }
 
-  /// To be called when the present part has ended.
-  fileprivate func goOn(_ continuation: Continuation<Value, Error>) {
-    guard !root.isClosing, let core = part(for: continuation) else { return }
+  // MARK: What follows
+
+  private var lastFrame: AnyChainFrame { frames[frames.count - 1] }
+
+  /// What follows the present part, whose events are of these types.
+  func last<Value, Error>() -> ChainFrame<Value, Error> {
+    unsafeDowncast(lastFrame, to: ChainFrame<Value, Error>.self)
+  }
+
+  /// Has `frame` decide what follows the part that is started next.
+  func push(_ frame: AnyChainFrame) { frames.append(frame) }
+
+  var isClosing: Bool { bottom.isClosing }
+
+  /// To be called when the present part has ended, which has been noted in the last frame.
+  fileprivate func goOn() {
+    guard let core = followingPart() else { return }
     next = core
     // Otherwise the call that is starting the part continues.
     if phase.exchange(Phase.ended, ordering: .acquiringAndReleasing) == Phase.started,
@@ -83,52 +94,176 @@ final class Chain<Value, Error: Swift.Error> {
   }
 
   /// - Returns: The part to start. Nil at the end, which has been delivered.
-  private func part(for continuation: Continuation<Value, Error>) -> ProducerCore<Value, Error>? {
-    switch continuation {
-    case .next(let core): return core
-    case .flattened(let core):
-      isInterruptionCompletion = true
-      return core
-    case .end(.failed(let error)): root.terminate(.failed(error))
-    case .end(.completed):
-      if let core = pending.popLast() { return core }
-      root.terminate(.completed)
-    case .end(.interrupted):
-      if let core = pending.popLast() { return core }
-      root.terminate(isInterruptionCompletion ? .completed : .interrupted)
+  private func followingPart() -> AnyProducerCore? {
+    // What follows isn't asked for in vain.
+    while !isClosing, let frame = frames.popLast() {
+      if let core = frame.proceed(in: self) { return core }
     }
     return nil
   }
 }
 
-/// Takes the events of a part whose end needn't be that of the chain.
-private final class ChainedPart<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
-  private let chain: Chain<Value, Error>
+// MARK: Frames
 
-  init(_ chain: Chain<Value, Error>) {
-    self.chain = chain
+/// What follows the end of a part of a chain, regardless of its types.
+class AnyChainFrame {
+  /// Whether the part is a stream that is flattened, whose interruption is completion.
+  final var isInterruptionCompletion = false
+
+  /// Whether the end of the whole has been submitted. Only the first of a chain's frames is asked.
+  var isClosing: Bool { false }
+
+  /// To be called with the end of the part noted, when this has been taken from the stack.
+  ///
+  /// - Returns: The part to start. Without one, the next frame has the end; the first delivers it.
+  func proceed(in chain: Chain) -> AnyProducerCore? {
+    fatalError("a subclass of AnyChainFrame must override proceed(in:)")
   }
 
-  override func receive(_ value: Value) { chain.root.receive(value) }
-  override func terminate(_ termination: Termination<Error>) { chain.goOn(.end(termination)) }
+  /// Which frame, this or one before it, can't take the values of `part` inside the chain.
+  func frameToSplitAt(for part: AnyProducerCore) -> AnyChainFrame? { nil }
+
+  /// A part that is itself the run of a chain: of `core`, followed by `frames`, of which this is the first.
+  func partOfItsOwn(running core: AnyProducerCore, _ frames: [AnyChainFrame]) -> AnyProducerCore {
+    fatalError("a frame at which chains are split must override partOfItsOwn(running:_:)")
+  }
+}
+
+/// Takes the values of the parts of a chain.
+class ChainTarget<Value>: AnyChainFrame {
+  func receive(_ value: Value) {}
+
+  /// Whether a value of `part` may be followed by others.
+  ///
+  /// - Parameter isLast: Whether the completion of the part is followed by no other part.
+  /// - Returns: This, if it can't take several values inside the chain.
+  func frameToSplitAt(for part: AnyProducerCore, isLast: Bool) -> AnyChainFrame? { nil }
+}
+
+/// What follows the end of a part with these types.
+class ChainFrame<Value, Error: Swift.Error>: ChainTarget<Value> {
+  private var end: Termination<Error>?
+
+  /// What takes the values of the part. Not by way of other frames: there may be many.
+  var target: ChainTarget<Value> { self }
+
+  /// Whether nothing follows a part that completes before the target has that end.
+  var isLast: Bool { true }
+
+  final override func frameToSplitAt(for part: AnyProducerCore) -> AnyChainFrame? {
+    target.frameToSplitAt(for: part, isLast: isLast)
+  }
+
+  final func note(_ termination: Termination<Error>) {
+    if isInterruptionCompletion, case .interrupted = termination {
+      end = .completed
+    } else {
+      end = termination
+    }
+  }
+
+  final override func proceed(in chain: Chain) -> AnyProducerCore? {
+    guard let end else { return nil }
+    return proceed(in: chain, after: end)
+  }
+
+  func proceed(in chain: Chain, after end: Termination<Error>) -> AnyProducerCore? {
+    fatalError("a subclass of ChainFrame must override proceed(in:after:)")
+  }
+
+  /// What the events of the part are sent to.
+  func observer(in chain: Chain) -> StreamObserver<Value, Error> { ChainedPart(chain, self) }
+}
+
+/// The end of a chain.
+private final class RootFrame<Value, Error: Swift.Error>: ChainFrame<Value, Error> {
+  private let root: Root<Value, Error>
+
+  init(_ root: Root<Value, Error>) {
+    self.root = root
+  }
+
+  override var isClosing: Bool { root.isClosing }
+  override func receive(_ value: Value) { root.receive(value) }
+
+  override func proceed(
+    in chain: Chain, after end: Termination<Error>
+  ) -> AnyProducerCore? {
+    root.terminate(end)
+    return nil
+  }
+
+  override func observer(in chain: Chain) -> StreamObserver<Value, Error> {
+    isInterruptionCompletion ? super.observer(in: chain) : root
+  }
+}
+
+/// Takes the events of a part whose end needn't be that of the chain.
+private final class ChainedPart<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
+  private let chain: Chain
+  private let frame: ChainFrame<Value, Error>
+  private let target: ChainTarget<Value>
+
+  init(_ chain: Chain, _ frame: ChainFrame<Value, Error>) {
+    self.chain = chain
+    self.frame = frame
+    target = frame.target
+  }
+
+  override func receive(_ value: Value) { target.receive(value) }
+
+  override func terminate(_ termination: Termination<Error>) {
+    frame.note(termination)
+    chain.goOn()
+  }
+}
+
+// MARK: Debugging
+
+extension Chain {
+  fileprivate var graphOutputs: [AnyObject] { bottom.graphOutput.map { [$0] } ?? [] }
+}
+
+extension AnyChainFrame {
+  fileprivate var graphOutput: AnyObject? { (self as? any ChainEnd)?.output }
+}
+
+/// The first frame of a chain.
+protocol ChainEnd {
+  /// What the values of the chain are sent to.
+  var output: AnyObject? { get }
+}
+
+extension RootFrame: ChainEnd {
+  var output: AnyObject? { root }
 }
 
 extension ChainedPart: GraphNode {
   func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
-    body([chain.root])
+    body(chain.graphOutputs)
     return true
   }
 }
 
+// MARK: Producers
+
 /// A producer whose runs are chains.
 class ChainCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
+  init() {
+    super.init(isChain: true)
+  }
+
   final override func start(
     _ sink: StreamObserver<Value, Error>, _ connection: Connection
   ) -> AnyObject? {
     let root = Root<Value, Error>()
     root.begin(sink, connection)
-    Chain(into: root, connection).run(self)
+    Chain([RootFrame(root)], connection).run(self)
     return nil
+  }
+
+  override func takeApart(in chain: Chain) -> AnyProducerCore? {
+    fatalError("a subclass of ChainCore must override takeApart(in:)")
   }
 
   /// Lets go of the parts that may be chains, too. To be called at the end of the core's life.
@@ -137,91 +272,6 @@ class ChainCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
     var parts = takeParts()
     while var part = parts.popLast() {
       if isKnownUniquelyReferenced(&part) { parts += part.takeParts() }
-    }
-  }
-}
-
-/// The values of one producer, and then of another.
-final class ConcatCore<Value, Error: Swift.Error>: ChainCore<Value, Error> {
-  // Set until the end.
-  private var parts: (ProducerCore<Value, Error>, ProducerCore<Value, Error>)?
-
-  init(_ first: ProducerCore<Value, Error>, _ second: ProducerCore<Value, Error>) {
-    parts = (first, second)
-  }
-
-  deinit { letPartsGo() }
-
-  override var concatenated: (ProducerCore<Value, Error>, ProducerCore<Value, Error>)? { parts }
-
-  override func takeParts() -> [ProducerCore<Value, Error>] {
-    defer { parts = nil }
-    return parts.map { [$0.0, $0.1] } ?? []
-  }
-}
-
-/// One producer, and then what follows from its end.
-final class FollowedCore<Value, Error: Swift.Error>: ChainCore<Value, Error> {
-  /// Starts the first producer.
-  typealias Begin = (
-    _ root: Root<Value, Error>, _ connection: Connection, _ second: ProducerCore<Value, Error>?,
-    _ goOn: @escaping (Continuation<Value, Error>) -> Void
-  ) -> AnyObject?
-
-  fileprivate let begin: Begin
-  /// What follows, if that is known. Set until the end.
-  fileprivate private(set) var second: ProducerCore<Value, Error>?
-
-  init(second: ProducerCore<Value, Error>? = nil, _ begin: @escaping Begin) {
-    self.second = second
-    self.begin = begin
-  }
-
-  deinit { letPartsGo() }
-
-  override var followed: FollowedCore<Value, Error>? { self }
-
-  override func takeParts() -> [ProducerCore<Value, Error>] {
-    defer { second = nil }
-    return second.map { [$0] } ?? []
-  }
-}
-
-extension ProducerCore {
-  /// A run of this, and then of another producer, or the end.
-  ///
-  /// - Parameters:
-  ///   - second: The argument for `follow`.
-  ///   - pass: What becomes of a value of this.
-  ///   - follow: What comes after its end.
-  func followed<U, F>(
-    second: ProducerCore<U, F>? = nil, passing pass: @escaping (Root<U, F>, Value) -> Void,
-    by follow: @escaping (Termination<Error>, ProducerCore<U, F>?) -> Continuation<U, F>
-  ) -> ProducerCore<U, F> {
-    FollowedCore(second: second) { root, connection, second, goOn in
-      let first = ClosureObserver<Value, Error>(
-        value: { pass(root, $0) },
-        termination: { termination in
-          // What follows isn't asked for in vain.
-          if !root.isClosing { goOn(follow(termination, second)) }
-        })
-      return self.start(first, connection)
-    }
-  }
-
-  /// A run of this, which sends one value at most, and then of the producer made of that.
-  func followed<U>(
-    byMaking transform: @escaping (Value) -> Continuation<U, Error>
-  ) -> ProducerCore<U, Error> {
-    FollowedCore { root, connection, _, goOn in
-      var continuation: Continuation<U, Error>?
-      let first = ClosureObserver<Value, Error>(
-        value: { if !root.isClosing { continuation = transform($0) } },
-        termination: { termination in
-          if case .completed = termination, let continuation { return goOn(continuation) }
-          goOn(.end(termination))
-        })
-      return self.start(first, connection)
     }
   }
 }

@@ -1,10 +1,41 @@
-/// What a ``SignalProducer`` is a handle of: how it is started.
+/// What a ``SignalProducer`` is a handle of, regardless of its types.
 @usableFromInline
-class ProducerCore<Value, Error: Swift.Error> {
+class AnyProducerCore {
+  /// Whether a run that completes has sent one value, and completes then.
+  final let sendsOneValue: Bool
+
+  /// Whether it is a ``ChainCore``.
+  final let isChain: Bool
+
   @usableFromInline
-  init(isSingle: Bool = false, sendsOneValue: Bool = false) {
+  init(sendsOneValue: Bool, isChain: Bool) {
+    self.sendsOneValue = sendsOneValue
+    self.isChain = isChain
+  }
+
+  // MARK: Chains
+
+  /// Puts what follows the first part on the stack of a chain.
+  ///
+  /// - Returns: The first part. Nil if it isn't made of parts.
+  func takeApart(in chain: Chain) -> AnyProducerCore? { nil }
+
+  /// Starts the run as a part of a chain, to whose last frame the events go.
+  func startPart(of chain: Chain, _ connection: Connection) -> AnyObject? {
+    fatalError("a subclass of AnyProducerCore must override startPart(of:_:)")
+  }
+
+  /// Takes out what may be a chain of producers. To be called at the end of the core's life.
+  func takeParts() -> [AnyProducerCore] { [] }
+}
+
+/// How a ``SignalProducer`` is started.
+@usableFromInline
+class ProducerCore<Value, Error: Swift.Error>: AnyProducerCore {
+  @usableFromInline
+  init(isSingle: Bool = false, sendsOneValue: Bool = false, isChain: Bool = false) {
     self.isSingle = isSingle
-    self.sendsOneValue = isSingle || sendsOneValue
+    super.init(sendsOneValue: isSingle || sendsOneValue, isChain: isChain)
   }
 
   /// Delivers the events of a new run to `sink`, serially, which ignores what follows an end.
@@ -19,19 +50,9 @@ class ProducerCore<Value, Error: Swift.Error> {
   /// Whether it is a ``SingleCore``, which needs no start to be run.
   final let isSingle: Bool
 
-  /// Whether a run that completes has sent one value, and completes then.
-  final let sendsOneValue: Bool
-
-  // MARK: Chains
-
-  /// The two parts, if it is a ``ConcatCore``.
-  var concatenated: (ProducerCore<Value, Error>, ProducerCore<Value, Error>)? { nil }
-
-  /// This, if it is a ``FollowedCore``.
-  var followed: FollowedCore<Value, Error>? { nil }
-
-  /// Takes out what may be a chain of producers. To be called at the end of the core's life.
-  func takeParts() -> [ProducerCore<Value, Error>] { [] }
+  final override func startPart(of chain: Chain, _ connection: Connection) -> AnyObject? {
+    start(chain.last().observer(in: chain), connection)
+  }
 
   // MARK: Runs
 

@@ -1,8 +1,7 @@
 import Reactive
 import Testing
 
-/// A hundred thousand producers, each the last part of the one before, on a thread with an ordinary
-/// stack.
+/// A hundred thousand producers, each a part of the one before, on a thread with an ordinary stack.
 @Suite("Recursion of producers", .ownThread, .timeLimit(.minutes(5)))
 struct RecursionTests {
   private typealias Numeric = SignalProducer<Int, TestError>
@@ -43,6 +42,34 @@ struct RecursionTests {
     }
   }
 
+  /// An operator around the next level.
+  enum Wrapper: CaseIterable, Sendable {
+    case then, concat, prefix, flatMap, flatMapErrorOfValue, flatMapErrorOfFailure
+    case mixed, mixedWithFlatMap
+  }
+
+  private static func wrapping(_ wrapper: Wrapper, _ left: Int) -> Numeric {
+    guard left > 0 else {
+      return wrapper == .flatMapErrorOfFailure ? Numeric(error: .two) : Numeric(value: 7)
+    }
+    let next = Numeric(value: left).flatMap(.concat) { wrapping(wrapper, $0 - 1) }
+    return wrap(next, with: wrapper, left)
+  }
+
+  private static func wrap(_ next: Numeric, with wrapper: Wrapper, _ level: Int) -> Numeric {
+    switch wrapper {
+    case .then: next.then(Numeric(value: 7))
+    case .concat: next.concat(.empty)
+    case .prefix: next.prefix(.empty)
+    case .flatMap: next.flatMap(.concat) { Numeric(value: $0) }
+    case .flatMapErrorOfValue, .flatMapErrorOfFailure: next.flatMapError { Numeric(error: $0) }
+    case .mixed:
+      wrap(next, with: [.then, .concat, .prefix, .flatMapErrorOfValue][level % 4], level)
+    case .mixedWithFlatMap:
+      wrap(next, with: [.flatMap, .then, .flatMapErrorOfValue][level % 3], level)
+    }
+  }
+
   private static func asynchronous(_ left: Int) -> SignalProducer<Int, Never> {
     guard left > 0 else { return SignalProducer(value: 7) }
     return SignalProducer(awaiting: { left - 1 }).flatMap(.concat) { asynchronous($0) }
@@ -54,6 +81,12 @@ struct RecursionTests {
     producer.start(.init(value: { note($0) }, completed: { end() }))
     #expect(taken == values)
     #expect(isCompleted)
+  }
+
+  private func failure(of producer: Numeric) -> TestError? {
+    let log = Log<TestError>()
+    producer.start(.init(failed: { log.append($0) }))
+    return log.entries.first
   }
 
   @Test(
@@ -83,9 +116,63 @@ struct RecursionTests {
     expectOnly([7], of: Self.mixing(Self.depth))
   }
 
+  @Test(
+    "a recursion in front of an operator uses no stack", arguments: Wrapper.allCases)
+  func inFront(_ wrapper: Wrapper) {
+    let producer = Self.wrapping(wrapper, Self.depth)
+    guard wrapper == .flatMapErrorOfFailure else { return expectOnly([7], of: producer) }
+    #expect(failure(of: producer) == .two)
+  }
+
+  @Test("a recursion in front of an operator is disposed of without using the stack")
+  func disposalInFront() {
+    let isOver = Counter()
+    @Sendable func next(_ left: Int) -> Numeric {
+      guard left > 0 else {
+        return Numeric { _, lifetime in lifetime.observeEnded { isOver.increment() } }
+      }
+      return Numeric(value: left).flatMap(.concat) { next($0 - 1) }.then(Numeric(value: 7))
+        .flatMapError { Numeric(error: $0) }.concat(.empty)
+    }
+    next(Self.depth).start().dispose()
+    #expect(isOver.value == 1)
+  }
+
   @Test("a recursion of awaited values doesn't use the stack")
   func awaited() async {
     #expect(await Self.asynchronous(20_000).lastValue() == 7)
+  }
+
+  @Test("a hundred thousand operators, one after the other, use no stack")
+  func operators() {
+    var (then, flatMap) = (Numeric(value: 7), Numeric(value: 7))
+    var (recovering, failing) = (Numeric(value: 7), Numeric(error: .two))
+    for _ in 1...Self.depth {
+      then = then.then(Numeric(value: 7))
+      flatMap = flatMap.flatMap(.latest) { Numeric(value: $0) }
+      recovering = recovering.flatMapError { Numeric(error: $0) }
+      failing = failing.flatMapError { Numeric(error: $0) }
+    }
+    expectOnly([7], of: then)
+    expectOnly([7], of: flatMap)
+    expectOnly([7], of: recovering)
+    #expect(failure(of: failing) == .two)
+  }
+
+  @Test("what follows several values is flattened by the strategy")
+  func severalValues() {
+    func values(_ strategy: FlattenStrategy) -> [Int] {
+      let source = Numeric(value: 1).concat(value: 2).flatMapError { Numeric(error: $0) }
+      let log = Log<Int>()
+      source.flatMap(strategy) { Numeric([$0, 10 * $0]) }.concat(value: 3)
+        .flatMap(strategy) { Numeric(value: -$0) }
+        .start(.init(value: { log.append($0) }))
+      return log.entries
+    }
+    for strategy in [FlattenStrategy.merge, .concat, .latest, .throttle] {
+      #expect(values(strategy) == [-1, -10, -2, -20, -3])
+    }
+    #expect(values(.race) == [-1])
   }
 
   @Test("a producer of as many parts is started, and released, without using the stack")

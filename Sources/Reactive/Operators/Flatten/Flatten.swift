@@ -277,13 +277,8 @@ extension SignalProducer {
   func flattening<Inner>(
     _ strategy: FlattenStrategy, _ transform: @escaping (Value) -> SignalProducer<Inner, Error>
   ) -> SignalProducer<Inner, Error> {
-    guard core.sendsOneValue else {
-      return SignalProducer<Inner, Error>(core: FlatMapCore(core, strategy, transform))
-    }
-    let isRace = if case .race = strategy.kind { true } else { false }
-    return SignalProducer<Inner, Error>(
-      core: core.followed { value in
-        isRace ? .next(transform(value).core) : .flattened(transform(value).core)
-      })
+    SignalProducer<Inner, Error>(
+      core: core.sendsOneValue || core.isChain
+        ? ChainedFlatMapCore(core, strategy, transform) : FlatMapCore(core, strategy, transform))
   }
 }
