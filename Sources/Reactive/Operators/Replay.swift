@@ -164,7 +164,8 @@ extension SignalProducer {
   ///
   /// Remembered events, including the end, are sent on the starting thread, new ones on the thread
   /// that sends them. Disposing of one start doesn't affect the shared run, which is disposed of
-  /// when the returned producer and everything started from it are gone.
+  /// when the returned producer and everything started from it are gone. It waits for none of its
+  /// observers, not even for a single one with ``AsyncBuffering/backpressure(_:)``.
   ///
   /// - Parameter capacity: The number of values to keep; traps if it is negative.
   /// - Returns: A producer that starts this one once at most.
