@@ -52,6 +52,13 @@ private final class Updater {
     }
   }
 
+  /// Completes the oldest of what was sent to a central.
+  func complete(_ central: DeviceAddress, _ count: Int) {
+    let tokens = sent[central, default: []]
+    sent[central] = Array(tokens.dropFirst(count))
+    for token in tokens.prefix(count) { fixture.host.deliver(.completed(token, .success(.done))) }
+  }
+
   /// Updates a central until it is full.
   func fill(_ central: DeviceAddress) {
     while update(for: [central]) {}
@@ -111,24 +118,92 @@ struct UpdateWindowTests {
     #expect(updater.values[.stalled]?.last == [9])
   }
 
-  @Test("centrals that stall one after the other hold updates up no longer than one")
-  func inSum() {
+  @Test("centrals that stall together hold updates up no longer than one")
+  func together() {
     let centrals = (1...20).map { DeviceAddress(bits: 0xC000_0000_0100 + $0, kind: .random) }
     let updater = Updater(centrals + [.fast])
-    var held = TimeSpan.zero
-    for central in centrals {
-      updater.fill(central)
-      var tries = 0
-      while !updater.update(), tries < 1_000 {
-        tries += 1
-        held = held + .milliseconds(10)
-        updater.pass(.milliseconds(10))
-      }
-      updater.complete(.fast)
+    for central in centrals { updater.fill(central) }
+    #expect(!updater.update())
+    updater.pass(limit)
+    #expect(updater.lines.contains("ready"))
+    #expect(updater.update())
+    #expect(updater.count(.fast) == 1)
+  }
+
+  @Test("a central of 16 values a second and one of 100 miss nothing in minutes of updates to both")
+  func differentSpeeds() {
+    let updater = Updater([.stalled, .fast])
+    var sentCount = 0
+    // One turn of 10 ms each; the slow one takes a value in every sixth.
+    for turn in 0..<18_000 {
+      updater.pass(.milliseconds(10))
+      updater.complete(.fast, 1)
+      if turn.isMultiple(of: 6) { updater.complete(.stalled, 1) }
+      if updater.update(Data([UInt8(truncatingIfNeeded: sentCount)])) { sentCount += 1 }
     }
-    // Each update that passes restores a little.
-    #expect(held <= limit + .milliseconds(40 * 20))
-    #expect(updater.count(.fast) == 20)
+    let expected = (0..<sentCount).map { [UInt8(truncatingIfNeeded: $0)] }
+    #expect(updater.values[.stalled] == expected)
+    #expect(updater.values[.fast] == expected)
+    #expect(sentCount >= 3_000, "as many as the slow one takes, and a window")
+  }
+
+  @Test("a central that takes one value in each 1.9 seconds is slow, not stalled")
+  func verySlow() {
+    let updater = Updater([.stalled, .fast])
+    updater.fill(.stalled)
+    var sentCount = 0
+    for _ in 0..<50 {
+      while updater.update() {
+        sentCount += 1
+        updater.complete(.fast)
+      }
+      updater.pass(.milliseconds(1_900))
+      updater.complete(.stalled, 1)
+    }
+    #expect(updater.count(.stalled) == most + sentCount)
+    #expect(updater.count(.fast) == sentCount)
+    #expect(sentCount >= 20)
+  }
+
+  @Test("the app is called a tenth of a second after a slow central has taken one value")
+  func smallRoom() {
+    let updater = Updater([.stalled])
+    updater.fill(.stalled)
+    updater.complete(.stalled, 1)
+    updater.pass(.milliseconds(99))
+    #expect(updater.lines == [])
+    updater.pass(.milliseconds(1))
+    #expect(updater.lines == ["ready"])
+    #expect(updater.update())
+    #expect(!updater.update())
+  }
+
+  @Test("a central that was left out gets values again once it has taken one")
+  func thawed() {
+    let updater = Updater([.stalled, .fast])
+    updater.fill(.stalled)
+    #expect(!updater.update())
+    updater.pass(limit)
+    #expect(updater.update())
+    updater.complete(.stalled, 1)
+    updater.pass(Limits.updateRoomDelay)
+    #expect(updater.update(Data([9])))
+    #expect(updater.values[.stalled]?.last == [9])
+  }
+
+  @Test("a central with long connection intervals is not stalled before three of them have passed")
+  func longIntervals() {
+    let updater = Updater([.stalled, .fast])
+    var link = LinkInfo(peer: .stalled, role: .peripheral)
+    link.intervalUnits = 800
+    link.subrateFactor = 2
+    updater.fixture.host.deliver(.linkUpdated(link))
+    updater.fill(.stalled)
+    #expect(!updater.update())
+    updater.pass(.milliseconds(5_999))
+    #expect(updater.lines == [])
+    updater.pass(.milliseconds(1))
+    #expect(updater.lines == ["ready"])
   }
 
   @Test("a central that is slower, but takes values, misses none")
@@ -247,7 +322,7 @@ struct UpdateWindowTests {
         return RequestToken(rawValue: tokens)
       }
       for _ in 0..<most { _ = windows.update(32, for: nil) }
-      #expect(windows.update(32, for: nil) == .refuse(hold: nil))
+      #expect(windows.update(32, for: nil) == .refuse([]))
       windows.unsubscribed(central)
       #expect(windows.closed(central)?.1.isAwaited == true)
     }

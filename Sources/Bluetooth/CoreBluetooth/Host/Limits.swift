@@ -14,11 +14,15 @@ enum Limits {
   static let writesWithoutResponseMax = 128
   /// Updates on their way at once to each central of a peripheral manager; as above.
   static let updatesMax = 128
-  /// How long centrals that take no updates may hold up updates to others: shorter than anyone waits
-  /// for a value, longer than a link with interference needs for half a window.
+  /// How long a central that takes nothing at all may hold up updates to others: shorter than anyone
+  /// waits for a value, longer than a link with interference needs for one of them.
   static let updateHoldMax: TimeSpan = .seconds(2)
-  /// How much of that an update to several centrals restores: half a window restores all.
-  static let updateHoldRestored: TimeSpan = .microseconds(31_250)
+  /// The same in connection intervals, for links on which they are long: an indication and its
+  /// confirmation take two, and one may be lost.
+  static let updateHoldIntervals: Int64 = 3
+  /// How long a central has room before the app is called, if it is less than half a window: a slow link
+  /// must not run empty, and a fast one should be filled in large pieces.
+  static let updateRoomDelay: TimeSpan = .milliseconds(100)
   /// Handled events that are acknowledged to the host at once. The host stops peers at a multiple of
   /// this, so that a few that are not acknowledged yet stop nothing.
   static let acknowledgedBatch = 64

@@ -1,5 +1,6 @@
 internal import BluetoothInterface
 internal import BluetoothWire
+internal import Essentials
 internal import EventLoop
 internal import Logging
 
@@ -42,7 +43,9 @@ final class PeripheralManagerSession: @unchecked Sendable {
   /// What this manager listens on.
   private var psms: Set<UInt16> = []
   private var windows = UpdateWindows()
-  private var holdTimer: UpdateHoldTimer?
+  private var waits: UpdateWaits?
+  /// How far apart the used connection events of a central's link are.
+  private var intervals: [DeviceAddress: TimeSpan] = [:]
 
   private enum Advertising: Equatable {
     case off
@@ -298,8 +301,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
     if let problem { Misuse.report(problem) }
     switch decision {
     case .send: return true
-    case .refuse(let hold):
-      if let hold { begin(hold) }
+    case .refuse(let waits):
+      for wait in waits { begin(wait) }
       return false
     case nil: return false
     }
@@ -311,35 +314,55 @@ final class PeripheralManagerSession: @unchecked Sendable {
     return lock.withLock { characteristics[handle] === characteristic }
   }
 
-  private func begin(_ hold: UpdateWindows.Hold) {
-    let timer = lock.withLock {
-      if holdTimer == nil, let loop = connection.loop {
-        holdTimer = UpdateHoldTimer(loop: loop) { [weak self] number in
-          self?.connection.enqueue { [weak self] in self?.holdExpired(number) }
-        }
-      }
-      return holdTimer
-    }
-    timer?.begin(hold)
+  private func begin(_ wait: UpdateWindows.Wait) {
+    let (timers, time) = lock.withLock { (lockedWaits(), span(of: wait)) }
+    timers?.begin(wait, for: time)
   }
 
-  private func holdExpired(_ number: UInt64) {
-    let centrals = lock.withLock { windows.holdExpired(number) }
-    guard !centrals.isEmpty else { return }
-    for central in centrals {
-      logger.warning("Updates go on without \(central), which takes none.")
+  /// Call with the lock.
+  private func lockedWaits() -> UpdateWaits? {
+    if waits == nil, let loop = connection.loop {
+      waits = UpdateWaits(loop: loop) { [weak self] wait in
+        // After the completions that came before.
+        self?.connection.enqueue { [weak self] in self?.expired(wait) }
+      }
     }
-    tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) }
+    return waits
+  }
+
+  /// Call with the lock.
+  private func span(of wait: UpdateWindows.Wait) -> TimeSpan {
+    switch wait.reason {
+    case .room: return Limits.updateRoomDelay
+    case .stall:
+      let interval = wait.central.flatMap { intervals[$0] } ?? .zero
+      return max(Limits.updateHoldMax, interval * Limits.updateHoldIntervals)
+    }
+  }
+
+  private func expired(_ wait: UpdateWindows.Wait) {
+    switch lock.withLock({ windows.expired(wait) }) {
+    case nil: break
+    case .released(let release): released(wait.central, release)
+    case .leftOut:
+      if let central = wait.central {
+        logger.warning("Updates go on without \(central), which takes none.")
+      }
+      tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) }
+    }
   }
 
   private func updated(_ count: Int, _ central: DeviceAddress?, _ token: RequestToken) {
-    let release = lock.withLock { windows.completed(count, for: central, token) }
-    if let release { released(central, release) }
+    switch lock.withLock({ windows.completed(count, for: central, token) }) {
+    case .nothing: break
+    case .begins(let wait): begin(wait)
+    case .released(let release): released(central, release)
+    }
   }
 
   /// A central has room again, or its link is down.
   private func released(_ central: DeviceAddress?, _ release: UpdateWindows.Release) {
-    if let number = release.endedHold { lock.withLock { holdTimer }?.end(number) }
+    if let wait = release.endedWait { lock.withLock { waits }?.end(wait) }
     if let central, release.missedCount > 0 {
       logger.warning("\(central) has missed \(release.missedCount) updates.")
     }
@@ -413,6 +436,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
   private func linkChanged(_ link: LinkInfo) {
     let central = lock.withLock {
       mtus[link.peer] = link.mtu
+      intervals[link.peer] = .microseconds(
+        1_250 * Int64(link.intervalUnits) * Int64(max(link.subrateFactor, 1)))
       return centrals[link.peer]
     }
     central?.setMTU(link.mtu)
@@ -421,6 +446,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   private func linkClosed(_ address: DeviceAddress) {
     let closed = lock.withLock {
       mtus[address] = nil
+      intervals[address] = nil
       centrals[address] = nil
       return windows.closed(address)
     }

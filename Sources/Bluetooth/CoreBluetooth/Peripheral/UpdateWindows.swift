@@ -4,17 +4,17 @@ internal import BluetoothWire
 /// The windows of a peripheral manager's updates: one for each central, so that a central that takes
 /// nothing does not stop updates to others.
 ///
-/// An update to several centrals waits until all of them have room. If some have, the others hold
-/// them up, which `UpdateHoldTimer` limits: after that, updates to several centrals leave out those
-/// that are full, until they have room again. An update is not held up for others if all its centrals
-/// are full, and never leaves out the only central that it is for.
+/// An update to several centrals waits until all of them have room, however slow they are. Only a
+/// central that takes nothing at all for a stated time while others wait for it is stalled: updates to
+/// several centrals leave it out until it takes something again. An update is not held up for others if
+/// all its centrals are full, and never leaves out the only central that it is for.
 struct UpdateWindows {
   /// What to do with an update.
   enum Decision: Equatable {
     /// Send it to these centrals, each with its token.
     case send([Target])
-    /// It can't be sent now. With a number, a hold begins.
-    case refuse(hold: Hold?)
+    /// It can't be sent now. These waits begin.
+    case refuse([Wait])
   }
 
   struct Target: Equatable {
@@ -23,11 +23,18 @@ struct UpdateWindows {
     let token: RequestToken
   }
 
-  /// A time in which updates to several centrals are held up by some of them.
-  struct Hold: Equatable {
+  /// A time after which a full central is looked at again, with ``expired(_:)``.
+  struct Wait: Equatable {
+    enum Reason: Equatable {
+      /// It has taken something, and gets a moment to take more before the app is called.
+      case room
+      /// It has taken nothing since others wait for it.
+      case stall
+    }
+
+    let central: DeviceAddress?
     let number: UInt64
-    /// How many updates to several centrals have passed since the last one, at most a window.
-    let passedCount: Int
+    let reason: Reason
   }
 
   /// What follows after a central got room, or left.
@@ -36,29 +43,52 @@ struct UpdateWindows {
     var isAwaited = false
     /// How many updates it has missed.
     var missedCount = 0
-    /// The hold that has ended with it.
-    var endedHold: UInt64?
+    /// The wait that has ended with it.
+    var endedWait: Wait?
+  }
+
+  /// What follows after updates to a central were completed.
+  enum Progress: Equatable {
+    case nothing
+    case begins(Wait)
+    case released(Release)
+  }
+
+  /// What a wait has ended with.
+  enum Expiry: Equatable {
+    case released(Release)
+    /// The central is stalled, and left out from now on; the app may try again.
+    case leftOut
   }
 
   private struct Window {
     let token: RequestToken
     var outstandingCount = 0
-    /// From the moment that it is full until it is down to half.
+    /// From the moment that it is full until it is down to half, or has had room for a moment.
     var isFull = false
     /// Whether updates to several centrals go on without it.
     var isLeftOut = false
     /// Whether an update was refused because of it.
     var isAwaited = false
     var missedCount = 0
+    var wait: Wait?
+
+    /// Updates may be sent again; returns what follows.
+    mutating func open() -> Release {
+      defer {
+        (isFull, isLeftOut, isAwaited) = (false, false, false)
+        missedCount = 0
+        wait = nil
+      }
+      return Release(isAwaited: isAwaited, missedCount: missedCount, endedWait: wait)
+    }
   }
 
   /// By centrals; that of nil is for updates without subscribers.
   private var windows: [DeviceAddress?: Window] = [:]
   /// In the order of subscribing, by the handle of the value.
   private var subscribers: [UInt16: [DeviceAddress]] = [:]
-  private var lastHold: UInt64 = 0
-  private var isHolding = false
-  private var passedCount = Limits.updatesMax
+  private var lastWait: UInt64 = 0
 
   /// The number of centrals that have a window.
   var count: Int { windows.count }
@@ -96,9 +126,9 @@ struct UpdateWindows {
   /// meanwhile, over another link, keeps its window.
   mutating func closed(_ central: DeviceAddress) -> (token: RequestToken, Release)? {
     guard !subscribers.values.contains(where: { $0.contains(central) }),
-      let window = windows.removeValue(forKey: central)
+      var window = windows.removeValue(forKey: central)
     else { return nil }
-    return (window.token, release(window))
+    return (window.token, window.open())
   }
 
   // MARK: Updates
@@ -115,7 +145,6 @@ struct UpdateWindows {
       guard !open.isEmpty, waited.isEmpty else { return refuse(full, holdsUp: !open.isEmpty) }
       for central in full { windows[central]?.missedCount += 1 }
     }
-    if centrals.count > 1 { passedCount = min(passedCount + 1, Limits.updatesMax) }
     return .send(open.compactMap { send(to: $0) })
   }
 
@@ -128,54 +157,52 @@ struct UpdateWindows {
   }
 
   private mutating func refuse(_ full: [DeviceAddress?], holdsUp: Bool) -> Decision {
-    for central in full { windows[central]?.isAwaited = true }
-    guard holdsUp, !isHolding else { return .refuse(hold: nil) }
-    isHolding = true
-    lastHold += 1
-    defer { passedCount = 0 }
-    return .refuse(hold: Hold(number: lastHold, passedCount: passedCount))
+    var waits: [Wait] = []
+    for central in full {
+      guard var window = windows[central] else { continue }
+      window.isAwaited = true
+      if holdsUp, !window.isLeftOut, window.wait == nil {
+        let wait = makeWait(for: central, .stall)
+        window.wait = wait
+        waits.append(wait)
+      }
+      windows[central] = window
+    }
+    return .refuse(waits)
   }
 
-  /// Updates to a central have been completed; returns what follows if it has room again.
+  private mutating func makeWait(for central: DeviceAddress?, _ reason: Wait.Reason) -> Wait {
+    lastWait += 1
+    return Wait(central: central, number: lastWait, reason: reason)
+  }
+
+  /// Updates to a central have been completed. It has room again when half its window is free, so that
+  /// the app is called for many updates at once; for a slow link, after a moment.
   mutating func completed(
     _ count: Int, for central: DeviceAddress?, _ token: RequestToken
-  ) -> Release? {
-    guard var window = windows[central], window.token == token else { return nil }
+  ) -> Progress {
+    guard var window = windows[central], window.token == token else { return .nothing }
+    defer { windows[central] = window }
     window.outstandingCount -= count
-    guard window.isFull, window.outstandingCount <= Limits.updatesMax / 2 else {
-      windows[central] = window
-      return nil
+    guard window.isFull else { return .nothing }
+    let isExpected = window.isAwaited || window.isLeftOut
+    guard isExpected, window.outstandingCount > Limits.updatesMax / 2 else {
+      return .released(window.open())
     }
-    let old = window
-    (window.isFull, window.isLeftOut, window.isAwaited) = (false, false, false)
-    window.missedCount = 0
-    windows[central] = window
-    return release(old)
+    guard window.wait?.reason != .room else { return .nothing }
+    let wait = makeWait(for: central, .room)
+    window.wait = wait
+    return .begins(wait)
   }
 
-  private mutating func release(_ window: Window) -> Release {
-    var release = Release(isAwaited: window.isAwaited, missedCount: window.missedCount)
-    let isHeld = windows.values.contains { $0.isFull && $0.isAwaited && !$0.isLeftOut }
-    if isHolding, !isHeld {
-      isHolding = false
-      release.endedHold = lastHold
-    }
-    return release
-  }
-
-  // MARK: Holds
-
-  /// A hold has lasted long enough. Returns the centrals that are left out from now on; the app may
-  /// try again.
-  mutating func holdExpired(_ number: UInt64) -> [DeviceAddress] {
-    guard isHolding, number == lastHold else { return [] }
-    isHolding = false
-    var leftOut: [DeviceAddress] = []
-    for (central, window) in windows where window.isFull && window.isAwaited {
-      if let central, !window.isLeftOut { leftOut.append(central) }
-      windows[central]?.isLeftOut = true
-      windows[central]?.isAwaited = false
-    }
-    return leftOut
+  /// A wait is over; nil if it had already ended.
+  mutating func expired(_ wait: Wait) -> Expiry? {
+    guard var window = windows[wait.central], window.wait == wait else { return nil }
+    defer { windows[wait.central] = window }
+    if window.outstandingCount < Limits.updatesMax { return .released(window.open()) }
+    window.wait = nil
+    window.isLeftOut = true
+    window.isAwaited = false
+    return .leftOut
   }
 }
