@@ -2,9 +2,10 @@ public import BluetoothWire
 
 /// Distributes the controller's ACL buffers fairly among links (Core 5.4, Vol 4, Part E, §4.1.1).
 ///
-/// Links with pending frames take turns, with one fragment each. A link that already uses buffers
-/// leaves some for links without, so that a peer out of range, whose buffers the controller can't
-/// empty, does not block the others.
+/// Links with pending frames take turns, with one fragment each. No link uses more than its share, which
+/// is an equal one of all that send, and one more if others are idle: a link whose peer takes nothing
+/// keeps the buffers that it has, so the others must have enough left for their rate. A link that already
+/// uses buffers also leaves some for links without.
 ///
 /// The owner must process the outputs of `drain` and call it again: a frame that was reported as
 /// handed over may cause new frames.
@@ -157,6 +158,7 @@ public struct ACLScheduler: Sendable {
   /// Sends as many fragments as the controller has free buffers.
   public mutating func drain(into outputs: inout [Output]) {
     if overflowsToReport > 0 { reportOverflows(into: &outputs) }
+    let share = self.share
     // A link that may not take a buffer now goes to the end; once all have, there is nothing to do.
     var passed = 0
     while free > 0, passed < turns.count, let turn = turns.popFirst() {
@@ -165,7 +167,7 @@ public struct ACLScheduler: Sendable {
         links[slot].isInTurn = false
         continue
       }
-      if mayTakeBuffer(slot) {
+      if mayTakeBuffer(slot, of: share) {
         passed = 0
         sendFragment(slot, into: &outputs)
       } else {
@@ -211,8 +213,20 @@ public struct ACLScheduler: Sendable {
 
   /// A link without a buffer takes any free one. Others leave one for each link that has none, but
   /// never more than half of all: else one busy link among many idle ones would crawl.
-  private func mayTakeBuffer(_ slot: Int) -> Bool {
-    links[slot].inFlight == 0 || free > min(linksWithoutBuffer, packetCount / 2)
+  private func mayTakeBuffer(_ slot: Int, of share: Int) -> Bool {
+    let used = links[slot].inFlight
+    return used == 0 || used < share && free > min(linksWithoutBuffer, packetCount / 2)
+  }
+
+  /// How many buffers one link may use; does not change while frames are handed over.
+  private var share: Int {
+    var (sendingCount, openCount) = (0, 0)
+    for link in links where link.isOpen {
+      openCount += 1
+      if link.inFlight > 0 || !link.queue.isEmpty { sendingCount += 1 }
+    }
+    let shareCount = sendingCount < openCount ? sendingCount + 1 : sendingCount
+    return max(packetCount / max(shareCount, 1), min(packetCount, 2))
   }
 
   private mutating func sendFragment(_ slot: Int, into outputs: inout [Output]) {
