@@ -77,7 +77,8 @@ private final class NetworkSocket: Sendable {
   /// The content of the messages doesn't matter, only that there are some, or that some were lost.
   private static func takeMessages(of descriptor: Int32) {
     var bytes = [UInt8](repeating: 0, count: 8_192)
-    while true {
+    // The descriptor is readable again while there are more.
+    for _ in 0..<16 {
       let count = recv(descriptor, &bytes, bytes.count, 0)
       guard count > 0 || (count < 0 && (errno == ENOBUFS || errno == EINTR)) else { break }
     }

@@ -282,13 +282,13 @@ package final class TCPConnection: Sendable {
     if case .open(let open) = currentPhase { open.socket } else { nil }
   }
 
-  /// Sets the closure that is called, on a system thread, when bytes may be available.
+  /// Sets the closure that is called, on the shared event loop, where it must not wait, when bytes may be available.
   package func observeInput(_ call: @escaping @Sendable () -> Void) {
     state.withLock { $0.onInput = call }
     if case .open(let open) = currentPhase { open.reading.arm() }
   }
 
-  /// Sets the closure that is called, on a system thread, when there may be space to write.
+  /// Sets the closure that is called, on the shared event loop, where it must not wait, when there may be space to write.
   package func observeOutput(_ call: @escaping @Sendable () -> Void) {
     state.withLock { $0.onOutput = call }
     if case .open(let open) = currentPhase { open.writing.arm() }

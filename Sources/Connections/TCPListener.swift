@@ -24,7 +24,7 @@ package final class TCPListener: Sendable {
   /// - Parameters:
   ///   - port: The port, or 0 for one that the system chooses.
   ///   - settings: The settings of the listener and of its connections.
-  ///   - onConnection: Called on a system thread with each accepted connection.
+  ///   - onConnection: Called on the shared event loop, where it must not wait, with each accepted connection.
   package init(
     port: UInt16, _ settings: TCPSettings = TCPSettings(),
     onConnection: @escaping @Sendable (TCPConnection) -> Void
@@ -114,11 +114,14 @@ package final class TCPListener: Sendable {
     return reading
   }
 
-  /// Accepts all waiting connections; true if the system has no free descriptor.
+  /// How many connections are accepted before something else is done on the loop.
+  private static let acceptCountMax = 16
+
+  /// Accepts waiting connections; true if the system has no free descriptor.
   private static func accept(
     from socket: Descriptor, _ onConnection: (TCPConnection) -> Void
   ) -> Bool {
-    while true {
+    for _ in 0..<acceptCountMax {
       let number = Glibc.accept(socket.number, nil, nil)
       if number >= 0 {
         onConnection(TCPConnection(accepted: .accepted(number)))
@@ -126,6 +129,8 @@ package final class TCPListener: Sendable {
         return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)
       }
     }
+    // The watch reports those that still wait.
+    return false
   }
 
   /// What a watch's own handler knows it by.

@@ -270,7 +270,7 @@ struct MonitorRunTests {
   }
 
   /// A pipe with a name that is full, with a reader that takes nothing.
-  private struct StuckReader: ~Copyable {
+  private final class StuckReader: Sendable {
     let path: String
     private let descriptor: Int32
 

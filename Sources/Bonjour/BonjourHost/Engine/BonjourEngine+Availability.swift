@@ -38,7 +38,6 @@ extension BonjourEngine {
     awaitingAvailability = []
     availabilityTimer.cancel()
     for wait in waiting { wait.body(doubted(availability)) }
-    updateNeed()
   }
 
   /// Machines that have taken over from silent ones have only begun.
@@ -60,7 +59,6 @@ extension BonjourEngine {
       AvailabilityWait(
         ping: answers.lastPing, endsAt: .now + OwnerSearch.Limits.searchTimeout, body: body))
     setAvailabilityTimer()
-    updateNeed()
   }
 
   /// Sends what was given to the owner's connection, and a ping, the answer to which tells that
@@ -78,7 +76,6 @@ extension BonjourEngine {
     awaitingAvailability.removeAll { answers.isAnswered($0.ping) }
     setAvailabilityTimer()
     for wait in answered { wait.body(doubted(.works)) }
-    updateNeed()
   }
 
   private func setAvailabilityTimer() {
@@ -108,7 +105,6 @@ extension BonjourEngine {
     }
     setAvailabilityTimer()
     for wait in unanswered.reversed() { wait.body(.silent) }
-    updateNeed()
     if !unanswered.isEmpty { handle(OwnerSearch.Event.unanswered) }
   }
 }

@@ -152,7 +152,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   /// Lets the search know whether this host has to notice soon that an owner doesn't answer.
   func updateNeed() {
-    let isNeeded = !client.isIdle || !awaitingAvailability.isEmpty
+    let isNeeded = !client.isIdle
     guard isNeeded != isOwnerNeeded else { return }
     isOwnerNeeded = isNeeded
     handle(OwnerSearch.Event.needed(isNeeded))

@@ -126,10 +126,10 @@ struct TraceLines {
     guard rssi != 127, rssi != 0 else {
       throw TraceDefect(.unmeasured, "an RSSI of \(text) means that none was measured")
     }
-    guard MeasuredStrength.rssiRange.contains(rssi) else {
+    guard rssi.magnitude < 1_000, let level = MeasuredStrength.rssi(Int(rssi.rounded())) else {
       throw TraceDefect(.implausible, "no receiver measures an RSSI of \(text) dBm")
     }
-    return Int8(rssi.rounded())
+    return level
   }
 
   /// The true position; nil where its fields are absent or empty.
