@@ -394,7 +394,7 @@ let package = Package(
     tests(
       "HubClientTests", in: "Hub",
       needs: [
-        "HubClient", "HubWire", "BluetoothHost", "BluetoothInterface", "BluetoothWire",
+        "HubClient", "HubHost", "HubWire", "BluetoothHost", "BluetoothInterface", "BluetoothWire",
         "CoreBluetooth", "Essentials", "EventLoop", "SimulatedRadio", "Simulation", logging,
       ]),
     tests(

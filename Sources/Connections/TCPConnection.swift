@@ -282,13 +282,13 @@ package final class TCPConnection: Sendable {
     if case .open(let open) = currentPhase { open.socket } else { nil }
   }
 
-  /// Sets the closure that is called, on the shared event loop, where it must not wait, when bytes may be available.
+  /// Sets the closure that is called when bytes may be available: on the shared event loop, where it must not wait.
   package func observeInput(_ call: @escaping @Sendable () -> Void) {
     state.withLock { $0.onInput = call }
     if case .open(let open) = currentPhase { open.reading.arm() }
   }
 
-  /// Sets the closure that is called, on the shared event loop, where it must not wait, when there may be space to write.
+  /// Sets the closure that is called when there may be space to write: on the shared event loop, as above.
   package func observeOutput(_ call: @escaping @Sendable () -> Void) {
     state.withLock { $0.onOutput = call }
     if case .open(let open) = currentPhase { open.writing.arm() }

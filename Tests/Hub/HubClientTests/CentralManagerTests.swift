@@ -3,6 +3,7 @@ import CoreBluetooth
 import Essentials
 import Foundation
 import HubClient
+import HubHost
 import SimulatedRadio
 import Simulation
 import Testing
@@ -78,7 +79,7 @@ private final class StrapApp: NSObject, CBCentralManagerDelegate, CBPeripheralDe
 
 @Suite("A central manager through the hub", .timeLimit(.minutes(1)))
 struct CentralManagerTests {
-  @Test("a central manager scans, connects, reads and subscribes, also after the hub was killed")
+  @Test("a central manager scans, connects, reads and subscribes, also after the hub has ended")
   func lifeOfAHub() async throws {
     let path = TestHub.makePath()
     let radio = try await RadioServer.start(at: [.unix(path: TestHub.makePath())]) {
@@ -87,7 +88,7 @@ struct CentralManagerTests {
       return world
     }
     let host = try BluetoothHost(radio: try #require(radio.addresses.first))
-    var hub = try await BridgingHub.start(at: path, on: host)
+    var hub = try await HubServer.start(at: .path(path), host)
     let provider = HubSessionProvider(path: path, app: "strap", logger: .silent)
     let (lines, continuation) = AsyncStream.makeStream(of: String.self)
     let app = StrapApp(continuation)
@@ -101,15 +102,15 @@ struct CentralManagerTests {
       heard = []
       while heard.count < 2, let line = await iterator.next() { heard.insert(line) }
       #expect(heard == ["read", "notified"])
-      await hub.kill()
+      await hub.close()
       var line = await iterator.next()
       while line == "notified" { line = await iterator.next() }
       #expect(line == "poweredOff")
       #expect(await iterator.next() == "lost")
-      hub = try await BridgingHub.start(at: path, on: host)
+      hub = try await HubServer.start(at: .path(path), host)
     }
     withExtendedLifetime(manager) {}
-    await hub.kill()
+    await hub.close()
     await host.close()
     await radio.close()
   }

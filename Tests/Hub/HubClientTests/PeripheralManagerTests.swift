@@ -4,6 +4,7 @@ import BluetoothWire
 import Essentials
 import Foundation
 import HubClient
+import HubHost
 import SimulatedRadio
 import Simulation
 import Testing
@@ -119,7 +120,7 @@ struct PeripheralManagerTests {
     let address = try #require(radio.addresses.first)
     let phone = try BluetoothHost(radio: address)
     var host = try BluetoothHost(radio: address)
-    var hub = try await BridgingHub.start(at: path, on: host)
+    var hub = try await HubServer.start(at: .path(path), host)
     let (lines, continuation) = AsyncStream.makeStream(of: String.self)
     let thermometer = Thermometer(continuation)
     let provider = HubSessionProvider(path: path, app: "thermometer", logger: .silent)
@@ -131,7 +132,7 @@ struct PeripheralManagerTests {
     var iterator = lines.makeAsyncIterator()
     #expect(await iterator.next() == "subscribed")
     #expect(await iterator.next() == "value [9]")
-    await hub.kill()
+    await hub.close()
     await host.close()
     #expect(await iterator.next() == "unsubscribed")
 
@@ -139,11 +140,11 @@ struct PeripheralManagerTests {
     // It takes the handles that the thermometer's service had.
     let other = host.openSession { _ in }
     other.send(.addService(ServiceDefinition(uuid: 0x1809), RequestToken(rawValue: 1)))
-    hub = try await BridgingHub.start(at: path, on: host)
+    hub = try await HubServer.start(at: .path(path), host)
     #expect(await iterator.next() == "subscribed")
     #expect(await iterator.next() == "value [9]")
     withExtendedLifetime((manager, central, other)) {}
-    await hub.kill()
+    await hub.close()
     await host.close()
     await phone.close()
     await radio.close()
