@@ -43,6 +43,61 @@ struct SurveyTests {
     #expect(try #require(SurveyCoverage(of: vast, by: places)).distance > 1_000)
   }
 
+  @Test("a place is two or three numbers with commas or spaces, at the map's height if it has none")
+  func places() throws {
+    for text in ["3.5,2", "3.5 2", " 3.5 , 2 ", "3.5  2"] {
+      let place = try #require(SurveyPlace(argument: text))
+      #expect(place.text == "3.5,2,0" && place.point == FloorPoint(x: 3.5, y: 2, z: 0))
+      let raised = place.atHeight(1.75)
+      #expect(raised.point == FloorPoint(x: 3.5, y: 2, z: 1.75), "\(raised)")
+      #expect(SurveyPlace(argument: raised.text) == raised)
+    }
+    let high = try #require(SurveyPlace(argument: "3.5 2 1.2"))
+    #expect(high.atHeight(1.75).text == "3.5,2,1.2")
+    for text in ["3", "3,", "3,,2", "3 2 1 0", "a b", "1e9,2", "nan,1"] {
+      #expect(SurveyPlace(argument: text) == nil, "\(text)")
+    }
+  }
+
+  @Test("places are on the map, or at most as far outside as fixes can be")
+  func onTheMap() throws {
+    let receivers = [(0.0, 0.0), (10, 4)].map {
+      FloorReceiver(id: "\($0.0)", position: FloorPoint(x: $0.0, y: $0.1))
+    }
+    let plan = try #require(FloorPlan(receivers: receivers))
+    for (x, y, isOn) in [(5.0, 2.0, true), (-1, 5, true), (11.5, 2, false), (5, -3, false)] {
+      #expect(SurveySession.isOn(plan, FloorPoint(x: x, y: y)) == isOn, "\(x), \(y)")
+    }
+  }
+
+  @Test("a survey that ends at a place reports that one as unfinished, and its places have heights")
+  func unfinished() async throws {
+    let folder = try TestFolder()
+    let file = folder.path + "/survey.csv"
+    let map = try folder.file(
+      "map.json",
+      """
+      {"units": "m", "beaconHeight": 1.5, "receivers": [
+      {"id": "sim", "x": 0, "y": 0, "z": 2}, {"id": "far", "x": 9, "y": 9, "z": 2}]}
+      """)
+    let run = try AmbitRun([
+      "trace", "survey", file, "--receiver", "sim=sim", "--json", "--map", map, "--timeout", "18",
+      "--beacon", "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/1/2",
+    ])
+    try run.write("30,2\n3 2\n4,4\n")
+    #expect(await run.complaints.next(containing: "30,2 is not on the map") != nil)
+    #expect(await run.output.next(containing: "\"place\"") != nil)
+    // A place takes ten seconds, so the time is up at the second one.
+    let end = try #require(await run.output.next(containing: "\"surveyed\""))
+    #expect(end.contains("\"places\":1"), "\(end)")
+    _ = await run.end()
+    let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    #expect(lines.contains { $0.hasSuffix(",3.0,2.0,1.5") }, "\(lines)")
+    let rest = lines.filter { $0.hasSuffix(",4.0,4.0,1.5") }.count
+    #expect(rest > 0 && end.contains("\"unfinished\":{"), "\(end)")
+    #expect(end.contains("\"receptions\":\(rest)"), "\(end)")
+  }
+
   @Test("a survey takes places from its input, records each until it is enough, and ends with it")
   func survey() async throws {
     let folder = try TestFolder()

@@ -123,13 +123,27 @@ struct SurveyPlace: Hashable, Sendable, ExpressibleByArgument {
   /// As a trace has it.
   var text: String
   var point: FloorPoint
+  /// Whether its height was given; it is 0 if not.
+  private let hasHeight: Bool
 
+  /// Two or three numbers, with commas or spaces between them.
   init?(argument: String) {
-    let fields = argument.split(separator: ",", omittingEmptySubsequences: false)
-    let numbers = fields.compactMap { Double($0) }.filter { $0.magnitude <= 1_000 }
-    guard 2...3 ~= fields.count, numbers.count == fields.count else { return nil }
-    text = argument + (numbers.count == 2 ? ",0" : "")
-    point = FloorPoint(x: numbers[0], y: numbers[1], z: numbers.count == 3 ? numbers[2] : 0)
+    let fields =
+      argument.contains(",")
+      ? argument.split(separator: ",", omittingEmptySubsequences: false)
+      : argument.split(separator: " ")
+    let texts = fields.map { $0.trimmingCharacters(in: .whitespaces) }
+    let numbers = texts.compactMap { Double($0) }.filter { $0.magnitude <= 1_000 }
+    guard 2...3 ~= texts.count, numbers.count == texts.count else { return nil }
+    hasHeight = numbers.count == 3
+    text = texts.joined(separator: ",") + (hasHeight ? "" : ",0")
+    point = FloorPoint(x: numbers[0], y: numbers[1], z: hasHeight ? numbers[2] : 0)
+  }
+
+  /// The place at this height in metres, if it was given without one.
+  func atHeight(_ height: Double) -> SurveyPlace {
+    guard !hasHeight else { return self }
+    return SurveyPlace(argument: "\(point.x),\(point.y),\(height)") ?? self
   }
 }
 

@@ -117,6 +117,12 @@ final class SurveySession: Sendable {
     var receptionCount = 0
 
     var points: [FloorPoint] { done.map(\.place.point) }
+
+    /// A place with receptions that wasn't done when the survey was ended.
+    var unfinished: (place: SurveyPlace, receptionCount: Int)? {
+      guard let current, current.stop.receptionCount > 0 else { return nil }
+      return (current.place, current.stop.receptionCount)
+    }
   }
 
   private let writer: TraceWriter
@@ -157,7 +163,7 @@ final class SurveySession: Sendable {
   func run() async throws {
     while true {
       output.note(
-        "Put the beacon down and type its place, x,y in metres. "
+        "Put the beacon down and type its place, x,y in metres, or x,y,z with its height. "
           + "\"undo\" takes the last one back; an empty line ends.")
       guard let line = await input.next() else { return }
       let text = line.trimmingCharacters(in: .whitespaces)
@@ -170,8 +176,30 @@ final class SurveySession: Sendable {
         output.note("\"\(Fit.safe(text))\" is not a place like 3.5,2.")
         continue
       }
-      try await stay(at: place)
+      guard let plan else {
+        try await stay(at: place)
+        continue
+      }
+      guard Self.isOn(plan, place.point) else {
+        output.note(
+          "\(Fit.safe(text)) is not on the map, which is from \(Self.text(plan.bounds.low)) to "
+            + "\(Self.text(plan.bounds.high)); nothing is recorded.")
+        continue
+      }
+      try await stay(at: place.atHeight(plan.beaconHeight))
     }
+  }
+
+  /// Whether fixes can be there: at most as far outside of receivers and rooms as those of `locate`.
+  static func isOn(_ plan: FloorPlan, _ point: FloorPoint) -> Bool {
+    let (low, high) = plan.bounds
+    let margin = PositionEstimator.Settings().margin
+    return (low.x - margin...high.x + margin).contains(point.x)
+      && (low.y - margin...high.y + margin).contains(point.y)
+  }
+
+  private static func text(_ point: FloorPoint) -> String {
+    FixReport.text(point.x) + "," + FixReport.text(point.y)
   }
 
   /// Takes the last place back, with its readings.
@@ -284,17 +312,29 @@ final class SurveySession: Sendable {
     try writer.flush()
     let state = state.value
     let score = score(state.done.map(\.readings))
+    let unfinished = state.unfinished
     guard !output.isJSON else {
       return output.object(
         .object([
           "event": .string("surveyed"), "file": .string(file),
           "places": .integer(Int64(state.done.count)),
           "receptions": .integer(Int64(state.receptionCount)),
+          "unfinished": unfinished.map {
+            .object([
+              "x": .number($0.place.point.x), "y": .number($0.place.point.y),
+              "receptions": .integer(Int64($0.receptionCount)),
+            ])
+          },
           "median": score.map { .number($0.median) },
         ]))
     }
+    let count = state.done.count
+    let rest = unfinished.map {
+      "; \($0.receptionCount) of them are from \($0.place.text), which is not finished"
+    }
     output.note(
-      "\(file) holds \(state.receptionCount) receptions from \(state.done.count) places.")
+      "\(file) holds \(state.receptionCount) receptions, and \(count) "
+        + "\(count == 1 ? "place is" : "places are") finished\(rest ?? "").")
     if let score {
       output.note(
         "Each is found by what the others taught with a median error of "
