@@ -61,17 +61,19 @@ package final class StateWriter: Sendable {
 
     mutating func takeCompletions() -> [@Sendable () -> Void] {
       defer { completions = [:] }
-      return takeAttempts() + completions.sorted { $0.key < $1.key }.map(\.value)
+      return takeAttempts(attempts.keys.sorted())
+        + completions.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    mutating func takeAttempts() -> [@Sendable () -> Void] {
-      defer { attempts = [:] }
-      return attempts.sorted { $0.key < $1.key }.map(\.value)
+    /// Of those, what still waits: the time of some may be over.
+    mutating func takeAttempts(_ numbers: [Int]) -> [@Sendable () -> Void] {
+      numbers.compactMap { attempts.removeValue(forKey: $0) }
     }
   }
 
   private enum Step {
-    case run(Work, isTrying: Bool, completions: [@Sendable () -> Void])
+    /// The numbers are of what waits for this attempt.
+    case run(Work, isTrying: Bool, numbers: [Int])
     case complete([@Sendable () -> Void])
   }
 
@@ -138,8 +140,9 @@ package final class StateWriter: Sendable {
   private func run() {
     while let step = next() {
       switch step {
-      case .run(let work, let isTrying, let completions):
+      case .run(let work, let isTrying, let numbers):
         settle(work(isTrying), isTrying)
+        let completions = state.withLock { $0.takeAttempts(numbers) }
         for completion in completions { completion() }
       case .complete(let completions): for completion in completions { completion() }
       }
@@ -152,7 +155,7 @@ package final class StateWriter: Sendable {
         let isTrying = state.isTrying || state.failureCount == 0
         state.isRequested = false
         state.isTrying = false
-        return .run(work, isTrying: isTrying, completions: state.takeAttempts())
+        return .run(work, isTrying: isTrying, numbers: state.attempts.keys.sorted())
       }
       state.isRequested = false
       guard state.completions.isEmpty, state.attempts.isEmpty else {
