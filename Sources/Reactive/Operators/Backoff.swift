@@ -67,8 +67,8 @@ extension SignalProducer {
   ) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "retry(upTo:) makes no negative number of attempts, got \(count)")
     guard count > 0 else { return self }
-    return restarting(
-      count, after: .failed,
+    return retrying(
+      count,
       pause: Pause(backoff: backoff, scheduler: scheduler, generator: generator))
   }
 }

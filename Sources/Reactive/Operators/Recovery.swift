@@ -1,5 +1,4 @@
 public import FoundationEssentials
-internal import Synchronization
 
 extension Signal {
   func recovering<F>(
@@ -33,52 +32,37 @@ extension SignalProducer {
   }
 }
 
-/// Runs a producer again and again, into one root.
+/// The runs of a producer into one root, one after the other, each after a pause.
 final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
-  enum Reason { case completed, failed }
-
-  private enum Phase {
-    static var starting: UInt8 { 0 }
-    static var started: UInt8 { 1 }
-    static var ended: UInt8 { 2 }
-  }
-
   private let source: ProducerCore<Value, Error>
-  private let reason: Reason
-  private var pause: Pause?
+  private var pause: Pause
   private let root: Root<Value, Error>
   private let demand = Demand.current
   /// The present attempt, or the wait for the next.
   private let current: SerialDisposable
   private var remaining: Int
-  private let phase = Synchronization.Atomic<UInt8>(Phase.starting)
 
   /// - Parameters:
-  ///   - remaining: How often, at most, the source is started again when it has ended for `reason`.
+  ///   - remaining: How often, at most, the source is started again when it has failed.
   ///   - pause: What comes before each of those starts.
   init(
-    of source: ProducerCore<Value, Error>, remaining: Int, after reason: Reason, pause: Pause?,
+    of source: ProducerCore<Value, Error>, remaining: Int, pause: Pause,
     into root: Root<Value, Error>, _ connection: Connection
   ) {
     self.source = source
     self.remaining = remaining
-    self.reason = reason
     self.pause = pause
     self.root = root
     current = SerialDisposable()
     connection.add(current)
   }
 
-  /// Starts the source; again, and without growing the stack, if it ends before this returns.
   func start() {
-    repeat {
-      guard !current.isDisposed else { return }
-      phase.store(Phase.starting, ordering: .releasing)
-      let connection = Connection()
-      current.inner = connection
-      guard !connection.isDisposed else { return }
-      connection.hold(Demand.with(demand) { source.start(self, connection) })
-    } while phase.exchange(Phase.started, ordering: .acquiringAndReleasing) == Phase.ended
+    guard !current.isDisposed else { return }
+    let connection = Connection()
+    current.inner = connection
+    guard !connection.isDisposed else { return }
+    connection.hold(Demand.with(demand) { source.start(self, connection) })
   }
 
   override func receive(_ value: Value) {
@@ -86,34 +70,25 @@ final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
   }
 
   override func terminate(_ termination: Termination<Error>) {
-    guard remaining > 0, isReason(termination) else { return root.terminate(termination) }
+    guard remaining > 0, case .failed = termination else { return root.terminate(termination) }
     remaining -= 1
-    if let scheduler = pause?.scheduler, let interval = pause?.next() {
-      // Serial, one attempt after the other, as all that is done here.
-      let attempts = UncheckedTransfer(self)
-      let date = scheduler.currentDate.addingTimeInterval(interval)
-      current.setInner { scheduler.schedule(after: date) { attempts.value.start() } }
-    } else if phase.exchange(Phase.ended, ordering: .acquiringAndReleasing) == Phase.started {
-      start()
-    }
-  }
-
-  private func isReason(_ termination: Termination<Error>) -> Bool {
-    switch (termination, reason) {
-    case (.completed, .completed), (.failed, .failed): true
-    default: false
-    }
+    // Serial, one attempt after the other, as all that is done here.
+    let attempts = UncheckedTransfer(self)
+    let scheduler = pause.scheduler
+    let date = scheduler.currentDate.addingTimeInterval(pause.next())
+    current.setInner { scheduler.schedule(after: date) { attempts.value.start() } }
   }
 }
 
 extension SignalProducer {
-  func restarting(
-    _ count: Int, after reason: Attempts<Value, Error>.Reason, pause: Pause? = nil
-  ) -> SignalProducer<Value, Error> {
+  func restarting(_ count: Int, after reason: RestartReason) -> SignalProducer<Value, Error> {
+    SignalProducer(core: RestartCore(core, count, after: reason))
+  }
+
+  func retrying(_ count: Int, pause: Pause) -> SignalProducer<Value, Error> {
     SignalProducer(
       core: RootedCore { [core] root, connection in
-        Attempts(of: core, remaining: count, after: reason, pause: pause, into: root, connection)
-          .start()
+        Attempts(of: core, remaining: count, pause: pause, into: root, connection).start()
         return nil
       })
   }
@@ -154,8 +129,8 @@ extension SignalProducer {
     precondition(count >= 0, "retry(upTo:) makes no negative number of attempts, got \(count)")
     guard count > 0 else { return self }
     let backoff = Backoff(initial: interval, multiplier: 1, maximum: interval)
-    return restarting(
-      count, after: .failed,
+    return retrying(
+      count,
       pause: Pause(backoff: backoff, scheduler: scheduler, generator: nil))
   }
 

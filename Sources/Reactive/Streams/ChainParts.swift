@@ -141,3 +141,75 @@ private final class RecoveryFrame<Value, Failure: Swift.Error, Error: Swift.Erro
     return nil
   }
 }
+
+/// The end after which a producer is run again.
+enum RestartReason { case completed, failed }
+
+/// A producer that is run again when it has ended, a number of times.
+final class RestartCore<Value, Error: Swift.Error>: ChainCore<Value, Error> {
+  // Set until the end.
+  private var source: ProducerCore<Value, Error>?
+  private let count: Int
+  private let reason: RestartReason
+
+  /// - Parameter count: How often, at most, the source is started again.
+  init(_ source: ProducerCore<Value, Error>, _ count: Int, after reason: RestartReason) {
+    self.source = source
+    self.count = count
+    self.reason = reason
+  }
+
+  deinit { letPartsGo() }
+
+  override func takeApart(in chain: Chain) -> AnyProducerCore? {
+    guard let source else { return nil }
+    chain.push(RestartFrame(source, count, after: reason, before: chain.last()))
+    return source
+  }
+
+  override func takeParts() -> [AnyProducerCore] {
+    defer { source = nil }
+    return source.map { [$0] } ?? []
+  }
+}
+
+private final class RestartFrame<Value, Error: Swift.Error>: ChainFrame<Value, Error> {
+  private let source: ProducerCore<Value, Error>
+  private var remaining: Int
+  private let reason: RestartReason
+  private let values: ChainTarget<Value>
+  private let isLastBelow: Bool
+
+  init(
+    _ source: ProducerCore<Value, Error>, _ count: Int, after reason: RestartReason,
+    before last: ChainFrame<Value, Error>
+  ) {
+    self.source = source
+    remaining = count
+    self.reason = reason
+    values = last.target
+    isLastBelow = last.isLast
+  }
+
+  override var target: ChainTarget<Value> { values }
+  override var isLast: Bool { reason == .failed && isLastBelow }
+
+  override func proceed(in chain: Chain, after end: Termination<Error>) -> AnyProducerCore? {
+    guard remaining > 0, isReason(end) else {
+      let last: ChainFrame<Value, Error> = chain.last()
+      last.note(end)
+      return nil
+    }
+    remaining -= 1
+    isInterruptionCompletion = false
+    chain.push(self)
+    return source
+  }
+
+  private func isReason(_ termination: Termination<Error>) -> Bool {
+    switch (termination, reason) {
+    case (.completed, .completed), (.failed, .failed): true
+    default: false
+    }
+  }
+}

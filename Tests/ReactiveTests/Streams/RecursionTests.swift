@@ -45,7 +45,7 @@ struct RecursionTests {
   /// An operator around the next level.
   enum Wrapper: CaseIterable, Sendable {
     case then, concat, prefix, flatMap, flatMapErrorOfValue, flatMapErrorOfFailure
-    case mixed, mixedWithFlatMap
+    case retry, mixed, mixedWithFlatMap
   }
 
   private static func wrapping(_ wrapper: Wrapper, _ left: Int) -> Numeric {
@@ -63,6 +63,7 @@ struct RecursionTests {
     case .prefix: next.prefix(.empty)
     case .flatMap: next.flatMap(.concat) { Numeric(value: $0) }
     case .flatMapErrorOfValue, .flatMapErrorOfFailure: next.flatMapError { Numeric(error: $0) }
+    case .retry: next.retry(upTo: 1)
     case .mixed:
       wrap(next, with: [.then, .concat, .prefix, .flatMapErrorOfValue][level % 4], level)
     case .mixedWithFlatMap:
