@@ -81,10 +81,10 @@ extension HostMachine {
   /// A client has handled events: a link that was held back may go on, and the client learns what it
   /// did not get.
   mutating func eventsHandled(
-    _ count: Int, by client: ClientID, into actions: inout [Action]
+    _ count: Int, by client: ClientID, now: Instant, into actions: inout [Action]
   ) {
     guard count > 0 else { return }
-    backlog.handled(count, by: client)
+    backlog.handled(count, by: client, now: now)
     revealLinks(to: client, into: &actions)
     for loss in backlog.takeLosses(
       of: client, where: { !hiddenLinks.contains($0, from: client) })
@@ -157,8 +157,14 @@ extension HostMachine {
   // MARK: Indications
 
   private mutating func confirmIndications(now: Instant, into actions: inout [Action]) {
-    guard !confirmations.isEmpty else { return }
-    for (handle, bearer) in confirmations.takeConfirmed(by: backlog) {
+    guard !confirmations.isEmpty || hasHolders else { return }
+    let confirmed = confirmations.takeConfirmed(by: backlog, now: now)
+    let holders = confirmations.holders(in: backlog)
+    hasHolders = !holders.isEmpty
+    backlog.holdUp(holders, now: now)
+    due(backlog.nextDeadline)
+    guard !confirmed.isEmpty else { return }
+    for (handle, bearer) in confirmed {
       guard let index = links.index(handle: handle) else { continue }
       withGATT(index, now: now, into: &actions) { gatt, outputs in
         gatt.confirmIndication(over: bearer, into: &outputs)
@@ -197,6 +203,8 @@ struct PendingConfirmations: Sendable {
     let clients: [ClientID]
     /// Nil until the events of the packet that brought the indication have been counted.
     var marks: [EventBacklog.Mark]?
+    /// Since when one of several clients has handled it.
+    var handledSince: Instant?
   }
 
   private var indications: [Indication] = []
@@ -220,14 +228,31 @@ struct PendingConfirmations: Sendable {
   }
 
   /// The links and bearers whose indications have been handled by every client.
-  mutating func takeConfirmed(by backlog: EventBacklog) -> [(UInt16, ATTBearer)] {
-    for index in indications.indices where indications[index].marks == nil {
-      indications[index].marks = backlog.marks(for: indications[index].clients)
+  mutating func takeConfirmed(by backlog: EventBacklog, now: Instant) -> [(UInt16, ATTBearer)] {
+    for index in indications.indices {
+      let marks = indications[index].marks ?? backlog.marks(for: indications[index].clients)
+      indications[index].marks = marks
+      if indications[index].handledSince == nil, marks.contains(where: backlog.isHandled) {
+        indications[index].handledSince = now
+      }
     }
     let confirmed = indications.filter { $0.marks?.allSatisfy(backlog.isPassed) == true }
     guard !confirmed.isEmpty else { return [] }
     indications.removeAll { $0.marks?.allSatisfy(backlog.isPassed) == true }
     return confirmed.map { ($0.handle, $0.bearer) }
+  }
+
+  /// The clients that indications wait for though another client has handled those, and since when that
+  /// counts.
+  func holders(in backlog: EventBacklog) -> [(mark: EventBacklog.Mark, since: Instant)] {
+    var holders: [(mark: EventBacklog.Mark, since: Instant)] = []
+    for indication in indications {
+      guard let since = indication.handledSince else { continue }
+      for mark in indication.marks ?? [] where !backlog.isPassed(mark) {
+        holders.append((mark, since + Patience.Limits.grace))
+      }
+    }
+    return holders
   }
 }
 

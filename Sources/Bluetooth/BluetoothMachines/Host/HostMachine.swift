@@ -111,6 +111,8 @@ public struct HostMachine: Sendable {
 
   var clients: [ClientID] = []
   var backlog = EventBacklog()
+  /// Whether a client holds up indications that others have handled.
+  var hasHolders = false
   /// The connection handle of the packet that is being handled.
   var causeOfEvents: UInt16?
   /// Clients that were requested to acknowledge their events, by the input that is being handled.
@@ -175,7 +177,7 @@ public struct HostMachine: Sendable {
       if acknowledges { backlog.clientOpened(client) }
       addClient(client, into: &actions)
     case .eventsHandled(let client, let count):
-      eventsHandled(count, by: client, into: &actions)
+      eventsHandled(count, by: client, now: now, into: &actions)
     case .clientClosed(let client): removeClient(client, now: now, into: &actions)
     case .request(let client, let request):
       if clients.contains(client) { serve(client, request, now: now, into: &actions) }

@@ -80,17 +80,29 @@ struct EventBacklog: Sendable {
     var expectations = FIFO<(count: UInt64, deadline: Instant)>()
     /// Whether the client has missed such a time, and has not caught up since.
     var isLate = false
+    /// Whether that was reported since it last caught up.
+    var isReported = false
+    /// How long it may still hold up what others have handled.
+    var patience = Patience()
     /// Unhandled events of links.
     var unhandled: [(link: LinkNumber, count: Int)] = []
 
     var unhandledCount: UInt64 { deliveredCount - handledCount }
 
     /// Some events were handled: forgets what was met, and whether the client was late.
-    mutating func catchUp() {
+    mutating func catchUp(now: Instant) {
       while let first = expectations.first, first.count <= handledCount {
         _ = expectations.popFirst()
       }
-      if isLate, unhandledCount < UInt64(Limits.lateLow) { isLate = false }
+      guard unhandledCount < UInt64(Limits.lateLow) else { return }
+      (isLate, isReported) = (false, false)
+      patience.restore(now: now)
+    }
+
+    /// Whether the client is to be reported as late now.
+    mutating func becomesReported() -> Bool {
+      defer { isReported = true }
+      return !isReported
     }
 
     mutating func deliver(_ cause: Cause) {
@@ -311,22 +323,6 @@ struct EventBacklog: Sendable {
 
   // MARK: Events
 
-  /// An attribute of which unacknowledged values may be dropped.
-  enum ValueSource: Sendable, Hashable {
-    /// A notified characteristic of a peer.
-    case notification(DeviceAddress, handle: UInt16)
-    /// A characteristic of this host that a peer writes without response.
-    case write(DeviceAddress, handle: UInt16)
-    /// A characteristic of this host that a peer reads, or writes with a response.
-    case request(DeviceAddress, handle: UInt16)
-
-    fileprivate var peer: DeviceAddress {
-      switch self {
-      case .notification(let peer, _), .write(let peer, _), .request(let peer, _): peer
-      }
-    }
-  }
-
   /// Values that a client did not get.
   struct Loss: Sendable, Equatable {
     let client: ClientID
@@ -350,7 +346,7 @@ struct EventBacklog: Sendable {
   mutating func admitsIndication(
     _ id: ClientID, of handle: UInt16, _ source: @autoclosure () -> ValueSource
   ) -> Bool {
-    guard isLate(id), let link = linkIndex(handle), links[link].slowClients.contains(id) else {
+    guard !isAwaited(id), let link = linkIndex(handle), links[link].slowClients.contains(id) else {
       return true
     }
     valueDropped(source(), for: id)
@@ -473,7 +469,7 @@ struct EventBacklog: Sendable {
   }
 
   /// A client has handled its oldest events. A client that claims more than it got has handled all.
-  mutating func handled(_ count: Int, by id: ClientID) {
+  mutating func handled(_ count: Int, by id: ClientID, now: Instant) {
     guard let index = clientIndex(id) else { return }
     var left = count
     while let run = clients[index].handle(atMost: left) {
@@ -484,7 +480,7 @@ struct EventBacklog: Sendable {
       case .other: break
       }
     }
-    clients[index].catchUp()
+    clients[index].catchUp(now: now)
   }
 
   private mutating func handled(_ count: Int, of number: LinkNumber, by index: Int) {
@@ -522,7 +518,12 @@ struct EventBacklog: Sendable {
   /// Whether the client has handled everything up to the mark, or is late, or gone.
   func isPassed(_ mark: Mark) -> Bool {
     guard let index = clientIndex(mark.client) else { return true }
-    return clients[index].isLate || clients[index].handledCount >= mark.deliveredCount
+    return !isAwaited(mark.client) || clients[index].handledCount >= mark.deliveredCount
+  }
+
+  /// Whether the client has handled everything up to the mark itself.
+  func isHandled(_ mark: Mark) -> Bool {
+    clientIndex(mark.client).map { clients[$0].handledCount >= mark.deliveredCount } ?? false
   }
 
   // MARK: Late clients
@@ -539,16 +540,31 @@ struct EventBacklog: Sendable {
   }
 
   /// When a client will be late; nil if nothing is expected of any.
-  var nextDeadline: Instant? { clients.lazy.compactMap { $0.expectations.first?.deadline }.min() }
+  var nextDeadline: Instant? {
+    let deadlines = clients.lazy.compactMap { $0.expectations.first?.deadline }
+    return [deadlines.min(), clients.lazy.compactMap(\.patience.deadline).min()].compactMap(\.self)
+      .min()
+  }
+
+  /// These clients have not handled what others have, since these instants; no other has.
+  mutating func holdUp(_ holders: [(mark: Mark, since: Instant)], now: Instant) {
+    for index in clients.indices {
+      let id = clients[index].id
+      let since = holders.lazy.filter { $0.mark.client == id }.map(\.since).min()
+      clients[index].patience.holds(since: since, now: now)
+    }
+  }
 
   /// Clients that have not handled in time what they should have are late from now on; returns them.
   mutating func wake(now: Instant) -> [ClientID] {
     var late: [ClientID] = []
     for index in clients.indices {
+      let isSpent = clients[index].patience.expire(now: now)
+      if isSpent, clients[index].becomesReported() { late.append(clients[index].id) }
       guard let first = clients[index].expectations.first, first.deadline <= now else { continue }
       clients[index].isLate = true
       clients[index].expectations = FIFO()
-      late.append(clients[index].id)
+      if clients[index].becomesReported() { late.append(clients[index].id) }
     }
     return late
   }
@@ -556,26 +572,17 @@ struct EventBacklog: Sendable {
   /// Whether a client is late, so that nothing waits for it.
   func isLate(_ id: ClientID) -> Bool { clientIndex(id).map { clients[$0].isLate } ?? false }
 
-  /// The clients that are late.
-  var lateClients: [ClientID] { clients.filter(\.isLate).map(\.id) }
+  /// Whether confirmations wait for a client: it is not late, and has not held up others too long.
+  private func isAwaited(_ id: ClientID) -> Bool {
+    clientIndex(id).map { !clients[$0].isLate && !clients[$0].patience.isSpent } ?? true
+  }
+
+  /// The clients that no confirmation waits for.
+  var lateClients: [ClientID] { clients.map(\.id).filter { !isAwaited($0) } }
 
   // MARK: Tables
 
   private func clientIndex(_ id: ClientID) -> Int? { clients.firstIndex { $0.id == id } }
 
   private func linkIndex(_ handle: UInt16) -> Int? { links.firstIndex { $0.handle == handle } }
-}
-
-extension HostEvent {
-  /// Whether every client gets this event, interested or not.
-  fileprivate var isForAllClients: Bool {
-    switch self {
-    case .stateChanged, .linkOpened, .linkUpdated, .linkClosed, .pairingEnded, .bondNotKept: true
-    case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
-      .valuesDropped, .acknowledgementRequested, .servicesChanged, .serverRequest, .writesDropped,
-      .requestsExpired, .subscribed, .unsubscribed, .channelOpened, .channelReceived,
-      .channelClosed, .pairingPrompt:
-      false
-    }
-  }
 }

@@ -165,8 +165,96 @@ struct LateClientTests {
       slow.handleAll(client: .two)
       slow.rig.event(NumberOfCompletedPackets([CompletedPackets(handle: link, count: 1)]))
       #expect(slow.confirmationCount == number)
+      slow.rig.pass(.seconds(60))
     }
     slow.rig.pass(timeout)
+    #expect(slow.rig.machine.backlog.lateClients == [])
+  }
+
+  /// Sends an indication, lets the clients handle it after these times, and returns how long its confirmation took.
+  private func confirm(
+    _ slow: inout SlowClient, after delays: [(ClientID, TimeSpan)]
+  ) -> TimeSpan {
+    let earlier = slow.confirmationCount
+    slow.receive([0x1D, 0x20, 0, 7], on: link)
+    var (passed, confirmed) = (TimeSpan.zero, TimeSpan?.none)
+    for (client, delay) in delays {
+      while passed < delay {
+        slow.rig.pass(.milliseconds(10))
+        passed = passed + .milliseconds(10)
+        if confirmed == nil, slow.confirmationCount > earlier { confirmed = passed }
+      }
+      slow.handleAll(client: client)
+      if confirmed == nil, slow.confirmationCount > earlier { confirmed = passed }
+    }
+    slow.rig.event(NumberOfCompletedPackets([CompletedPackets(handle: link, count: 1)]))
+    return confirmed ?? .seconds(3_600)
+  }
+
+  @Test("a client that needs four seconds for each indication holds others up for five in all")
+  func slowClient() {
+    var slow = shared(by: [.one, .two])
+    var held = TimeSpan.zero
+    for _ in 0..<3 {
+      held = held + confirm(&slow, after: [(.one, .zero), (.two, .seconds(4))])
+    }
+    #expect(held >= .milliseconds(4_900))
+    #expect(held <= .milliseconds(5_700), "with what was restored meanwhile")
+    #expect(slow.rig.machine.backlog.lateClients == [.two])
+    // It is not awaited any more, and gets everything.
+    for number in 0..<100 {
+      slow.receive([0x1D, 0x20, 0, 8], on: link)
+      slow.handleAll()
+      #expect(slow.confirmationCount == 4 + number)
+      slow.rig.event(NumberOfCompletedPackets([CompletedPackets(handle: link, count: 1)]))
+    }
+    #expect(slow.valueCount(peer, client: .two) == 103)
+    // After a minute of patience it is.
+    slow.rig.pass(.seconds(60))
+    slow.handleAll(client: .two)
+    #expect(slow.rig.machine.backlog.lateClients == [])
+    #expect(confirm(&slow, after: [(.one, .zero), (.two, .seconds(1))]) == .seconds(1))
+  }
+
+  @Test("a slow client gets as many indications as its bound holds, and learns of the rest")
+  func slowClientMisses() {
+    var slow = shared(by: [.one, .two])
+    for _ in 0..<2 { _ = confirm(&slow, after: [(.one, .zero), (.two, .seconds(4))]) }
+    #expect(slow.rig.machine.backlog.lateClients == [.two])
+    for _ in 0..<3_000 {
+      slow.receive([0x1D, 0x20, 0, 7], on: link)
+      slow.handleAll()
+      slow.rig.event(NumberOfCompletedPackets([CompletedPackets(handle: link, count: 1)]))
+    }
+    #expect(slow.valueCount(peer) == 3_002)
+    let kept = slow.valueCount(peer, client: .two)
+    slow.handleAll(client: .two)
+    let dropped = slow.rig.events.reduce(0) { sum, entry in
+      guard entry.client == .two,
+        case .valuesDropped(peer, SlowClient.value, let count) = entry.event
+      else { return sum }
+      return sum + count
+    }
+    #expect(dropped > 0)
+    #expect(kept + dropped == 3_002)
+  }
+
+  @Test("a client that is a little slower than another is waited for, for minutes")
+  func similarClients() {
+    var slow = shared(by: [.one, .two])
+    for _ in 0..<1_000 {
+      let time = confirm(&slow, after: [(.one, .milliseconds(200)), (.two, .milliseconds(240))])
+      #expect(time == .milliseconds(240))
+    }
+    #expect(slow.rig.machine.backlog.lateClients == [])
+  }
+
+  @Test("a client that is alone with its peer slows it down for as long as it needs")
+  func slowAlone() {
+    var slow = shared(by: [.one])
+    for _ in 0..<20 {
+      #expect(confirm(&slow, after: [(.one, .seconds(4))]) == .seconds(4))
+    }
     #expect(slow.rig.machine.backlog.lateClients == [])
   }
 
