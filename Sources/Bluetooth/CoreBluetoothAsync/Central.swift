@@ -106,7 +106,8 @@ public final class Central: Sendable {
     }
   }
 
-  /// The peripherals with one of these services that any client of this host is connected to.
+  /// The peripherals with one of these services that any client of this host is connected to. Only services
+  /// that a client has discovered over the present link are known.
   public func connectedPeripherals(with services: [CBUUID]) -> [UUID] {
     manager.retrieveConnectedPeripherals(withServices: services).map(\.identifier)
   }

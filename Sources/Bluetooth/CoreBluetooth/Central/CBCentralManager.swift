@@ -111,6 +111,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   /// The peripherals that any client of this host is connected to and that have one of the
   /// services. Call `connect(_:options:)` before using them.
+  ///
+  /// Only services that a client has discovered over the present link are known: unlike Apple's system,
+  /// this host discovers none by itself. A peripheral of which nobody has discovered services is left out.
   open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
     session.connectedPeers(with: serviceUUIDs.values).map { session.peripheral(at: $0) }
   }
