@@ -302,7 +302,7 @@ final class HostDriver: @unchecked Sendable {
 
   private func logLateness(of client: ClientID) {
     logger.warning(
-      "Client \(client.rawValue) has not handled its events for 5 s: its peers' links go on without it."
+      "Client \(client.rawValue) held its peers' links up for 5 s: they go on without it."
     )
   }
 

@@ -31,7 +31,7 @@ struct SlowClient {
   }
 
   /// Answers the latest request of the host on a link.
-  private mutating func answer(_ handle: UInt16) {
+  mutating func answer(_ handle: UInt16) {
     guard let packet = rig.data.popLast() else { return }
     rig.event(NumberOfCompletedPackets([CompletedPackets(handle: handle, count: 1)]))
     let pdu = Array(packet.bytes.dropFirst(8))
