@@ -87,7 +87,10 @@ extension ClientSession {
         .addService(translated, $0)
       }
     case .respond(let id, let result):
-      if let id = epoch.wire(id) { send(.respond(id, result), into: &outputs) }
+      guard let id = epoch.wire(id) else { break }
+      // A host cuts a value to what a response takes; the hub refuses a program that sends long ones.
+      let value = result.map { $0.prefix(HubClientLimits.responseByteCountMax) }
+      send(.respond(id, value.map { Array($0) }), into: &outputs)
     case .updateValue(let handle, let value, let peers, let token):
       guard let wire = wants.services.wire(handle) else {
         let error = HostError.invalidArgument("The characteristic is not published.")

@@ -12,7 +12,7 @@ package struct HubLimits: Sendable {
   /// The maximum number of connections of one process.
   package var connectionCountPerProcessMax = 32
   /// The maximum number of open sessions of a connection: as many as a greeting opens.
-  package var sessionCountMax = 64
+  package var sessionCountMax = 1_024
   /// The maximum number of open sessions of one user.
   package var sessionCountPerUserMax = 8_192
 

@@ -313,7 +313,7 @@ struct SessionTests {
     #expect(rig.actions.contains { if case .lost = $0 { true } else { false } })
   }
 
-  @Test("handles that are not in the order of the definition end the connection")
+  @Test("the connection ends if handles are not in the order of the definition")
   func hostileHandles() {
     let wrong = [
       PublishedService(range: HandleRange(9, 3), characteristics: []),

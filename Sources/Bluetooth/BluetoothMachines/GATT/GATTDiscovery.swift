@@ -40,11 +40,8 @@ struct DiscoverServicesByUUID: GATTProcedure {
 
   init(_ uuids: [BluetoothUUID]) {
     // Each once, the first asked for first.
-    self.uuids = []
-    for uuid in uuids.reversed() {
-      self.uuids.removeAll { $0 == uuid }
-      self.uuids.append(uuid)
-    }
+    var known: Set<BluetoothUUID> = []
+    self.uuids = uuids.filter { known.insert($0).inserted }.reversed()
   }
 
   /// Searches for the last of the remaining UUIDs.

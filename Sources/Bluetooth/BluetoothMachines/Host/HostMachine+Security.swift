@@ -265,10 +265,12 @@ extension HostMachine {
     case .setPairingAgent(let ioCapability?): security.register(client, ioCapability)
     case .setPairingAgent(nil): removeAgent(client, now: now, into: &actions)
     case .answerPairing(let prompt, let answer):
-      guard let index = links.indices.first(where: { links.entries[$0].security.prompt == prompt })
-      else {
-        return
+      // The prompt's number is no secret: only its agent may answer.
+      let index = links.indices.first { index in
+        let security = links.entries[index].security
+        return security.prompt == prompt && security.agent == client
       }
+      guard let index else { return }
       withSecurity(index, now: now, into: &actions) { link, host, outputs in
         link.answer(answer, host: &host, now: now, into: &outputs)
       }
