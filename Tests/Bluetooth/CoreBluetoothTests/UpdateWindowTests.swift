@@ -191,6 +191,31 @@ struct UpdateWindowTests {
     #expect(updater.values[.stalled]?.last == [9])
   }
 
+  @Test("a central that takes one value and stalls again holds up the others only twice")
+  func flapping() {
+    let updater = Updater([.stalled, .fast])
+    updater.fill(.stalled)
+    for _ in 0..<2 {
+      #expect(!updater.update())
+      updater.pass(limit)
+      updater.complete(.stalled, 1)
+      updater.pass(Limits.updateRoomDelay)
+      #expect(updater.update())
+      updater.complete(.fast)
+    }
+    // Left out now, although it takes a value from time to time, until half its window is free.
+    updater.complete(.stalled, 1)
+    updater.pass(Limits.updateRoomDelay)
+    for _ in 0..<10 {
+      #expect(updater.update(Data([9])))
+      updater.complete(.fast)
+    }
+    #expect(updater.values[.stalled]?.last != [9])
+    updater.complete(.stalled)
+    #expect(updater.update(Data([9])))
+    #expect(updater.values[.stalled]?.last == [9])
+  }
+
   @Test("a central with long connection intervals is not stalled before three of them have passed")
   func longIntervals() {
     let updater = Updater([.stalled, .fast])

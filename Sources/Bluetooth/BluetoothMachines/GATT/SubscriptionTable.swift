@@ -54,6 +54,11 @@ struct SubscriptionTable: Sendable {
     subscriptions.firstIndex { $0.target.valueHandle == valueHandle }
   }
 
+  /// Whether clients other than these get values of the peer.
+  func isUsed(byOthersThan ids: [ClientID]) -> Bool {
+    subscriptions.contains { $0.clients.contains { !ids.contains($0) } }
+  }
+
   /// The clients that get the values of a characteristic; nil if nothing is known of it.
   func clients(of valueHandle: UInt16) -> [ClientID]? {
     for index in subscriptions.indices

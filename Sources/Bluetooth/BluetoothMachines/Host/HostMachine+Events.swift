@@ -201,9 +201,11 @@ struct PendingConfirmations: Sendable {
     let handle: UInt16
     let bearer: ATTBearer
     let clients: [ClientID]
+    /// Whether other clients get values of the peer, which it sends no indication before this is confirmed.
+    let othersWait: Bool
     /// Nil until the events of the packet that brought the indication have been counted.
     var marks: [EventBacklog.Mark]?
-    /// Since when one of several clients has handled it.
+    /// Since when another client waits for those that haven't handled it.
     var handledSince: Instant?
   }
 
@@ -217,9 +219,14 @@ struct PendingConfirmations: Sendable {
   }
 
   /// A bearer that has none brought an indication for these clients.
-  mutating func add(_ handle: UInt16, over bearer: ATTBearer, _ clients: [ClientID]) {
+  ///
+  /// - Parameter othersWait: Whether other clients get values of the peer.
+  mutating func add(
+    _ handle: UInt16, over bearer: ATTBearer, _ clients: [ClientID], othersWait: Bool
+  ) {
     assert(!contains(handle, over: bearer))
-    indications.append(Indication(handle: handle, bearer: bearer, clients: clients))
+    indications.append(
+      Indication(handle: handle, bearer: bearer, clients: clients, othersWait: othersWait))
   }
 
   /// The link is gone, or one bearer of it.
@@ -232,7 +239,11 @@ struct PendingConfirmations: Sendable {
     for index in indications.indices {
       let marks = indications[index].marks ?? backlog.marks(for: indications[index].clients)
       indications[index].marks = marks
-      if indications[index].handledSince == nil, marks.contains(where: backlog.isHandled) {
+      // A client that acknowledges nothing has no mark, and waits for nothing.
+      let othersWait =
+        indications[index].othersWait || marks.count < indications[index].clients.count
+        || marks.contains(where: backlog.isHandled)
+      if indications[index].handledSince == nil, othersWait {
         indications[index].handledSince = now
       }
     }

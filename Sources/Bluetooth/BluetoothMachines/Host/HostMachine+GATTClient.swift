@@ -63,7 +63,9 @@ extension HostMachine {
           expectsHandling.append(client)
         }
       }
-      confirmations.add(handle, over: bearer, clients)
+      // The peer sends none to the others before this one is confirmed.
+      let othersWait = links.entries[index].gatt.subscriptions.isUsed(byOthersThan: clients)
+      confirmations.add(handle, over: bearer, clients, othersWait: othersWait)
     case .nameRead(let name):
       links.entries[index].info.name = name
       announceUpdate(index, into: &actions)

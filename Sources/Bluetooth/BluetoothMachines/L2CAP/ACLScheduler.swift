@@ -158,6 +158,7 @@ public struct ACLScheduler: Sendable {
   /// Sends as many fragments as the controller has free buffers.
   public mutating func drain(into outputs: inout [Output]) {
     if overflowsToReport > 0 { reportOverflows(into: &outputs) }
+    guard free > 0, !turns.isEmpty else { return }
     let share = self.share
     // A link that may not take a buffer now goes to the end; once all have, there is nothing to do.
     var passed = 0
@@ -221,10 +222,12 @@ public struct ACLScheduler: Sendable {
   /// How many buffers one link may use; does not change while frames are handed over.
   private var share: Int {
     var (sendingCount, openCount) = (0, 0)
-    for link in links where link.isOpen {
+    for slot in links.indices where links[slot].isOpen {
       openCount += 1
-      if link.inFlight > 0 || !link.queue.isEmpty { sendingCount += 1 }
+      if links[slot].inFlight > 0 || !links[slot].queue.isEmpty { sendingCount += 1 }
     }
+    // The peer may take nothing. A link that opens later must find buffers.
+    if openCount == 1 { return packetCount - packetCount / 4 }
     let shareCount = sendingCount < openCount ? sendingCount + 1 : sendingCount
     return max(packetCount / max(shareCount, 1), min(packetCount, 2))
   }

@@ -96,7 +96,8 @@ extension LinkSecurity {
     _ number: UInt64, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {
     if let last = lastPDU, number >= last {
-      lastPDU = nil
+      // Set until the controller has ended the link: the peer's requests still come.
+      lastPDU = .max
       return outputs.append(.disconnect(.pairingFailed(.keyRejected)))
     }
     guard number == sentCount, awaitsAcknowledgement else { return }
@@ -254,6 +255,7 @@ extension LinkSecurity {
     if case .pairingFailed = failure {
       lastPDU = sentCount
     } else {
+      lastPDU = .max
       outputs.append(.disconnect(failure))
     }
   }

@@ -20,6 +20,8 @@ enum Limits {
   /// The same in connection intervals, for links on which they are long: an indication and its
   /// confirmation take two, and one may be lost.
   static let updateHoldIntervals: Int64 = 3
+  /// The maximum of both: three of the longest connection intervals (Core 5.4, Vol 4, Part E, §7.8.18).
+  static let updateHoldLimit: TimeSpan = .seconds(12)
   /// How long a central has room before the app is called, if it is less than half a window: a slow link
   /// must not run empty, and a fast one should be filled in large pieces.
   static let updateRoomDelay: TimeSpan = .milliseconds(100)

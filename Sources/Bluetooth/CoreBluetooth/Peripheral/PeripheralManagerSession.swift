@@ -336,7 +336,10 @@ final class PeripheralManagerSession: @unchecked Sendable {
     case .room: return Limits.updateRoomDelay
     case .stall:
       let interval = wait.central.flatMap { intervals[$0] } ?? .zero
-      return max(Limits.updateHoldMax, interval * Limits.updateHoldIntervals)
+      // The central chooses the interval, within the time of three of the longest.
+      return min(
+        max(Limits.updateHoldMax, interval * Limits.updateHoldIntervals),
+        Limits.updateHoldLimit)
     }
   }
 

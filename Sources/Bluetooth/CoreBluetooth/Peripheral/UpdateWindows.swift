@@ -68,6 +68,8 @@ struct UpdateWindows {
     var isFull = false
     /// Whether updates to several centrals go on without it.
     var isLeftOut = false
+    /// How often it was stalled since half of it was free.
+    var stallCount = 0
     /// Whether an update was refused because of it.
     var isAwaited = false
     var missedCount = 0
@@ -187,8 +189,11 @@ struct UpdateWindows {
     guard window.isFull else { return .nothing }
     let isExpected = window.isAwaited || window.isLeftOut
     guard isExpected, window.outstandingCount > Limits.updatesMax / 2 else {
+      window.stallCount = 0
       return .released(window.open())
     }
+    // One that takes something now and then, and stalls again each time, would hold up the others for ever.
+    if window.isLeftOut, window.stallCount > 1 { return .nothing }
     guard window.wait?.reason != .room else { return .nothing }
     let wait = makeWait(for: central, .room)
     window.wait = wait
@@ -202,6 +207,7 @@ struct UpdateWindows {
     if window.outstandingCount < Limits.updatesMax { return .released(window.open()) }
     window.wait = nil
     window.isLeftOut = true
+    window.stallCount += 1
     window.isAwaited = false
     return .leftOut
   }
