@@ -355,7 +355,9 @@ struct BeaconSurveyTests {
     func hear(_ high: UInt64, _ low: UInt64, rssi: Int, _ now: Instant) {
       let beacon = IBeacon(
         uuid: .init(high: high, low: low), major: 1, minor: 1, powerAtOneMetre: -59)
-      survey.hear(sighting(beacon.manufacturerData, rssi: rssi), now: now)
+      var packet = sighting(beacon.manufacturerData, rssi: rssi)
+      packet.address = DeviceAddress(bits: high << 32 | low & 0xFFFF_FFFF, kind: .random)
+      survey.hear(packet, now: now)
     }
     for packet in 0..<2_400 as Range<UInt64> {
       let now = Instant.zero + .microseconds(2_500 * Int64(packet))

@@ -58,7 +58,8 @@ struct Scan: RadioCommand {
   private static func printNameless(_ list: ScanList, _ clock: MonotonicClock) async throws {
     for await _ in list.nameless {
       while let due = list.nextDue {
-        try await Task.sleep(for: max(.zero, due - clock.now).duration)
+        // In a flood many are due one after the other, and are printed together.
+        try await Task.sleep(for: max(.milliseconds(50), due - clock.now).duration)
         list.printDue(now: clock.now)
       }
     }
@@ -128,6 +129,10 @@ final class ScanList: Sendable {
         && state.printed.insert(device.sighting.identifier).inserted
       {
         print(device, &state, now)
+      }
+      // Devices that made room for others are forgotten.
+      if state.printed.count > 2 * NearbyTable.Limits.deviceCount {
+        state.printed.formIntersection(state.table.byArrival.map(\.sighting.identifier))
       }
     }
   }

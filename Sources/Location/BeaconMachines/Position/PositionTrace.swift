@@ -71,6 +71,7 @@ public struct PositionTrace: Hashable, Sendable {
     self.init([])
     var lines = TraceLines(text)
     var count = 0
+    var hasHeader = false
     while let line = lines.next() {
       guard readings.count < Self.readingsMax else {
         throw TraceError(line: lines.number, reason: "more than \(Self.readingsMax) receptions")
@@ -78,7 +79,10 @@ public struct PositionTrace: Hashable, Sendable {
       do throws(TraceDefect) {
         readings.append(try TraceLines.reading(line, number: lines.number))
       } catch {
-        if count == 0, error.isOfHeader { continue }
+        if count == 0, !hasHeader, error.isOfHeader {
+          hasHeader = true
+          continue
+        }
         leaveOut(error, line: lines.number)
       }
       count += 1

@@ -317,10 +317,10 @@ public struct RangingMachine: Sendable {
     return abs(level - other) <= Self.takeOverDecibels
   }
 
-  /// Whether a steady beacon is silent for less than half its interval, so that a packet from another
-  /// address is not its next one.
+  /// Whether a steady beacon is silent for much less than its interval, so that a packet from another
+  /// address is not its next one. The mean grows with each packet that is missed, so it is divided by 8.
   private func isExpected(_ track: BeaconTrackTable.Track, at instant: Instant) -> Bool {
-    track.history.isSteady && (instant - track.lastHeard) * 2 < track.history.meanInterval
+    track.history.isSteady && (instant - track.lastHeard) * 8 < track.history.meanInterval
   }
 
   /// A track is heard that seemed to go on under another address: they are two beacons.

@@ -23,6 +23,7 @@ public actor CLMonitor {
   deinit { core.close() }
 
   /// Adds a condition, or replaces the one with the same identifier. Its state is unknown at first.
+  /// Returns once the condition is stored, after five seconds at most.
   ///
   /// The 21st condition of a program gets an event with `conditionLimitExceeded`, and a condition
   /// of another kind than beacons one with `conditionUnsupported`.
@@ -32,7 +33,7 @@ public actor CLMonitor {
   }
 
   /// Adds a condition whose state the program knows, or replaces the one with the same identifier.
-  /// An event follows only when the state changes.
+  /// An event follows only when the state changes. Returns as ``add(_:identifier:)`` does.
   public func add(
     _ condition: any CLCondition, identifier: String, assuming state: Event.State
   ) async {
@@ -40,11 +41,26 @@ public actor CLMonitor {
     await core.waitForStore()
   }
 
-  /// Removes a condition and its pending event.
+  /// Removes a condition and its pending event. Returns as ``add(_:identifier:)`` does.
   public func remove(_ identifier: String) async {
     core.remove(identifier)
     await core.waitForStore()
   }
+
+  /// The same for synchronous code that is isolated to this monitor: the condition is stored soon.
+  public func add(_ condition: any CLCondition, identifier: String) {
+    core.add(condition, identifier, assuming: .unknown)
+  }
+
+  /// The same for synchronous code that is isolated to this monitor: the condition is stored soon.
+  public func add(
+    _ condition: any CLCondition, identifier: String, assuming state: Event.State
+  ) {
+    core.add(condition, identifier, assuming: state)
+  }
+
+  /// The same for synchronous code that is isolated to this monitor: the removal is stored soon.
+  public func remove(_ identifier: String) { core.remove(identifier) }
 
   /// The identifiers of the conditions, in the order in which they were added.
   public var identifiers: [String] { core.identifiers }

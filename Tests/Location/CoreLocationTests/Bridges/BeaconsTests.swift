@@ -103,7 +103,8 @@ struct BeaconsTests {
     var crossings = beacons.crossings(of: region).makeAsyncIterator()
     for _ in 0..<3 {
       let beacon = room.addBeacon(minor: 1)
-      room.radio.advance(by: .seconds(2))
+      // Long enough to be a visitor's stay, and not the pause of a beacon that advertises rarely.
+      room.radio.advance(by: .seconds(20))
       beacon.stopAdvertising()
       room.radio.advance(by: .seconds(40))
     }
