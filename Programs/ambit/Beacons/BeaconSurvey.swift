@@ -246,10 +246,16 @@ package struct BeaconSurvey: Sendable {
       guard var lane = lanes[format] else { continue }
       lane.machine.wake(now: now, into: &lane.actions)
       if !lane.actions.isEmpty { lane.refused = [:] }
-      for case .ranged(_, let beacons) in lane.actions {
+      if !lane.actions.isEmpty {
+        // One action for each UUID.
+        let ranged = lane.actions.flatMap { action in
+          switch action {
+          case .ranged(_, let beacons): beacons.map { row($0, format, lane.names) }
+          }
+        }
         isDue = true
-        latest[format] = beacons.map { row($0, format, lane.names) }
-        rows += latest[format] ?? []
+        latest[format] = ranged
+        rows += ranged
       }
       lane.actions = []
       lanes[format] = lane

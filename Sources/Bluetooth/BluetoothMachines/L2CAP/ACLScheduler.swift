@@ -226,8 +226,6 @@ public struct ACLScheduler: Sendable {
       openCount += 1
       if links[slot].inFlight > 0 || !links[slot].queue.isEmpty { sendingCount += 1 }
     }
-    // The peer may take nothing. A link that opens later must find buffers.
-    if openCount == 1 { return packetCount - packetCount / 4 }
     let shareCount = sendingCount < openCount ? sendingCount + 1 : sendingCount
     return max(packetCount / max(shareCount, 1), min(packetCount, 2))
   }
