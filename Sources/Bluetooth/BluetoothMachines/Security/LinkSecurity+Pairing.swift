@@ -206,7 +206,7 @@ extension LinkSecurity {
     case nil: break
     case .success(let bond):
       if let encryption { protection = .proved(encryption) }
-      newBond = bond
+      hasNewBond = true
       outputs.append(.bonded(bond))
     case .failure(let reason): notKept(reason, host: &host, into: &outputs)
     }
@@ -225,7 +225,8 @@ extension LinkSecurity {
   mutating func bondRejected(
     host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {
-    guard let bond = newBond.take() else { return }
+    guard hasNewBond, let bond = host.bonds.bond(of: peer) else { return }
+    hasNewBond = false
     let failure = SecurityFailure.peerFailed(.keyRejected)
     host.counters.failedPairings += 1
     // Or a peer that pairs and rejects without end would have each bond written and removed.

@@ -21,9 +21,9 @@ struct LinkSecurity: Sendable {
   private(set) var sentCount: UInt64 = 0
   /// The number of the PDU after which the link ends, once it has arrived.
   var lastPDU: UInt64?
-  /// The bond of a pairing on this link. The peer may still reject it, because it decides when this host's
-  /// last keys have arrived, and there is no PDU by which it accepts them.
-  var newBond: Bond?
+  /// Whether the peer's bond is that of a pairing on this link. The peer may still reject it, because it
+  /// decides when this host's last keys have arrived, and there is no PDU by which it accepts them.
+  var hasNewBond = false
   /// Why the user has refused to pair on this link.
   private var usersRefusal: Refusal?
   /// Why the peer has refused, or this host, whose requirements it does not meet.
@@ -240,7 +240,7 @@ struct LinkSecurity: Sendable {
     _ underWay: PairingUnderWay, _ produced: [PairingOutput], host: inout HostSecurity,
     into outputs: inout [Output]
   ) {
-    (givenKey, newBond) = (nil, nil)
+    (givenKey, hasNewBond) = (nil, false)
     proceed(underWay, produced, host: &host, into: &outputs)
   }
 
@@ -453,7 +453,7 @@ struct LinkSecurity: Sendable {
 
   /// The bond that the peer has proved is not there any more, or is another one.
   mutating func bondRemoved() {
-    newBond = nil
+    hasNewBond = false
     if case .pairing(var underWay) = activity {
       underWay.pairing.evidence.hasProvedBond = false
       activity = .pairing(underWay)
