@@ -33,7 +33,7 @@ public actor CLMonitor {
   }
 
   /// Adds a condition whose state the program knows, or replaces the one with the same identifier.
-  /// An event follows only when the state changes. Returns as ``add(_:identifier:)`` does.
+  /// An event follows only when the state changes. Returns when that is stored, after five seconds at most.
   public func add(
     _ condition: any CLCondition, identifier: String, assuming state: Event.State
   ) async {
@@ -41,7 +41,7 @@ public actor CLMonitor {
     await core.waitForStore()
   }
 
-  /// Removes a condition and its pending event. Returns as ``add(_:identifier:)`` does.
+  /// Removes a condition and its pending event. Returns when that is stored, after five seconds at most.
   public func remove(_ identifier: String) async {
     core.remove(identifier)
     await core.waitForStore()
