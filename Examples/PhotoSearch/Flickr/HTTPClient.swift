@@ -23,19 +23,24 @@ struct HTTPClient: Sendable {
   /// Seconds, for a whole answer.
   var timeMax = 10.0
 
+  /// One for all requests, and for the whole life of the process: Foundation on Linux may trap when a
+  /// session that has connections is released (swift-corelibs-foundation, issue 5203).
+  private static let session: URLSession = {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpCookieStorage = nil
+    configuration.urlCache = nil
+    configuration.httpMaximumConnectionsPerHost = 64
+    return URLSession(configuration: configuration, delegate: transfers, delegateQueue: nil)
+  }()
+  private static let transfers = Transfers()
+
   /// The answer to a request for an address. Cancelling the task ends the request.
   ///
   /// - Parameter byteCountMax: Of a longer one nothing more is read.
   @concurrent
   func get(_ url: URL, byteCountMax: Int) async throws(Failure) -> Answer {
     let transfer = Transfer(byteCountMax: byteCountMax)
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpCookieStorage = nil
-    configuration.urlCache = nil
-    configuration.timeoutIntervalForRequest = timeMax
-    let session = URLSession(configuration: configuration, delegate: transfer, delegateQueue: nil)
-    defer { session.finishTasksAndInvalidate() }
-    let task = session.dataTask(with: url)
+    let task = Self.session.dataTask(with: URLRequest(url: url, timeoutInterval: timeMax))
     // A server that sends a byte now and then has no time of its own.
     let deadline = DispatchWorkItem { transfer.end(.failure(.noAnswer), task) }
     DispatchQueue.global().asyncAfter(deadline: .now() + timeMax, execute: deadline)
@@ -49,7 +54,7 @@ struct HTTPClient: Sendable {
   }
 
   /// The result of one request. Used by the session's queue and by the waiting task, under a lock.
-  private final class Transfer: NSObject, URLSessionDataDelegate, Sendable {
+  private final class Transfer: Sendable {
     private struct State {
       var status = 0
       var body: [UInt8] = []
@@ -71,7 +76,9 @@ struct HTTPClient: Sendable {
         return state.result
       }
       // It may have been cancelled before it began.
-      if let ended { continuation.resume(returning: ended) } else { task.resume() }
+      if let ended { return continuation.resume(returning: ended) }
+      HTTPClient.transfers.add(self, for: task)
+      task.resume()
     }
 
     /// The first result counts.
@@ -83,6 +90,48 @@ struct HTTPClient: Sendable {
       }
       continuation?.resume(returning: result)
       task.cancel()
+    }
+
+    /// Whether the body is to be read.
+    func received(_ response: URLResponse, _ task: URLSessionTask) -> Bool {
+      state.withLock { $0.status = (response as? HTTPURLResponse)?.statusCode ?? 0 }
+      // Cancel before the body: after a later cancellation the session keeps data for some
+      // milliseconds.
+      let isTooLarge = response.expectedContentLength > Int64(byteCountMax)
+      if isTooLarge { end(.failure(.tooLarge), task) }
+      return !isTooLarge
+    }
+
+    func received(_ data: Data, _ task: URLSessionTask) {
+      let isTooLarge = state.withLock { state in
+        guard state.body.count + data.count <= byteCountMax else { return true }
+        state.body += data
+        return false
+      }
+      if isTooLarge { end(.failure(.tooLarge), task) }
+    }
+
+    func completed(_ error: (any Error)?, _ task: URLSessionTask) {
+      let result: Result<Answer, Failure> = state.withLock { state in
+        if let error {
+          return .failure((error as? URLError)?.code == .timedOut ? .noAnswer : .unreachable)
+        }
+        return .success(Answer(status: state.status, body: state.body))
+      }
+      end(result, task)
+    }
+  }
+
+  /// The transfers of a session, by their tasks, until they are completed.
+  private final class Transfers: NSObject, URLSessionDataDelegate, Sendable {
+    private let transfers = Mutex<[Int: Transfer]>([:])
+
+    func add(_ transfer: Transfer, for task: URLSessionTask) {
+      transfers.withLock { $0[task.taskIdentifier] = transfer }
+    }
+
+    private func transfer(of task: URLSessionTask) -> Transfer? {
+      transfers.withLock { $0[task.taskIdentifier] }
     }
 
     func urlSession(
@@ -97,33 +146,19 @@ struct HTTPClient: Sendable {
       _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
       completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-      state.withLock { $0.status = (response as? HTTPURLResponse)?.statusCode ?? 0 }
-      // Cancel before the body: after a later cancellation the session keeps data for some
-      // milliseconds.
-      let isTooLarge = response.expectedContentLength > Int64(byteCountMax)
-      completionHandler(isTooLarge ? .cancel : .allow)
-      if isTooLarge { end(.failure(.tooLarge), dataTask) }
+      let isWanted = transfer(of: dataTask)?.received(response, dataTask) ?? false
+      completionHandler(isWanted ? .allow : .cancel)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-      let isTooLarge = state.withLock { state in
-        guard state.body.count + data.count <= byteCountMax else { return true }
-        state.body += data
-        return false
-      }
-      if isTooLarge { end(.failure(.tooLarge), dataTask) }
+      transfer(of: dataTask)?.received(data, dataTask)
     }
 
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
     ) {
-      let result: Result<Answer, Failure> = state.withLock { state in
-        if let error {
-          return .failure((error as? URLError)?.code == .timedOut ? .noAnswer : .unreachable)
-        }
-        return .success(Answer(status: state.status, body: state.body))
-      }
-      end(result, task)
+      let transfer = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+      transfer?.completed(error, task)
     }
   }
 }

@@ -99,6 +99,38 @@ struct SharingConnectionTests {
     #expect(try await peer.read().isEmpty)
   }
 
+  @Test("messages that arrive while one is handled can be read before any other work of the loop")
+  func readNow() async throws {
+    var pair: [Int32] = [-1, -1]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    try #require(unsafe socketpair(AF_UNIX, type, 0, &pair) == 0)
+    let (descriptor, other) = (pair[0], pair[1])
+    let ping = try #require(ClientMessage.ping.frame)
+    let leaving = try #require(ClientMessage.leaving.frame)
+    let loop = EpollLoop.shared
+    let (steps, continuation) = AsyncStream.makeStream(of: String.self)
+    let connection = try await loop.make {
+      MessageConnection<ClientMessage>(descriptor, on: loop) { connection, event in
+        switch event {
+        case .message(.ping):
+          continuation.yield("ping")
+          loop.execute { continuation.yield("other work") }
+          _ = unsafe write(other, leaving, leaving.count)
+          connection.readNow(withinMessages: true)
+          continuation.yield("handled")
+        case .message(.leaving): continuation.yield("leaving")
+        default: break
+        }
+      }
+    }
+    _ = unsafe write(other, ping, ping.count)
+    var order: [String] = []
+    for await step in steps.prefix(4) { order.append(step) }
+    #expect(order == ["ping", "leaving", "handled", "other work"])
+    try await loop.run { connection.value?.close() }
+    close(other)
+  }
+
   @Test("G12: a client that does not read gets no more than may wait, within one batch too")
   func batch() async throws {
     let address = OwnerSocketAddress(name: "ambit-test-\(UInt64.random(in: 0 ... .max))")

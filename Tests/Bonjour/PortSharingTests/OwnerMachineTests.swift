@@ -231,17 +231,22 @@ struct OwnerMachineTests {
   mutating func stopped() {
     var machine = machine()
     var results: [Bool] = []
-    results.append(machine.resumes(now: now))
+    machine.noteRunning(now: now)
+    results.append(machine.wasStopped(now: now))
     now = now + .seconds(100)
-    results.append(machine.resumes(now: now))
+    results.append(machine.wasStopped(now: now))
     #expect(results == [false, false], "it has no clients")
     greeted(&machine, anna)
     // A client is silent for that long between its pings.
-    now = now + OwnerSearch.Limits.silence + .seconds(1)
-    results = [machine.resumes(now: now)]
-    // After that long a client leaves.
-    now = now + OwnerSearch.Limits.silence + OwnerSearch.Limits.responseTimeout
-    results += [machine.resumes(now: now), machine.resumes(now: now)]
+    machine.noteRunning(now: now)
+    now = now + OwnerSearch.Limits.silence + .milliseconds(250)
+    results = [machine.wasStopped(now: now)]
+    machine.noteRunning(now: now)
+    // After that long a client leaves that had just pinged the owner.
+    now = now + OwnerSearch.Limits.responseTimeout
+    results.append(machine.wasStopped(now: now))
+    machine.noteRunning(now: now)
+    results.append(machine.wasStopped(now: now))
     #expect(results == [false, true, false], "once")
   }
 

@@ -17,6 +17,8 @@ final class BonjourDriver: @unchecked Sendable {
   private let onReports: ([DiscoveryReport]) -> Void
   /// Called before the machine handles anything.
   var beforeEvents: (() -> Void)?
+  /// The time that the machine gets.
+  var now: () -> Instant = { .now }
   /// Memory for reports, reused.
   private var reports: [DiscoveryReport] = []
   private var registrations: Set<RegistrationID> = []
@@ -199,14 +201,14 @@ final class BonjourDriver: @unchecked Sendable {
   private func feedMachine(_ event: DiscoveryMachine.Event) {
     beforeEvents?()
     guard !isStopped else { return }
-    machine.handle(event, now: .now, into: &actions)
+    machine.handle(event, now: now(), into: &actions)
   }
 
   private func wake() {
     timerSetFor = nil
     beforeEvents?()
     guard !isStopped else { return }
-    let now = Instant.now
+    let now = now()
     if let due = machine.nextWake, due <= now { machine.wake(now: now, into: &actions) }
     finish()
   }

@@ -87,6 +87,8 @@ extension BonjourEngine {
     var timerSetFor: Instant?
     /// What clients sent while this process was stopped, until all of it is read; nil otherwise.
     var unread: [OwnerMachine.Event]?
+    /// Whether events are being handled.
+    var isHandling = false
 
     init(
       driver: BonjourDriver, server: OwnerServer, machine: OwnerMachine, listener: Int32,
@@ -97,6 +99,25 @@ extension BonjourEngine {
       self.machine = machine
       self.listener = listener
       self.timer = timer
+    }
+
+    /// The events, followed by those of all messages that wait if the process was stopped.
+    func withUnread(_ events: [OwnerMachine.Event]) -> [OwnerMachine.Event] {
+      defer { machine.noteRunning(now: .now) }
+      guard machine.wasStopped(now: .now) else { return events }
+      unread = events
+      server.readNow()
+      defer { unread = nil }
+      return unread ?? events
+    }
+
+    /// The time for the machines of this process. If it was stopped while it handles events, no time
+    /// passes until they are handled, so that nothing becomes due before all messages are read.
+    func time() -> Instant {
+      let now = Instant.now
+      if machine.wasStopped(now: now) { return isHandling ? machine.ranAt ?? now : now }
+      machine.noteRunning(now: now)
+      return now
     }
   }
 }

@@ -474,8 +474,10 @@ final class BonjourEngine: @unchecked Sendable {
       [weak self] in self?.take($0)
     }
     if case .searching(.listening(let listener)) = state {
-      state = .owning(ownership(of: driver, listener: listener))
+      let ownership = ownership(of: driver, listener: listener)
+      state = .owning(ownership)
       driver.beforeEvents = { [weak self] in self?.noteRunning() }
+      driver.now = { [weak ownership] in ownership?.time() ?? .now }
     } else {
       state = .alone(driver)
     }
@@ -504,23 +506,25 @@ final class BonjourEngine: @unchecked Sendable {
   }
 
   /// Lets an owner whose process was stopped notice first that clients have left it: all of them,
-  /// before any work that has become due.
+  /// before any work that has become due. If it was stopped while it handled events, that is done
+  /// after them.
   private func noteRunning() {
-    guard case .owning(let ownership) = state, ownership.machine.resumes(now: .now) else { return }
-    ownership.unread = []
-    ownership.server.readNow()
-    let events = ownership.unread ?? []
-    ownership.unread = nil
-    handle(events)
+    guard case .owning(let ownership) = state, ownership.unread == nil, !ownership.isHandling
+    else { return }
+    let unread = ownership.withUnread([])
+    if !unread.isEmpty { handle(unread) }
   }
 
   private func handle(_ events: [OwnerMachine.Event]) {
-    noteRunning()
     guard case .owning(let ownership) = state else { return }
     if ownership.unread != nil {
       ownership.unread?.append(contentsOf: events)
       return
     }
+    let wasHandling = ownership.isHandling
+    let events = wasHandling ? events : ownership.withUnread(events)
+    ownership.isHandling = true
+    defer { ownership.isHandling = wasHandling }
     var actions: [OwnerMachine.Action] = []
     for event in events { ownership.machine.handle(event, now: .now, into: &actions) }
     finish(actions, of: ownership)

@@ -133,15 +133,18 @@ final class MessageConnection<Incoming: PortSharingMessage> {
   }
 
   /// Reads what has arrived, before the loop reports it.
-  func readNow() {
+  ///
+  /// - Parameter isNested: Whether that is done from within a message, too. Those that follow it are
+  ///   then reported before its handling is done.
+  func readNow(withinMessages isNested: Bool = false) {
+    guard isNested || !isTakingMessages else { return }
     for _ in 0..<Self.readCountMax where !read() { return }
   }
 
   /// Reads once; false if nothing was there, or the connection has ended.
   @discardableResult
   private func read() -> Bool {
-    // Not from within a message: those that follow it are next, and the end is after them.
-    guard !isTakingMessages, let watched, watched.isOpen else { return false }
+    guard let watched, watched.isOpen else { return false }
     let count = unsafe withUnsafeTemporaryAllocation(
       byteCount: Self.readByteCount, alignment: 1
     ) { buffer in
@@ -161,14 +164,14 @@ final class MessageConnection<Incoming: PortSharingMessage> {
   }
 
   private func takeMessages() {
-    guard isUnderstood else { return }
+    let wasTakingMessages = isTakingMessages
     isTakingMessages = true
-    defer { isTakingMessages = false }
+    defer { isTakingMessages = wasTakingMessages }
     do throws(PortSharingError) {
-      while !isClosing, let message = try frames.next(Incoming.self) {
+      while isUnderstood, !isClosing, let message = try frames.next(Incoming.self) {
         onEvent(self, .message(message))
       }
-      guard !isClosing, frames.byteCount != reportedByteCount else { return }
+      guard isUnderstood, !isClosing, frames.byteCount != reportedByteCount else { return }
       reportedByteCount = frames.byteCount
       onEvent(self, .incomplete(byteCount: reportedByteCount))
     } catch {

@@ -118,9 +118,10 @@ final class OwnerServer {
         + "get an error.")
   }
 
-  /// Reads what clients have sent, before the loop reports it.
+  /// Reads what clients have sent, before the loop reports it; also that of a client whose message
+  /// was just reported.
   func readNow() {
-    for id in connections.keys.sorted() { connections[id]?.readNow() }
+    for id in connections.keys.sorted() { connections[id]?.readNow(withinMessages: true) }
   }
 
   // MARK: Sending

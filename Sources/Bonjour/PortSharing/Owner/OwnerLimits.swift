@@ -28,8 +28,10 @@ extension OwnerMachine {
     package var greetingSpacing = TimeSpan.seconds(1)
 
     /// The time after which an owner that did not run must assume that clients have left it. They
-    /// ping it in shorter intervals, and leave it later.
-    static let pauseMin = OwnerSearch.Limits.silence + .seconds(2)
+    /// ping an owner that works in shorter intervals. Those that had just pinged it leave first, after
+    /// ``OwnerSearch/Limits/responseTimeout``, which is longer, as an owner may be stopped while it
+    /// handles something else.
+    static let pauseMin = OwnerSearch.Limits.silence + .milliseconds(500)
 
     /// The maximum number of records that one client may reconfirm within ``reconfirmationSpan``.
     package var reconfirmationsPerClientMax = 32

@@ -125,7 +125,7 @@ package struct OwnerMachine: Sendable {
   static let firstNumber: UInt64 = 1 << 63
   var lastNumber = firstNumber
   /// When the owner last ran.
-  private var ranAt: Instant?
+  package private(set) var ranAt: Instant?
 
   /// Creates an owner without clients.
   package init(configuration: SharedConfiguration, trust: Trust, limits: Limits = Limits()) {
@@ -174,14 +174,16 @@ package struct OwnerMachine: Sendable {
     }
   }
 
-  /// Notes that the owner runs. Returns whether it has not for so long (its process was stopped)
-  /// that clients have left it: then what they sent must be read before anything else is done, as
-  /// they may have registered other data elsewhere.
-  package mutating func resumes(now: Instant) -> Bool {
-    defer { ranAt = now }
+  /// Whether the owner did not run for so long (its process was stopped) that clients have left it:
+  /// then what they sent must be read before anything else is done, as they may have registered other
+  /// data elsewhere.
+  package func wasStopped(now: Instant) -> Bool {
     guard let ranAt, !clients.isEmpty else { return false }
     return now - ranAt >= Limits.pauseMin
   }
+
+  /// Notes that the owner runs, and has read what clients sent while it did not.
+  package mutating func noteRunning(now: Instant) { ranAt = now }
 
   /// Disconnects clients that did not send a greeting in time. They get no message, since they may
   /// have been unable to send, and may come back.
