@@ -185,24 +185,3 @@ extension ClientSession {
     complete(failed.token, .failure(error), into: &outputs)
   }
 }
-
-extension HostRequest {
-  /// The token, if the request has one.
-  var token: RequestToken? {
-    switch self {
-    case .startAdvertising(_, let token), .readRSSI(_, let token),
-      .updateParameters(_, _, let token), .setPHY(_, _, let token), .setSubrate(_, _, let token),
-      .pair(_, let token),
-      .createOutOfBandData(let token), .setOutOfBandData(_, _, let token),
-      .removeBond(_, let token), .gatt(_, _, let token), .subscribe(_, _, let token),
-      .unsubscribe(_, _, let token), .addService(_, let token),
-      .updateValue(_, _, _, let token), .publishChannel(_, _, let token),
-      .openChannel(_, _, let token), .sendOnChannel(_, _, let token), .barrier(let token):
-      token
-    case .startScan, .stopScan, .stopAdvertising, .connect, .disconnect, .setPairingAgent,
-      .answerPairing, .removeService, .removeAllServices, .respond, .unpublishChannel,
-      .consumedFromChannel, .closeChannel:
-      nil
-    }
-  }
-}

@@ -135,7 +135,7 @@ extension HubMachine {
       if let error = error(of: request, byteCount, of: key) {
         return refuse(request, error, of: key, now: now, into: &actions)
       }
-      if request.awaitedToken == nil, byteCount > limits.plainRequestByteCountMax {
+      if request.token == nil, byteCount > limits.plainRequestByteCountMax {
         let text = "A request without a token has \(byteCount) bytes."
         return refuse(
           key.connection, HubRefusal(.limitReached, text), now: now, into: &actions)
@@ -161,7 +161,7 @@ extension HubMachine {
     into actions: inout [Action]
   ) {
     limitedRequestCount += 1
-    if let token = request.awaitedToken {
+    if let token = request.token {
       complete(token, error, of: key, now: now, into: &actions)
     } else if case .connect(let address, _) = request {
       connections[key.connection]?.sendOwn(.connectionFailed(address, error), of: key.session)

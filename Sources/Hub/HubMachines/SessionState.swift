@@ -56,7 +56,7 @@ struct SessionState: Sendable {
   func error(
     of request: HostRequest, byteCount: Int, _ all: Load, _ limits: HubLimits
   ) -> HostError? {
-    if request.awaitedToken != nil,
+    if request.token != nil,
       all.requestCount >= limits.requestCountMax
         || all.requestByteCount + byteCount > limits.requestByteCountMax
     {
@@ -81,7 +81,7 @@ struct SessionState: Sendable {
 
   /// A request is sent to the host.
   mutating func sent(_ request: HostRequest, byteCount: Int) {
-    if let token = request.awaitedToken { expect(token, request.cost, byteCount) }
+    if let token = request.token { expect(token, request.cost, byteCount) }
     switch request {
     case .connect(let address, _):
       if links.insert(address).inserted { load.linkCount += 1 }

@@ -1,4 +1,4 @@
-import BluetoothInterface
+package import BluetoothInterface
 
 extension HostRequest {
   /// Writes or reads the fields of the request with this number. The token was written or read before.
@@ -60,8 +60,8 @@ extension HostRequest {
     }
   }
 
-  /// The token of this request, if it has one.
-  var token: RequestToken? {
+  /// The token of the completion that a client waits for; nil if the request has none.
+  package var token: RequestToken? {
     switch self {
     case .startAdvertising(_, let token), .barrier(let token), .readRSSI(_, let token),
       .updateParameters(_, _, let token), .setPHY(_, _, let token), .setSubrate(_, _, let token),
