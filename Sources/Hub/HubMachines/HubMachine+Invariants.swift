@@ -14,8 +14,11 @@ extension HubMachine {
     if !unwritten.prefix(limit).allSatisfy({ connections[$0] != nil }) {
       found.append("there is something to write for a connection that is gone")
     }
-    if !greetings.prefix(limit).allSatisfy({ connections[$0.key] != nil }) {
+    if !greetings.deadlines.prefix(limit).allSatisfy({ connections[$0.key] != nil }) {
       found.append("a greeting is expected on a connection that is gone")
+    }
+    if greetings.next == nil, !greetings.deadlines.isEmpty {
+      found.append("a greeting is expected without a time")
     }
     if isEnding, !connections.isEmpty { found.append("a hub that ends has connections") }
     if connections.count <= limit { found += violationsOfSums() }

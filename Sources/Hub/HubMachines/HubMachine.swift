@@ -39,7 +39,7 @@ package struct HubMachine: Sendable {
   /// The user of each name of an app, and how many connections have the name.
   var apps: [String: (userID: UInt32, count: Int)] = [:]
   /// Connections without a greeting, and until when they may be.
-  var greetings: [HubConnectionID: Instant] = [:]
+  var greetings = GreetingQueue()
   /// Connections with something to write.
   var unwritten: Set<HubConnectionID> = []
   var isEnding = false
@@ -53,7 +53,7 @@ package struct HubMachine: Sendable {
   package init(_ configuration: Configuration) { self.configuration = configuration }
 
   /// When to report `wake`; nil while nothing is waited for.
-  package var nextWake: Instant? { greetings.values.min() }
+  package var nextWake: Instant? { greetings.next }
 
   /// Handles an event. Once the hub is ending, nothing but the end of connections follows.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
@@ -169,9 +169,8 @@ package struct HubMachine: Sendable {
   }
 
   private mutating func wake(now: Instant, into actions: inout [Action]) {
-    let late = greetings.filter { $0.value <= now }.keys.sorted()
     let span = limits.greetingTime.seconds
-    for id in late {
+    for id in greetings.due(at: now) {
       let refusal = HubRefusal(.invalidMessage, "No greeting arrived within \(span) s.")
       refuse(id, refusal, now: now, into: &actions)
     }
