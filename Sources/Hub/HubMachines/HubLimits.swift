@@ -9,7 +9,8 @@ package struct HubLimits: Sendable {
   package var connectionCountMax = 4_096
   /// The maximum number of connections of one user.
   package var connectionCountPerUserMax = 2_048
-  /// The maximum number of connections of one process.
+  /// The maximum number of connections of one process. Processes of other PID namespaces, such as containers,
+  /// can't be told apart, so they are bounded by their user only.
   package var connectionCountPerProcessMax = 32
   /// The maximum number of open sessions of a connection: as many as a greeting opens.
   package var sessionCountMax = 1_024

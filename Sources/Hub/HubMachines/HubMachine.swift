@@ -98,7 +98,10 @@ package struct HubMachine: Sendable {
     guard mayUse, peer.userID != Self.overflowUserID else {
       return HubRefusal(.denied, "The hub serves user \(configuration.userID) and root only.")
     }
-    if processes[peer.processID, default: 0] >= limits.connectionCountPerProcessMax {
+    // Processes in other PID namespaces have the number 0 here, all of them: only their user is bounded.
+    if peer.processID != 0,
+      processes[peer.processID, default: 0] >= limits.connectionCountPerProcessMax
+    {
       return HubRefusal(
         .limitReached,
         "The program has \(limits.connectionCountPerProcessMax) connections with the hub already.")

@@ -32,6 +32,18 @@ struct LimitTests {
     #expect(reports.count == 1)
   }
 
+  @Test("programs of containers, which all have the process number 0, are not one process")
+  func containers() throws {
+    var limits = HubLimits()
+    limits.connectionCountPerProcessMax = 3
+    limits.connectionCountPerUserMax = 5
+    var hub = TestHub(limits)
+    let ids = try (1...5).map { try hub.serve("container \($0)", process: 0) }
+    #expect(hub.machine.counts.connectionCount == ids.count)
+    let next = hub.connect(process: 0)
+    #expect(try hub.refusal(of: next) == .limitReached)
+  }
+
   @Test("a program that reads nothing loses its connection at the limit, and another one nothing")
   func stuckReader() throws {
     var limits = HubLimits()
