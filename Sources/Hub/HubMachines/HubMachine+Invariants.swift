@@ -31,9 +31,8 @@ extension HubMachine {
     case .greeting(let deadline):
       if greetings[id] != deadline { found.append("it has no time for its greeting") }
       if !connection.sessions.isEmpty { found.append("it has sessions without a greeting") }
-    case .served(let app):
+    case .served:
       if greetings[id] != nil { found.append("a second greeting is expected") }
-      if apps[app]?.userID != connection.peer.userID { found.append("its name is another user's") }
     }
     if connection.writer.byteCount > 0, !unwritten.contains(id) {
       found.append("its bytes are not written")
@@ -51,15 +50,12 @@ extension HubMachine {
     var found: [String] = []
     var sums: [UInt32: UserLoad] = [:]
     var counts: [Int32: Int] = [:]
-    var names: [String: Int] = [:]
     for connection in connections.values {
       sums[connection.peer.userID, default: UserLoad()] += connection.counted
       counts[connection.peer.processID, default: 0] += 1
-      if let app = connection.app { names[app, default: 0] += 1 }
     }
     if sums != users { found.append("the loads of users are \(users), and should be \(sums)") }
     if counts != processes { found.append("the connections of processes are miscounted") }
-    if names != apps.mapValues(\.count) { found.append("the names of apps are miscounted") }
     for load in users.values {
       if load.connectionCount > limits.connectionCountPerUserMax {
         found.append("a user has too many connections")

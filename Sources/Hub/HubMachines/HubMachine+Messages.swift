@@ -63,11 +63,9 @@ extension HubMachine {
     guard let peer = connections[id]?.peer else { return }
     let own = HubProtocol.versions
     let version = min(own.upperBound, greeting.versions.upperBound)
-    if let refusal = refusal(of: greeting, version, peer) {
+    if let refusal = refusal(of: greeting, version) {
       return refuse(id, refusal, now: now, into: &actions)
     }
-    let entry = apps[greeting.app] ?? (peer.userID, 0)
-    apps[greeting.app] = (entry.userID, entry.count + 1)
     greetings[id] = nil
     connections[id]?.phase = .served(app: greeting.app)
     connections[id]?.reader.byteCountMax = HubProtocol.messageByteCountMax
@@ -79,9 +77,7 @@ extension HubMachine {
     for opening in greeting.openings { open(opening, of: id, now: now, into: &actions) }
   }
 
-  private func refusal(
-    of greeting: HubGreeting, _ version: UInt16, _ peer: HubPeer
-  ) -> HubRefusal? {
+  private func refusal(of greeting: HubGreeting, _ version: UInt16) -> HubRefusal? {
     let own = HubProtocol.versions
     guard own.contains(version), greeting.versions.contains(version) else {
       return HubRefusal(
@@ -90,9 +86,6 @@ extension HubMachine {
           + "\(greeting.versions.lowerBound) to \(greeting.versions.upperBound).")
     }
     if greeting.app.isEmpty { return HubRefusal(.invalidMessage, "An app needs a name.") }
-    if let entry = apps[greeting.app], entry.userID != peer.userID {
-      return HubRefusal(.denied, "Another user's program has the name of this app.")
-    }
     return nil
   }
 

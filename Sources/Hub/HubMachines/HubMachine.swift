@@ -36,8 +36,6 @@ package struct HubMachine: Sendable {
   /// What connections of a user take, all together.
   var users: [UInt32: UserLoad] = [:]
   var processes: [Int32: Int] = [:]
-  /// The user of each name of an app, and how many connections have the name.
-  var apps: [String: (userID: UInt32, count: Int)] = [:]
   /// Connections without a greeting, and until when they may be.
   var greetings = GreetingQueue()
   /// Connections with something to write.
@@ -157,18 +155,11 @@ package struct HubMachine: Sendable {
       actions.append(.closeSession(HubSessionKey(id, session)))
     }
     if let app = connection.app {
-      release(app)
       if refusal != nil { refusedCount += 1 }
       actions.append(.report(.closed(id, app: app, refusal)))
     } else if let refusal {
       refused(peer, refusal, now: now, into: &actions)
     }
-  }
-
-  /// A connection with this name of an app has ended.
-  private mutating func release(_ app: String) {
-    guard let entry = apps[app] else { return }
-    apps[app] = entry.count > 1 ? (entry.userID, entry.count - 1) : nil
   }
 
   private mutating func wake(now: Instant, into actions: inout [Action]) {
