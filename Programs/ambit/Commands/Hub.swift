@@ -115,6 +115,8 @@ enum HubText {
     case .refused(let peer, let refusal, let count):
       let others = count > 0 ? " (and \(count) others before)" : ""
       output.line("Process \(peer.processID) was refused\(others): \(refusal.text)")
+    case .unreported(let count):
+      output.line("\(count) other programs connected and have disconnected")
     }
   }
 
@@ -138,6 +140,8 @@ enum HubText {
         "user": .integer(Int64(peer.userID)), "reason": .string(refusal.text),
         "unreported": .integer(Int64(count)),
       ]
+    case .unreported(let count):
+      ["event": .string("programsUnreported"), "programs": .integer(Int64(count))]
     }
   }
 }

@@ -40,6 +40,8 @@ package enum HubReport: Hashable, Sendable {
   case closed(HubConnectionID, app: String, HubRefusal?)
   /// A program was refused, and so were `unreportedCount` before it.
   case refused(HubPeer, HubRefusal, unreportedCount: Int)
+  /// This number of programs were served and have gone, and were not reported, because too many came at a time.
+  case unreported(programCount: Int)
 }
 
 extension HubMachine {

@@ -20,7 +20,10 @@ package struct HubLimits: Sendable {
   /// The time that a program has to send its greeting.
   package var greetingTime = TimeSpan.seconds(5)
   /// The interval at which refusals are reported; those in between are counted.
-  package var refusalReportSpacing = TimeSpan.seconds(1)
+  package var reportSpacing = TimeSpan.seconds(1)
+  /// The maximum number of new programs that are reported in this interval. Others follow if they are still
+  /// there then, and are counted if they are not.
+  package var openingReportCountMax = 32
 
   /// The maximum number of bytes that wait for a program. A host keeps 8,192 unhandled reports of
   /// advertising, which take 14 MB at most, and 1,024 other events for each link.

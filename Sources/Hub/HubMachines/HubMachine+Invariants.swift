@@ -20,6 +20,9 @@ extension HubMachine {
     if greetings.next == nil, !greetings.deadlines.isEmpty {
       found.append("a greeting is expected without a time")
     }
+    if !openings.waiting.prefix(limit).allSatisfy({ connections[$0]?.app != nil }) {
+      found.append("a program is to be reported that is not served")
+    }
     if isEnding, !connections.isEmpty { found.append("a hub that ends has connections") }
     if connections.count <= limit { found += violationsOfSums() }
     return found

@@ -60,7 +60,6 @@ extension HubMachine {
   private mutating func greeted(
     _ greeting: HubGreeting, by id: HubConnectionID, now: Instant, into actions: inout [Action]
   ) {
-    guard let peer = connections[id]?.peer else { return }
     let own = HubProtocol.versions
     let version = min(own.upperBound, greeting.versions.upperBound)
     if let refusal = refusal(of: greeting, version) {
@@ -73,7 +72,7 @@ extension HubMachine {
       .welcome(
         HubWelcome(
           version: version, abilities: .bluetooth, isSimulated: configuration.isSimulated)))
-    actions.append(.report(.opened(id, app: greeting.app, peer)))
+    if openings.opened(id, at: now, limits) { reportOpening(of: id, into: &actions) }
     for opening in greeting.openings { open(opening, of: id, now: now, into: &actions) }
   }
 

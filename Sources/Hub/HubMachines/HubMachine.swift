@@ -41,6 +41,7 @@ package struct HubMachine: Sendable {
   /// Connections with something to write.
   var unwritten: Set<HubConnectionID> = []
   var isEnding = false
+  var openings = OpeningReports()
   private var lastRefusalReport: Instant?
   private var unreportedCount = 0
   /// How many connections were refused, or ended for a reason of the hub.
@@ -51,7 +52,9 @@ package struct HubMachine: Sendable {
   package init(_ configuration: Configuration) { self.configuration = configuration }
 
   /// When to report `wake`; nil while nothing is waited for.
-  package var nextWake: Instant? { greetings.next }
+  package var nextWake: Instant? {
+    [greetings.next, openings.nextWake(limits)].compactMap { $0 }.min()
+  }
 
   /// Handles an event. Once the hub is ending, nothing but the end of connections follows.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
@@ -117,7 +120,7 @@ package struct HubMachine: Sendable {
     _ peer: HubPeer, _ refusal: HubRefusal, now: Instant, into actions: inout [Action]
   ) {
     refusedCount += 1
-    if let last = lastRefusalReport, now < last + limits.refusalReportSpacing {
+    if let last = lastRefusalReport, now < last + limits.reportSpacing {
       unreportedCount += 1
       return
     }
@@ -155,8 +158,12 @@ package struct HubMachine: Sendable {
       actions.append(.closeSession(HubSessionKey(id, session)))
     }
     if let app = connection.app {
-      if refusal != nil { refusedCount += 1 }
-      actions.append(.report(.closed(id, app: app, refusal)))
+      if openings.closed(id) {
+        if refusal != nil { refusedCount += 1 }
+        actions.append(.report(.closed(id, app: app, refusal)))
+      } else if let refusal {
+        refused(peer, refusal, now: now, into: &actions)
+      }
     } else if let refusal {
       refused(peer, refusal, now: now, into: &actions)
     }
@@ -168,6 +175,19 @@ package struct HubMachine: Sendable {
       let refusal = HubRefusal(.invalidMessage, "No greeting arrived within \(span) s.")
       refuse(id, refusal, now: now, into: &actions)
     }
+    let (opened, unreportedCount) = openings.due(at: now, limits)
+    if unreportedCount > 0 {
+      actions.append(.report(.unreported(programCount: unreportedCount)))
+    }
+    for id in opened { reportOpening(of: id, into: &actions) }
+  }
+
+  /// Reports that a program is served.
+  func reportOpening(of id: HubConnectionID, into actions: inout [Action]) {
+    guard let connection = connections[id], let app = connection.app else {
+      preconditionFailure("a program is reported that is not served")
+    }
+    actions.append(.report(.opened(id, app: app, connection.peer)))
   }
 
   private mutating func end(now: Instant, into actions: inout [Action]) {

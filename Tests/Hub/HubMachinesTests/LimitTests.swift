@@ -44,6 +44,54 @@ struct LimitTests {
     #expect(try hub.refusal(of: next) == .limitReached)
   }
 
+  private func reports(_ hub: inout TestHub) -> [HubReport] {
+    hub.takeActions().compactMap { if case .report(let report) = $0 { report } else { nil } }
+  }
+
+  private func connect(_ count: Int, to hub: inout TestHub) throws -> [HubConnectionID] {
+    try (0..<count).map { _ in
+      let id = hub.connect(process: 0)
+      try hub.send(.greeting(HubGreeting(app: "guide", abilities: [])), from: id)
+      return id
+    }
+  }
+
+  @Test("a program that connects again and again is counted, and not reported each time")
+  func flood() throws {
+    var hub = TestHub()
+    for _ in 0..<1_000 {
+      for id in try connect(1, to: &hub) { hub.handle(.disconnected(id)) }
+    }
+    let first = reports(&hub)
+    let opened = first.count { if case .opened = $0 { true } else { false } }
+    let closed = first.count { if case .closed = $0 { true } else { false } }
+    #expect((opened, closed, first.count) == (32, 32, 64))
+    hub.now = try #require(hub.machine.nextWake)
+    hub.handle(.wake)
+    #expect(reports(&hub) == [.unreported(programCount: 968)])
+    #expect(hub.machine.nextWake == nil)
+  }
+
+  @Test("programs that stay are all reported, some later, while others come and go")
+  func staying() throws {
+    var hub = TestHub()
+    let ids = try connect(100, to: &hub)
+    var opened: Set<HubConnectionID> = []
+    for _ in 0..<4 {
+      for case .opened(let id, _, _) in reports(&hub) { opened.insert(id) }
+      hub.now = hub.now + .milliseconds(999)
+      for id in try connect(40, to: &hub) { hub.handle(.disconnected(id)) }
+      hub.now = hub.now + .milliseconds(1)
+      for id in try connect(1, to: &hub) { hub.handle(.disconnected(id)) }
+      hub.handle(.wake)
+    }
+    #expect(opened.isSuperset(of: ids))
+    // What was reported is reported to end.
+    _ = reports(&hub)
+    for id in ids { hub.handle(.disconnected(id)) }
+    #expect(reports(&hub) == ids.map { .closed($0, app: "guide", nil) })
+  }
+
   @Test("a program that reads nothing loses its connection at the limit, and another one nothing")
   func stuckReader() throws {
     var limits = HubLimits()
