@@ -13,6 +13,32 @@ struct SessionState: Sendable {
     var listenerCount = 0
   }
 
+  /// Requests that publish, in the order in which they are sent, which is that of their completions.
+  ///
+  /// A program may take back what it publishes before it hears of it.
+  private struct Publishing: Sendable {
+    private var sentCount: UInt64 = 0
+    private var completedCount: UInt64 = 0
+    /// All requests up to this number are taken back.
+    private var withdrawnCount: UInt64 = 0
+    /// Those up to this number are taken back if they publish this PSM.
+    private var withdrawnCounts: [UInt16: UInt64] = [:]
+
+    mutating func sent() { sentCount += 1 }
+    mutating func withdrawAll() { withdrawnCount = sentCount }
+
+    mutating func withdraw(_ psm: UInt16) {
+      if sentCount > completedCount { withdrawnCounts[psm] = sentCount }
+    }
+
+    /// The next request is completed, with a PSM if it has one. Returns whether it was taken back.
+    mutating func completed(psm: UInt16? = nil) -> Bool {
+      completedCount += 1
+      defer { if completedCount == sentCount { withdrawnCounts = [:] } }
+      return completedCount <= max(withdrawnCount, psm.flatMap { withdrawnCounts[$0] } ?? 0)
+    }
+  }
+
   /// What counts for the limits of the connection.
   struct Load: Hashable, Sendable {
     var requestCount = 0
@@ -43,6 +69,8 @@ struct SessionState: Sendable {
   /// The sizes of published services, by their first handle.
   private var services: [UInt16: Int] = [:]
   private var listeners: Set<UInt16> = []
+  private var publishedServices = Publishing()
+  private var publishedChannels = Publishing()
   private(set) var load = Load()
 
   init(_ opening: SessionOpening) {
@@ -89,7 +117,10 @@ struct SessionState: Sendable {
     case .removeService(let handle): removeService(handle)
     case .removeAllServices:
       for handle in Array(services.keys) { removeService(handle) }
-    case .unpublishChannel(let psm): removeListener(psm)
+      publishedServices.withdrawAll()
+    case .unpublishChannel(let psm):
+      removeListener(psm)
+      publishedChannels.withdraw(psm)
     default: break
     }
   }
@@ -102,10 +133,12 @@ struct SessionState: Sendable {
     load.requestByteCount += byteCount
     switch cost {
     case .service:
+      publishedServices.sent()
       entry.serviceCount += 1
       load.serviceCount += 1
       load.serviceByteCount += byteCount
     case .listener:
+      publishedChannels.sent()
       entry.listenerCount += 1
       load.listenerCount += 1
     case .link, .none: break
@@ -133,15 +166,20 @@ struct SessionState: Sendable {
     entry.byteCount -= byteCount
     load.requestCount -= 1
     load.requestByteCount -= byteCount
+    var isWithdrawn = false
     if entry.serviceCount > 0 {
       entry.serviceCount -= 1
       load.serviceCount -= 1
       load.serviceByteCount -= byteCount
+      isWithdrawn = publishedServices.completed()
     } else if entry.listenerCount > 0 {
       entry.listenerCount -= 1
       load.listenerCount -= 1
+      isWithdrawn = publishedChannels.completed(psm: result.psm)
     }
     awaited[token] = entry.count > 0 ? entry : nil
+    // The host has removed it already.
+    guard !isWithdrawn else { return }
     switch result {
     case .success(.published(let service)):
       removeService(service.range.start)
@@ -184,4 +222,9 @@ struct SessionState: Sendable {
     }
     return found
   }
+}
+
+extension Result<HostReply, HostError> {
+  /// The PSM of the reply, if it has one.
+  fileprivate var psm: UInt16? { if case .success(.psm(let psm)) = self { psm } else { nil } }
 }

@@ -168,4 +168,65 @@ struct RequestTests {
     try hub.send(.addService(service, Self.token), from: id)
     #expect(sent(&hub).count == 2)
   }
+
+  @Test("a service that is removed before the program hears of it does not count any more")
+  func earlyRemoval() throws {
+    var limits = HubLimits()
+    limits.serviceCountMax = 2
+    var hub = TestHub(limits)
+    let id = try hub.serve()
+    let service = ServiceDefinition(uuid: BluetoothUUID(0x180F as UInt16), characteristics: [])
+    func published(_ token: RequestToken, _ start: UInt16) -> HubMachine.Event {
+      let service = PublishedService(range: HandleRange(start, start + 2), characteristics: [])
+      return .delivered(HubSessionKey(id), [.completed(token, .success(.published(service)))])
+    }
+    let other = RequestToken(rawValue: 8)
+    for round in 0..<10 as Range<UInt16> {
+      try hub.send(.addService(service, Self.token), from: id)
+      try hub.send(.removeAllServices, from: id)
+      try hub.send(.addService(service, other), from: id)
+      #expect(sent(&hub).count == 3)
+      hub.handle(published(Self.token, 20 * round + 20))
+      // Only the first one was removed.
+      hub.handle(published(other, 20 * round + 30))
+      try hub.send(.addService(service, Self.token), from: id)
+      try hub.send(.addService(service, Self.token), from: id)
+      #expect(sent(&hub).count == 1)
+      hub.handle(.delivered(HubSessionKey(id), [.completed(Self.token, .failure(.cancelled))]))
+      try hub.send(.removeAllServices, from: id)
+      _ = sent(&hub)
+    }
+  }
+
+  @Test("a PSM that is given up before the program hears of it does not count any more")
+  func earlyUnpublishing() throws {
+    var limits = HubLimits()
+    limits.listenerCountMax = 2
+    var hub = TestHub(limits)
+    let id = try hub.serve()
+    func publish(_ psm: UInt16) throws {
+      try hub.send(.publishChannel(psm: psm, requiresEncryption: false, Self.token), from: id)
+    }
+    func completed(_ psm: UInt16) {
+      hub.handle(.delivered(HubSessionKey(id), [.completed(Self.token, .success(.psm(psm)))]))
+    }
+    for _ in 0..<10 {
+      try publish(0x81)
+      try hub.send(.unpublishChannel(psm: 0x81), from: id)
+      // Has no effect on the request after it.
+      try hub.send(.unpublishChannel(psm: 0x82), from: id)
+      try publish(0x82)
+      #expect(sent(&hub).count == 4)
+      completed(0x81)
+      completed(0x82)
+      try publish(0x81)
+      try publish(0x83)
+      #expect(sent(&hub).count == 1)
+      completed(0x81)
+      for psm in 0x81...0x82 as ClosedRange<UInt16> {
+        try hub.send(.unpublishChannel(psm: psm), from: id)
+      }
+      _ = sent(&hub)
+    }
+  }
 }
