@@ -14,7 +14,9 @@ struct ConnectionState: Sendable {
 
   let peer: HubPeer
   var phase: Phase
-  var sessions: [HubSessionID: SessionState] = [:]
+  private(set) var sessions: [HubSessionID: SessionState] = [:]
+  /// The load of all sessions.
+  private(set) var sessionLoad = SessionState.Load()
   var reader = HubFrameReader(byteCountMax: HubProtocol.greetingByteCountMax)
   /// Messages that are written at the end of the turn.
   var writer = HubFrameWriter(capacity: 0)
@@ -42,12 +44,48 @@ struct ConnectionState: Sendable {
   var load: UserLoad {
     UserLoad(
       connectionCount: 1, sessionCount: sessions.count, waitingByteCount: waitingByteCount,
-      incompleteByteCount: reader.byteCount)
+      incompleteByteCount: reader.byteCount, sessions: sessionLoad)
   }
 
-  /// The load of all sessions.
-  var sessionLoad: SessionState.Load {
-    sessions.values.reduce(into: SessionState.Load()) { $0 += $1.load }
+  // MARK: Sessions
+
+  /// Adds a session.
+  mutating func open(_ opening: SessionOpening) {
+    sessions[opening.id] = SessionState(opening)
+  }
+
+  /// Removes a session; returns whether there was one.
+  mutating func close(_ session: HubSessionID) -> Bool {
+    guard let closed = sessions.removeValue(forKey: session) else { return false }
+    sessionLoad = sessionLoad - closed.load
+    return true
+  }
+
+  // The state of a session is changed where it is, never copied, as its tables may be long.
+
+  /// A request of a session is sent to the host.
+  mutating func sent(_ request: HostRequest, byteCount: Int, of session: HubSessionID) {
+    let before = sessions[session]?.load
+    sessions[session]?.sent(request, byteCount: byteCount)
+    countChange(of: session, since: before)
+  }
+
+  /// The program has handled events of a session that acknowledges them; returns how many of them are the host's.
+  mutating func handled(_ count: Int, of session: HubSessionID) -> Int {
+    guard sessions[session]?.acknowledgesEvents == true else { return 0 }
+    return sessions[session]?.ledger.handled(count) ?? 0
+  }
+
+  /// All events of a session are handled; returns how many of them are the host's.
+  mutating func handledAll(of session: HubSessionID) -> Int {
+    sessions[session]?.ledger.handledAll() ?? 0
+  }
+
+  private mutating func countChange(
+    of session: HubSessionID, since before: SessionState.Load?
+  ) {
+    guard let before, let after = sessions[session]?.load, after != before else { return }
+    sessionLoad += after - before
   }
 
   // MARK: Sending
@@ -67,9 +105,10 @@ struct ConnectionState: Sendable {
 
   /// Appends events of the host. Replies that are longer than a message become errors.
   mutating func send(_ events: [HostEvent], of session: HubSessionID) {
-    guard sessions[session] != nil else { return }
+    guard let before = sessions[session]?.load else { return }
     for event in events { sessions[session]?.received(event) }
     sessions[session]?.ledger.delivered(events)
+    countChange(of: session, since: before)
     guard events.contains(where: \.mayBeTooLong) else { return append(events[...], of: session) }
     var start = 0
     for index in events.indices where events[index].mayBeTooLong {
@@ -104,12 +143,14 @@ struct UserLoad: Hashable, Sendable {
   var sessionCount = 0
   var waitingByteCount = 0
   var incompleteByteCount = 0
+  var sessions = SessionState.Load()
 
   static func += (a: inout UserLoad, b: UserLoad) {
     a.connectionCount += b.connectionCount
     a.sessionCount += b.sessionCount
     a.waitingByteCount += b.waitingByteCount
     a.incompleteByteCount += b.incompleteByteCount
+    a.sessions += b.sessions
   }
 
   static func - (a: UserLoad, b: UserLoad) -> UserLoad {
@@ -117,7 +158,8 @@ struct UserLoad: Hashable, Sendable {
       connectionCount: a.connectionCount - b.connectionCount,
       sessionCount: a.sessionCount - b.sessionCount,
       waitingByteCount: a.waitingByteCount - b.waitingByteCount,
-      incompleteByteCount: a.incompleteByteCount - b.incompleteByteCount)
+      incompleteByteCount: a.incompleteByteCount - b.incompleteByteCount,
+      sessions: a.sessions - b.sessions)
   }
 }
 

@@ -43,6 +43,10 @@ package struct HubLimits: Sendable {
   package var requestCountMax = 16_384
   /// The maximum size of requests of a connection that are not completed.
   package var requestByteCountMax = 8 << 20
+  /// The maximum number of requests of one user that are not completed.
+  package var requestCountPerUserMax = 65_536
+  /// The maximum size of requests of one user that are not completed.
+  package var requestByteCountPerUserMax = 32 << 20
   /// The maximum number of peers that a connection wants links with.
   package var linkCountMax = 1_024
   /// The maximum number of published services of a connection.

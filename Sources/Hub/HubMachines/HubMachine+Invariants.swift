@@ -45,6 +45,8 @@ extension HubMachine {
       found.append("more bytes wait than may")
     }
     if connection.sessions.count > limits.sessionCountMax { found.append("too many sessions") }
+    let sum = connection.sessions.values.reduce(into: SessionState.Load()) { $0 += $1.load }
+    if sum != connection.sessionLoad { found.append("the load of its sessions is not their sum") }
     for session in connection.sessions.values { found += session.violations() }
     return found
   }
@@ -65,6 +67,11 @@ extension HubMachine {
       }
       if load.waitingByteCount > limits.waitingByteCountPerUserMax {
         found.append("too many bytes wait for a user")
+      }
+      if load.sessions.requestCount > limits.requestCountPerUserMax
+        || load.sessions.requestByteCount > limits.requestByteCountPerUserMax
+      {
+        found.append("a user has too many requests")
       }
     }
     return found

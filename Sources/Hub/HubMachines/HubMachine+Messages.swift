@@ -49,7 +49,7 @@ extension HubMachine {
     case .eventsHandled(let session, let count):
       handled(count, of: HubSessionKey(id, session), into: &actions)
     case .closeSession(let session):
-      guard connections[id]?.sessions.removeValue(forKey: session) != nil else { return }
+      guard connections[id]?.close(session) == true else { return }
       count(id)
       actions.append(.closeSession(HubSessionKey(id, session)))
     }
@@ -104,7 +104,7 @@ extension HubMachine {
       let text = "The program has opened as many sessions as it may."
       return refuse(id, HubRefusal(.limitReached, text), now: now, into: &actions)
     }
-    connections[id]?.sessions[opening.id] = SessionState(opening)
+    connections[id]?.open(opening)
     count(id)
     actions.append(.openSession(HubSessionKey(id, opening.id)))
   }
@@ -132,19 +132,34 @@ extension HubMachine {
         return refuse(
           key.connection, HubRefusal(.limitReached, text), now: now, into: &actions)
       }
-      connections[key.connection]?.sessions[key.session]?.sent(request, byteCount: byteCount)
+      connections[key.connection]?.sent(request, byteCount: byteCount, of: key.session)
       actions.append(.send(key, request))
     }
   }
-
-  // The state of a session is changed where it is, never copied, as its tables may be long.
 
   private func error(
     of request: HostRequest, _ byteCount: Int, of key: HubSessionKey
   ) -> HostError? {
     let connection = connections[key.connection]
     guard let connection, let state = connection.sessions[key.session] else { return nil }
-    return state.error(of: request, byteCount: byteCount, connection.sessionLoad, limits)
+    if let error = state.error(
+      of: request, byteCount: byteCount, connection.sessionLoad, limits)
+    {
+      return error
+    }
+    guard request.token != nil else { return nil }
+    let taken = sessionLoad(ofUserOf: connection)
+    let hasRoom =
+      taken.requestCount < limits.requestCountPerUserMax
+      && taken.requestByteCount + byteCount <= limits.requestByteCountPerUserMax
+    return hasRoom ? nil : .limitReached("requests of a user's programs that are not completed")
+  }
+
+  /// What the sessions of a connection's user take now. The connection's own part may not be counted yet.
+  private func sessionLoad(ofUserOf connection: ConnectionState) -> SessionState.Load {
+    var load = connection.sessionLoad - connection.counted.sessions
+    load += users[connection.peer.userID]?.sessions ?? SessionState.Load()
+    return load
   }
 
   /// Ends a request that is beyond a limit.
@@ -187,8 +202,7 @@ extension HubMachine {
   private mutating func handled(
     _ count: Int, of key: HubSessionKey, into actions: inout [Action]
   ) {
-    guard connections[key.connection]?.sessions[key.session]?.acknowledgesEvents == true,
-      let hostCount = connections[key.connection]?.sessions[key.session]?.ledger.handled(count),
+    guard let hostCount = connections[key.connection]?.handled(count, of: key.session),
       hostCount > 0
     else { return }
     actions.append(.acknowledge(key, count: hostCount))

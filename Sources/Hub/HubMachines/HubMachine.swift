@@ -279,9 +279,7 @@ package struct HubMachine: Sendable {
       !open.isEmpty
     else { return }
     for session in open.sorted(by: { $0.rawValue < $1.rawValue }) {
-      guard let count = connections[id]?.sessions[session]?.ledger.handledAll(), count > 0 else {
-        continue
-      }
+      guard let count = connections[id]?.handledAll(of: session), count > 0 else { continue }
       actions.append(.acknowledge(HubSessionKey(id, session), count: count))
     }
   }

@@ -39,7 +39,7 @@ struct SessionState: Sendable {
     }
   }
 
-  /// What counts for the limits of the connection.
+  /// What counts for the limits of the connection and of its user.
   struct Load: Hashable, Sendable {
     var requestCount = 0
     var requestByteCount = 0
@@ -55,6 +55,15 @@ struct SessionState: Sendable {
       a.serviceCount += b.serviceCount
       a.serviceByteCount += b.serviceByteCount
       a.listenerCount += b.listenerCount
+    }
+
+    static func - (a: Load, b: Load) -> Load {
+      Load(
+        requestCount: a.requestCount - b.requestCount,
+        requestByteCount: a.requestByteCount - b.requestByteCount,
+        linkCount: a.linkCount - b.linkCount, serviceCount: a.serviceCount - b.serviceCount,
+        serviceByteCount: a.serviceByteCount - b.serviceByteCount,
+        listenerCount: a.listenerCount - b.listenerCount)
     }
   }
 

@@ -22,6 +22,8 @@ struct RandomProgramTests {
     limits.waitingByteCountLow = 500
     limits.incompleteByteCountPerUserMax = 3_000
     limits.requestCountMax = 20
+    limits.requestCountPerUserMax = 30
+    limits.requestByteCountPerUserMax = 600
     limits.linkCountMax = 4
     limits.serviceCountMax = 3
     limits.listenerCountMax = 2

@@ -131,6 +131,33 @@ struct RequestTests {
     #expect(hub.machine.counts.limitedRequestCount == 1)
   }
 
+  @Test(
+    "requests of a user's programs are bounded together, by number and by size, and not those of others",
+    arguments: [(count: 3, byteCount: 1_000), (count: 1_000, byteCount: 400)])
+  func userRequestLimit(count: Int, byteCount: Int) throws {
+    var limits = HubLimits()
+    limits.requestCountPerUserMax = count
+    limits.requestByteCountPerUserMax = byteCount
+    var hub = TestHub(limits)
+    let ids = try (1...4).map { try hub.serve("app \($0)", process: $0) }
+    let root = try hub.serve("root", user: 0, process: 9)
+    // A message of 114 bytes.
+    let write = GATTOperation.write(3, [UInt8](repeating: 1, count: 95))
+    for id in ids + [root] { try hub.send(.gatt(Self.peer, write, Self.token), from: id) }
+    #expect(sent(&hub).count == 4)
+    guard
+      case .completed(Self.token, .failure(.limitReached)) = try hub.events(for: ids[3]).first
+    else {
+      Issue.record("not refused")
+      return
+    }
+    // An end of a program and a completion make room for one each.
+    hub.handle(.disconnected(ids[0]))
+    hub.handle(.delivered(HubSessionKey(ids[1]), [.completed(Self.token, .success(.done))]))
+    for _ in 0..<3 { try hub.send(.gatt(Self.peer, write, Self.token), from: ids[3]) }
+    #expect(sent(&hub).count == 2)
+  }
+
   @Test("links beyond the limit fail, until the program lets go of others")
   func linkLimit() throws {
     var limits = HubLimits()

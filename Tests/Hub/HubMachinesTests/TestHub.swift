@@ -64,9 +64,10 @@ struct TestHub {
 
   /// A program connects, greets, and opens sessions with these numbers.
   mutating func serve(
-    _ app: String = "app", sessions: [UInt64] = [1], acknowledges: Bool = true, process: Int32 = 1
+    _ app: String = "app", sessions: [UInt64] = [1], acknowledges: Bool = true,
+    user: UInt32 = TestHub.user, process: Int32 = 1
   ) throws -> HubConnectionID {
-    let id = connect(process: process)
+    let id = connect(user: user, process: process)
     let openings = sessions.map {
       SessionOpening(id: HubSessionID(rawValue: $0), acknowledgesEvents: acknowledges)
     }
