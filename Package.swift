@@ -145,7 +145,7 @@ let package = Package(
       needs: ["Essentials", "BluetoothWire", "BluetoothInterface", "HubWire"]),
     module(
       "HubHost", in: "Hub",
-      needs: ["Essentials", "EventLoop", "BluetoothInterface", "HubMachines"]),
+      needs: ["Essentials", "EventLoop", "BluetoothInterface", "HubWire", "HubMachines"]),
 
     // Location: beacon regions, ranging and position.
     module("BeaconMachines", in: "Location", needs: ["Essentials", "BluetoothWire"]),

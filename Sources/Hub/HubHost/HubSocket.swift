@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import HubWire
 
 /// Where a hub listens.
 package enum HubSocket: Hashable, Sendable {
@@ -14,12 +15,14 @@ package enum HubSocket: Hashable, Sendable {
   ///
   /// - Throws: If the user has no such folder.
   package static func standard() throws(HubServerError) -> HubSocket {
-    if geteuid() == 0 { return .ownFolder(path: "/run/ambit/hub") }
-    guard let folder = ProcessEnvironment.value("XDG_RUNTIME_DIR"), folder.hasPrefix("/") else {
+    if geteuid() == 0 { return .ownFolder(path: HubPath.system) }
+    let runtimeFolder = ProcessEnvironment.value("XDG_RUNTIME_DIR")
+    guard let path = HubPath.user(runtimeFolder: runtimeFolder) else {
       throw HubServerError(
-        .failed, "There is no folder for the hub's socket: XDG_RUNTIME_DIR is not set.")
+        .failed,
+        "There is no folder for the hub's socket: XDG_RUNTIME_DIR is not set to an absolute path.")
     }
-    return .ownFolder(path: folder + "/ambit/hub")
+    return .ownFolder(path: path)
   }
 
   /// The path; nil for a socket that is open.
