@@ -26,6 +26,12 @@ def bonds(tmp_path, monkeypatch):
     return path
 
 
+@pytest.fixture(autouse=True)
+def no_hub(monkeypatch):
+    """Keeps programs from the hub of this machine."""
+    monkeypatch.setenv("AMBIT_HUB", "off")
+
+
 @pytest_asyncio.fixture(params=list(RADIOS))
 async def radio(request, monkeypatch):
     """`host:port` of each radio."""

@@ -133,7 +133,7 @@ package struct SocketAddress: Hashable, Sendable {
   }
 
   /// A new stream socket of this family, which doesn't block and isn't inherited by other programs.
-  func makeSocket() throws(SystemError) -> Int32 {
+  package func makeSocket() throws(SystemError) -> Int32 {
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let descriptor = socket(family, type, 0)
     guard descriptor >= 0 else { throw .current }

@@ -71,7 +71,7 @@ final class HubSocket {
   private func connected(_ result: Result<Int32, ConnectError>) {
     connector = nil
     switch result {
-    case .failure(let error): endLater(.notReached(explain(error)))
+    case .failure(let error): endLater(.notReached(Self.explain(error, at: path)))
     case .success(let descriptor):
       if let failure = Self.disbelief(of: descriptor) {
         Glibc.close(descriptor)
@@ -83,7 +83,7 @@ final class HubSocket {
           onRead: { [weak self] in self?.received($0) },
           onEnd: { [weak self] _ in self?.end(.ended) })
       } catch {
-        return endLater(.notReached(explain(.system(error))))
+        return endLater(.notReached(Self.explain(.system(error), at: path)))
       }
       loop.schedule(in: .zero) { [weak self] in
         if let self, !isClosed { onOpen() }
@@ -116,7 +116,9 @@ final class HubSocket {
 
   /// Why the process that listens is not believed to be the hub; nil if root or this user runs it. Others could
   /// have taken the path, and would learn what the app does.
-  private static func disbelief(of descriptor: Int32) -> HubFailure? {
+  static func disbelief(
+    of descriptor: Int32, believes: (UInt32) -> Bool = { HubSocket.believes($0) }
+  ) -> HubFailure? {
     var credentials: Credentials = (0, 0, 0)
     var length = socklen_t(MemoryLayout<Credentials>.size)
     let status = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)
@@ -131,7 +133,7 @@ final class HubSocket {
     userID == 0 || userID == own
   }
 
-  private func explain(_ error: ConnectError) -> HostError {
+  static func explain(_ error: ConnectError, at path: String) -> HostError {
     switch error {
     case .unknownHost: return .unsupported("\"\(path)\" can't be the path of a socket.")
     case .timedOut: return .transport("The hub at \(path) did not answer in time.")

@@ -109,6 +109,8 @@ final class AmbitRun: Sendable {
     }
     // Named, so that no run reports that its devices are simulated.
     inherited["AMBIT_RADIO"] = "sim"
+    // The developer's own hub is none of a test's.
+    inherited["AMBIT_HUB"] = "off"
     _ = Self.restoresInterrupts
     process.environment = inherited.merging(environment) { $1 }
     let (input, output, complaints) = (Pipe(), Pipe(), Pipe())
