@@ -156,7 +156,12 @@ final class HubDriver: @unchecked Sendable {
       case .failed(let failure): report(failure)
       case .connected(let welcome):
         shown.withLock { $0 = Shown(problem: nil, welcome: welcome, isDecided: true) }
-        logger.info("The hub at \(path) is used.")
+        if welcome.isSimulated {
+          logger.notice(
+            "The radio of the hub at \(path) is simulated, and so are the devices around it.")
+        } else {
+          logger.info("The hub at \(path) is used.")
+        }
       case .lost(let sentence): logger.warning("\(sentence)")
       }
     }

@@ -109,7 +109,7 @@ final class AmbitRun: Sendable {
     }
     // Named, so that no run reports that its devices are simulated.
     inherited["AMBIT_RADIO"] = "sim"
-    // The developer's own hub is none of a test's.
+    // The hub of the developer's machine is not for tests.
     inherited["AMBIT_HUB"] = "off"
     _ = Self.restoresInterrupts
     process.environment = inherited.merging(environment) { $1 }

@@ -113,6 +113,13 @@ struct HubChoiceTests {
     #expect(TestProcess.isLoaded("libTesting.so"))
     #expect(!TestProcess.isLoaded("libTestingOfNobody.so"))
   }
+
+  @Test(
+    "this process, which runs tests, uses no hub",
+    .enabled(if: ["AMBIT_HUB", "AMBIT_RADIO"].allSatisfy { ProcessEnvironment.value($0) == nil }))
+  func thisProcess() {
+    #expect(HubChoice.current == .tests)
+  }
 }
 
 @Suite("Looking for a hub at a path", .timeLimit(.minutes(1)))

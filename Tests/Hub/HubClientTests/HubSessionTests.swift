@@ -3,6 +3,7 @@ import BluetoothWire
 import EventLoop
 import Foundation
 import HubWire
+import Logging
 import Synchronization
 import Testing
 
@@ -176,6 +177,30 @@ struct HubSessionTests {
     let hub = try await startHub()
     #expect(makeProvider().isSimulated)
     await hub.kill()
+  }
+
+  @Test("the log has the hub that is used, and whether its radio is simulated")
+  func reportedHub() async throws {
+    for (isSimulated, line) in [
+      (false, "info: The hub at \(path) is used."),
+      (
+        true,
+        "notice: The radio of the hub at \(path) is simulated, and so are the devices around it."
+      ),
+    ] {
+      let hub = try await TestHub.start(at: path) { message, connection in
+        guard case .greeting = message else { return }
+        connection.send(
+          .welcome(HubWelcome(version: 1, abilities: .bluetooth, isSimulated: isSimulated)))
+      }
+      let (lines, logger) = Logger.recording()
+      let provider = HubSessionProvider(path: path, app: "test", logger: logger)
+      #expect(provider.isSimulated == isSimulated)
+      var iterator = lines.makeAsyncIterator()
+      #expect(await iterator.next() == line)
+      await provider.close()
+      await hub.kill()
+    }
   }
 
   @Test("many events arrive in order, and all are acknowledged before the next request")

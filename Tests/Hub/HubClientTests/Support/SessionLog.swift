@@ -63,4 +63,23 @@ final class MessageLog: Sendable {
 extension Logger {
   /// Logs nothing: tests read the problem instead.
   static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+  /// A logger with the lines that it gets, each with its level.
+  static func recording() -> (lines: AsyncStream<String>, logger: Logger) {
+    let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+    return (lines, Logger(label: "test") { _ in RecordingHandler(continuation: continuation) })
+  }
+
+  private struct RecordingHandler: LogHandler {
+    let continuation: AsyncStream<String>.Continuation
+    var logLevel = Logger.Level.info
+    var metadata = Logger.Metadata()
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { continuation.yield("\(event.level): \(event.message)") }
+  }
 }
