@@ -128,9 +128,13 @@ final class HubSocket {
     return believes(credentials.userID) ? nil : .notBelieved(userID: credentials.userID)
   }
 
-  /// Whether a user is believed to run the hub.
+  /// Of processes in other user namespaces, whose users this one doesn't know (user_namespaces(7)).
+  private static let overflowUserID: UInt32 = 65_534
+
+  /// Whether a user is believed to run the hub. The overflow user is not, even by a program that has it as its
+  /// own: it may be anybody's process.
   static func believes(_ userID: UInt32, self own: UInt32 = geteuid()) -> Bool {
-    userID == 0 || userID == own
+    userID != overflowUserID && (userID == 0 || userID == own)
   }
 
   static func explain(_ error: ConnectError, at path: String) -> HostError {

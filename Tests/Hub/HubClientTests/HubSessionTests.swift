@@ -252,6 +252,9 @@ struct HubSessionTests {
     #expect(HubSocket.believes(1_000, self: 1_000))
     #expect(!HubSocket.believes(1_001, self: 1_000))
     #expect(!HubSocket.believes(1_000, self: 0))
+    // A process of another user namespace, which may be anybody's; also for a program that runs as "nobody".
+    #expect(!HubSocket.believes(65_534, self: 1_000))
+    #expect(!HubSocket.believes(65_534, self: 65_534))
   }
 
   // MARK: Settings
