@@ -1,5 +1,6 @@
 import BluetoothWire
 import Essentials
+import JSONWire
 
 extension FloorFile {
   /// Parses a floor from UTF-8 JSON.

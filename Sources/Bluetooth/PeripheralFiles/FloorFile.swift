@@ -1,5 +1,6 @@
 public import BluetoothWire
 public import Essentials
+import JSONWire
 
 /// A floor as a JSON file describes it: receivers and rooms, to locate beacons, and walls, beacons
 /// and people, for a simulated radio. All lengths are in metres, whichever unit the file uses.

@@ -1,6 +1,7 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import JSONWire
 
 extension PeripheralFile.Service {
   static let keys = ["uuid", "primary", "includes", "characteristics"]

@@ -1,6 +1,7 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import JSONWire
 
 extension PeripheralFile {
   /// Parses a peripheral file from UTF-8 JSON.

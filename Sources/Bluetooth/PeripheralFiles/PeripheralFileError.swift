@@ -1,3 +1,5 @@
+package import JSONWire
+
 /// The reason why a text is not a valid peripheral file.
 public struct PeripheralFileError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A position in a text: line and column start at 1, and columns count Unicode scalars.
@@ -28,20 +30,8 @@ public struct PeripheralFileError: Error, Hashable, Sendable, CustomStringConver
   }
 
   package init(_ fault: FileFault, in text: [UInt8]) {
-    let before = text.prefix(fault.offset ?? 0)
-    let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-    // Continuation bytes of UTF-8 begin with the bits 10.
-    let position = Position(
-      line: before.count { $0 == 0x0A } + 1,
-      column: before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1)
     self.init(
-      position: fault.offset == nil ? nil : position, path: fault.path, reason: fault.reason)
+      position: fault.position(in: text).map { Position(line: $0.line, column: $0.column) },
+      path: fault.path, reason: fault.reason)
   }
-}
-
-/// A mistake at an offset of the text, whose line is not known yet.
-package struct FileFault: Error, Hashable {
-  package var offset: Int?
-  package var path: String
-  package var reason: String
 }

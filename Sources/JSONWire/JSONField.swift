@@ -1,5 +1,4 @@
-import Essentials
-package import JSONWire
+package import Essentials
 
 /// A JSON value with its path, so that every error contains the path and the expected value.
 package struct JSONField {
@@ -52,16 +51,16 @@ package struct JSONField {
   }
 
   /// Whether it is an object with such a member.
-  func hasMember(_ key: String) -> Bool {
+  package func hasMember(_ key: String) -> Bool {
     guard case .object(let members) = node.value else { return false }
     return members.contains { $0.key == key }
   }
 
-  var isArray: Bool {
+  package var isArray: Bool {
     if case .array = node.value { true } else { false }
   }
 
-  var isNumber: Bool {
+  package var isNumber: Bool {
     switch node.value {
     case .integer, .number: true
     default: false
@@ -73,7 +72,7 @@ package struct JSONField {
     return text
   }
 
-  func bool() throws(FileFault) -> Bool {
+  package func bool() throws(FileFault) -> Bool {
     guard case .bool(let value) = node.value else { throw expected("true or false") }
     return value
   }
@@ -86,14 +85,14 @@ package struct JSONField {
     }
   }
 
-  func integer(_ range: ClosedRange<Int>) throws(FileFault) -> Int {
+  package func integer(_ range: ClosedRange<Int>) throws(FileFault) -> Int {
     guard let value = Int(exactly: try number()), range.contains(value) else {
       throw fault("expected a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return value
   }
 
-  func seconds(from least: TimeSpan, to most: TimeSpan) throws(FileFault) -> TimeSpan {
+  package func seconds(from least: TimeSpan, to most: TimeSpan) throws(FileFault) -> TimeSpan {
     let seconds = try number()
     guard least.seconds...most.seconds ~= seconds else {
       throw fault("expected seconds from \(Self.text(least)) to \(Self.text(most))")
@@ -105,7 +104,7 @@ package struct JSONField {
     span.seconds == span.seconds.rounded() ? "\(Int(span.seconds))" : "\(span.seconds)"
   }
 
-  func hexadecimal(byteCountMax: Int) throws(FileFault) -> [UInt8] {
+  package func hexadecimal(byteCountMax: Int) throws(FileFault) -> [UInt8] {
     guard let bytes = Hexadecimal.bytes(try string()) else {
       throw fault("expected hexadecimal digits in pairs, as in \"01ff\"")
     }
@@ -116,8 +115,8 @@ package struct JSONField {
 
 /// The members of an object, with their paths.
 package struct JSONObject {
-  let field: JSONField
-  let members: [JSONNode.Member]
+  package let field: JSONField
+  package let members: [JSONNode.Member]
 
   /// The member with this key, if it exists.
   package subscript(key: String) -> JSONField? {
@@ -133,5 +132,31 @@ package struct JSONObject {
   }
 
   /// Whether a member is true; false where it is missing.
-  func flag(_ key: String) throws(FileFault) -> Bool { try self[key]?.bool() ?? false }
+  package func flag(_ key: String) throws(FileFault) -> Bool { try self[key]?.bool() ?? false }
+}
+
+/// A mistake at an offset of the text, whose line is not known yet.
+package struct FileFault: Error, Hashable {
+  package var offset: Int?
+  package var path: String
+  package var reason: String
+
+  package init(offset: Int?, path: String, reason: String) {
+    self.offset = offset
+    self.path = path
+    self.reason = reason
+  }
+
+  /// The line and the column of the mistake in the text. Both start at 1, and columns count Unicode scalars; nil
+  /// for a mistake of the whole text.
+  package func position(in text: [UInt8]) -> (line: Int, column: Int)? {
+    guard let offset else { return nil }
+    let before = text.prefix(offset)
+    let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+    // Continuation bytes of UTF-8 begin with the bits 10.
+    return (
+      line: before.count { $0 == 0x0A } + 1,
+      column: before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1
+    )
+  }
 }
