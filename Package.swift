@@ -142,7 +142,7 @@ let package = Package(
       ]),
     module(
       "HubMachines", in: "Hub",
-      needs: ["Essentials", "BluetoothWire", "BluetoothInterface", "HubWire"]),
+      needs: ["Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "HubWire"]),
     module(
       "HubHost", in: "Hub",
       needs: ["Essentials", "EventLoop", "BluetoothInterface", "HubWire", "HubMachines"]),
@@ -520,8 +520,8 @@ let package = Package(
       name: "FuzzTargets",
       dependencies: [
         "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines", "PortSharing", "BluetoothHost",
-        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials", "HubWire",
-        "JSONWire", "PeripheralFiles", "Simulation",
+        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials", "HubMachines",
+        "HubWire", "JSONWire", "PeripheralFiles", "Simulation",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     tests("FuzzReplayTests", needs: ["FuzzTargets", "Essentials"]),

@@ -7,5 +7,5 @@ public struct FuzzTarget: Sendable {
 
   /// Every fuzzer there is.
   public static let all: [FuzzTarget] =
-    wire + machines + beacons + floors + dns + bonjour + sharing + hub + files
+    wire + machines + beacons + floors + dns + bonjour + sharing + hub + rules + files
 }

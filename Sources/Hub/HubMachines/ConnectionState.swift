@@ -13,6 +13,8 @@ struct ConnectionState: Sendable {
   }
 
   let peer: HubPeer
+  /// The hub's limits, with the quotas of the program in their place.
+  let limits: HubLimits
   var phase: Phase
   private(set) var sessions: [HubSessionID: SessionState] = [:]
   /// The load of all sessions.
@@ -27,8 +29,9 @@ struct ConnectionState: Sendable {
   /// What the limits of the user have counted so far.
   var counted = UserLoad()
 
-  init(_ peer: HubPeer, deadline: Instant) {
+  init(_ peer: HubPeer, _ limits: HubLimits, deadline: Instant) {
     self.peer = peer
+    self.limits = limits
     phase = .greeting(deadline: deadline)
   }
 

@@ -12,6 +12,10 @@ extension HostRequest {
     case service
     /// A PSM that stays taken.
     case listener
+    /// A scan that goes on until it is stopped.
+    case scan
+    /// An advertisement that goes on until it is stopped.
+    case advertisement
   }
 
   /// What the request costs.
@@ -20,8 +24,10 @@ extension HostRequest {
     case .connect(let address, _): .link(address)
     case .addService: .service
     case .publishChannel: .listener
-    case .startScan, .stopScan, .startAdvertising, .stopAdvertising, .disconnect, .readRSSI,
-      .updateParameters, .setPHY, .setSubrate, .pair, .setPairingAgent, .answerPairing,
+    case .startScan: .scan
+    case .startAdvertising: .advertisement
+    case .stopScan, .stopAdvertising, .disconnect, .readRSSI, .updateParameters, .setPHY,
+      .setSubrate, .pair, .setPairingAgent, .answerPairing,
       .createOutOfBandData, .setOutOfBandData, .removeBond, .gatt, .subscribe, .unsubscribe,
       .removeService, .removeAllServices, .respond, .updateValue, .unpublishChannel, .openChannel,
       .sendOnChannel, .consumedFromChannel, .closeChannel, .barrier:

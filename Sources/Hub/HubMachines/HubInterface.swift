@@ -25,10 +25,22 @@ package struct HubSessionKey: Hashable, Sendable {
 package struct HubPeer: Hashable, Sendable {
   package var userID: UInt32
   package var processID: Int32
+  /// Its groups; nil if they aren't known.
+  package var groupIDs: [UInt32]?
+  /// Its unit of systemd, see ``ControlGroups``; nil if it isn't known.
+  package var units: [String]?
+  /// The name of the listening socket that it connected to; nil if that has none.
+  package var socket: String?
 
-  package init(userID: UInt32, processID: Int32) {
+  package init(
+    userID: UInt32, processID: Int32, groupIDs: [UInt32]? = nil, units: [String]? = nil,
+    socket: String? = nil
+  ) {
     self.userID = userID
     self.processID = processID
+    self.groupIDs = groupIDs
+    self.units = units
+    self.socket = socket
   }
 }
 

@@ -49,6 +49,10 @@ package struct HubLimits: Sendable {
   package var requestByteCountPerUserMax = 32 << 20
   /// The maximum number of peers that a connection wants links with.
   package var linkCountMax = 1_024
+  /// The maximum number of scans of a connection: one of each session.
+  package var scanCountMax = 1_024
+  /// The maximum number of advertisements of a connection: one of each session.
+  package var advertisementCountMax = 1_024
   /// The maximum number of published services of a connection.
   package var serviceCountMax = 1_024
   /// The maximum size of published services of a connection.

@@ -41,7 +41,7 @@ extension HubMachine {
       found.append("its bytes are not written")
     }
     if connection.counted != connection.load { found.append("its load is not counted") }
-    if connection.waitingByteCount > limits.waitingByteCountMax {
+    if connection.waitingByteCount > connection.limits.waitingByteCountMax {
       found.append("more bytes wait than may")
     }
     if connection.sessions.count > limits.sessionCountMax { found.append("too many sessions") }

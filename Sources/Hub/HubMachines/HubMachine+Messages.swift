@@ -143,7 +143,7 @@ extension HubMachine {
     let connection = connections[key.connection]
     guard let connection, let state = connection.sessions[key.session] else { return nil }
     if let error = state.error(
-      of: request, byteCount: byteCount, connection.sessionLoad, limits)
+      of: request, byteCount: byteCount, connection.sessionLoad, connection.limits)
     {
       return error
     }
@@ -193,7 +193,7 @@ extension HubMachine {
     else { return }
     guard
       state.ledger.ownCount > limits.ownCompletionCountMax
-        || connection.waitingByteCount > limits.waitingByteCountMax
+        || connection.waitingByteCount > connection.limits.waitingByteCountMax
     else { return }
     let text = "The program doesn't handle the answers to its requests."
     refuse(key.connection, HubRefusal(.limitReached, text), now: now, into: &actions)

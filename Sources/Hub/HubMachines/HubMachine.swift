@@ -13,22 +13,25 @@ import HubWire
 package struct HubMachine: Sendable {
   /// The hub's user, radio and limits.
   package struct Configuration: Sendable {
-    /// The user of the hub. This user and root may use it.
+    /// The user of the hub. This user and root may use it, unless a rule denies it.
     package var userID: UInt32
     /// Whether the hub's radio is simulated.
     package var isSimulated: Bool
     /// The limits.
     package var limits: HubLimits
+    /// Which other programs may use it, and how much each of them may take.
+    package var rules: HubRules
 
-    package init(userID: UInt32, isSimulated: Bool, limits: HubLimits = HubLimits()) {
+    package init(
+      userID: UInt32, isSimulated: Bool, limits: HubLimits = HubLimits(),
+      rules: HubRules = HubRules()
+    ) {
       self.userID = userID
       self.isSimulated = isSimulated
       self.limits = limits
+      self.rules = rules
     }
   }
-
-  /// Of processes in other user namespaces, whose users this one doesn't know (user_namespaces(7)).
-  static let overflowUserID: UInt32 = 65_534
 
   let configuration: Configuration
   var limits: HubLimits { configuration.limits }
@@ -77,7 +80,9 @@ package struct HubMachine: Sendable {
     _ id: HubConnectionID, _ peer: HubPeer, now: Instant, into actions: inout [Action]
   ) {
     precondition(connections[id] == nil, "a connection has the identifier of another one")
-    if let refusal = refusal(of: peer) {
+    let verdict = configuration.rules.verdict(on: peer, hubUserID: configuration.userID)
+    let limits = verdict.quotas.limits(limits)
+    if let refusal = refusal(of: peer, verdict, limits) {
       var writer = HubFrameWriter(capacity: 0)
       // It always fits.
       try? writer.append(HubMessage.refusal(refusal))
@@ -86,19 +91,18 @@ package struct HubMachine: Sendable {
       return refused(peer, refusal, now: now, into: &actions)
     }
     let deadline = now + limits.greetingTime
-    connections[id] = ConnectionState(peer, deadline: deadline)
+    connections[id] = ConnectionState(peer, limits, deadline: deadline)
     greetings[id] = deadline
     processes[peer.processID, default: 0] += 1
     count(id)
   }
 
   /// The reason not to serve a program, before its greeting; nil if there is no such reason.
-  private func refusal(of peer: HubPeer) -> HubRefusal? {
+  private func refusal(
+    of peer: HubPeer, _ verdict: HubRules.Verdict, _ limits: HubLimits
+  ) -> HubRefusal? {
     if isEnding { return HubRefusal(.ending, "The hub ends.") }
-    let mayUse = peer.userID == configuration.userID || peer.userID == 0
-    guard mayUse, peer.userID != Self.overflowUserID else {
-      return HubRefusal(.denied, "The hub serves user \(configuration.userID) and root only.")
-    }
+    if case .denied(let reason) = verdict { return HubRefusal(.denied, reason) }
     // Processes in other PID namespaces have the number 0 here, all of them: only their user is bounded.
     if peer.processID != 0,
       processes[peer.processID, default: 0] >= limits.connectionCountPerProcessMax
@@ -213,7 +217,7 @@ package struct HubMachine: Sendable {
     if connection.writer.byteCount > 0 { unwritten.insert(id) }
     count(id)
     updateReading(id, into: &actions)
-    if connection.waitingByteCount > limits.waitingByteCountMax {
+    if connection.waitingByteCount > connection.limits.waitingByteCountMax {
       let refusal = HubRefusal(
         .limitReached, "The program didn't read \(connection.waitingByteCount) bytes.")
       return refuse(id, refusal, now: now, into: &actions)
@@ -286,6 +290,7 @@ package struct HubMachine: Sendable {
 
   private mutating func updateReading(_ id: HubConnectionID, into actions: inout [Action]) {
     guard let connection = connections[id] else { return }
+    let limits = connection.limits
     let count = connection.waitingByteCount
     let isPaused =
       connection.isPaused

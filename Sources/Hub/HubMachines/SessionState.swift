@@ -47,6 +47,8 @@ struct SessionState: Sendable {
     var serviceCount = 0
     var serviceByteCount = 0
     var listenerCount = 0
+    var scanCount = 0
+    var advertisementCount = 0
 
     static func += (a: inout Load, b: Load) {
       a.requestCount += b.requestCount
@@ -55,6 +57,8 @@ struct SessionState: Sendable {
       a.serviceCount += b.serviceCount
       a.serviceByteCount += b.serviceByteCount
       a.listenerCount += b.listenerCount
+      a.scanCount += b.scanCount
+      a.advertisementCount += b.advertisementCount
     }
 
     static func - (a: Load, b: Load) -> Load {
@@ -63,7 +67,8 @@ struct SessionState: Sendable {
         requestByteCount: a.requestByteCount - b.requestByteCount,
         linkCount: a.linkCount - b.linkCount, serviceCount: a.serviceCount - b.serviceCount,
         serviceByteCount: a.serviceByteCount - b.serviceByteCount,
-        listenerCount: a.listenerCount - b.listenerCount)
+        listenerCount: a.listenerCount - b.listenerCount, scanCount: a.scanCount - b.scanCount,
+        advertisementCount: a.advertisementCount - b.advertisementCount)
     }
   }
 
@@ -80,6 +85,10 @@ struct SessionState: Sendable {
   private var listeners: Set<UInt16> = []
   private var publishedServices = Publishing()
   private var publishedChannels = Publishing()
+  private var isScanning = false
+  private var isAdvertising = false
+  /// The request that started the advertisement, until it is completed.
+  private var advertisingToken: RequestToken?
   private(set) var load = Load()
 
   init(_ opening: SessionOpening) {
@@ -113,6 +122,14 @@ struct SessionState: Sendable {
     case .listener:
       guard all.listenerCount >= limits.listenerCountMax else { return nil }
       return .limitReached("PSMs of a program")
+    case .scan:
+      guard !isScanning, all.scanCount >= limits.scanCountMax else { return nil }
+      return .limitReached("scans of a program")
+    case .advertisement:
+      guard !isAdvertising, all.advertisementCount >= limits.advertisementCountMax else {
+        return nil
+      }
+      return .limitReached("advertisements of a program")
     }
   }
 
@@ -130,7 +147,37 @@ struct SessionState: Sendable {
     case .unpublishChannel(let psm):
       removeListener(psm)
       publishedChannels.withdraw(psm)
+    case .startScan: setScanning(true)
+    case .stopScan: setScanning(false)
+    case .startAdvertising(_, let token):
+      setAdvertising(true)
+      advertisingToken = token
+    case .stopAdvertising: setAdvertising(false)
     default: break
+    }
+  }
+
+  private mutating func setScanning(_ isScanning: Bool) {
+    guard isScanning != self.isScanning else { return }
+    self.isScanning = isScanning
+    load.scanCount += isScanning ? 1 : -1
+  }
+
+  private mutating func setAdvertising(_ isAdvertising: Bool) {
+    advertisingToken = nil
+    guard isAdvertising != self.isAdvertising else { return }
+    self.isAdvertising = isAdvertising
+    load.advertisementCount += isAdvertising ? 1 : -1
+  }
+
+  /// An advertisement that did not begin counts no longer, unless its token has another request under way.
+  private mutating func endAdvertising(
+    _ token: RequestToken, _ result: Result<HostReply, HostError>, isLast: Bool
+  ) {
+    guard token == advertisingToken else { return }
+    switch result {
+    case .success: advertisingToken = nil
+    case .failure: if isLast { setAdvertising(false) }
     }
   }
 
@@ -150,7 +197,7 @@ struct SessionState: Sendable {
       publishedChannels.sent()
       entry.listenerCount += 1
       load.listenerCount += 1
-    case .link, .none: break
+    case .link, .scan, .advertisement, .none: break
     }
     awaited[token] = entry
   }
@@ -187,6 +234,7 @@ struct SessionState: Sendable {
       isWithdrawn = publishedChannels.completed(psm: result.psm)
     }
     awaited[token] = entry.count > 0 ? entry : nil
+    endAdvertising(token, result, isLast: entry.count == 0)
     // The host has removed it already.
     guard !isWithdrawn else { return }
     switch result {
@@ -224,7 +272,8 @@ struct SessionState: Sendable {
       requestByteCount: awaited.values.reduce(0) { $0 + $1.byteCount }, linkCount: links.count,
       serviceCount: services.count + awaited.values.reduce(0) { $0 + $1.serviceCount },
       serviceByteCount: load.serviceByteCount,
-      listenerCount: listeners.count + awaited.values.reduce(0) { $0 + $1.listenerCount })
+      listenerCount: listeners.count + awaited.values.reduce(0) { $0 + $1.listenerCount },
+      scanCount: isScanning ? 1 : 0, advertisementCount: isAdvertising ? 1 : 0)
     if sums != load { found.append("the load of a session is \(load), and should be \(sums)") }
     if services.values.reduce(0, +) > load.serviceByteCount {
       found.append("services of a session have more bytes than its load")

@@ -20,9 +20,10 @@ struct TestHub {
   private var untaken: [HubConnectionID: Int] = [:]
   private var lastNumber: UInt64 = 0
 
-  init(_ limits: HubLimits = HubLimits()) {
+  init(_ limits: HubLimits = HubLimits(), rules: HubRules = HubRules()) {
     machine = HubMachine(
-      HubMachine.Configuration(userID: Self.user, isSimulated: true, limits: limits))
+      HubMachine.Configuration(
+        userID: Self.user, isSimulated: true, limits: limits, rules: rules))
   }
 
   /// Handles an event, and does what a host does then.
@@ -56,9 +57,13 @@ struct TestHub {
 
   /// A program connects.
   mutating func connect(user: UInt32 = TestHub.user, process: Int32 = 1) -> HubConnectionID {
+    connect(HubPeer(userID: user, processID: process))
+  }
+
+  mutating func connect(_ peer: HubPeer) -> HubConnectionID {
     lastNumber += 1
     let id = HubConnectionID(rawValue: lastNumber)
-    handle(.connected(id, HubPeer(userID: user, processID: process)))
+    handle(.connected(id, peer))
     return id
   }
 
