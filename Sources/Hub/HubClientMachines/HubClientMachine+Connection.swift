@@ -102,6 +102,7 @@ extension HubClientMachine {
     case (.welcome, _): throw .unexpected("a second welcome")
     case (.pong, _): throw .unexpected("an answer to no ping")
     case (.events, _): throw .unexpected("events before the welcome")
+    case (.status, _): throw .unexpected("an answer to no question about the hub")
     }
   }
 

@@ -26,6 +26,10 @@ struct ConnectionState: Sendable {
   var untakenByteCount = 0
   /// Whether the program's messages are not read for now.
   var isPaused = false
+  /// When the greeting was accepted.
+  var servedSince: Instant?
+  /// The number of a question for the state of the hub that is not answered.
+  var statusQuestion: UInt64?
   /// What the limits of the user have counted so far.
   var counted = UserLoad()
 

@@ -16,6 +16,9 @@ struct EventLedger: Sendable {
   /// The number of the hub's own events that are not handled.
   var ownCount: Int { own.count - firstOwn }
 
+  /// The number of events that the program has got and not handled.
+  var unhandledCount: Int { Int(clamping: deliveredCount - handledCount) }
+
   /// The host has delivered events.
   mutating func delivered(_ events: [HostEvent]) {
     for event in events {
@@ -48,7 +51,7 @@ struct EventLedger: Sendable {
   }
 
   /// The program has handled everything that it got; returns how many events of the host that were.
-  mutating func handledAll() -> Int { handled(Int(clamping: deliveredCount - handledCount)) }
+  mutating func handledAll() -> Int { handled(unhandledCount) }
 
   func violations() -> [String] {
     var found: [String] = []

@@ -69,6 +69,8 @@ extension HubMachine {
     case delivered(HubSessionKey, [HostEvent])
     /// The system has not taken this number of bytes that were written to a connection.
     case written(HubConnectionID, waitingByteCount: Int)
+    /// The host's part of the hub's state was read.
+    case statusRead(HubHostStatus)
     /// All simultaneous events were handled: messages can be written.
     case turnEnded
     /// The time that was given by `nextWake` has come.
@@ -93,6 +95,8 @@ extension HubMachine {
     case acknowledge(HubSessionKey, count: Int)
     /// Close a session. Nothing follows for it.
     case closeSession(HubSessionKey)
+    /// Read the host's part of the hub's state soon, then report `statusRead`.
+    case readStatus
     /// Report something.
     case report(HubReport)
   }

@@ -23,6 +23,10 @@ extension HubMachine {
     if !openings.waiting.prefix(limit).allSatisfy({ connections[$0]?.app != nil }) {
       found.append("a program is to be reported that is not served")
     }
+    let asking = connections.prefix(limit).filter { $0.value.statusQuestion != nil }
+    if !asking.allSatisfy({ statusAskers.contains($0.key) }) {
+      found.append("a program gets no answer to its question for the hub's state")
+    }
     if isEnding, !connections.isEmpty { found.append("a hub that ends has connections") }
     if connections.count <= limit { found += violationsOfSums() }
     return found

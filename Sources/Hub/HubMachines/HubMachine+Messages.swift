@@ -43,6 +43,7 @@ extension HubMachine {
       let text = "The first message must be a greeting."
       refuse(id, HubRefusal(.invalidMessage, text), now: now, into: &actions)
     case .ping(let number): connections[id]?.send(.pong(number))
+    case .status(let number): asked(number, by: id, into: &actions)
     case .openSession(let opening): open(opening, of: id, now: now, into: &actions)
     case .request(let session, let request):
       send(request, byteCount, of: HubSessionKey(id, session), now: now, into: &actions)
@@ -67,11 +68,13 @@ extension HubMachine {
     }
     greetings[id] = nil
     connections[id]?.phase = .served(app: greeting.app)
+    connections[id]?.servedSince = now
     connections[id]?.reader.byteCountMax = HubProtocol.messageByteCountMax
     connections[id]?.send(
       .welcome(
         HubWelcome(
-          version: version, abilities: .bluetooth, isSimulated: configuration.isSimulated)))
+          version: version, abilities: [.bluetooth, .status],
+          isSimulated: configuration.isSimulated)))
     if openings.opened(id, at: now, limits) { reportOpening(of: id, into: &actions) }
     for opening in greeting.openings { open(opening, of: id, now: now, into: &actions) }
   }

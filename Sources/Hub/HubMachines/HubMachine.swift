@@ -43,6 +43,8 @@ package struct HubMachine: Sendable {
   var greetings = GreetingQueue()
   /// Connections with something to write.
   var unwritten: Set<HubConnectionID> = []
+  /// Connections that ask for the state of the hub, in the order of their questions.
+  var statusAskers: [HubConnectionID] = []
   var isEnding = false
   var openings = OpeningReports()
   private var lastRefusalReport: Instant?
@@ -67,6 +69,7 @@ package struct HubMachine: Sendable {
     case .disconnected(let id): remove(id, because: nil, now: now, into: &actions)
     case .delivered(let key, let events): delivered(key, events, now: now, into: &actions)
     case .written(let id, let count): written(id, count, into: &actions)
+    case .statusRead(let host): statusRead(host, now: now, into: &actions)
     case .turnEnded: turnEnded(into: &actions)
     case .wake: wake(now: now, into: &actions)
     case .ending: end(now: now, into: &actions)

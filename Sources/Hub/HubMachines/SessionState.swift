@@ -90,6 +90,8 @@ struct SessionState: Sendable {
   /// The request that started the advertisement, until it is completed.
   private var advertisingToken: RequestToken?
   private(set) var load = Load()
+  /// How many values, writes and requests of peers the program missed because it was too slow.
+  private(set) var droppedCount = 0
 
   init(_ opening: SessionOpening) {
     acknowledgesEvents = opening.acknowledgesEvents
@@ -210,6 +212,9 @@ struct SessionState: Sendable {
     case .completed(let token, let result): completed(token, result)
     case .connectionFailed(let address, _), .disconnected(let address, _, reconnecting: false):
       removeLink(address)
+    case .valuesDropped(_, handle: _, let count), .writesDropped(_, handle: _, let count),
+      .requestsExpired(_, handle: _, let count):
+      droppedCount += count
     default: break
     }
   }

@@ -8,6 +8,9 @@ import Testing
 
 @Suite("The connection with the hub")
 struct ConnectionTests {
+  private static let status = HubStatus(
+    version: "1.2.3", processID: 1, uptime: .zero,
+    radio: HubStatus.Radio(name: "hci0", state: .poweredOn, isSimulated: false))
   private static let bluetooth = HubWelcome(version: 1, abilities: .bluetooth, isSimulated: true)
 
   @Test("the greeting opens the first 64 sessions, and messages open the others")
@@ -87,6 +90,7 @@ struct ConnectionTests {
     let cases: [(HubMessage, String)] = [
       (.welcome(Self.bluetooth), "a second welcome"),
       (.pong(3), "an answer to no ping"),
+      (.status(3, Self.status), "an answer to no question about the hub"),
       (.events(unknown, on), "events of an unknown session"),
       (
         .events(id, HubEvents([.completed(1_000, .success(.done))])),

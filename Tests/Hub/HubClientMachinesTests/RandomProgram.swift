@@ -257,6 +257,7 @@ struct RandomProgram {
         problems.append("more events were acknowledged than session \(id.rawValue) got")
       }
     case .closeSession(let id): served[id] = nil
+    case .status: problems.append("a session asked for the hub's state")
     case .ping(let number): if isGreeted, below(6) > 0 { rig.hub(.pong(number)) }
     }
   }

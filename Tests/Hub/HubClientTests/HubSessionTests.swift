@@ -32,7 +32,7 @@ struct HubSessionTests {
       case .ping(let number): connection.send(.pong(number))
       case .request(let id, .known(.barrier(let token))):
         connection.send(.events(id, HubEvents([.completed(token, .success(.done))])))
-      case .request, .eventsHandled, .closeSession: break
+      case .request, .eventsHandled, .closeSession, .status: break
       }
     }
   }

@@ -19,7 +19,8 @@ struct GreetingTests {
       .greeting(HubGreeting(app: "guide", abilities: .bluetooth, openings: openings)), from: id)
     #expect(
       try hub.messages(for: id) == [
-        .welcome(HubWelcome(version: 1, abilities: .bluetooth, isSimulated: true))
+        .welcome(
+          HubWelcome(version: 1, abilities: [.bluetooth, .status], isSimulated: true))
       ])
     let opened = hub.takeActions().filter { if case .openSession = $0 { true } else { false } }
     #expect(opened == openings.map { .openSession(HubSessionKey(id, $0.id)) })

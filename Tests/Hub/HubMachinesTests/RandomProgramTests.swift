@@ -40,7 +40,7 @@ struct RandomProgramTests {
     for _ in 0..<400 {
       let id = ids.randomElement(using: &random)
       let session = HubSessionID(rawValue: UInt64.random(in: 0...3, using: &random))
-      switch (Int.random(in: 0..<16, using: &random), id) {
+      switch (Int.random(in: 0..<18, using: &random), id) {
       case (0, _), (_, nil):
         let users: [UInt32] = [TestHub.user, TestHub.user, 0, 7]
         let user = users.randomElement(using: &random) ?? 0
@@ -68,6 +68,8 @@ struct RandomProgramTests {
       case (9, _):
         hub.now = hub.now + .milliseconds(Int64.random(in: 0...6_000, using: &random))
         hub.handle(.wake)
+      case (13, let id?): try hub.send(.status(1), from: id)
+      case (14, _): hub.handle(.statusRead(StatusTests.host))
       case (10..<13, let id?):
         try hub.send(.request(session, .known(Self.request(&random))), from: id)
       case (_, let id?):

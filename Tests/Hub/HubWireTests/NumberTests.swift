@@ -29,18 +29,18 @@ struct NumberTests {
     #expect(
       Self.table(AppMessage.Number.self) == [
         "ping": 0x02, "greeting": 0x81, "openSession": 0x90, "request": 0x91,
-        "eventsHandled": 0x92, "closeSession": 0x93,
+        "eventsHandled": 0x92, "closeSession": 0x93, "status": 0x94,
       ])
     #expect(
       Self.table(HubMessage.Number.self) == [
-        "pong": 0x03, "welcome": 0x81, "refusal": 0x82, "events": 0x90,
+        "pong": 0x03, "status": 0x04, "welcome": 0x81, "refusal": 0x82, "events": 0x90,
       ])
     #expect(
       Self.table(HubRefusal.Reason.self) == [
         "other": 0, "otherVersion": 1, "denied": 2, "limitReached": 3, "invalidMessage": 4,
         "notUnderstood": 5, "ending": 6,
       ])
-    #expect(HubAbilities.bluetooth.rawValue == 1)
+    #expect(HubAbilities.bluetooth.rawValue == 1 && HubAbilities.status.rawValue == 2)
   }
 
   @Test("the numbers of requests are those of version 1, and those with a token begin at 0x80")

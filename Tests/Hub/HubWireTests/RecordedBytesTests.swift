@@ -45,6 +45,12 @@ struct RecordedBytesTests {
   @Test("recorded messages of hubs are read, and written with the same bytes")
   func hubMessages() throws { try Self.check(Version1.hubMessages, "hub.hex") }
 
+  @Test("recorded questions about the hub, and answers, are read, and written with the same bytes")
+  func status() throws {
+    try Self.check(Version1.statusQuestions, "app-status.hex")
+    try Self.check(Version1.statusAnswers, "hub-status.hex")
+  }
+
   @Test("every kind of message, request, event, procedure, reply and error is recorded")
   func completeness() {
     let requests = Version1.appMessages.values.compactMap { message -> HostRequest? in
@@ -55,9 +61,11 @@ struct RecordedBytesTests {
     }
     var sampler = Sampler(seed: 1)
     #expect(
-      Set(Version1.appMessages.values.map(\.number)) == Set(AppMessage.Number.allCases))
+      Set(Version1.appMessages.values.map(\.number) + [.status])
+        == Set(AppMessage.Number.allCases))
     #expect(
-      Set(Version1.hubMessages.values.map(\.number)) == Set(HubMessage.Number.allCases))
+      Set(Version1.hubMessages.values.map(\.number) + [.status])
+        == Set(HubMessage.Number.allCases))
     #expect(Set(requests.map(\.number)) == Set(sampler.requests().map(\.number)))
     #expect(Set(events.map(\.number)) == Set(sampler.events().map(\.number)))
     #expect(Set(requests.compactMap(\.operation)) == Set(GATTOperation.Number.allCases))

@@ -37,6 +37,7 @@ extension Sampler {
     case .request: return .request(session(), .known(.stopScan))
     case .eventsHandled: return .eventsHandled(session(), count: count())
     case .closeSession: return .closeSession(session())
+    case .status: return .status(self.number())
     }
   }
 
@@ -51,6 +52,7 @@ extension Sampler {
       return .refusal(HubRefusal(element(of: HubRefusal.Reason.allCases), text()))
     case .pong: return .pong(self.number())
     case .events: return .events(session(), HubEvents([]))
+    case .status: return .status(self.number(), hubStatus())
     }
   }
 

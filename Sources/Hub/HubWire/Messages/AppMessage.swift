@@ -13,6 +13,9 @@ package enum AppMessage: Hashable, Sendable {
   case eventsHandled(HubSessionID, count: Int)
   /// Ends a session and all its requests.
   case closeSession(HubSessionID)
+  /// Asks for the state of the hub, which answers with the same number. Of several that are not answered yet,
+  /// only the last one is. Only for hubs with ``HubAbilities/status``.
+  case status(UInt64)
 }
 
 extension AppMessage: HubChoice {
@@ -23,6 +26,7 @@ extension AppMessage: HubChoice {
     case request = 0x91
     case eventsHandled = 0x92
     case closeSession = 0x93
+    case status = 0x94
   }
 
   var number: Number {
@@ -33,6 +37,7 @@ extension AppMessage: HubChoice {
     case .request: .request
     case .eventsHandled: .eventsHandled
     case .closeSession: .closeSession
+    case .status: .status
     }
   }
 
@@ -63,6 +68,10 @@ extension AppMessage: HubChoice {
     case .closeSession:
       return try coder.fields(value, Self.closeSession) {
         if case .closeSession(let session) = $0 { session } else { nil }
+      }
+    case .status:
+      return try coder.fields(value, Self.status) {
+        if case .status(let number) = $0 { number } else { nil }
       }
     }
   }

@@ -86,6 +86,8 @@ package struct HubAbilities: OptionSet, Hashable, Sendable {
 
   /// Sessions with a Bluetooth host.
   package static let bluetooth = HubAbilities(rawValue: 1 << 0)
+  /// Messages about the hub's state, added to version 1. Of a hub only.
+  package static let status = HubAbilities(rawValue: 1 << 1)
 }
 
 // MARK: Coding

@@ -8,11 +8,14 @@ package enum HubMessage: Hashable, Sendable {
   case pong(UInt64)
   /// Events of a session.
   case events(HubSessionID, HubEvents)
+  /// The answer to a question for the hub's state, with its number.
+  case status(UInt64, HubStatus)
 }
 
 extension HubMessage: HubChoice {
   enum Number: UInt8, CaseIterable {
     case pong = 0x03
+    case status = 0x04
     case welcome = 0x81
     case refusal = 0x82
     case events = 0x90
@@ -24,6 +27,7 @@ extension HubMessage: HubChoice {
     case .refusal: .refusal
     case .pong: .pong
     case .events: .events
+    case .status: .status
     }
   }
 
@@ -46,6 +50,10 @@ extension HubMessage: HubChoice {
     case .events:
       return try coder.fields(value, Self.events) {
         if case .events(let session, let events) = $0 { (session, events) } else { nil }
+      }
+    case .status:
+      return try coder.fields(value, Self.status) {
+        if case .status(let number, let status) = $0 { (number, status) } else { nil }
       }
     }
   }

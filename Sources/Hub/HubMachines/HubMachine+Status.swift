@@ -1,0 +1,118 @@
+import BluetoothInterface
+import Essentials
+import HubWire
+
+// Questions for the state of the hub. The host's part of an answer is read apart from other messages, for
+// several programs together, so that a program that asks again and again holds up no other.
+
+extension HubMachine {
+  /// How many programs get an answer for one reading of the host. The others get theirs for the next one.
+  static let statusAnswerCountMax = 8
+
+  /// A program asks. A question that is not answered yet is replaced.
+  mutating func asked(
+    _ number: UInt64, by id: HubConnectionID, into actions: inout [Action]
+  ) {
+    let isAsking = connections[id]?.statusQuestion != nil
+    connections[id]?.statusQuestion = number
+    guard !isAsking else { return }
+    statusAskers.append(id)
+    if statusAskers.count == 1 { actions.append(.readStatus) }
+  }
+
+  /// The host's part was read: answers those who asked first.
+  mutating func statusRead(
+    _ host: HubHostStatus, now: Instant, into actions: inout [Action]
+  ) {
+    statusAskers = statusAskers.filter { connections[$0] != nil }
+    let askers = statusAskers.prefix(Self.statusAnswerCountMax)
+    statusAskers.removeFirst(askers.count)
+    for id in askers {
+      guard let question = connections[id]?.statusQuestion else { continue }
+      connections[id]?.statusQuestion = nil
+      guard let status = status(host, for: id, now: now) else { continue }
+      connections[id]?.send(.status(question, status))
+      changed(id, now: now, into: &actions)
+    }
+    if !statusAskers.isEmpty { actions.append(.readStatus) }
+  }
+
+  /// The state of the hub, as far as the program on a connection may know it; nil without the connection.
+  ///
+  /// Root and the hub's user see all programs and links, other users their own, and how many there are.
+  func status(
+    _ host: HubHostStatus, for id: HubConnectionID, now: Instant
+  ) -> HubStatus? {
+    guard let asker = connections[id]?.peer else { return nil }
+    let seesAll = asker.userID == 0 || asker.userID == configuration.userID
+    let isSeen = { (peer: HubPeer) in seesAll || peer.userID == asker.userID }
+    var status = HubStatus(
+      version: host.version, processID: host.processID, uptime: host.uptime, radio: host.radio)
+    status.counts.connectionCount = connections.count - 1
+    status.counts.refusedCount = refusedCount
+    status.counts.limitedRequestCount = limitedRequestCount
+    status.counts.droppedValueCount = host.droppedValueCount
+    status.counts.droppedReportCount = host.droppedReportCount
+    status.counts.expiredRequestCount = host.expiredRequestCount
+    for (other, connection) in connections.sorted(by: { $0.key < $1.key }) where other != id {
+      guard let app = connection.app else { continue }
+      guard isSeen(connection.peer) else {
+        status.counts.otherProgramCount += 1
+        continue
+      }
+      status.programs.append(program(app, other, connection, host, now: now))
+    }
+    for link in host.links {
+      if let seen = self.link(link, seesAll: seesAll, isSeen) {
+        status.links.append(seen)
+      } else {
+        status.counts.otherLinkCount += 1
+      }
+    }
+    status.cut()
+    return status
+  }
+
+  private func program(
+    _ app: String, _ id: HubConnectionID, _ connection: ConnectionState, _ host: HubHostStatus,
+    now: Instant
+  ) -> HubStatus.Program {
+    var program = HubStatus.Program(
+      connection: id.rawValue, app: app, processID: Int(connection.peer.processID),
+      userID: connection.peer.userID, age: now - (connection.servedSince ?? now))
+    let load = connection.sessionLoad
+    program.sessionCount = connection.sessions.count
+    program.linkCount = load.linkCount
+    program.serviceCount = load.serviceCount
+    program.listenerCount = load.listenerCount
+    program.requestCount = load.requestCount
+    program.waitingByteCount = connection.waitingByteCount
+    program.isHeldBack = connection.isPaused
+    for (session, state) in connection.sessions {
+      program.unhandledEventCount += state.ledger.unhandledCount
+      program.droppedCount += state.droppedCount
+      guard let use = host.sessions[HubSessionKey(id, session)] else { continue }
+      program.scanCount += use.isScanning ? 1 : 0
+      program.advertisementCount += use.isAdvertising ? 1 : 0
+      program.lateCount += use.isLate ? 1 : 0
+      program.subscriptionCount += use.subscriptionCount
+      program.channelCount += use.channelCount
+    }
+    return program
+  }
+
+  /// A link with the users that may be seen; nil for a link of other users alone.
+  private func link(
+    _ link: HubHostStatus.Link, seesAll: Bool, _ isSeen: (HubPeer) -> Bool
+  ) -> HubStatus.Link? {
+    // A connection that has ended since the host was read is no user.
+    let users = Set(link.users.map(\.connection)).filter { id in
+      connections[id].map { isSeen($0.peer) } ?? false
+    }
+    if users.isEmpty, !seesAll { return nil }
+    var seen = link.link
+    seen.users = users.sorted().map(\.rawValue)
+    seen.userCount = users.count
+    return seen
+  }
+}

@@ -1,0 +1,56 @@
+import BluetoothInterface
+
+@testable import HubWire
+
+extension Sampler {
+  mutating func hubStatus() -> HubStatus {
+    let radio = HubStatus.Radio(
+      name: text(), state: element(of: RadioState.allCases), address: optional { $0.text() },
+      problem: optional { $0.text() }, isSimulated: bool())
+    var status = HubStatus(
+      version: text(), processID: count(), uptime: span(), radio: radio,
+      programs: list { $0.hubProgram() }, links: list { $0.hubLink() })
+    status.counts.connectionCount = count()
+    status.counts.otherProgramCount = count()
+    status.counts.otherLinkCount = count()
+    status.counts.refusedCount = count()
+    status.counts.limitedRequestCount = count()
+    status.counts.droppedValueCount = count()
+    status.counts.droppedReportCount = count()
+    status.counts.expiredRequestCount = count()
+    return status
+  }
+
+  mutating func hubProgram() -> HubStatus.Program {
+    var program = HubStatus.Program(
+      connection: number(), app: text(), processID: count(), userID: number(), age: span())
+    program.sessionCount = count()
+    program.scanCount = count()
+    program.advertisementCount = count()
+    program.linkCount = count()
+    program.subscriptionCount = count()
+    program.serviceCount = count()
+    program.listenerCount = count()
+    program.channelCount = count()
+    program.requestCount = count()
+    program.waitingByteCount = count()
+    program.unhandledEventCount = count()
+    program.droppedCount = count()
+    program.lateCount = count()
+    program.isHeldBack = bool()
+    return program
+  }
+
+  mutating func hubLink() -> HubStatus.Link {
+    var link = HubStatus.Link(
+      peer: text(), name: optional { $0.text() },
+      role: optional { $0.element(of: LinkInfo.Role.allCases) }, stage: text(),
+      users: list { $0.number() })
+    link.isEncrypted = bool()
+    link.isHeldBack = bool()
+    link.queuedByteCount = count()
+    link.operationCount = count()
+    link.userCount = count()
+    return link
+  }
+}
