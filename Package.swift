@@ -145,7 +145,10 @@ let package = Package(
       needs: ["Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "HubWire"]),
     module(
       "HubHost", in: "Hub",
-      needs: ["Essentials", "EventLoop", "BluetoothInterface", "HubWire", "HubMachines"]),
+      needs: [
+        "Essentials", "EventLoop", "BluetoothInterface", "BluetoothMachines", "BluetoothHost",
+        "HubMachines", "HubWire",
+      ]),
 
     // Location: beacon regions, ranging and position.
     module("BeaconMachines", in: "Location", needs: ["Essentials", "BluetoothWire"]),
@@ -394,8 +397,9 @@ let package = Package(
     tests(
       "HubClientTests", in: "Hub",
       needs: [
-        "HubClient", "HubHost", "HubWire", "BluetoothHost", "BluetoothInterface", "BluetoothWire",
-        "CoreBluetooth", "Essentials", "EventLoop", "SimulatedRadio", "Simulation", logging,
+        "HubClient", "HubClientMachines", "HubHost", "HubMachines", "HubWire", "BluetoothHost",
+        "BluetoothInterface", "BluetoothWire", "CoreBluetooth", "Essentials", "EventLoop",
+        "SimulatedRadio", "Simulation", logging,
       ]),
     tests(
       "HubMachinesTests", in: "Hub",

@@ -15,6 +15,8 @@ package enum HubFailure: Error, Equatable, Sendable {
   case otherVersion(UInt16)
   /// The hub has no sessions with a Bluetooth host.
   case noBluetooth
+  /// The hub can't report its state.
+  case noStatus
   /// The hub sent bytes that are not a message.
   case invalidMessage(HubWireError)
   /// The hub sent a message that has no place in the conversation; the text names it.
@@ -38,6 +40,7 @@ package enum HubFailure: Error, Equatable, Sendable {
     case .otherVersion(let version):
       .unsupported("The hub speaks version \(version) of the protocol, which this app does not.")
     case .noBluetooth: .unsupported("The hub has no Bluetooth.")
+    case .noStatus: .unsupported("The hub is of an earlier version, which reports no state.")
     case .invalidMessage(let error): .transport("The hub sent an invalid message: \(error).")
     case .unexpected(let message): .transport("The hub sent an unexpected message: \(message).")
     case .tooMany(let things): .transport("The hub reported too many \(things).")
@@ -77,7 +80,9 @@ package enum HubFailure: Error, Equatable, Sendable {
   var isRefusal: Bool {
     switch self {
     case .refused(let refusal): refusal.reason != .ending
-    case .notBelieved, .otherVersion, .noBluetooth, .invalidMessage, .unexpected, .tooMany: true
+    case .notBelieved, .otherVersion, .noBluetooth, .noStatus, .invalidMessage, .unexpected,
+      .tooMany:
+      true
     case .unusable, .notReached, .silent, .notRead, .ended: false
     }
   }

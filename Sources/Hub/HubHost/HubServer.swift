@@ -1,4 +1,5 @@
-package import BluetoothInterface
+package import BluetoothHost
+import BluetoothInterface
 import Essentials
 package import EventLoop
 import Glibc
@@ -26,20 +27,23 @@ package final class HubServer: Sendable {
   ///
   /// - Parameters:
   ///   - socket: Where it listens. The file of a hub that has ended is replaced.
-  ///   - provider: The host.
+  ///   - host: The host.
   ///   - limits: How much programs may cost.
+  ///   - version: The version of the hub's program, for those who ask for the hub's state.
   ///   - loop: The event loop, best the one of the host.
   ///   - onReport: Called on the loop when programs come, go and are refused.
   /// - Throws: If it can't listen, or another hub does.
   package static func start(
-    at socket: HubSocket, _ provider: any HostSessionProvider, limits: HubLimits = HubLimits(),
+    at socket: HubSocket, _ host: BluetoothHost, limits: HubLimits = HubLimits(),
+    version: String = "",
     on loop: EpollLoop = .shared, onReport: @escaping @Sendable (HubReport) -> Void = { _ in }
   ) async throws(HubServerError) -> HubServer {
     let claim: SocketClaim?
     if let path = socket.path { claim = try SocketClaim(socket, path: path) } else { claim = nil }
     let core = await loop.run {
       LoopConfined(
-        HubServerCore(provider, claim, limits: limits, on: loop, onReport: onReport), to: loop)
+        HubServerCore(
+          host, claim, limits: limits, version: version, on: loop, onReport: onReport), to: loop)
     }
     try await loop.run { core.value.listen(at: socket) }.get()
     return HubServer(path: socket.path, core: core, loop: loop)

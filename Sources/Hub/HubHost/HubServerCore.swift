@@ -1,14 +1,19 @@
+import BluetoothHost
 import BluetoothInterface
+import BluetoothMachines
 import Essentials
 import EventLoop
 import Glibc
 import HubMachines
+import HubWire
 
 /// The part of a hub that lives on its event loop: sockets and sessions of the machine's connections.
 final class HubServerCore {
-  private let provider: any HostSessionProvider
+  private let host: BluetoothHost
   private let claim: SocketClaim?
   private let loop: EpollLoop
+  private let version: String
+  private let startedAt = Instant.now
   private let onReport: @Sendable (HubReport) -> Void
   private var machine: HubMachine
   private var listener: StreamListener?
@@ -20,22 +25,24 @@ final class HubServerCore {
   private var isPerforming = false
   private var isTurnEndScheduled = false
   private var isClosed = false
+  private var lastStatusRead: Instant?
   private var wakeTimer: (any LoopTimer)?
   private var wakeSetFor: Instant?
 
   init(
-    _ provider: any HostSessionProvider, _ claim: SocketClaim?, limits: HubLimits,
+    _ host: BluetoothHost, _ claim: SocketClaim?, limits: HubLimits, version: String,
     on loop: EpollLoop, onReport: @escaping @Sendable (HubReport) -> Void
   ) {
-    self.provider = provider
+    self.host = host
     self.claim = claim
     self.loop = loop
+    self.version = version
     self.onReport = onReport
     var limits = limits
     limits.connectionCountMax = min(limits.connectionCountMax, DescriptorLimit.connectionsMax)
     machine = HubMachine(
       HubMachine.Configuration(
-        userID: geteuid(), isSimulated: provider.isSimulated, limits: limits))
+        userID: geteuid(), isSimulated: host.isSimulated, limits: limits))
     wakeTimer = loop.makeTimer { [weak self] in self?.wake() }
   }
 
@@ -134,6 +141,7 @@ final class HubServerCore {
     case .send(let key, let request): sessions[key]?.send(request)
     case .acknowledge(let key, let count): sessions[key]?.eventsHandled(count)
     case .closeSession(let key): sessions.removeValue(forKey: key)?.close()
+    case .readStatus: scheduleStatus()
     case .report(let report): onReport(report)
     }
   }
@@ -141,7 +149,7 @@ final class HubServerCore {
   private func open(_ key: HubSessionKey) {
     let core = LoopConfined(WeakCore(self), to: loop)
     let loop = loop
-    sessions[key] = provider.openSession(acknowledgesEvents: true, settle: nil) { events in
+    sessions[key] = host.openSession(acknowledgesEvents: true, settle: nil) { events in
       if loop.isCurrent {
         core.value.core?.delivered(events, to: key)
       } else {
@@ -177,6 +185,42 @@ final class HubServerCore {
   private func wake() {
     wakeSetFor = nil
     handle(.wake)
+  }
+
+  // MARK: The state
+
+  /// How often the state is read for programs that ask for it. It takes longer than other messages.
+  private static let statusSpacing = TimeSpan.milliseconds(50)
+
+  /// Reads the host's part of the state, in a turn of its own.
+  private func scheduleStatus() {
+    let due = lastStatusRead.map { $0 + Self.statusSpacing } ?? .now
+    loop.schedule(in: max(.zero, due - .now)) { [weak self] in self?.readStatus() }
+  }
+
+  private func readStatus() {
+    guard !isClosed else { return }
+    lastStatusRead = .now
+    let core = LoopConfined(WeakCore(self), to: loop)
+    Task { [host, loop] in
+      let snapshot = await host.snapshot()
+      loop.execute { core.value.core?.statusRead(snapshot) }
+    }
+  }
+
+  private func statusRead(_ snapshot: HostSnapshot) {
+    guard !isClosed else { return }
+    var clients: [UInt32: HubSessionKey] = [:]
+    for (key, session) in sessions {
+      if let client = session as? HostClient { clients[client.id.rawValue] = key }
+    }
+    var status = HubHostStatus(
+      version: version, processID: Int(getpid()), uptime: .now - startedAt,
+      radio: HubStatus.Radio(
+        snapshot, name: host.radio.description, problem: host.problem,
+        isSimulated: host.isSimulated))
+    status.add(snapshot, clients)
+    handle(.statusRead(status))
   }
 
   // MARK: The end

@@ -31,7 +31,9 @@ struct HubServerTests {
   ) async throws {
     let host = try BluetoothHost(radio: .standard)
     let (reports, report) = AsyncStream.makeStream(of: HubReport.self)
-    let server = try await HubServer.start(at: .path(path), host, limits: limits) {
+    let server = try await HubServer.start(
+      at: .path(path), host, limits: limits, version: "1.2.3"
+    ) {
       report.yield($0)
     }
     try await body(server, reports)
@@ -171,6 +173,48 @@ struct HubServerTests {
     unlink(path)
     unlink(path + ".lock")
     rmdir(folder)
+  }
+
+  @Test("the state of a hub has each program with what it holds, and links with all their users")
+  func status() async throws {
+    try await withHub { _, _ in
+      let guide = try await TestProgram.served("guide", at: path)
+      let peer = try await guide.subscribe()
+      let other = try await TestProgram.served("other", at: path)
+      try await other.send(.startScan(ScanOptions()))
+      try await other.send(.connect(peer, ConnectOptions()))
+      try await other.first { $0 == .connected(peer) ? () : nil }
+      let service = ServiceDefinition(uuid: BluetoothUUID(0x180F as UInt16), characteristics: [])
+      _ = try await other.ask { .addService(service, $0) }
+      var advertising = AdvertisingOptions()
+      advertising.data = [2, 1, 6]
+      #expect(try await other.ask { .startAdvertising(advertising, $0) } == .done)
+      let status = try await TestProgram.served("status", at: path).status()
+      try #require(status.programs.map(\.app) == ["guide", "other"])
+      let (first, second) = (status.programs[0], status.programs[1])
+      #expect(first.linkCount == 1 && first.subscriptionCount == 1 && first.serviceCount == 0)
+      #expect(first.scanCount == 0 && first.advertisementCount == 0)
+      #expect(second.linkCount == 1 && second.subscriptionCount == 0 && second.serviceCount == 1)
+      #expect(second.scanCount == 1 && second.advertisementCount == 1)
+      #expect(status.programs.allSatisfy { $0.userID == geteuid() && $0.processID == getpid() })
+      let link = try #require(status.links.first)
+      #expect(status.links.count == 1 && link.peer == peer.description && link.stage == "open")
+      #expect(link.users == [first.connection, second.connection] && link.role == .central)
+      #expect(status.radio.state == .poweredOn && status.radio.isSimulated)
+      #expect(status.radio.problem == nil && status.uptime > .zero)
+      #expect(status.version == "1.2.3" && status.processID == getpid())
+    }
+  }
+
+  @Test("a program that asks for the state again and again holds up no other")
+  func questions() async throws {
+    try await withHub { _, _ in
+      let asker = try await TestProgram.served("asker", at: path)
+      for number in 1...10_000 as ClosedRange<UInt64> { try await asker.send(.status(number)) }
+      let other = try await TestProgram.served("other", at: path)
+      #expect(try await other.ask { .barrier($0) } == .done)
+      #expect(try await asker.status(20_000).programs.map(\.app) == ["other"])
+    }
   }
 
   @Test("others than the user can't open the socket, from its beginning")

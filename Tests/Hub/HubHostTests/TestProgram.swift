@@ -107,6 +107,15 @@ final class TestProgram: Sendable {
     return nil
   }
 
+  /// Asks for the state of the hub, and waits for this answer.
+  func status(_ number: UInt64 = 1) async throws -> HubStatus {
+    try await send(.status(number))
+    while let message = await next() {
+      if case .status(number, let status) = message { return status }
+    }
+    return try #require(nil as HubStatus?, "the connection has ended")
+  }
+
   /// The refusal that ends the connection; nil if it ends without one.
   func refusal() async -> HubRefusal? {
     var last: HubRefusal?

@@ -1,0 +1,112 @@
+import BluetoothHost
+import BluetoothInterface
+import Essentials
+import Foundation
+import HubClientMachines
+import HubHost
+import HubMachines
+import HubWire
+import SimulatedRadio
+import Synchronization
+import Testing
+
+@testable import HubClient
+
+@Suite("Asking a hub for its state", .timeLimit(.minutes(1)))
+struct HubStatusReaderTests {
+  private let path = TestHub.makePath()
+
+  /// The reason why a hub that answers so has no state; nil if it has one.
+  private func failure(
+    within limit: TimeSpan = .seconds(5),
+    _ answer: @escaping @Sendable (AppMessage, TestHub.Connection) -> Void
+  ) async throws -> HubFailure? {
+    let hub = try await TestHub.start(at: path, onMessage: answer)
+    var failure: HubFailure?
+    do throws(HubFailure) {
+      _ = try await HubStatusReader.read(at: path, within: limit)
+    } catch { failure = error }
+    await hub.kill()
+    return failure
+  }
+
+  private static let state = HubStatus(
+    version: "1.2.3", processID: 1, uptime: .zero,
+    radio: HubStatus.Radio(name: "hci0", state: .poweredOn, isSimulated: false))
+  private static let welcome = HubMessage.welcome(
+    HubWelcome(version: 1, abilities: .status, isSimulated: false))
+
+  @Test("the state of a running hub is read, and its connection ends")
+  func running() async throws {
+    SimulatedRadio.install()
+    let host = try BluetoothHost(radio: .standard)
+    let (reports, report) = AsyncStream.makeStream(of: HubReport.self)
+    let server = try await HubServer.start(at: .path(path), host, version: "1.2.3") {
+      report.yield($0)
+    }
+    let state = try await HubStatusReader.read(at: path)
+    #expect(state.version == "1.2.3" && state.radio.isSimulated && state.programs.isEmpty)
+    for await case .closed(_, let app, let refusal) in reports {
+      #expect(app == "ambit hub status of user \(geteuid())" && refusal == nil)
+      break
+    }
+    await server.close()
+    await host.close()
+    try? FileManager.default.removeItem(atPath: path + ".lock")
+  }
+
+  @Test("a path without a hub has no state, with the reason")
+  func absent() async {
+    let expected = HubFailure.notReached(.transport("There is no hub at \(path)."))
+    await #expect(throws: expected) { try await HubStatusReader.read(at: path) }
+  }
+
+  @Test("a hub that doesn't answer is left when the time is over")
+  func silent() async throws {
+    #expect(try await failure(within: .milliseconds(200)) { _, _ in } == .silent)
+    let half = try await failure(within: .milliseconds(200)) { message, connection in
+      if case .greeting = message { connection.send(Self.welcome) }
+    }
+    #expect(half == .silent)
+  }
+
+  @Test("a hub without the ability is not asked")
+  func earlier() async throws {
+    let counter = MessageCount()
+    let failure = try await failure { message, connection in
+      counter.add()
+      if case .greeting = message { connection.send(.accepted) }
+    }
+    #expect(failure == .noStatus && counter.value == 1)
+  }
+
+  @Test("a refusal is the reason")
+  func refused() async throws {
+    let refusal = HubRefusal(.denied, "Not you.")
+    let failure = try await failure { _, connection in connection.send(.refusal(refusal)) }
+    #expect(failure == .refused(refusal))
+  }
+
+  @Test("an answer without a question, another number, events and garbage are not believed")
+  func hostile() async throws {
+    let early = try await failure { _, connection in connection.send(.status(1, Self.state)) }
+    #expect(early == .unexpected("an answer to no question about the hub"))
+    let other = try await failure { message, connection in
+      connection.send(message == .status(1) ? .status(2, Self.state) : Self.welcome)
+    }
+    #expect(other == .unexpected("an answer to no question about the hub"))
+    let pong = try await failure { _, connection in connection.send(.pong(1)) }
+    #expect(pong == .unexpected("an answer to no ping"))
+    let garbage = try await failure { _, connection in
+      connection.send(bytes: [UInt8](repeating: 0xFF, count: 100))
+    }
+    #expect(garbage == .invalidMessage(.invalidLength(0xFFFF_FFFF)))
+  }
+}
+
+/// How many messages a hub got.
+private final class MessageCount: Sendable {
+  private let count = Mutex(0)
+  var value: Int { count.withLock(\.self) }
+  func add() { count.withLock { $0 += 1 } }
+}
