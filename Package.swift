@@ -252,7 +252,7 @@ let package = Package(
         "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
         "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux", "HubHost",
+        "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux", "HubClient", "HubHost",
         "HubMachines", "HubWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         logging,

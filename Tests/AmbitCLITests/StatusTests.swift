@@ -20,6 +20,7 @@ struct StatusTests {
     #expect(end.status == 0 && end.complaints.isEmpty, "\(end)")
     let status = try Self.object(end.output.first)
     #expect(status["event"] as? String == "status" && status["radio"] as? String == "sim")
+    #expect(status["hub"] is NSNull)
     // A snapshot that is decoded and encoded again is equal: nothing is left out.
     let snapshot = try JSONDecoder().decode(
       HostSnapshot.self, from: Data(try #require(end.output.first).utf8))
@@ -54,9 +55,10 @@ struct StatusTests {
     let titles = end.output.map { String($0.prefix { $0 != " " }) }
     #expect(
       titles == [
-        "radio", "state", "address", "controller", "features", "buffers", "links", "clients",
+        "radio", "hub", "state", "address", "controller", "features", "buffers", "links", "clients",
         "dropped",
       ])
+    #expect(end.output.contains("hub         none"))
     #expect(end.output.contains("dropped     nothing"))
   }
 

@@ -91,7 +91,7 @@ struct Beacons: RadioCommand {
         let width = Terminal.size.columns
         let remarks = [
           malformed == 0 ? nil : BeaconText.malformed(malformed),
-          Output.isSimulated.value ? "Simulated: no radio was named." : nil,
+          Output.isSimulated.value ? "All devices are simulated." : nil,
         ].compactMap(\.self)
         let footer =
           remarks.isEmpty ? [] : [""] + remarks.map { output.style.dim(Fit.truncated($0, width)) }

@@ -96,7 +96,7 @@ struct Monitor: RadioCommand {
   func run(_ session: Session) async throws {
     let central = try await session.central()
     let clock = MonotonicClock()
-    let store = MonitorStore(radio: session.host.radio, regions: regions, command: command)
+    let store = MonitorStore(host: session.host, regions: regions, command: command)
     let entered = store?.load() ?? []
     let watch = RegionWatch(
       monitor: try monitor(entered: entered, now: clock.now), entered: entered, clock: clock,

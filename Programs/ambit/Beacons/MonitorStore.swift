@@ -17,12 +17,11 @@ final class MonitorStore: Sendable {
   private let store: LocationStore
 
   /// Nil for the simulated radio, whose beacons are new each time, unless a file is named.
-  init?(radio: RadioChoice, regions: [BeaconRegionArgument], command: [String]) {
-    let texts = [radio.description] + regions.map { $0.text.uppercased() }.sorted() + command
-    let isSimulated = if case .simulated = radio { true } else { false }
+  init?(host: CommandHost, regions: [BeaconRegionArgument], command: [String]) {
+    let texts = [host.radioText] + regions.map { $0.text.uppercased() }.sorted() + command
     guard
       let store = LocationStore.current(
-        isSimulated: isSimulated, name: Self.prefix + Self.digest(texts))
+        isSimulated: host.isSimulated, name: Self.prefix + Self.digest(texts))
     else { return nil }
     self.store = store
     // In a folder that the user named, files of such names may be the user's.

@@ -44,7 +44,7 @@ struct Capture: RadioCommand {
       }
     }
     // What ended it then is not for this command to report as done.
-    if let failure = session.host.captureFailure { throw CommandFailure(failure) }
+    if let failure = session.host.own?.captureFailure { throw CommandFailure(failure) }
     if session.output.isJSON {
       session.output.object(
         .object([

@@ -30,14 +30,18 @@ struct Hub: RadioCommand {
   /// Prompts are for the program that pairs.
   var pairingInput: PairingInput { .command }
 
+  /// A hub has a radio of its own, also where another hub runs.
+  var usesHub: Bool { false }
+
   func run(_ session: Session) async throws {
+    guard let host = session.host.own else { throw CommandFailure.needsOwnRadio("a hub") }
     // Printing may take long, which must hold up no program.
     let (reports, report) = AsyncStream.makeStream(
       of: HubReport.self, bufferingPolicy: .bufferingOldest(1_024))
     let output = session.output
     let server: HubServer
     do throws(HubServerError) {
-      server = try await HubServer.start(at: place(), session.host) { report.yield($0) }
+      server = try await HubServer.start(at: place(), host) { report.yield($0) }
     } catch { throw Self.failure(error) }
     HubText.serving(server.path, session)
     Task { for await report in reports { HubText.report(report, output) } }
@@ -45,7 +49,7 @@ struct Hub: RadioCommand {
     let result: Result<Void, any Error>
     do {
       try await session.untilTime {
-        for await problem in session.host.problems() { HubText.problem(problem, output) }
+        for await problem in host.problems() { HubText.problem(problem, output) }
       }
       result = .success(())
     } catch { result = .failure(error) }
@@ -80,7 +84,7 @@ enum HubText {
       return session.output.object(
         .object([
           "event": .string("serving"), "socket": path.map { .string($0) },
-          "radio": .string(session.host.radio.description),
+          "radio": .string(session.host.radioText),
           "simulated": .bool(session.host.isSimulated),
         ]))
     }

@@ -126,7 +126,7 @@ struct Peripheral: AsyncParsableCommand {
     let role = PeripheralRole(session.host)
     try await role.ready(session)
     let server = PeripheralServer(
-      role, session.host, description, PeripheralLog(output: session.output))
+      role, session.host.provider, description, PeripheralLog(output: session.output))
     if let remark = server.remark { session.output.note(remark) }
     let events = role.events()
     try await server.start(for: target)

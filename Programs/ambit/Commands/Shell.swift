@@ -68,7 +68,7 @@ final class ShellSession: Sendable {
   private let questions = Guarded(PairingQuestions())
   private let answersPairing: Bool
   private let decisions: PairingDecisions
-  private let host: any HostSessionProvider
+  private let host: CommandHost
   /// What answers questions of pairings.
   private let agent = Guarded<(any HostSession)?>(nil)
 

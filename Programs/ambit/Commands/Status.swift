@@ -13,9 +13,10 @@ struct Status: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the state of the radio, and of the host that this command starts on it.",
     discussion: """
-      Shows the controller and its features, links, queues, and counters of drops. A radio that does \
-      not work is shown, too; the exit status is then 69, or 77 if it may not be used. In \
-      "ambit shell", the command status shows the same of the session's host.
+      Shows whether a hub is used, the controller and its features, links, queues, and counters of \
+      drops; of a hub's radio, its state and links. A radio that does not work is shown, too; the exit \
+      status is then 69, or 77 if it may not be used. In "ambit shell", the command status shows the \
+      same of the session's host.
 
       EXAMPLES:
         ambit status
@@ -51,27 +52,46 @@ struct StatusReport {
   }
 
   func write() async throws {
-    let snapshot = await session.host.snapshot()
-    if session.output.isJSON { return session.output.object(try json(snapshot)) }
-    var lines = Self.lines(snapshot, radio: session.radioTitle, problem: problem)
-    if let failure = session.host.bondFailure {
-      let count = session.host.unwrittenBondCount
-      lines.append(("bond file", "\(failure) \(Self.plural(count, "change")) not written."))
-    }
-    for (title, text) in lines {
-      session.output.line(
-        session.output.style.dim(Fit.column(title, 12)) + Fit.safe(text))
+    switch session.host {
+    case .own(let host): try await write(host)
+    case .hub(let hub, let path):
+      await HubStatus(session, hub, path: path, problem: problem).write()
     }
   }
 
-  private func json(_ snapshot: HostSnapshot) throws -> JSON {
+  private func write(_ host: BluetoothHost) async throws {
+    let snapshot = await host.snapshot()
+    if session.output.isJSON { return session.output.object(try json(snapshot, host)) }
+    var lines = Self.lines(
+      snapshot, radio: session.radioTitle, hub: Self.text(unusedHub: session.unusedHub),
+      problem: problem)
+    if let failure = host.bondFailure {
+      let count = host.unwrittenBondCount
+      lines.append(("bond file", "\(failure) \(Self.plural(count, "change")) not written."))
+    }
+    Self.write(lines, session.output)
+  }
+
+  /// Prints lines, each with its title.
+  static func write(_ lines: [Line], _ output: Output) {
+    for (title, text) in lines {
+      output.line(output.style.dim(Fit.column(title, 12)) + Fit.safe(text))
+    }
+  }
+
+  /// That no hub is used, and why, where one is named.
+  private static func text(unusedHub path: String?) -> String {
+    path.map { "none; the one at \($0) is not used because a radio is named" } ?? "none"
+  }
+
+  private func json(_ snapshot: HostSnapshot, _ host: BluetoothHost) throws -> JSON {
     let head = JSON.object([
       "event": .string("status"), "time": .time(Date()),
-      "radio": .string(session.host.radio.description),
-      "title": .string(RadioText.title(session.host.radio)),
+      "radio": .string(session.host.radioText), "title": .string(session.host.title),
+      "hub": .null,
       "problem": problem.map { .string($0) },
-      "bondProblem": session.host.bondFailure.map { .string($0.description) },
-      "unwrittenBondCount": .integer(Int64(session.host.unwrittenBondCount)),
+      "bondProblem": host.bondFailure.map { .string($0.description) },
+      "unwrittenBondCount": .integer(Int64(host.unwrittenBondCount)),
     ])
     guard case .object(let members) = try JSON(encoding: snapshot) else { return head }
     return head.adding(members)
@@ -83,10 +103,10 @@ struct StatusReport {
 
   /// The lines of the report, each with its title.
   static func lines(
-    _ snapshot: HostSnapshot, radio: String, problem: String?
+    _ snapshot: HostSnapshot, radio: String, hub: String, problem: String?
   ) -> [Line] {
     let controller = snapshot.controller
-    var lines: [Line] = [("radio", radio), ("state", text(controller.state))]
+    var lines: [Line] = [("radio", radio), ("hub", hub), ("state", text(controller.state))]
     if let problem { lines.append(("problem", problem)) }
     if controller.failureCount > 0 { lines.append(("failures", "\(controller.failureCount)")) }
     if let address = controller.address {
@@ -101,7 +121,7 @@ struct StatusReport {
     return lines
   }
 
-  private static func text(_ state: RadioState) -> String {
+  static func text(_ state: RadioState) -> String {
     switch state {
     case .unknown: "unknown"
     case .resetting: "being restarted"
@@ -201,7 +221,7 @@ struct StatusReport {
       ? link.transmitPHY : "\(link.transmitPHY) out, \(link.receivePHY) in"
   }
 
-  private static func text(_ encryption: EncryptionInfo) -> String {
+  static func text(_ encryption: EncryptionInfo) -> String {
     encryption.isAuthenticated ? "encrypted and authenticated" : "encrypted"
   }
 

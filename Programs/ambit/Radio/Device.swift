@@ -54,7 +54,7 @@ struct Device: Sendable {
       throw CommandFailure(.notFound, "\(title) has no identifier")
     }
     if let data = session.outOfBandData, let address = sighting.address {
-      await session.host.set(data, of: address)
+      await session.host.provider.set(data, of: address)
     }
     session.output.progress("Connecting to \(title) …")
     let connection = try await session.explaining(title) { () throws(BluetoothError) in

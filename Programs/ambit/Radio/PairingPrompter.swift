@@ -1,4 +1,3 @@
-import BluetoothHost
 import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
@@ -35,8 +34,7 @@ final class PairingPrompter: Sendable {
     let dialogue = Dialogue(output, input: input, decisions)
     self.dialogue = dialogue
     session = host.openSession { dialogue.take($0) }
-    dialogue.start(
-      host as? BluetoothHost, answer: { [weak session] in session?.send(.answerPairing($0, $1)) })
+    dialogue.start { [weak session] in session?.send(.answerPairing($0, $1)) }
     session.send(.setPairingAgent(.keyboardDisplay))
   }
 
@@ -51,9 +49,10 @@ private final class Dialogue: Sendable {
   typealias Answer = @Sendable (PairingPromptID, PairingAnswer) -> Void
 
   private struct State {
-    var host: BluetoothHost?
     var answer: Answer?
     var questions = PairingQuestions()
+    /// The open links, for what is told of a peer.
+    var links: [DeviceAddress: LinkInfo] = [:]
     /// The latest prompts of the pairings that go on.
     var prompts: [DeviceAddress: PairingPromptID] = [:]
     var isReading = false
@@ -75,18 +74,12 @@ private final class Dialogue: Sendable {
 
   deinit { if input != STDIN_FILENO { close(input) } }
 
-  func start(_ host: BluetoothHost?, answer: @escaping Answer) {
-    state.update { state in
-      state.host = host
-      state.answer = answer
-    }
-  }
+  func start(answer: @escaping Answer) { state.update { $0.answer = answer } }
 
   func end() {
     state.update { state in
       state.isOver = true
       state.answer = nil
-      state.host = nil
     }
   }
 
@@ -95,14 +88,19 @@ private final class Dialogue: Sendable {
     case .pairingPrompt(let peer, let prompt, let id):
       let question = PairingQuestion(peer: peer, prompt: prompt, id: id)
       decisions.asked(peer, id)
-      let host = state.update { state in
+      let link = state.update { state in
         state.prompts[peer] = id
-        return state.host
+        return state.links[peer]
       }
+      // Not on the host's loop, which a slow terminal would hold up.
       Task { [self] in
-        let link = await host?.snapshot().links.first { $0.peer == "\(peer)" }
-        ask(question, of: PairingText.peer(peer, named: link?.name), for: PairingText.purpose(link))
+        ask(
+          question, of: PairingText.peer(peer, named: link?.name),
+          for: PairingText.purpose(link?.role))
       }
+    case .linkOpened(let link), .linkUpdated(let link):
+      state.update { $0.links[link.peer] = link }
+    case .linkClosed(let peer, _): state.update { $0.links[peer] = nil }
     case .pairingEnded(let peer, let failure):
       let wasAsked = state.update { state in
         state.questions.end(peer)
@@ -185,9 +183,11 @@ enum PairingText {
   }
 
   /// What the pairing is for.
-  static func purpose(_ link: HostSnapshot.Link?) -> String {
-    guard let link else { return "" }
-    return link.role == .central
-      ? " This command needs a protected value of it." : " It has connected to this host."
+  static func purpose(_ role: LinkInfo.Role?) -> String {
+    switch role {
+    case .central: " This command needs a protected value of it."
+    case .peripheral: " It has connected to this host."
+    case nil: ""
+    }
   }
 }

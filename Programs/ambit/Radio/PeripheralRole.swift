@@ -1,4 +1,3 @@
-import BluetoothHost
 import BluetoothWire
 import CoreBluetooth
 import Essentials
@@ -27,15 +26,15 @@ final class PeripheralRole: NSObject, Sendable {
   }
 
   private let state = Mutex(State())
-  private let host: BluetoothHost
+  private let host: CommandHost
   // Written once in `init`, before anybody else can read it.
   nonisolated(unsafe) private var managerStorage: CBPeripheralManager?
 
-  init(_ host: BluetoothHost) {
+  init(_ host: CommandHost) {
     self.host = host
     super.init()
     managerStorage = CBPeripheralManager(
-      delegate: self, queue: DispatchQueue(label: "ambit.peripheral"))
+      delegate: self, queue: DispatchQueue(label: "ambit.peripheral"), host: host.provider)
   }
 
   var manager: CBPeripheralManager {

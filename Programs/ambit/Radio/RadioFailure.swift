@@ -1,4 +1,3 @@
-package import BluetoothHost
 package import CoreBluetooth
 package import CoreBluetoothAsync
 import Essentials
@@ -12,22 +11,23 @@ package enum RadioFailure {
     error.map { ": " + $0.localizedDescription.trimmingSuffix(".") } ?? ""
   }
 
-  package static func failure(_ state: CBManagerState, _ host: BluetoothHost) -> CommandFailure {
+  package static func failure(_ state: CBManagerState, _ host: CommandHost) -> CommandFailure {
     let status: ExitStatus = state == .unauthorized ? .notPermitted : .radioUnavailable
     if let problem = host.problem { return CommandFailure(status, problem.trimmingSuffix(".")) }
     switch state {
-    case .unauthorized: return CommandFailure(status, "this user may not use \(host.radio)")
-    case .unsupported: return CommandFailure(status, "\(host.radio) does not support Bluetooth LE")
-    case .poweredOff: return CommandFailure(status, "the radio \(host.radio) is off or unplugged")
+    case .unauthorized: return CommandFailure(status, "this user may not use \(host.subject)")
+    case .unsupported:
+      return CommandFailure(status, "\(host.subject) does not support Bluetooth LE")
+    case .poweredOff: return CommandFailure(status, "\(host.subject) is off or unplugged")
     case .unknown, .resetting, .poweredOn:
-      return CommandFailure(status, "the radio \(host.radio) does not answer")
+      return CommandFailure(status, "\(host.subject) does not answer")
     }
   }
 }
 
 extension RadioFailure {
   /// Writes the object for a radio that ended the command, if one did.
-  static func report(_ error: any Error, _ host: BluetoothHost) {
+  static func report(_ error: any Error, _ host: CommandHost) {
     guard let failure = error as? CommandFailure,
       [.radioUnavailable, .notPermitted].contains(failure.status)
     else { return }
@@ -36,9 +36,9 @@ extension RadioFailure {
 
   /// The object for a radio that fails, or works again.
   /// - Parameter problem: Why it fails; nil where it works.
-  static func json(_ host: BluetoothHost, problem: String?) -> JSON {
+  static func json(_ host: CommandHost, problem: String?) -> JSON {
     .object([
-      "event": .string("radio"), "time": .time(Date()), "radio": .string(host.radio.description),
+      "event": .string("radio"), "time": .time(Date()), "radio": .string(host.radioText),
       "works": .bool(problem == nil), "problem": problem.map { .string($0) },
     ])
   }
@@ -71,7 +71,7 @@ extension Session {
 
   /// A central whose radio works.
   package func central() async throws -> Central {
-    let central = Central(host: host, showsSystemServices: true)
+    let central = Central(host: host.provider, showsSystemServices: true)
     try await waitForRadio({ central.state }) {
       do throws(BluetoothError) {
         try await central.waitUntilPoweredOn()
@@ -98,7 +98,7 @@ extension Session {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await isReady() }
         group.addTask {
-          for await problem in host.problems() where problem != nil { break }
+          await host.waitForProblem()
           // A second chance for a radio that is just being switched on.
           try await Task.sleep(for: .seconds(1))
           throw RadioFailure.failure(state(), host)
@@ -108,6 +108,7 @@ extension Session {
       }
     }
     if done == nil { throw RadioFailure.failure(state(), host) }
+    host.reportSimulation(output)
   }
 
   /// Runs `body` as long as the radio works.

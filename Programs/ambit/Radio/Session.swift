@@ -10,11 +10,13 @@ import Logging
 
 /// A command at work: its radio, its options, its output.
 package struct Session: Sendable {
-  package let host: BluetoothHost
+  package let host: CommandHost
   let timeout: Seconds?
   package var output: Output
-  /// Whether the user named no radio.
+  /// Whether the user named no radio, and it isn't the hub's.
   package var isDefaultRadio = false
+  /// A hub that is named and not used, because a radio is named, too.
+  var unusedHub: String?
   /// Whether people may be asked about pairings.
   package var answersPairing = true
   /// What this host and its user contribute to the failures of pairings.
@@ -38,7 +40,7 @@ package struct Session: Sendable {
 
   /// What the radio is called on a screen.
   var radioTitle: String {
-    RadioText.title(host.radio) + (isDefaultRadio ? " (none was named)" : "")
+    host.title + (isDefaultRadio ? " (none was named)" : "")
   }
 
   /// The session without progress lines, for screens that show the progress themselves.
@@ -104,6 +106,8 @@ package protocol RadioCommand: AsyncParsableCommand, Sendable {
   var ownsScreen: Bool { get }
   /// Whether it waits for readers of its output that take nothing.
   var waitsForReaders: Bool { get }
+  /// Whether it uses the machine's hub where no radio is named.
+  var usesHub: Bool { get }
   func run(_ session: Session) async throws
 }
 
@@ -123,12 +127,13 @@ extension RadioCommand {
   package var pairingInput: PairingInput { .standardInput }
   package var ownsScreen: Bool { false }
   package var waitsForReaders: Bool { true }
+  package var usesHub: Bool { true }
 
   package func run() async throws {
     if !waitsForReaders { Output(isJSON: options.json).goOnWithoutReaders() }
     try await options.withRadio(
       hostName: hostName, captureTo: capturePath, pairingInput: pairingInput,
-      ownsScreen: ownsScreen
+      ownsScreen: ownsScreen, usesHub: usesHub
     ) { session in
       try await run(session)
     }
@@ -136,7 +141,7 @@ extension RadioCommand {
 }
 
 extension GlobalOptions {
-  /// Opens the radio, runs a command on it, closes the radio.
+  /// Opens the radio, runs a command on it, closes the radio. The radio may be the one of a hub.
   ///
   /// - Parameters:
   ///   - hostName: The GAP device name; nil for the default.
@@ -145,12 +150,14 @@ extension GlobalOptions {
   ///   - capturePath: The file for all traffic; nil for the one of `AMBIT_CAPTURE`, if it is set.
   ///   - pairingInput: The input for answers to pairing prompts.
   ///   - ownsScreen: Whether warnings have to wait until the command is done.
+  ///   - usesHub: Whether the hub is used where no radio is named.
   ///   - body: The command.
-  /// - Throws: The errors of `body`, or that the capture cannot be written.
+  /// - Throws: The errors of `body`, or that the capture cannot be written, or that the hub can't do what is
+  ///   asked for.
   func withRadio(
     hostName: String? = nil, appearance: UInt16 = 0, address: DeviceAddress? = nil,
     captureTo capturePath: String? = nil, pairingInput: PairingInput = .standardInput,
-    ownsScreen: Bool = false,
+    ownsScreen: Bool = false, usesHub: Bool = true,
     _ body: @escaping @Sendable (Session) async throws -> Void
   ) async throws {
     if let refusal = BluetoothAuthorization.refusal {
@@ -159,19 +166,48 @@ extension GlobalOptions {
     let start = ContinuousClock.now
     let watchdog = timeout.map { Watchdog(after: $0.duration) }
     defer { watchdog?.cancel() }
+    let warnings = Warnings(Output(isJSON: json), waits: ownsScreen)
+    let attendance = Attendance(input: pairingInput, ownsScreen: ownsScreen, warnings: warnings)
+    if usesHub, let path = try hubPath() {
+      try checkHub(isCaptured: capturePath != nil)
+      if let remark = Self.hubRemark(hostName, appearance, address) { warnings.warn(remark) }
+      let host = CommandHost.hub(at: path) { warnings.warn($0) }
+      let session = Session(
+        host: host, timeout: timeout, output: Output(isJSON: json), outOfBandData: oob?.data,
+        start: start)
+      return try await perform(session, .automatic, attendance) { try await body(session) }
+    }
     let selection = try radioSelection()
     let configuration = try hostConfiguration(
       named: hostName, appearance, address, on: selection.radio)
     let policy = configuration.pairingPolicy
     let decisions = PairingDecisions(
       policy, requiresSecureConnections: configuration.requiresSecureConnections)
+    reportSimulation(selection)
+    let (host, troubles) = try ownHost(selection, configuration, captureTo: capturePath, warnings)
+    let session = Session(
+      host: .own(host), timeout: timeout, output: Output(isJSON: json),
+      isDefaultRadio: namesNoRadio, unusedHub: usesHub ? unusedHub : nil,
+      answersPairing: policy != .never, decisions: decisions, outOfBandData: oob?.data,
+      start: start)
+    try await perform(session, policy, attendance) {
+      try await BluetoothHost.$current.withValue(host) {
+        try await Self.whileCaptureWorks(host, troubles) { try await body(session) }
+      }
+    }
+  }
+
+  /// Opens the radio in this process.
+  ///
+  /// - Returns: The host on it, and what its failures are reported with.
+  private func ownHost(
+    _ selection: RadioSelection, _ configuration: HostConfiguration,
+    captureTo capturePath: String?, _ warnings: Warnings
+  ) throws -> (host: BluetoothHost, troubles: AsyncStream<String>) {
     let (troubles, trouble) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(1))
-    let warnings = Warnings(Output(isJSON: json), waits: ownsScreen)
-    reportSimulation(selection)
-    let host: BluetoothHost
     do throws(CaptureError) {
-      host = try BluetoothHost(
+      let host = try BluetoothHost(
         selection, configuration: configuration,
         captureTo: capturePath ?? Self.environmentCapturePath,
         bondsIn: bondPath(for: selection.radio, warnings),
@@ -181,44 +217,52 @@ extension GlobalOptions {
             if isAboutBonds { warnings.warn(sentence, event: "bondProblem") }
           }
         })
+      return (host, troubles)
     } catch {
       throw CommandFailure(error)
     }
-    let session = Session(
-      host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio,
-      answersPairing: policy != .never, decisions: decisions, outOfBandData: oob?.data,
-      start: start)
-    let attendants = Self.attendPairings(
-      of: session, policy, pairingInput, ownsScreen: ownsScreen, warnings)
+  }
+
+  /// Runs `body` with somebody who attends to pairings, then closes the host.
+  private func perform(
+    _ session: Session, _ policy: PairingPolicy, _ attendance: Attendance,
+    _ body: () async throws -> Void
+  ) async throws {
+    let attendants = Self.attendPairings(of: session, policy, attendance)
     defer { withExtendedLifetime(attendants) {} }
     let result: Result<Void, any Error>
     do {
-      try await BluetoothHost.$current.withValue(host) {
-        try await Self.whileCaptureWorks(host, troubles) { try await body(session) }
-      }
+      try await body()
       result = .success(())
     } catch {
       result = .failure(error)
-      if json { RadioFailure.report(error, host) }
+      if json { RadioFailure.report(error, session.host) }
     }
-    await host.close()
-    warnings.release()
-    try Self.check(result, host)
+    await session.host.close()
+    attendance.warnings.release()
+    try Self.check(result, session.host)
+  }
+
+  /// How pairings are attended to.
+  private struct Attendance: Sendable {
+    var input: PairingInput
+    var ownsScreen: Bool
+    var warnings: Warnings
   }
 
   /// Answers and reports the pairings of a session, as long as the result exists.
   private static func attendPairings(
-    of session: Session, _ policy: PairingPolicy, _ input: PairingInput, ownsScreen: Bool,
-    _ warnings: Warnings
+    of session: Session, _ policy: PairingPolicy, _ attendance: Attendance
   ) -> (prompter: PairingPrompter?, reporter: PairingReporter) {
-    let (host, output, decisions) = (session.host, session.output, session.decisions)
+    let (host, output, decisions) = (session.host.provider, session.output, session.decisions)
+    let input = attendance.input
     let prompter = policy == .never ? nil : PairingPrompter(host, output, input, decisions)
     decisions.setHasAgent(prompter != nil || input == .command)
     if policy == .ask, prompter == nil, input != .command {
-      warnings.warn("pairing needs consent, but there is no terminal for the question")
+      attendance.warnings.warn("pairing needs consent, but there is no terminal for the question")
     }
     let reporter = PairingReporter(
-      host, output, decisions, isJSONOnly: ownsScreen || input == .command)
+      host, output, decisions, isJSONOnly: attendance.ownsScreen || input == .command)
     return (prompter, reporter)
   }
 
@@ -235,10 +279,10 @@ extension GlobalOptions {
 
   /// Throws the error of a command, or the one of the capture or the bonds, the last of which were written
   /// when the host closed.
-  private static func check(_ result: Result<Void, any Error>, _ host: BluetoothHost) throws {
+  private static func check(_ result: Result<Void, any Error>, _ host: CommandHost) throws {
     if case .failure(let error) = result, !(error is CancellationError) { throw error }
-    if let failure = host.captureFailure { throw CommandFailure(failure) }
-    if host.unwrittenNewBondCount > 0 {
+    if let failure = host.own?.captureFailure { throw CommandFailure(failure) }
+    if let host = host.own, host.unwrittenNewBondCount > 0 {
       throw CommandFailure(
         .cannotCreate,
         "bonds are not kept for later runs; a device that keeps its own has to forget it before it pairs again"

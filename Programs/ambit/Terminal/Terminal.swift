@@ -162,8 +162,8 @@ package struct Output: Sendable {
     Self.write(text + "\n", to: STDOUT_FILENO)
   }
 
-  /// Whether what is heard over the radio is simulated although no radio was named; then each object
-  /// has `simulated`.
+  /// Whether what is heard over the radio is simulated although no radio was named, or by a hub; then each
+  /// object has `simulated`.
   static let isSimulated = Guarded(false)
 
   /// An object of the result, on its line.

@@ -104,7 +104,7 @@ final class AmbitRun: Sendable {
       process.arguments = arguments
     }
     var inherited = ProcessInfo.processInfo.environment
-    for name in ["AMBIT_RADIO", "AMBIT_ADDRESS", "AMBIT_CAPTURE", "AMBIT_BONDS"] {
+    for name in ["AMBIT_RADIO", "AMBIT_HUB", "AMBIT_ADDRESS", "AMBIT_CAPTURE", "AMBIT_BONDS"] {
       inherited[name] = nil
     }
     // Named, so that no run reports that its devices are simulated.

@@ -1,4 +1,4 @@
-internal import BluetoothInterface
+package import BluetoothInterface
 internal import BluetoothSessions
 internal import EventLoop
 
@@ -39,7 +39,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     session.start(for: self, on: CurrentHost.provider)
   }
 
-  init(
+  /// Creates a manager on a host.
+  package init(
     delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue,
     host: any HostSessionProvider
   ) {
