@@ -1,5 +1,6 @@
 import BluetoothWire
 import Foundation
+import Glibc
 import HubClient
 
 // The hub that a command uses, and what a command can't ask of it.
@@ -11,9 +12,11 @@ extension GlobalOptions {
   /// Where the hub listens whose radio the command uses; nil for a radio of the command's own.
   ///
   /// - Throws: If the setting is invalid.
-  func hubPath() throws -> String? {
-    guard namesNoRadio else { return nil }
-    switch Self.hubSetting {
+  func hubPath() throws -> String? { namesNoRadio ? try Self.namedHubPath() : nil }
+
+  /// Where the hub listens that is to be used where no radio is named; nil if there is none.
+  fileprivate static func namedHubPath() throws -> String? {
+    switch hubSetting {
     case .path(let path): return path
     case .off, nil: return nil
     case .invalid(let reason): throw CommandFailure(.usage, reason.trimmingSuffix("."))
@@ -51,5 +54,26 @@ extension GlobalOptions {
     guard !things.isEmpty else { return nil }
     let list = things.joined(separator: " and ")
     return "devices that connect see the \(list) of the hub instead"
+  }
+}
+
+extension BondOptions {
+  /// That the bonds of this user aren't those of the hub that commands use; nil if they may be.
+  static func hubRemark() -> String? {
+    let radio = ProcessInfo.processInfo.environment["AMBIT_RADIO"] ?? ""
+    guard radio.isEmpty, let path = try? GlobalOptions.namedHubPath() else { return nil }
+    return hubRemark(path)
+  }
+
+  /// - Parameters:
+  ///   - path: Where the hub listens.
+  ///   - own: The user whose bonds are meant.
+  static func hubRemark(_ path: String, of own: UInt32 = geteuid()) -> String? {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    guard let owner = attributes?[.ownerAccountID] as? NSNumber, owner.uint32Value != own else {
+      return nil
+    }
+    return
+      "the hub at \(path) is another user's, and so are its bonds; these are of your own radios"
   }
 }

@@ -12,8 +12,8 @@ struct Bonds: AsyncParsableCommand {
     abstract: "List paired devices, forget one, or export their bonds.",
     discussion: """
       Bonds are in a file that only you may read: the file of --bonds or AMBIT_BONDS, else \
-      ambit/bonds in XDG_STATE_HOME or ~/.local/state. A forgotten device has to be paired with \
-      again, and has to forget this host, too.
+      ambit/bonds in XDG_STATE_HOME or ~/.local/state. A hub keeps its bonds in the file of its user. A \
+      forgotten device has to be paired with again, and has to forget this host, too.
 
       EXAMPLES:
         ambit bonds                                    list them
@@ -43,6 +43,8 @@ struct BondOptions: ParsableArguments {
   func store() throws -> BondStore {
     if let bonds { return BondStore(path: bonds) }
     let path = try Self.explaining { () throws(BondStoreError) in try BondStore.defaultPath() }
+    let isNamed = !(ProcessInfo.processInfo.environment["AMBIT_BONDS"] ?? "").isEmpty
+    if !isNamed, let remark = Self.hubRemark() { Output(isJSON: json).warn(remark) }
     return BondStore(path: path)
   }
 

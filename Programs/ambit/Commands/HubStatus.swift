@@ -35,8 +35,9 @@ struct HubStatus {
 
   func write() async {
     let shown = await shown()
-    // A hub that was not reached is not known to have a real radio.
-    let isSimulated = hub.problem == nil ? hub.isSimulated : nil
+    // Unknown of a hub that has not answered.
+    let hasAnswered = hub.problem == nil && shown.state != .unknown
+    let isSimulated = hasAnswered ? hub.isSimulated : nil
     if session.output.isJSON { return session.output.object(json(shown, isSimulated)) }
     var lines: [StatusReport.Line] = [
       ("radio", session.radioTitle), ("hub", path), ("state", StatusReport.text(shown.state)),

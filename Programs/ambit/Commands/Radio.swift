@@ -20,6 +20,8 @@ struct RadioList: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the radios that this machine has.",
     discussion: """
+      The radio that commands use is marked. Where that is a hub's, the hub is listed, too.
+
       EXAMPLES:
         ambit radio list
         ambit radio list --json
@@ -29,9 +31,10 @@ struct RadioList: AsyncParsableCommand {
 
   func run() async throws {
     let output = Output(isJSON: options.json)
+    let hub = try options.hubPath()
     let chosen: RadioChoice?
     do {
-      chosen = try options.radioChoice()
+      chosen = hub == nil ? try options.radioChoice() : nil
     } catch let failure as CommandFailure where failure.status == .noRadio {
       chosen = nil
     }
@@ -39,6 +42,7 @@ struct RadioList: AsyncParsableCommand {
     if let chosen, !radios.contains(where: { $0.choice == chosen }) {
       radios.append((chosen, RadioText.title(chosen)))
     }
+    if let hub { Self.report(hub, output) }
     for (choice, title) in radios {
       let isChosen = choice == chosen
       if output.isJSON {
@@ -51,6 +55,17 @@ struct RadioList: AsyncParsableCommand {
         output.line("\(isChosen ? "*" : " ") \(Fit.column(choice.description, 28)) \(title)")
       }
     }
+  }
+
+  private static func report(_ hub: String, _ output: Output) {
+    guard output.isJSON else {
+      return output.line("* \(Fit.column("hub", 28)) \(Fit.safe("radio of the hub at \(hub)"))")
+    }
+    output.object(
+      .object([
+        "event": .string("radio"), "radio": .string("hub:" + hub),
+        "title": .string("radio of the hub at \(hub)"), "chosen": .bool(true),
+      ]))
   }
 }
 

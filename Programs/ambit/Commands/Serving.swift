@@ -90,6 +90,8 @@ struct Peripheral: AsyncParsableCommand {
   /// The central that is called; by a bond's address, whichever kind that is.
   private func targetAddress() throws -> DeviceAddress? {
     guard let target else { return nil }
+    // The bonds of a hub, which tell the kind of the address, are not for programs.
+    if try options.hubPath() != nil { throw CommandFailure.needsOwnRadio("--for") }
     guard let random = DeviceAddress(target, kind: .random) else {
       throw CommandFailure(.usage, "\"\(target)\" is no address; one is C0:12:34:56:78:9A")
     }

@@ -14,7 +14,7 @@ struct TraceRecord: AsyncParsableCommand {
     discussion: """
       Runs until Ctrl-C or --timeout. Writes a line for each reception: time, receiver, beacon, RSSI; \
       with --at, the position of the beacon. Without --receiver there is one, called "here", with \
-      the radio of --radio. A file whose name ends in .btsnoop gets all traffic with the radio; with \
+      the radio of --radio, or the hub's. A file whose name ends in .btsnoop gets all traffic with the radio; with \
       several receivers each has its own file, with its name before the extension.
 
       EXAMPLES:
@@ -48,21 +48,24 @@ struct TraceRecord: AsyncParsableCommand {
 
   /// The receivers that are named, or one called "here" without any.
   static func receivers(
-    _ named: [ReceiverArgument], _ options: GlobalOptions
+    _ named: [ReceiverArgument], _ options: GlobalOptions, isCaptured: Bool = false
   ) throws -> [ReceiverArgument] {
     guard Set(named.map(\.name)).count == named.count else {
       throw CommandFailure(.usage, "two receivers have one name")
     }
     if !named.isEmpty { return named }
-    let selection = try options.radioSelection()
-    // The receiver names the radio, so that its session does not report this.
-    options.reportSimulation(selection)
-    return [ReceiverArgument(name: "here", radio: selection.radio.description)]
+    // A mistake is reported before a file is replaced.
+    if try options.hubPath() != nil {
+      try options.checkHub(isCaptured: isCaptured)
+    } else {
+      _ = try options.radioSelection()
+    }
+    return [ReceiverArgument(name: "here", radio: nil)]
   }
 
   func run() async throws {
-    let receivers = try Self.receivers(receiver, options)
     let isCapture = file.hasSuffix(".btsnoop")
+    let receivers = try Self.receivers(receiver, options, isCaptured: isCapture)
     let stem = file.dropLast(".btsnoop".count)
     let isOne = receivers.count == 1
     let path = file

@@ -10,10 +10,10 @@ import Foundation
 struct ReceiverArgument: Hashable, Sendable, ExpressibleByArgument {
   /// What maps and traces call it.
   var name: String
-  /// As `--radio` takes it.
-  var radio: String
+  /// As `--radio` takes it; nil for the command's.
+  var radio: String?
 
-  init(name: String, radio: String) {
+  init(name: String, radio: String?) {
     self.name = name
     self.radio = radio
   }
@@ -70,7 +70,7 @@ struct ReceiverRadios: Sendable {
   ) async throws {
     guard let first = rest.first else { return try await body(ReceiverRadios(receivers: opened)) }
     var own = options
-    own.radio = first.radio
+    if let radio = first.radio { own.radio = radio }
     let remaining = Array(rest.dropFirst())
     let shared = options
     try await own.withRadio(captureTo: capturePath(first)) { session in
