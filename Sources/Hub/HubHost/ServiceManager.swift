@@ -35,7 +35,11 @@ package enum ServiceManager {
 
   /// Notifies it of a state, such as "READY=1"; does nothing without one.
   package static func notify(_ state: String) {
-    guard let name = ProcessEnvironment.value("NOTIFY_SOCKET") else { return }
+    if let name = ProcessEnvironment.value("NOTIFY_SOCKET") { notify(state, at: name) }
+  }
+
+  /// Sends a state to the socket with a name. What the socket doesn't take at once is lost.
+  static func notify(_ state: String, at name: String) {
     var path = Array(name.utf8)
     // An abstract name begins with a zero, for which "@" is written.
     let isAbstract = path.first == UInt8(ascii: "@")
