@@ -153,7 +153,7 @@ struct StatusTests {
     var machine = hub.machine
     for (id, app) in [(own, "own"), (asker, "status")] {
       let peer = HubPeer(userID: TestHub.user + 1, processID: 2)
-      machine.connections[id] = ConnectionState(peer, deadline: .zero)
+      machine.connections[id] = ConnectionState(peer, HubLimits(), deadline: .zero)
       machine.connections[id]?.phase = .served(app: app)
     }
     let status = try #require(machine.status(host, for: asker, now: hub.now))
