@@ -22,7 +22,7 @@ public final class Central: Sendable {
   private let host: any HostSessionProvider
 
   /// Creates a central on a host. The default is the current host: the one that the task has set,
-  /// or else the one on the radio that `AMBIT_RADIO` names.
+  /// or else the one that the environment selects, as for `CBCentralManager`.
   ///
   /// - Parameters:
   ///   - host: The host.

@@ -5,9 +5,9 @@ internal import EventLoop
 
 /// Scans for peripherals and connects to them.
 ///
-/// The manager uses the host that is current in its task, else the one on the radio that
-/// `AMBIT_RADIO` names. Methods may be called from any thread; the delegate is called on the queue
-/// that was passed to the initializer.
+/// The manager uses the host that is current in its task, else the one that the environment selects:
+/// on the radio that `AMBIT_RADIO` names, or that of a running hub. Methods may be called from any
+/// thread; the delegate is called on the queue that was passed to the initializer.
 open class CBCentralManager: CBManager, @unchecked Sendable {
   // Unchecked: `session` is constant, delegate and proxy are behind `delegateLock`.
 

@@ -4,9 +4,9 @@ internal import EventLoop
 
 /// Publishes services and advertises them.
 ///
-/// The manager uses the host that is current in its task, else the one on the radio that
-/// `AMBIT_RADIO` names. Methods may be called from any thread; the delegate is called on the queue
-/// that was passed to the initializer.
+/// The manager uses the host that is current in its task, else the one that the environment selects:
+/// on the radio that `AMBIT_RADIO` names, or that of a running hub. Methods may be called from any
+/// thread; the delegate is called on the queue that was passed to the initializer.
 open class CBPeripheralManager: CBManager, @unchecked Sendable {
   // Unchecked: `session` is constant, delegate and proxy are behind `delegateLock`.
 

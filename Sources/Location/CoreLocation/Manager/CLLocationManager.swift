@@ -18,8 +18,8 @@ internal import EventLoop
 /// methods return. On the simulated radio, whose beacons are new each time, there is no default
 /// file.
 ///
-/// The manager uses the Bluetooth host that is current in its task, else the one on the radio that
-/// `AMBIT_RADIO` names. `AMBIT_LOCATION_AUTHORIZATION` sets the policy for authorization.
+/// The manager uses the Bluetooth host that is current in its task, else the one that the environment
+/// selects, as Core Bluetooth's managers do. `AMBIT_LOCATION_AUTHORIZATION` sets the policy for authorization.
 open class CLLocationManager: NSObject, @unchecked Sendable {
   // Unchecked: `session` is constant, the rest is guarded by `lock`.
 
