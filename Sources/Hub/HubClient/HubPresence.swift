@@ -26,7 +26,9 @@ enum HubPresence: Equatable, Sendable {
     do throws(SystemError) {
       let descriptor = try address.makeSocket()
       defer { close(descriptor) }
-      guard address.with({ unsafe connect(descriptor, $0, $1) }) == 0 else { throw .current }
+      guard unsafe address.with({ unsafe connect(descriptor, $0, $1) }) == 0 else {
+        throw .current
+      }
       let disbelief = HubSocket.disbelief(of: descriptor, believes: believes)
       self = disbelief.map { .isRefused(Self.sentence($0, path)) } ?? .listens
     } catch {
