@@ -399,8 +399,11 @@ let package = Package(
       needs: [
         "HubClient", "HubClientMachines", "HubHost", "HubMachines", "HubWire", "BluetoothHost",
         "BluetoothInterface", "BluetoothWire", "CoreBluetooth", "Essentials", "EventLoop",
-        "SimulatedRadio", "Simulation", logging,
+        "SimulatedRadio", "Simulation", "radio-states", logging,
       ]),
+    // A program of Core Bluetooth, which the tests of the hub's clients run.
+    .executableTarget(
+      name: "radio-states", dependencies: ["CoreBluetooth"], path: "Tests/Support/RadioStates"),
     tests(
       "HubMachinesTests", in: "Hub",
       needs: ["HubMachines", "HubWire", "BluetoothInterface", "BluetoothWire", "Essentials"]),

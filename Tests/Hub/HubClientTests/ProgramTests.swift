@@ -1,0 +1,104 @@
+import BluetoothHost
+import Foundation
+import HubHost
+import HubMachines
+import HubWire
+import SimulatedRadio
+import Testing
+
+/// A run of a program of this build that prints the states of its radio.
+private final class Run {
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+  private var rest = ""
+
+  /// Starts the program, without the settings of this process.
+  init(_ environment: [String: String]) throws {
+    process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+      .deletingLastPathComponent().appending(path: "radio-states")
+    var inherited = ProcessInfo.processInfo.environment
+    for name in ["AMBIT_AUTHORIZATION", "AMBIT_HUB", "AMBIT_RADIO"] { inherited[name] = nil }
+    process.environment = inherited.merging(environment) { $1 }
+    process.standardInput = input
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    try output.fileHandleForWriting.close()
+  }
+
+  /// The next state; nil when the program has ended.
+  func next() async -> String? {
+    while true {
+      if let end = rest.firstIndex(of: "\n") {
+        defer { rest = String(rest[rest.index(after: end)...]) }
+        return String(rest[..<end])
+      }
+      let handle = output.fileHandleForReading
+      let data = await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(returning: handle.availableData) }
+      }
+      if data.isEmpty { return nil }
+      rest += String(decoding: data, as: UTF8.self)
+    }
+  }
+
+  /// Ends the program and waits for it.
+  func end() async -> Int32 {
+    try? input.fileHandleForWriting.close()
+    while await next() != nil {}
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+}
+
+@Suite("A program that knows of no hub", .timeLimit(.minutes(1)))
+struct ProgramTests {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+  private let path: String
+
+  init() throws {
+    SimulatedRadio.install()
+    path = try #require(HubPath.user(runtimeFolder: folder.path))
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+  }
+
+  private func startHub(_ host: BluetoothHost) async throws -> HubServer {
+    try await HubServer.start(at: .ownFolder(path: path), host)
+  }
+
+  @Test("a program uses the hub that runs in its user's folder, also after that was restarted")
+  func foundHub() async throws {
+    let host = try BluetoothHost(radio: .standard)
+    var hub = try await startHub(host)
+    let run = try Run(["XDG_RUNTIME_DIR": folder.path])
+    for _ in 0..<2 {
+      #expect(await run.next() == "poweredOn")
+      #expect(await hub.counts().sessionCount == 1)
+      await hub.close()
+      #expect(await run.next() == "poweredOff")
+      hub = try await startHub(host)
+    }
+    #expect(await run.next() == "poweredOn")
+    #expect(await run.end() == 0)
+    await hub.close()
+    await host.close()
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  @Test(
+    "a program doesn't use the hub that runs if a radio of its own or no hub is named",
+    arguments: [["AMBIT_RADIO": "sim"], ["AMBIT_RADIO": "sim", "AMBIT_HUB": "off"]])
+  func ownRadio(_ environment: [String: String]) async throws {
+    let host = try BluetoothHost(radio: .standard)
+    let hub = try await startHub(host)
+    let run = try Run(environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 })
+    #expect(await run.next() == "poweredOn")
+    let counts = await hub.counts()
+    #expect(counts.sessionCount == 0 && counts.connectionCount == 0)
+    #expect(await run.end() == 0)
+    await hub.close()
+    await host.close()
+    try FileManager.default.removeItem(at: folder)
+  }
+}
