@@ -74,6 +74,21 @@ public struct DescriptorDefinition: Sendable, Hashable {
   }
 }
 
+extension ServiceDefinition {
+  /// The number of attributes that the service takes in a host's database.
+  package var attributeCount: Int {
+    characteristics.reduce(1 + includedServices.count) { count, characteristic in
+      count + 2 + characteristic.descriptors.count + (characteristic.hasConfiguration ? 1 : 0)
+        + (characteristic.properties.contains(.extendedProperties) ? 1 : 0)
+    }
+  }
+}
+
+extension CharacteristicDefinition {
+  /// Whether the host adds a client characteristic configuration descriptor.
+  package var hasConfiguration: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
+}
+
 /// The permissions of peers for an attribute.
 public struct AttributePermissions: OptionSet, Sendable, Hashable {
   /// The bits; the first four are numbered as in Apple's framework.

@@ -2,14 +2,16 @@ import BluetoothInterface
 import BluetoothWire
 
 extension HostRequest {
-  /// What a request costs the host beyond its handling.
+  /// What a request takes of the host, which has a bounded number of it for all programs.
   enum Cost {
-    /// Nothing after its completion.
+    /// Nothing.
     case none
+    /// A command of the controller, until its completion.
+    case command
     /// A link that is wanted until the client lets go of it.
     case link(DeviceAddress)
-    /// A service that stays published.
-    case service
+    /// A service with this number of attributes that stays published.
+    case service(attributeCount: Int)
     /// A PSM that stays taken.
     case listener
     /// A scan that goes on until it is stopped.
@@ -22,12 +24,12 @@ extension HostRequest {
   var cost: Cost {
     switch self {
     case .connect(let address, _): .link(address)
-    case .addService: .service
+    case .addService(let service, _): .service(attributeCount: service.attributeCount)
     case .publishChannel: .listener
+    case .readRSSI, .updateParameters, .setPHY, .setSubrate: .command
     case .startScan: .scan
     case .startAdvertising: .advertisement
-    case .stopScan, .stopAdvertising, .disconnect, .readRSSI, .updateParameters, .setPHY,
-      .setSubrate, .pair, .setPairingAgent, .answerPairing,
+    case .stopScan, .stopAdvertising, .disconnect, .pair, .setPairingAgent, .answerPairing,
       .createOutOfBandData, .setOutOfBandData, .removeBond, .gatt, .subscribe, .unsubscribe,
       .removeService, .removeAllServices, .respond, .updateValue, .unpublishChannel, .openChannel,
       .sendOnChannel, .consumedFromChannel, .closeChannel, .barrier:

@@ -57,8 +57,25 @@ package struct HubLimits: Sendable {
   package var serviceCountMax = 1_024
   /// The maximum size of published services of a connection.
   package var serviceByteCountMax = 4 << 20
-  /// The maximum number of PSMs on which a connection listens; the host chooses from 128.
+  /// The maximum number of attributes of a connection's services.
+  package var attributeCountMax = 4_096
+  /// The maximum number of PSMs on which a connection listens.
   package var listenerCountMax = 32
+  /// The maximum number of requests of a connection for which the controller gets a command, and that are not
+  /// completed.
+  package var commandCountMax = 128
+
+  // What the host has for all programs. The programs of a user get at most half of what other users' programs
+  // leave, so that other users find room.
+  /// The host's attributes.
+  package var attributePool = 10_000
+  /// The peers that the host connects to.
+  package var linkPool = 4_096
+  /// The PSMs that the host chooses from.
+  package var listenerPool = 128
+  /// The commands for the controller that wait in the host.
+  package var commandPool = 1_024
+
   /// The maximum size of a request that has no token and so no answer, such as a scan with its filter.
   package var plainRequestByteCountMax = 64 << 10
   /// The maximum number of completions by the hub itself that a connection has not handled.

@@ -150,12 +150,12 @@ extension HubMachine {
     {
       return error
     }
-    guard request.token != nil else { return nil }
-    let taken = sessionLoad(ofUserOf: connection)
-    let hasRoom =
-      taken.requestCount < limits.requestCountPerUserMax
-      && taken.requestByteCount + byteCount <= limits.requestByteCountPerUserMax
-    return hasRoom ? nil : .limitReached("requests of a user's programs that are not completed")
+    return limits.error(
+      of: request, byteCount: byteCount, state.share(of: request),
+      takenByUser: sessionLoad(ofUserOf: connection),
+      byOthers: users.reduce(into: SessionState.Load()) { sum, user in
+        if user.key != connection.peer.userID { sum += user.value.sessions }
+      })
   }
 
   /// What the sessions of a connection's user take now. The connection's own part may not be counted yet.

@@ -11,6 +11,16 @@ struct SessionState: Sendable {
     /// How many of them publish a service, or listen on a PSM.
     var serviceCount = 0
     var listenerCount = 0
+    /// The attributes of these services.
+    var attributeCount = 0
+    /// How many of them are commands of the controller.
+    var commandCount = 0
+  }
+
+  /// What a published service takes.
+  private struct Service: Sendable {
+    var byteCount: Int
+    var attributeCount: Int
   }
 
   /// Requests that publish, in the order in which they are sent, which is that of their completions.
@@ -46,9 +56,11 @@ struct SessionState: Sendable {
     var linkCount = 0
     var serviceCount = 0
     var serviceByteCount = 0
+    var attributeCount = 0
     var listenerCount = 0
     var scanCount = 0
     var advertisementCount = 0
+    var commandCount = 0
 
     static func += (a: inout Load, b: Load) {
       a.requestCount += b.requestCount
@@ -56,9 +68,11 @@ struct SessionState: Sendable {
       a.linkCount += b.linkCount
       a.serviceCount += b.serviceCount
       a.serviceByteCount += b.serviceByteCount
+      a.attributeCount += b.attributeCount
       a.listenerCount += b.listenerCount
       a.scanCount += b.scanCount
       a.advertisementCount += b.advertisementCount
+      a.commandCount += b.commandCount
     }
 
     static func - (a: Load, b: Load) -> Load {
@@ -67,8 +81,11 @@ struct SessionState: Sendable {
         requestByteCount: a.requestByteCount - b.requestByteCount,
         linkCount: a.linkCount - b.linkCount, serviceCount: a.serviceCount - b.serviceCount,
         serviceByteCount: a.serviceByteCount - b.serviceByteCount,
-        listenerCount: a.listenerCount - b.listenerCount, scanCount: a.scanCount - b.scanCount,
-        advertisementCount: a.advertisementCount - b.advertisementCount)
+        attributeCount: a.attributeCount - b.attributeCount,
+        listenerCount: a.listenerCount - b.listenerCount,
+        scanCount: a.scanCount - b.scanCount,
+        advertisementCount: a.advertisementCount - b.advertisementCount,
+        commandCount: a.commandCount - b.commandCount)
     }
   }
 
@@ -80,8 +97,8 @@ struct SessionState: Sendable {
   var ledger = EventLedger()
   private var awaited: [RequestToken: Awaited] = [:]
   private var links: Set<DeviceAddress> = []
-  /// The sizes of published services, by their first handle.
-  private var services: [UInt16: Int] = [:]
+  /// Published services, by their first handle.
+  private var services: [UInt16: Service] = [:]
   private var listeners: Set<UInt16> = []
   private var publishedServices = Publishing()
   private var publishedChannels = Publishing()
@@ -112,13 +129,17 @@ struct SessionState: Sendable {
     }
     switch request.cost {
     case .none: return nil
+    case .command:
+      guard all.commandCount >= limits.commandCountMax else { return nil }
+      return .limitReached("changes of links of a program that are not completed")
     case .link(let address):
       guard !links.contains(address), all.linkCount >= limits.linkCountMax else { return nil }
       return .limitReached("links that a program wants")
-    case .service:
+    case .service(let attributeCount):
       guard
         all.serviceCount >= limits.serviceCountMax
           || all.serviceByteCount + byteCount > limits.serviceByteCountMax
+          || all.attributeCount + attributeCount > limits.attributeCountMax
       else { return nil }
       return .limitReached("services of a program")
     case .listener:
@@ -133,6 +154,19 @@ struct SessionState: Sendable {
       }
       return .limitReached("advertisements of a program")
     }
+  }
+
+  /// What a request takes of the host's pools.
+  func share(of request: HostRequest) -> Load {
+    var share = Load()
+    switch request.cost {
+    case .none: break
+    case .command: share.commandCount = 1
+    case .link(let address): share.linkCount = links.contains(address) ? 0 : 1
+    case .service(let attributeCount): share.attributeCount = attributeCount
+    case .listener: share.listenerCount = 1
+    }
+    return share
   }
 
   /// A request is sent to the host.
@@ -190,15 +224,20 @@ struct SessionState: Sendable {
     load.requestCount += 1
     load.requestByteCount += byteCount
     switch cost {
-    case .service:
+    case .service(let attributeCount):
       publishedServices.sent()
       entry.serviceCount += 1
+      entry.attributeCount += attributeCount
+      load.attributeCount += attributeCount
       load.serviceCount += 1
       load.serviceByteCount += byteCount
     case .listener:
       publishedChannels.sent()
       entry.listenerCount += 1
       load.listenerCount += 1
+    case .command:
+      entry.commandCount += 1
+      load.commandCount += 1
     case .link, .scan, .advertisement, .none: break
     }
     awaited[token] = entry
@@ -229,6 +268,9 @@ struct SessionState: Sendable {
     load.requestByteCount -= byteCount
     var isWithdrawn = false
     if entry.serviceCount > 0 {
+      let attributeCount = entry.attributeCount / entry.serviceCount
+      entry.attributeCount -= attributeCount
+      load.attributeCount -= attributeCount
       entry.serviceCount -= 1
       load.serviceCount -= 1
       load.serviceByteCount -= byteCount
@@ -237,6 +279,9 @@ struct SessionState: Sendable {
       entry.listenerCount -= 1
       load.listenerCount -= 1
       isWithdrawn = publishedChannels.completed(psm: result.psm)
+    } else if entry.commandCount > 0 {
+      entry.commandCount -= 1
+      load.commandCount -= 1
     }
     awaited[token] = entry.count > 0 ? entry : nil
     endAdvertising(token, result, isLast: entry.count == 0)
@@ -244,10 +289,7 @@ struct SessionState: Sendable {
     guard !isWithdrawn else { return }
     switch result {
     case .success(.published(let service)):
-      removeService(service.range.start)
-      services[service.range.start] = byteCount
-      load.serviceCount += 1
-      load.serviceByteCount += byteCount
+      addService(service.range, byteCount: byteCount)
     case .success(.psm(let psm)):
       if listeners.insert(psm).inserted { load.listenerCount += 1 }
     default: break
@@ -258,10 +300,20 @@ struct SessionState: Sendable {
     if links.remove(address) != nil { load.linkCount -= 1 }
   }
 
+  private mutating func addService(_ range: HandleRange, byteCount: Int) {
+    removeService(range.start)
+    let attributeCount = max(0, Int(range.end) - Int(range.start)) + 1
+    services[range.start] = Service(byteCount: byteCount, attributeCount: attributeCount)
+    load.serviceCount += 1
+    load.serviceByteCount += byteCount
+    load.attributeCount += attributeCount
+  }
+
   private mutating func removeService(_ handle: UInt16) {
-    guard let byteCount = services.removeValue(forKey: handle) else { return }
+    guard let service = services.removeValue(forKey: handle) else { return }
     load.serviceCount -= 1
-    load.serviceByteCount -= byteCount
+    load.serviceByteCount -= service.byteCount
+    load.attributeCount -= service.attributeCount
   }
 
   private mutating func removeListener(_ psm: UInt16) {
@@ -277,10 +329,14 @@ struct SessionState: Sendable {
       requestByteCount: awaited.values.reduce(0) { $0 + $1.byteCount }, linkCount: links.count,
       serviceCount: services.count + awaited.values.reduce(0) { $0 + $1.serviceCount },
       serviceByteCount: load.serviceByteCount,
+      attributeCount: services.values.reduce(0) { $0 + $1.attributeCount }
+        + awaited.values.reduce(0) { $0 + $1.attributeCount },
       listenerCount: listeners.count + awaited.values.reduce(0) { $0 + $1.listenerCount },
-      scanCount: isScanning ? 1 : 0, advertisementCount: isAdvertising ? 1 : 0)
+      scanCount: isScanning ? 1 : 0, advertisementCount: isAdvertising ? 1 : 0,
+      commandCount: awaited.values.reduce(0) { $0 + $1.commandCount })
     if sums != load { found.append("the load of a session is \(load), and should be \(sums)") }
-    if services.values.reduce(0, +) > load.serviceByteCount {
+    let serviceByteCount = services.values.reduce(0) { $0 + $1.byteCount }
+    if serviceByteCount > load.serviceByteCount {
       found.append("services of a session have more bytes than its load")
     }
     return found

@@ -27,6 +27,11 @@ struct RandomProgramTests {
     limits.linkCountMax = 4
     limits.serviceCountMax = 3
     limits.listenerCountMax = 2
+    limits.commandCountMax = 3
+    limits.attributePool = 8
+    limits.linkPool = 10
+    limits.listenerPool = 6
+    limits.commandPool = 8
     limits.ownCompletionCountMax = 10
     return limits
   }
@@ -103,7 +108,7 @@ struct RandomProgramTests {
   private static func request(_ random: inout SeededGenerator) -> HostRequest {
     let service = ServiceDefinition(uuid: BluetoothUUID(0x180F as UInt16), characteristics: [])
     let handle = UInt16.random(in: 1...5, using: &random)
-    switch Int.random(in: 0..<8, using: &random) {
+    switch Int.random(in: 0..<9, using: &random) {
     case 0: return .connect(peer(&random), ConnectOptions())
     case 1: return .disconnect(peer(&random))
     case 2: return .addService(service, token(&random))
@@ -111,6 +116,7 @@ struct RandomProgramTests {
     case 4: return .publishChannel(psm: nil, requiresEncryption: false, token(&random))
     case 5: return .unpublishChannel(psm: handle)
     case 6: return .gatt(peer(&random), .read(handle), token(&random))
+    case 7: return .readRSSI(peer(&random), token(&random))
     default: return .barrier(token(&random))
     }
   }

@@ -283,22 +283,6 @@ private struct ServiceBuilder {
 }
 
 extension ServiceDefinition {
-  /// How many attributes the service takes.
-  fileprivate var attributeCount: Int {
-    characteristics.reduce(1 + includedServices.count) { count, characteristic in
-      count + 2 + characteristic.descriptors.count + (characteristic.hasConfiguration ? 1 : 0)
-        + (characteristic.properties.contains(.extendedProperties) ? 1 : 0)
-    }
-  }
-}
-
-extension CharacteristicDefinition {
-  fileprivate var hasConfiguration: Bool {
-    !properties.isDisjoint(with: [.notify, .indicate])
-  }
-}
-
-extension ServiceDefinition {
   /// The Generic Access service (Core 5.4, Vol 3, Part C, §12).
   static func genericAccess(name: String, appearance: UInt16) -> ServiceDefinition {
     ServiceDefinition(
