@@ -15,6 +15,9 @@ package final class ByteChannel {
     case packets
   }
 
+  /// More than the buffers of a socket hold.
+  private static let lastByteCountMax = 8 << 20
+
   private let loop: EpollLoop
   private let framing: Framing
   private let isSocket: Bool
@@ -49,7 +52,8 @@ package final class ByteChannel {
   ///   - expectsPromptEvents: See ``WatchedDescriptor/expectsPromptEvents``.
   ///   - onRead: Called with the bytes read: never empty, up to ``EpollLoop/readByteCountMax``.
   ///   - onEnd: Called once, after the descriptor was closed because the peer ended it (nil) or
-  ///     because of an error; never from within a method of this object, and not after ``close()``.
+  ///     because of an error, and after what had arrived was read; never from within a method of this
+  ///     object, and not after ``close()``.
   package init(
     owning descriptor: Int32, on loop: EpollLoop, framing: Framing = .stream,
     expectsPromptEvents: Bool = false, onRead: @escaping ([UInt8]) -> Void,
@@ -169,7 +173,19 @@ package final class ByteChannel {
   private func fail(_ error: SystemError) {
     hasFailed = true
     updateInterest()
-    loop.schedule(in: .zero) { [weak self] in self?.end(error) }
+    loop.schedule(in: .zero) { [weak self] in self?.endAfterReading(error) }
+  }
+
+  /// Ends after what a peer sent before it was gone, such as its reason. A peer that isn't gone may go on
+  /// sending, so the number of bytes is bounded.
+  private func endAfterReading(_ error: SystemError) {
+    var leftCount = Self.lastByteCountMax
+    while leftCount > 0, isReading, let watched {
+      guard let bytes = (try? loop.read(watched.descriptor)) ?? nil, !bytes.isEmpty else { break }
+      leftCount -= bytes.count
+      onRead(bytes)
+    }
+    end(error)
   }
 
   private func end(_ error: SystemError?) {

@@ -95,6 +95,29 @@ struct ByteChannelTests {
     #expect(try await loop.run { channel.value.isOpen } == false)
   }
 
+  @Test("what a peer sent before it was gone is read, also where writing to it fails first")
+  func lastWords() async throws {
+    let ends = try SocketPair.make()
+    let errors = Mutex<[SystemError?]>([])
+    let (channel, portions) = try await makeChannel(ends.watched) { error in
+      errors.withLock { $0.append(error) }
+    }
+    let reason = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    // In one turn of the loop, which doesn't see before it that there is something to read.
+    try await loop.run {
+      let count = unsafe reason.withUnsafeBytes {
+        unsafe write(ends.other, $0.baseAddress, $0.count)
+      }
+      #expect(count == reason.count)
+      close(ends.other)
+      channel.value.write([1])
+    }
+    var found: [UInt8] = []
+    for await portion in portions { found += portion }
+    #expect(found == reason)
+    #expect(errors.withLock { $0 } == [SystemError(number: EPIPE)])
+  }
+
   @Test("bytes for a channel that doesn't read wait with the system, also when the peer has closed")
   func pausedReading() async throws {
     let ends = try SocketPair.make()

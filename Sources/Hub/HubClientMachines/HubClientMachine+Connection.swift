@@ -50,6 +50,9 @@ extension HubClientMachine {
   // MARK: Messages
 
   mutating func receive(_ bytes: [UInt8], now: Instant, into actions: inout [Action]) {
+    // A hub that refuses this app may do so at once: its reason arrives before the driver reports that the socket
+    // is connected.
+    opened(now: now, into: &actions)
     do throws(HubFailure) {
       switch phase {
       case .greeting(var greeting):

@@ -82,6 +82,19 @@ struct ConnectionTests {
     }
   }
 
+  @Test("a refusal that arrives before the socket is reported as connected keeps its reason")
+  func earlyRefusal() {
+    var rig = MachineRig()
+    rig.openSession(MachineRig.one)
+    rig.hub(.refusal(HubRefusal(.denied, "Not you.")))
+    // The ends of the socket and of the attempt to connect it are reported afterwards.
+    rig.handle(.opened)
+    rig.handle(.closed(.ended))
+    #expect(rig.failures == [.refused(HubRefusal(.denied, "Not you."))])
+    #expect(rig.takeEvents() == [.stateChanged(.unknown), .stateChanged(.unauthorized)])
+    #expect(rig.takeSent().isEmpty)
+  }
+
   @Test("what no hub sends ends the connection with a reason")
   func hostileHub() {
     let id = MachineRig.one
