@@ -45,6 +45,8 @@ struct ClientSession: Sendable {
   var isHoldingState = false
   /// Whether the advertising is to be started again when the radio is on.
   var mustRestoreAdvertising = false
+  /// Whether it was reported that a scan looks for more services than a hub does.
+  private var hasReportedLongScan = false
 
   init(id: HubSessionID, acknowledgesEvents: Bool, epoch: HubEpoch) {
     self.id = id
@@ -81,6 +83,28 @@ struct ClientSession: Sendable {
   }
 
   // MARK: Requests for the hub
+
+  /// A request without what a hub ends the connection for: requests without a token have no error to report.
+  ///
+  /// Of these, only a scan and a response have contents of any length; ``forward(_:into:)`` bounds the latter.
+  mutating func bounded(
+    _ request: HostRequest, into outputs: inout SessionOutputs
+  ) -> HostRequest {
+    guard case .startScan(var options) = request else { return request }
+    let limit = HubProtocol.scanServiceCountMax
+    let count = options.services.count + options.solicitedServices.count
+    guard count > limit else { return request }
+    // Each kind keeps half of the room, and what the other one doesn't need.
+    let solicitedCount = min(
+      options.solicitedServices.count, max(limit / 2, limit - options.services.count))
+    options.solicitedServices = Array(options.solicitedServices.prefix(solicitedCount))
+    options.services = Array(options.services.prefix(limit - solicitedCount))
+    if !hasReportedLongScan {
+      hasReportedLongScan = true
+      outputs.losses.append("The hub scans for \(limit) services at most, and not for \(count).")
+    }
+    return .startScan(options)
+  }
 
   /// Sends a request without a token.
   func send(_ request: HostRequest, into outputs: inout SessionOutputs) {

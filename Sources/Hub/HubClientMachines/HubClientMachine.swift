@@ -21,7 +21,8 @@ package struct HubClientMachine: Sendable {
     case sessionClosed(HubSessionID)
     /// The app wants to know what kind of radio the hub has, without a session.
     case wanted
-    /// The socket that was asked for is connected, and its other end is believed.
+    /// The socket that was asked for is connected, and its other end is believed. Bytes that come before report
+    /// the same.
     case opened
     /// The socket could not be connected or is not believed, has ended, or its other end doesn't read.
     case closed(HubFailure)
@@ -44,7 +45,8 @@ package struct HubClientMachine: Sendable {
     case failed(HubFailure)
     /// The hub has answered the greeting.
     case connected(HubWelcome)
-    /// Something that a client wants could not be restored after a restart of the hub; a sentence for people.
+    /// Something that a client wants is beyond what a hub does, or could not be restored after a restart of the
+    /// hub; a sentence for people.
     case lost(String)
   }
 
@@ -203,6 +205,7 @@ package struct HubClientMachine: Sendable {
     _ request: HostRequest, of id: HubSessionID, into actions: inout [Action]
   ) {
     var outputs = SessionOutputs()
+    let request = sessions[id]?.bounded(request, into: &outputs) ?? request
     switch phase {
     case .connected: sessions[id]?.forward(request, into: &outputs)
     case .idle, .opening, .greeting:

@@ -71,6 +71,6 @@ struct SessionOutputs: Sendable {
   var events: [HostEvent] = []
   /// Requests for the hub, in order.
   var requests: [HostRequest] = []
-  /// What couldn't be restored after a restart of the hub; one sentence for each.
+  /// What a hub doesn't do, or couldn't be restored after its restart; one sentence for each.
   var losses: [String] = []
 }

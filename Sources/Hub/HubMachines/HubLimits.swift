@@ -1,4 +1,5 @@
 package import Essentials
+import HubWire
 
 /// How much a program, a user and all of them may cost the hub.
 ///
@@ -77,7 +78,12 @@ package struct HubLimits: Sendable {
   package var commandPool = 1_024
 
   /// The maximum size of a request that has no token and so no answer, such as a scan with its filter.
-  package var plainRequestByteCountMax = 64 << 10
+  package var plainRequestByteCountMax = HubProtocol.plainRequestByteCountMax
+  /// The maximum number of elements of a list in a procedure on a peer's server: handles, values or UUIDs. The
+  /// longest request of the attribute protocol has room for 258 handles.
+  package var procedureListCountMax = 256
+  /// The maximum number of peers that a value is sent to by their addresses: as many as there can be links.
+  package var recipientCountMax = 0xF00
   /// The maximum number of completions by the hub itself that a connection has not handled.
   package var ownCompletionCountMax = 16_384
 

@@ -135,6 +135,11 @@ extension HubMachine {
         return refuse(
           key.connection, HubRefusal(.limitReached, text), now: now, into: &actions)
       }
+      if request.hasTooManyServices {
+        let text = "A scan looks for more than \(HubProtocol.scanServiceCountMax) services."
+        return refuse(
+          key.connection, HubRefusal(.limitReached, text), now: now, into: &actions)
+      }
       connections[key.connection]?.sent(request, byteCount: byteCount, of: key.session)
       actions.append(.send(key, request))
     }
@@ -145,6 +150,7 @@ extension HubMachine {
   ) -> HostError? {
     let connection = connections[key.connection]
     guard let connection, let state = connection.sessions[key.session] else { return nil }
+    if let error = request.listError(limits) { return error }
     if let error = state.error(
       of: request, byteCount: byteCount, connection.sessionLoad, connection.limits)
     {

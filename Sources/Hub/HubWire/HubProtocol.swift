@@ -35,6 +35,11 @@ package enum HubProtocol {
   package static let textByteCountMax = 1 << 10
   /// The maximum of a count, an offset or a length. Sums of many of them fit in an `Int`.
   package static let countMax = 1 << 31 - 1
+  /// The maximum length of a request that has no token, and so no error to report: a hub ends the connection at
+  /// a longer one.
+  package static let plainRequestByteCountMax = 1 << 16
+  /// The maximum number of services that a scan looks for, solicited ones included.
+  package static let scanServiceCountMax = 1 << 8
   /// The maximum number of sessions that a greeting opens.
   package static let openingCountMax = 1 << 6
 }

@@ -87,7 +87,7 @@ struct PoolTests {
     #expect(sentCount(&hub) == 1)
   }
 
-  @Test("a service with more attributes than a program may have is refused, until others are removed")
+  @Test("services with too many attributes are refused, until others are removed")
   func attributeLimit() throws {
     var limits = HubLimits()
     limits.attributeCountMax = 10

@@ -158,6 +158,55 @@ struct RequestTests {
     #expect(sent(&hub).count == 2)
   }
 
+  /// Requests with a list of this number of elements.
+  private static func lists(_ count: Int) -> [HostRequest] {
+    let uuids = Array(repeating: BluetoothUUID(0x180F as UInt16), count: count)
+    let value = AttributeValue(handle: 3, value: [1])
+    let operations: [GATTOperation] = [
+      .discoverServices(uuids), .discoverCharacteristics(in: HandleRange(1, 9), uuids),
+      .readMultiple(Array(repeating: 3, count: count)),
+      .reliableWrite(Array(repeating: value, count: count)),
+    ]
+    return operations.map { .gatt(peer, $0, token) }
+  }
+
+  @Test("a request with a list that is longer than any program needs fails, and the host gets none")
+  func longLists() throws {
+    var hub = TestHub()
+    let id = try hub.serve()
+    func update(_ count: Int) -> HostRequest {
+      let peers = Array(repeating: Self.peer, count: count)
+      return .updateValue(handle: 3, [1], peers: peers, Self.token)
+    }
+    let longest = Self.lists(256) + [update(0xF00)]
+    for request in longest { try hub.send(request, from: id) }
+    #expect(sent(&hub) == longest)
+    for request in Self.lists(257) + [update(0xF01)] { try hub.send(request, from: id) }
+    #expect(sent(&hub) == [])
+    let events = try hub.events(for: id)
+    #expect(events.count == 5)
+    for event in events {
+      guard case .completed(Self.token, .failure(.limitReached)) = event else {
+        Issue.record("\(event)")
+        continue
+      }
+    }
+  }
+
+  @Test("a scan for more services than any program needs ends the connection")
+  func longScan() throws {
+    var hub = TestHub()
+    let id = try hub.serve()
+    var options = ScanOptions()
+    options.services = Array(repeating: BluetoothUUID(0x180F as UInt16), count: 200)
+    options.solicitedServices = Array(repeating: BluetoothUUID(0x180F as UInt16), count: 56)
+    try hub.send(.startScan(options), from: id)
+    #expect(sent(&hub) == [.startScan(options)])
+    options.services.append(BluetoothUUID(0x180D as UInt16))
+    try hub.send(.startScan(options), from: id)
+    #expect(try hub.refusal(of: id) == .limitReached)
+  }
+
   @Test("links beyond the limit fail, until the program lets go of others")
   func linkLimit() throws {
     var limits = HubLimits()
