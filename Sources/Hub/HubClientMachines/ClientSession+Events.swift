@@ -195,6 +195,9 @@ extension ClientSession {
     }
     // All services were removed since, this one too.
     guard removalCount == wants.removalCount else { return .success(.published(published)) }
+    guard !wants.services.isTaken(published.range) else {
+      throw .unexpected("handles of a service that another one has")
+    }
     if let visible = wants.services.add(definition, published) {
       return .success(.published(visible))
     }

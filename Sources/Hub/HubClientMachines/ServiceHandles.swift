@@ -47,6 +47,14 @@ struct ServiceHandles: Sendable {
     return visible
   }
 
+  /// Whether any of the hub's handles in this range are those of another service.
+  func isTaken(_ wire: HandleRange) -> Bool {
+    services.contains {
+      guard let other = $0.wire?.range else { return false }
+      return other.start <= wire.end && wire.start <= other.end
+    }
+  }
+
   mutating func remove(_ visibleStart: UInt16) {
     services.removeAll { $0.visible.range.start == visibleStart }
     remap()
@@ -63,11 +71,12 @@ struct ServiceHandles: Sendable {
     remap()
   }
 
-  /// The hub has published a service again. Returns false if the client doesn't have it any more, or if it has
-  /// other characteristics.
+  /// The hub has published a service again. Returns false if the client doesn't have it any more, if it has
+  /// other characteristics, or if its handles are another service's.
   mutating func restored(_ visibleStart: UInt16, _ wire: PublishedService) -> Bool {
     guard let index = services.firstIndex(where: { $0.visible.range.start == visibleStart }),
-      services[index].visible.characteristics.count == wire.characteristics.count
+      services[index].visible.characteristics.count == wire.characteristics.count,
+      !isTaken(wire.range)
     else { return false }
     services[index].wire = wire
     remap()
@@ -109,8 +118,12 @@ struct ServiceHandles: Sendable {
 
   /// Whether the maps are those of the services, and no two services share handles.
   var isConsistent: Bool {
-    let ranges = services.map(\.visible.range).sorted { $0.start < $1.start }
-    return zip(ranges, ranges.dropFirst()).allSatisfy { $0.end < $1.start }
+    func areApart(_ ranges: [HandleRange]) -> Bool {
+      let ranges = ranges.sorted { $0.start < $1.start }
+      return zip(ranges, ranges.dropFirst()).allSatisfy { $0.end < $1.start }
+    }
+    return areApart(services.map(\.visible.range))
+      && areApart(services.compactMap(\.wire?.range))
       && wireByVisible.count == visibleByWire.count
   }
 }

@@ -329,4 +329,36 @@ struct SessionTests {
       #expect(rig.failures.count == 1)
     }
   }
+
+  @Test(
+    "the connection ends if a hub gives two services the same handles", arguments: [20, 22, 17])
+  func sharedHandles(start: UInt16) {
+    var rig = MachineRig.connected()
+    rig.request(.addService(Self.definition, 1))
+    rig.request(.addService(Self.definition, 2))
+    rig.hub(.completed(1, .success(.published(Self.published(at: 20)))))
+    rig.hub(.completed(2, .success(.published(Self.published(at: start)))))
+    #expect(rig.failures == [.unexpected("handles of a service that another one has")])
+    // The second one was not published, so the next hub gets one service.
+    rig.sleep(HubClientLimits.refusalPause)
+    rig.connect()
+    #expect(rig.takeRequests() == [.addService(Self.definition, 3)])
+  }
+
+  @Test(
+    "the connection ends if the next hub gives two services the same handles",
+    arguments: [40, 43, 37])
+  func sharedRestoredHandles(start: UInt16) {
+    var rig = MachineRig.connected()
+    for (token, start) in [(1, 20), (2, 30)] as [(RequestToken, UInt16)] {
+      rig.request(.addService(Self.definition, token))
+      rig.hub(.completed(token, .success(.published(Self.published(at: start)))))
+    }
+    rig.restartHub()
+    rig.hub(.completed(3, .success(.published(Self.published(at: 40)))))
+    #expect(rig.failures == [.ended])
+    rig.hub(.completed(4, .success(.published(Self.published(at: start)))))
+    #expect(
+      rig.failures == [.ended, .unexpected("handles of a service that are not its own")])
+  }
 }
