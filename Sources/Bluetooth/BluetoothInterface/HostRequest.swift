@@ -28,7 +28,10 @@ public enum HostRequest: Sendable, Hashable {
   case disconnect(DeviceAddress)
   /// Reads the RSSI of the link.
   case readRSSI(DeviceAddress, RequestToken)
-  /// Requests other connection parameters; in the peripheral role by a request to the central.
+  /// Requests other connection parameters; in the peripheral role by a request to the central. This
+  /// and the next two requests fail with `HostError.notConnected` unless this client uses the link: it
+  /// has connected it, or the peer has, and the client advertises, publishes a service or listens for
+  /// channels.
   case updateParameters(DeviceAddress, ConnectionParameters, RequestToken)
   /// Requests the fastest of these PHYs that the peer also accepts, for each direction; nil allows
   /// any. Completed when the controller has accepted the command; the outcome is in `linkUpdated`.

@@ -101,14 +101,34 @@ extension HostMachine {
     _ peer: DeviceAddress, _ request: PendingRequest, now: Instant, into actions: inout [Action],
     _ command: (UInt16) -> HCIPacket
   ) {
-    guard let index = links.index(peer: peer), links.entries[index].isAnnounced,
-      !links.entries[index].isClosing
-    else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
+    guard let index = changeableLink(peer, by: request.client) else {
+      return complete(request, .failure(notConnectedError(peer)), into: &actions)
+    }
     let isSent = send(
       command(links.handles[index]), for: .changingLink(request), now: now, into: &actions)
     if !isSent {
       complete(request, .failure(.limitReached("waiting commands")), into: &actions)
     }
+  }
+
+  /// The index of the link to a peer, if this client uses it, so that it may change it: it has requested the link,
+  /// or the peer opened the link and the client offers something to peers.
+  private func changeableLink(_ peer: DeviceAddress, by client: ClientID) -> Int? {
+    guard let index = links.index(peer: peer), links.entries[index].isAnnounced,
+      !links.entries[index].isClosing
+    else { return nil }
+    if linkRequests.state(client, peer) == .connected { return index }
+    let isOffered =
+      links.entries[index].info.role == .peripheral
+      && !hiddenLinks.contains(peer, from: client) && offersSomething(client, to: index)
+    return isOffered ? index : nil
+  }
+
+  private func offersSomething(_ client: ClientID, to index: Int) -> Bool {
+    let handle = links.handles[index]
+    return server.hasServices(of: client) || advertiser.clients.contains(client)
+      || channels.listeners.contains { $0.client == client }
+      || channels.channels.contains { $0.client == client && $0.link == handle }
   }
 
   private mutating func readRSSI(
@@ -130,9 +150,9 @@ extension HostMachine {
     _ peer: DeviceAddress, _ parameters: ConnectionParameters, _ request: PendingRequest,
     now: Instant, into actions: inout [Action]
   ) {
-    guard let index = links.index(peer: peer), links.entries[index].isAnnounced,
-      !links.entries[index].isClosing
-    else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
+    guard let index = changeableLink(peer, by: request.client) else {
+      return complete(request, .failure(notConnectedError(peer)), into: &actions)
+    }
     guard parameters.isValid else {
       let error = HostError.invalidArgument("These connection parameters are invalid.")
       return complete(request, .failure(error), into: &actions)

@@ -286,8 +286,9 @@ struct TwoHostsTests {
   }
 
   @Test("a host changes the timing of a link when the peripheral requests it")
-  func timing() {
+  func timing() throws {
     var hosts = TwoHosts()
+    _ = try published(&hosts)
     hosts.connect()
     let token = hosts.peripheral.token()
     let wanted = ConnectionParameters(intervalUnits: 12...12, latency: 4, timeoutUnits: 200)
