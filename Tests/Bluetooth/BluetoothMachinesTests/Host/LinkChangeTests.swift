@@ -53,7 +53,7 @@ struct LinkChangeTests {
   }
 
   @Test(
-    "of a link that a peer opened, only clients change it that offer something to peers",
+    "a link that a peer opened is changed only by clients that offer something to peers",
     arguments: Offer.allCases)
   func peripheral(offer: Offer) {
     var rig = rigWithTwoClients()
