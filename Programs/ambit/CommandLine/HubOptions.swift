@@ -3,18 +3,18 @@ import Foundation
 import Glibc
 import HubClient
 
-// The hub that a command uses, and what a command can't ask of it.
+// The choice of a hub for a command, and the requests that a hub can't fulfil.
 
 extension GlobalOptions {
-  /// The hub that is to be used where no radio is named; nil if there is none.
+  /// The setting of the hub that is used if no radio is named; nil if nothing is set.
   private static var hubSetting: HubSetting? { .environment }
 
-  /// Where the hub listens whose radio the command uses; nil for a radio of the command's own.
+  /// The path of the hub whose radio the command uses; nil for a radio of the command's own.
   ///
   /// - Throws: If the setting is invalid.
   func hubPath() throws -> String? { namesNoRadio ? try Self.namedHubPath() : nil }
 
-  /// Where the hub listens that is to be used where no radio is named; nil if there is none.
+  /// The path of the hub that is used if no radio is named; nil if there is no such hub.
   fileprivate static func namedHubPath() throws -> String? {
     switch hubSetting {
     case .path(let path): return path
@@ -29,7 +29,7 @@ extension GlobalOptions {
     return path
   }
 
-  /// Fails if something is asked for that only a radio of the command's own can do. The hub's radio has one
+  /// Fails if the command has an option that only a radio of its own can fulfil. The hub's radio has one
   /// address, one policy for pairings and one file of bonds for all programs, and no program sees the traffic of
   /// the others.
   func checkHub(isCaptured: Bool) throws {
@@ -43,7 +43,8 @@ extension GlobalOptions {
     }
   }
 
-  /// What connected devices see of the hub in place of what the command names; nil if it names nothing.
+  /// A remark about the properties of the command's that connected devices don't see, but the hub's; nil
+  /// without such properties.
   static func hubRemark(
     _ name: String?, _ appearance: UInt16, _ address: DeviceAddress?
   ) -> String? {
@@ -58,7 +59,7 @@ extension GlobalOptions {
 }
 
 extension BondOptions {
-  /// That the bonds of this user aren't those of the hub that commands use; nil if they may be.
+  /// A remark that the hub of other commands has the bonds of another user; nil if it has this user's.
   static func hubRemark() -> String? {
     let radio = ProcessInfo.processInfo.environment["AMBIT_RADIO"] ?? ""
     guard radio.isEmpty, let path = try? GlobalOptions.namedHubPath() else { return nil }

@@ -7,7 +7,7 @@ import JSONWire
 
 /// Prints the state of a hub's radio, as far as programs see it.
 struct HubStatus {
-  /// What a session begins with.
+  /// The state and the links that a session's first events have.
   private struct Shown: Sendable {
     var state = RadioState.unknown
     var links: [LinkInfo] = []
@@ -35,7 +35,7 @@ struct HubStatus {
 
   func write() async {
     let shown = await shown()
-    // Unknown of a hub that has not answered.
+    // A hub that has not answered may have either kind of radio.
     let hasAnswered = hub.problem == nil && shown.state != .unknown
     let isSimulated = hasAnswered ? hub.isSimulated : nil
     if session.output.isJSON { return session.output.object(json(shown, isSimulated)) }

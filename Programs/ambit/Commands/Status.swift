@@ -79,7 +79,7 @@ struct StatusReport {
     }
   }
 
-  /// That no hub is used, and why, where one is named.
+  /// A text for the case that no hub is used, with the reason if one is named.
   private static func text(unusedHub path: String?) -> String {
     path.map { "none; the one at \($0) is not used because a radio is named" } ?? "none"
   }

@@ -14,8 +14,8 @@ package enum CommandHost: Sendable {
   ///
   /// - Parameters:
   ///   - path: Where the hub listens.
-  ///   - onWarning: Called with what the hub doesn't do for the command, a sentence each. The reason why the hub
-  ///     can't be used is in `problem` instead, because the command fails with it.
+  ///   - onWarning: Called with a sentence about each request that the hub refuses. The reason why the hub can't
+  ///     be used is in `problem` instead, because the command fails with it.
   static func hub(
     at path: String, onWarning: @escaping @Sendable (String) -> Void
   ) -> CommandHost {
@@ -32,7 +32,7 @@ package enum CommandHost: Sendable {
     return .hub(hub, path: path)
   }
 
-  /// What opens sessions with the host.
+  /// The provider of sessions with the host.
   package var provider: any HostSessionProvider {
     switch self {
     case .own(let host): host
@@ -48,7 +48,7 @@ package enum CommandHost: Sendable {
     }
   }
 
-  /// Where the hub listens; nil for a host in this process.
+  /// The path of the hub; nil for a host in this process.
   var hubPath: String? {
     switch self {
     case .own: nil
@@ -83,7 +83,7 @@ package enum CommandHost: Sendable {
     }
   }
 
-  /// What the radio is called on a screen. Only once the radio was waited for.
+  /// The radio's title on a screen. To be called after the command has waited for the radio.
   var title: String {
     switch self {
     case .own(let host): RadioText.title(host.radio)
@@ -119,8 +119,8 @@ package enum CommandHost: Sendable {
     }
   }
 
-  /// Tells that all devices are simulated, which whoever names a hub need not know. Once, and only when the radio
-  /// was waited for.
+  /// Reports once that a hub's radio is simulated, which the user of a hub may not know. To be called after the
+  /// command has waited for the radio.
   func reportSimulation(_ output: Output) {
     guard case .hub(let hub, let path) = self, hub.isSimulated else { return }
     let isKnown = Output.isSimulated.update { isSimulated in
@@ -141,7 +141,7 @@ package enum CommandHost: Sendable {
 }
 
 extension CommandFailure {
-  /// The refusal of something that the radio of a hub can't do for one of its programs.
+  /// The refusal of an option or a command that a program of a hub can't have.
   static func needsOwnRadio(_ what: String) -> CommandFailure {
     CommandFailure(
       .usage,

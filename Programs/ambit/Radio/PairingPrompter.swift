@@ -51,7 +51,7 @@ private final class Dialogue: Sendable {
   private struct State {
     var answer: Answer?
     var questions = PairingQuestions()
-    /// The open links, for what is told of a peer.
+    /// The open links, which have the peers' names.
     var links: [DeviceAddress: LinkInfo] = [:]
     /// The latest prompts of the pairings that go on.
     var prompts: [DeviceAddress: PairingPromptID] = [:]

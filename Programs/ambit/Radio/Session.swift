@@ -152,8 +152,8 @@ extension GlobalOptions {
   ///   - ownsScreen: Whether warnings have to wait until the command is done.
   ///   - usesHub: Whether the hub is used where no radio is named.
   ///   - body: The command.
-  /// - Throws: The errors of `body`, or that the capture cannot be written, or that the hub can't do what is
-  ///   asked for.
+  /// - Throws: The errors of `body`, or that the capture cannot be written, or that the hub can't fulfil
+  ///   an option.
   func withRadio(
     hostName: String? = nil, appearance: UInt16 = 0, address: DeviceAddress? = nil,
     captureTo capturePath: String? = nil, pairingInput: PairingInput = .standardInput,
@@ -199,7 +199,7 @@ extension GlobalOptions {
 
   /// Opens the radio in this process.
   ///
-  /// - Returns: The host on it, and what its failures are reported with.
+  /// - Returns: The host on the radio, and the sentences about its failures.
   private func ownHost(
     _ selection: RadioSelection, _ configuration: HostConfiguration,
     captureTo capturePath: String?, _ warnings: Warnings
@@ -223,7 +223,7 @@ extension GlobalOptions {
     }
   }
 
-  /// Runs `body` with somebody who attends to pairings, then closes the host.
+  /// Runs `body` while pairings are answered and reported, then closes the host.
   private func perform(
     _ session: Session, _ policy: PairingPolicy, _ attendance: Attendance,
     _ body: () async throws -> Void
@@ -243,7 +243,7 @@ extension GlobalOptions {
     try Self.check(result, session.host)
   }
 
-  /// How pairings are attended to.
+  /// How pairings are answered and reported.
   private struct Attendance: Sendable {
     var input: PairingInput
     var ownsScreen: Bool

@@ -104,9 +104,10 @@ final class AmbitRun: Sendable {
       process.arguments = arguments
     }
     var inherited = ProcessInfo.processInfo.environment
-    for name in ["AMBIT_RADIO", "AMBIT_HUB", "AMBIT_ADDRESS", "AMBIT_CAPTURE", "AMBIT_BONDS"] {
-      inherited[name] = nil
-    }
+    let names = [
+      "AMBIT_RADIO", "AMBIT_HUB", "AMBIT_ADDRESS", "AMBIT_CAPTURE", "AMBIT_BONDS", "AMBIT_PAIRING",
+    ]
+    for name in names { inherited[name] = nil }
     // Named, so that no run reports that its devices are simulated.
     inherited["AMBIT_RADIO"] = "sim"
     // The hub of the developer's machine is not for tests.
@@ -199,6 +200,32 @@ final class ServedRadio: Sendable {
   func vanish() async -> AmbitRun.End {
     server.interrupt()
     return await server.end()
+  }
+}
+
+/// A hub served by an `ambit` of its own, which goes with this.
+final class ServedHub: Sendable {
+  let path: String
+  let server: AmbitRun
+
+  /// The environment of commands that use the hub.
+  var environment: [String: String] { Self.environment(path) }
+
+  /// The environment of commands that use a hub at a path, in which no radio is named.
+  static func environment(_ path: String) -> [String: String] {
+    ["AMBIT_RADIO": "", "AMBIT_HUB": path]
+  }
+
+  init(_ radio: String, at path: String, _ options: String...) async throws {
+    self.path = path
+    server = try AmbitRun(["hub", "--radio", radio, "--socket", path, "--json"] + options)
+    #expect(await server.output.next(containing: "\"serving\"") != nil)
+  }
+
+  /// Ends the hub at once, without a word to its programs.
+  func kill() async {
+    server.send(SIGKILL)
+    _ = await server.processEnd()
   }
 }
 

@@ -1,0 +1,207 @@
+import Foundation
+import Testing
+
+@testable import AmbitCLI
+
+@Suite("Commands that use a hub's radio", .serialized, .timeLimit(.minutes(2)))
+struct HubProgramTests {
+  private static let lamp = #"""
+    {"name": "Lamp", "appearance": 1, "services": [{"uuid": "180F", "characteristics": [
+      {"uuid": "2A19", "values": [{"uint8": 80}, {"uint8": 79}], "every": 0.5, "notifies": true,
+       "writeable": true}]}]}
+    """#
+
+  private static let safe = #"""
+    {"name": "Safe", "services": [{"uuid": "FFF0", "characteristics": [
+      {"uuid": "FFF1", "value": {"hex": "2a"}, "readNeedsEncryption": true}]}]}
+    """#
+
+  private static func objects(_ lines: [String], _ event: String) -> [[String: Any]] {
+    lines.compactMap { line in
+      let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+      return object?["event"] as? String == event ? object : nil
+    }
+  }
+
+  // MARK: Devices
+
+  @Test(
+    "a command uses the devices of the hub that AMBIT_HUB names, and reports that they are simulated",
+    arguments: [
+      (["scan", "--timeout", "3"], "Lamp"), (["inspect", "Lamp"], "Battery Level"),
+      (["read", "Lamp", "2A19"], "%"), (["write", "Lamp", "2A19", "7"], ""),
+      (["subscribe", "Lamp", "2A19", "--count", "1"], "%"),
+    ])
+  func devices(command: [String], result: String) async throws {
+    let folder = try TestFolder()
+    let file = try folder.file("lamp.json", Self.lamp)
+    // An own radio would have no lamp.
+    let hub = try await ServedHub("sim:\(file)", at: folder.path + "/hub")
+    let run = try AmbitRun(command, environment: hub.environment)
+    let end = await run.end()
+    #expect(end.status == 0, "\(end)")
+    #expect(result.isEmpty || end.output.contains { $0.contains(result) }, "\(end)")
+    let remarks = end.complaints.filter { $0.contains("all devices are simulated: the hub at") }
+    #expect(remarks.count == 1, "\(end)")
+    #expect(await hub.server.output.next(containing: "\"programConnected\"") != nil)
+  }
+
+  @Test("objects of simulated devices of a hub have simulated")
+  func simulated() async throws {
+    let folder = try TestFolder()
+    let hub = try await ServedHub("sim", at: folder.path + "/hub")
+    let run = try AmbitRun(["scan", "--json", "--timeout", "3"], environment: hub.environment)
+    let end = await run.end()
+    #expect(end.status == 0 && !end.output.isEmpty, "\(end)")
+    #expect(end.output.allSatisfy { $0.contains("\"simulated\":true") }, "\(end)")
+  }
+
+  @Test("a peripheral of a hub is read by a host with another radio, and reports the read")
+  func peripheral() async throws {
+    let folder = try TestFolder()
+    let file = try folder.file("lamp.json", Self.lamp)
+    let radio = try await ServedRadio("sim:empty")
+    let hub = try await ServedHub(radio.name, at: folder.path + "/hub")
+    let lamp = try AmbitRun(["peripheral", file, "--json"], environment: hub.environment)
+    #expect(await lamp.output.next(containing: "\"advertising\"") != nil)
+    let read = try await AmbitRun.end("read", "Lamp", "2A19", "--radio", radio.name)
+    #expect(read.status == 0, "\(read)")
+    #expect(await lamp.output.next(containing: "\"read\"") != nil)
+    lamp.terminate()
+    let end = await lamp.end()
+    // Served over a socket, the radio is not a simulated one to its hosts.
+    let remark = "devices that connect see the name and appearance of the hub instead"
+    #expect(end.complaints.count == 1 && end.complaints[0].contains(remark), "\(end)")
+  }
+
+  @Test("a receiver without a radio of its own is the hub's")
+  func receiver() async throws {
+    let folder = try TestFolder()
+    let hub = try await ServedHub("sim", at: folder.path + "/hub")
+    let trace = folder.path + "/trace.csv"
+    let run = try AmbitRun(["trace", "record", trace, "--json"], environment: hub.environment)
+    #expect(await hub.server.output.next(containing: "\"programConnected\"") != nil)
+    try await TestFolder.waitForFile(trace, of: 20)
+    run.interrupt()
+    #expect(await run.end().output.contains { $0.contains("\"traced\"") })
+  }
+
+  @Test("questions of pairings through a hub are answered at the command's terminal")
+  func pairing() async throws {
+    let folder = try TestFolder()
+    let file = try folder.file("safe.json", Self.safe)
+    let hub = try await ServedHub("sim:\(file)", at: folder.path + "/hub", "--pair", "ask")
+    let run = try AmbitRun(
+      ["read", "Safe", "FFF1", "--json"], environment: hub.environment, onTerminal: true,
+      drawsScreen: false)
+    let question = await run.output.next(containing: "(yes or no)")
+    #expect(question?.contains("pair with Safe (") == true, "\(question ?? "")")
+    #expect(question?.contains("This command needs a protected value of it.") == true)
+    try run.write("yes\n")
+    #expect(await run.output.next(containing: "\"hex\":\"2a\"") != nil)
+    #expect(await run.exitStatus() == 0)
+  }
+
+  // MARK: The choice
+
+  @Test("a radio that is named is opened beside a hub, which status reports")
+  func named() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    for environment in [["AMBIT_HUB": path], ["AMBIT_RADIO": "", "AMBIT_HUB": path]] {
+      let options = environment["AMBIT_RADIO"] == nil ? [] : ["--radio", "sim:empty"]
+      let run = try AmbitRun(["status"] + options, environment: environment)
+      let end = await run.end()
+      #expect(end.status == 0 && end.complaints.isEmpty, "\(end)")
+      let line = end.output.first { $0.hasPrefix("hub ") }
+      #expect(line?.hasSuffix("is not used because a radio is named") == true, "\(end)")
+    }
+  }
+
+  @Test("a value of AMBIT_HUB that is no path is a mistake of the command line")
+  func invalid() async throws {
+    for command in [["scan"], ["status"], ["radio", "list"]] {
+      let run = try AmbitRun(command, environment: ServedHub.environment("nearby"))
+      let end = await run.end()
+      #expect(end.status == AmbitCLI.ExitStatus.usage.rawValue && end.output.isEmpty, "\(end)")
+      #expect(end.complaints.count == 1 && end.complaints[0].contains("AMBIT_HUB"), "\(end)")
+    }
+  }
+
+  @Test("a hub has a radio of its own, also where AMBIT_HUB names another hub")
+  func nested() async throws {
+    let folder = try TestFolder()
+    let run = try AmbitRun(
+      ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub", "--json"],
+      environment: ["AMBIT_HUB": folder.path + "/other"])
+    let line = await run.output.next(containing: "\"serving\"")
+    #expect(line?.contains("\"radio\":\"sim:empty\"") == true, "\(line ?? "")")
+    run.terminate()
+    #expect(await run.end().complaints.isEmpty)
+  }
+
+  @Test("a list of radios has the hub that commands use, and marks it")
+  func list() async throws {
+    let environment = ServedHub.environment("/nonexistent/hub")
+    let json = try AmbitRun(["radio", "list", "--json"], environment: environment)
+    let radios = Self.objects(await json.end().output, "radio")
+    let chosen = radios.filter { $0["chosen"] as? Bool == true }
+    #expect(chosen.map { $0["radio"] as? String } == ["hub:/nonexistent/hub"], "\(radios)")
+    #expect(radios.count > 1)
+    let text = await (try AmbitRun(["radio", "list"], environment: environment)).end()
+    #expect(text.output.filter { $0.hasPrefix("*") } == [text.output[0]], "\(text)")
+    #expect(text.output[0].hasSuffix("radio of the hub at /nonexistent/hub"))
+  }
+
+  @Test(
+    "an option that only a radio of the command's own can fulfil is refused in one sentence",
+    arguments: [
+      (["scan", "--address", "controller"], "--address"), (["scan", "--pair", "never"], "--pair"),
+      (["capture", "FILE"], "a capture"), (["trace", "record", "FILE.btsnoop"], "a capture"),
+      (["peripheral", "LAMP", "--for", "C0:12:34:56:78:9A"], "--for"),
+    ])
+  func refusal(command: [String], what: String) async throws {
+    let folder = try TestFolder()
+    let lamp = try folder.file("lamp.json", Self.lamp)
+    let written = folder.path + "/written"
+    let arguments = command.map {
+      $0.replacing("LAMP", with: lamp).replacing("FILE", with: written)
+    }
+    let run = try AmbitRun(arguments, environment: ServedHub.environment(folder.path + "/hub"))
+    let end = await run.end()
+    #expect(end.status == AmbitCLI.ExitStatus.usage.rawValue && end.output.isEmpty, "\(end)")
+    #expect(end.complaints.count == 1, "\(end)")
+    let sentence = "\(what) needs a radio of the command's own: name one with --radio, or set "
+    #expect(end.complaints.first?.contains(sentence + "AMBIT_HUB=off") == true, "\(end)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["lamp.json"])
+  }
+
+  @Test(
+    "a variable that only a radio of the command's own can fulfil is refused, and with it works",
+    arguments: ["AMBIT_CAPTURE", "AMBIT_BONDS", "AMBIT_ADDRESS", "AMBIT_PAIRING"])
+  func variable(name: String) async throws {
+    let folder = try TestFolder()
+    let values = [
+      "AMBIT_CAPTURE": folder.path + "/air", "AMBIT_BONDS": folder.path + "/bonds",
+      "AMBIT_ADDRESS": "controller", "AMBIT_PAIRING": "never",
+    ]
+    var environment = ServedHub.environment(folder.path + "/hub")
+    environment[name] = values[name]
+    let refused = await (try AmbitRun(["status"], environment: environment)).end()
+    #expect(refused.status == AmbitCLI.ExitStatus.usage.rawValue, "\(refused)")
+    #expect(refused.complaints.count == 1 && refused.output.isEmpty, "\(refused)")
+    #expect(refused.complaints[0].contains("\(name) needs a radio of the command's own"))
+    environment["AMBIT_RADIO"] = "sim:empty"
+    #expect(await (try AmbitRun(["status"], environment: environment)).end().status == 0)
+  }
+
+  @Test("bonds of another user's hub are not taken for this user's")
+  func bonds() throws {
+    let owner = try #require(
+      try FileManager.default.attributesOfItem(atPath: "/")[.ownerAccountID] as? NSNumber)
+    let remark = BondOptions.hubRemark("/", of: owner.uint32Value + 1)
+    #expect(remark?.contains("the hub at / is another user's") == true)
+    #expect(BondOptions.hubRemark("/", of: owner.uint32Value) == nil)
+    #expect(BondOptions.hubRemark("/nonexistent/hub", of: owner.uint32Value + 1) == nil)
+  }
+}
