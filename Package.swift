@@ -252,8 +252,8 @@ let package = Package(
         "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
         "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux", "HubClient", "HubHost",
-        "HubMachines", "HubWire",
+        "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux", "EventLoop", "HubClient",
+        "HubClientMachines", "HubHost", "HubMachines", "HubWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         logging,
       ],
@@ -469,8 +469,9 @@ let package = Package(
       needs: [
         "AmbitCLI", "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
         "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation",
-        "Essentials", "BonjourHost", "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire",
-        "PageProgram", "Reactive", "StateFiles", "WebDriver",
+        "Essentials", "BonjourHost", "DiscoveryMachines", "DNSWire", "BeaconMachines", "HubClient",
+        "HubClientMachines", "HubWire", "JSONWire", "PageProgram", "Reactive", "StateFiles",
+        "WebDriver",
       ]),
     tests(
       "CoverFlowTests", in: "CoverFlow", needs: ["CoverFlow", "CoverFlowWebAssembly", "Essentials"]),

@@ -39,6 +39,7 @@ struct Ambit: AsyncParsableCommand {
         ambit browse http                     find services of the local network
         ambit publish Lamp http 8080          be found there
         ambit hub --radio hci0                share the radio among programs
+        ambit hub status                      programs that use it, and their links
         ambit linklocal eth0                  a link-local IPv4 address
         ambit locate --map map.json walk.csv  where a beacon was among receivers
         ambit trace score a.mbd b.mbd         errors of position estimates

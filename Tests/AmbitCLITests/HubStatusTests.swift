@@ -1,130 +1,220 @@
+import BluetoothInterface
+import Essentials
 import Foundation
+import Glibc
+import HubClient
+import HubClientMachines
+import HubWire
 import Testing
 
 @testable import AmbitCLI
 
-@Suite("The state of a hub's radio", .serialized, .timeLimit(.minutes(2)))
+/// A program that uses a hub.
+private struct HubProgram {
+  private static let token = RequestToken(rawValue: 1)
+
+  private let session: any HostSession
+  private let events: AsyncStream<HostEvent>
+
+  init(_ app: String, at path: String) {
+    let (events, event) = AsyncStream.makeStream(of: HostEvent.self)
+    self.events = events
+    session = HubSessionProvider(path: path, app: app).openSession { event.yield($0) }
+  }
+
+  /// Sends requests, and waits until the hub's host has got them.
+  func send(_ requests: [HostRequest]) async {
+    for await event in events where event == .stateChanged(.poweredOn) { break }
+    for request in requests { session.send(request) }
+    session.send(.barrier(Self.token))
+    for await event in events {
+      if case .completed(Self.token, _) = event { return }
+    }
+  }
+}
+
+@Suite("The command that shows a hub", .serialized, .timeLimit(.minutes(2)))
 struct HubStatusTests {
+  private typealias State = HubWire.HubStatus
+
+  private static func state() -> State {
+    State(
+      version: "1.2.3", processID: 42, uptime: .seconds(7_500),
+      radio: State.Radio(name: "hci0", state: .poweredOn, isSimulated: false))
+  }
+
+  @Test("two programs of a hub are shown with what they hold, and a hostile name is escaped")
+  func programs() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let hub = try AmbitRun(["hub", "--radio", "sim:empty", "--socket", path, "--json"])
+    #expect(await hub.output.next(containing: "serving") != nil)
+    let guide = HubProgram("guide", at: path)
+    let lamp = HubProgram("lamp\u{1B}[2J", at: path)
+    let service = ServiceDefinition(uuid: 0x180F, characteristics: [])
+    await guide.send([.startScan(ScanOptions())])
+    await lamp.send([.addService(service, RequestToken(rawValue: 2))])
+    let text = try await AmbitRun.end("hub", "status", "--socket", path)
+    #expect(text.status == 0 && text.complaints.isEmpty, "\(text)")
+    let rows = text.output.map { $0.split(separator: " ").joined(separator: " ") }
+    #expect(rows.contains { $0.hasPrefix("guide ") && $0.contains("1 session, 1 scan") }, "\(rows)")
+    #expect(rows.contains { $0.hasPrefix("lamp�[2J ") && $0.contains("1 session, 1 service") })
+    #expect(rows.contains("programs 2") && rows.contains("links 0"))
+    let json = try await AmbitRun.end("hub", "status", "--socket", path, "--json")
+    let object = try Self.object(json.output.first)
+    #expect(json.output.count == 1 && object["event"] as? String == "hubStatus")
+    let programs = try #require(object["programs"] as? [[String: Any]])
+    #expect(programs.map { $0["app"] as? String } == ["guide", "lamp\u{1B}[2J"])
+    #expect(programs.map { $0["scanCount"] as? Int } == [1, 0])
+    #expect(programs.map { $0["serviceCount"] as? Int } == [0, 1])
+    #expect(programs.map { $0["process"] as? Int } == [Int(getpid()), Int(getpid())])
+    #expect(object["process"] as? Int == Int(hub.processID))
+    #expect(object["state"] as? String == "poweredOn")
+    hub.terminate()
+    _ = await hub.end()
+  }
+
+  @Test("without a hub the command ends with 69 and a sentence, also at a file that is no socket")
+  func absent() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let end = try await AmbitRun.end("hub", "status", environment: ["AMBIT_HUB": path])
+    #expect(end.status == ExitStatus.radioUnavailable.rawValue && end.output.isEmpty)
+    #expect(end.complaints.count == 1 && end.complaints[0].contains("There is no hub at"))
+    let file = try folder.file("file", "")
+    let other = try await AmbitRun.end("hub", "status", "--socket", file, "--json")
+    #expect(other.status == ExitStatus.radioUnavailable.rawValue && other.output.isEmpty)
+    #expect(other.complaints.count == 1 && other.complaints[0].contains("No hub listens at"))
+  }
+
+  @Test("a hub that doesn't answer is left after five seconds, with 75 and a sentence")
+  func silent() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let hub = try AmbitRun(["hub", "--radio", "sim:empty", "--socket", path, "--json"])
+    #expect(await hub.output.next(containing: "serving") != nil)
+    hub.send(SIGSTOP)
+    let end = try await AmbitRun.end("hub", "status", "--socket", path)
+    #expect(end.status == ExitStatus.timedOut.rawValue && end.complaints.count == 1)
+    #expect(end.complaints.first?.contains("did not answer within 5 s") == true)
+    hub.send(SIGKILL)
+    _ = await hub.end()
+  }
+
+  @Test("a socket that is named is the only one, otherwise the user's precedes the system's")
+  func paths() throws {
+    #expect(try HubStatus.paths("/tmp/hub", ["AMBIT_HUB": "/x"]) == ["/tmp/hub"])
+    #expect(try HubStatus.paths(nil, ["AMBIT_HUB": "/x"]) == ["/x"])
+    let both = ["/run/user/7/ambit/hub", "/run/ambit/hub"]
+    for hub in ["off", nil] {
+      var environment = ["XDG_RUNTIME_DIR": "/run/user/7"]
+      environment["AMBIT_HUB"] = hub
+      #expect(try HubStatus.paths(nil, environment) == both)
+    }
+    #expect(try HubStatus.paths(nil, ["XDG_RUNTIME_DIR": "relative"]) == ["/run/ambit/hub"])
+    let long = "/" + String(repeating: "x", count: 200)
+    for (socket, environment) in [(long, [:]), (nil, ["AMBIT_HUB": "relative"])] {
+      let failure = #expect(throws: CommandFailure.self) {
+        try HubStatus.paths(socket, environment)
+      }
+      #expect(failure?.status == .usage)
+    }
+  }
+
+  @Test(
+    "each reason for which a hub has no state has its exit status",
+    arguments: [
+      (HubFailure.silent, ExitStatus.timedOut), (.notBelieved(userID: 7), .notPermitted),
+      (.refused(HubRefusal(.denied, "Not you.")), .notPermitted), (.noStatus, .radioUnavailable),
+      (.refused(HubRefusal(.ending, "The hub ends.")), .radioUnavailable),
+      (.ended, .radioUnavailable),
+    ])
+  func failures(_ failure: HubFailure, _ status: ExitStatus) {
+    let failure = HubStatus.failure(failure, at: "/tmp/hub")
+    #expect(failure.status == status && !failure.sentence.hasSuffix("."))
+  }
+
+  @Test("no line is wider than the terminal, and nothing that a terminal obeys is in it")
+  func width() {
+    var state = Self.state()
+    let name = String(repeating: "灯\u{1B}]0;", count: 40)
+    state.radio.problem = name
+    var program = State.Program(
+      connection: 7, app: name, processID: 1 << 22, userID: .max, age: .seconds(90))
+    program.waitingByteCount = 1 << 30
+    program.lateCount = 1
+    state.programs = [program]
+    state.links = [State.Link(peer: name, name: name, role: .central, stage: "open", users: [7])]
+    for columns in [20, 60, 80, 200] {
+      let lines = HubStatusText(state, path: "/run/ambit/hub").lines(columns: columns, .plain)
+      #expect(lines.allSatisfy { Fit.width($0) <= columns && Fit.safe($0) == $0 }, "\(columns)")
+    }
+    let wide = HubStatusText(state, path: "/run/ambit/hub").lines(columns: .max, .plain)
+    #expect(wide.contains { $0.contains("1073741824 bytes, late") })
+    #expect(wide.contains("hub       /run/ambit/hub, version 1.2.3, process 42, for 2 h 5 min"))
+  }
+
+  @Test("links are shown with the names of their users, and those that are not listed are counted")
+  func links() {
+    var state = Self.state()
+    state.programs = [
+      State.Program(connection: 7, app: "guide", processID: 1, userID: 0, age: .zero)
+    ]
+    state.links = [
+      State.Link(peer: "C0:12:34:56:78:9A", role: .central, stage: "open", users: [7, 9]),
+      State.Link(peer: "C0:12:34:56:78:9B", stage: "pending"),
+    ]
+    state.links[0].userCount = 5
+    state.counts.otherProgramCount = 3
+    let lines = HubStatusText(state, path: "/hub").lines(columns: .max, .plain)
+    #expect(lines.contains { $0.hasSuffix("open     guide, connection 9, 3 more") }, "\(lines)")
+    #expect(lines.contains { $0.contains("pending") && $0.hasSuffix("nobody") })
+    #expect(lines.contains("programs  1, and 3 that are not listed"))
+  }
+
+  @Test("spans of time are shown in two units")
+  func spans() {
+    let spans: [(TimeSpan, String)] = [
+      (.milliseconds(-5), "0 s"), (.seconds(59), "59 s"), (.seconds(61), "1 min 1 s"),
+      (.seconds(7_260), "2 h 1 min"), (.seconds(90_000), "1 d 1 h"),
+    ]
+    for (span, text) in spans { #expect(HubStatusText.text(span) == text) }
+  }
+
+  @Test("every key that hub status --json writes is documented")
+  func documented() throws {
+    var state = Self.state()
+    state.radio.address = "C0:12:34:56:78:9A"
+    state.radio.problem = "The radio is gone."
+    state.programs = [
+      State.Program(connection: 7, app: "guide", processID: 1, userID: 0, age: .zero)
+    ]
+    state.links = [State.Link(peer: "", name: "Strap", role: .central, stage: "open")]
+    let line = HubStatusText(state, path: "/hub").json(at: Date()).line
+    let object = try Self.object(line)
+    let programs = try #require(object["programs"] as? [[String: Any]])
+    let links = try #require(object["links"] as? [[String: Any]])
+    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../docs/json.md").standardizedFileURL
+    let text = try String(contentsOf: path, encoding: .utf8)
+    let section = try #require(text.components(separatedBy: "## The state of a hub").last)
+    for object in [object] + programs + links {
+      for key in object.keys { #expect(section.contains("`\(key)`"), "\(key)") }
+    }
+  }
+
+  @Test("general options may precede the command within the group")
+  func options() {
+    #expect(Main.movingOptions(["--json", "hub", "status"]) == ["hub", "status", "--json"])
+    #expect(
+      Main.movingOptions(["--radio", "sim", "hub", "--socket", "/x"])
+        == ["hub", "--socket", "/x", "--radio", "sim"])
+    #expect(try Ambit.parseAsRoot(["hub", "--radio", "sim"]) is HubRun)
+  }
+
   private static func object(_ line: String?) throws -> [String: Any] {
     let line = try #require(line)
     return try #require(
       try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-  }
-
-  @Test("status names the hub, and the state and kind of its radio, in text and JSON")
-  func status() async throws {
-    let folder = try TestFolder()
-    let hub = try await ServedHub("sim:empty", at: folder.path + "/hub")
-    let text = await (try AmbitRun(["status"], environment: hub.environment)).end()
-    #expect(text.status == 0, "\(text)")
-    #expect(
-      text.output == [
-        "radio       simulated radio of the hub at \(hub.path)", "hub         \(hub.path)",
-        "state       powered on", "simulated   yes", "links       none",
-      ])
-    let json = await (try AmbitRun(["status", "--json"], environment: hub.environment)).end()
-    let status = try Self.object(json.output.first)
-    #expect(json.status == 0 && json.output.count == 1, "\(json)")
-    #expect(status["hub"] as? String == hub.path && status["radio"] as? String == "hub:\(hub.path)")
-    #expect((status["controller"] as? [String: Any])?["state"] as? String == "poweredOn")
-    #expect(status["simulated"] as? Bool == true && status["problem"] == nil)
-  }
-
-  @Test("a radio of a hub that is not simulated is reported as such")
-  func real() async throws {
-    let folder = try TestFolder()
-    let radio = try await ServedRadio("sim:empty")
-    let hub = try await ServedHub(radio.name, at: folder.path + "/hub")
-    let text = await (try AmbitRun(["status"], environment: hub.environment)).end()
-    #expect(text.status == 0 && text.complaints.isEmpty, "\(text)")
-    #expect(text.output.contains("simulated   no"), "\(text)")
-    let json = await (try AmbitRun(["status", "--json"], environment: hub.environment)).end()
-    #expect(try Self.object(json.output.first)["simulated"] as? Bool == false)
-    // Without its radio, the hub is there, and its radio is off.
-    _ = await radio.vanish()
-    #expect(await hub.server.output.next(containing: "\"works\":false") != nil)
-    let off = await (try AmbitRun(["status"], environment: hub.environment)).end()
-    #expect(off.status == AmbitCLI.ExitStatus.radioUnavailable.rawValue, "\(off)")
-    #expect(off.output.contains("state       off or unplugged"), "\(off)")
-    #expect(off.complaints.last?.contains("the radio of the hub at \(hub.path) is off") == true)
-  }
-
-  @Test("status within a session through a hub has the link")
-  func session() async throws {
-    let folder = try TestFolder()
-    let hub = try await ServedHub("sim", at: folder.path + "/hub")
-    let shell = try AmbitRun(["shell", "strap", "--json"], environment: hub.environment)
-    try shell.write("read 2A38\nstatus\n")
-    shell.closeInput()
-    let end = await shell.end()
-    #expect(end.status == 0, "\(end)")
-    let status = try Self.object(end.output.first { $0.contains("\"event\":\"status\"") })
-    let links = try #require(status["links"] as? [[String: Any]])
-    #expect(links.map { $0["role"] as? String } == ["central"], "\(end)")
-    #expect(links.map { $0["isEncrypted"] as? Bool } == [false])
-  }
-
-  @Test("a hub that is absent is a radio that is off, with the reason and the status of one")
-  func absent() async throws {
-    let folder = try TestFolder()
-    let environment = ServedHub.environment(folder.path + "/hub")
-    let reason = "There is no hub at \(folder.path)/hub"
-    for command in [["scan"], ["advertise", "--name", "A"], ["shell", "strap"], ["status"]] {
-      let run = try AmbitRun(command + ["--json"], environment: environment)
-      let end = await run.end()
-      #expect(end.status == AmbitCLI.ExitStatus.radioUnavailable.rawValue, "\(end)")
-      #expect(end.complaints.last?.contains(reason) == true, "\(end)")
-      let radio = try Self.object(end.output.last)
-      #expect(radio["event"] as? String == "radio" && radio["works"] as? Bool == false, "\(end)")
-      #expect(radio["problem"] as? String == reason, "\(end)")
-      #expect(command[0] == "status" || end.output.count == 1, "\(end)")
-    }
-    let text = await (try AmbitRun(["status"], environment: environment)).end()
-    #expect(text.output.contains("problem     \(reason)"), "\(text)")
-    #expect(text.output.contains { $0.hasPrefix("state       off") }, "\(text)")
-    #expect(!text.output.contains { $0.hasPrefix("simulated") }, "\(text)")
-  }
-
-  @Test(
-    "a command whose hub ends while it works ends with 69 and the reason",
-    arguments: [
-      ["scan"], ["subscribe", "strap", "2A37"], ["advertise", "--name", "Lamp"],
-      ["beacon", "advertise", "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0", "1", "1"],
-      ["channel", "--listen"], ["beacons"],
-    ])
-  func lost(command: [String]) async throws {
-    let folder = try TestFolder()
-    let hub = try await ServedHub("sim", at: folder.path + "/hub")
-    let isJSON = command[0] != "channel"
-    let run = try AmbitRun(
-      command + (isJSON ? ["--json"] : []), environment: hub.environment)
-    if isJSON {
-      #expect(await run.output.next(containing: "\"event\"") != nil)
-    } else {
-      #expect(await run.complaints.next(containing: "Listening on") != nil)
-    }
-    await hub.kill()
-    let end = await run.end()
-    #expect(end.status == AmbitCLI.ExitStatus.radioUnavailable.rawValue, "\(end)")
-    #expect(end.complaints.last?.contains("The hub closed the connection") == true, "\(end)")
-  }
-
-  @Test("a view that outlives its hub reports that the radio went, and goes on with the next hub")
-  func restart() async throws {
-    let folder = try TestFolder()
-    let path = folder.path + "/hub"
-    let hub = try await ServedHub("sim", at: path)
-    let run = try AmbitRun(["watch", "--json", "--no-network"], environment: hub.environment)
-    #expect(await run.output.next(containing: "\"discovered\"") != nil)
-    await hub.kill()
-    let off = try Self.object(await run.output.next(containing: "\"works\":false"))
-    #expect(off["problem"] as? String == "The hub closed the connection")
-    #expect(off["radio"] as? String == "hub:\(path)")
-    let next = try await ServedHub("sim", at: path)
-    #expect(await run.output.next(containing: "\"works\":true") != nil)
-    #expect(await run.output.next(containing: "\"discovered\"") != nil)
-    run.interrupt()
-    #expect(await run.end().status == AmbitCLI.ExitStatus.interrupted.rawValue)
-    withExtendedLifetime(next) {}
   }
 }

@@ -5,10 +5,25 @@ import HubMachines
 import HubWire
 import JSONWire
 
-/// Serves the radio to the other programs of the machine.
-struct Hub: RadioCommand {
+/// The hub of this machine.
+struct Hub: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Share one radio among the programs of this machine.",
+    commandName: "hub", abstract: "Share one radio among the programs of this machine.",
+    discussion: """
+      Without a subcommand, "ambit hub" is "ambit hub run": it serves a radio, which programs of the same \
+      user, or of root, use over a UNIX socket.
+
+      EXAMPLES:
+        ambit hub --radio hci0
+        ambit hub status
+      """,
+    subcommands: [HubRun.self, HubStatus.self], defaultSubcommand: HubRun.self)
+}
+
+/// Serves the radio to the other programs of the machine.
+struct HubRun: RadioCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Serve a radio to the programs of this machine.",
     discussion: """
       The hub opens the radio, and programs of the same user, or of root, use it over a UNIX socket: \
       "ambit/hub" in $XDG_RUNTIME_DIR, and in /run for root. Runs until SIGTERM, Ctrl-C or --timeout, in \
@@ -41,7 +56,9 @@ struct Hub: RadioCommand {
     let output = session.output
     let server: HubServer
     do throws(HubServerError) {
-      server = try await HubServer.start(at: place(), host) { report.yield($0) }
+      server = try await HubServer.start(at: place(), host, version: Ambit.configuration.version) {
+        report.yield($0)
+      }
     } catch { throw Self.failure(error) }
     HubText.serving(server.path, session)
     Task { for await report in reports { HubText.report(report, output) } }

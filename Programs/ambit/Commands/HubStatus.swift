@@ -1,99 +1,89 @@
-import BluetoothInterface
-import BluetoothWire
+import ArgumentParser
 import Essentials
+import EventLoop
 import Foundation
 import HubClient
-import JSONWire
+import HubClientMachines
+import HubWire
 
-/// Prints the state of a hub's radio, as far as programs see it.
-struct HubStatus {
-  /// The state and the links that a session's first events have.
-  private struct Shown: Sendable {
-    var state = RadioState.unknown
-    var links: [LinkInfo] = []
+/// Shows the state of the running hub.
+struct HubStatus: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Show the running hub: its radio, the programs that use it, and their links.",
+    discussion: """
+      Shows for each program what it holds and what it waits for, and what was refused and dropped. \
+      The hub must be root's or this user's. Without a hub the exit status is 69, and 75 if it does not \
+      answer within 5 s.
+
+      EXAMPLES:
+        ambit hub status
+        ambit hub status --socket /tmp/hub
+        ambit hub status --json | jq '.programs[].app'
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      "The path of the hub's socket. Default: AMBIT_HUB, else ambit/hub in XDG_RUNTIME_DIR, else "
+        + "/run/ambit/hub.",
+      valueName: "path"),
+    completion: .file())
+  var socket: String?
+
+  @Flag(help: "Write one JSON object; docs/json.md lists the keys.")
+  var json = false
+
+  func run() async throws {
+    let output = Output(isJSON: json)
+    let paths = try Self.paths(socket, ProcessInfo.processInfo.environment)
+    let (path, status) = try await Self.read(paths)
+    let text = HubStatusText(status, path: path)
+    if json { return output.object(text.json(at: Date()), isOfRadio: false) }
+    let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
+    let columns = isTerminal ? Terminal.size.columns : .max
+    for line in text.lines(columns: columns, output.style) { output.line(line) }
   }
 
-  private let session: Session
-  private let hub: HubSessionProvider
-  private let path: String
-  private let problem: String?
-
-  /// The longest time that a hub has for the beginning of a session.
-  private static let answerTime = Duration.seconds(5)
-
-  /// - Parameters:
-  ///   - session: The session that uses the hub.
-  ///   - hub: The hub.
-  ///   - path: Where it listens.
-  ///   - problem: The reason why its radio can't be used; nil if it can.
-  init(_ session: Session, _ hub: HubSessionProvider, path: String, problem: String?) {
-    self.session = session
-    self.hub = hub
-    self.path = path
-    self.problem = problem
+  /// Where the hub may listen, in the order in which it is looked for.
+  static func paths(_ socket: String?, _ environment: [String: String]) throws -> [String] {
+    if let socket {
+      guard SocketAddress(path: socket) != nil else {
+        throw CommandFailure(.usage, "the path of the socket \"\(socket)\" is too long, or empty")
+      }
+      return [socket]
+    }
+    switch environment["AMBIT_HUB"].map(HubSetting.init) {
+    case .path(let path): return [path]
+    case .invalid(let reason): throw CommandFailure(.usage, reason.trimmingSuffix("."))
+    case .off, nil: break
+    }
+    let folder = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    return [folder.map { $0 + "/ambit/hub" }, "/run/ambit/hub"].compactMap(\.self)
   }
 
-  func write() async {
-    let shown = await shown()
-    // A hub that has not answered may have either kind of radio.
-    let hasAnswered = hub.problem == nil && shown.state != .unknown
-    let isSimulated = hasAnswered ? hub.isSimulated : nil
-    if session.output.isJSON { return session.output.object(json(shown, isSimulated)) }
-    var lines: [StatusReport.Line] = [
-      ("radio", session.radioTitle), ("hub", path), ("state", StatusReport.text(shown.state)),
-    ]
-    if let problem { lines.append(("problem", problem)) }
-    if let isSimulated { lines.append(("simulated", isSimulated ? "yes" : "no")) }
-    lines += shown.links.map { ("link", Self.text($0)) }
-    if shown.links.isEmpty { lines.append(("links", "none")) }
-    StatusReport.write(lines, session.output)
-  }
-
-  /// The links of the hub, and then the state of its radio. Without a hub, the radio is off.
-  private func shown() async -> Shown {
-    let (ends, end) = AsyncStream.makeStream(of: Shown.self, bufferingPolicy: .bufferingNewest(1))
-    let begun = Guarded(Shown())
-    let session = hub.openSession { event in
-      switch event {
-      case .linkOpened(let link): begun.update { $0.links.append(link) }
-      case .stateChanged(let state):
-        end.yield(
-          begun.update { shown in
-            shown.state = state
-            return shown
-          })
-      default: break
+  /// Asks the first hub that listens.
+  private static func read(
+    _ paths: [String]
+  ) async throws -> (path: String, status: HubWire.HubStatus) {
+    for path in paths {
+      do throws(HubFailure) { return (path, try await HubStatusReader.read(at: path)) } catch {
+        // No hub listens here; another one may elsewhere.
+        if case .notReached(.transport) = error, paths.count > 1 { continue }
+        throw failure(error, at: path)
       }
     }
-    defer { session.close() }
-    let shown = try? await race(Self.answerTime) { await ends.first { _ in true } }
-    return (shown ?? nil) ?? Shown()
+    throw CommandFailure(
+      .radioUnavailable, "no hub runs: none listens at \(paths.joined(separator: " or "))")
   }
 
-  private func json(_ shown: Shown, _ isSimulated: Bool?) -> JSON {
-    .object([
-      "event": .string("status"), "time": .time(Date()),
-      "radio": .string(session.host.radioText), "title": .string(session.host.title),
-      "hub": .string(path), "problem": problem.map { .string($0) },
-      "controller": .object(["state": .string(shown.state.rawValue)]),
-      "links": .array(shown.links.map(Self.json)),
-      // Each object has it where devices are simulated.
-      "simulated": isSimulated == false ? .bool(false) : nil,
-    ])
-  }
-
-  private static func json(_ link: LinkInfo) -> JSON {
-    .object([
-      "peer": .string(link.peer.description), "name": link.name.map { .string($0) },
-      "role": .string(link.role.rawValue), "mtu": .integer(Int64(link.mtu)),
-      "isEncrypted": .bool(link.isEncrypted),
-    ])
-  }
-
-  private static func text(_ link: LinkInfo) -> String {
-    [
-      link.name.map { "\($0) (\(link.peer))" } ?? "\(link.peer)", link.role.rawValue,
-      link.encryption.map(StatusReport.text), "MTU \(link.mtu)",
-    ].compactMap(\.self).joined(separator: ", ")
+  static func failure(_ failure: HubFailure, at path: String) -> CommandFailure {
+    if failure == .silent {
+      let limit = HubClientLimits.greetingMax.seconds
+      return CommandFailure(
+        .timedOut, "the hub at \(path) did not answer within \(Int(limit)) s")
+    }
+    let isForbidden = if case .unauthorized = failure.hostError { true } else { false }
+    return CommandFailure(
+      isForbidden ? .notPermitted : .radioUnavailable, failure.sentence.trimmingSuffix("."))
   }
 }

@@ -55,7 +55,7 @@ struct StatusReport {
     switch session.host {
     case .own(let host): try await write(host)
     case .hub(let hub, let path):
-      await HubStatus(session, hub, path: path, problem: problem).write()
+      await HubRadioStatus(session, hub, path: path, problem: problem).write()
     }
   }
 
@@ -121,6 +121,7 @@ struct StatusReport {
     return lines
   }
 
+  /// The state of a radio in a few words.
   static func text(_ state: RadioState) -> String {
     switch state {
     case .unknown: "unknown"

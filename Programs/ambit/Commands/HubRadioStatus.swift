@@ -1,0 +1,99 @@
+import BluetoothInterface
+import BluetoothWire
+import Essentials
+import Foundation
+import HubClient
+import JSONWire
+
+/// Prints the state of a hub's radio, as far as programs see it.
+struct HubRadioStatus {
+  /// The state and the links that a session's first events have.
+  private struct Shown: Sendable {
+    var state = RadioState.unknown
+    var links: [LinkInfo] = []
+  }
+
+  private let session: Session
+  private let hub: HubSessionProvider
+  private let path: String
+  private let problem: String?
+
+  /// The longest time that a hub has for the beginning of a session.
+  private static let answerTime = Duration.seconds(5)
+
+  /// - Parameters:
+  ///   - session: The session that uses the hub.
+  ///   - hub: The hub.
+  ///   - path: Where it listens.
+  ///   - problem: The reason why its radio can't be used; nil if it can.
+  init(_ session: Session, _ hub: HubSessionProvider, path: String, problem: String?) {
+    self.session = session
+    self.hub = hub
+    self.path = path
+    self.problem = problem
+  }
+
+  func write() async {
+    let shown = await shown()
+    // A hub that has not answered may have either kind of radio.
+    let hasAnswered = hub.problem == nil && shown.state != .unknown
+    let isSimulated = hasAnswered ? hub.isSimulated : nil
+    if session.output.isJSON { return session.output.object(json(shown, isSimulated)) }
+    var lines: [StatusReport.Line] = [
+      ("radio", session.radioTitle), ("hub", path), ("state", StatusReport.text(shown.state)),
+    ]
+    if let problem { lines.append(("problem", problem)) }
+    if let isSimulated { lines.append(("simulated", isSimulated ? "yes" : "no")) }
+    lines += shown.links.map { ("link", Self.text($0)) }
+    if shown.links.isEmpty { lines.append(("links", "none")) }
+    StatusReport.write(lines, session.output)
+  }
+
+  /// The links of the hub, and then the state of its radio. Without a hub, the radio is off.
+  private func shown() async -> Shown {
+    let (ends, end) = AsyncStream.makeStream(of: Shown.self, bufferingPolicy: .bufferingNewest(1))
+    let begun = Guarded(Shown())
+    let session = hub.openSession { event in
+      switch event {
+      case .linkOpened(let link): begun.update { $0.links.append(link) }
+      case .stateChanged(let state):
+        end.yield(
+          begun.update { shown in
+            shown.state = state
+            return shown
+          })
+      default: break
+      }
+    }
+    defer { session.close() }
+    let shown = try? await race(Self.answerTime) { await ends.first { _ in true } }
+    return (shown ?? nil) ?? Shown()
+  }
+
+  private func json(_ shown: Shown, _ isSimulated: Bool?) -> JSON {
+    .object([
+      "event": .string("status"), "time": .time(Date()),
+      "radio": .string(session.host.radioText), "title": .string(session.host.title),
+      "hub": .string(path), "problem": problem.map { .string($0) },
+      "controller": .object(["state": .string(shown.state.rawValue)]),
+      "links": .array(shown.links.map(Self.json)),
+      // Each object has it where devices are simulated.
+      "simulated": isSimulated == false ? .bool(false) : nil,
+    ])
+  }
+
+  private static func json(_ link: LinkInfo) -> JSON {
+    .object([
+      "peer": .string(link.peer.description), "name": link.name.map { .string($0) },
+      "role": .string(link.role.rawValue), "mtu": .integer(Int64(link.mtu)),
+      "isEncrypted": .bool(link.isEncrypted),
+    ])
+  }
+
+  private static func text(_ link: LinkInfo) -> String {
+    [
+      link.name.map { "\($0) (\(link.peer))" } ?? "\(link.peer)", link.role.rawValue,
+      link.encryption.map(StatusReport.text), "MTU \(link.mtu)",
+    ].compactMap(\.self).joined(separator: ", ")
+  }
+}
