@@ -8,32 +8,39 @@ import JSONWire
 /// The hub of this machine.
 struct Hub: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "hub", abstract: "Share one radio among the programs of this machine.",
+    commandName: "hub",
+    abstract: "Share one radio among the programs of this machine.",
     discussion: """
-      Without a subcommand, "ambit hub" is "ambit hub run": it serves a radio, which programs of the same \
-      user, or of root, use over a UNIX socket.
+      The hub opens the radio, and programs use it over a UNIX socket. Without a subcommand it runs: \
+      "ambit hub --radio hci0" is "ambit hub run --radio hci0", and "ambit help hub run" has its options.
 
       EXAMPLES:
-        ambit hub --radio hci0
-        ambit hub status
+        ambit hub --radio hci0                         until Ctrl-C
+        ambit hub --radio sim:floor.json --socket /tmp/hub
+        sudo ambit hub install --radio hci0            as a service of systemd
+        ambit hub install --radio hci0 --print         its files, without a change
+        sudo ambit hub uninstall
+        ambit hub status                               its programs, and what they hold
       """,
-    subcommands: [HubRun.self, HubStatus.self], defaultSubcommand: HubRun.self)
+    subcommands: [HubRun.self, HubStatus.self, HubInstall.self, HubUninstall.self],
+    defaultSubcommand: HubRun.self)
 }
 
 /// Serves the radio to the other programs of the machine.
 struct HubRun: RadioCommand {
   static let configuration = CommandConfiguration(
-    commandName: "run", abstract: "Serve a radio to the programs of this machine.",
+    commandName: "run",
+    abstract: "Open the radio and serve it to other programs.",
     discussion: """
       The hub opens the radio, and programs of the same user, or of root, use it over a UNIX socket: \
       "ambit/hub" in $XDG_RUNTIME_DIR, and in /run for root. Runs until SIGTERM, Ctrl-C or --timeout, in \
       the foreground or as a service: it takes the socket that systemd opened, and notifies it when \
-      it is ready.
+      it is ready, and as long as its event loop works.
 
       EXAMPLES:
-        ambit hub --radio hci0
-        ambit hub --radio sim:floor.json --socket /tmp/hub
-        ambit hub --radio hci0 --json
+        ambit hub run --radio hci0
+        ambit hub run --radio sim:floor.json --socket /tmp/hub
+        ambit hub run --radio hci0 --json
       """)
 
   @OptionGroup var options: GlobalOptions
@@ -63,6 +70,8 @@ struct HubRun: RadioCommand {
     HubText.serving(server.path, session)
     Task { for await report in reports { HubText.report(report, output) } }
     ServiceManager.notify("READY=1")
+    let watchdog = ServiceManager.watch()
+    defer { withExtendedLifetime(watchdog) {} }
     let result: Result<Void, any Error>
     do {
       try await session.untilTime {
