@@ -6,7 +6,8 @@ import HubWire
 package enum HubSocket: Hashable, Sendable {
   /// At a path, whose folder exists.
   case path(String)
-  /// At `path`, in a folder that is made for it if need be, and that belongs to the user alone.
+  /// At `path`, in a folder that is made for it if need be, and that the user alone may
+  /// change.
   case ownFolder(path: String)
   /// A socket that listens already, opened by the service manager.
   case open(descriptor: Int32)

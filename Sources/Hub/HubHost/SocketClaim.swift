@@ -35,20 +35,21 @@ struct SocketClaim: Sendable {
   /// Lets another hub have the path.
   func release() { close(lock) }
 
-  /// Makes the folder of the socket, in which no other user may make files.
+  /// Makes the folder of the socket, in which no other user may make files. Root's may be entered by others, as
+  /// that of a service manager's socket, since another hub may serve them there later.
   private static func makeFolder(of path: String) throws(HubServerError) {
     let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
       .joined(separator: "/")
-    if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST {
+    if unsafe mkdir(folder, geteuid() == 0 ? 0o755 : 0o700) != 0, errno != EEXIST {
       throw HubServerError(.current, at: path)
     }
     var information = stat()
     guard unsafe lstat(folder, &information) == 0 else { throw HubServerError(.current, at: path) }
     guard information.st_mode & S_IFMT == S_IFDIR, information.st_uid == geteuid(),
-      information.st_mode & 0o077 == 0
+      information.st_mode & 0o022 == 0
     else {
       throw HubServerError(
-        .notPermitted, "The hub cannot listen at \(path): others may use the folder \(folder).")
+        .notPermitted, "The hub cannot listen at \(path): others may change the folder \(folder).")
     }
   }
 }
