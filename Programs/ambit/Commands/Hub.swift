@@ -49,6 +49,15 @@ struct HubRun: RadioCommand {
     help: "The path of the socket, instead of the usual one or systemd's.", completion: .file())
   var socket: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The file of the rules about the programs that may use it.",
+      discussion: """
+        The default is /etc/ambit/hub.json, and ~/.config/ambit/hub.json in a user's session, if it exists; without \
+        one, programs of the same user and of root may. It is read once, at the start.
+        """), completion: .file(extensions: ["json"]))
+  var rules: String?
+
   /// Prompts are for the program that pairs.
   var pairingInput: PairingInput { .command }
 
@@ -63,9 +72,9 @@ struct HubRun: RadioCommand {
     let output = session.output
     let server: HubServer
     do throws(HubServerError) {
-      server = try await HubServer.start(at: place(), host, version: Ambit.configuration.version) {
-        report.yield($0)
-      }
+      server = try await HubServer.start(
+        at: place(), host, rules: HubRulesFile.load(rules), version: Ambit.configuration.version
+      ) { report.yield($0) }
     } catch { throw Self.failure(error) }
     HubText.serving(server.path, session)
     Task { for await report in reports { HubText.report(report, output) } }
@@ -96,9 +105,12 @@ struct HubRun: RadioCommand {
       switch error.kind {
       case .isTaken: .radioUnavailable
       case .notPermitted: .notPermitted
+      case .rulesUnreadable: .noInput
+      case .rulesInvalid: .badData
       case .failed: .failure
       }
-    return CommandFailure(status, error.description.trimmingSuffix("."))
+    // The file's own words may be part of it.
+    return CommandFailure(status, Fit.safe(error.description.trimmingSuffix(".")))
   }
 }
 

@@ -29,21 +29,30 @@ package final class HubServer: Sendable {
   ///   - socket: Where it listens. The file of a hub that has ended is replaced.
   ///   - host: The host.
   ///   - limits: How much programs may cost.
+  ///   - rules: Which programs may use it. If they may allow other users, all users can connect to a socket that it
+  ///     makes.
+  ///   - peers: Finds out which programs connect.
   ///   - version: The version of the hub's program, for those who ask for the hub's state.
   ///   - loop: The event loop, best the one of the host.
   ///   - onReport: Called on the loop when programs come, go and are refused.
   /// - Throws: If it can't listen, or another hub does.
   package static func start(
     at socket: HubSocket, _ host: BluetoothHost, limits: HubLimits = HubLimits(),
-    version: String = "",
+    rules: HubRules = HubRules(), peers: PeerReader = .system, version: String = "",
     on loop: EpollLoop = .shared, onReport: @escaping @Sendable (HubReport) -> Void = { _ in }
   ) async throws(HubServerError) -> HubServer {
     let claim: SocketClaim?
-    if let path = socket.path { claim = try SocketClaim(socket, path: path) } else { claim = nil }
+    if let path = socket.path {
+      claim = try SocketClaim(socket, path: path, servesOthers: rules.mayAllowOthers)
+    } else {
+      claim = nil
+    }
     let core = await loop.run {
       LoopConfined(
         HubServerCore(
-          host, claim, limits: limits, version: version, on: loop, onReport: onReport), to: loop)
+          host, claim, limits: limits, rules: rules, peers: peers, version: version, on: loop,
+          onReport: onReport),
+        to: loop)
     }
     try await loop.run { core.value.listen(at: socket) }.get()
     return HubServer(path: socket.path, core: core, loop: loop)

@@ -15,8 +15,10 @@ final class HubServerCore {
   private let version: String
   private let startedAt = Instant.now
   private let onReport: @Sendable (HubReport) -> Void
+  private let rules: HubRules
+  private let peers: PeerReader
   private var machine: HubMachine
-  private var listener: StreamListener?
+  private var listeners: [StreamListener] = []
   private var file: (path: String, identity: UNIXSocketFile.Identity)?
   private var channels: [HubConnectionID: ByteChannel] = [:]
   private var sessions: [HubSessionKey: any HostSession] = [:]
@@ -30,19 +32,22 @@ final class HubServerCore {
   private var wakeSetFor: Instant?
 
   init(
-    _ host: BluetoothHost, _ claim: SocketClaim?, limits: HubLimits, version: String,
-    on loop: EpollLoop, onReport: @escaping @Sendable (HubReport) -> Void
+    _ host: BluetoothHost, _ claim: SocketClaim?, limits: HubLimits, rules: HubRules,
+    peers: PeerReader, version: String, on loop: EpollLoop,
+    onReport: @escaping @Sendable (HubReport) -> Void
   ) {
     self.host = host
     self.claim = claim
     self.loop = loop
     self.version = version
     self.onReport = onReport
+    self.rules = rules
+    self.peers = peers
     var limits = limits
     limits.connectionCountMax = min(limits.connectionCountMax, DescriptorLimit.connectionsMax)
     machine = HubMachine(
       HubMachine.Configuration(
-        userID: geteuid(), isSimulated: host.isSimulated, limits: limits))
+        userID: geteuid(), isSimulated: host.isSimulated, limits: limits, rules: rules))
     wakeTimer = loop.makeTimer { [weak self] in self?.wake() }
   }
 
@@ -53,7 +58,7 @@ final class HubServerCore {
   /// Begins to accept connections.
   func listen(at socket: HubSocket) -> Result<Void, HubServerError> {
     do throws(HubServerError) {
-      listener = try makeListener(socket)
+      try makeListeners(socket)
       return .success(())
     } catch {
       close()
@@ -61,13 +66,15 @@ final class HubServerCore {
     }
   }
 
-  private func makeListener(_ socket: HubSocket) throws(HubServerError) -> StreamListener {
-    let accept: (Int32) -> Void = { [weak self] in self?.accept($0) }
+  private func makeListeners(_ socket: HubSocket) throws(HubServerError) {
     switch socket {
-    case .open(let descriptor):
-      do throws(SystemError) {
-        return try StreamListener(owning: descriptor, on: loop, onAccept: accept)
-      } catch { throw HubServerError(error, at: "the socket of the service manager") }
+    case .open(let sockets):
+      for socket in sockets {
+        do throws(SystemError) {
+          listeners.append(
+            try StreamListener(owning: socket.descriptor, on: loop, onAccept: accept(socket.name)))
+        } catch { throw HubServerError(error, at: "the socket of the service manager") }
+      }
     case .path(let path), .ownFolder(let path):
       guard let address = SocketAddress(path: path) else {
         throw HubServerError(
@@ -77,22 +84,29 @@ final class HubServerCore {
       }
       do throws(SystemError) {
         let listener = try StreamListener(
-          at: address, permissions: 0o600, on: loop, onAccept: accept)
+          at: address, permissions: rules.mayAllowOthers ? 0o666 : 0o600, on: loop,
+          onAccept: accept(nil))
         file = UNIXSocketFile.Identity(at: path).map { (path, $0) }
-        return listener
+        listeners.append(listener)
       } catch {
         throw error.number == EADDRINUSE ? .taken(path) : HubServerError(error, at: path)
       }
     }
   }
 
-  private func accept(_ descriptor: Int32) {
+  /// Accepts connections of the socket with this name.
+  private func accept(_ socket: String?) -> (Int32) -> Void {
+    { [weak self] in self?.accept($0, at: socket) }
+  }
+
+  private func accept(_ descriptor: Int32, at socket: String?) {
     // The soft limit is raised if need be; without room the machine's limit is reached before.
     _ = DescriptorLimit.hasRoom()
-    guard let credentials = PeerCredentials(of: descriptor) else {
+    guard var peer = peers.peer(descriptor, rules) else {
       Glibc.close(descriptor)
       return
     }
+    peer.socket = socket
     lastNumber += 1
     let id = HubConnectionID(rawValue: lastNumber)
     do throws(SystemError) {
@@ -102,7 +116,6 @@ final class HubServerCore {
         onEnd: { [weak self] _ in self?.ended(id) })
     } catch { return }
     channels[id]?.onDrain = { [weak self] in self?.handle(.written(id, waitingByteCount: 0)) }
-    let peer = HubPeer(userID: credentials.userID, processID: credentials.processID)
     handle(.connected(id, peer))
   }
 
@@ -229,8 +242,8 @@ final class HubServerCore {
   func close() {
     guard !isClosed else { return }
     isClosed = true
-    listener?.close()
-    listener = nil
+    for listener in listeners { listener.close() }
+    listeners = []
     handle(.ending)
     if let file { UNIXSocketFile.remove(file.path, if: file.identity) }
     claim?.release()

@@ -9,8 +9,20 @@ package enum HubSocket: Hashable, Sendable {
   /// At `path`, in a folder that is made for it if need be, and that the user alone may
   /// change.
   case ownFolder(path: String)
-  /// A socket that listens already, opened by the service manager.
-  case open(descriptor: Int32)
+  /// Sockets that listen already, opened by the service manager.
+  case open([OpenSocket])
+
+  /// A socket that listens already.
+  package struct OpenSocket: Hashable, Sendable {
+    package var descriptor: Int32
+    /// The name that rules know it by; nil if it has none.
+    package var name: String?
+
+    package init(descriptor: Int32, name: String? = nil) {
+      self.descriptor = descriptor
+      self.name = name
+    }
+  }
 
   /// The socket of a user's hub: `ambit/hub` in `$XDG_RUNTIME_DIR`, and in `/run` for root.
   ///
@@ -43,6 +55,10 @@ package struct HubServerError: Error, Hashable, Sendable, CustomStringConvertibl
     case isTaken
     /// The user lacks a permission.
     case notPermitted
+    /// The file of rules can't be read.
+    case rulesUnreadable
+    /// The file of rules has a mistake, or could be changed by other users.
+    case rulesInvalid
     /// Another reason.
     case failed
   }

@@ -7,20 +7,41 @@ package enum ServiceManager {
   /// The first descriptor that it passes.
   private static let firstDescriptor: Int32 = 3
 
-  /// The listening UNIX socket that it opened for the program; nil if it opened none.
+  /// The listening UNIX sockets that it opened for the program, with the names of `FileDescriptorName=`; nil if it
+  /// opened none.
   ///
   /// - Throws: If it passed something else.
   package static func socket() throws(HubServerError) -> HubSocket? {
     guard let process = ProcessEnvironment.value("LISTEN_PID"), Int32(process) == getpid(),
-      let text = ProcessEnvironment.value("LISTEN_FDS"), let count = Int(text), count > 0
+      let text = ProcessEnvironment.value("LISTEN_FDS"), let count = Int32(text), count > 0
     else { return nil }
-    guard count == 1, isListening(firstDescriptor) else {
-      throw HubServerError(
-        .failed, "The service manager must open one UNIX stream socket for the hub.")
+    // Before the descriptors are looked at, of which there may be fewer.
+    guard count <= socketCountMax else {
+      throw HubServerError(.failed, "A hub has at most \(socketCountMax) sockets.")
     }
-    _ = fcntl(firstDescriptor, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(firstDescriptor, F_SETFL, fcntl(firstDescriptor, F_GETFL) | O_NONBLOCK)
-    return .open(descriptor: firstDescriptor)
+    let names = names(ProcessEnvironment.value("LISTEN_FDNAMES"), count: Int(count))
+    var sockets: [HubSocket.OpenSocket] = []
+    for (index, name) in names.enumerated() {
+      let descriptor = firstDescriptor + Int32(index)
+      guard isListening(descriptor) else {
+        throw HubServerError(
+          .failed, "The service manager must open UNIX stream sockets only for the hub.")
+      }
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+      sockets.append(HubSocket.OpenSocket(descriptor: descriptor, name: name))
+    }
+    return .open(sockets)
+  }
+
+  /// One socket for each policy; more are a mistake.
+  private static let socketCountMax: Int32 = 64
+
+  /// The names of sockets, separated by colons. Without one for each, none is believed.
+  static func names(_ text: String?, count: Int) -> [String?] {
+    let names = (text ?? "").split(separator: ":", omittingEmptySubsequences: false)
+    guard names.count == count else { return [String?](repeating: nil, count: count) }
+    return names.map { $0.isEmpty ? nil : String($0) }
   }
 
   private static func isListening(_ descriptor: Int32) -> Bool {

@@ -10,8 +10,10 @@ struct SocketClaim: Sendable {
   private let lock: Int32
 
   /// Claims the path, and removes the socket of a hub that has ended.
-  init(_ socket: HubSocket, path: String) throws(HubServerError) {
-    if case .ownFolder = socket { try Self.makeFolder(of: path) }
+  ///
+  /// - Parameter servesOthers: Whether other users must be able to reach the socket.
+  init(_ socket: HubSocket, path: String, servesOthers: Bool) throws(HubServerError) {
+    if case .ownFolder = socket { try Self.makeFolder(of: path, servesOthers: servesOthers) }
     self.path = path
     let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
     lock = unsafe open(path + ".lock", flags, 0o600)
@@ -37,10 +39,13 @@ struct SocketClaim: Sendable {
 
   /// Makes the folder of the socket, in which no other user may make files. Root's may be entered by others, as
   /// that of a service manager's socket, since another hub may serve them there later.
-  private static func makeFolder(of path: String) throws(HubServerError) {
+  private static func makeFolder(
+    of path: String, servesOthers: Bool
+  ) throws(HubServerError) {
     let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
       .joined(separator: "/")
-    if unsafe mkdir(folder, geteuid() == 0 ? 0o755 : 0o700) != 0, errno != EEXIST {
+    let mode: mode_t = servesOthers || geteuid() == 0 ? 0o755 : 0o700
+    if unsafe mkdir(folder, mode) != 0, errno != EEXIST {
       throw HubServerError(.current, at: path)
     }
     var information = stat()
@@ -50,6 +55,10 @@ struct SocketClaim: Sendable {
     else {
       throw HubServerError(
         .notPermitted, "The hub cannot listen at \(path): others may change the folder \(folder).")
+    }
+    // An earlier hub may have had other rules.
+    if information.st_mode & 0o777 != mode, unsafe chmod(folder, mode) != 0 {
+      throw HubServerError(.current, at: path)
     }
   }
 }

@@ -1,0 +1,58 @@
+import EventLoop
+import Glibc
+package import HubMachines
+
+/// Finds out which program is at the other end of a connection.
+package struct PeerReader: Sendable {
+  /// The program at the other end of a socket, with the facts that the rules need; nil if the system doesn't
+  /// know it. The name of the listening socket is left out.
+  package var peer: @Sendable (_ descriptor: Int32, _ rules: HubRules) -> HubPeer?
+
+  package init(_ peer: @escaping @Sendable (_ descriptor: Int32, _ rules: HubRules) -> HubPeer?) {
+    self.peer = peer
+  }
+
+  /// The system's own knowledge.
+  package static let system = PeerReader { descriptor, rules in
+    guard let credentials = PeerCredentials(of: descriptor) else { return nil }
+    return HubPeer(
+      userID: credentials.userID, processID: credentials.processID,
+      groupIDs: rules.needGroups ? credentials.groupIDs(of: descriptor) : nil,
+      units: rules.needUnits ? units(credentials.processID, descriptor) : nil)
+  }
+
+  /// The units of a process. The process must be alive after its groups were read: another one could have got its
+  /// number before.
+  private static func units(_ processID: Int32, _ descriptor: Int32) -> [String]? {
+    // Without a number, the process is in another namespace.
+    guard processID > 0, let pin = PinnedPeer(of: descriptor),
+      let text = file("/proc/\(processID)/cgroup"), pin.isAlive
+    else { return nil }
+    return ControlGroups.units(of: text)
+  }
+
+  private static func file(_ path: String) -> [UInt8]? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return try? FileBytes.read(descriptor, byteCountMax: ControlGroups.byteCountMax)
+  }
+}
+
+/// Reads files whole.
+enum FileBytes {
+  /// All bytes of an open file, but not more than this number.
+  static func read(_ descriptor: Int32, byteCountMax: Int) throws(SystemError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while bytes.count < byteCountMax {
+      let count = unsafe Glibc.read(
+        descriptor, &buffer, min(buffer.count, byteCountMax - bytes.count))
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw .current }
+      if count == 0 { break }
+      bytes += buffer.prefix(count)
+    }
+    return bytes
+  }
+}
