@@ -19,6 +19,8 @@ struct ConnectionState: Sendable {
   private(set) var sessions: [HubSessionID: SessionState] = [:]
   /// The load of all sessions.
   private(set) var sessionLoad = SessionState.Load()
+  /// The number of completions by the hub itself that the program has not handled.
+  private(set) var ownCompletionCount = 0
   var reader = HubFrameReader(byteCountMax: HubProtocol.greetingByteCountMax)
   /// Messages that are written at the end of the turn.
   var writer = HubFrameWriter(capacity: 0)
@@ -51,7 +53,8 @@ struct ConnectionState: Sendable {
   var load: UserLoad {
     UserLoad(
       connectionCount: 1, sessionCount: sessions.count, waitingByteCount: waitingByteCount,
-      incompleteByteCount: reader.byteCount, sessions: sessionLoad)
+      incompleteByteCount: reader.byteCount, ownCompletionCount: ownCompletionCount,
+      sessions: sessionLoad)
   }
 
   // MARK: Sessions
@@ -65,6 +68,7 @@ struct ConnectionState: Sendable {
   mutating func close(_ session: HubSessionID) -> Bool {
     guard let closed = sessions.removeValue(forKey: session) else { return false }
     sessionLoad = sessionLoad - closed.load
+    ownCompletionCount -= closed.ledger.ownCount
     return true
   }
 
@@ -80,12 +84,21 @@ struct ConnectionState: Sendable {
   /// The program has handled events of a session that acknowledges them; returns how many of them are the host's.
   mutating func handled(_ count: Int, of session: HubSessionID) -> Int {
     guard sessions[session]?.acknowledgesEvents == true else { return 0 }
-    return sessions[session]?.ledger.handled(count) ?? 0
+    return changeLedger(of: session) { $0.handled(count) }
   }
 
   /// All events of a session are handled; returns how many of them are the host's.
   mutating func handledAll(of session: HubSessionID) -> Int {
-    sessions[session]?.ledger.handledAll() ?? 0
+    changeLedger(of: session) { $0.handledAll() }
+  }
+
+  private mutating func changeLedger(
+    of session: HubSessionID, _ change: (inout EventLedger) -> Int
+  ) -> Int {
+    guard let before = sessions[session]?.ledger.ownCount else { return 0 }
+    let hostCount = change(&sessions[existing: session].ledger)
+    ownCompletionCount += sessions[existing: session].ledger.ownCount - before
+    return hostCount
   }
 
   private mutating func countChange(
@@ -107,7 +120,9 @@ struct ConnectionState: Sendable {
   /// Appends an event that the hub makes.
   mutating func sendOwn(_ event: HostEvent, of session: HubSessionID) {
     send(.events(session, HubEvents([event])))
-    sessions[session]?.ledger.deliveredOwn()
+    guard sessions[session] != nil else { return }
+    sessions[existing: session].ledger.deliveredOwn()
+    ownCompletionCount += 1
   }
 
   /// Appends events of the host. Replies that are longer than a message become errors.
@@ -150,6 +165,7 @@ struct UserLoad: Hashable, Sendable {
   var sessionCount = 0
   var waitingByteCount = 0
   var incompleteByteCount = 0
+  var ownCompletionCount = 0
   var sessions = SessionState.Load()
 
   static func += (a: inout UserLoad, b: UserLoad) {
@@ -157,6 +173,7 @@ struct UserLoad: Hashable, Sendable {
     a.sessionCount += b.sessionCount
     a.waitingByteCount += b.waitingByteCount
     a.incompleteByteCount += b.incompleteByteCount
+    a.ownCompletionCount += b.ownCompletionCount
     a.sessions += b.sessions
   }
 
@@ -166,6 +183,7 @@ struct UserLoad: Hashable, Sendable {
       sessionCount: a.sessionCount - b.sessionCount,
       waitingByteCount: a.waitingByteCount - b.waitingByteCount,
       incompleteByteCount: a.incompleteByteCount - b.incompleteByteCount,
+      ownCompletionCount: a.ownCompletionCount - b.ownCompletionCount,
       sessions: a.sessions - b.sessions)
   }
 }

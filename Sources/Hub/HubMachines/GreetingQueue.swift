@@ -10,8 +10,8 @@ struct GreetingQueue: Sendable {
   }
 
   private(set) var deadlines: [HubConnectionID: Instant] = [:]
-  /// In the order of arrival, with connections that have greeted or gone since; the first one, at `first`, is
-  /// none of these.
+  /// In the order of arrival, with connections that have greeted or gone since. The first one, at `first`, has
+  /// not.
   private var order: [Entry] = []
   private var first = 0
 

@@ -86,6 +86,9 @@ package struct HubLimits: Sendable {
   package var recipientCountMax = 0xF00
   /// The maximum number of completions by the hub itself that a connection has not handled.
   package var ownCompletionCountMax = 16_384
+  /// The maximum number of these of all programs of one user. Beyond, the program with the most loses its
+  /// connection.
+  package var ownCompletionCountPerUserMax = 262_144
 
   /// Creates limits for about 1,000 programs of one user.
   package init() {}

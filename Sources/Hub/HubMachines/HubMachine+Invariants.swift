@@ -51,6 +51,8 @@ extension HubMachine {
     if connection.sessions.count > limits.sessionCountMax { found.append("too many sessions") }
     let sum = connection.sessions.values.reduce(into: SessionState.Load()) { $0 += $1.load }
     if sum != connection.sessionLoad { found.append("the load of its sessions is not their sum") }
+    let ownCount = connection.sessions.values.reduce(0) { $0 + $1.ledger.ownCount }
+    if ownCount != connection.ownCompletionCount { found.append("its completions are miscounted") }
     for session in connection.sessions.values { found += session.violations() }
     return found
   }

@@ -197,11 +197,9 @@ extension HubMachine {
   private mutating func boundOwn(
     _ key: HubSessionKey, now: Instant, into actions: inout [Action]
   ) {
-    guard let connection = connections[key.connection],
-      let state = connection.sessions[key.session]
-    else { return }
+    guard let connection = connections[key.connection] else { return }
     guard
-      state.ledger.ownCount > limits.ownCompletionCountMax
+      connection.ownCompletionCount > limits.ownCompletionCountMax
         || connection.waitingByteCount > connection.limits.waitingByteCountMax
     else { return }
     let text = "The program doesn't handle the answers to its requests."

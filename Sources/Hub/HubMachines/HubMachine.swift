@@ -233,17 +233,24 @@ package struct HubMachine: Sendable {
     _ userID: UInt32, now: Instant, into actions: inout [Action]
   ) {
     while let load = users[userID], load.waitingByteCount > limits.waitingByteCountPerUserMax {
-      refuseLargest(of: userID, "read", \.waitingByteCount, now: now, into: &actions)
+      refuseLargest(of: userID, "read too many bytes", \.waitingByteCount, now: now, into: &actions)
     }
     while let load = users[userID],
       load.incompleteByteCount > limits.incompleteByteCountPerUserMax
     {
-      refuseLargest(of: userID, "complete", \.incompleteByteCount, now: now, into: &actions)
+      refuseLargest(
+        of: userID, "complete too many bytes", \.incompleteByteCount, now: now, into: &actions)
+    }
+    while let load = users[userID],
+      load.ownCompletionCount > limits.ownCompletionCountPerUserMax
+    {
+      refuseLargest(
+        of: userID, "handle too many answers", \.ownCompletionCount, now: now, into: &actions)
     }
   }
 
   private mutating func refuseLargest(
-    of userID: UInt32, _ verb: String, _ size: KeyPath<UserLoad, Int>, now: Instant,
+    of userID: UInt32, _ deed: String, _ size: KeyPath<UserLoad, Int>, now: Instant,
     into actions: inout [Action]
   ) {
     let own = connections.filter { $0.value.peer.userID == userID }
@@ -252,7 +259,7 @@ package struct HubMachine: Sendable {
       return sizeA == sizeB ? a.key < b.key : sizeA < sizeB
     }
     guard let largest else { preconditionFailure("user \(userID) has no connection with bytes") }
-    let text = "Programs of the user didn't \(verb) too many bytes, and this one the most."
+    let text = "Programs of the user didn't \(deed), and this one the most."
     refuse(largest.key, HubRefusal(.limitReached, text), now: now, into: &actions)
   }
 

@@ -174,6 +174,35 @@ struct LimitTests {
     #expect(try hub.refusal(of: id) == .limitReached)
   }
 
+  @Test("answers of the hub that are not handled are bounded for all sessions, and for each user")
+  func ownAnswersOfMany() throws {
+    var limits = HubLimits()
+    limits.ownCompletionCountMax = 50
+    limits.ownCompletionCountPerUserMax = 70
+    var hub = TestHub(limits)
+    func cause(_ count: Int, _ id: HubConnectionID, session: UInt8 = 1) {
+      for _ in 0..<count { hub.handle(.received(id, [4, 0, 0, 0, 0x91, session, 0xFE, 7])) }
+    }
+    let many = try hub.serve("many", sessions: [1, 2, 3])
+    for session in 1...2 as ClosedRange<UInt8> { cause(25, many, session: session) }
+    // Handled ones and those of a closed session don't count.
+    try hub.send(.eventsHandled(HubSessionID(rawValue: 1), count: 10), from: many)
+    try hub.send(.closeSession(HubSessionID(rawValue: 2)), from: many)
+    cause(35, many, session: 3)
+    #expect(try hub.refusal(of: many) == nil)
+    let other = try hub.serve("other", process: 2)
+    cause(20, other)
+    #expect(hub.machine.counts.connectionCount == 2)
+    cause(1, other)
+    #expect(try hub.refusal(of: many) == .limitReached)
+    hub.handle(.disconnected(other))
+    let both = try hub.serve("both", sessions: [1, 2])
+    for session in 1...2 as ClosedRange<UInt8> { cause(25, both, session: session) }
+    #expect(hub.machine.counts.connectionCount == 1)
+    cause(1, both, session: 2)
+    #expect(try hub.refusal(of: both) == .limitReached)
+  }
+
   @Test("sessions beyond the limit, and a second one of the same number, end the connection")
   func sessions() throws {
     var limits = HubLimits()

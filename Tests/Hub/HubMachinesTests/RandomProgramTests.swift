@@ -33,6 +33,7 @@ struct RandomProgramTests {
     limits.listenerPool = 6
     limits.commandPool = 8
     limits.ownCompletionCountMax = 10
+    limits.ownCompletionCountPerUserMax = 25
     return limits
   }
 
