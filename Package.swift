@@ -633,7 +633,7 @@ if Context.environment["AMBIT_BENCHMARKS"] != nil {
       [
         "AllocationCounter", "BenchmarkSupport", "Essentials", "BluetoothWire",
         "BluetoothInterface", "BluetoothMachines", "BeaconMachines", "BluetoothHost",
-        "SecureConnections", "SimulatedRadio", "Simulation",
+        "SecureConnections", "SimulatedRadio", "Simulation", "HubClient", "HubHost", "HubMachines", logging,
       ]
     ),
     ("bonjour-benchmarks", "Bonjour", ["Host", "Peers"], ["BenchmarkSupport"]),

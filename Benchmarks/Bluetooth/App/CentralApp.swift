@@ -14,6 +14,9 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
   private var characteristics: [CBUUID: CBCharacteristic] = [:]
   private var count = 0
   private var start: Usage?
+  /// When the last read began, and what those before it took, in nanoseconds.
+  private var readStart: UInt64?
+  private var readTimes: [UInt64] = []
   private var receivedBefore: UInt64?
   private var isWriting = false
 
@@ -31,7 +34,7 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     let wall = read(CLOCK_MONOTONIC)
     let processor = read(CLOCK_PROCESS_CPUTIME_ID)
 
-    private static func read(_ clock: clockid_t) -> UInt64 {
+    static func read(_ clock: clockid_t) -> UInt64 {
       var time = timespec()
       clock_gettime(clock, &time)
       return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
@@ -56,8 +59,24 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     let now = Usage()
     let perSecond = Double(count) * 1e9 / Double(now.wall - start.wall)
     let each = Double(now.processor - start.processor) / 1e3 / Double(count)
-    say("{\"per_second\": \(perSecond), \"microseconds_each\": \(each)}")
+    let figures = "\"per_second\": \(perSecond), \"microseconds_each\": \(each)"
+    say("{\(figures)\(latency)}")
     exit(0)
+  }
+
+  /// How long reads took, in microseconds, as another member of the report.
+  private var latency: String {
+    guard !readTimes.isEmpty else { return "" }
+    let times = readTimes.sorted().map { Double($0) / 1e3 }
+    let (median, late) = (times[times.count / 2], times[times.count * 99 / 100])
+    return ", \"latency\": {\"median\": \(median), \"percentile_99\": \(late)}"
+  }
+
+  private func read(_ peripheral: CBPeripheral, _ characteristic: CBCharacteristic) {
+    let now = Usage.read(CLOCK_MONOTONIC)
+    if let readStart { readTimes.append(now - readStart) }
+    readStart = now
+    peripheral.readValue(for: characteristic)
   }
 
   // MARK: Reaching the peripheral
@@ -127,7 +146,7 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     case .notifications, .idle:
       if job == .idle { return beIdle() }
       peripheral.setNotifyValue(true, for: characteristic(Agreed.notifying))
-    case .reads: peripheral.readValue(for: characteristic(Agreed.value))
+    case .reads: read(peripheral, characteristic(Agreed.value))
     case .writes: peripheral.readValue(for: characteristic(Agreed.received))
     case .reports: break
     }
@@ -151,7 +170,7 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     switch job {
     case .notifications: counted(every: 1_024)
     case .reads:
-      peripheral.readValue(for: characteristic)
+      read(peripheral, characteristic)
       counted(every: 16)
     case .writes: received(characteristic.value, peripheral)
     case .reports, .idle: break

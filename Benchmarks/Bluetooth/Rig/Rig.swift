@@ -77,7 +77,7 @@ enum Rig {
       radio: RadioChoice(parsing: radio), configuration: configuration)
   }
 
-  private static func sleepForEver() async throws {
+  static func sleepForEver() async throws {
     while true { try await Task.sleep(for: .seconds(3_600)) }
   }
 }
