@@ -357,6 +357,20 @@ struct GATTServerTests {
     }
   }
 
+  @Test("the programs of a machine can publish 5,000 services together, and not any number")
+  func manyServices() throws {
+    var bench = ServerBench()
+    let sensor = ServiceDefinition(
+      uuid: 0x180D,
+      characteristics: [
+        CharacteristicDefinition(uuid: 0x2A37, properties: .read, permissions: .readable)
+      ])
+    for _ in 0..<5_000 { try bench.add(sensor) }
+    #expect(throws: HostError.limitReached("attributes")) {
+      for _ in 0..<5_000 { try bench.add(sensor) }
+    }
+  }
+
   @Test("an operation without its property is refused, whatever the permissions allow")
   func properties() throws {
     var bench = ServerBench()
