@@ -41,4 +41,53 @@ struct HubCommandTests {
     third.send(SIGTERM)
     _ = await third.end()
   }
+
+  @Test("a service manager gets the beginning, reports of a loop that works, and the end")
+  func notifications() async throws {
+    let folder = try TestFolder()
+    let manager = try NotifySocket(at: folder.path + "/notify")
+    let run = try AmbitRun(
+      ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
+      environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "20000"])
+    #expect(await manager.next() == "READY=1")
+    for _ in 0..<3 { #expect(await manager.next() == "WATCHDOG=1") }
+    run.send(SIGTERM)
+    var last = await manager.next()
+    while last == "WATCHDOG=1" { last = await manager.next() }
+    #expect(last == "STOPPING=1")
+    #expect(await run.end().isSignalled)
+  }
+}
+
+/// The socket of a service manager.
+private final class NotifySocket: Sendable {
+  let path: String
+  private let descriptor: Int32
+
+  init(at path: String) throws {
+    self.path = path
+    descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let status = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(status == 0)
+  }
+
+  deinit { close(descriptor) }
+
+  /// Waits for a message. The test's time limit ends the wait.
+  func next() async -> String {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { [self] in
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = recv(descriptor, &bytes, bytes.count, 0)
+        continuation.resume(returning: String(decoding: bytes.prefix(max(0, count)), as: UTF8.self))
+      }
+    }
+  }
 }
