@@ -108,13 +108,36 @@ struct HubProgramTests {
   func named() async throws {
     let folder = try TestFolder()
     let path = folder.path + "/hub"
-    for environment in [["AMBIT_HUB": path], ["AMBIT_RADIO": "", "AMBIT_HUB": path]] {
-      let options = environment["AMBIT_RADIO"] == nil ? [] : ["--radio", "sim:empty"]
+    let reasons = [
+      (["AMBIT_HUB": path], ["--radio", "sim:empty"], "is not used because a radio is named"),
+      (["AMBIT_HUB": "off"], [], "none: AMBIT_HUB is \"off\""),
+      (["AMBIT_HUB": ""], [], "none: AMBIT_RADIO names a radio"),
+    ]
+    for (environment, options, reason) in reasons {
       let run = try AmbitRun(["status"] + options, environment: environment)
       let end = await run.end()
       #expect(end.status == 0 && end.complaints.isEmpty, "\(end)")
       let line = end.output.first { $0.hasPrefix("hub ") }
-      #expect(line?.hasSuffix("is not used because a radio is named") == true, "\(end)")
+      #expect(line?.hasSuffix(reason) == true, "\(end)")
+    }
+  }
+
+  @Test("a running hub is used without any setting, and one that is named before a radio that is named")
+  func found() async throws {
+    let folder = try TestFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/ambit", withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o700])
+    let hub = try await ServedHub("sim:empty", at: folder.path + "/ambit/hub")
+    let environments = [
+      ["AMBIT_RADIO": "", "AMBIT_HUB": "", "XDG_RUNTIME_DIR": folder.path],
+      ["AMBIT_RADIO": "none", "AMBIT_HUB": hub.path],
+    ]
+    for environment in environments {
+      let end = await (try AmbitRun(["status"], environment: environment)).end()
+      #expect(end.status == 0, "\(end)")
+      let line = end.output.first { $0.hasPrefix("hub ") }
+      #expect(line?.hasSuffix(hub.path) == true, "\(end)")
     }
   }
 
@@ -191,7 +214,7 @@ struct HubProgramTests {
     #expect(refused.status == AmbitCLI.ExitStatus.usage.rawValue, "\(refused)")
     #expect(refused.complaints.count == 1 && refused.output.isEmpty, "\(refused)")
     #expect(refused.complaints[0].contains("\(name) needs a radio of the command's own"))
-    environment["AMBIT_RADIO"] = "sim:empty"
+    (environment["AMBIT_RADIO"], environment["AMBIT_HUB"]) = ("sim:empty", "off")
     #expect(await (try AmbitRun(["status"], environment: environment)).end().status == 0)
   }
 

@@ -6,27 +6,26 @@ import HubClient
 // The choice of a hub for a command, and the requests that a hub can't fulfil.
 
 extension GlobalOptions {
-  /// The setting of the hub that is used if no radio is named; nil if nothing is set.
-  private static var hubSetting: HubSetting? { .environment }
-
-  /// The path of the hub whose radio the command uses; nil for a radio of the command's own.
+  /// The path of the hub whose radio the command uses, unless an option names a radio; nil for a radio of the
+  /// command's own.
   ///
   /// - Throws: If the setting is invalid.
-  func hubPath() throws -> String? { namesNoRadio ? try Self.namedHubPath() : nil }
+  func hubPath() throws -> String? { radio == nil ? try Self.chosenHubPath() : nil }
 
-  /// The path of the hub that is used if no radio is named; nil if there is no such hub.
-  fileprivate static func namedHubPath() throws -> String? {
-    switch hubSetting {
-    case .path(let path): return path
-    case .off, nil: return nil
-    case .invalid(let reason): throw CommandFailure(.usage, reason.trimmingSuffix("."))
+  /// The path of the hub that is used if no option names a radio; nil if there is no such hub.
+  fileprivate static func chosenHubPath() throws -> String? {
+    let choice = HubChoice.current
+    if case .invalid(let reason) = choice {
+      throw CommandFailure(.usage, reason.trimmingSuffix("."))
     }
+    return choice.path
   }
 
-  /// The hub that is named and not used, because a radio is named, too.
-  var unusedHub: String? {
-    guard !namesNoRadio, case .path(let path) = Self.hubSetting else { return nil }
-    return path
+  /// Why the command does not use a hub, in a few words.
+  var reasonForNoHub: String {
+    guard radio != nil else { return HubChoice.current.reason.trimmingSuffix(".") }
+    guard case .path(let path) = HubSetting.environment else { return "--radio names a radio" }
+    return "the one at \(path) is not used because a radio is named"
   }
 
   /// Fails if the command has an option that only a radio of its own can fulfil. The hub's radio has one
@@ -61,8 +60,7 @@ extension GlobalOptions {
 extension BondOptions {
   /// A remark that the hub of other commands has the bonds of another user; nil if it has this user's.
   static func hubRemark() -> String? {
-    let radio = ProcessInfo.processInfo.environment["AMBIT_RADIO"] ?? ""
-    guard radio.isEmpty, let path = try? GlobalOptions.namedHubPath() else { return nil }
+    guard let path = try? GlobalOptions.chosenHubPath() else { return nil }
     return hubRemark(path)
   }
 

@@ -63,7 +63,7 @@ struct StatusReport {
     let snapshot = await host.snapshot()
     if session.output.isJSON { return session.output.object(try json(snapshot, host)) }
     var lines = Self.lines(
-      snapshot, radio: session.radioTitle, hub: Self.text(unusedHub: session.unusedHub),
+      snapshot, radio: session.radioTitle, hub: Self.text(reasonForNoHub: session.reasonForNoHub),
       problem: problem)
     if let failure = host.bondFailure {
       let count = host.unwrittenBondCount
@@ -79,9 +79,9 @@ struct StatusReport {
     }
   }
 
-  /// A text for the case that no hub is used, with the reason if one is named.
-  private static func text(unusedHub path: String?) -> String {
-    path.map { "none; the one at \($0) is not used because a radio is named" } ?? "none"
+  /// A text for the case that no hub is used.
+  private static func text(reasonForNoHub reason: String?) -> String {
+    reason.map { "none: \($0)" } ?? "none"
   }
 
   private func json(_ snapshot: HostSnapshot, _ host: BluetoothHost) throws -> JSON {

@@ -16,7 +16,7 @@ package struct Session: Sendable {
   /// Whether the user named no radio, and it isn't the hub's.
   package var isDefaultRadio = false
   /// A hub that is named and not used, because a radio is named, too.
-  var unusedHub: String?
+  var reasonForNoHub: String?
   /// Whether people may be asked about pairings.
   package var answersPairing = true
   /// What this host and its user contribute to the failures of pairings.
@@ -187,7 +187,7 @@ extension GlobalOptions {
     let (host, troubles) = try ownHost(selection, configuration, captureTo: capturePath, warnings)
     let session = Session(
       host: .own(host), timeout: timeout, output: Output(isJSON: json),
-      isDefaultRadio: namesNoRadio, unusedHub: usesHub ? unusedHub : nil,
+      isDefaultRadio: namesNoRadio, reasonForNoHub: usesHub ? reasonForNoHub : nil,
       answersPairing: policy != .never, decisions: decisions, outOfBandData: oob?.data,
       start: start)
     try await perform(session, policy, attendance) {

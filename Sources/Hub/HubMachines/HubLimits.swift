@@ -69,7 +69,7 @@ package struct HubLimits: Sendable {
   // What the host has for all programs. The programs of a user get at most half of what other users' programs
   // leave, so that other users find room.
   /// The host's attributes.
-  package var attributePool = 10_000
+  package var attributePool = 32_000
   /// The peers that the host connects to.
   package var linkPool = 4_096
   /// The PSMs that the host chooses from.

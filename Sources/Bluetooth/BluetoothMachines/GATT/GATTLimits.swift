@@ -30,9 +30,9 @@ enum GATTLimits {
   static let hashReadingDelay: TimeSpan = .seconds(1)
 
   // The server.
-  /// Attributes of one host, which may serve all programs of a machine: 5,000 services of the usual three; far
-  /// from the last handle.
-  static let attributesMax = 20_000
+  /// Attributes of one host, which may serve all programs of a machine: those of one user, which get half of
+  /// them at most, have 5,000 services of the usual three; far from the last handle.
+  static let attributesMax = 32_000
   /// Partial writes that a peer may queue: a 512-byte value in the smallest pieces is 29.
   static let preparedWritesMax = 128
   /// Bytes that a peer may queue: eight values of the longest sort.

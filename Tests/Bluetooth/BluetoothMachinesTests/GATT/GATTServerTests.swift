@@ -367,7 +367,7 @@ struct GATTServerTests {
       ])
     for _ in 0..<5_000 { try bench.add(sensor) }
     #expect(throws: HostError.limitReached("attributes")) {
-      for _ in 0..<5_000 { try bench.add(sensor) }
+      for _ in 0..<6_000 { try bench.add(sensor) }
     }
   }
 
