@@ -122,7 +122,7 @@ struct HubProgramTests {
     }
   }
 
-  @Test("a running hub is used without any setting, and one that is named before a radio that is named")
+  @Test("a running hub is used without any setting, and a named one although a radio is named")
   func found() async throws {
     let folder = try TestFolder()
     try FileManager.default.createDirectory(
