@@ -160,7 +160,7 @@ struct SessionState: Sendable {
   func share(of request: HostRequest) -> Load {
     var share = Load()
     switch request.cost {
-    case .none: break
+    case .none, .scan, .advertisement: break
     case .command: share.commandCount = 1
     case .link(let address): share.linkCount = links.contains(address) ? 0 : 1
     case .service(let attributeCount): share.attributeCount = attributeCount
