@@ -188,7 +188,8 @@ struct HubServerTests {
       _ = try await other.ask { .addService(service, $0) }
       var advertising = AdvertisingOptions()
       advertising.data = [2, 1, 6]
-      #expect(try await other.ask { .startAdvertising(advertising, $0) } == .done)
+      let started = try await other.ask { [advertising] in .startAdvertising(advertising, $0) }
+      #expect(started == .done)
       let status = try await TestProgram.served("status", at: path).status()
       try #require(status.programs.map(\.app) == ["guide", "other"])
       let (first, second) = (status.programs[0], status.programs[1])
