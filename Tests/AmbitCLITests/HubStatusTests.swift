@@ -1,10 +1,13 @@
+import ArgumentParser
 import BluetoothInterface
+import BluetoothWire
 import Essentials
 import Foundation
 import Glibc
 import HubClient
 import HubClientMachines
 import HubWire
+import JSONWire
 import Testing
 
 @testable import AmbitCLI
@@ -124,12 +127,12 @@ struct HubStatusTests {
   @Test(
     "each reason for which a hub has no state has its exit status",
     arguments: [
-      (HubFailure.silent, ExitStatus.timedOut), (.notBelieved(userID: 7), .notPermitted),
+      (HubFailure.silent, AmbitCLI.ExitStatus.timedOut), (.notBelieved(userID: 7), .notPermitted),
       (.refused(HubRefusal(.denied, "Not you.")), .notPermitted), (.noStatus, .radioUnavailable),
       (.refused(HubRefusal(.ending, "The hub ends.")), .radioUnavailable),
       (.ended, .radioUnavailable),
     ])
-  func failures(_ failure: HubFailure, _ status: ExitStatus) {
+  func failures(_ failure: HubFailure, _ status: AmbitCLI.ExitStatus) {
     let failure = HubStatus.failure(failure, at: "/tmp/hub")
     #expect(failure.status == status && !failure.sentence.hasSuffix("."))
   }
@@ -204,7 +207,7 @@ struct HubStatusTests {
   }
 
   @Test("general options may precede the command within the group")
-  func options() {
+  func options() throws {
     #expect(Main.movingOptions(["--json", "hub", "status"]) == ["hub", "status", "--json"])
     #expect(
       Main.movingOptions(["--radio", "sim", "hub", "--socket", "/x"])

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BluetoothInterface
 import Essentials
 import EventLoop
 import Foundation
