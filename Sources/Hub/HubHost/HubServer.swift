@@ -32,7 +32,7 @@ package final class HubServer: Sendable {
   ///   - rules: Which programs may use it. If they may allow other users, all users can connect to a socket that it
   ///     makes.
   ///   - peers: Finds out which programs connect.
-  ///   - version: The version of the hub's program, for those who ask for the hub's state.
+  ///   - version: The version of the hub's program, for reports of the hub's state.
   ///   - loop: The event loop, best the one of the host.
   ///   - onReport: Called on the loop when programs come, go and are refused.
   /// - Throws: If it can't listen, or another hub does.

@@ -202,7 +202,7 @@ final class HubServerCore {
 
   // MARK: The state
 
-  /// How often the state is read for programs that ask for it. It takes longer than other messages.
+  /// The shortest time between two readings of the state, which take longer than other messages.
   private static let statusSpacing = TimeSpan.milliseconds(50)
 
   /// Reads the host's part of the state, in a turn of its own.

@@ -3,13 +3,13 @@ import Essentials
 import HubWire
 
 // Questions for the state of the hub. The host's part of an answer is read apart from other messages, for
-// several programs together, so that a program that asks again and again holds up no other.
+// several programs together, so that a program with many questions holds up no other.
 
 extension HubMachine {
-  /// How many programs get an answer for one reading of the host. The others get theirs for the next one.
+  /// The maximum number of answers to one reading of the host. The other programs wait for the next one.
   static let statusAnswerCountMax = 8
 
-  /// A program asks. A question that is not answered yet is replaced.
+  /// A program has a question. It replaces an earlier one that is not answered.
   mutating func asked(
     _ number: UInt64, by id: HubConnectionID, into actions: inout [Action]
   ) {
@@ -20,7 +20,7 @@ extension HubMachine {
     if statusAskers.count == 1 { actions.append(.readStatus) }
   }
 
-  /// The host's part was read: answers those who asked first.
+  /// The host's part was read: answers the first questions.
   mutating func statusRead(
     _ host: HubHostStatus, now: Instant, into actions: inout [Action]
   ) {

@@ -43,7 +43,7 @@ package struct HubMachine: Sendable {
   var greetings = GreetingQueue()
   /// Connections with something to write.
   var unwritten: Set<HubConnectionID> = []
-  /// Connections that ask for the state of the hub, in the order of their questions.
+  /// Connections with a question for the state of the hub, in the order of the questions.
   var statusAskers: [HubConnectionID] = []
   var isEnding = false
   var openings = OpeningReports()

@@ -164,7 +164,7 @@ struct StatusTests {
     #expect(all.programs.map(\.app) == ["own", "status"] && all.links.count == 3)
   }
 
-  @Test("of questions that are not answered yet, only the last one is")
+  @Test("a question replaces an earlier one of its program that is not answered")
   mutating func repeated() throws {
     let id = try hub.serve()
     for number in 1...1_000 as ClosedRange<UInt64> { try hub.send(.status(number), from: id) }
@@ -193,7 +193,7 @@ struct StatusTests {
       var count = 0
       for id in ids where try !hub.messages(for: id).isEmpty { count += 1 }
       answered.append(count)
-      // The last to ask, who was the first to connect, is not among the first.
+      // The first program that connected has the last question.
       if answered.count == 1 { #expect(hub.machine.connections[ids[0]]?.statusQuestion == 1) }
     }
     #expect(answered == [8, 8, 3])

@@ -5,7 +5,7 @@ package import Essentials
 ///
 /// It is for people and scripts, and rare, so it is a copy of everything. It has no values of characteristics,
 /// no keys and no advertising data. Its lists and texts are bounded so that it always fits in a message;
-/// ``cut()`` counts what is left out.
+/// ``cut()`` counts the rest.
 package struct HubStatus: Hashable, Sendable {
   /// The maximum number of programs: as many as a hub serves.
   package static let programCountMax = 1 << 12
@@ -26,7 +26,7 @@ package struct HubStatus: Hashable, Sendable {
   package var radio: Radio
   /// Numbers of the whole hub.
   package var counts: Counts
-  /// The programs, in the order in which they connected. The one that asks is not listed.
+  /// The programs, in the order in which they connected. The one with the question is not listed.
   package var programs: [Program]
   /// The links of the host, and the requests for links.
   package var links: [Link]
@@ -69,7 +69,7 @@ package struct HubStatus: Hashable, Sendable {
 
   /// Numbers of the whole hub.
   package struct Counts: Hashable, Sendable {
-    /// Connections, with or without a greeting, besides the one that asks.
+    /// Connections, with or without a greeting, besides that of the question.
     package var connectionCount = 0
     /// Programs that are not listed, because there are too many, or because they belong to another user.
     package var otherProgramCount = 0
@@ -170,7 +170,7 @@ package struct HubStatus: Hashable, Sendable {
     }
   }
 
-  /// Leaves out what has no room in a message, and counts it.
+  /// Removes and counts the entries that have no room in a message.
   package mutating func cut() {
     counts.otherProgramCount += max(0, programs.count - Self.programCountMax)
     programs.removeSubrange(min(programs.count, Self.programCountMax)...)
