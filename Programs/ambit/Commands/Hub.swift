@@ -22,7 +22,7 @@ struct Hub: AsyncParsableCommand {
         sudo ambit hub uninstall
         ambit hub status                               its programs, and what they hold
       """,
-    subcommands: [HubRun.self, HubStatus.self, HubInstall.self, HubUninstall.self],
+    subcommands: [HubRun.self, HubStatusCommand.self, HubInstall.self, HubUninstall.self],
     defaultSubcommand: HubRun.self)
 }
 

@@ -37,7 +37,7 @@ private struct HubProgram {
 }
 
 @Suite("The command that shows a hub", .serialized, .timeLimit(.minutes(2)))
-struct HubStatusTests {
+struct HubStatusCommandTests {
   private typealias State = HubWire.HubStatus
 
   private static func state() -> State {
@@ -106,19 +106,19 @@ struct HubStatusTests {
 
   @Test("a socket that is named is the only one, otherwise the user's precedes the system's")
   func paths() throws {
-    #expect(try HubStatus.paths("/tmp/hub", ["AMBIT_HUB": "/x"]) == ["/tmp/hub"])
-    #expect(try HubStatus.paths(nil, ["AMBIT_HUB": "/x"]) == ["/x"])
+    #expect(try HubStatusCommand.paths("/tmp/hub", ["AMBIT_HUB": "/x"]) == ["/tmp/hub"])
+    #expect(try HubStatusCommand.paths(nil, ["AMBIT_HUB": "/x"]) == ["/x"])
     let both = ["/run/user/7/ambit/hub", "/run/ambit/hub"]
     for hub in ["off", nil] {
       var environment = ["XDG_RUNTIME_DIR": "/run/user/7"]
       environment["AMBIT_HUB"] = hub
-      #expect(try HubStatus.paths(nil, environment) == both)
+      #expect(try HubStatusCommand.paths(nil, environment) == both)
     }
-    #expect(try HubStatus.paths(nil, ["XDG_RUNTIME_DIR": "relative"]) == ["/run/ambit/hub"])
+    #expect(try HubStatusCommand.paths(nil, ["XDG_RUNTIME_DIR": "relative"]) == ["/run/ambit/hub"])
     let long = "/" + String(repeating: "x", count: 200)
     for (socket, environment) in [(long, [:]), (nil, ["AMBIT_HUB": "relative"])] {
       let failure = #expect(throws: CommandFailure.self) {
-        try HubStatus.paths(socket, environment)
+        try HubStatusCommand.paths(socket, environment)
       }
       #expect(failure?.status == .usage)
     }
@@ -133,7 +133,7 @@ struct HubStatusTests {
       (.ended, .radioUnavailable),
     ])
   func failures(_ failure: HubFailure, _ status: AmbitCLI.ExitStatus) {
-    let failure = HubStatus.failure(failure, at: "/tmp/hub")
+    let failure = HubStatusCommand.failure(failure, at: "/tmp/hub")
     #expect(failure.status == status && !failure.sentence.hasSuffix("."))
   }
 

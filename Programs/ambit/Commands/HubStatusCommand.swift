@@ -8,7 +8,7 @@ import HubClientMachines
 import HubWire
 
 /// Shows the state of the running hub.
-struct HubStatus: AsyncParsableCommand {
+struct HubStatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
     abstract: "Show the running hub: its radio, the programs that use it, and their links.",
