@@ -229,8 +229,10 @@ struct HubInstallTests {
         ).files
         _ = try units.write(files, replacesOthers: false)
         let manager = scope == .user ? ["--user"] : []
-        let faults = try analyze(manager + ["verify"] + places)
-        #expect(faults == "", "\(scope) \(radio)")
+        // Units of this machine on which they depend may have faults of their own.
+        let faults = try analyze(manager + ["verify"] + places).split(separator: "\n")
+          .filter { $0.contains("ambit") }
+        #expect(faults == [], "\(scope) \(radio)")
       }
     }
     // The programs are looked for: without that, all paths would pass.
