@@ -39,9 +39,9 @@ struct HubInstallTests {
     #expect(written == files.map { units.place(of: $0.name) })
     for file in files {
       #expect(try text(file.name) == file.text)
-      var information = stat()
-      #expect(stat(units.place(of: file.name), &information) == 0)
-      #expect(information.st_mode & 0o7777 == 0o644)
+      let attributes = try FileManager.default.attributesOfItem(
+        atPath: units.place(of: file.name))
+      #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o644)
     }
     #expect(try units.write(files, replacesOthers: false) == [])
     let others = try Self.units("sim").files

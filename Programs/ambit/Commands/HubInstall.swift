@@ -187,7 +187,7 @@ struct HubServiceOptions: ParsableArguments {
 extension HubUnits.Scope: EnumerableFlag {
   static func help(for value: HubUnits.Scope) -> ArgumentHelp? {
     switch value {
-    case .system: "The system's hub, at /run/ambit/hub. The default."
+    case .system: "The system's hub, at /run/ambit/hub."
     case .user: "A hub of your own, at $XDG_RUNTIME_DIR/ambit/hub."
     }
   }
@@ -201,13 +201,14 @@ extension CommandFailure {
 private enum SerialDevice {
   /// The device that is at a path now; nil if none is.
   static func find(_ path: String) -> HubUnits.Device? {
-    var information = stat()
-    guard stat(path, &information) == 0, let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    var device = HubUnits.Device(path: String(cString: resolved))
+    let resolved = URL(filePath: path).resolvingSymlinksInPath().path
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: resolved) else {
+      return nil
+    }
+    var device = HubUnits.Device(path: resolved)
     // A device of root's own group is one of no group that a service could have.
-    if information.st_gid != 0, let group = getgrgid(information.st_gid) {
-      device.group = String(cString: group.pointee.gr_name)
+    if let group = attributes[.groupOwnerAccountName] as? String, group != "root" {
+      device.group = group
     }
     return device
   }

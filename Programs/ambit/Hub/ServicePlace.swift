@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// Where units are installed, and whether a service manager runs them.
 struct ServicePlace {
@@ -103,13 +104,11 @@ enum ServiceProgram {
   ///
   /// - Throws: If the file was removed or replaced since the program started.
   static func path() throws(CommandFailure) -> String {
-    let link = "/proc/self/exe"
     var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink(link, &bytes, bytes.count)
-    var (own, named) = (stat(), stat())
+    let count = readlink("/proc/self/exe", &bytes, bytes.count)
+    // The system appends " (deleted)" for a file that was removed or replaced.
     guard count > 0, let path = String(validating: bytes.prefix(count), as: UTF8.self),
-      stat(link, &own) == 0, stat(path, &named) == 0,
-      own.st_dev == named.st_dev, own.st_ino == named.st_ino
+      access(path, X_OK) == 0
     else {
       throw CommandFailure(
         .failure, "the executable file of this program has moved since it started; start it again")
@@ -145,9 +144,12 @@ enum ServiceProgram {
   static func isChangeable(_ path: String) -> Bool {
     var path = path
     while true {
-      var information = stat()
-      guard lstat(path.isEmpty ? "/" : path, &information) == 0 else { return true }
-      if information.st_uid != 0 || information.st_mode & 0o022 != 0 { return true }
+      let place = path.isEmpty ? "/" : path
+      guard let attributes = try? FileManager.default.attributesOfItem(atPath: place),
+        let owner = attributes[.ownerAccountID] as? NSNumber, owner.intValue == 0,
+        let permissions = attributes[.posixPermissions] as? NSNumber,
+        permissions.intValue & 0o022 == 0
+      else { return true }
       guard let slash = path.lastIndex(of: "/") else { return false }
       path = String(path[..<slash])
     }

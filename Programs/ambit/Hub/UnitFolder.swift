@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// A folder with unit files of systemd.
 struct UnitFolder {
@@ -76,6 +77,9 @@ struct UnitFolder {
 
   private func find(_ name: String) throws(UnitFolderError) -> Found {
     let place = place(of: name)
+    // A symbolic link is not followed, here and below.
+    let attributes = try? FileManager.default.attributesOfItem(atPath: place)
+    if let type = attributes?[.type] as? FileAttributeType, type != .typeRegular { return .other }
     let file = open(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
     guard file >= 0 else {
       switch errno {
@@ -85,11 +89,6 @@ struct UnitFolder {
       }
     }
     defer { close(file) }
-    var information = stat()
-    guard fstat(file, &information) == 0 else { throw .failed(place, Self.reason) }
-    guard information.st_mode & S_IFMT == S_IFREG, information.st_size <= Self.byteCountMax else {
-      return .other
-    }
     var content: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: Self.byteCountMax)
     while content.count <= Self.byteCountMax {
