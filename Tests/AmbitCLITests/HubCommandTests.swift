@@ -43,6 +43,47 @@ struct HubCommandTests {
     _ = await third.end()
   }
 
+  @Test(
+    "a hub with damaged, missing or unsafe rules ends with a sentence and a status, and makes no socket"
+  )
+  func rules() async throws {
+    let folder = try TestFolder()
+    let damaged = try folder.file("damaged.json", "{\"rules\": [{\"access\": \"permit\"}]}")
+    let unsafe = try folder.file("unsafe.json", "{\"rules\": []}")
+    #expect(chmod(unsafe, 0o666) == 0)
+    for (file, status, text) in [
+      (damaged, ExitStatus.badData, "rules[0].access: expected \"allow\" or \"deny\""),
+      (unsafe, .badData, "other users may write to the file"),
+      (folder.path + "/none.json", .noInput, "can't be read"),
+    ] {
+      let path = folder.path + "/hub"
+      let end = try await AmbitRun(
+        ["hub", "--radio", "sim:empty", "--socket", path, "--rules", file, "--json"]
+      ).end()
+      #expect(end.status == status.rawValue)
+      #expect(end.complaints.count == 1 && end.complaints[0].contains(text), "\(end.complaints)")
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+
+  @Test("a hub with rules that may allow other users lets them connect to its socket")
+  func permissions() async throws {
+    let folder = try TestFolder()
+    let rules = try folder.file(
+      "rules.json", "{\"rules\": [{\"access\": \"allow\", \"group\": 54321}]}")
+    // With any umask of this process.
+    #expect(chmod(folder.path, 0o700) == 0 && chmod(rules, 0o600) == 0)
+    let path = folder.path + "/hub"
+    let run = try AmbitRun([
+      "hub", "--radio", "sim:empty", "--socket", path, "--rules", rules, "--json",
+    ])
+    #expect(await run.output.next(containing: "serving") != nil)
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o666)
+    run.send(SIGTERM)
+    _ = await run.end()
+  }
+
   @Test("a service manager gets the beginning, reports of a loop that works, and the end")
   func notifications() async throws {
     let folder = try TestFolder()

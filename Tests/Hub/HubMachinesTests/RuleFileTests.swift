@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import HubMachines
@@ -56,6 +57,28 @@ struct RuleFileTests {
         HubRules.Rule(.deny),
       ])
     #expect(try rules("{\"rules\": []}").isEmpty)
+  }
+
+  @Test("the example is a file of rules, and the page about them shows it")
+  func example() throws {
+    struct MuseumNames: AccountNames {
+      func userID(of name: String) -> UInt32? { name == "kiosk" ? 1_005 : nil }
+      func groupID(of name: String) -> UInt32? { name == "bluetooth" ? 120 : nil }
+    }
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let text = try String(
+      contentsOf: root.appending(path: "Examples/hub/rules.json"), encoding: .utf8)
+    let rules = try HubRules(parsing: Array(text.utf8), names: MuseumNames())
+    #expect(rules.rules.map(\.access) == [.deny, .allow, .allow, .allow])
+    #expect(rules.rules[2].groupID == 120 && rules.rules[2].quotas.advertisementCount == 0)
+    let guide = HubPeer(userID: 1_005, processID: 1, units: ["museum-guide.service"])
+    guard case .denied = rules.verdict(on: guide, hubUserID: 0) else {
+      Issue.record("the kiosk's user is allowed by the second rule")
+      return
+    }
+    let page = try String(contentsOf: root.appending(path: "docs/hub-rules.md"), encoding: .utf8)
+    #expect(page.contains("```json\n\(text)```"))
   }
 
   @Test("a mistake is reported with its line, its column and the path of its value")
