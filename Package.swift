@@ -398,8 +398,8 @@ let package = Package(
       "HubClientTests", in: "Hub",
       needs: [
         "HubClient", "HubClientMachines", "HubHost", "HubMachines", "HubWire", "BluetoothHost",
-        "BluetoothInterface", "BluetoothWire", "CoreBluetooth", "Essentials", "EventLoop",
-        "SimulatedRadio", "Simulation", "radio-states", logging,
+        "BluetoothInterface", "BluetoothSessions", "BluetoothWire", "CoreBluetooth", "CoreLocation",
+        "Essentials", "EventLoop", "SimulatedRadio", "Simulation", "radio-states", logging,
       ]),
     // A program of Core Bluetooth, which the tests of the hub's clients run.
     .executableTarget(

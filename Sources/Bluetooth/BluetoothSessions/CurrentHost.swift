@@ -14,6 +14,7 @@ package enum CurrentHost {
   /// The provider of sessions with the current host: the one that the task has set, or else the hub that
   /// `HubChoice` selects, or else the process's own. The plug-ins of this build are installed before that is made.
   package static var provider: any HostSessionProvider {
+    if let override { return override }
     if BluetoothHost.current == nil, let hub { return hub }
     #if SecureConnections
       SecureConnections.install()
@@ -27,12 +28,26 @@ package enum CurrentHost {
   /// The hub that `AMBIT_HUB` names, or that runs at its usual path; nil if none is used. A program that may not use
   /// Bluetooth has a host of its own, which reports that.
   private static let hub: HubSessionProvider? =
-    authorization == .allowed
+    BluetoothAuthorization.current == .allowed
     ? HubChoice.current.setting.flatMap { HubSessionProvider.provider(for: $0) } : nil
 
   /// Whether the current host is the one of the whole process, and not one set for the task.
-  package static var isShared: Bool { BluetoothHost.current == nil }
+  package static var isShared: Bool { override == nil && BluetoothHost.current == nil }
 
-  /// Whether this program may use Bluetooth.
-  package static var authorization: BluetoothAuthorization { .current }
+  /// A host in place of all others, such as a hub that no variable names, in tests.
+  @TaskLocal package static var override: (any HostSessionProvider)?
+
+  /// Whether this program may use Bluetooth: the environment's answer, or that of the current host where the
+  /// environment allows it.
+  package static var authorization: BluetoothAuthorization {
+    let own = BluetoothAuthorization.current
+    guard own == .allowed, let host = override ?? (isShared ? hub : nil) else { return own }
+    return authorization(by: host)
+  }
+
+  /// Whether a host lets this program use Bluetooth. A hub that was never connected to is asked, and waited for half
+  /// a second at most; hosts in the process let every program.
+  package static func authorization(by host: any HostSessionProvider) -> BluetoothAuthorization {
+    (host as? HubSessionProvider)?.isDenied == true ? .denied : .allowed
+  }
 }

@@ -48,6 +48,8 @@ final class HubDriver: @unchecked Sendable {
     var welcome: HubWelcome?
     /// Whether a hub has answered, or none was reached.
     var isDecided = false
+    /// Whether the last answer about it was that this program may not use the hub.
+    var isDenied = false
   }
 
   init(path: String, app: String, problem: HostError?, loop: EpollLoop, logger: Logger) {
@@ -65,6 +67,7 @@ final class HubDriver: @unchecked Sendable {
   var problem: String? { shown.withLock(\.problem) }
   var welcome: HubWelcome? { shown.withLock(\.welcome) }
   var isDecided: Bool { shown.withLock(\.isDecided) }
+  var isDenied: Bool { shown.withLock(\.isDenied) }
 
   func open(
     acknowledgesEvents: Bool, onEvents: @escaping @Sendable ([HostEvent]) -> Void
@@ -195,6 +198,8 @@ final class HubDriver: @unchecked Sendable {
       defer {
         shown.problem = sentence
         shown.isDecided = true
+        // A hub that is gone takes nothing back.
+        if failure.radioState == .unauthorized { shown.isDenied = true }
       }
       return shown.problem != sentence
     }

@@ -16,7 +16,7 @@ package import Logging
 package final class HubSessionProvider: HostSessionProvider {
   private let driver: HubDriver
 
-  /// How long ``isSimulated`` waits for the hub's answer at most: a hub takes less than a millisecond.
+  /// How long ``isSimulated`` and ``isDenied`` wait for the hub's answer at most: a hub takes less than a millisecond.
   private static let welcomeMilliseconds: Int32 = 500
 
   /// Creates a provider that connects when the first session is opened.
@@ -69,11 +69,22 @@ package final class HubSessionProvider: HostSessionProvider {
   /// Whether the hub's radio is simulated. Connects to the hub if that is not known, and waits for its answer for
   /// half a second at most, except on the loop; without an answer, it is not.
   package var isSimulated: Bool {
-    if !driver.isDecided, !driver.loop.isCurrent {
-      driver.post(.wanted)
-      for _ in 0..<Self.welcomeMilliseconds where !driver.isDecided { poll(nil, 0, 1) }
-    }
+    waitForAnswer()
     return driver.welcome?.isSimulated ?? false
+  }
+
+  /// Whether this program may not use the hub, because its rules deny it, or the system does. Waits as
+  /// ``isSimulated`` does; without an answer it is false. A later answer, of a session that connects again, changes
+  /// it before the session's state.
+  package var isDenied: Bool {
+    waitForAnswer()
+    return driver.isDenied
+  }
+
+  private func waitForAnswer() {
+    guard !driver.isDecided, !driver.loop.isCurrent else { return }
+    driver.post(.wanted)
+    for _ in 0..<Self.welcomeMilliseconds where !driver.isDecided { poll(nil, 0, 1) }
   }
 
   /// Opens a session through the hub. `settle` is not called, because the hub's time is the real one.

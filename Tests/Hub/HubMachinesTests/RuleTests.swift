@@ -165,7 +165,7 @@ struct RuleTests {
 
   // MARK: Quotas
 
-  /// A hub with one rule, which allows its own user so much.
+  /// A hub with one rule, which allows its own user within quotas.
   private static func hub(_ change: (inout HubQuotas) -> Void) -> TestHub {
     var quotas = HubQuotas()
     change(&quotas)

@@ -19,6 +19,9 @@ open class CBManager: NSObject, @unchecked Sendable {
   /// `allowed` (the default), `denied` or `restricted`. Without permission managers are
   /// `.unauthorized`.
   ///
+  /// Where the app uses a hub, the hub's rules decide: `.denied` if they deny it. Before the first answer of the
+  /// hub, this waits for it, for half a second at most.
+  ///
   /// Missing privileges of the process for the radio are reported in `state` only.
   open class var authorization: CBManagerAuthorization {
     switch CurrentHost.authorization {

@@ -74,6 +74,7 @@ extension LocationServices {
       let wasAvailable = isRangingAvailable
       loop.radio = state
       show(state)
+      if showDenial() { post(.authorizationChanged) }
       update()
       if wasAvailable != false, isRangingAvailable == false { failRanging() }
     default: break
@@ -251,6 +252,9 @@ extension LocationServices {
 
   /// Handles a program's request for an authorization.
   func request(_ wanted: CLAuthorizationStatus) {
+    let status = status
+    // What a hub denies, no policy grants.
+    guard status != .denied else { return }
     let new = policy.status(after: status, asking: wanted)
     guard new != status else { return }
     show(new)

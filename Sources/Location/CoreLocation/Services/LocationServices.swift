@@ -17,7 +17,10 @@ final class LocationServices: @unchecked Sendable {
 
   /// What properties show, from any thread.
   struct Shown {
+    /// The status by the policy.
     var status: CLAuthorizationStatus
+    /// Whether a hub's rules deny Bluetooth to this program, and so all that is located by it.
+    var isDenied = false
     var radio = RadioState.unknown
     var regions: [String: CLBeaconRegion] = [:]
     var sessions: [WeakSession] = []
@@ -40,6 +43,7 @@ final class LocationServices: @unchecked Sendable {
     weak var core: MonitorCore?
   }
 
+  private let host: any HostSessionProvider
   let policy: LocationPolicy
   /// The calls of the machines, and what they answered.
   var loop = LocationLoop()
@@ -59,10 +63,11 @@ final class LocationServices: @unchecked Sendable {
       if let services = registry[ObjectIdentifier(host)]?.services { return services }
       registry = registry.filter { $0.value.services != nil }
       let services = LocationServices(
-        policy: LocationPolicy.current, store: LocationStore.current(isSimulated: host.isSimulated))
+        host, policy: LocationPolicy.current,
+        store: LocationStore.current(isSimulated: host.isSimulated))
       registry[ObjectIdentifier(host)] = Entry(
         services: services, kept: CurrentHost.isShared ? services : nil)
-      services.open(host)
+      services.open()
       return services
     }
   }
@@ -74,14 +79,16 @@ final class LocationServices: @unchecked Sendable {
 
   private static let registry = Mutex<[ObjectIdentifier: Entry]>([:])
 
-  private init(policy: LocationPolicy, store: LocationStore?) {
+  private init(_ host: any HostSessionProvider, policy: LocationPolicy, store: LocationStore?) {
+    self.host = host
     self.policy = policy
     self.store = store
-    shown = Shown(status: policy.initialStatus)
+    shown = Shown(
+      status: policy.initialStatus, isDenied: CurrentHost.authorization(by: host) != .allowed)
     if let store { restore(store.load()) }
   }
 
-  private func open(_ host: any HostSessionProvider) {
+  private func open() {
     let session = host.openSession(
       settle: { [weak self] in self?.settle() }, onEvent: { [weak self] in self?.handle($0) })
     lock.withLock { hostSessionStorage = session }
@@ -103,12 +110,23 @@ final class LocationServices: @unchecked Sendable {
 
   // MARK: Shown
 
-  var status: CLAuthorizationStatus { lock.withLock { shown.status } }
+  var status: CLAuthorizationStatus {
+    lock.withLock { shown.isDenied ? .denied : shown.status }
+  }
   var monitoredRegions: [CLBeaconRegion] { lock.withLock { Array(shown.regions.values) } }
   var radio: RadioState { lock.withLock { shown.radio } }
 
   func show(_ radio: RadioState) { lock.withLock { shown.radio = radio } }
   func show(_ status: CLAuthorizationStatus) { lock.withLock { shown.status = status } }
+
+  /// Shows whether the host's rules deny Bluetooth to this program; returns whether that changes the status.
+  func showDenial() -> Bool {
+    let isDenied = CurrentHost.authorization(by: host) != .allowed
+    return lock.withLock {
+      defer { shown.isDenied = isDenied }
+      return shown.isDenied != isDenied && shown.status != .denied
+    }
+  }
 
   func region(_ identifier: String) -> CLBeaconRegion? {
     lock.withLock { shown.regions[identifier] }
