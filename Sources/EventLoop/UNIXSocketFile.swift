@@ -42,6 +42,22 @@ package enum UNIXSocketFile {
     if Identity(at: path) == identity { remove(path) }
   }
 
+  /// Sets the permissions of a socket, which the process's umask has limited when it was bound. Nothing else is
+  /// changed, if the path names another file by now.
+  package static func setPermissions(_ permissions: UInt32, of path: String) throws(SystemError) {
+    let pathOnly: Int32 = 0o10_000_000  // O_PATH, which Glibc's module does not have.
+    let descriptor = unsafe open(path, pathOnly | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .current }
+    defer { close(descriptor) }
+    var information = stat()
+    guard unsafe fstat(descriptor, &information) == 0 else { throw .current }
+    guard information.st_mode & S_IFMT == S_IFSOCK, information.st_uid == geteuid() else {
+      throw SystemError(number: EPERM)
+    }
+    // The file of the descriptor, wherever the path leads by now.
+    guard unsafe chmod("/proc/self/fd/\(descriptor)", permissions) == 0 else { throw .current }
+  }
+
   private static func remove(_ path: String) {
     _ = unsafe unlink(path)
   }

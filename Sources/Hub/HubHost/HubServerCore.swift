@@ -84,10 +84,10 @@ final class HubServerCore {
       }
       do throws(SystemError) {
         let listener = try StreamListener(
-          at: address, permissions: rules.mayAllowOthers ? 0o666 : 0o600, on: loop,
-          onAccept: accept(nil))
+          at: address, permissions: 0o600, on: loop, onAccept: accept(nil))
         file = UNIXSocketFile.Identity(at: path).map { (path, $0) }
         listeners.append(listener)
+        if rules.mayAllowOthers { try UNIXSocketFile.setPermissions(0o666, of: path) }
       } catch {
         throw error.number == EADDRINUSE ? .taken(path) : HubServerError(error, at: path)
       }

@@ -72,6 +72,24 @@ struct RulesTests {
     rmdir(folder)
   }
 
+  @Test("only a socket is opened to others, also where a link has taken its path")
+  func replaced() throws {
+    let file = folder + "/secret"
+    let descriptor = creat(file, 0o600)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    try #require(symlink(file, path) == 0)
+    for path in [file, path] {
+      #expect(throws: SystemError(number: EPERM)) {
+        try UNIXSocketFile.setPermissions(0o666, of: path)
+      }
+    }
+    var information = stat()
+    #expect(fstat(descriptor, &information) == 0 && information.st_mode & 0o777 == 0o600)
+    for path in [file, path] { unlink(path) }
+    rmdir(folder)
+  }
+
   @Test("the hub's own folder is open to others only while the rules may allow them")
   func ownFolder() async throws {
     let own = folder + "/ambit"
