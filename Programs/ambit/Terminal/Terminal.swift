@@ -220,7 +220,7 @@ package struct Output: Sendable {
   }
 
   /// Writes everything. If the reader is gone (`ambit scan | head`), the program ends silently, as
-  /// is usual; if standard output cannot be written, it prints an error and ends. A reader that takes
+  /// is usual; if standard output cannot be written, it prints an error and ends (but see `outliveReaders`). A reader that takes
   /// nothing is waited for until a signal or the time limit ends the program, and then for a second; in a
   /// command that must go on, it is not waited for (`goOnWithoutReaders`).
   static func write(_ text: String, to descriptor: Int32) {
@@ -237,8 +237,13 @@ package struct Output: Sendable {
     // Two writers could each find room for the same piece.
     let turn = descriptor == STDERR_FILENO ? errorTurn : outputTurn
     let code = turn.update { _ in writeAll(bytes[...], to: descriptor) }
-    if code != 0, descriptor == STDOUT_FILENO { quit(code) }
+    if code != 0, descriptor == STDOUT_FILENO, !outlivesReaders.value { quit(code) }
   }
+
+  private static let outlivesReaders = Guarded(false)
+
+  /// From now on the command goes on, too, where its reader is gone or its output can't be written.
+  static func outliveReaders() { outlivesReaders.update { $0 = true } }
 
   private static let outputTurn = Guarded(())
   private static let errorTurn = Guarded(())
