@@ -20,6 +20,7 @@ package final class ByteChannel {
 
   private let loop: EpollLoop
   private let framing: Framing
+  private let readByteCountMax: Int
   private let isSocket: Bool
   private var watched: WatchedDescriptor?
   private var onRead: ([UInt8]) -> Void
@@ -49,18 +50,22 @@ package final class ByteChannel {
   ///   - descriptor: A socket, or another file that epoll(7) can watch.
   ///   - loop: The event loop on which the channel is used and calls its closures.
   ///   - framing: The unit of one write.
+  ///   - readByteCountMax: How much is read before other descriptors are looked at. Less than the loop's maximum
+  ///     is for peers whose bytes take long to handle, and which must not hold up others.
   ///   - expectsPromptEvents: See ``WatchedDescriptor/expectsPromptEvents``.
-  ///   - onRead: Called with the bytes read: never empty, up to ``EpollLoop/readByteCountMax``.
+  ///   - onRead: Called with the bytes read: never empty, up to `readByteCountMax`.
   ///   - onEnd: Called once, after the descriptor was closed because the peer ended it (nil) or
   ///     because of an error, and after what had arrived was read; never from within a method of this
   ///     object, and not after ``close()``.
   package init(
     owning descriptor: Int32, on loop: EpollLoop, framing: Framing = .stream,
-    expectsPromptEvents: Bool = false, onRead: @escaping ([UInt8]) -> Void,
+    readByteCountMax: Int = EpollLoop.readByteCountMax, expectsPromptEvents: Bool = false,
+    onRead: @escaping ([UInt8]) -> Void,
     onEnd: @escaping (SystemError?) -> Void
   ) throws(SystemError) {
     self.loop = loop
     self.framing = framing
+    self.readByteCountMax = readByteCountMax
     self.onRead = onRead
     self.onEnd = onEnd
     var type: Int32 = 0
@@ -111,7 +116,9 @@ package final class ByteChannel {
   private func read() {
     guard let watched else { return }
     do throws(SystemError) {
-      guard let bytes = try loop.read(watched.descriptor) else { return }
+      guard
+        let bytes = try loop.read(watched.descriptor, byteCountMax: readByteCountMax)
+      else { return }
       if bytes.isEmpty { end(nil) } else { onRead(bytes) }
     } catch { end(error) }
   }

@@ -202,11 +202,13 @@ package final class EpollLoop: @unchecked Sendable {
   /// likely to follow within microseconds. On the loop only.
   package func expectPromptEvent() { hadPromptEvent = true }
 
-  /// Reads what a descriptor has, ``readByteCountMax`` bytes at most.
+  /// Reads what a descriptor has.
   ///
+  /// - Parameter byteCountMax: How much at most, up to ``readByteCountMax``.
   /// - Returns: The bytes; none at the end of the input; nil where there is nothing to read now.
-  func read(_ descriptor: Int32) throws(SystemError) -> [UInt8]? {
-    let count = unsafe Glibc.read(descriptor, readBuffer.baseAddress, readBuffer.count)
+  func read(_ descriptor: Int32, byteCountMax: Int) throws(SystemError) -> [UInt8]? {
+    let count = unsafe Glibc.read(
+      descriptor, readBuffer.baseAddress, min(byteCountMax, readBuffer.count))
     if count >= 0 { return unsafe [UInt8](readBuffer.prefix(count)) }
     let error = SystemError.current
     guard [EAGAIN, EINTR].contains(error.number) else { throw error }

@@ -118,6 +118,34 @@ struct ByteChannelTests {
     #expect(errors.withLock { $0 } == [SystemError(number: EPIPE)])
   }
 
+  @Test("a channel that reads little at a time lets another one read in between")
+  func smallReads() async throws {
+    let (long, short) = (try SocketPair.make(), try SocketPair.make())
+    let bytes = [UInt8](repeating: 7, count: 30_000)
+    #expect(unsafe write(long.other, bytes, bytes.count) == bytes.count)
+    #expect(unsafe write(short.other, [8], 1) == 1)
+    let (reads, read) = AsyncStream.makeStream(of: [UInt8].self)
+    let loop = loop
+    let channels = try await loop.run {
+      try [long.watched, short.watched].map { descriptor in
+        LoopConfined(
+          try ByteChannel(
+            owning: descriptor, on: loop, readByteCountMax: 10_000, onRead: { read.yield($0) },
+            onEnd: { _ in }), to: loop)
+      }
+    }
+    var found: [[UInt8]] = []
+    for await portion in reads {
+      found.append(portion)
+      if found.joined().count == bytes.count + 1 { break }
+    }
+    #expect(found.prefix(2).contains([8]))
+    #expect(found.map(\.count).max() == 10_000)
+    try await loop.run { for channel in channels { channel.value.close() } }
+    close(long.other)
+    close(short.other)
+  }
+
   @Test("bytes for a channel that doesn't read wait with the system, also when the peer has closed")
   func pausedReading() async throws {
     let ends = try SocketPair.make()

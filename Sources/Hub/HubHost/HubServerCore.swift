@@ -31,6 +31,9 @@ final class HubServerCore {
   private var wakeTimer: (any LoopTimer)?
   private var wakeSetFor: Instant?
 
+  /// How much of a program's requests is handled before those of others: some 200 of the shortest.
+  private static let readByteCountMax = 2 * 1024
+
   init(
     _ host: BluetoothHost, _ claim: SocketClaim?, limits: HubLimits, rules: HubRules,
     peers: PeerReader, version: String, on loop: EpollLoop,
@@ -111,7 +114,8 @@ final class HubServerCore {
     let id = HubConnectionID(rawValue: lastNumber)
     do throws(SystemError) {
       channels[id] = try ByteChannel(
-        owning: descriptor, on: loop, expectsPromptEvents: true,
+        owning: descriptor, on: loop, readByteCountMax: Self.readByteCountMax,
+        expectsPromptEvents: true,
         onRead: { [weak self] in self?.handle(.received(id, $0)) },
         onEnd: { [weak self] _ in self?.ended(id) })
     } catch { return }

@@ -96,6 +96,19 @@ struct HubServerTests {
     }
   }
 
+  @Test("ten thousand messages of one program hold up none of another one")
+  func burst() async throws {
+    try await withHub { _, _ in
+      let busy = try await TestProgram.served("busy", at: path)
+      let other = try await TestProgram.served("other", at: path)
+      try await TestProgram.ping((busy, 10_000), (other, 1))
+      let answered = try await other.pong()
+      var last = answered
+      for _ in 0..<10_000 { last = try await busy.pong() }
+      #expect(answered < last)
+    }
+  }
+
   @Test("garbage ends the connection with a reason, and other programs go on")
   func garbage() async throws {
     try await withHub { _, _ in

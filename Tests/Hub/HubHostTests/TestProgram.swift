@@ -13,14 +13,15 @@ final class TestProgram: Sendable {
 
   private let loop = EpollLoop.shared
   private let channel: LoopConfined<ByteChannel>
-  /// What arrives; ends with the connection.
-  private let messages: AsyncStream<HubMessage>
+  /// What arrives, and when; ends with the connection.
+  private let messages: AsyncStream<(message: HubMessage, time: Instant)>
   private let lastToken = Mutex<UInt64>(0)
 
   /// Connects to a hub.
   init(at path: String) async throws {
     let loop = loop
-    let (messages, message) = AsyncStream.makeStream(of: HubMessage.self)
+    let (messages, message) = AsyncStream.makeStream(
+      of: (message: HubMessage, time: Instant).self)
     self.messages = messages
     let address = try #require(SocketAddress(path: path))
     let result: Result<LoopConfined<ByteChannel>, ConnectError> = await withCheckedContinuation {
@@ -38,7 +39,7 @@ final class TestProgram: Sendable {
                     onRead: { bytes in
                       box.value.reader.append(bytes)
                       while let next = try? box.value.reader.next(HubMessage.self) {
-                        message.yield(next)
+                        message.yield((next, .now))
                       }
                     }, onEnd: { _ in message.finish() }), to: loop)
               }.mapError(ConnectError.system)
@@ -75,6 +76,19 @@ final class TestProgram: Sendable {
     await run { [channel] in channel.value.write(bytes) }
   }
 
+  /// Sends pings of two programs in one turn of the loop.
+  static func ping(_ counts: (program: TestProgram, count: Int)...) async throws {
+    var pings: [(channel: LoopConfined<ByteChannel>, bytes: [UInt8])] = []
+    for (program, count) in counts {
+      var writer = HubFrameWriter()
+      for _ in 0..<count { try writer.append(AppMessage.ping(1)) }
+      pings.append((program.channel, writer.takeBytes()))
+    }
+    await counts[0].program.run { [pings] in
+      for (channel, bytes) in pings { channel.value.write(bytes) }
+    }
+  }
+
   func send(_ message: AppMessage) async throws {
     var writer = HubFrameWriter()
     try writer.append(message)
@@ -103,7 +117,7 @@ final class TestProgram: Sendable {
 
   /// The next message; nil at the end of the connection.
   func next() async -> HubMessage? {
-    for await message in messages { return message }
+    for await (message, _) in messages { return message }
     return nil
   }
 
@@ -116,12 +130,16 @@ final class TestProgram: Sendable {
     return try #require(nil as HubStatus?, "the connection has ended")
   }
 
+  /// When the next answer to a ping arrived.
+  func pong() async throws -> Instant {
+    for await case (.pong, let time) in messages { return time }
+    return try #require(nil as Instant?, "the connection has ended")
+  }
+
   /// The refusal that ends the connection; nil if it ends without one.
   func refusal() async -> HubRefusal? {
     var last: HubRefusal?
-    for await message in messages {
-      if case .refusal(let refusal) = message { last = refusal }
-    }
+    for await case (.refusal(let refusal), _) in messages { last = refusal }
     return last
   }
 
