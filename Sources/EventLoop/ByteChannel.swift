@@ -93,6 +93,12 @@ package final class ByteChannel {
     updateInterest()
   }
 
+  /// Ends both directions of a socket, also where other processes have it open, too. What has arrived is still
+  /// read; then `onEnd` is called.
+  package func shutDown() {
+    if let watched { shutdown(watched.descriptor, Int32(SHUT_RDWR)) }
+  }
+
   /// Closes the descriptor and drops unwritten bytes; `onEnd` is not called.
   package func close() {
     watched?.close()

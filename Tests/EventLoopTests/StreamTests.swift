@@ -146,6 +146,23 @@ struct ByteChannelTests {
     close(short.other)
   }
 
+  @Test("a socket that is shut down is read to the end, although another process may have it, too")
+  func shutDown() async throws {
+    let ends = try SocketPair.make()
+    let (channel, portions) = try await makeChannel(ends.watched)
+    // As a child of the peer has it.
+    let copy = dup(ends.other)
+    try await loop.run {
+      _ = unsafe write(ends.other, [7], 1)
+      close(ends.other)
+      channel.value.shutDown()
+    }
+    var found: [[UInt8]] = []
+    for await portion in portions { found.append(portion) }
+    #expect(found == [[7]])
+    close(copy)
+  }
+
   @Test("bytes for a channel that doesn't read wait with the system, also when the peer has closed")
   func pausedReading() async throws {
     let ends = try SocketPair.make()

@@ -21,6 +21,7 @@ final class HubServerCore {
   private var listeners: [StreamListener] = []
   private var file: (path: String, identity: UNIXSocketFile.Identity)?
   private var channels: [HubConnectionID: ByteChannel] = [:]
+  private var processes: [HubConnectionID: PeerProcessWatch] = [:]
   private var sessions: [HubSessionKey: any HostSession] = [:]
   private var lastNumber: UInt64 = 0
   private var actions: [HubMachine.Action] = []
@@ -47,7 +48,9 @@ final class HubServerCore {
     self.rules = rules
     self.peers = peers
     var limits = limits
-    limits.connectionCountMax = min(limits.connectionCountMax, DescriptorLimit.connectionsMax)
+    // A program takes two descriptors: of its connection and of its process.
+    limits.connectionCountMax = min(
+      limits.connectionCountMax, DescriptorLimit.connectionsMax / 2)
     machine = HubMachine(
       HubMachine.Configuration(
         userID: geteuid(), isSimulated: host.isSimulated, limits: limits, rules: rules))
@@ -119,12 +122,16 @@ final class HubServerCore {
         onRead: { [weak self] in self?.handle(.received(id, $0)) },
         onEnd: { [weak self] _ in self?.ended(id) })
     } catch { return }
+    processes[id] = PeerProcessWatch(of: descriptor, on: loop) { [weak self] in
+      self?.channels[id]?.shutDown()
+    }
     channels[id]?.onDrain = { [weak self] in self?.handle(.written(id, waitingByteCount: 0)) }
     handle(.connected(id, peer))
   }
 
   private func ended(_ id: HubConnectionID) {
     channels[id] = nil
+    processes.removeValue(forKey: id)?.close()
     handle(.disconnected(id))
   }
 
@@ -153,7 +160,9 @@ final class HubServerCore {
       machine.handle(
         .written(id, waitingByteCount: channel.pendingByteCount), now: .now, into: &actions)
     case .setReading(let id, let isReading): channels[id]?.isReading = isReading
-    case .close(let id): channels.removeValue(forKey: id)?.close()
+    case .close(let id):
+      channels.removeValue(forKey: id)?.close()
+      processes.removeValue(forKey: id)?.close()
     case .openSession(let key): open(key)
     case .send(let key, let request): sessions[key]?.send(request)
     case .acknowledge(let key, let count): sessions[key]?.eventsHandled(count)

@@ -96,6 +96,23 @@ struct HubServerTests {
     }
   }
 
+  @Test("a program that is killed is gone, although a child of it has its socket, too")
+  func forked() async throws {
+    try await withHub { server, reports in
+      let forked = try ForkedProgram("forked", at: path)
+      for await report in reports {
+        if case .opened(_, app: "forked", _) = report { break }
+      }
+      #expect(await server.counts().connectionCount == 1)
+      forked.killParent()
+      for await report in reports {
+        if case .closed(_, app: "forked", nil) = report { break }
+      }
+      #expect(forked.hasChild)
+      forked.endChild()
+    }
+  }
+
   @Test("ten thousand messages of one program hold up none of another one")
   func burst() async throws {
     try await withHub { _, _ in
