@@ -67,7 +67,7 @@ struct HubRun: RadioCommand {
 
   func run(_ session: Session) async throws {
     guard let host = session.host.own else { throw CommandFailure.needsOwnRadio("a hub") }
-    // The radio of all programs doesn't depend on who reads what is printed.
+    // The radio of all programs doesn't depend on a reader of this output.
     Output.outliveReaders()
     // Printing may take long, which must hold up no program.
     let (reports, report) = AsyncStream.makeStream(
