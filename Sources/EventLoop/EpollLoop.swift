@@ -206,7 +206,9 @@ package final class EpollLoop: @unchecked Sendable {
   ///
   /// - Parameter byteCountMax: How much at most, up to ``readByteCountMax``.
   /// - Returns: The bytes; none at the end of the input; nil where there is nothing to read now.
-  func read(_ descriptor: Int32, byteCountMax: Int) throws(SystemError) -> [UInt8]? {
+  func read(
+    _ descriptor: Int32, byteCountMax: Int = readByteCountMax
+  ) throws(SystemError) -> [UInt8]? {
     let count = unsafe Glibc.read(
       descriptor, readBuffer.baseAddress, min(byteCountMax, readBuffer.count))
     if count >= 0 { return unsafe [UInt8](readBuffer.prefix(count)) }
