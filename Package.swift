@@ -633,7 +633,8 @@ if Context.environment["AMBIT_BENCHMARKS"] != nil {
       [
         "AllocationCounter", "BenchmarkSupport", "Essentials", "BluetoothWire",
         "BluetoothInterface", "BluetoothMachines", "BeaconMachines", "BluetoothHost",
-        "SecureConnections", "SimulatedRadio", "Simulation", "HubClient", "HubHost", "HubMachines", logging,
+        "SecureConnections", "SimulatedRadio", "Simulation", "HubClient", "HubHost", "HubMachines",
+        logging,
       ]
     ),
     ("bonjour-benchmarks", "Bonjour", ["Host", "Peers"], ["BenchmarkSupport"]),
