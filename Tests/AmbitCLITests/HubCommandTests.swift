@@ -27,13 +27,13 @@ struct HubCommandTests {
   @Test("a hub whose output can't be written serves")
   func outputIsLost() async throws {
     let folder = try TestFolder()
-    let ready = try NotifySocket(at: folder.path + "/notify")
+    let manager = try NotifySocket(at: folder.path + "/notify")
     let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
     let run = try AmbitRun(
       ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
-      environment: ["NOTIFY_SOCKET": ready.path], writingTo: full)
+      environment: ["NOTIFY_SOCKET": manager.path], writingTo: full)
     // The hub has printed that it serves before it sends this.
-    #expect(ready.receive() == "READY=1")
+    #expect(await manager.next() == "READY=1")
     run.send(SIGTERM)
     let end = await run.end()
     #expect(end.isSignalled && end.complaints.isEmpty, "\(end)")
@@ -116,7 +116,7 @@ struct HubCommandTests {
   }
 }
 
-/// The socket of a service manager.
+/// The socket of a service manager (sd_notify(3)).
 private final class NotifySocket: Sendable {
   let path: String
   private let descriptor: Int32
@@ -146,37 +146,5 @@ private final class NotifySocket: Sendable {
         continuation.resume(returning: String(decoding: bytes.prefix(max(0, count)), as: UTF8.self))
       }
     }
-  }
-}
-
-/// A socket for the messages of a service to its manager (sd_notify(3)).
-private struct NotifySocket: ~Copyable {
-  let path: String
-  private let descriptor: Int32
-
-  init(at path: String) throws {
-    self.path = path
-    descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    let descriptor = descriptor
-    let status = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    try #require(status == 0)
-  }
-
-  deinit { close(descriptor) }
-
-  /// The next message; nil if none arrives within half a minute.
-  func receive() -> String? {
-    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    guard poll(&waiting, 1, 30_000) == 1 else { return nil }
-    var buffer = [UInt8](repeating: 0, count: 1_024)
-    let count = recv(descriptor, &buffer, buffer.count, 0)
-    return count >= 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
   }
 }

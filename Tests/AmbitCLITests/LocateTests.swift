@@ -65,8 +65,8 @@ struct LocateTests {
         Self.data + "straight-01.csv", "--json", "--svg", path)
     }
     #expect(try await draw(picture).status == 0)
-    var information = stat()
-    #expect(stat(picture, &information) == 0 && information.st_mode & 0o777 == 0o600)
+    let attributes = try FileManager.default.attributesOfItem(atPath: picture)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
     #expect(try String(contentsOfFile: picture, encoding: .utf8).hasPrefix("<svg "))
     let refused = try await draw(link)
     #expect(refused.status == AmbitCLI.ExitStatus.cannotCreate.rawValue)

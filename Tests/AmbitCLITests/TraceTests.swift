@@ -151,8 +151,8 @@ struct TraceTests {
       let path = folder.path + "/" + name
       let end = try await AmbitRun(command + [path, "--radio", "sim"]).end()
       #expect(end.status == 0, "\(end)")
-      var information = stat()
-      #expect(stat(path, &information) == 0 && information.st_mode & 0o777 == 0o600)
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
       let refused = try await AmbitRun(command + [link, "--radio", "sim"]).end()
       #expect(refused.status == ExitStatus.cannotCreate.rawValue, "\(refused)")
       #expect(refused.complaints.joined().contains("it is a symbolic link"), "\(refused)")
