@@ -28,8 +28,7 @@ package enum CurrentHost {
   /// The hub that `AMBIT_HUB` names, or that runs at its usual path; nil if none is used. A program that may not use
   /// Bluetooth has a host of its own, which reports that.
   private static let hub: HubSessionProvider? =
-    BluetoothAuthorization.current == .allowed
-    ? HubChoice.current.setting.flatMap { HubSessionProvider.provider(for: $0) } : nil
+    BluetoothAuthorization.current == .allowed ? HubChoice.current.provider() : nil
 
   /// Whether the current host is the one of the whole process, and not one set for the task.
   package static var isShared: Bool { override == nil && BluetoothHost.current == nil }

@@ -19,19 +19,23 @@ package enum HubChoice: Equatable, Sendable {
   /// None, because no hub was found, or not one that may be used.
   case notFound(reason: String)
 
-  /// The choice of this process, which is made when it is first read, and logged if a hub is refused or settings
-  /// have no effect. A hub that starts later is not used, and one that ends is waited for.
+  /// The choice of this process, which is made when it is first read, and logged if a hub is refused. A hub that starts later is not used, and one that ends is waited for.
   package static let current: HubChoice = {
-    let logger = Logger(label: "ambit.hub")
-    let environment = ProcessEnvironment.value
-    let choice = HubChoice(.environment, environment, isTest: { TestProcess.isCurrent }) { path in
+    HubChoice(.environment, ProcessEnvironment.value, isTest: { TestProcess.isCurrent }) { path in
       let presence = HubPresence(at: path)
-      if case .isRefused(let reason) = presence { logger.warning("\(reason)") }
+      if case .isRefused(let reason) = presence { Self.logger.warning("\(reason)") }
       return presence
     }
-    if let warning = choice.warning(environment) { logger.warning("\(warning)") }
-    return choice
   }()
+
+  private static let logger = Logger(label: "ambit.hub")
+
+  /// The hub's host for the API modules, with a warning if settings have no effect because of it; nil if no hub is
+  /// used.
+  package func provider() -> HubSessionProvider? {
+    if let warning = warning(ProcessEnvironment.value) { Self.logger.warning("\(warning)") }
+    return setting.flatMap { HubSessionProvider.provider(for: $0) }
+  }
 
   /// Chooses a hub.
   ///

@@ -50,7 +50,7 @@ struct RulesFileTests {
     #expect(error.kind == .rulesInvalid)
     #expect(
       error.description
-        == "The hub's rules at \(path) have a mistake: line 1, column 38: rules[0].user: "
+        == "The hub's rules at \(path) have a mistake: line 1, column 39: rules[0].user: "
         + "\"no such user\" is no user of this machine.")
   }
 
