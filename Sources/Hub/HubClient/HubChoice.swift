@@ -19,7 +19,8 @@ package enum HubChoice: Equatable, Sendable {
   /// None, because no hub was found, or not one that may be used.
   case notFound(reason: String)
 
-  /// The choice of this process, which is made when it is first read, and logged if a hub is refused. A hub that starts later is not used, and one that ends is waited for.
+  /// The choice of this process, which is made when it is first read, and logged if a hub is refused. A hub that
+  /// starts later is not used, and one that ends is waited for.
   package static let current: HubChoice = {
     HubChoice(.environment, ProcessEnvironment.value, isTest: { TestProcess.isCurrent }) { path in
       let presence = HubPresence(at: path)
