@@ -191,7 +191,7 @@ final class HubServerCore {
 
   /// All messages of one turn of the loop are written together, after all simultaneous events.
   private func scheduleTurnEnd() {
-    guard machine.hasUnwritten, !isTurnEndScheduled else { return }
+    guard !isTurnEndScheduled, machine.schedule().hasUnwritten else { return }
     isTurnEndScheduled = true
     let core = LoopConfined(WeakCore(self), to: loop)
     loop.execute { core.value.core?.endTurn() }
@@ -203,8 +203,9 @@ final class HubServerCore {
   }
 
   private func setTimer() {
-    guard machine.nextWake != wakeSetFor else { return }
-    wakeSetFor = machine.nextWake
+    let (nextWake, _) = machine.schedule()
+    guard nextWake != wakeSetFor else { return }
+    wakeSetFor = nextWake
     if let wakeSetFor { wakeTimer?.set(wakeSetFor) } else { wakeTimer?.cancel() }
   }
 

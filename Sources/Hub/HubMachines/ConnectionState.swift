@@ -128,8 +128,7 @@ struct ConnectionState: Sendable {
   /// Appends events of the host. Replies that are longer than a message become errors.
   mutating func send(_ events: [HostEvent], of session: HubSessionID) {
     guard let before = sessions[session]?.load else { return }
-    for event in events { sessions[session]?.received(event) }
-    sessions[session]?.ledger.delivered(events)
+    sessions[session]?.received(events)
     countChange(of: session, since: before)
     guard events.contains(where: \.mayBeTooLong) else { return append(events[...], of: session) }
     var start = 0

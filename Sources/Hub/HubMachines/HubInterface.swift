@@ -1,4 +1,5 @@
 package import BluetoothInterface
+package import Essentials
 package import HubWire
 
 /// Identifies a connection of a program, while the hub runs.
@@ -127,4 +128,10 @@ extension HubMachine {
 
   /// Whether `turnEnded` would write anything.
   package var hasUnwritten: Bool { !unwritten.isEmpty }
+
+  /// ``nextWake`` and ``hasUnwritten``, for a driver that looks at them after each event. It is mutating because a
+  /// getter of another module is called with a copy of the machine.
+  package mutating func schedule() -> (nextWake: Instant?, hasUnwritten: Bool) {
+    (nextWake, hasUnwritten)
+  }
 }

@@ -245,8 +245,13 @@ struct SessionState: Sendable {
 
   // MARK: Events
 
-  /// The host has delivered an event.
-  mutating func received(_ event: HostEvent) {
+  /// The host has delivered events.
+  mutating func received(_ events: [HostEvent]) {
+    for event in events { received(event) }
+    ledger.delivered(events)
+  }
+
+  private mutating func received(_ event: HostEvent) {
     switch event {
     case .completed(let token, let result): completed(token, result)
     case .connectionFailed(let address, _), .disconnected(let address, _, reconnecting: false):
