@@ -191,14 +191,18 @@ package final class ByteChannel {
 
   /// Ends after what a peer sent before it was gone, such as its reason. A peer that isn't gone may go on
   /// sending, so the number of bytes is bounded.
-  private func endAfterReading(_ error: SystemError) {
-    var leftCount = Self.lastByteCountMax
-    while leftCount > 0, isReading, let watched {
-      guard let bytes = (try? loop.read(watched.descriptor)) ?? nil, !bytes.isEmpty else { break }
-      leftCount -= bytes.count
-      onRead(bytes)
+  private func endAfterReading(
+    _ error: SystemError, leftCount: Int = ByteChannel.lastByteCountMax
+  ) {
+    guard leftCount > 0, isReading, let watched,
+      let bytes = (try? loop.read(watched.descriptor, byteCountMax: readByteCountMax)) ?? nil,
+      !bytes.isEmpty
+    else { return end(error) }
+    onRead(bytes)
+    // Others have their turn in between.
+    loop.schedule(in: .zero) { [weak self] in
+      self?.endAfterReading(error, leftCount: leftCount - bytes.count)
     }
-    end(error)
   }
 
   private func end(_ error: SystemError?) {

@@ -66,6 +66,8 @@ struct HubCommandTests {
     let damaged = try folder.file("damaged.json", "{\"rules\": [{\"access\": \"permit\"}]}")
     let unsafe = try folder.file("unsafe.json", "{\"rules\": []}")
     #expect(chmod(unsafe, 0o666) == 0)
+    // With any umask of this process.
+    #expect(chmod(folder.path, 0o700) == 0 && chmod(damaged, 0o600) == 0)
     for (file, status, text) in [
       (damaged, ExitStatus.badData, "rules[0].access: expected \"allow\" or \"deny\""),
       (unsafe, .badData, "other users may write to the file"),
@@ -105,7 +107,8 @@ struct HubCommandTests {
     let manager = try NotifySocket(at: folder.path + "/notify")
     let run = try AmbitRun(
       ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
-      environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "20000"])
+      // The socket has room for ten reports, beyond which the end would be lost.
+      environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "400000"])
     #expect(await manager.next() == "READY=1")
     for _ in 0..<3 { #expect(await manager.next() == "WATCHDOG=1") }
     run.send(SIGTERM)
@@ -133,11 +136,14 @@ private final class NotifySocket: Sendable {
       }
     }
     try #require(status == 0)
+    var limit = timeval(tv_sec: 60, tv_usec: 0)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    try #require(setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size) == 0)
   }
 
   deinit { close(descriptor) }
 
-  /// Waits for a message. The test's time limit ends the wait.
+  /// Waits for a message, for a minute at most; then it is empty.
   func next() async -> String {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread { [self] in

@@ -106,7 +106,9 @@ struct HubRadioStatusTests {
     await hub.kill()
     let end = await run.end()
     #expect(end.status == AmbitCLI.ExitStatus.radioUnavailable.rawValue, "\(end)")
-    #expect(end.complaints.last?.contains("The hub closed the connection") == true, "\(end)")
+    // A busy machine reads the reason after the next attempt to connect.
+    let reasons = ["The hub closed the connection", "No hub listens at"]
+    #expect(reasons.contains { end.complaints.last?.contains($0) == true }, "\(end)")
   }
 
   @Test("a view that outlives its hub reports that the radio went, and goes on with the next hub")
@@ -118,7 +120,9 @@ struct HubRadioStatusTests {
     #expect(await run.output.next(containing: "\"discovered\"") != nil)
     await hub.kill()
     let off = try Self.object(await run.output.next(containing: "\"works\":false"))
-    #expect(off["problem"] as? String == "The hub closed the connection")
+    // A busy machine reads the reason after the next attempt to connect.
+    let problem = try #require(off["problem"] as? String)
+    #expect(["The hub closed the connection", "No hub listens at \(path)"].contains(problem))
     #expect(off["radio"] as? String == "hub:\(path)")
     let next = try await ServedHub("sim", at: path)
     #expect(await run.output.next(containing: "\"works\":true") != nil)

@@ -109,7 +109,7 @@ struct HubStatusCommandTests {
     #expect(try HubStatusCommand.paths("/tmp/hub", ["AMBIT_HUB": "/x"]) == ["/tmp/hub"])
     #expect(try HubStatusCommand.paths(nil, ["AMBIT_HUB": "/x"]) == ["/x"])
     let both = ["/run/user/7/ambit/hub", "/run/ambit/hub"]
-    for hub in ["off", nil] {
+    for hub in ["off", "", nil] {
       var environment = ["XDG_RUNTIME_DIR": "/run/user/7"]
       environment["AMBIT_HUB"] = hub
       #expect(try HubStatusCommand.paths(nil, environment) == both)
@@ -200,7 +200,9 @@ struct HubStatusCommandTests {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appending(path: "../../docs/json.md").standardizedFileURL
     let text = try String(contentsOf: path, encoding: .utf8)
-    let section = try #require(text.components(separatedBy: "## The state of a hub").last)
+    let parts = text.components(separatedBy: "## The state of a hub")
+    try #require(parts.count == 2)
+    let section = parts[1].components(separatedBy: "\n## ")[0]
     for object in [object] + programs + links {
       for key in object.keys { #expect(section.contains("`\(key)`"), "\(key)") }
     }

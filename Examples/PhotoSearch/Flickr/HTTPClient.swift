@@ -71,13 +71,17 @@ struct HTTPClient: Sendable {
       _ task: URLSessionDataTask,
       _ continuation: CheckedContinuation<Result<Answer, Failure>, Never>
     ) {
+      // Before a cancellation can complete it.
+      HTTPClient.transfers.add(self, for: task)
       let ended = state.withLock { state in
         if state.result == nil { state.continuation = continuation }
         return state.result
       }
       // It may have been cancelled before it began.
-      if let ended { return continuation.resume(returning: ended) }
-      HTTPClient.transfers.add(self, for: task)
+      if let ended {
+        HTTPClient.transfers.remove(task)
+        return continuation.resume(returning: ended)
+      }
       task.resume()
     }
 
@@ -128,6 +132,10 @@ struct HTTPClient: Sendable {
 
     func add(_ transfer: Transfer, for task: URLSessionTask) {
       transfers.withLock { $0[task.taskIdentifier] = transfer }
+    }
+
+    func remove(_ task: URLSessionTask) {
+      transfers.withLock { $0[task.taskIdentifier] = nil }
     }
 
     private func transfer(of task: URLSessionTask) -> Transfer? {

@@ -12,8 +12,9 @@ package struct GlobalOptions: ParsableArguments {
       "The radio: sim, sim:empty, sim:seed=7, sim:lossless, sim:FILE.json, tcp:HOST:PORT, "
         + "unix:PATH, hci0, "
         + "uart:DEVICE@BAUD; none: no radio, so that a service never gets simulated devices, and "
-        + "fails with status 78. Default: AMBIT_RADIO, else that of the hub whose socket AMBIT_HUB names, "
-        + "else the first controller that can be opened, else sim, which each command reports.",
+        + "fails with status 78. Default: that of the hub whose socket AMBIT_HUB names, else AMBIT_RADIO, "
+        + "else that of a running hub, else the first controller that can be opened, else sim, which each "
+        + "command reports.",
       valueName: "radio"))
   var radio: String?
 

@@ -2,6 +2,7 @@ import BluetoothWire
 import Foundation
 import Glibc
 import HubClient
+import HubWire
 
 // The choice of a hub for a command, and the requests that a hub can't fulfil.
 
@@ -68,6 +69,11 @@ extension BondOptions {
   ///   - path: Where the hub listens.
   ///   - own: The user whose bonds are meant.
   static func hubRemark(_ path: String, of own: UInt32 = geteuid()) -> String? {
+    // systemd's socket is root's; the hub behind it has a user and bonds of its own.
+    if path == HubPath.system {
+      return "the hub at \(path) may keep its bonds in /var/lib/ambit, as a service; these are of "
+        + "your own radios"
+    }
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     guard let owner = attributes?[.ownerAccountID] as? NSNumber, owner.uint32Value != own else {
       return nil

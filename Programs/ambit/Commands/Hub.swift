@@ -33,8 +33,8 @@ struct HubRun: RadioCommand {
     abstract: "Open the radio and serve it to other programs.",
     discussion: """
       The hub opens the radio, and programs of the same user, or of root, use it over a UNIX socket: \
-      "ambit/hub" in $XDG_RUNTIME_DIR, and in /run for root. Apps and commands use the hub whose path \
-      AMBIT_HUB is; this command has a radio of its own in any case. Runs until SIGTERM, Ctrl-C or --timeout, in \
+      "ambit/hub" in $XDG_RUNTIME_DIR, and in /run for root. Apps and commands find it there; AMBIT_HUB \
+      names another path. This command has a radio of its own in any case. Runs until SIGTERM, Ctrl-C or --timeout, in \
       the foreground or as a service: it takes the socket that systemd opened, and notifies it when \
       it is ready, and as long as its event loop works.
 

@@ -9,9 +9,9 @@ struct HubInstall: AsyncParsableCommand {
     commandName: "install",
     abstract: "Install the hub as a service of systemd.",
     discussion: """
-      Writes ambit-hub.socket and ambit-hub.service, and starts the socket; the first program that \\
-      connects starts the hub. The system's hub runs as a user of its own with the one capability that \\
-      a controller takes, and serves root and the users that its rules allow. A user's hub serves \\
+      Writes ambit-hub.socket and ambit-hub.service, and starts the socket; the first program that \
+      connects starts the hub. The system's hub runs as a user of its own with the one capability that \
+      a controller takes, and serves root and the users that its rules allow. A user's hub serves \
       simulated, TCP, UNIX and serial radios. docs/hub-service.md has the details.
 
       EXAMPLES:

@@ -53,28 +53,33 @@ struct HubStatusCommand: AsyncParsableCommand {
       }
       return [socket]
     }
-    switch environment["AMBIT_HUB"].map(HubSetting.init) {
+    func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    switch value("AMBIT_HUB").map(HubSetting.init) {
     case .path(let path): return [path]
     case .invalid(let reason): throw CommandFailure(.usage, reason.trimmingSuffix("."))
     case .off, nil: break
     }
-    let folder = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-    return [folder.map { $0 + "/ambit/hub" }, "/run/ambit/hub"].compactMap(\.self)
+    return HubPath.all(runtimeFolder: value("XDG_RUNTIME_DIR"))
   }
 
   /// Asks the first hub that listens.
   private static func read(
     _ paths: [String]
   ) async throws -> (path: String, status: HubWire.HubStatus) {
+    var refusal: CommandFailure?
     for path in paths {
       do throws(HubFailure) { return (path, try await HubStatusReader.read(at: path)) } catch {
-        // No hub listens here; another one may elsewhere.
-        if case .notReached(.transport) = error, paths.count > 1 { continue }
-        throw failure(error, at: path)
+        // No hub that programs use listens here; one may elsewhere.
+        switch error {
+        case .notReached(.transport) where paths.count > 1: continue
+        case .notReached(.unauthorized), .notBelieved: refusal = refusal ?? failure(error, at: path)
+        default: throw failure(error, at: path)
+        }
       }
     }
-    throw CommandFailure(
-      .radioUnavailable, "no hub runs: none listens at \(paths.joined(separator: " or "))")
+    throw refusal
+      ?? CommandFailure(
+        .radioUnavailable, "no hub runs: none listens at \(paths.joined(separator: " or "))")
   }
 
   static func failure(_ failure: HubFailure, at path: String) -> CommandFailure {

@@ -15,7 +15,7 @@ package struct Session: Sendable {
   package var output: Output
   /// Whether the user named no radio, and it isn't the hub's.
   package var isDefaultRadio = false
-  /// A hub that is named and not used, because a radio is named, too.
+  /// Why no hub is used, in a few words; nil if one is, or for a command that never uses one.
   var reasonForNoHub: String?
   /// Whether people may be asked about pairings.
   package var answersPairing = true

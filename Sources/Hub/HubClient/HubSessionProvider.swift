@@ -5,6 +5,7 @@ import Glibc
 import HubClientMachines
 import HubWire
 package import Logging
+import Synchronization
 
 /// Opens sessions with the Bluetooth host of the machine's hub. They share one connection, which lasts while
 /// there are sessions.
@@ -16,8 +17,13 @@ package import Logging
 package final class HubSessionProvider: HostSessionProvider {
   private let driver: HubDriver
 
-  /// How long ``isSimulated`` and ``isDenied`` wait for the hub's answer at most: a hub takes less than a millisecond.
-  private static let welcomeMilliseconds: Int32 = 500
+  /// How long ``isSimulated`` waits for the hub's answer at most.
+  private let answerMilliseconds: Int
+  /// Whether that has been waited for in vain, which is not done again.
+  private let hasWaited = Atomic(false)
+
+  /// The usual limit; a hub takes less than a millisecond.
+  package static let answerMillisecondsMax = 500
 
   /// Creates a provider that connects when the first session is opened.
   ///
@@ -26,21 +32,27 @@ package final class HubSessionProvider: HostSessionProvider {
   ///   - app: The name by which the hub knows this app, the same in each run.
   ///   - loop: The loop on which events are delivered.
   ///   - logger: Gets the reason why the hub can't be used, one sentence each.
+  ///   - answerMilliseconds: How long ``isSimulated`` waits for the hub's answer at most.
   package convenience init(
     path: String, app: String = HubSessionProvider.programName, loop: EpollLoop = .shared,
-    logger: Logger = Logger(label: "ambit.hub")
+    logger: Logger = Logger(label: "ambit.hub"),
+    answerMilliseconds: Int = HubSessionProvider.answerMillisecondsMax
   ) {
-    self.init(HubDriver(path: path, app: app, problem: nil, loop: loop, logger: logger))
+    self.init(
+      HubDriver(path: path, app: app, problem: nil, loop: loop, logger: logger), answerMilliseconds)
   }
 
   /// Creates a provider of sessions whose radio can't be used, for this reason.
   package convenience init(
     problem: HostError, loop: EpollLoop = .shared, logger: Logger = Logger(label: "ambit.hub")
   ) {
-    self.init(HubDriver(path: "", app: "", problem: problem, loop: loop, logger: logger))
+    self.init(HubDriver(path: "", app: "", problem: problem, loop: loop, logger: logger), 0)
   }
 
-  private init(_ driver: HubDriver) { self.driver = driver }
+  private init(_ driver: HubDriver, _ answerMilliseconds: Int) {
+    self.driver = driver
+    self.answerMilliseconds = answerMilliseconds
+  }
 
   deinit { driver.stop() }
 
@@ -82,9 +94,12 @@ package final class HubSessionProvider: HostSessionProvider {
   }
 
   private func waitForAnswer() {
-    guard !driver.isDecided, !driver.loop.isCurrent else { return }
+    guard !driver.isDecided, !driver.loop.isCurrent, !hasWaited.load(ordering: .acquiring) else {
+      return
+    }
     driver.post(.wanted)
-    for _ in 0..<Self.welcomeMilliseconds where !driver.isDecided { poll(nil, 0, 1) }
+    for _ in 0..<answerMilliseconds where !driver.isDecided { poll(nil, 0, 1) }
+    hasWaited.store(true, ordering: .releasing)
   }
 
   /// Opens a session through the hub. `settle` is not called, because the hub's time is the real one.

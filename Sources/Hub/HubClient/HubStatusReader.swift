@@ -60,7 +60,6 @@ private final class HubQuestion {
   }
 
   private func opened() {
-    // The name of an app belongs to one user.
     let app = "ambit hub status of user \(geteuid())"
     write(.greeting(HubGreeting(app: app, abilities: [])))
   }

@@ -34,8 +34,12 @@ struct SocketClaim: Sendable {
     }
   }
 
-  /// Lets another hub have the path.
-  func release() { close(lock) }
+  /// Lets another hub have the path. The lock is given up explicitly, as a child of fork(2) may have the file
+  /// open, too.
+  func release() {
+    _ = flock(lock, LOCK_UN)
+    close(lock)
+  }
 
   /// Makes the folder of the socket, in which no other user may make files. Root's may be entered by others, as
   /// that of a service manager's socket, since another hub may serve them there later.

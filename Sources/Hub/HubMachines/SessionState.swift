@@ -106,6 +106,8 @@ struct SessionState: Sendable {
   private var isAdvertising = false
   /// The request that started the advertisement, until it is completed.
   private var advertisingToken: RequestToken?
+  /// Whether there was an advertisement before that request. It goes on if the host refuses the new one.
+  private var hadAdvertisement = false
   private(set) var load = Load()
   /// How many values, writes and requests of peers the program missed because it was too slow.
   private(set) var droppedCount = 0
@@ -186,6 +188,7 @@ struct SessionState: Sendable {
     case .startScan: setScanning(true)
     case .stopScan: setScanning(false)
     case .startAdvertising(_, let token):
+      hadAdvertisement = isAdvertising
       setAdvertising(true)
       advertisingToken = token
     case .stopAdvertising: setAdvertising(false)
@@ -213,7 +216,9 @@ struct SessionState: Sendable {
     guard token == advertisingToken else { return }
     switch result {
     case .success: advertisingToken = nil
-    case .failure: if isLast { setAdvertising(false) }
+    case .failure where isLast:
+      if hadAdvertisement { advertisingToken = nil } else { setAdvertising(false) }
+    case .failure: break
     }
   }
 

@@ -106,6 +106,9 @@ final class AmbitRun: Sendable {
     var inherited = ProcessInfo.processInfo.environment
     let names = [
       "AMBIT_RADIO", "AMBIT_HUB", "AMBIT_ADDRESS", "AMBIT_CAPTURE", "AMBIT_BONDS", "AMBIT_PAIRING",
+      // Of a service manager that started the tests.
+      "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS",
+      "LISTEN_FDNAMES",
     ]
     for name in names { inherited[name] = nil }
     // Named, so that no run reports that its devices are simulated.

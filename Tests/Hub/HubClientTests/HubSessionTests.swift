@@ -194,7 +194,9 @@ struct HubSessionTests {
           .welcome(HubWelcome(version: 1, abilities: .bluetooth, isSimulated: isSimulated)))
       }
       let (lines, logger) = Logger.recording()
-      let provider = HubSessionProvider(path: path, app: "test", logger: logger)
+      // A busy machine may need more than half a second.
+      let provider = HubSessionProvider(
+        path: path, app: "test", logger: logger, answerMilliseconds: 30_000)
       #expect(provider.isSimulated == isSimulated)
       var iterator = lines.makeAsyncIterator()
       #expect(await iterator.next() == line)

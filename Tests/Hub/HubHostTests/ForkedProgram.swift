@@ -24,12 +24,25 @@ final class ForkedProgram: Sendable {
     // only calls the system.
     let fork = unsafe unsafeBitCast(
       try #require(dlsym(nil, "fork")), to: (@convention(c) () -> pid_t).self)
+    let closeRange = unsafe unsafeBitCast(
+      try #require(dlsym(nil, "close_range")),
+      to: (@convention(c) (UInt32, UInt32, Int32) -> Int32).self)
     let (end, signal) = (kept, living)
+    let used = (low: UInt32(min(kept[0], living[1])), high: UInt32(max(kept[0], living[1])))
+    let addressSize = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let type = Int32(SOCK_STREAM.rawValue)
     let process = greeting.withUnsafeBytes { greeting in
       withUnsafePointer(to: &address) { address in
         address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
           let process = fork()
-          if process == 0 { Self.run(fork, address, greeting, end, signal) }
+          if process == 0 {
+            // Otherwise it would keep locks and sockets that other tests of this process close. An empty
+            // range is refused.
+            _ = closeRange(3, used.low - 1, 0)
+            _ = closeRange(used.low + 1, used.high - 1, 0)
+            _ = closeRange(used.high + 1, .max, 0)
+            Self.run(fork, type, address, addressSize, greeting, end, signal)
+          }
           return process
         }
       }
@@ -45,12 +58,11 @@ final class ForkedProgram: Sendable {
 
   /// What the processes do; doesn't return in either of them.
   private static func run(
-    _ fork: @convention(c) () -> pid_t, _ address: UnsafePointer<sockaddr>,
-    _ greeting: UnsafeRawBufferPointer, _ end: [Int32], _ signal: [Int32]
+    _ fork: @convention(c) () -> pid_t, _ type: Int32, _ address: UnsafePointer<sockaddr>,
+    _ addressSize: socklen_t, _ greeting: UnsafeRawBufferPointer, _ end: [Int32], _ signal: [Int32]
   ) -> Never {
-    close(end[1])
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    guard connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0,
+    let descriptor = socket(AF_UNIX, type, 0)
+    guard connect(descriptor, address, addressSize) == 0,
       write(descriptor, greeting.baseAddress, greeting.count) == greeting.count
     else { _exit(1) }
     var byte: UInt8 = 0
@@ -60,7 +72,9 @@ final class ForkedProgram: Sendable {
       _exit(0)
     }
     close(signal[1])
-    while true { pause() }
+    // Ends with the process of the test, at the latest.
+    _ = read(end[0], &byte, 1)
+    _exit(0)
   }
 
   /// Kills the process that connected.

@@ -146,6 +146,8 @@ struct RuleTests {
       // No systemd.
       ("0::/", []), ("0::/docker/0123abc", []), ("0::/lxc/guide.service", []),
       ("0::/.service/guide.service", []),
+      // A group's name that begins with a combining mark.
+      ("0::/user.slice/user-1000.slice/user@1000.service/\u{301}x", ["user@1000.service"]),
       // A process outside of the namespace, a group that is gone, and texts of another form.
       ("0::/../system.slice/guide.service", nil),
       ("0::/system.slice/guide.service (deleted)", nil), ("", nil), ("guide.service", nil),
@@ -284,6 +286,25 @@ struct RuleTests {
         HubSessionID(rawValue: 2), .known(.startAdvertising(AdvertisingOptions(), token))),
       from: id)
     #expect(Self.sent(&hub) == [2])
+  }
+
+  @Test("an advertisement that goes on when the host refuses another one still counts")
+  func refusedAdvertisement() throws {
+    var hub = Self.hub { $0.advertisementCount = 1 }
+    let id = try hub.serve(sessions: [1, 2])
+    let (first, second) = (RequestToken(rawValue: 9), RequestToken(rawValue: 10))
+    for (token, result) in [(first, .success(.done)), (second, .failure(.limitReached("bytes")))]
+      as [(RequestToken, Result<HostReply, HostError>)]
+    {
+      try hub.send(.startAdvertising(AdvertisingOptions(), token), from: id)
+      hub.handle(.delivered(HubSessionKey(id), [.completed(token, result)]))
+    }
+    _ = hub.takeActions()
+    try hub.send(
+      .request(
+        HubSessionID(rawValue: 2), .known(.startAdvertising(AdvertisingOptions(), first))),
+      from: id)
+    #expect(Self.sent(&hub) == [])
   }
 
   @Test("services beyond the quotas of number and size fail")

@@ -10,7 +10,8 @@ package enum ControlGroups {
   /// name: a program of a user can't pass for a service of the system.
   package static func units(of text: [UInt8]) -> [String]? {
     guard let path = path(in: text) else { return nil }
-    let parts = path.split(separator: "/")
+    // By bytes: a name may begin with a combining mark, which makes one character with the "/" before it.
+    let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     // A process outside of this namespace of groups, or whose group is gone.
     guard !parts.contains(".."), !path.hasSuffix(" (deleted)") else { return nil }
     var units: [String] = []
@@ -53,7 +54,7 @@ package enum ControlGroups {
       return nil
     }
     var unified: String?
-    for line in text.split(separator: "\n") {
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")).map({ Substring($0) }) {
       let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
       guard fields.count == 3, fields[2].hasPrefix("/") else { return nil }
       if fields[1] == "name=systemd" { return String(fields[2]) }
