@@ -20,7 +20,7 @@ struct Hub: AsyncParsableCommand {
         sudo ambit hub install --radio hci0            as a service of systemd
         ambit hub install --radio hci0 --print         its files, without a change
         sudo ambit hub uninstall
-        ambit hub status                               its programs, and what they hold
+        ambit hub status                               its programs and links
       """,
     subcommands: [HubRun.self, HubStatusCommand.self, HubInstall.self, HubUninstall.self],
     defaultSubcommand: HubRun.self)
