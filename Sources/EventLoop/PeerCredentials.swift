@@ -50,12 +50,18 @@ package struct PinnedPeer: ~Copyable {
 
   /// Nil on a kernel before 6.5, and for a process that has ended.
   package init?(of socket: Int32) {
+    guard let descriptor = Self.descriptor(of: socket) else { return nil }
+    self.descriptor = descriptor
+  }
+
+  /// A descriptor of the process, which the caller closes; nil without one.
+  static func descriptor(of socket: Int32) -> Int32? {
     let option: Int32 = 77  // SO_PEERPIDFD, which Glibc's module does not have.
     var descriptor: Int32 = -1
     var length = socklen_t(MemoryLayout<Int32>.size)
     guard unsafe getsockopt(socket, SOL_SOCKET, option, &descriptor, &length) == 0, descriptor >= 0
     else { return nil }
-    self.descriptor = descriptor
+    return descriptor
   }
 
   deinit { close(descriptor) }

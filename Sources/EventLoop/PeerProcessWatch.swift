@@ -1,6 +1,3 @@
-import Essentials
-import Glibc
-
 /// Reports the end of the process that connected a UNIX socket. Used on its loop only; its owner must call
 /// ``close()``, or wait for `onEnd`.
 ///
@@ -19,11 +16,7 @@ package final class PeerProcessWatch {
   /// - Returns: Nil if the system gives no descriptor of the process: on a kernel before 6.5, or without a free
   ///   descriptor.
   package init?(of socket: Int32, on loop: EpollLoop, onEnd: @escaping () -> Void) {
-    let option: Int32 = 77  // SO_PEERPIDFD, which Glibc's module does not have.
-    var descriptor: Int32 = -1
-    var length = socklen_t(MemoryLayout<Int32>.size)
-    guard unsafe getsockopt(socket, SOL_SOCKET, option, &descriptor, &length) == 0, descriptor >= 0
-    else { return nil }
+    guard let descriptor = PinnedPeer.descriptor(of: socket) else { return nil }
     self.onEnd = onEnd
     let watched = try? WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
       self?.ended()
