@@ -1,3 +1,4 @@
+import CoreBluetoothAsync
 import Foundation
 import Testing
 
@@ -109,6 +110,23 @@ struct HubRadioStatusTests {
     // A busy machine reads the reason after the next attempt to connect.
     let reasons = ["The hub closed the connection", "No hub listens at"]
     #expect(reasons.contains { end.complaints.last?.contains($0) == true }, "\(end)")
+  }
+
+  @Test("a device that a lost radio disconnected isn't the reason for which a command ends")
+  func lostWithItsLinks() async throws {
+    let folder = try TestFolder()
+    let host = CommandHost.hub(at: folder.path + "/hub") { _ in }
+    let session = Session(host: host, timeout: nil, output: Output(isJSON: true))
+    let central = Central(host: host.provider)
+    // Which of the two tasks is first is left to chance.
+    for _ in 0..<200 {
+      let failure = await #expect(throws: CommandFailure.self) {
+        try await session.whileRadioWorks(central) { () async throws -> Void in
+          throw CommandFailure(.failure, "the strap disconnected")
+        }
+      }
+      #expect(failure?.status == .radioUnavailable)
+    }
   }
 
   @Test("a view that outlives its hub reports that the radio went, and goes on with the next hub")

@@ -118,7 +118,15 @@ extension Session {
   ) async throws -> Result {
     let host = host
     return try await withThrowingTaskGroup(of: Result.self) { group in
-      group.addTask { try await body() }
+      group.addTask {
+        do {
+          return try await body()
+        } catch {
+          guard central.state != .poweredOn, !(error is CancellationError) else { throw error }
+          // A radio that goes also ends links. It is the reason, whichever task runs first.
+          throw RadioFailure.failure(central.state, host)
+        }
+      }
       group.addTask {
         for await state in central.states() where state != .poweredOn {
           throw RadioFailure.failure(state, host)
