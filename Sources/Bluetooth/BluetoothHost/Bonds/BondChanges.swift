@@ -24,6 +24,9 @@ struct BondChange: Sendable {
     }
   }
 
+  /// Whether it stores the bond of a pairing.
+  var storesNewBond: Bool { if case .store = kind { true } else { false } }
+
   /// Makes the change in a file's content.
   func apply(to file: inout BondFile) {
     switch kind {
@@ -46,6 +49,8 @@ struct BondChanges: Sendable {
 
   var isEmpty: Bool { all.isEmpty }
   var count: Int { all.count }
+  /// How many store the bonds of pairings.
+  var newBondCount: Int { all.count { $0.storesNewBond } }
 
   /// Adds the latest change.
   mutating func append(_ change: BondChange) {

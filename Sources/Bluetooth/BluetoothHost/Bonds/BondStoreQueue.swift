@@ -29,8 +29,9 @@ final class BondStoreQueue: Sendable {
     var changes = BondChanges()
     /// Changes that are being written.
     var inHand = BondChanges()
-    /// How many of those that are being written are not.
+    /// How many of those that are being written are not, and how many of these store new bonds.
     var unwrittenInHandCount = 0
+    var unwrittenNewInHandCount = 0
     /// Changes that the store refuses for good, which apply all the same.
     var refused = BondChanges()
     var changeCount: UInt64 = 0
@@ -73,9 +74,7 @@ final class BondStoreQueue: Sendable {
   /// How many bonds were made and are not in the file, also because it has a stronger one.
   var unwrittenNewBondCount: Int {
     state.withLock { state in
-      (state.changes.all + state.inHand.all + state.refused.all).count { change in
-        if case .store = change.kind { true } else { false }
-      }
+      state.changes.newBondCount + state.unwrittenNewInHandCount + state.refused.newBondCount
     }
   }
 
@@ -133,6 +132,7 @@ final class BondStoreQueue: Sendable {
     state.withLock { state in
       state.inHand = state.changes
       state.unwrittenInHandCount = state.changes.count
+      state.unwrittenNewInHandCount = state.changes.newBondCount
       state.changes = BondChanges()
     }
     var left = BondChanges()
@@ -145,14 +145,21 @@ final class BondStoreQueue: Sendable {
       note(&change)
       do throws(BondStoreError) {
         try perform(change)
-        state.withLock { $0.unwrittenInHandCount -= 1 }
+        state.withLock { state in
+          state.unwrittenInHandCount -= 1
+          if change.storesNewBond { state.unwrittenNewInHandCount -= 1 }
+        }
         if case .update = change.kind { continue }
         left.remove(change.bond)
         state.withLock { $0.refused.remove(change.bond) }
       } catch {
         fail(error)
         switch error.kind {
-        case .stronger: state.withLock { $0.refused.append(change) }
+        case .stronger:
+          state.withLock { state in
+            state.refused.append(change)
+            if change.storesNewBond { state.unwrittenNewInHandCount -= 1 }
+          }
         // The other process's bond is the newer one.
         case .replaced: state.withLock { $0.isReadingWanted = true }
         case .full, .damaged, .addressInUse, .dropped:
@@ -173,6 +180,7 @@ final class BondStoreQueue: Sendable {
       left.droppedCount = 0
       state.inHand = BondChanges()
       state.unwrittenInHandCount = 0
+      state.unwrittenNewInHandCount = 0
       state.changes = left
       return dropped
     }
