@@ -44,7 +44,8 @@ struct HostileControllerTests {
     rig.host.controller.faults.withholdsCompletedPackets = true
     for _ in 0..<200 { rig.start { .gatt(rig.peer.address, .writeWithoutResponse(3, [1]), $0) } }
     rig.world.run(for: .seconds(1))
-    let room = Int(rig.host.controller.capabilities.aclPacketCount)
+    // The only link leaves an eighth of the buffers for the next one.
+    let room = Int(rig.host.controller.capabilities.aclPacketCount) * 7 / 8
     #expect(rig.host.machine.scheduler.buffersInUse(handle: handle) == room)
     #expect(rig.host.controller.droppedPacketCount == 0)
     rig.host.controller.faults.withholdsCompletedPackets = false

@@ -5,7 +5,7 @@ public import BluetoothWire
 /// Links with pending frames take turns, with one fragment each. No link uses more than its share, which
 /// is an equal one of all that send, and one more if others are idle: a link whose peer takes nothing
 /// keeps the buffers that it has, so the others must have enough left for their rate. A link that already
-/// uses buffers also leaves some for links without.
+/// uses buffers also leaves some for links without, and the only link leaves some for the next one.
 ///
 /// The owner must process the outputs of `drain` and call it again: a frame that was reported as
 /// handed over may cause new frames.
@@ -226,6 +226,7 @@ public struct ACLScheduler: Sendable {
       openCount += 1
       if links[slot].inFlight > 0 || !links[slot].queue.isEmpty { sendingCount += 1 }
     }
+    if openCount == 1 { return packetCount - (packetCount < 4 ? 0 : max(packetCount / 8, 1)) }
     let shareCount = sendingCount < openCount ? sendingCount + 1 : sendingCount
     return max(packetCount / max(shareCount, 1), min(packetCount, 2))
   }
