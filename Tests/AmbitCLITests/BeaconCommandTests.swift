@@ -9,7 +9,7 @@ import Testing
 
 private let uuid = "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0"
 
-@Suite("Beacon commands", .timeLimit(.minutes(2)))
+@Suite("Beacon commands", .timeLimit(.minutes(5)))
 struct BeaconCommandTests {
   private static func object(_ line: String) throws -> [String: Any] {
     try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("ambit bonds", .timeLimit(.minutes(2)))
+@Suite("ambit bonds", .timeLimit(.minutes(5)))
 struct BondsTests {
   private static let random = Bond(
     identity: DeviceAddress(bits: 0xC012_3456_789A, kind: .random),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("Commands and what they start", .timeLimit(.minutes(1)))
+@Suite("Commands and what they start", .timeLimit(.minutes(5)))
 struct CommandRunnerTests {
   /// A command of a shell that writes lines to a pipe with a name.
   private final class Started: Sendable {

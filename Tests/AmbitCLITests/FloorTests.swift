@@ -3,7 +3,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("A floor on the simulated radio", .timeLimit(.minutes(2)))
+@Suite("A floor on the simulated radio", .timeLimit(.minutes(5)))
 struct FloorTests {
   private static let museum =
     URL(filePath: #filePath).deletingLastPathComponent()

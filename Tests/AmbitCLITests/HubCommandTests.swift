@@ -4,7 +4,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("The command that serves a hub", .serialized, .timeLimit(.minutes(2)))
+@Suite("The command that serves a hub", .serialized, .timeLimit(.minutes(5)))
 struct HubCommandTests {
   @Test(
     "a hub reports that its radio is simulated, ends on SIGTERM within a second, and leaves no socket"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("The installation of a hub", .timeLimit(.minutes(2)))
+@Suite("The installation of a hub", .timeLimit(.minutes(5)))
 struct HubInstallTests {
   private let folder = Folder()
 

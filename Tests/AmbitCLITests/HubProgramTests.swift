@@ -3,7 +3,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("Commands that use a hub's radio", .serialized, .timeLimit(.minutes(2)))
+@Suite("Commands that use a hub's radio", .serialized, .timeLimit(.minutes(5)))
 struct HubProgramTests {
   private static let lamp = #"""
     {"name": "Lamp", "appearance": 1, "services": [{"uuid": "180F", "characteristics": [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("The state of a hub's radio", .serialized, .timeLimit(.minutes(2)))
+@Suite("The state of a hub's radio", .serialized, .timeLimit(.minutes(5)))
 struct HubRadioStatusTests {
   private static func object(_ line: String?) throws -> [String: Any] {
     let line = try #require(line)

@@ -36,7 +36,7 @@ private struct HubProgram {
   }
 }
 
-@Suite("The command that shows a hub", .serialized, .timeLimit(.minutes(2)))
+@Suite("The command that shows a hub", .serialized, .timeLimit(.minutes(5)))
 struct HubStatusCommandTests {
   private typealias State = HubWire.HubStatus
 

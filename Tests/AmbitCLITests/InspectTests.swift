@@ -3,7 +3,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("An inspection that loses its device", .timeLimit(.minutes(2)))
+@Suite("An inspection that loses its device", .timeLimit(.minutes(5)))
 struct InspectTests {
   /// An air with a device that has more than can be discovered, or read, at once.
   private struct Rig {

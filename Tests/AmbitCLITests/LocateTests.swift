@@ -6,7 +6,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("ambit locate and ambit trace", .timeLimit(.minutes(2)))
+@Suite("ambit locate and ambit trace", .timeLimit(.minutes(5)))
 struct LocateTests {
   private static let data =
     URL(filePath: #filePath).deletingLastPathComponent()

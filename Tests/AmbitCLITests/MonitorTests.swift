@@ -89,7 +89,7 @@ struct RegionCommandsTests {
   }
 }
 
-@Suite("The monitor's file", .timeLimit(.minutes(2)))
+@Suite("The monitor's file", .timeLimit(.minutes(5)))
 struct MonitorStoreTests {
   /// The name of a monitor's file.
   private static func name(_ digit: String) -> String {
@@ -146,7 +146,7 @@ struct MonitorStoreTests {
   }
 }
 
-@Suite("The monitor of regions", .timeLimit(.minutes(2)))
+@Suite("The monitor of regions", .timeLimit(.minutes(5)))
 struct MonitorRunTests {
   /// A beacon in a process of its own, which goes with this.
   private static func beacon(_ radio: ServedRadio, major: Int) async throws -> AmbitRun {
@@ -355,7 +355,7 @@ struct MonitorRunTests {
   }
 }
 
-@Suite("Names that fit two devices", .timeLimit(.minutes(2)))
+@Suite("Names that fit two devices", .timeLimit(.minutes(5)))
 struct AmbiguousNameTests {
   private static func device(_ name: String, _ number: Int) -> String {
     """

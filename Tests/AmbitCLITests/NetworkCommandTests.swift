@@ -9,7 +9,7 @@ import Testing
 @testable import AmbitCLI
 
 /// Commands of the network, on this machine's own interface.
-@Suite("Commands of the network", .timeLimit(.minutes(3)))
+@Suite("Commands of the network", .timeLimit(.minutes(5)))
 struct NetworkCommandTests {
   private let run = String(UInt32.random(in: 0 ... .max), radix: 36)
   private var type: String { "_n-\(run)._tcp" }

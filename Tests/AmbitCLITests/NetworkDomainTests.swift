@@ -9,7 +9,7 @@ import Testing
 @testable import AmbitCLI
 
 /// Names and domains that are unusual on a network, on this machine's own interface.
-@Suite("Unusual names and domains on the network", .timeLimit(.minutes(2)))
+@Suite("Unusual names and domains on the network", .timeLimit(.minutes(5)))
 struct NetworkDomainTests {
   private let run = String(UInt32.random(in: 0 ... .max), radix: 36)
   private var type: String { "_d-\(run)._tcp" }

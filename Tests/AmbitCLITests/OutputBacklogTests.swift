@@ -3,7 +3,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("Output whose reader takes nothing", .timeLimit(.minutes(1)))
+@Suite("Output whose reader takes nothing", .timeLimit(.minutes(5)))
 struct OutputBacklogTests {
   /// A reader that takes nothing before its gate is open.
   private final class Reader: Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("Reports of pairings that fail", .timeLimit(.minutes(2)))
+@Suite("Reports of pairings that fail", .timeLimit(.minutes(5)))
 struct PairingReportTests {
   private static let safe = #"""
     {"name": "Safe", "services": [{"uuid": "FFF0", "characteristics": [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("Signals", .serialized, .timeLimit(.minutes(2)))
+@Suite("Signals", .serialized, .timeLimit(.minutes(5)))
 struct SignalTests {
   /// A pipe that is full, with a reader that takes nothing.
   private struct StuckReader: ~Copyable {
@@ -153,7 +153,7 @@ struct SignalTests {
   }
 }
 
-@Suite("Simulated devices are called simulated", .timeLimit(.minutes(2)))
+@Suite("Simulated devices are called simulated", .timeLimit(.minutes(5)))
 struct SimulatedByDefaultTests {
   /// Where a controller can be opened, commands use that one.
   private static let isSimulated =

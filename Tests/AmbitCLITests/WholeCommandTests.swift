@@ -3,7 +3,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("Whole commands, run as a user runs them", .timeLimit(.minutes(2)))
+@Suite("Whole commands, run as a user runs them", .timeLimit(.minutes(5)))
 struct WholeCommandTests {
   private static let battery = """
     {"name": "Lamp", "services": [{"uuid": "battery", "characteristics": [
@@ -305,7 +305,7 @@ struct WholeCommandTests {
   }
 }
 
-@Suite("What goes wrong is one sentence and a status", .timeLimit(.minutes(2)))
+@Suite("What goes wrong is one sentence and a status", .timeLimit(.minutes(5)))
 struct FailingCommandTests {
   /// Nothing on standard output, one sentence on standard error.
   private func expect(

@@ -60,7 +60,7 @@ struct BusyWaitPolicyTests {
   }
 }
 
-@Suite("A loop that polls before it sleeps", .timeLimit(.minutes(1)))
+@Suite("A loop that polls before it sleeps", .timeLimit(.minutes(5)))
 struct BusyWaitTests {
   /// Longer than the time limit of a test: a test that waits for the end of the polling fails.
   private static let endless = TimeSpan.seconds(600)

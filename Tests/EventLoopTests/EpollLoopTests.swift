@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventLoop
 
-@Suite("An event loop on epoll", .timeLimit(.minutes(1)))
+@Suite("An event loop on epoll", .timeLimit(.minutes(5)))
 struct EpollLoopTests {
   private let loop = EpollLoop()
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventLoop
 
-@Suite("Watches that any thread arms", .timeLimit(.minutes(1)))
+@Suite("Watches that any thread arms", .timeLimit(.minutes(5)))
 struct OneShotWatchTests {
   /// Closes a descriptor when it is released, as the owner of a socket does.
   private final class Owner: Sendable {

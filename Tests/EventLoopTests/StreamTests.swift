@@ -22,7 +22,7 @@ private final class Box<Value> {
   init(_ value: Value) { self.value = value }
 }
 
-@Suite("Byte channels", .timeLimit(.minutes(1)))
+@Suite("Byte channels", .timeLimit(.minutes(5)))
 struct ByteChannelTests {
   private let loop = EpollLoop()
 
@@ -192,7 +192,7 @@ struct ByteChannelTests {
   }
 }
 
-@Suite("Connecting and accepting", .timeLimit(.minutes(1)))
+@Suite("Connecting and accepting", .timeLimit(.minutes(5)))
 struct StreamConnectionTests {
   private let loop = EpollLoop()
 

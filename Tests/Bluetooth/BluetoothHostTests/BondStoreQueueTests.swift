@@ -13,7 +13,7 @@ import Testing
 
 @testable import BluetoothHost
 
-@Suite("Bonds of a running host", .timeLimit(.minutes(1)))
+@Suite("Bonds of a running host", .timeLimit(.minutes(5)))
 struct BondStoreQueueTests {
   init() { SimulatedRadio.install() }
 

@@ -300,7 +300,7 @@ struct BondStoreTests {
   }
 }
 
-@Suite("Bond stores that several use at a time", .timeLimit(.minutes(2)))
+@Suite("Bond stores that several use at a time", .timeLimit(.minutes(5)))
 struct SharedBondStoreTests {
   @Test("threads lose none of one another's bonds, and readers see whole files")
   func threads() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BluetoothHost
 
-@Suite("Serial lines and the Linux user channel", .timeLimit(.minutes(1)))
+@Suite("Serial lines and the Linux user channel", .timeLimit(.minutes(5)))
 struct DescriptorTransportTests {
   @Test("a serial line carries packets both ways, raw")
   func uart() async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import BluetoothHost
 
-@Suite("The life of a host", .timeLimit(.minutes(1)))
+@Suite("The life of a host", .timeLimit(.minutes(5)))
 struct HostLifeTests {
   init() { SimulatedRadio.install() }
 

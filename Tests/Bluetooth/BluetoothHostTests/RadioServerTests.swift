@@ -10,7 +10,7 @@ import Testing
 @testable import BluetoothHost
 @testable import SimulatedRadio
 
-@Suite("A radio for other processes", .timeLimit(.minutes(1)))
+@Suite("A radio for other processes", .timeLimit(.minutes(5)))
 struct RadioServerTests {
   static let anyPort = RadioChoice.tcp(host: "127.0.0.1", port: 0)
   static let reset = HCIPacket(kind: .command, bytes: [0x03, 0x0C, 0x00])

@@ -47,7 +47,7 @@ private final class ReconnectingApp: NSObject, CBCentralManagerDelegate, @unchec
   ) { continuation.yield(error == nil ? "disconnected" : "lost") }
 }
 
-@Suite("An app whose radio's process ends and comes back", .timeLimit(.minutes(1)))
+@Suite("An app whose radio's process ends and comes back", .timeLimit(.minutes(5)))
 struct ReconnectingAppTests {
   private static func serve(at address: RadioChoice) async throws -> RadioServer {
     try await RadioServer.start(at: [address]) {

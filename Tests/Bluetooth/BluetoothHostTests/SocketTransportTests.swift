@@ -4,7 +4,7 @@ import Testing
 
 @testable import BluetoothHost
 
-@Suite("Sockets to a controller", .timeLimit(.minutes(1)))
+@Suite("Sockets to a controller", .timeLimit(.minutes(5)))
 struct SocketTransportTests {
   static let event = HCIPacket(kind: .event, bytes: [0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00])
   static let data = HCIPacket(kind: .acl, bytes: [0x40, 0x20, 0x03, 0x00, 0xAA, 0xBB, 0xCC])

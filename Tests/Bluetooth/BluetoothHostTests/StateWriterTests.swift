@@ -5,7 +5,7 @@ import StateFiles
 import Synchronization
 import Testing
 
-@Suite("The writer of state files", .timeLimit(.minutes(1)))
+@Suite("The writer of state files", .timeLimit(.minutes(5)))
 struct StateWriterTests {
   @Test("each of two that wait for the end of a write that hangs gets all of its time")
   func twoEnds() async throws {

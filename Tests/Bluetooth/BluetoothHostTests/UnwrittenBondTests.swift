@@ -13,7 +13,7 @@ import Testing
 @testable import BluetoothHost
 
 /// Bonds that can't be written at first.
-@Suite("Bonds that can't be written yet", .timeLimit(.minutes(1)))
+@Suite("Bonds that can't be written yet", .timeLimit(.minutes(5)))
 struct UnwrittenBondTests {
   /// A disk that refuses calls of a name until it is mended.
   private final class Disk: Sendable {

@@ -8,7 +8,7 @@ import Testing
 
 /// Hosts on the loopback interface, which only this machine's processes use. Those may be hosts,
 /// too, so names and types are made up for each run.
-@Suite("Hosts of Multicast DNS", .timeLimit(.minutes(1)))
+@Suite("Hosts of Multicast DNS", .timeLimit(.minutes(5)))
 struct BonjourHostTests {
   private let run = String(UInt32.random(in: 0 ... .max), radix: 36)
   private let type: ServiceType

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BonjourHost
 
-@Suite("Connections between an owner and its clients", .timeLimit(.minutes(1)))
+@Suite("Connections between an owner and its clients", .timeLimit(.minutes(5)))
 struct SharingConnectionTests {
   @Test("waiting messages keep their order, and sent ones are released")
   func outgoing() {

@@ -7,7 +7,7 @@ import Testing
 @testable import BonjourHost
 
 /// Serialized: a packet sent to one socket of a port may be received by another.
-@Suite("Sockets of Multicast DNS", .serialized, .timeLimit(.minutes(1)))
+@Suite("Sockets of Multicast DNS", .serialized, .timeLimit(.minutes(5)))
 struct MulticastSocketTests {
   /// Not 5353, where others may be heard, nor the one of another run.
   private static let port = 20_000 + UInt16(truncatingIfNeeded: getpid() % 10_000)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BonjourHost
 
-@Suite("Noticing that the machine slept", .timeLimit(.minutes(1)))
+@Suite("Noticing that the machine slept", .timeLimit(.minutes(5)))
 struct WakingTests {
   /// A reading some seconds after the machine was switched on, of which it slept `asleep`.
   private static func reading(_ sinceBoot: Double, asleep: Double) -> SleepWatch.Reading {

@@ -7,7 +7,7 @@ import Testing
 
 /// Code as apps have it, on two real hosts that talk to each other on the loopback interface; names
 /// and types are made up for each run, since others may listen there.
-@Suite("Apps' code", .timeLimit(.minutes(1)))
+@Suite("Apps' code", .timeLimit(.minutes(5)))
 struct AppCodeTests {
   private let run = String(UInt32.random(in: 0 ... .max), radix: 36)
   private let thread = RunLoopThread()

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Bonjour
 
-@Suite("Sequences and producers", .timeLimit(.minutes(1)))
+@Suite("Sequences and producers", .timeLimit(.minutes(5)))
 struct SequenceTests {
   private let discovery = ScriptedDiscovery()
 

@@ -21,7 +21,7 @@ private final class Guide: NSObject, CLLocationManagerDelegate, @unchecked Senda
   }
 }
 
-@Suite("The authorization of an app whose hub has rules", .timeLimit(.minutes(1)))
+@Suite("The authorization of an app whose hub has rules", .timeLimit(.minutes(5)))
 struct AuthorizationTests {
   private let path = TestHub.makePath()
 

@@ -77,7 +77,7 @@ private final class StrapApp: NSObject, CBCentralManagerDelegate, CBPeripheralDe
   }
 }
 
-@Suite("A central manager through the hub", .timeLimit(.minutes(1)))
+@Suite("A central manager through the hub", .timeLimit(.minutes(5)))
 struct CentralManagerTests {
   @Test("a central manager scans, connects, reads and subscribes, also after the hub has ended")
   func lifeOfAHub() async throws {

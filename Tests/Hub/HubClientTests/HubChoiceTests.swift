@@ -122,7 +122,7 @@ struct HubChoiceTests {
   }
 }
 
-@Suite("Looking for a hub at a path", .timeLimit(.minutes(1)))
+@Suite("Looking for a hub at a path", .timeLimit(.minutes(5)))
 struct HubPresenceTests {
   private let path = TestHub.makePath()
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HubClient
 
-@Suite("Sessions over the hub's socket", .timeLimit(.minutes(1)))
+@Suite("Sessions over the hub's socket", .timeLimit(.minutes(5)))
 struct HubSessionTests {
   private static let token = RequestToken(rawValue: 7)
 

@@ -12,7 +12,7 @@ import Testing
 
 @testable import HubClient
 
-@Suite("Asking a hub for its state", .timeLimit(.minutes(1)))
+@Suite("Asking a hub for its state", .timeLimit(.minutes(5)))
 struct HubStatusReaderTests {
   private let path = TestHub.makePath()
 

@@ -109,7 +109,7 @@ private final class Reader: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   ) { continuation.yield("value \([UInt8](characteristic.value ?? Data()))") }
 }
 
-@Suite("A peripheral manager through the hub", .timeLimit(.minutes(1)))
+@Suite("A peripheral manager through the hub", .timeLimit(.minutes(5)))
 struct PeripheralManagerTests {
   @Test("a service is published again by the next hub, under other handles, without the app's help")
   func otherHandles() async throws {

@@ -52,7 +52,7 @@ private final class Run {
   }
 }
 
-@Suite("A program that knows of no hub", .timeLimit(.minutes(1)))
+@Suite("A program that knows of no hub", .timeLimit(.minutes(5)))
 struct ProgramTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
   private let path: String

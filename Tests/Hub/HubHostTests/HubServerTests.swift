@@ -10,7 +10,7 @@ import HubWire
 import SimulatedRadio
 import Testing
 
-@Suite("A hub on a socket", .timeLimit(.minutes(2)))
+@Suite("A hub on a socket", .timeLimit(.minutes(5)))
 struct HubServerTests {
   private let folder: String
   private var path: String { folder + "/hub" }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HubHost
 
-@Suite("Rules of a hub on a socket", .timeLimit(.minutes(2)))
+@Suite("Rules of a hub on a socket", .timeLimit(.minutes(5)))
 struct RulesTests {
   private static let guest: UInt32 = 23_456
   private let folder: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubHost
 
-@Suite("Reports to a service manager that an event loop works", .timeLimit(.minutes(1)))
+@Suite("Reports to a service manager that an event loop works", .timeLimit(.minutes(5)))
 struct ServiceWatchdogTests {
   /// The variables of a process that is watched for a time.
   private static func environment(

@@ -4,7 +4,7 @@ import HubHost
 import SimulatedRadio
 import Testing
 
-@Suite("The folder of a hub's socket", .timeLimit(.minutes(1)))
+@Suite("The folder of a hub's socket", .timeLimit(.minutes(5)))
 struct SocketFolderTests {
   private let folder: String
   private var path: String { folder + "/ambit/hub" }

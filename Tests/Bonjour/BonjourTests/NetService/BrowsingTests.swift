@@ -5,7 +5,7 @@ import Testing
 
 @testable import Bonjour
 
-@Suite("Browsing with NetServiceBrowser", .timeLimit(.minutes(1)))
+@Suite("Browsing with NetServiceBrowser", .timeLimit(.minutes(5)))
 struct BrowsingTests {
   private let discovery = ScriptedDiscovery()
   private let thread = RunLoopThread()

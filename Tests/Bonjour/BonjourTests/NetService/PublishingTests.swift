@@ -6,7 +6,7 @@ import Testing
 
 @testable import Bonjour
 
-@Suite("Publishing with NetService", .timeLimit(.minutes(1)))
+@Suite("Publishing with NetService", .timeLimit(.minutes(5)))
 struct PublishingTests {
   private let discovery = ScriptedDiscovery()
   private let thread = RunLoopThread()

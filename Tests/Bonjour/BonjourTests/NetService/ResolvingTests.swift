@@ -6,7 +6,7 @@ import Testing
 
 @testable import Bonjour
 
-@Suite("Resolving with NetService", .timeLimit(.minutes(1)))
+@Suite("Resolving with NetService", .timeLimit(.minutes(5)))
 struct ResolvingTests {
   private let discovery = ScriptedDiscovery()
   private let thread = RunLoopThread()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Bonjour
 
-@Suite("Run loops", .timeLimit(.minutes(1)))
+@Suite("Run loops", .timeLimit(.minutes(5)))
 struct RunLoopTests {
   private let discovery = ScriptedDiscovery()
   private let thread = RunLoopThread()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Bonjour
 
-@Suite("Streams to and from services", .timeLimit(.minutes(1)))
+@Suite("Streams to and from services", .timeLimit(.minutes(5)))
 struct StreamTests {
   private let discovery = ScriptedDiscovery()
   private let thread = RunLoopThread()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Bonjour
 
-@Suite("NWBrowser", .timeLimit(.minutes(1)))
+@Suite("NWBrowser", .timeLimit(.minutes(5)))
 struct NWBrowserTests {
   typealias Change = NWBrowser.Result.Change
 

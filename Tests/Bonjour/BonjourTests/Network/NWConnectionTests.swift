@@ -7,7 +7,7 @@ import Testing
 
 @testable import Bonjour
 
-@Suite("Connections that wait, and their paths", .timeLimit(.minutes(1)))
+@Suite("Connections that wait, and their paths", .timeLimit(.minutes(5)))
 struct NWConnectionTests {
   private let discovery = ScriptedDiscovery()
   private let queue = DispatchQueue(label: "test")

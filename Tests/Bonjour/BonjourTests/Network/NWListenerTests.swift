@@ -7,7 +7,7 @@ import Testing
 
 @testable import Bonjour
 
-@Suite("NWListener and NWConnection", .timeLimit(.minutes(1)))
+@Suite("NWListener and NWConnection", .timeLimit(.minutes(5)))
 struct NWListenerTests {
   private let discovery = ScriptedDiscovery()
   private let queue = DispatchQueue(label: "test")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CoreLocation
 
-@Suite("What a program monitors outlives it", .timeLimit(.minutes(2)))
+@Suite("What a program monitors outlives it", .timeLimit(.minutes(10)))
 struct RestartTests {
   private let room = BeaconRoom()
   private let folder: LocationFolder
