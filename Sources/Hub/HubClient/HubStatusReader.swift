@@ -37,6 +37,7 @@ private final class HubQuestion {
   private var deadline: (any LoopTimer)?
   private var reader = HubFrameReader()
   private var isWelcome = false
+  private var isLastLook = false
   private var isDone = false
 
   init(
@@ -50,13 +51,23 @@ private final class HubQuestion {
   func ask(within limit: TimeSpan) {
     // The timer and the socket keep this alive. The time is set first: of two that are over at once, this is
     // the one that counts.
-    deadline = loop.makeTimer { self.finish(.failure(.silent)) }
+    deadline = loop.makeTimer { self.timeIsOver() }
     deadline?.set(.now + limit)
     let socket = HubSocket(
       path: path, on: loop, onOpen: { self.opened() }, onBytes: { self.received($0) },
       onEnd: { self.finish(.failure($0)) })
     self.socket = socket
     socket.open()
+  }
+
+  /// Reads once more what has arrived: this process itself may have been stopped while the answer came.
+  private func timeIsOver() {
+    guard isLastLook else {
+      isLastLook = true
+      deadline?.set(.now + HubClientLimits.lastLook)
+      return
+    }
+    finish(.failure(.silent))
   }
 
   private func opened() {

@@ -15,7 +15,7 @@ package enum HubClientLimits {
   package static let answerMax = TimeSpan.seconds(3)
   /// How long reading the arrived bytes may take before a hub is left: this process itself may have been stopped
   /// while the answer came.
-  static let lastLook = TimeSpan.milliseconds(100)
+  package static let lastLook = TimeSpan.milliseconds(100)
   /// How long an answer may take while other messages arrive.
   static let busyMax = TimeSpan.seconds(30)
   /// How late a timer of a process is that was stopped itself.

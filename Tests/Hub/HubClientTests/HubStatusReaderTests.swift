@@ -1,6 +1,7 @@
 import BluetoothHost
 import BluetoothInterface
 import Essentials
+import EventLoop
 import Foundation
 import HubClientMachines
 import HubHost
@@ -16,9 +17,12 @@ import Testing
 struct HubStatusReaderTests {
   private let path = TestHub.makePath()
 
+  /// Longer than a busy machine needs for an answer.
+  private static let ample = TimeSpan.seconds(50)
+
   /// The reason why a hub that answers so has no state; nil if it has one.
   private func failure(
-    within limit: TimeSpan = .seconds(5),
+    within limit: TimeSpan = ample,
     _ answer: @escaping @Sendable (AppMessage, TestHub.Connection) -> Void
   ) async throws -> HubFailure? {
     let hub = try await TestHub.start(at: path, onMessage: answer)
@@ -44,7 +48,7 @@ struct HubStatusReaderTests {
     let server = try await HubServer.start(at: .path(path), host, version: "1.2.3") {
       report.yield($0)
     }
-    let state = try await HubStatusReader.read(at: path)
+    let state = try await HubStatusReader.read(at: path, within: Self.ample)
     #expect(state.version == "1.2.3" && state.radio.isSimulated && state.programs.isEmpty)
     for await case .closed(_, let app, let refusal) in reports {
       #expect(app == "ambit hub status of user \(geteuid())" && refusal == nil)
@@ -68,6 +72,40 @@ struct HubStatusReaderTests {
       if case .greeting = message { connection.send(Self.welcome) }
     }
     #expect(half == .silent)
+  }
+
+  /// The state that a reader gets whose loop stands still from before the answer until after the limit; nil if it
+  /// had no answer, as its question may come too late for so short a limit.
+  private func stateAfterStop(_ limit: TimeSpan) async throws -> HubStatus? {
+    let loop = EpollLoop()
+    let hub = try await TestHub.start(at: path) { message, connection in
+      guard case .greeting = message else { return }
+      let (isStopped, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      loop.execute {
+        isStopped.signal()
+        mayGoOn.wait()
+      }
+      isStopped.wait()
+      connection.send(Self.welcome)
+      connection.send(.status(1, Self.state))
+      let end = Instant.now + limit
+      while Instant.now <= end { poll(nil, 0, 1) }
+      mayGoOn.signal()
+    }
+    let state = try? await HubStatusReader.read(at: path, within: limit, on: loop)
+    await hub.kill()
+    return state
+  }
+
+  @Test("an answer that came while this process was stopped is read when it goes on")
+  func stopped() async throws {
+    var limit = TimeSpan.milliseconds(50)
+    var state: HubStatus?
+    while state == nil, limit < .seconds(10) {
+      state = try await stateAfterStop(limit)
+      limit = limit * 2
+    }
+    #expect(state?.version == "1.2.3")
   }
 
   @Test("a hub without the ability is not asked")
