@@ -20,12 +20,12 @@
       ) { try await body($0, RawHTTP(port: $0.port), desk) }
     }
 
-    /// Waits until a condition holds on the main actor, for at most so long.
+    /// Waits until a condition holds on the main actor; long enough for a busy machine.
     private static func expectSoon(
-      within time: Duration = .seconds(1), _ what: Comment,
-      _ condition: @MainActor () -> Bool, sourceLocation: SourceLocation = #_sourceLocation
+      _ what: Comment, _ condition: @MainActor () -> Bool,
+      sourceLocation: SourceLocation = #_sourceLocation
     ) async {
-      let end = ContinuousClock().now + time
+      let end = ContinuousClock().now + .seconds(60)
       while !(await condition()), ContinuousClock().now < end { await Task.yield() }
       let holds = await condition()
       #expect(holds, what, sourceLocation: sourceLocation)
@@ -77,20 +77,23 @@
       }
     }
 
-    @Test("a stream ends at once when the server shuts down")
+    @Test(
+      "a stream ends when the server shuts down, without waiting for a limit",
+      .timeLimit(.minutes(2)))
     func shutdown() async throws {
       let desk = await Desk()
       let server = try await RunningServer.start(
-        site: Desk.site, pages: { [Page("index.html", sharing: desk)] })
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] },
+        configure: {
+          $0.times.shutdown = .seconds(3_600)
+          $0.times.streamEnd = .seconds(3_600)
+        })
       let http = RawHTTP(port: server.port)
       try await http.stream("/live?tab=t") { stream in
         _ = try await stream.next()
-        let clock = ContinuousClock()
-        let start = clock.now
         async let stopping: Void = server.stop()
         #expect(try await stream.next() == nil)
         try await stopping
-        #expect(clock.now - start < .seconds(1))
       }
     }
 
@@ -104,10 +107,15 @@
         .init(id: "\($0)", name: String(repeating: "x", count: 60_000))
       }
       let server = try await RunningServer.start(
-        site: Desk.site, pages: { [Page("index.html", sharing: desk)] })
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] },
+        // What is left is the time for the end of a stream.
+        configure: {
+          $0.times.shutdown = .seconds(3_600)
+          $0.times.write = .seconds(3_600)
+        })
       let client = try StalledClient(
         "GET /live?tab=t HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port)
-      await expectSoon(within: .seconds(10), "its snapshot is made") {
+      await expectSoon("its snapshot is made") {
         server.server.live.snapshots == 1
       }
       // Another write, which waits for the first one.
@@ -115,14 +123,13 @@
       try await body(server, client)
     }
 
-    @Test("a stream that its client doesn't read doesn't keep the server from ending")
+    @Test(
+      "a stream that its client doesn't read doesn't keep the server from ending",
+      .timeLimit(.minutes(2)))
     func stalledShutdown() async throws {
       try await Self.withStalled { server, client in
         #expect(try client.isOpenAtServer)
-        let clock = ContinuousClock()
-        let start = clock.now
         try await server.stop()
-        #expect(clock.now - start < .seconds(1))
       }
     }
 
@@ -132,7 +139,7 @@
         #expect(try client.isOpenAtServer)
         // The same tab comes by another stream: the first one ends.
         try await RawHTTP(port: server.port).stream("/live?tab=t") { _ async throws in
-          #expect(try await client.isClosed(within: .seconds(5)))
+          #expect(try await client.isClosed())
           await Self.expectSoon("one is left") { server.server.live.streams == 1 }
         }
         try await server.stop()
@@ -153,7 +160,7 @@
         try await http.connected(receiveBuffer: 4_096) { inbound, outbound in
           let heads = ["/live?tab=t", "/"].map { "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }
           try await outbound.write(ByteBuffer(string: heads.joined()))
-          await Self.expectSoon(within: .seconds(10), "its snapshot is made") {
+          await Self.expectSoon("its snapshot is made") {
             server.server.live.snapshots == 1
           }
           // The same tab comes by another stream: the first one ends.
@@ -170,7 +177,7 @@
       }
     }
 
-    @Test("a stream whose client closes or half-closes the connection ends within a second")
+    @Test("a stream whose client closes or half-closes the connection ends")
     func closing() async throws {
       try await Self.withShared { server, http, _ in
         try await http.stream("/live?tab=a") { stream in
@@ -257,7 +264,7 @@
           for await isRight in group where isRight { right += 1 }
           #expect(right == 1_000)
         }
-        await Self.expectSoon(within: .seconds(2), "all have gone") {
+        await Self.expectSoon("all have gone") {
           server.server.live.streams == 0
         }
         #expect(await server.server.live.snapshots == 1_000)

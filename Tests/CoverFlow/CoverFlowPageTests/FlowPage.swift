@@ -37,7 +37,7 @@ struct FlowPage {
       try await browser.emulateMedia(["prefers-reduced-motion": motion])
       let page = FlowPage(browser: browser, server: server)
       try await browser.navigate(to: server.example("?probe\(query)"))
-      try await browser.wait(until: "window.flow", seconds: 20)
+      try await browser.wait(until: "window.flow")
       try await body(page)
     }
   }

@@ -82,7 +82,7 @@ struct InputTests {
       for (deltaX, deltaY, position) in [(0, 120, 1.0), (0, 120, 2), (120, 0, 3), (0, -120, 2)] {
         try await browser.perform(
           .wheel().scroll(x: 640, y: 340, deltaX: deltaX, deltaY: deltaY))
-        try await browser.wait(until: "__cf.position === arguments[0]", position, seconds: 10)
+        try await browser.wait(until: "__cf.position === arguments[0]", position)
       }
       try await browser.run("__cf.jump(0)")
       try await page.settled()
@@ -93,7 +93,7 @@ struct InputTests {
       try await browser.run("__cf.jump(39)")
       try await page.settled()
       try await browser.perform(.wheel().scroll(x: 640, y: 340, deltaY: 240))
-      try await browser.wait(until: "window.scrollY > 0", seconds: 10)
+      try await browser.wait(until: "window.scrollY > 0")
       #expect(try await page.settled() == 39)
     }
   }

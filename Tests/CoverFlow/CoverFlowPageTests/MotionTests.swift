@@ -159,7 +159,7 @@ struct MotionTests {
         swipe = swipe.move(x: 200, y: y, over: .milliseconds(10))
       }
       try await page.browser.perform(swipe.up())
-      try await page.browser.wait(until: "window.scrollY > 50", seconds: 10)
+      try await page.browser.wait(until: "window.scrollY > 50")
       #expect(try await page.settled() == 5_000)
     }
   }

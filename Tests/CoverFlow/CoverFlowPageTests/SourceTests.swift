@@ -150,7 +150,7 @@ struct SourceTests {
       // And in the end each has its own.
       try await page.settled()
       try await page.browser.wait(
-        until: "__cf.visible.every(({ element }) => element.matches('.cf-pictured'))", seconds: 10)
+        until: "__cf.visible.every(({ element }) => element.matches('.cf-pictured'))")
       let shown: [Shown] = try await page.browser.script(Self.shown)
       for each in shown { #expect(each.picture.hasSuffix("/\(each.key)")) }
       let isBounded: Bool = try await page.browser.script("return __cf.stats.images <= 64")
@@ -169,7 +169,7 @@ struct SourceTests {
         setTimeout(() => { version = 2; flow.apply([['update', 0]]) }, 60)
         """)
       let source = "document.querySelector('.cf-front .cf-image').getAttribute('src')"
-      try await page.browser.wait(until: "\(source)?.endsWith('/0-2')", seconds: 10)
+      try await page.browser.wait(until: "\(source)?.endsWith('/0-2')")
       try await page.browser.run("return new Promise((done) => setTimeout(done, 700))")
       let after: String = try await page.browser.script("return \(source)")
       #expect(after.hasSuffix("/0-2"))
@@ -185,7 +185,7 @@ struct SourceTests {
         flow.apply([['reset']])
         """)
       try await page.browser.wait(
-        until: "document.querySelectorAll('.cf-pictured').length === 2", seconds: 10)
+        until: "document.querySelectorAll('.cf-pictured').length === 2")
       let texts: [String] = try await page.browser.script(
         "return __cf.visible.map(({ element }) => element.querySelector('.name').textContent)")
       #expect(texts.allSatisfy { !$0.isEmpty })
@@ -202,7 +202,7 @@ struct SourceTests {
         flow.apply([['reset']])
         """)
       try await page.browser.wait(
-        until: "document.querySelectorAll('.cf-pictured').length === 8", seconds: 10)
+        until: "document.querySelectorAll('.cf-pictured').length === 8")
       try await page.browser.wait(until: "\(asked) === 1")
       // An item that is only updated requests no picture.
       try await page.browser.run(
@@ -210,7 +210,7 @@ struct SourceTests {
       #expect(try await page.browser.script("return \(asked)") == 1)
       try await page.browser.run("flow.apply([['reset']])")
       try await page.browser.wait(
-        until: "document.querySelectorAll('.cf-pictured').length === 9", seconds: 10)
+        until: "document.querySelectorAll('.cf-pictured').length === 9")
     }
   }
 

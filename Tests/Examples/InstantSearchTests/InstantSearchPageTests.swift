@@ -97,7 +97,7 @@
         try await browser.type("s", into: browser.find("#text"))
         let second = try PageProgram("instant-search", port: first.port, ["--latency", "0.05"])
         defer { second.stop() }
-        try await browser.wait(until: "document.documentElement.dataset.live == 'on'", seconds: 20)
+        try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
         // The new one knows of no permission.
         try await browser.wait(until: "!document.querySelector('.card').hidden")
         #expect(try await browser.property("value", of: browser.find("#text")) == "goats")

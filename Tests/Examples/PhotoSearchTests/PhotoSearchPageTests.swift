@@ -61,20 +61,20 @@
         try await browser.perform(.keyboard().type("wave"))
         try await browser.wait(until: "!document.querySelector('form button').disabled")
         try await browser.perform(.keyboard().press(.enter))
-        try await browser.wait(until: Self.isOnTop("results"), seconds: 20)
+        try await browser.wait(until: Self.isOnTop("results"))
         #expect(try await browser.text(of: browser.find(".results h1")) == "wave")
-        try await browser.wait(until: "\(Self.title) == 'Wave 101'", seconds: 20)
+        try await browser.wait(until: "\(Self.title) == 'Wave 101'")
         // The covers have the focus.
         try await browser.wait(until: "document.activeElement.matches('[role=listbox]')")
         try await browser.perform(.keyboard().press(.right))
         try await browser.wait(until: "\(Self.title) == 'Wave 102' && __cf.mode == 'rest'")
         try await browser.wait(
-          until: "__cf.visible.every(({ element }) => element.matches('.cf-pictured'))", seconds: 20
+          until: "__cf.visible.every(({ element }) => element.matches('.cf-pictured'))"
         )
         try await browser.perform(.keyboard().press(.space))
         try await browser.wait(until: Self.isOnTop("photo"))
         try await browser.wait(
-          until: "document.querySelector('.photo img').naturalWidth == 60", seconds: 20)
+          until: "document.querySelector('.photo img').naturalWidth == 60")
         #expect(try await browser.text(of: browser.find(".photo h1")) == "Wave 102")
         try await browser.perform(.keyboard().press(.escape))
         try await browser.wait(until: Self.isOnTop("results"))
@@ -93,7 +93,7 @@
         for text in ["wave", "hill", "nothing"] {
           try await Self.search(text, browser)
           if text == "nothing" { break }
-          try await browser.wait(until: Self.isOnTop("results"), seconds: 20)
+          try await browser.wait(until: Self.isOnTop("results"))
           try await browser.goBack()
           try await browser.wait(until: Self.isOnTop("search"))
         }
@@ -127,7 +127,7 @@
         #expect(tree.first("button", "Search")?.properties["disabled"] == "true")
         #expect(tree.first("button", "Back") == nil, "what is hidden isn't read")
         try await Self.search("wave", browser)
-        try await browser.wait(until: "\(Self.title) == 'Wave 101'", seconds: 20)
+        try await browser.wait(until: "\(Self.title) == 'Wave 101'")
         tree = try await browser.accessibilityTree()
         #expect(tree.first("heading", "wave") != nil && tree.first("button", "Back") != nil)
         let covers = try #require(tree.first("listbox", "Photographs"), "\(tree.outline)")
@@ -150,17 +150,17 @@
         try await browser.navigate(to: first.address)
         try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
         try await Self.search("hill", browser)
-        try await browser.wait(until: Self.isOnTop("results"), seconds: 20)
+        try await browser.wait(until: Self.isOnTop("results"))
         first.stop()
         try await browser.wait(until: "document.documentElement.dataset.live == 'off'")
         let second = try PageProgram(
           "photo-search", port: first.port, ["--folder", files.path])
         defer { second.stop() }
-        try await browser.wait(until: Self.isOnTop("search"), seconds: 20)
+        try await browser.wait(until: Self.isOnTop("search"))
         try await browser.wait(until: "document.querySelector('#text').value == 'hill'")
         try await browser.wait(until: "!document.querySelector('form button').disabled")
         try await browser.click(browser.find("form button"))
-        try await browser.wait(until: Self.isOnTop("results"), seconds: 20)
+        try await browser.wait(until: Self.isOnTop("results"))
       }
     }
 
@@ -187,9 +187,9 @@
         try await browser.wait(
           until: "document.querySelector('form .error').textContent.includes('Invalid API Key')")
         try await Self.search("tern", browser)
-        try await browser.wait(until: "\(Self.title) == 'Tern 0'", seconds: 20)
+        try await browser.wait(until: "\(Self.title) == 'Tern 0'")
         try await browser.wait(
-          until: "document.querySelectorAll('.cf-pictured').length > 6", seconds: 20)
+          until: "document.querySelectorAll('.cf-pictured').length > 6")
         let loaded: [String] = try await browser.script(
           "return performance.getEntriesByType('resource').map(({ name }) => new URL(name).origin)")
         #expect(Set(loaded).count == 1, "nothing is loaded from elsewhere")

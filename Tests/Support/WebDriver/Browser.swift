@@ -123,10 +123,10 @@ public final class Browser: Sendable {
   ///
   /// - Parameters:
   ///   - condition: An expression in JavaScript, `arguments` as in ``script(_:_:as:)``.
-  ///   - seconds: How long to wait at most.
+  ///   - seconds: How long to wait at most; by default, longer than a busy machine needs.
   /// - Throws: ``WebDriverError`` with the code `timeout` and what the expression was at the end.
   public func wait(
-    until condition: String, _ arguments: any Encodable..., seconds: Double = 20
+    until condition: String, _ arguments: any Encodable..., seconds: Double = 60
   ) async throws {
     let body = """
       const given = arguments, done = given[given.length - 1];
@@ -148,7 +148,7 @@ public final class Browser: Sendable {
         document, { subtree: true, childList: true, attributes: true, characterData: true });
       look();
       """
-    try await send("POST", "timeouts", ["script": Int(seconds * 1_000) + 10_000])
+    try await send("POST", "timeouts", ["script": Int(seconds * 1_000) + 30_000])
     let last = try await send(
       "POST", "execute/async", Script(body, arguments + [seconds * 1_000]), as: String.self)
     guard last.isEmpty else {

@@ -8,7 +8,7 @@ struct LoopbackHTTP: Sendable {
   var port: UInt16
 
   /// Longer than any command takes, so that a driver that hangs fails a test and no more.
-  private static let timeoutInSeconds = 120
+  private static let timeoutInSeconds = 300
 
   /// - Returns: The status and the body of the answer.
   func request(_ method: String, _ path: String, _ body: Data?) async throws -> (Int, Data) {

@@ -19,7 +19,7 @@
         try await withBrowser { browser in
           try await browser.navigate(to: "http://127.0.0.1:\(server.port)/?probe")
           try await browser.wait(
-            until: "document.querySelectorAll('[role=option] h2').length > 8", seconds: 20)
+            until: "document.querySelectorAll('[role=option] h2').length > 8")
           try await body(browser, shelf, server)
         }
       }
@@ -122,11 +122,11 @@
     func broughtToFront() async throws {
       try await Self.withShelf { browser, shelf, _ in
         await MainActor.run { shelf.nearest.value = "40" }
-        try await browser.wait(until: "__cf.position === 40 && __cf.mode === 'rest'", seconds: 10)
+        try await browser.wait(until: "__cf.position === 40 && __cf.mode === 'rest'")
         await MainActor.run { shelf.nearest.value = "late" }
         await shelf.change { $0.insert(Album(id: "late", name: "Late"), at: 3) }
         try await browser.wait(
-          until: "__cf.mode === 'rest' && __cf.visible[0].key === 'late'", seconds: 10)
+          until: "__cf.mode === 'rest' && __cf.visible[0].key === 'late'")
       }
     }
 
@@ -165,7 +165,7 @@
         await shelf.change { $0.removeFirst(5) }
         let again = try await RunningServer.start(
           site: Shelf.site, pages: { [shelf.page(true)] }, port: server.port)
-        try await browser.wait(until: "__cf.n === 55", seconds: 20)
+        try await browser.wait(until: "__cf.n === 55")
         #expect(try await Self.front(browser).key == "20")
         try await again.stop()
       }

@@ -41,7 +41,7 @@
         field.dispatchEvent(new Event("input"));
       };
       window.soon = async (condition) => {
-        const end = performance.now() + 5000;
+        const end = performance.now() + 60000;
         while (!condition() && performance.now() < end) {
           await new Promise((done) => setTimeout(done, 5));
         }
@@ -206,7 +206,7 @@
               return port;
             });
             const hello = () => ports.forEach((port, index) => port.postMessage([true, `t${index}`]));
-            const end = performance.now() + 25000;
+            const end = performance.now() + 60000;
             const until = async (condition) => {
               while (!condition() && performance.now() < end)
                 await new Promise((done) => setTimeout(done, 5));
