@@ -447,8 +447,8 @@ let package = Package(
       "CoreBluetoothTests", in: "Bluetooth",
       needs: [
         "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "SimulatedRadio", "Simulation",
-        "PeripheralFiles", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials",
-        "AppCode", "BestPractices",
+        "PeripheralFiles", "BluetoothInterface", "BluetoothMachines", "BluetoothSessions",
+        "BluetoothWire", "Essentials", "AppCode", "BestPractices",
       ]),
     tests(
       "CoreBluetoothReactiveTests", in: "Bluetooth",

@@ -156,9 +156,9 @@ extension BluetoothHost: HostSessionProvider {
   /// Whether the radio is simulated.
   public var isSimulated: Bool { if case .simulated = radio { true } else { false } }
 
-  /// Opens a session in this process.
+  /// Opens a session in this process. The name has no use, because the host ends with the process.
   public func openSession(
-    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    name: String, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {
     HostClient(

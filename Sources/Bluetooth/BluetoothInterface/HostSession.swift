@@ -42,6 +42,9 @@ public protocol HostSessionProvider: AnyObject, Sendable {
   /// Opens a session. Its first events are the links that are open, and then the radio's state.
   ///
   /// - Parameters:
+  ///   - name: What the session is for, the same in each run of the app, so that a host that outlives the app
+  ///     knows it again. Empty for a session that ends with the app. A host in the process has no use for
+  ///     it.
   ///   - acknowledgesEvents: Whether the client calls ``HostSession/eventsHandled(_:)``. Flow control
   ///     then slows peers down that cause more events than the client handles. Otherwise events
   ///     count as handled when `onEvents` returns.
@@ -50,17 +53,49 @@ public protocol HostSessionProvider: AnyObject, Sendable {
   ///     queue here.
   ///   - onEvents: Called on the session's loop with all events of one turn of the loop, in order.
   func openSession(
-    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    name: String, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession
 }
 
 extension HostSessionProvider {
-  /// Opens a session that gets one event per call. An event counts as handled when `onEvent`
-  /// returns. See ``openSession(acknowledgesEvents:settle:onEvents:)``.
+  /// Opens a session without a name. See ``openSession(name:acknowledgesEvents:settle:onEvents:)``.
   public func openSession(
-    settle: (@Sendable () -> Void)? = nil, onEvent: @escaping @Sendable (HostEvent) -> Void
+    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {
-    openSession(acknowledgesEvents: false, settle: settle) { $0.forEach(onEvent) }
+    openSession(
+      name: "", acknowledgesEvents: acknowledgesEvents, settle: settle, onEvents: onEvents)
+  }
+
+  /// Opens a session that gets one event per call. An event counts as handled when `onEvent`
+  /// returns. See ``openSession(name:acknowledgesEvents:settle:onEvents:)``.
+  public func openSession(
+    name: String = "", settle: (@Sendable () -> Void)? = nil,
+    onEvent: @escaping @Sendable (HostEvent) -> Void
+  ) -> any HostSession {
+    openSession(name: name, acknowledgesEvents: false, settle: settle) { $0.forEach(onEvent) }
+  }
+}
+
+/// The names of sessions. The kind of a session is a part of its name, because a central and a peripheral
+/// manager of one app may have the same identifier.
+package enum SessionName {
+  /// The session of Core Location, which has one for all managers of an app.
+  package static let location = "location"
+
+  /// The session of a central manager with this restore identifier; empty without one.
+  package static func central(_ restoreIdentifier: String?) -> String {
+    name("central", restoreIdentifier)
+  }
+
+  /// The session of a peripheral manager with this restore identifier; empty without one.
+  package static func peripheral(_ restoreIdentifier: String?) -> String {
+    name("peripheral", restoreIdentifier)
+  }
+
+  private static func name(_ kind: String, _ identifier: String?) -> String {
+    guard let identifier, !identifier.isEmpty else { return "" }
+    return "\(kind):\(identifier)"
   }
 }

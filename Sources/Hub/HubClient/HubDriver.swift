@@ -70,14 +70,14 @@ final class HubDriver: @unchecked Sendable {
   var isDenied: Bool { shown.withLock(\.isDenied) }
 
   func open(
-    acknowledgesEvents: Bool, onEvents: @escaping @Sendable ([HostEvent]) -> Void
+    name: String, acknowledgesEvents: Bool, onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> HubSessionSlot {
     // Under one lock, so that the identifiers arrive in their order.
     let (slot, isFirst) = inbox.withLock { inbox in
       inbox.lastSession += 1
       let slot = HubSessionSlot(
-        id: HubSessionID(rawValue: inbox.lastSession), acknowledgesEvents: acknowledgesEvents,
-        onEvents: onEvents)
+        id: HubSessionID(rawValue: inbox.lastSession), name: name,
+        acknowledgesEvents: acknowledgesEvents, onEvents: onEvents)
       return (slot, inbox.append(.opened(slot)))
     }
     if isFirst { scheduleDrain() }
@@ -119,7 +119,9 @@ final class HubDriver: @unchecked Sendable {
       switch entry {
       case .opened(let slot):
         slots[slot.id] = slot
-        batch.append(.sessionOpened(slot.id, acknowledgesEvents: slot.acknowledgesEvents))
+        batch.append(
+          .sessionOpened(
+            slot.id, name: slot.name, acknowledgesEvents: slot.acknowledgesEvents))
       case .input(let input): batch.append(input)
       }
     }
@@ -210,14 +212,17 @@ final class HubDriver: @unchecked Sendable {
 /// The driver's state of a session.
 final class HubSessionSlot: Sendable {
   let id: HubSessionID
+  let name: String
   let acknowledgesEvents: Bool
   private let onEvents: @Sendable ([HostEvent]) -> Void
   private let isOpenStorage = Atomic(true)
 
   init(
-    id: HubSessionID, acknowledgesEvents: Bool, onEvents: @escaping @Sendable ([HostEvent]) -> Void
+    id: HubSessionID, name: String, acknowledgesEvents: Bool,
+    onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) {
     self.id = id
+    self.name = name
     self.acknowledgesEvents = acknowledgesEvents
     self.onEvents = onEvents
   }

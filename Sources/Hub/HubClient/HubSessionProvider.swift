@@ -104,12 +104,12 @@ package final class HubSessionProvider: HostSessionProvider {
 
   /// Opens a session through the hub. `settle` is not called, because the hub's time is the real one.
   package func openSession(
-    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    name: String, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {
     HubSession(
       provider: self, driver: driver,
-      slot: driver.open(acknowledgesEvents: acknowledgesEvents, onEvents: onEvents))
+      slot: driver.open(name: name, acknowledgesEvents: acknowledgesEvents, onEvents: onEvents))
   }
 
   /// Ends the connection and all sessions for good. Clients get no more events when this returns.

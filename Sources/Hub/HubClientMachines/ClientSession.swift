@@ -13,6 +13,8 @@ struct ClientSession: Sendable {
   }
 
   let id: HubSessionID
+  /// What the session is for, the same in each run of the app; may be empty.
+  let name: String
   let acknowledgesEvents: Bool
 
   var wants = SessionWants()
@@ -48,11 +50,18 @@ struct ClientSession: Sendable {
   /// Whether it was reported that a scan looks for more services than a hub does.
   private var hasReportedLongScan = false
 
-  init(id: HubSessionID, acknowledgesEvents: Bool, epoch: HubEpoch) {
+  init(id: HubSessionID, name: String, acknowledgesEvents: Bool, epoch: HubEpoch) {
     self.id = id
+    self.name = name
     self.acknowledgesEvents = acknowledgesEvents
     self.epoch = epoch
   }
+
+  /// How a hub is asked to open the session.
+  ///
+  /// The events of all sessions are acknowledged: a client that doesn't has handled them when they are
+  /// delivered, and not when they are in the socket.
+  var opening: SessionOpening { SessionOpening(id: id, acknowledgesEvents: true, manager: name) }
 
   // MARK: Events for the client
 
@@ -137,6 +146,9 @@ struct ClientSession: Sendable {
       if state == nil { found.append("session \(id.rawValue) was told no state") }
     } else if !waiting.isEmpty {
       found.append("requests of session \(id.rawValue) wait for a hub that is there")
+    }
+    if name.utf8.count > HubProtocol.textByteCountMax {
+      found.append("the name of session \(id.rawValue) has no room in a message")
     }
     if waiting.count > HubClientLimits.waitingRequestsMax { found.append("too many requests wait") }
     if isHoldingState, restoringCount == 0 {

@@ -23,7 +23,7 @@ extension HubClientMachine {
       .greeting(
         HubGreeting(
           app: app, abilities: .bluetooth,
-          openings: opened.map { SessionOpening(id: $0, acknowledgesEvents: true) })))
+          openings: opened.compactMap { sessions[$0]?.opening })))
   }
 
   private mutating func welcomed(
@@ -40,7 +40,7 @@ extension HubClientMachine {
     actions.append(.connected(welcome))
     for id in greeting.openings where sessions[id] == nil { write(.closeSession(id)) }
     for id in sessions.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-      if id.rawValue > lastOpened { openAtHub(id) }
+      if let session = sessions[id], id.rawValue > lastOpened { openAtHub(session) }
       var outputs = SessionOutputs()
       sessions[existing: id].hubFound(epoch: epoch, into: &outputs)
       take(outputs, of: id, into: &actions)

@@ -11,8 +11,9 @@ package import HubWire
 package struct HubClientMachine: Sendable {
   /// What happens to the machine.
   package enum Input: Sendable {
-    /// A client opens a session. Its identifier is higher than those before.
-    case sessionOpened(HubSessionID, acknowledgesEvents: Bool)
+    /// A client opens a session. Its identifier is higher than those before. The name is empty for one that
+    /// ends with the app.
+    case sessionOpened(HubSessionID, name: String = "", acknowledgesEvents: Bool)
     /// A client's request. Ignored if the session is closed.
     case request(HubSessionID, HostRequest)
     /// A client that acknowledges events has handled this number of additional events.
@@ -137,8 +138,8 @@ package struct HubClientMachine: Sendable {
 
   private mutating func take(_ input: Input, now: Instant, into actions: inout [Action]) {
     switch input {
-    case .sessionOpened(let id, let acknowledgesEvents):
-      open(id, acknowledgesEvents: acknowledgesEvents, now: now, into: &actions)
+    case .sessionOpened(let id, let name, let acknowledgesEvents):
+      open(id, name: name, acknowledgesEvents: acknowledgesEvents, now: now, into: &actions)
     case .request(let id, let request): take(request, of: id, into: &actions)
     case .eventsHandled(let id, let count):
       guard let owed = sessions[id]?.ledger.handled(count) else { break }
@@ -184,14 +185,17 @@ package struct HubClientMachine: Sendable {
   // MARK: Sessions
 
   private mutating func open(
-    _ id: HubSessionID, acknowledgesEvents: Bool, now: Instant, into actions: inout [Action]
+    _ id: HubSessionID, name: String, acknowledgesEvents: Bool, now: Instant,
+    into actions: inout [Action]
   ) {
     guard id.rawValue > lastSession else { return }
     lastSession = id.rawValue
-    var session = ClientSession(id: id, acknowledgesEvents: acknowledgesEvents, epoch: epoch)
     var outputs = SessionOutputs()
+    var session = ClientSession(
+      id: id, name: bounded(name, into: &outputs), acknowledgesEvents: acknowledgesEvents,
+      epoch: epoch)
     switch phase {
-    case .connected: openAtHub(id)
+    case .connected: openAtHub(session)
     case .idle, .opening, .greeting: session.setState(.unknown, into: &outputs)
     case .pausing(_, let failure), .unusable(let failure):
       session.setState(failure.radioState, into: &outputs)
@@ -221,12 +225,20 @@ package struct HubClientMachine: Sendable {
     if isConnected { write(.closeSession(id)) }
   }
 
+  /// A name without what no message has room for.
+  private func bounded(_ name: String, into outputs: inout SessionOutputs) -> String {
+    let limit = HubProtocol.textByteCountMax
+    guard name.utf8.count > limit else { return name }
+    outputs.losses.append(
+      "The hub doesn't know a manager by its restore identifier, which has more than \(limit) bytes."
+    )
+    return ""
+  }
+
   /// Opens a session with the hub.
-  mutating func openAtHub(_ id: HubSessionID) {
-    // The events of all sessions are acknowledged: a client that doesn't has handled them when they are
-    // delivered, and not when they are in the socket.
-    write(.openSession(SessionOpening(id: id, acknowledgesEvents: true)))
-    lastOpened = max(lastOpened, id.rawValue)
+  mutating func openAtHub(_ session: ClientSession) {
+    write(.openSession(session.opening))
+    lastOpened = max(lastOpened, session.id.rawValue)
   }
 
   /// Performs what a session has the machine do.

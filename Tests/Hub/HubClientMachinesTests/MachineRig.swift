@@ -38,8 +38,10 @@ struct MachineRig {
     perform(taken)
   }
 
-  mutating func openSession(_ id: HubSessionID, acknowledgesEvents: Bool = true) {
-    handle(.sessionOpened(id, acknowledgesEvents: acknowledgesEvents))
+  mutating func openSession(
+    _ id: HubSessionID, name: String = "", acknowledgesEvents: Bool = true
+  ) {
+    handle(.sessionOpened(id, name: name, acknowledgesEvents: acknowledgesEvents))
   }
 
   mutating func request(_ request: HostRequest, of id: HubSessionID = one) {
@@ -116,6 +118,17 @@ struct MachineRig {
   mutating func takeSent() -> [AppMessage] {
     defer { sent = [] }
     return sent
+  }
+
+  /// Takes the openings of sessions that were sent, in greetings and behind them.
+  mutating func takeOpenings() -> [SessionOpening] {
+    takeSent().flatMap { message in
+      switch message {
+      case .greeting(let greeting): greeting.openings
+      case .openSession(let opening): [opening]
+      default: [SessionOpening]()
+      }
+    }
   }
 
   /// Takes the requests of a session that were sent.

@@ -38,8 +38,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     self.init(delegate: delegate, queue: queue, options: nil)
   }
 
-  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil. The
-  /// options have no effect.
+  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil. Of the
+  /// options, the restore identifier is the name by which a running hub knows the manager; the others have
+  /// no effect.
   public init(
     delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?,
     options: [String: Any]? = nil
@@ -47,7 +48,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     session = CentralSession(queue: queue ?? .main)
     delegateStorage = delegate
     super.init()
-    session.start(for: self, on: CurrentHost.provider)
+    let identifier = options?[CBCentralManagerOptionRestoreIdentifierKey] as? String
+    session.start(
+      for: self, on: CurrentHost.provider, name: SessionName.central(identifier))
   }
 
   /// Creates a manager on a host, for tools that show the complete attribute database if

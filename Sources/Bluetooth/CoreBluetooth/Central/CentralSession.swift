@@ -55,9 +55,9 @@ final class CentralSession: @unchecked Sendable {
     connection = HostConnection(queue: queue)
   }
 
-  func start(for manager: CBCentralManager, on host: any HostSessionProvider) {
+  func start(for manager: CBCentralManager, on host: any HostSessionProvider, name: String = "") {
     self.manager = manager
-    connection.open(host, handler: self)
+    connection.open(host, name: name, handler: self)
   }
 
   /// The manager is gone: its links are given up, and no event is delivered any more.

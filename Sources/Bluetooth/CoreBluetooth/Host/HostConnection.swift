@@ -51,12 +51,14 @@ final class HostConnection: Sendable {
   }
 
   /// Opens a session with the host. The handler gets events on the queue from now on.
-  func open(_ host: any HostSessionProvider, handler: any HostEventHandler) {
+  func open(
+    _ host: any HostSessionProvider, name: String = "", handler: any HostEventHandler
+  ) {
     state.withLock { $0.handler = handler }
     inbox.start { [weak self] in self?.handle($0) }
     let inbox = inbox
     let session = host.openSession(
-      acknowledgesEvents: true, settle: { inbox.settle() },
+      name: name, acknowledgesEvents: true, settle: { inbox.settle() },
       onEvents: { [weak self] in self?.receive($0) })
     while true {
       let early = state.withLock { state in

@@ -27,8 +27,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     self.init(delegate: delegate, queue: queue, options: nil)
   }
 
-  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil. The
-  /// options have no effect.
+  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil. Of the
+  /// options, the restore identifier is the name by which a running hub knows the manager; the others have
+  /// no effect.
   public init(
     delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?,
     options: [String: Any]? = nil
@@ -36,7 +37,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     session = PeripheralManagerSession(queue: queue ?? .main)
     delegateStorage = delegate
     super.init()
-    session.start(for: self, on: CurrentHost.provider)
+    let identifier = options?[CBPeripheralManagerOptionRestoreIdentifierKey] as? String
+    session.start(
+      for: self, on: CurrentHost.provider, name: SessionName.peripheral(identifier))
   }
 
   /// Creates a manager on a host.

@@ -57,11 +57,13 @@ final class PeripheralManagerSession: @unchecked Sendable {
     connection = HostConnection(queue: queue)
   }
 
-  func start(for manager: CBPeripheralManager, on host: any HostSessionProvider) {
+  func start(
+    for manager: CBPeripheralManager, on host: any HostSessionProvider, name: String = ""
+  ) {
     self.manager = manager
     let token = makeUpdateToken(nil)
     lock.withLock { windows.start(token) }
-    connection.open(host, handler: self)
+    connection.open(host, name: name, handler: self)
   }
 
   var state: CBManagerState { lock.withLock { stateStorage } }

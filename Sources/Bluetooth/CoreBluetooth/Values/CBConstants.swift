@@ -24,16 +24,16 @@ public let CBAdvertisementDataSolicitedServiceUUIDsKey: String = "kCBAdvDataSoli
 
 /// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is no user interface.
 public let CBCentralManagerOptionShowPowerAlertKey: String = "kCBInitOptionShowPowerAlert"
-/// The identifier of the central manager for state restoration. Ignored: restoration is not
-/// supported yet.
+/// A `String`: the identifier of the central manager for state restoration, the same in each run of the
+/// app. A running hub knows the manager by it; restoration is not supported yet.
 public let CBCentralManagerOptionRestoreIdentifierKey: String = "kCBInitOptionRestoreIdentifier"
 /// Requests media accessories. Ignored.
 public let CBCentralManagerOptionDeviceAccessForMedia: String =
   "kCBInitOptionDeviceAccessForMedia"
 /// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is no user interface.
 public let CBPeripheralManagerOptionShowPowerAlertKey: String = "kCBInitOptionShowPowerAlert"
-/// The identifier of the peripheral manager for state restoration. Ignored: restoration is not
-/// supported yet.
+/// A `String`: the identifier of the peripheral manager for state restoration, the same in each run of the
+/// app. A running hub knows the manager by it; restoration is not supported yet.
 public let CBPeripheralManagerOptionRestoreIdentifierKey: String = "kCBInitOptionRestoreIdentifier"
 
 // MARK: Scanning

@@ -90,7 +90,8 @@ final class LocationServices: @unchecked Sendable {
 
   private func open() {
     let session = host.openSession(
-      settle: { [weak self] in self?.settle() }, onEvent: { [weak self] in self?.handle($0) })
+      name: SessionName.location, settle: { [weak self] in self?.settle() },
+      onEvent: { [weak self] in self?.handle($0) })
     lock.withLock { hostSessionStorage = session }
     // Events may have come before there was a session to scan with.
     perform { $0.update() }

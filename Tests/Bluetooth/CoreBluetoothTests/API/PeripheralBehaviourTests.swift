@@ -1,5 +1,6 @@
 import BluetoothHost
 import BluetoothInterface
+import BluetoothSessions
 import BluetoothWire
 import Essentials
 import SimulatedRadio
@@ -239,5 +240,29 @@ struct PeripheralBehaviourTests {
     radio.advance(by: .seconds(1))
     #expect(managers.allSatisfy { $0.state == .poweredOn })
     #expect(delegate.record.lines.sorted() == ["central", "peripheral"])
+  }
+
+  @Test("a session is named by its manager's kind and restore identifier, and not without one")
+  func sessionNames() {
+    func name(_ make: (DispatchQueue) -> CBManager) -> String? {
+      let host = ScriptedHost()
+      _ = CurrentHost.$override.withValue(host) { make(DispatchQueue(label: "named")) }
+      return host.name
+    }
+    func central(_ options: [String: Any]?) -> String? {
+      name { CBCentralManager(delegate: nil, queue: $0, options: options) }
+    }
+    func peripheral(_ options: [String: Any]?) -> String? {
+      name { CBPeripheralManager(delegate: nil, queue: $0, options: options) }
+    }
+    #expect(central([CBCentralManagerOptionRestoreIdentifierKey: "lock"]) == "central:lock")
+    #expect(
+      peripheral([CBPeripheralManagerOptionRestoreIdentifierKey: "lock"]) == "peripheral:lock")
+    let nameless: [[String: Any]?] = [nil, [:], [CBCentralManagerOptionRestoreIdentifierKey: ""]]
+    for options in nameless { #expect(central(options) == "" && peripheral(options) == "") }
+    // What is no text identifies nothing.
+    #expect(central([CBCentralManagerOptionRestoreIdentifierKey: 7]) == "")
+    #expect(name { CBCentralManager(delegate: nil, queue: $0) } == "")
+    #expect(name { CBPeripheralManager(delegate: nil, queue: $0) } == "")
   }
 }

@@ -8,6 +8,7 @@ import Synchronization
 /// A host whose events a test writes and whose requests it reads.
 final class ScriptedHost: HostSession, HostSessionProvider {
   private struct State: Sendable {
+    var name: String?
     var requests: [HostRequest] = []
     var handledCount = 0
     var onEvents: (@Sendable ([HostEvent]) -> Void)?
@@ -28,10 +29,11 @@ final class ScriptedHost: HostSession, HostSessionProvider {
   var isSimulated: Bool { true }
 
   func openSession(
-    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    name: String, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {
     state.withLock {
+      $0.name = name
       $0.settle = settle
       $0.onEvents = onEvents
     }
@@ -39,6 +41,8 @@ final class ScriptedHost: HostSession, HostSessionProvider {
     return self
   }
 
+  /// The name of the session that was opened last.
+  var name: String? { state.withLock { $0.name } }
   var requests: [HostRequest] { state.withLock { $0.requests } }
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
