@@ -63,6 +63,9 @@ struct ClientSession: Sendable {
   /// delivered, and not when they are in the socket.
   var opening: SessionOpening { SessionOpening(id: id, acknowledgesEvents: true, manager: name) }
 
+  /// Whether the client waits for something that the hub would report: answers, or events of what it wants.
+  var awaitsHub: Bool { !pending.isEmpty || !usedLinks.isEmpty || !wants.isEmpty }
+
   // MARK: Events for the client
 
   /// Delivers an event that the hub doesn't know.

@@ -35,7 +35,11 @@ extension HubClientMachine {
     guard welcome.abilities.contains(.bluetooth) else { throw .noBluetooth }
     var reader = greeting.reader
     reader.byteCountMax = HubProtocol.messageByteCountMax
-    phase = .connected(Connection(reader: reader, beganAt: now, lastReceived: now))
+    // The hub reports the radio's state to the sessions that the greeting has opened.
+    phase = .connected(
+      Connection(
+        reader: reader, beganAt: now, lastReceived: now,
+        owedSince: greeting.openings.isEmpty ? nil : now))
     epoch = epoch.next
     actions.append(.connected(welcome))
     for id in greeting.openings where sessions[id] == nil { write(.closeSession(id)) }
@@ -62,12 +66,19 @@ extension HubClientMachine {
       case .connected(var connection):
         phase = .idle
         connection.reader.append(bytes)
-        connection.lastReceived = now
-        connection.isOwed = false
         phase = .connected(connection)
       case .idle, .opening, .pausing, .unusable: return
       }
-      while let message = try nextMessage() { try take(message, now: now, into: &actions) }
+      var isUnderstood = false
+      while let message = try nextMessage() {
+        isUnderstood = true
+        try take(message, now: now, into: &actions)
+      }
+      if case .connected(var connection) = phase, isUnderstood || connection.reader.byteCount > 0 {
+        phase = .idle
+        connection.lastReceived = now
+        phase = .connected(connection)
+      }
     } catch {
       fail(error, mustClose: true, now: now, into: &actions)
     }
@@ -99,6 +110,7 @@ extension HubClientMachine {
       try welcomed(welcome, greeting, now: now, into: &actions)
     case (.pong(let number), .connected(var connection)) where connection.ping?.number == number:
       connection.ping = nil
+      connection.owedSince = nil
       phase = .connected(connection)
     case (.events(let id, let events), .connected):
       try take(events, of: id, into: &actions)
@@ -163,11 +175,12 @@ extension HubClientMachine {
 
   /// Without sessions, the connection ends then.
   private func pingTime(of connection: Connection) -> Instant {
-    let span =
-      sessions.isEmpty
-      ? HubClientLimits.unusedMax
-      : connection.isOwed ? HubClientLimits.owedSilence : HubClientLimits.idleSilence
-    return connection.lastReceived + span
+    if sessions.isEmpty { return connection.lastReceived + HubClientLimits.unusedMax }
+    // Events are no sign that the hub reads what it is sent.
+    if let owedSince = connection.owedSince { return owedSince + HubClientLimits.silence }
+    let isWaiting = sessions.values.contains { $0.awaitsHub }
+    return connection.lastReceived
+      + (isWaiting ? HubClientLimits.silence : HubClientLimits.idleSilence)
   }
 
   /// Handles the time that was waited for.
@@ -189,7 +202,7 @@ extension HubClientMachine {
       phase = .idle
       connectIfIdle(now: now, into: &actions)
     }
-    flush(into: &actions)
+    flush(now: now, into: &actions)
     assert(violations().isEmpty, violations().joined(separator: "; "))
   }
 

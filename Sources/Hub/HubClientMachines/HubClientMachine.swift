@@ -78,9 +78,11 @@ package struct HubClientMachine: Sendable {
   struct Connection: Sendable {
     var reader: HubFrameReader
     var beganAt: Instant
+    /// When the hub's last message arrived, or a part of one. Messages that are skipped don't count: the hub that
+    /// sends them may understand nothing.
     var lastReceived: Instant
-    /// Whether something was sent since the hub's last message.
-    var isOwed = false
+    /// Since when the hub has not shown that it answers what it is sent; nil if nothing was sent since it has.
+    var owedSince: Instant?
     var ping: Ping?
   }
 
@@ -132,7 +134,7 @@ package struct HubClientMachine: Sendable {
   /// Handles inputs that came together: what they have the machine send is sent in one piece.
   package mutating func handle(_ inputs: [Input], now: Instant, into actions: inout [Action]) {
     for input in inputs { take(input, now: now, into: &actions) }
-    flush(into: &actions)
+    flush(now: now, into: &actions)
     assert(violations().isEmpty, violations().joined(separator: "; "))
   }
 
@@ -156,11 +158,12 @@ package struct HubClientMachine: Sendable {
   }
 
   /// Sends the written messages.
-  mutating func flush(into actions: inout [Action]) {
+  mutating func flush(now: Instant, into actions: inout [Action]) {
     flushEvents(into: &actions)
     guard writer.byteCount > 0 else { return }
-    if case .connected(var connection) = phase {
-      connection.isOwed = true
+    if case .connected(var connection) = phase, connection.owedSince == nil {
+      phase = .idle  // the reader's bytes are not copied
+      connection.owedSince = now
       phase = .connected(connection)
     }
     actions.append(.send(writer.takeBytes()))

@@ -20,6 +20,12 @@ struct SessionWants: Sendable {
   /// Counts `removeAllServices`.
   private(set) var removalCount: UInt64 = 0
 
+  /// Whether the client wants nothing that has events. An agent and out-of-band data are for links.
+  var isEmpty: Bool {
+    scan == nil && advertising == nil && links.isEmpty && channels.isEmpty
+      && services.services.isEmpty
+  }
+
   /// Notes a request when it is sent, or would be if there were a hub.
   mutating func note(_ request: HostRequest) {
     switch request {

@@ -161,10 +161,67 @@ struct ConnectionTests {
     rig.hub(.stateChanged(.poweredOn))
     rig.request(.barrier(1))
     _ = rig.takeSent()
-    rig.sleep(HubClientLimits.owedSilence)
+    rig.sleep(HubClientLimits.silence)
     #expect(rig.takeSent() == [.ping(1)])
     #expect(rig.failures.isEmpty)
-    rig.sleep(HubClientLimits.answerMax + HubClientLimits.lastLook)
+    rig.sleep(.seconds(3))
+    #expect(rig.failures == [.silent])
+  }
+
+  @Test("a hub that says nothing after its welcome is left within five seconds")
+  func silentAfterWelcome() {
+    var rig = MachineRig()
+    rig.openSession(MachineRig.one)
+    rig.connect()
+    rig.sleep(.seconds(5))
+    #expect(rig.failures == [.silent])
+  }
+
+  @Test("a hub is left within five seconds of silence while a program wants something of the radio")
+  func silentScan() {
+    var rig = MachineRig.connected()
+    rig.request(.startScan(ScanOptions()))
+    rig.sleep(HubClientLimits.silence)
+    #expect(rig.takeSent().last == .ping(1))
+    rig.hub(.pong(1))
+    rig.sleep(.seconds(5))
+    #expect(rig.failures == [.silent])
+  }
+
+  @Test(
+    "a hub is left within five seconds when it sends only messages that the program does not know")
+  func unknownMessages() {
+    var rig = MachineRig.connected()
+    rig.request(.barrier(1))
+    for _ in 0..<50 {
+      // A kind below 0x80 may be skipped.
+      rig.handle(.received([2, 0, 0, 0, 0x7F, 1]))
+      rig.sleep(.milliseconds(100))
+    }
+    #expect(rig.failures == [.silent])
+  }
+
+  @Test("a hub is left when it sends events for half a minute, and answers nothing")
+  func eventsOnly() {
+    var rig = MachineRig.connected()
+    rig.request(.barrier(1))
+    for _ in 0..<400 where rig.failures.isEmpty {
+      rig.hub(.valueUpdated(MachineRig.peer, handle: 3, [1]))
+      rig.sleep(.milliseconds(90))
+    }
+    #expect(rig.failures == [.silent])
+  }
+
+  @Test("a hub of which a program wants nothing is asked once a minute whether it is there")
+  func idle() {
+    var rig = MachineRig.connected()
+    rig.sleep(HubClientLimits.silence)
+    for case .ping(let number) in rig.takeSent() { rig.hub(.pong(number)) }
+    rig.sleep(.seconds(59))
+    #expect(rig.takeSent().isEmpty)
+    rig.sleep(.seconds(1))
+    #expect(rig.takeSent() == [.ping(2)])
+    rig.sleep(.seconds(3))
     #expect(rig.failures == [.silent])
   }
 
@@ -182,7 +239,7 @@ struct ConnectionTests {
   func stoppedProcess() {
     var rig = MachineRig.connected()
     rig.request(.barrier(1))
-    rig.sleep(HubClientLimits.owedSilence)
+    rig.sleep(HubClientLimits.silence)
     rig.now = rig.now + .seconds(60)
     rig.wake()
     #expect(rig.failures.isEmpty)
