@@ -57,6 +57,47 @@ struct ConnectionState: Sendable {
       sessions: sessionLoad)
   }
 
+  // MARK: Changes
+
+  /// What changes of a connection mean to the hub.
+  struct Change {
+    var userID: UInt32
+    var waitingByteCount: Int
+    /// Whether messages are to be written at the end of the turn.
+    var hasMessages: Bool
+    /// Whether more bytes wait than may.
+    var isBeyondLimit: Bool
+    /// What the limits of the user have not counted yet.
+    var addedLoad: UserLoad?
+    /// Whether the program's messages are read from now on; nil if that hasn't changed.
+    var isReading: Bool?
+  }
+
+  // The state is changed where it is, and what follows is returned: a copy of it for each message costs more than
+  // the message.
+
+  /// What has changed since this was last called.
+  mutating func takeChange() -> Change {
+    let waitingByteCount = waitingByteCount
+    var change = Change(
+      userID: peer.userID, waitingByteCount: waitingByteCount, hasMessages: writer.byteCount > 0,
+      isBeyondLimit: waitingByteCount > limits.waitingByteCountMax, addedLoad: takeLoad()?.added)
+    let mayWait = isPaused ? limits.waitingByteCountLow : limits.waitingByteCountHigh
+    if isPaused != (waitingByteCount > mayWait) {
+      isPaused.toggle()
+      change.isReading = !isPaused
+    }
+    return change
+  }
+
+  /// What the limits of the user have not counted yet, and from now on have; nil for nothing.
+  mutating func takeLoad() -> (userID: UInt32, added: UserLoad)? {
+    let load = load
+    guard load != counted else { return nil }
+    defer { counted = load }
+    return (peer.userID, load - counted)
+  }
+
   // MARK: Sessions
 
   /// Adds a session.

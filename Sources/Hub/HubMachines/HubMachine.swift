@@ -209,23 +209,21 @@ package struct HubMachine: Sendable {
   private mutating func delivered(
     _ key: HubSessionKey, _ events: [HostEvent], now: Instant, into actions: inout [Action]
   ) {
-    guard connections[key.connection] != nil else { return }
     connections[key.connection]?.send(events, of: key.session)
     changed(key.connection, now: now, into: &actions)
   }
 
   /// Something may have been appended for a connection: bounds it, and writes it with the turn's end.
   mutating func changed(_ id: HubConnectionID, now: Instant, into actions: inout [Action]) {
-    guard let connection = connections[id] else { return }
-    if connection.writer.byteCount > 0 { unwritten.insert(id) }
-    count(id)
-    updateReading(id, into: &actions)
-    if connection.waitingByteCount > connection.limits.waitingByteCountMax {
+    guard let change = connections[id]?.takeChange() else { return }
+    if change.hasMessages { unwritten.insert(id) }
+    note(change, of: id, into: &actions)
+    if change.isBeyondLimit {
       let refusal = HubRefusal(
-        .limitReached, "The program didn't read \(connection.waitingByteCount) bytes.")
+        .limitReached, "The program didn't read \(change.waitingByteCount) bytes.")
       return refuse(id, refusal, now: now, into: &actions)
     }
-    boundUser(connection.peer.userID, now: now, into: &actions)
+    boundUser(change.userID, now: now, into: &actions)
   }
 
   /// Ends the connections with the most, while a user's programs take too much.
@@ -279,11 +277,10 @@ package struct HubMachine: Sendable {
   private mutating func written(
     _ id: HubConnectionID, _ byteCount: Int, into actions: inout [Action]
   ) {
-    guard connections[id] != nil else { return }
     connections[id]?.untakenByteCount = byteCount
-    count(id)
-    updateReading(id, into: &actions)
-    guard connections[id]?.waitingByteCount == 0 else { return }
+    guard let change = connections[id]?.takeChange() else { return }
+    note(change, of: id, into: &actions)
+    guard change.waitingByteCount == 0 else { return }
     acknowledgeTaken(id, into: &actions)
   }
 
@@ -298,24 +295,17 @@ package struct HubMachine: Sendable {
     }
   }
 
-  private mutating func updateReading(_ id: HubConnectionID, into actions: inout [Action]) {
-    guard let connection = connections[id] else { return }
-    let limits = connection.limits
-    let count = connection.waitingByteCount
-    let isPaused =
-      connection.isPaused
-      ? count > limits.waitingByteCountLow : count > limits.waitingByteCountHigh
-    guard isPaused != connection.isPaused else { return }
-    connections[id]?.isPaused = isPaused
-    actions.append(.setReading(id, !isPaused))
-  }
-
   /// Counts what a connection takes for its user.
   mutating func count(_ id: HubConnectionID) {
-    guard let connection = connections[id] else { return }
-    let load = connection.load
-    guard load != connection.counted else { return }
-    users[connection.peer.userID, default: UserLoad()] += load - connection.counted
-    connections[id]?.counted = load
+    guard let (userID, added) = connections[id]?.takeLoad() else { return }
+    users[userID, default: UserLoad()] += added
+  }
+
+  /// Counts what a connection takes, and reads its program's messages or doesn't.
+  private mutating func note(
+    _ change: ConnectionState.Change, of id: HubConnectionID, into actions: inout [Action]
+  ) {
+    if let added = change.addedLoad { users[change.userID, default: UserLoad()] += added }
+    if let isReading = change.isReading { actions.append(.setReading(id, isReading)) }
   }
 }
