@@ -24,8 +24,10 @@ struct ConnectionState: Sendable {
   var reader = HubFrameReader(byteCountMax: HubProtocol.greetingByteCountMax)
   /// Messages that are written at the end of the turn.
   var writer = HubFrameWriter(capacity: 0)
-  /// The number of bytes that were written, and that the system has not taken.
-  var untakenByteCount = 0
+  /// The number of bytes that the system has not taken when it was last asked.
+  private(set) var untakenByteCount = 0
+  /// The number of bytes that were written since.
+  var offeredByteCount = 0
   /// Whether the program's messages are not read for now.
   var isPaused = false
   /// When the greeting was accepted.
@@ -47,7 +49,7 @@ struct ConnectionState: Sendable {
   }
 
   /// The number of bytes that wait for the program.
-  var waitingByteCount: Int { untakenByteCount + writer.byteCount }
+  var waitingByteCount: Int { untakenByteCount + offeredByteCount + writer.byteCount }
 
   /// What this connection adds to the load of its user.
   var load: UserLoad {
@@ -67,6 +69,8 @@ struct ConnectionState: Sendable {
     var hasMessages: Bool
     /// Whether more bytes wait than may.
     var isBeyondLimit: Bool
+    /// Whether they do without those that the system may take at once.
+    var isUntakenBeyondLimit: Bool
     /// What the limits of the user have not counted yet.
     var addedLoad: UserLoad?
     /// Whether the program's messages are read from now on; nil if that hasn't changed.
@@ -81,13 +85,22 @@ struct ConnectionState: Sendable {
     let waitingByteCount = waitingByteCount
     var change = Change(
       userID: peer.userID, waitingByteCount: waitingByteCount, hasMessages: writer.byteCount > 0,
-      isBeyondLimit: waitingByteCount > limits.waitingByteCountMax, addedLoad: takeLoad()?.added)
+      isBeyondLimit: waitingByteCount > limits.waitingByteCountMax,
+      isUntakenBeyondLimit: untakenByteCount > limits.waitingByteCountMax,
+      addedLoad: takeLoad()?.added)
     let mayWait = isPaused ? limits.waitingByteCountLow : limits.waitingByteCountHigh
     if isPaused != (waitingByteCount > mayWait) {
       isPaused.toggle()
       change.isReading = !isPaused
     }
     return change
+  }
+
+  /// The system was asked to take all bytes that were written, and has not taken this number of them.
+  mutating func written(untaken byteCount: Int) -> Change {
+    untakenByteCount = byteCount
+    offeredByteCount = 0
+    return takeChange()
   }
 
   /// What the limits of the user have not counted yet, and from now on have; nil for nothing.

@@ -45,7 +45,9 @@ extension HubMachine {
       found.append("its bytes are not written")
     }
     if connection.counted != connection.load { found.append("its load is not counted") }
-    if connection.waitingByteCount > connection.limits.waitingByteCountMax {
+    // Without those that the system is just being asked to take.
+    let byteCount = connection.untakenByteCount + connection.writer.byteCount
+    if byteCount > connection.limits.waitingByteCountMax {
       found.append("more bytes wait than may")
     }
     if connection.sessions.count > limits.sessionCountMax { found.append("too many sessions") }

@@ -197,11 +197,10 @@ extension HubMachine {
   private mutating func boundOwn(
     _ key: HubSessionKey, now: Instant, into actions: inout [Action]
   ) {
-    guard let connection = connections[key.connection] else { return }
-    guard
-      connection.ownCompletionCount > limits.ownCompletionCountMax
-        || connection.waitingByteCount > connection.limits.waitingByteCountMax
-    else { return }
+    guard let count = connections[key.connection]?.ownCompletionCount else { return }
+    guard count > limits.ownCompletionCountMax else {
+      return changed(key.connection, now: now, into: &actions)
+    }
     let text = "The program doesn't handle the answers to its requests."
     refuse(key.connection, HubRefusal(.limitReached, text), now: now, into: &actions)
   }

@@ -68,7 +68,7 @@ package struct HubMachine: Sendable {
     case .received(let id, let bytes): received(id, bytes, now: now, into: &actions)
     case .disconnected(let id): remove(id, because: nil, now: now, into: &actions)
     case .delivered(let key, let events): delivered(key, events, now: now, into: &actions)
-    case .written(let id, let count): written(id, count, into: &actions)
+    case .written(let id, let count): written(id, count, now: now, into: &actions)
     case .statusRead(let host): statusRead(host, now: now, into: &actions)
     case .turnEnded: turnEnded(into: &actions)
     case .wake: wake(now: now, into: &actions)
@@ -218,12 +218,26 @@ package struct HubMachine: Sendable {
     guard let change = connections[id]?.takeChange() else { return }
     if change.hasMessages { unwritten.insert(id) }
     note(change, of: id, into: &actions)
-    if change.isBeyondLimit {
-      let refusal = HubRefusal(
-        .limitReached, "The program didn't read \(change.waitingByteCount) bytes.")
-      return refuse(id, refusal, now: now, into: &actions)
-    }
+    guard boundWaiting(change, of: id, now: now, into: &actions) else { return }
     boundUser(change.userID, now: now, into: &actions)
+  }
+
+  /// Has the system take bytes now where more than the limit wait, or ends the connection where the system has not
+  /// taken them: a program that reads doesn't end because of the messages of one turn. Returns whether it is
+  /// served.
+  mutating func boundWaiting(
+    _ change: ConnectionState.Change, of id: HubConnectionID, now: Instant,
+    into actions: inout [Action]
+  ) -> Bool {
+    guard change.isBeyondLimit else { return true }
+    guard change.isUntakenBeyondLimit else {
+      write(id, into: &actions)
+      return true
+    }
+    let refusal = HubRefusal(
+      .limitReached, "The program didn't read \(change.waitingByteCount) bytes.")
+    refuse(id, refusal, now: now, into: &actions)
+    return false
   }
 
   /// Ends the connections with the most, while a user's programs take too much.
@@ -270,17 +284,17 @@ package struct HubMachine: Sendable {
   private mutating func write(_ id: HubConnectionID, into actions: inout [Action]) {
     guard let bytes = connections[id]?.writer.takeBytes(), !bytes.isEmpty else { return }
     // Until the system has taken them.
-    connections[id]?.untakenByteCount += bytes.count
+    connections[id]?.offeredByteCount += bytes.count
     actions.append(.write(id, bytes))
   }
 
   private mutating func written(
-    _ id: HubConnectionID, _ byteCount: Int, into actions: inout [Action]
+    _ id: HubConnectionID, _ byteCount: Int, now: Instant, into actions: inout [Action]
   ) {
-    connections[id]?.untakenByteCount = byteCount
-    guard let change = connections[id]?.takeChange() else { return }
+    guard let change = connections[id]?.written(untaken: byteCount) else { return }
     note(change, of: id, into: &actions)
-    guard change.waitingByteCount == 0 else { return }
+    guard boundWaiting(change, of: id, now: now, into: &actions), change.waitingByteCount == 0
+    else { return }
     acknowledgeTaken(id, into: &actions)
   }
 

@@ -112,6 +112,24 @@ struct LimitTests {
     #expect(try hub.events(for: reader).count == count)
   }
 
+  @Test("a program that reads keeps its connection, however much arrives for it in one turn")
+  func largeTurn() throws {
+    var limits = HubLimits()
+    limits.waitingByteCountMax = 10_000
+    var hub = TestHub(limits)
+    let reader = try hub.serve("reader")
+    let stuck = try hub.serve("stuck", process: 2)
+    hub.stuck = [stuck]
+    let values = (0..<50).map { _ in value(500) }
+    for id in [reader, stuck] {
+      hub.handle(.delivered(HubSessionKey(id), values))
+    }
+    #expect(try hub.events(for: reader).count == 50)
+    #expect(try hub.refusal(of: reader) == nil)
+    #expect(try hub.refusal(of: stuck) == .limitReached)
+    #expect(hub.machine.counts.connectionCount == 1)
+  }
+
   @Test("a program's requests are not read while it doesn't read the answers")
   func pause() throws {
     var limits = HubLimits()
