@@ -77,6 +77,23 @@ struct FlowPage {
     return try await position
   }
 
+  /// Repeats what depends on how soon the browser gets its input and draws, until it holds; false if it didn't in
+  /// ten attempts. A busy machine delays single events.
+  static func repeated(_ attempt: () async throws -> Bool) async throws -> Bool {
+    for _ in 0..<10 where try await attempt() { return true }
+    return false
+  }
+
+  /// Whether a condition holds soon.
+  func holds(_ condition: String, _ argument: String) async throws -> Bool {
+    do {
+      try await browser.wait(until: condition, argument, seconds: 10)
+      return true
+    } catch let error as WebDriverError where error.code == "timeout" {
+      return false
+    }
+  }
+
   /// A flick over `distance` points within `milliseconds`, in positions 10 ms apart.
   static func flick(
     _ pointer: InputSequence, from x: Int, y: Int = 340, by distance: Int, milliseconds: Int

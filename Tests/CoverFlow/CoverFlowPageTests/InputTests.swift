@@ -44,33 +44,38 @@ struct InputTests {
   @Test("a key that repeats at 30 Hz moves a cover each time, and stops soon after it is let go")
   func keyRepeat() async throws {
     try await FlowPage.with("&cards") { page in
-      try await page.start(at: 1_000)
       struct Result: Decodable {
         var left: Double
         var milliseconds: Double
       }
-      // Events as the browser makes them for a key that is held.
-      let result: Result = try await page.browser.script(
-        """
-        const stage = document.querySelector('.cf-stage')
-        return new Promise((done) => {
-          let presses = 0
-          const timer = setInterval(() => {
-            stage.dispatchEvent(
-              new KeyboardEvent('keydown', { key: 'ArrowRight', repeat: presses > 0, bubbles: true }))
-            presses += 1
-            if (presses < 60) return
-            clearInterval(timer)
-            const left = 1060 - __cf.position
-            const start = performance.now()
-            const look = () => __cf.mode === 'rest'
-              ? done({ left, milliseconds: performance.now() - start }) : setTimeout(look, 5)
-            look()
-          }, 1000 / 30)
-        })
-        """)
-      #expect(try await page.position == 1_060)
-      #expect(result.left < 8 && result.milliseconds < 1_500)
+      var results: [Result] = []
+      let isPrompt = try await FlowPage.repeated {
+        try await page.start(at: 1_000)
+        // Events as the browser makes them for a key that is held.
+        let result: Result = try await page.browser.script(
+          """
+          const stage = document.querySelector('.cf-stage')
+          return new Promise((done) => {
+            let presses = 0
+            const timer = setInterval(() => {
+              stage.dispatchEvent(
+                new KeyboardEvent('keydown', { key: 'ArrowRight', repeat: presses > 0, bubbles: true }))
+              presses += 1
+              if (presses < 60) return
+              clearInterval(timer)
+              const left = 1060 - __cf.position
+              const start = performance.now()
+              const look = () => __cf.mode === 'rest'
+                ? done({ left, milliseconds: performance.now() - start }) : setTimeout(look, 5)
+              look()
+            }, 1000 / 30)
+          })
+          """)
+        results.append(result)
+        #expect(try await page.position == 1_060)
+        return result.left < 8 && result.milliseconds < 1_500
+      }
+      #expect(isPrompt, "\(results)")
     }
   }
 
@@ -101,15 +106,19 @@ struct InputTests {
   @Test("a trackpad's many small movements move the covers, and they settle on one")
   func trackpad() async throws {
     try await FlowPage.with("&cards") { page in
-      try await page.start(at: 1_000)
       var sequence = InputSequence.wheel()
       for _ in 0..<30 {
         sequence = sequence.scroll(x: 640, y: 340, deltaX: 24).pause(.milliseconds(8))
       }
-      try await page.browser.perform(sequence)
-      let end = try await page.settled()
-      // 720 points, of which 120 are a cover.
-      #expect(end == 1_006)
+      var ends: [Double] = []
+      let isThere = try await FlowPage.repeated {
+        try await page.start(at: 1_000)
+        try await page.browser.perform(sequence)
+        ends.append(try await page.settled())
+        // 720 points, of which 120 are a cover. Covers settle where the browser pauses in between.
+        return ends.last == 1_006
+      }
+      #expect(isThere, "\(ends)")
     }
   }
 
@@ -120,9 +129,14 @@ struct InputTests {
       try await page.start(at: 200)
       try await browser.perform(.mouse().move(x: 640, y: 330).down().up())
       try await browser.wait(until: "document.documentElement.dataset.selected === '200'")
-      try await browser.run("return new Promise((done) => setTimeout(done, 400))")
-      try await browser.perform(.mouse().down().up().pause(.milliseconds(80)).down().up())
-      try await browser.wait(until: "document.documentElement.dataset.flipped === '200'")
+      // Two clicks of which the browser gets the second late are no double-click.
+      let isFlipped = "document.documentElement.dataset.flipped === arguments[0]"
+      let turnsOver = try await FlowPage.repeated {
+        try await browser.run("return new Promise((done) => setTimeout(done, 400))")
+        try await browser.perform(.mouse().down().up().pause(.milliseconds(80)).down().up())
+        return try await page.holds(isFlipped, "200")
+      }
+      #expect(turnsOver)
       try await browser.wait(until: "document.querySelector('.cf-back.cf-seen')")
       // A mouse user's focus stays.
       let isOnBack: Bool = try await browser.script(
@@ -130,14 +144,16 @@ struct InputTests {
       #expect(!isOnBack)
       try await browser.perform(.keyboard().press(.escape))
       try await browser.wait(until: "!document.querySelector('.cf-back.cf-seen')")
-      try await page.start(at: 200)
-      try await browser.perform(
-        .mouse().move(x: 950, y: 330).down().up().pause(.milliseconds(80)).down().up())
-      try await page.settled()
-      let front: Int = try await page.front("Number(front.getAttribute('aria-posinset')) - 1")
-      #expect(front > 200)
-      try await browser.wait(
-        until: "document.documentElement.dataset.flipped === arguments[0]", "\(front)")
+      let comesAndTurnsOver = try await FlowPage.repeated {
+        try await page.start(at: 200)
+        try await browser.perform(
+          .mouse().move(x: 950, y: 330).down().up().pause(.milliseconds(80)).down().up())
+        try await page.settled()
+        let front: Int = try await page.front("Number(front.getAttribute('aria-posinset')) - 1")
+        #expect(front > 200)
+        return try await page.holds(isFlipped, "\(front)")
+      }
+      #expect(comesAndTurnsOver)
     }
   }
 

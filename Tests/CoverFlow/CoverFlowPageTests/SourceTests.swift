@@ -103,7 +103,7 @@ struct SourceTests {
         flow.apply(changes)
         return performance.now() - start
         """)
-      #expect(milliseconds < 3_000)
+      #expect(milliseconds < 30_000)
       try await page.browser.wait(until: "__cf.position === 15000 && flow.key === 5000")
       let keys: [Int] = try await page.browser.script(
         """
