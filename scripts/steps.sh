@@ -7,8 +7,8 @@ rm -f "$logs"/*.xml "$logs/times"
 lane_groups=()
 
 # step NAME MINUTES COMMAND...: runs a command. Its output goes into a log, which is printed if it fails.
-# A command that reaches the limit, or in which a peer or a browser crashed, failed for a reason that may not be
-# the package's: it is repeated once.
+# A command that reaches the limit, in which a peer or a browser crashed, or that failed after the machine had stood
+# still for seconds, failed for a reason that may not be the package's: it is repeated once.
 step() {
   local name=$1 minutes=$2 start=$SECONDS status log reason=
   shift 2
@@ -40,18 +40,35 @@ step() {
 
 # attempt MINUTES LOG COMMAND...: 124 if the limit was reached. The command may be a function.
 attempt() {
-  local minutes=$1 log=$2 status=0 command watchdog
+  local minutes=$1 log=$2 status=0 command watchdog stops process
   shift 2
-  rm -f "$log.late"
+  rm -f "$log.late" "$log.stood"
   (set -e; "$@") >"$log" 2>&1 </dev/null &
   command=$!
   (sleep $((minutes * 60)) && touch "$log.late" && end_tree "$command") >/dev/null 2>&1 &
   watchdog=$!
+  note_stops "$log.stood" >/dev/null 2>&1 &
+  stops=$!
   wait "$command" || status=$?
-  end_tree "$watchdog"
-  wait "$watchdog" 2>/dev/null || true
+  for process in "$watchdog" "$stops"; do
+    end_tree "$process"
+    wait "$process" 2>/dev/null || true
+  done
   if [ -e "$log.late" ]; then rm -f "$log.late"; status=124; fi
   return $status
+}
+
+# By how many seconds a process that sleeps for one is late where the machine stood still.
+stop_seconds=3
+
+# note_stops FILE: makes a file when the machine has stood still.
+note_stops() {
+  local before
+  while :; do
+    before=${EPOCHREALTIME/[.,]/}
+    sleep 1
+    [ $((${EPOCHREALTIME/[.,]/} - before)) -lt $(((stop_seconds + 1) * 1000000)) ] || touch "$1"
+  done
 }
 
 # end_tree PROCESS: ends a process and those that it started, in one process group with others.
@@ -70,6 +87,8 @@ cause() {
     echo "a test took too long"
   elif grep -qE 'PeerCrashed|chromedriver ended|exited with unexpected signal' "$2"; then
     echo "a peer or the test process crashed"
+  elif [ -e "$2.stood" ]; then
+    echo "the machine stood still for seconds"
   fi
 }
 

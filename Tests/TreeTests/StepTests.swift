@@ -39,7 +39,7 @@ struct StepTests {
       step "Next" 1 true
       """)
     #expect(outcome.status == 1)
-    #expect(outcome.output.contains("\"Commands\" failed;"))
+    #expect(outcome.output.contains("\"Commands\" failed"))
     #expect(!outcome.output.contains("Next"))
   }
 
@@ -53,6 +53,23 @@ struct StepTests {
       """)
     #expect(outcome.status == 0)
     #expect(outcome.output.contains("Peer (a peer or the test process crashed; repeated)"))
+  }
+
+  @Test("a step that fails after the machine stood still is repeated once")
+  func stops() throws {
+    let outcome = try Self.run(
+      """
+      stop_seconds=0
+      late() {
+        [ -z "${IS_REPETITION:-}" ] || return 0
+        until [ -e .build/logs/Late.log.stood ]; do sleep 0.1; done
+        false
+      }
+      step "Late" 1 late
+      cat .build/logs/times
+      """)
+    #expect(outcome.status == 0)
+    #expect(outcome.output.contains("Late (the machine stood still for seconds; repeated)"))
   }
 
   @Test("a step that takes too long is ended, repeated, and then fails")
