@@ -27,7 +27,7 @@ def text(info):
 
 class Listener(zeroconf.ServiceListener):
     def add_service(self, zc, type_, name):
-        info = zc.get_service_info(type_, name, timeout=5000)
+        info = zc.get_service_info(type_, name, timeout=30_000)
         tell(event="found", name=name, host=info and info.server, port=info and info.port,
              addresses=sorted(info.parsed_addresses()) if info else [],
              text=text(info) if info else {})
@@ -62,7 +62,7 @@ def ask(name, type_):
     question = dns.message.make_query(name, type_)
     question.flags = 0
     answer = dns.query.udp(
-        question, "224.0.0.251", port=5353, timeout=5, ignore_unexpected=True)
+        question, "224.0.0.251", port=5353, timeout=50, ignore_unexpected=True)
     tell(id_is_same=answer.id == question.id, questions=[str(q) for q in answer.question],
          answers=[str(rrset) for rrset in answer.answer],
          ttl=max(rrset.ttl for rrset in answer.answer))

@@ -249,7 +249,7 @@ def connect(server, server_address, client, client_address, port=4_000):
     with listener:
         with inside(client.namespace):
             ours = socket.create_connection(
-                (server_address, port), 5, source_address=(client_address, 0))
+                (server_address, port), limits.EVENT, source_address=(client_address, 0))
         theirs, _ = listener.accept()
-    theirs.settimeout(5)
+    theirs.settimeout(limits.EVENT)
     return ours, theirs

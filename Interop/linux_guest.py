@@ -73,7 +73,8 @@ class Guest:
 
     async def boot(self):
         try:
-            await self._shell.expect("ready\n", 150)
+            # Longer than a test may take, which is repeated then.
+            await self._shell.expect("ready\n", 400)
         except AssertionError:
             last = self._console.read_text(errors="replace")[-2000:]
             raise AssertionError(f"the machine does not come up: {last}") from None

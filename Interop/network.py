@@ -57,6 +57,13 @@ class Host:
             raise Failed(process.returncode, errors.decode().strip())
         return [json.loads(line) for line in output.splitlines()]
 
+    async def types(self):
+        """The types of services that `ambit` finds. On a busy machine the answer may take longer than two seconds."""
+        for _ in range(10):
+            if found := await self.ambit("browse", "--types", timeout=2):
+                break
+        return [event["type"] for event in found]
+
     @contextlib.asynccontextmanager
     async def running(self, *command):
         """A program that goes on and writes objects: an async function that gives the next one."""
@@ -90,7 +97,8 @@ async def network(count, has_ipv4=True):
     """So many hosts on one Ethernet, with IPv6 addresses and, unless told otherwise, IPv4 ones."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         unavailable("Network namespaces need root and the command ip.")
-    name = f"ambit{os.getpid()}-{next(_numbers)}"
+    # Not one that a run which was killed has left.
+    name = f"ambit{os.getpid()}-{os.urandom(3).hex()}-{next(_numbers)}"
     names = [f"{name}-{number}" for number in range(count)]
     switch = f"{name}-s"
     try:

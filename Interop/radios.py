@@ -6,9 +6,11 @@ controller on the same air.
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import pathlib
+import random
 import socket
 import stat
 
@@ -23,16 +25,26 @@ async def end(process):
     if process.returncode is None:
         process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), 5)
+            await asyncio.wait_for(process.wait(), 20)
         except asyncio.TimeoutError:
             process.kill()
             await process.wait()
 
 
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def _free_ports(count):
+    """Ports that nobody has, and that the system gives to nobody by itself (ip_local_port_range) before they are
+    used. Those of other processes of this run are others; where another program takes one, it is seldom the same."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 5
+    ports = []
+    while len(ports) < count:
+        port = 10_000 + 4_000 * worker + (_random_port + next(_port_numbers)) % 4_000
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            ports.append(port)
+    return ports
+
+
+_random_port, _port_numbers = random.randrange(4_000), itertools.count()
 
 
 async def _listens(port, process, seconds=limits.EVENT):
@@ -69,7 +81,7 @@ async def rootcanal_radio():
 
     binary = pathlib.Path(rootcanal.binaries.get_package_binary_resource_path("rootcanal"))
     binary.chmod(binary.stat().st_mode | stat.S_IXUSR)
-    hci, link, link_ble, test = (_free_port() for _ in range(4))
+    hci, link, link_ble, test = _free_ports(4)
     process = await asyncio.create_subprocess_exec(
         binary,
         "-configuration", f"tcp_server {{ tcp_port: {hci} configuration {{ strict: false }} }}",

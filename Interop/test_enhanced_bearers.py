@@ -107,12 +107,17 @@ async def test_values_are_read_over_several_bearers_of_bumble_at_once(radio):
         ambit = Ambit(radio)
         bearers = Bearers(server.device.gatt_server)
         wanted = [PROTECTED, READABLE, PEER_LONG, NOTIFYING, INDICATING, READABLE]
-        # Reading what is protected encrypts the link; bearers are learnt of when nothing else is to be done.
-        lines = f"read {PROTECTED}\nwait 2\n" + f"read {' '.join(wanted)}\n" * 2
-        values = await ambit.json("shell", "Bumble peer", stdin=lines.encode())
-        read = [bytes.fromhex(value["hex"]) for value in values if value["event"] == "value"]
-        assert read == [b"secret"] + 2 * [
-            b"secret", b"hello", PEER_LONG_VALUE, b"n0", b"i0", b"hello"]
+        # Reading what is protected encrypts the link; bearers are learnt of when nothing else is to be done, for
+        # which a busy machine may need longer.
+        for seconds in (2, 8, 20):
+            bearers.readers.clear()
+            lines = f"read {PROTECTED}\nwait {seconds}\n" + f"read {' '.join(wanted)}\n" * 2
+            values = await ambit.json("shell", "Bumble peer", timeout=60, stdin=lines.encode())
+            read = [bytes.fromhex(value["hex"]) for value in values if value["event"] == "value"]
+            assert read == [b"secret"] + 2 * [
+                b"secret", b"hello", PEER_LONG_VALUE, b"n0", b"i0", b"hello"]
+            if len(bearers.readers) >= 3:
+                break
         assert len(bearers.readers) >= 3, bearers.readers
 
 

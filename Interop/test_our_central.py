@@ -15,14 +15,19 @@ NAME = "Bumble peer"
 
 async def test_scanning_finds_name_address_and_services(radio, request):
     async with bumble_peripheral(radio):
-        events = await Ambit(radio).json("scan", timeout=4)
-        found = [event for event in events if event["address"] == PERIPHERAL_ADDRESS]
-        assert found[-1]["name"] == NAME
-        assert found[-1]["addressType"] == "random"
-        assert found[-1]["connectable"]
         # Bumble's controllers send no scan responses, which is where the services are.
-        if request.node.callspec.params["radio"] != "bumble":
-            assert SERVICE in [service["uuid"] for service in found[-1]["services"]]
+        services = [] if request.node.callspec.params["radio"] == "bumble" else [SERVICE]
+
+        def is_complete(event):
+            found = [service["uuid"] for service in event.get("services", [])]
+            return event.get("name") == NAME and set(services) <= set(found)
+
+        async with Ambit(radio).running("scan") as next_event:
+            event = await next_event()
+            while event["address"] != PERIPHERAL_ADDRESS or not is_complete(event):
+                event = await next_event()
+        assert event["addressType"] == "random"
+        assert event["connectable"]
 
 
 async def test_inspecting_lists_what_bumble_serves(radio):

@@ -50,7 +50,7 @@ async def test_a_bonded_peripheral_is_the_same_with_another_private_address(
         first, keystore = server.device.random_address, server.device.keystore
         completed = pairs(server.device, Person())
         assert (await ambit.json("read", NAME, ENCRYPTED))[0]["text"] == "secret"
-        assert len(completed) == 1
+        await completed.reach(1)
     [line] = bond_lines(bonds)
     known = re.search(r"known-address=(\S+)", line)[1]
     assert Address(known) == first and first.is_resolvable
@@ -82,6 +82,7 @@ async def test_bumble_knows_our_peripheral_by_its_identity(radio, bonds, tmp_pat
                 table = await characteristics(Peer(connection))
                 assert await table[OURS].read_value() == b"secret"
                 await connection.disconnect()
-        assert len(completed) == 1 and len(bond_lines(bonds)) == 1
+        await completed.reach(1)
+        assert len(bond_lines(bonds)) == 1
         assert completed[0].irk is not None
     assert len({str(address) for address in seen}) == 2
