@@ -107,7 +107,7 @@ def test_text_records_from_python():
 
 async def test_what_programs_rely_on_holds_and_nothing_is_left_behind(hosts, programs):
     process = await hosts[0]._start(programs / "checks")
-    output, errors = await asyncio.wait_for(process.communicate(), 80)
+    output, errors = await asyncio.wait_for(process.communicate(), 200)
     assert process.returncode == 0, errors.decode()
     assert output.decode().endswith("nothing is left\nprocess of others\n")
 
