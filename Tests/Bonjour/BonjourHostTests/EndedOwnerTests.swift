@@ -81,8 +81,9 @@ struct EndedOwnerTests {
       Issue.record("The owner's record was not removed.")
       return
     }
-    // A second on a machine that does nothing else.
-    #expect(Instant.now - start < .seconds(4))
+    // A second on a machine that does nothing else. By themselves, the record would last for two minutes, and the
+    // services for more than an hour.
+    #expect(Instant.now - start < .seconds(60))
     let chair = try await register("Chair", with: second)
     for index in browsers.indices {
       #expect(await browsers[index].events.next() == .serviceAdded(try name("Chair")))
