@@ -42,7 +42,7 @@
         }
         try await browser.wait(
           until: "document.querySelector('.text p').textContent.startsWith('Augustin Fresnel')",
-          seconds: 60)
+          seconds: 120)
         try await browser.wait(
           until: "\(Self.place) == 'You have left the museum.'", seconds: 120)
         #expect(

@@ -76,7 +76,7 @@ struct FlickrAnswerTests {
 struct FlickrTests {
   /// Runs a test with a server that answers with `handler`.
   private static func withFlickr(
-    timeMax: Double = 10, _ handler: @escaping @Sendable (String) -> StubFlickr.Answer,
+    timeMax: Double = 50, _ handler: @escaping @Sendable (String) -> StubFlickr.Answer,
     _ body: (FlickrPhotos, StubFlickr) async throws -> Void
   ) async throws {
     let server = try StubFlickr(handler)
@@ -138,18 +138,23 @@ struct FlickrTests {
       (.silent, .noAnswer), (.slow, .noAnswer),
     ]
     for (answer, error) in cases {
-      try await Self.withFlickr(timeMax: 1.5) { _ in
+      // What doesn't end by itself is given up soon; a busy machine may need longer than that for the rest.
+      let isLate = error == .noAnswer
+      try await Self.withFlickr(timeMax: isLate ? 1.5 : 50) { _ in
         answer
       } _: { photos, server in
         #expect(await Self.search(photos, "tern") == .failure(error), "\(answer)")
-        #expect(server.targets.count == 1, "nobody is led elsewhere, and nothing is tried again")
+        let count = server.targets.count
+        #expect(
+          count == 1 || count == 0 && isLate,
+          "nobody is led elsewhere, and nothing is tried again")
       }
     }
     // The server has stopped.
     let gone = try StubFlickr { _ in .closed }
     gone.stop()
     let address = try #require(URL(string: gone.address))
-    let photos = FlickrPhotos(.init(key: "k", api: address, pictures: address, timeMax: 3))
+    let photos = FlickrPhotos(.init(key: "k", api: address, pictures: address, timeMax: 50))
     #expect(await Self.search(photos, "tern") == .failure(.unreachable))
   }
 
@@ -204,7 +209,7 @@ struct FlickrTests {
 
   @Test("an answer that is endless or too late is given up", arguments: [true, false])
   func pictureFailures(_ isEndless: Bool) async throws {
-    try await Self.withFlickr(timeMax: 3) { _ in
+    try await Self.withFlickr(timeMax: isEndless ? 50 : 3) { _ in
       isEndless ? .endless : .slow
     } _: { photos, _ in
       await #expect(throws: isEndless ? HTTPClient.Failure.tooLarge : .noAnswer) {
