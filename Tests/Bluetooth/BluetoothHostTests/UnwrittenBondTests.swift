@@ -42,14 +42,14 @@ struct UnwrittenBondTests {
   }
 
   private static var soon: StateWriter.Times {
-    var times = StateWriter.Times()
+    var times = StateWriter.Times.ample
     times.firstPause = .milliseconds(1)
     times.longestPause = .milliseconds(4)
     return times
   }
 
   private static var never: StateWriter.Times {
-    var times = StateWriter.Times()
+    var times = StateWriter.Times.ample
     times.firstPause = .seconds(3_600)
     times.longestPause = .seconds(3_600)
     return times
@@ -138,7 +138,7 @@ struct UnwrittenBondTests {
   @Test("a process that exits at once writes its last bond before it ends")
   func exiting() async throws {
     await #expect(processExitsWith: .success) { [path = path as String] in
-      let queue = BondStoreQueue(BondStore(path: path)) { _ in }
+      let queue = BondStoreQueue(BondStore(path: path), times: .ample) { _ in }
       queue.change(.store(Bonds.secure, nil))
       exit(0)
     }

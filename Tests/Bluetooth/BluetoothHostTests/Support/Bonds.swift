@@ -2,6 +2,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Foundation
+import StateFiles
 
 /// Bonds for tests.
 enum Bonds {
@@ -35,6 +36,15 @@ enum Bonds {
   static func secrets(_ bond: Bond) -> [String] {
     [bond.centralKey?.value, bond.peripheralKey?.value, bond.identityResolvingKey]
       .compactMap { $0.map { Hexadecimal.string($0.bytes) } }
+  }
+}
+
+extension StateWriter.Times {
+  /// The usual times, but for an end that leaves a busy disk all the time it needs.
+  static var ample: Self {
+    var times = Self()
+    times.end = .seconds(50)
+    return times
   }
 }
 
