@@ -30,7 +30,7 @@ struct SocketAddressTests {
     #expect(address == SocketAddress(.v4(Inet4Address(127, 0, 0, 1)), port: address.port ?? 0))
     _ = address.with { unsafe connect(client, $0, $1) }
     var connecting = pollfd(fd: client, events: Int16(POLLOUT), revents: 0)
-    try #require(unsafe poll(&connecting, 1, 10_000) == 1)
+    try #require(unsafe poll(&connecting, 1, 50_000) == 1)
     #expect(SocketAddress(connectedTo: client) == address)
   }
 

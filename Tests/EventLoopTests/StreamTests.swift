@@ -62,7 +62,7 @@ struct ByteChannelTests {
       var buffer = [UInt8](repeating: 0, count: 70_001)
       while found.count < all.count {
         var waiting = pollfd(fd: ends.other, events: Int16(POLLIN), revents: 0)
-        guard unsafe poll(&waiting, 1, 10_000) == 1 else { break }
+        guard unsafe poll(&waiting, 1, 50_000) == 1 else { break }
         let count = unsafe read(ends.other, &buffer, buffer.count)
         guard count > 0 else { break }
         found += buffer.prefix(count)
@@ -207,7 +207,7 @@ struct StreamConnectionTests {
   }
 
   private func connect(
-    timeout: TimeSpan = .seconds(20), _ start: @escaping @Sendable (StreamConnector) -> Void
+    timeout: TimeSpan = .seconds(50), _ start: @escaping @Sendable (StreamConnector) -> Void
   ) async -> Result<Int32, ConnectError> {
     await withCheckedContinuation { continuation in
       loop.execute { [loop] in

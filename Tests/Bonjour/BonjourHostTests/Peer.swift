@@ -33,7 +33,7 @@ struct Peer: Sendable {
   static func accept(_ listener: Int32) async throws -> Peer {
     try await Self.waiting {
       var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-      guard unsafe poll(&waiting, 1, 20_000) == 1 else { throw SystemError(number: ETIMEDOUT) }
+      guard unsafe poll(&waiting, 1, 50_000) == 1 else { throw SystemError(number: ETIMEDOUT) }
       let number = Glibc.accept(listener, nil, nil)
       guard number >= 0 else { throw SystemError.current }
       return Peer(number)

@@ -13,10 +13,10 @@ final class OtherEnd: Sendable {
     Glibc.write(descriptor, bytes, bytes.count) == bytes.count
   }
 
-  /// What one read gives, waiting for it at most ten seconds.
+  /// What one read gives, waiting for it at most as long as a busy machine needs.
   func read() -> [UInt8] {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    guard poll(&waiting, 1, 10_000) == 1 else { return [] }
+    guard poll(&waiting, 1, 50_000) == 1 else { return [] }
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = Glibc.read(descriptor, &buffer, buffer.count)
     return count > 0 ? Array(buffer.prefix(count)) : []

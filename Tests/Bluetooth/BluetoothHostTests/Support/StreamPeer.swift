@@ -41,7 +41,7 @@ final class StreamPeer: Sendable {
     let result = await withCheckedContinuation { continuation in
       loop.execute {
         let box = LoopConfined(Box(), to: loop)
-        let connector = StreamConnector(on: loop, timeout: .seconds(10)) { result in
+        let connector = StreamConnector(on: loop, timeout: .seconds(50)) { result in
           box.value.connector = nil
           continuation.resume(
             returning: result.flatMap { descriptor in
