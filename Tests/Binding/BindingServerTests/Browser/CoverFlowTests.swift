@@ -102,6 +102,8 @@
     @Test("a selected cover, and one that came to the front, are actions with the row's argument")
     func actions() async throws {
       try await Self.withShelf { browser, shelf, _ in
+        // The first cover comes to the front before it is left.
+        try await browser.wait(until: "document.querySelector('#log').textContent === 'front 0'")
         try await browser.run("document.querySelector('.cf-stage').focus({ focusVisible: true })")
         try await browser.perform(.keyboard().press(.right))
         try await browser.wait(until: "__cf.position === 1 && __cf.mode === 'rest'")
