@@ -1,5 +1,6 @@
 import CoreBluetoothAsync
 import Foundation
+import Glibc
 import Testing
 
 @testable import AmbitCLI
@@ -127,6 +128,30 @@ struct HubRadioStatusTests {
       }
       #expect(failure?.status == .radioUnavailable)
     }
+  }
+
+  @Test(
+    "a command that outlives its hub ends with 77 where the next one denies it the radio",
+    arguments: [
+      ["watch", "--no-network", "--json"],
+      ["monitor", "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/1", "--json", "--", "true"],
+    ])
+  func denied(command: [String]) async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let rules = try folder.file("rules.json", #"{"rules": [{"access": "deny"}]}"#)
+    // With any umask of this process.
+    #expect(chmod(folder.path, 0o700) == 0 && chmod(rules, 0o600) == 0)
+    let hub = try await ServedHub("sim", at: path)
+    let run = try AmbitRun(
+      command, environment: hub.environment.merging(["XDG_STATE_HOME": folder.path]) { $1 })
+    #expect(await run.output.next(containing: "\"event\"") != nil)
+    await hub.kill()
+    let next = try await ServedHub("sim", at: path, "--rules", rules)
+    let end = await run.end()
+    #expect(end.status == AmbitCLI.ExitStatus.notPermitted.rawValue, "\(end)")
+    #expect(end.complaints.last?.contains("The hub's rules deny it") == true, "\(end)")
+    withExtendedLifetime(next) {}
   }
 
   @Test("a view that outlives its hub reports that the radio went, and goes on with the next hub")

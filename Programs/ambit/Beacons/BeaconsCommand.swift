@@ -52,6 +52,7 @@ struct Beacons: RadioCommand {
         for await discovery in central.scan(allowDuplicates: true) {
           survey.update { $0.hear(Sighting(discovery), now: clock.now) }
         }
+        try await session.scanEnded(central)
       }
     }
     if isFullScreen { Terminal.restore() }

@@ -138,6 +138,7 @@ struct Monitor: RadioCommand {
           if sighting.beaconReading == .malformed { watch.heardMalformed() }
           watch.handle(BeaconSighting(sighting).map { .sighted($0) } ?? .received)
         }
+        try await session.scanEnded(central)
       }
       defer { group.cancelAll() }
       try await group.next()

@@ -19,8 +19,8 @@ final class Interrupts: Sendable {
   /// How often a job in the background that wants the whole screen looks whether it is there.
   private static let backgroundTime = DispatchTimeInterval.milliseconds(100)
 
-  /// How long the clean-up may take. After it the process ends without.
-  private static let cleanUpTime = DispatchTimeInterval.seconds(5)
+  /// How long the clean-up may take while the process runs. After it the process ends without.
+  private static let cleanUpTime = Duration.seconds(5)
   /// The signals that end the process.
   private static let endings = [SIGINT, SIGTERM, SIGHUP]
 
@@ -105,7 +105,15 @@ final class Interrupts: Sendable {
     // A reader that is stuck would hold up the clean-up.
     Output.limitWaiting()
     task?.cancel()
-    endQueue.asyncAfter(deadline: .now() + Self.cleanUpTime) { [self] in endNow(number) }
+    endNow(number, after: RunningTime(Self.cleanUpTime))
+  }
+
+  private func endNow(_ number: Int32, after time: RunningTime) {
+    var time = time
+    guard let pause = time.look() else { endNow(number) }
+    endQueue.asyncAfter(deadline: .now() + pause / .seconds(1)) { [self, time] in
+      endNow(number, after: time)
+    }
   }
 
   private func endNow(_ number: Int32) -> Never {

@@ -274,7 +274,8 @@ extension NetworkSession {
 /// Knows when no more answers are to be expected.
 final class Activity: Sendable {
   private struct State {
-    var latest = ContinuousClock.now
+    /// The time without an answer until no more are expected.
+    var rest = RunningTime(Activity.quiet)
     var hadNews = false
     var pendingCount = 0
   }
@@ -291,7 +292,7 @@ final class Activity: Sendable {
   /// An answer came.
   func note() {
     state.update { state in
-      state.latest = .now
+      state.rest = RunningTime(Self.quiet)
       state.hadNews = true
     }
   }
@@ -303,17 +304,19 @@ final class Activity: Sendable {
   func end() {
     state.update { state in
       state.pendingCount -= 1
-      state.latest = .now
+      state.rest = RunningTime(Self.quiet)
     }
   }
 
   /// Returns when nothing is pending and no answer has come for long enough.
   func untilQuiet() async throws {
     while true {
-      let (end, isPending) = state.update { ($0.latest + Self.quiet, $0.pendingCount > 0) }
-      let now = ContinuousClock.now
-      if !isPending, end <= now { return }
-      try await Task.sleep(until: isPending ? now + Self.quiet : end, clock: .continuous)
+      let pause = state.update { state in
+        if state.pendingCount > 0 { state.rest = RunningTime(Self.quiet) }
+        return state.rest.look()
+      }
+      guard let pause else { return }
+      try await Task.sleep(for: pause)
     }
   }
 }

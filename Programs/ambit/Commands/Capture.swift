@@ -41,6 +41,7 @@ struct Capture: RadioCommand {
             session.output.progress("Writing \(file): \(heard) advertisements …")
           }
         }
+        try await session.scanEnded(central)
       }
     }
     // What ended it then is not for this command to report as done.

@@ -75,6 +75,7 @@ struct Channel: RadioCommand {
         try await ChannelPump(channel, endsWithInput: true).run()
       }
     }
+    try Task.checkCancellation()
     guard isOpen.value else {
       throw CommandFailure(.timedOut, "channel \(psm) of \(id) was not opened in time")
     }
@@ -83,7 +84,13 @@ struct Channel: RadioCommand {
   /// Waits until a peer opens a channel, and pipes it.
   private static func serve(_ role: PeripheralRole, name: String, _ session: Session) async throws {
     let channel = try await accept(role, name: name, session)
-    try await ChannelPump(channel, endsWithInput: false).run()
+    do {
+      try await ChannelPump(channel, endsWithInput: false).run()
+    } catch {
+      // A radio that goes also ends channels.
+      let state = role.manager.state
+      throw state == .poweredOn || error is CancellationError ? error : role.radioFailure(state)
+    }
     // The manager lives as long as its channel.
     role.manager.stopAdvertising()
   }

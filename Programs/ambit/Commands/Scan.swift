@@ -49,6 +49,7 @@ struct Scan: RadioCommand {
         for await discovery in central.scan(services: wanted, allowDuplicates: true) {
           list.hear(Sighting(discovery), now: clock.now)
         }
+        try await session.scanEnded(central)
       }
     }
     list.finish(now: clock.now)

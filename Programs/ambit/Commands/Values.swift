@@ -153,6 +153,7 @@ struct Subscribe: RadioCommand {
         try await Self.follow(characteristics, of: device, progress)
       }
     }
+    try Task.checkCancellation()
     let end = progress.value
     guard end.isFollowing, count == nil || end.left == 0 else {
       let limit = session.timeout.map(\.description) ?? "the time limit"

@@ -48,7 +48,7 @@ struct Watch: RadioCommand {
     try await session.untilTime {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
-          await Self.listen(
+          try await Self.listen(
             central, session, surroundings.devices, isFullScreen ? surroundings.beacons : nil, clock
           )
         }
@@ -78,7 +78,7 @@ struct Watch: RadioCommand {
   private static func listen(
     _ central: Central, _ session: Session, _ table: Guarded<NearbyTable>,
     _ beacons: Guarded<BeaconSurvey>?, _ clock: MonotonicClock
-  ) async {
+  ) async throws {
     for await discovery in central.scan(allowDuplicates: true) {
       let sighting = Sighting(discovery)
       let now = clock.now
@@ -92,6 +92,7 @@ struct Watch: RadioCommand {
         session.output.object(merged.json(event: isFirst ? "discovered" : "updated"))
       }
     }
+    try await session.scanEnded(central)
   }
 
   /// Follows the services of the network as long as the command runs.

@@ -67,6 +67,8 @@ final class PeripheralRole: NSObject, Sendable {
   ) async throws -> Answer {
     let events = events()
     start()
+    // A radio that went before is not reported again, and a manager without one answers nothing.
+    guard manager.state == .poweredOn else { throw radioFailure(manager.state) }
     for await event in events {
       if let result = try answer(event) { return result }
       if case .stateChanged(let state) = event, state != .poweredOn { throw radioFailure(state) }

@@ -117,7 +117,7 @@ extension Session {
     _ central: Central, _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
     let host = host
-    return try await withThrowingTaskGroup(of: Result.self) { group in
+    return try await withThrowingTaskGroup(of: Result?.self) { group in
       group.addTask {
         do {
           return try await body()
@@ -131,12 +131,25 @@ extension Session {
         for await state in central.states() where state != .poweredOn {
           throw RadioFailure.failure(state, host)
         }
-        throw CancellationError()
+        // Cancelled: how `body` ends then is what counts.
+        return nil
       }
       defer { group.cancelAll() }
-      guard let result = try await group.next() else { throw CancellationError() }
-      return result
+      while let end = try await group.next() {
+        if let result = end { return result }
+      }
+      throw CancellationError()
     }
+  }
+
+  /// To be called where a scan of `central` has ended by itself, as it does where the radio may not be used any
+  /// more. The state of the central may change a moment later.
+  /// - Throws: Why the radio can't be used, or that the task was cancelled.
+  func scanEnded(_ central: Central) async throws -> Never {
+    for await state in central.states() where state == .unauthorized || state == .unsupported {
+      throw RadioFailure.failure(state, host)
+    }
+    throw CancellationError()
   }
 
   /// The failure of the command for an error of `what`: a device, or an operation.

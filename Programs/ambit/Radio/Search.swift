@@ -18,8 +18,8 @@ package struct Search: Sendable {
   let name: DeviceName
   let session: Session
   private let heard = Guarded<[String: Sighting]>([:])
-  /// When the first device that fits was heard.
-  private let firstFit = Guarded<ContinuousClock.Instant?>(nil)
+  /// Ends when others had time to be heard, too; nil before the first device that fits is heard.
+  private let care = Guarded<Task<Void, any Error>?>(nil)
 
   package init(name: DeviceName, session: Session) {
     self.name = name
@@ -36,14 +36,19 @@ package struct Search: Sendable {
     let limit = session.timeout ?? Seconds(span: Session.searchTime)
     // A little less than the remaining time of the command, so that the error is "not found".
     let rest = session.remaining ?? limit.duration
-    let found = try await race(rest - min(.milliseconds(100), rest / 10)) {
-      await listen(central) { name.fit($0) != nil }
+    let end = ContinuousClock.now + rest - min(.milliseconds(100), rest / 10)
+    let found: Sighting??
+    do {
+      found = try await race(end - .now) { await listen(central) { name.fit($0) != nil } }
+    } catch is CancellationError where ContinuousClock.now >= end {
+      // The time of the command is over at the same moment.
+      found = nil
     }
     if case .some(.some(let sighting)) = found {
-      firstFit.update { $0 = $0 ?? ContinuousClock.now }
+      care.update { $0 = $0 ?? Task { try await RunningTime.wait(for: Self.careTime) } }
       return sighting
     }
-    try Task.checkCancellation()
+    if ContinuousClock.now < end { try Task.checkCancellation() }
     let count = heard.value.count
     throw CommandFailure(
       .notFound,
@@ -64,8 +69,12 @@ package struct Search: Sendable {
 
   /// Waits until others that fit had time to be heard, unless the name can mean this device only.
   func waitForOthers(than sighting: Sighting) async throws {
-    guard !isWhole(sighting), let start = firstFit.value else { return }
-    try await Task.sleep(for: max(.zero, Self.careTime - (ContinuousClock.now - start)))
+    guard !isWhole(sighting), let care = care.value else { return }
+    try await withTaskCancellationHandler {
+      try await care.value
+    } onCancel: {
+      care.cancel()
+    }
   }
 
   /// Goes on listening until the task is cancelled.

@@ -63,17 +63,22 @@ package struct Session: Sendable {
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
     try await checkRadio()
-    if let result = try await race(remaining ?? limit.duration, body) { return result }
+    if let result = try await raceToTheEnd(remaining ?? limit.duration, body) { return result }
     throw CommandFailure(
       .timedOut, "\(what) took longer than \(timeout ?? Seconds(span: limit))")
   }
 
-  /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C.
+  /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C: then it returns, so that the
+  /// command reports what it did.
   package func untilTime(
     default limit: Duration? = nil, _ body: @escaping @Sendable () async throws -> Void
   ) async throws {
-    guard let limit = remaining ?? limit else { return try await body() }
-    _ = try await race(limit, body)
+    do {
+      guard let limit = remaining ?? limit else { return try await body() }
+      _ = try await race(limit, body)
+    } catch is CancellationError where Task.isCancelled {
+      // Some of the tasks that end then throw, others return; any of them may be first.
+    }
   }
 }
 
@@ -90,6 +95,28 @@ package func race<Result: Sendable>(
     defer { group.cancelAll() }
     guard let first = try await group.next() else { return nil }
     return first
+  }
+}
+
+/// Runs `body`, which is cancelled after `limit`; nil if it wasn't done then. It is done, too, where it ended at
+/// that moment, and a device that was not found remains the reason, whichever of the two tasks runs first.
+package func raceToTheEnd<Result: Sendable>(
+  _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result
+) async throws -> Result? {
+  try await withThrowingTaskGroup(of: Result?.self) { group in
+    group.addTask { try await body() }
+    group.addTask {
+      try await Task.sleep(for: limit)
+      return nil
+    }
+    defer { group.cancelAll() }
+    if let first = try await group.next() ?? nil { return first }
+    group.cancelAll()
+    do {
+      return try await group.next() ?? nil
+    } catch let failure as CommandFailure where failure.status == .notFound {
+      throw failure
+    } catch { return nil }
   }
 }
 
@@ -379,22 +406,33 @@ extension CommandFailure {
 /// Ends the program where something does not heed the end of `--timeout`: a controller that does
 /// not answer while its link is closed, for example.
 final class Watchdog: Sendable {
-  /// What a command that heeds it may take beyond.
-  private static let grace = Duration.milliseconds(500)
+  /// What a command that heeds it may take beyond, while the program runs.
+  private static let grace = Duration.seconds(2)
   private let timer = WakeTimer()
+  private let time = Guarded<RunningTime?>(nil)
 
   /// Ends the program this long from now, unless it was cancelled before. Readers are waited for not much
   /// longer in any case. To be created before anything that may wait, such as writing to a standard error
   /// that has a stuck reader.
   init(after limit: Duration) {
     Output.limitWaiting(after: limit)
-    timer.start {
-      Output.waitNoMore()
-      Terminal.restore()
-      Output(isJSON: false).note("ambit: not done within the time limit.")
-      exit(ExitStatus.timedOut.rawValue)
+    timer.start { [time, weak timer] in
+      let pause = time.update { time in
+        // It begins with the first call, so that a program that was stopped until now has it, too.
+        var running = time ?? RunningTime(Self.grace)
+        defer { time = running }
+        return running.look()
+      }
+      if let pause { timer?.set(after: pause) } else { Self.endProgram() }
     }
-    timer.set(after: limit + Self.grace)
+    timer.set(after: limit)
+  }
+
+  private static func endProgram() {
+    Output.waitNoMore()
+    Terminal.restore()
+    Output(isJSON: false).note("ambit: not done within the time limit.")
+    exit(ExitStatus.timedOut.rawValue)
   }
 
   deinit { timer.stop() }
