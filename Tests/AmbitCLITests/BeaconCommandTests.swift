@@ -58,8 +58,8 @@ struct BeaconCommandTests {
 
   @Test("a table has proximity, interval and a sparkline")
   func table() async throws {
-    let end = try await AmbitRun.end("beacons", uuid, "--radio", "sim", "--timeout", "3")
-    #expect(end.status == 0, "\(end)")
+    let end = await (try AmbitRun(["beacons", uuid, "--radio", "sim"])).end(after: "\(uuid)/1/1")
+    #expect(end.status == AmbitCLI.ExitStatus.interrupted.rawValue, "\(end)")
     #expect(end.output.first?.hasPrefix("FORMAT") == true)
     let row = try #require(end.output.first { $0.contains("\(uuid)/1/1") })
     #expect(row.contains("–") && row.contains(" m "))
@@ -73,7 +73,7 @@ struct BeaconCommandTests {
     let file = folder.path + "/visits"
     let other = "00000000-0000-0000-0000-00000000000B"
     let monitor = try AmbitRun([
-      "monitor", "\(uuid)/7", other, "--exit-delay", "2", "--radio", radio.name, "--json", "--",
+      "monitor", "\(uuid)/7", other, "--exit-delay", "8", "--radio", radio.name, "--json", "--",
       "sh", "-c",
       "echo $AMBIT_EVENT $AMBIT_REGION $AMBIT_BEACON_UUID $AMBIT_BEACON_MINOR >> '\(file)'",
     ])
@@ -106,17 +106,15 @@ struct BeaconCommandTests {
     let script =
       "{ while read -r line; do case $line in SigIgn*|SigBlk*) echo \"$line\";; esac; "
       + "done < /proc/$$/status; ls /proc/$$/fd; } > '\(file).new'; "
-      + "mv '\(file).new' '\(file)'; exec sleep 20"
+      + "mv '\(file).new' '\(file)'; exec sleep 1000"
     let monitor = try AmbitRun([
       "monitor", "\(uuid)/1/1", "--radio", "sim", "--json", "--", "sh", "-c", script,
     ])
     #expect(await monitor.output.next(containing: "\"enter\"") != nil)
     try await TestFolder.waitForFile(file, of: 0)
-    let start = ContinuousClock.now
     monitor.terminate()
-    // The children share standard output, so the test waits for the end of the process.
+    // The children share standard output, so the test waits for the end of the process, long before theirs.
     #expect(await monitor.exitStatus() == 128 + SIGTERM)
-    #expect(ContinuousClock.now - start < .seconds(5))
     let text = try String(contentsOfFile: file, encoding: .utf8)
     let lines = text.split(separator: "\n").map(String.init)
     // Of the signals 1 to 31; the next two are the C library's own. What a shell made these tests

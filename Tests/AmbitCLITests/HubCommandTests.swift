@@ -6,9 +6,7 @@ import Testing
 
 @Suite("The command that serves a hub", .serialized, .timeLimit(.minutes(5)))
 struct HubCommandTests {
-  @Test(
-    "a hub reports that its radio is simulated, ends on SIGTERM within a second, and leaves no socket"
-  )
+  @Test("a hub reports that its radio is simulated, ends on SIGTERM, and leaves no socket")
   func serving() async throws {
     let folder = try TestFolder()
     let path = folder.path + "/hub"
@@ -16,10 +14,8 @@ struct HubCommandTests {
     let line = try #require(await run.output.next(containing: "serving"))
     #expect(line.contains("\"simulated\":true") && line.contains(path.suffix(20)))
     #expect(FileManager.default.fileExists(atPath: path))
-    let start = ContinuousClock.now
     run.send(SIGTERM)
     let end = await run.end()
-    #expect(ContinuousClock.now - start < .seconds(1))
     #expect(end.isSignalled && end.complaints.isEmpty, "\(end)")
     #expect(!FileManager.default.fileExists(atPath: path))
   }
@@ -107,10 +103,10 @@ struct HubCommandTests {
     let manager = try NotifySocket(at: folder.path + "/notify")
     let run = try AmbitRun(
       ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
-      // The socket has room for ten reports, beyond which the end would be lost.
-      environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "400000"])
+      // A report comes in half the time. The socket has room for ten, beyond which the end would be lost.
+      environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "4000000"])
     #expect(await manager.next() == "READY=1")
-    for _ in 0..<3 { #expect(await manager.next() == "WATCHDOG=1") }
+    for _ in 0..<2 { #expect(await manager.next() == "WATCHDOG=1") }
     run.send(SIGTERM)
     var last = await manager.next()
     while last == "WATCHDOG=1" { last = await manager.next() }

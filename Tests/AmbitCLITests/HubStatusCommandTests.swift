@@ -57,13 +57,15 @@ struct HubStatusCommandTests {
     let service = ServiceDefinition(uuid: 0x180F, characteristics: [])
     await guide.send([.startScan(ScanOptions())])
     await lamp.send([.addService(service, RequestToken(rawValue: 2))])
-    let text = try await AmbitRun.end("hub", "status", "--socket", path)
+    let command = ["hub", "status", "--socket", path]
+    func isAnswered(_ end: AmbitRun.End) -> Bool { end.status != ExitStatus.timedOut.rawValue }
+    let text = try await AmbitRun.end(command, until: isAnswered)
     #expect(text.status == 0 && text.complaints.isEmpty, "\(text)")
     let rows = text.output.map { $0.split(separator: " ").joined(separator: " ") }
     #expect(rows.contains { $0.hasPrefix("guide ") && $0.contains("1 session, 1 scan") }, "\(rows)")
     #expect(rows.contains { $0.hasPrefix("lamp�[2J ") && $0.contains("1 session, 1 service") })
     #expect(rows.contains("programs 2") && rows.contains("links 0"))
-    let json = try await AmbitRun.end("hub", "status", "--socket", path, "--json")
+    let json = try await AmbitRun.end(command + ["--json"], until: isAnswered)
     let object = try Self.object(json.output.first)
     #expect(json.output.count == 1 && object["event"] as? String == "hubStatus")
     let programs = try #require(object["programs"] as? [[String: Any]])

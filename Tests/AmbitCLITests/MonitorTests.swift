@@ -165,7 +165,7 @@ struct MonitorRunTests {
     func monitor(_ regions: [String]) throws -> AmbitRun {
       try AmbitRun(
         ["monitor"] + regions + [
-          "--exit-delay", "3", "--radio", radio.name, "--json", "--",
+          "--exit-delay", "12", "--radio", radio.name, "--json", "--",
           "sh", "-c", "echo $AMBIT_EVENT $AMBIT_REGION >> '\(folder.path)/visits'",
         ], environment: environment)
     }
@@ -301,10 +301,8 @@ struct MonitorRunTests {
       ], environment: ["XDG_STATE_HOME": folder.path],
       shell: redirection.replacing("READER", with: reader.path))
     try await TestFolder.waitForFile(file, of: UInt64("enter\n".utf8.count * 2 - 1))
-    let start = ContinuousClock.now
     monitor.terminate()
     #expect(await monitor.exitStatus() == 128 + SIGTERM)
-    #expect(ContinuousClock.now - start < .seconds(20))
     withExtendedLifetime(reader) {}
   }
 

@@ -26,11 +26,13 @@ struct NetworkCommandTests {
     return publisher
   }
 
+  private static func hasOutput(_ end: AmbitRun.End) -> Bool { !end.output.isEmpty }
+
   @Test("a service of a host without an address is not resolved, which is a failure")
   func unresolved() async throws {
     let publisher = try await publish("Lamp", "--host", "nowhere-\(run)")
     let end = try await AmbitRun.end(
-      "resolve", "Lamp", type, "--interface", "lo", "--timeout", "1500ms")
+      "resolve", "Lamp", type, "--interface", "lo", "--timeout", "5")
     #expect(end.status == AmbitCLI.ExitStatus.notFound.rawValue && end.output.isEmpty)
     #expect(end.complaints.joined().contains("did not answer with an address"), "\(end)")
     withExtendedLifetime(publisher) {}
@@ -40,7 +42,8 @@ struct NetworkCommandTests {
   func proxy() async throws {
     let publisher = try await publish(
       "Lamp", "--host", "proxy-\(run)", "--address", "192.0.2.7", "--address", "2001:db8::7")
-    let end = try await AmbitRun.end("resolve", "Lamp", type, "--interface", "lo", "--json")
+    let end = try await AmbitRun.end(
+      "resolve", "Lamp", type, "--interface", "lo", "--json", "--timeout", "60")
     let object = try Self.object(try #require(end.output.first, "\(end)"))
     #expect(object["host"] as? String == "proxy-\(run).local.")
     #expect(object["addresses"] as? [String] == ["192.0.2.7", "2001:db8::7"])
@@ -50,8 +53,10 @@ struct NetworkCommandTests {
   @Test("browse lists all types with their services, where they are, and ends")
   func everything() async throws {
     let publisher = try await publish("Lamp", "room=study")
-    let end = try await AmbitRun.end(
-      "browse", "--all", "--resolve", "--once", "--interface", "lo", "--json")
+    let command = ["browse", "--all", "--resolve", "--once", "--interface", "lo", "--json"]
+    let end = try await AmbitRun.end(command) { end in
+      end.output.contains { $0.contains(type) && $0.contains("\"resolved\"") }
+    }
     #expect(end.status == 0, "\(end)")
     let events = try end.output.map(Self.object).filter { $0["type"] as? String == type }
     #expect(events.map { $0["event"] as? String } == ["found", "resolved"])
@@ -69,8 +74,10 @@ struct NetworkCommandTests {
     ]
     for command in commands {
       let once = command[0] == "browse" ? ["--once"] : []
-      let run = try AmbitRun(command + once + ["--interface", "lo", "--json"])
-      let end = await run.end()
+      let end = try await AmbitRun.end(command + once + ["--interface", "lo", "--json"]) { end in
+        end.output.contains { $0.contains(type) }
+          && (command.last != "--resolve" || end.output.contains { $0.contains("\"resolved\"") })
+      }
       let events = try end.output.map(Self.object).filter { $0["type"] as? String == type }
       #expect(!events.isEmpty && end.status == 0, "\(command): \(end)")
       for event in events {
@@ -149,18 +156,20 @@ struct NetworkCommandTests {
     #expect(await publisher.complaints.next(containing: "some clients may not find") != nil)
     for subtype in ["", #",x\255"#, ",_dim"] {
       let end = try await AmbitRun.end(
-        "browse", type + subtype, "--once", "--interface", "lo", "--json")
+        ["browse", type + subtype, "--once", "--interface", "lo", "--json"], until: Self.hasOutput)
       let object = try Self.object(try #require(end.output.first, "\(end)"))
       #expect(object["type"] as? String == type)
       #expect(object["name"] as? String == BonjourConfiguration().hostName)
       let resolved = try await AmbitRun.end(
-        "resolve", try #require(object["fullName"] as? String), "--interface", "lo", "--json")
+        "resolve", try #require(object["fullName"] as? String), "--interface", "lo", "--json",
+        "--timeout", "60")
       let place = try Self.object(try #require(resolved.output.first, "\(resolved)"))
       #expect(place["strings"] as? [String] == ["6b65793d00ff", "6b323d00"])
       #expect((place["text"] as? [String: Any])?["key"] as? [String: String] == ["hex": "00ff"])
     }
-    let types = try await AmbitRun.end("browse", "--types", "--once", "--interface", "lo")
-    #expect(types.output.contains { $0.contains(type) }, "\(types)")
+    _ = try await AmbitRun.end(["browse", "--types", "--once", "--interface", "lo"]) { types in
+      types.output.contains { $0.contains(type) }
+    }
   }
 
   @Test("browse --ignore-local leaves out services of this machine, and no others")
@@ -168,10 +177,12 @@ struct NetworkCommandTests {
     let own = try await publish("Own")
     let other = try await publish("Other", "--host", "other-\(run)", "--address", "192.0.2.7")
     let end = try await AmbitRun.end(
-      "browse", type, "--ignore-local", "--once", "--interface", "lo", "--json")
+      ["browse", type, "--ignore-local", "--once", "--interface", "lo", "--json"],
+      until: Self.hasOutput)
     #expect(try end.output.map(Self.object).map { $0["name"] as? String } == ["Other"], "\(end)")
-    let all = try await AmbitRun.end("browse", type, "--once", "--interface", "lo", "--json")
-    #expect(all.output.count == 2)
+    _ = try await AmbitRun.end(["browse", type, "--once", "--interface", "lo", "--json"]) { all in
+      all.output.count == 2
+    }
     withExtendedLifetime((own, other)) {}
   }
 
@@ -186,7 +197,7 @@ struct NetworkCommandTests {
   func query() async throws {
     let publisher = try await publish("Lamp")
     let found = try await AmbitRun.end(
-      "query", "127.0.0.1", "--once", "--interface", "lo", "--json")
+      "query", "127.0.0.1", "--once", "--interface", "lo", "--json", "--timeout", "60")
     let object = try Self.object(try #require(found.output.first, "\(found)"))
     #expect(object["type"] as? String == "PTR" && found.status == 0)
     #expect((object["data"] as? String)?.hasSuffix(".local.") == true)
@@ -231,8 +242,11 @@ struct NetworkCommandTests {
     arguments: [["--help"], ["browse", "--types", "--once", "--interface", "lo"]])
   func fullDevice(_ arguments: [String]) async throws {
     let publisher = try await publish("Lamp")
-    let full = try AmbitRun(arguments, shell: "exec >/dev/full")
-    let end = await full.end()
+    var end: AmbitRun.End
+    // Until there is something to write.
+    repeat {
+      end = await (try AmbitRun(arguments, shell: "exec >/dev/full")).end()
+    } while end.status == AmbitCLI.ExitStatus.notFound.rawValue
     #expect(end.status == AmbitCLI.ExitStatus.cannotCreate.rawValue, "\(end)")
     #expect(end.complaints.joined().contains("cannot be written"))
     withExtendedLifetime(publisher) {}

@@ -35,12 +35,17 @@ struct NetworkDomainTests {
           DNSRecord(name: .serviceTypes, ttlSeconds: 777, data: .ptr(name)), .shared)
       ) { _ in }
     }
-    let json = try await AmbitRun.end("browse", "--types", "--once", "--interface", "lo", "--json")
+    let command = ["browse", "--types", "--once", "--interface", "lo"]
+    let json = try await AmbitRun.end(command + ["--json"]) { json in
+      json.output.count { $0.contains(type) } >= 2
+    }
     let types = try Self.objects(json).filter { $0["type"] as? String == type }
     #expect(
       Set(types.compactMap { $0["domain"] as? String }) == ["example.com.", "local."], "\(json)")
     #expect(types.allSatisfy { $0["ttl"] as? Int == 777 }, "\(json)")
-    let text = try await AmbitRun.end("browse", "--types", "--once", "--interface", "lo")
+    let text = try await AmbitRun.end(command) { text in
+      text.output.count { $0.contains(type) } >= 2
+    }
     let lines = text.output.filter { $0.contains(type) }
     #expect(lines.contains { $0.contains("  \(type).example.com.  ") }, "\(text)")
     #expect(lines.contains { $0.contains("  \(type)  ") }, "\(text)")
@@ -87,7 +92,8 @@ struct NetworkDomainTests {
       return host.register(try ServiceRegistration(service, port: 80)) { _ in }
     }
     for name in ["Lamp.\(type).local", "Lamp.\(type)"] {
-      let end = try await AmbitRun.end("browse", name, "--once", "--interface", "lo", "--json")
+      let end = try await AmbitRun.end(
+        ["browse", name, "--once", "--interface", "lo", "--json"], until: { !$0.output.isEmpty })
       #expect(try Self.objects(end).map { $0["name"] as? String } == ["Lamp"], "\(end)")
     }
     withExtendedLifetime(registrations) {}
@@ -105,9 +111,11 @@ struct NetworkDomainTests {
     let name = "Lamp\u{7}"
     let service = try NetworkText.foreignService(name, services)
     let registration = host.register(try ServiceRegistration(service, port: 80)) { _ in }
-    let browse = try await AmbitRun.end("browse", type, "--once", "--interface", "lo", "--json")
+    let browse = try await AmbitRun.end(
+      ["browse", type, "--once", "--interface", "lo", "--json"], until: { !$0.output.isEmpty })
     #expect(try Self.objects(browse).map { $0["name"] as? String } == [name], "\(browse)")
-    let resolve = try await AmbitRun.end("resolve", name, type, "--interface", "lo", "--json")
+    let resolve = try await AmbitRun.end(
+      "resolve", name, type, "--interface", "lo", "--json", "--timeout", "60")
     #expect(try Self.objects(resolve).map { $0["name"] as? String } == [name], "\(resolve)")
     #expect(resolve.status == 0)
     let publish = try await AmbitRun.end("publish", name, type, "80", "--interface", "lo")

@@ -157,7 +157,7 @@ struct RecordTests {
     let folder = try TestFolder()
     let path = folder.path + "/strap.json"
     let end = try await AmbitRun.end(
-      "record", "Pulse strap", path, "--listen", "500ms", "--duration", "1m", "--timeout", "5")
+      "record", "Pulse strap", path, "--listen", "500ms", "--duration", "1m", "--timeout", "10")
     #expect(end.status == ExitStatus.timedOut.rawValue, "\(end)")
     #expect(try Self.load(path).services.count == 3)
   }

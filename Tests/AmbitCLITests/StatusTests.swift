@@ -76,7 +76,9 @@ struct StatusTests {
   @Test("status shows the link and its subscription within an interactive session")
   func session() async throws {
     let shell = try AmbitRun(["shell", "strap", "--json"])
-    try shell.write("subscribe 2A37\nwait 1s\nstatus\n")
+    try shell.write("subscribe 2A37\n")
+    #expect(await shell.output.next(containing: "\"value\"") != nil)
+    try shell.write("status\n")
     shell.closeInput()
     let end = await shell.end()
     #expect(end.status == 0, "\(end)")

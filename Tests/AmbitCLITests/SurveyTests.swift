@@ -80,15 +80,18 @@ struct SurveyTests {
       {"units": "m", "beaconHeight": 1.5, "receivers": [
       {"id": "sim", "x": 0, "y": 0, "z": 2}, {"id": "far", "x": 9, "y": 9, "z": 2}]}
       """)
-    let run = try AmbitRun([
-      "trace", "survey", file, "--receiver", "sim=sim", "--json", "--map", map,
-      "--beacon", "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/1/2",
-    ])
+    let capture = folder.path + "/air.btsnoop"
+    let run = try AmbitRun(
+      [
+        "trace", "survey", file, "--receiver", "sim=sim", "--json", "--map", map,
+        "--beacon", "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/1/2",
+      ], environment: ["AMBIT_CAPTURE": capture])
     try run.write("30,2\n3 2\n4,4\n")
     #expect(await run.complaints.next(containing: "30,2 is not on the map") != nil)
     #expect(await run.output.next(containing: "\"place\"") != nil)
-    // The second place takes ten seconds; that it has begun can't be awaited.
-    try await Task.sleep(for: .seconds(3))
+    // The second place takes ten seconds. What is received meanwhile is in the capture at once.
+    let size = try FileManager.default.attributesOfItem(atPath: capture)[.size] as? UInt64
+    try await TestFolder.waitForFile(capture, of: try #require(size) + 6_000)
     run.terminate()
     let end = try #require(await run.output.next(containing: "\"surveyed\""))
     #expect(end.contains("\"places\":1"), "\(end)")

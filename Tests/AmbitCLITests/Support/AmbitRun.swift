@@ -153,6 +153,31 @@ final class AmbitRun: Sendable {
     return await run.end()
   }
 
+  /// Runs a command to its end, again and again until it has a result: a busy machine may keep the programs
+  /// that are to answer it from that in time. The test's time limit ends the attempts.
+  static func end(_ arguments: [String], until isResult: (End) -> Bool) async throws -> End {
+    while true {
+      let run = try AmbitRun(arguments)
+      run.closeInput()
+      let end = await run.end()
+      if isResult(end) { return end }
+    }
+  }
+
+  /// Interrupts a command that goes on, after a line that contains a text.
+  ///
+  /// - Parameters:
+  ///   - text: A part of the line.
+  ///   - count: How many such lines there have to be.
+  /// - Returns: The end, with the status of an interrupt if all is well.
+  func end(after text: String, count: Int = 1) async -> End {
+    for _ in 0..<count {
+      #expect(await output.next(containing: text) != nil, "\(text)")
+    }
+    interrupt()
+    return await end()
+  }
+
   /// Waits until the run has ended.
   func end() async -> End {
     let status = await status.value
