@@ -2,13 +2,10 @@ import BluetoothInterface
 import Essentials
 import HubWire
 
-// Questions for the state of the hub. The host's part of an answer is read apart from other messages, for
-// several programs together, so that a program with many questions holds up no other.
+// Questions for the state of the hub. The host's part of an answer is read apart from other messages, and one
+// program is answered then: with 2,048 programs an answer takes longer than other messages.
 
 extension HubMachine {
-  /// The maximum number of answers to one reading of the host. The other programs wait for the next one.
-  static let statusAnswerCountMax = 8
-
   /// A program has a question. It replaces an earlier one that is not answered.
   mutating func asked(
     _ number: UInt64, by id: HubConnectionID, into actions: inout [Action]
@@ -20,21 +17,29 @@ extension HubMachine {
     if statusAskers.count == 1 { actions.append(.readStatus) }
   }
 
-  /// The host's part was read: answers the first questions.
+  /// The host's part was read: answers one question. The others wait for the next reading.
   mutating func statusRead(
     _ host: HubHostStatus, now: Instant, into actions: inout [Action]
   ) {
     statusAskers = statusAskers.filter { connections[$0] != nil }
-    let askers = statusAskers.prefix(Self.statusAnswerCountMax)
-    statusAskers.removeFirst(askers.count)
-    for id in askers {
-      guard let question = connections[id]?.statusQuestion else { continue }
+    if let id = takeStatusAsker(), let question = connections[id]?.statusQuestion {
       connections[id]?.statusQuestion = nil
-      guard let status = status(host, for: id, now: now) else { continue }
-      connections[id]?.send(.status(question, status))
-      changed(id, now: now, into: &actions)
+      if let status = status(host, for: id, now: now) {
+        connections[id]?.send(.status(question, status))
+        changed(id, now: now, into: &actions)
+      }
     }
     if !statusAskers.isEmpty { actions.append(.readStatus) }
+  }
+
+  /// The program whose turn it is: the first one in line, and if that is of the user who was answered last, the
+  /// first one of another user. So one user's crowd doesn't keep others from an answer.
+  private mutating func takeStatusAsker() -> HubConnectionID? {
+    let other = statusAskers.firstIndex { connections[$0]?.peer.userID != lastStatusUser }
+    guard let index = other ?? statusAskers.indices.first else { return nil }
+    let id = statusAskers.remove(at: index)
+    lastStatusUser = connections[id]?.peer.userID
+    return id
   }
 
   /// The state of the hub, as far as the program on a connection may know it; nil without the connection.

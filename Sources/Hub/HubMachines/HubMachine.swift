@@ -45,6 +45,8 @@ package struct HubMachine: Sendable {
   var unwritten: Set<HubConnectionID> = []
   /// Connections with a question for the state of the hub, in the order of the questions.
   var statusAskers: [HubConnectionID] = []
+  /// The user of the program that got the last answer.
+  var lastStatusUser: UInt32?
   var isEnding = false
   var openings = OpeningReports()
   private var lastRefusalReport: Instant?
