@@ -160,6 +160,8 @@ enum HubText {
     case .refused(let peer, let refusal, let count):
       let others = count > 0 ? " (and \(count) others before)" : ""
       output.line("Process \(peer.processID) was refused\(others): \(refusal.text)")
+    case .scanRefused(_, let app):
+      output.line("\(Fit.safe(app)) scans beyond its quota, and finds nothing with this scan")
     case .unreported(let count):
       output.line("\(count) other programs connected and have disconnected")
     }
@@ -184,6 +186,11 @@ enum HubText {
         "event": .string("programRefused"), "process": .integer(Int64(peer.processID)),
         "user": .integer(Int64(peer.userID)), "reason": .string(refusal.text),
         "unreported": .integer(Int64(count)),
+      ]
+    case .scanRefused(let id, let app):
+      [
+        "event": .string("scanRefused"), "connection": .integer(Int64(clamping: id.rawValue)),
+        "app": .string(app),
       ]
     case .unreported(let count):
       ["event": .string("programsUnreported"), "programs": .integer(Int64(count))]

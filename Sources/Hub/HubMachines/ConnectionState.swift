@@ -34,6 +34,8 @@ struct ConnectionState: Sendable {
   var servedSince: Instant?
   /// The number of a question for the state of the hub that is not answered.
   var statusQuestion: UInt64?
+  /// Whether it was reported that a scan is beyond the program's quota.
+  var hasReportedScan = false
   /// What the limits of the user have counted so far.
   var counted = UserLoad()
 

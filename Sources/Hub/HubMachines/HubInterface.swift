@@ -53,6 +53,8 @@ package enum HubReport: Hashable, Sendable {
   case closed(HubConnectionID, app: String, HubRefusal?)
   /// A program was refused, and so were `unreportedCount` before it.
   case refused(HubPeer, HubRefusal, unreportedCount: Int)
+  /// A scan of a program is beyond its quota and was not started, for the first time. Others are only counted.
+  case scanRefused(HubConnectionID, app: String)
   /// This number of programs were served and have gone, and were not reported, because too many came at a time.
   case unreported(programCount: Int)
 }

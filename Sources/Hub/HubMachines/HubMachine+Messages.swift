@@ -182,7 +182,19 @@ extension HubMachine {
     } else if case .connect(let address, _) = request {
       connections[key.connection]?.sendOwn(.connectionFailed(address, error), of: key.session)
       boundOwn(key, now: now, into: &actions)
+    } else if case .startScan = request {
+      reportScan(of: key.connection, into: &actions)
     }
+  }
+
+  /// Reports once that a program's scan was not started. The program has no error for it, and finds nothing.
+  private mutating func reportScan(of id: HubConnectionID, into actions: inout [Action]) {
+    // A program that connects again and again fills no log.
+    guard !openings.waiting.contains(id), connections[id]?.hasReportedScan == false,
+      let app = connections[id]?.app
+    else { return }
+    connections[id]?.hasReportedScan = true
+    actions.append(.report(.scanRefused(id, app: app)))
   }
 
   private mutating func complete(

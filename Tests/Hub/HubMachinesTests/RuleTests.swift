@@ -241,6 +241,22 @@ struct RuleTests {
     #expect(Self.sent(&hub) == [1, 1, 2])
   }
 
+  @Test("scans of a program beyond its quota are reported once, and all are counted in the state")
+  func refusedScans() throws {
+    var hub = Self.hub { $0.scanCount = 1 }
+    let id = try hub.serve("guide", sessions: [1, 2])
+    for session in [1, 2, 2, 2] as [UInt64] {
+      let session = HubSessionID(rawValue: session)
+      try hub.send(.request(session, .known(.startScan(ScanOptions()))), from: id)
+    }
+    let reports = hub.takeActions().compactMap { action in
+      if case .report(let report) = action { report } else { nil }
+    }
+    #expect(reports == [.scanRefused(id, app: "guide")])
+    let status = try #require(hub.machine.status(StatusTests.host, for: id, now: hub.now))
+    #expect(status.counts.limitedRequestCount == 3)
+  }
+
   @Test("an advertisement beyond the quota fails, also if the program reuses a token")
   func advertisements() throws {
     var hub = Self.hub { $0.advertisementCount = 1 }
