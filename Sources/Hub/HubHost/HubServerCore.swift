@@ -108,7 +108,7 @@ final class HubServerCore {
   private func accept(_ descriptor: Int32, at socket: String?) {
     // The soft limit is raised if need be; without room the machine's limit is reached before.
     _ = DescriptorLimit.hasRoom()
-    guard var peer = peers.peer(descriptor, rules) else {
+    guard !Self.isLeft(descriptor), var peer = peers.peer(descriptor, rules) else {
       Glibc.close(descriptor)
       return
     }
@@ -127,6 +127,13 @@ final class HubServerCore {
     }
     channels[id]?.onDrain = { [weak self] in self?.handle(.written(id, waitingByteCount: 0)) }
     handle(.connected(id, peer))
+  }
+
+  /// Whether the program has closed its end already: a hub that was frozen finds the attempts of a minute, each
+  /// with a greeting, and would serve and report them all.
+  private static func isLeft(_ descriptor: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+    return unsafe poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLHUP) != 0
   }
 
   private func ended(_ id: HubConnectionID) {
