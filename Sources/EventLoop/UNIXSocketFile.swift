@@ -11,6 +11,17 @@ package enum UNIXSocketFile {
     package init?(at path: String) {
       var information = stat()
       guard unsafe lstat(path, &information) == 0 else { return nil }
+      self.init(information)
+    }
+
+    /// The file of a descriptor.
+    package init?(of descriptor: Int32) {
+      var information = stat()
+      guard unsafe fstat(descriptor, &information) == 0 else { return nil }
+      self.init(information)
+    }
+
+    private init(_ information: stat) {
       device = UInt64(information.st_dev)
       number = UInt64(information.st_ino)
     }

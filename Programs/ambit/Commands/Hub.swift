@@ -162,6 +162,9 @@ enum HubText {
       output.line("Process \(peer.processID) was refused\(others): \(refusal.text)")
     case .scanRefused(_, let app):
       output.line("\(Fit.safe(app)) scans beyond its quota, and finds nothing with this scan")
+    case .unreachable(let reason): output.warn(Fit.safe(reason))
+    case .listensAgain(let path):
+      output.line("Hub at \(Fit.safe(path)) again, where its socket was removed or replaced")
     case .unreported(let count):
       output.line("\(count) other programs connected and have disconnected")
     }
@@ -192,6 +195,10 @@ enum HubText {
         "event": .string("scanRefused"), "connection": .integer(Int64(clamping: id.rawValue)),
         "app": .string(app),
       ]
+    case .unreachable(let reason):
+      ["event": .string("unreachable"), "reason": .string(reason)]
+    case .listensAgain(let path):
+      ["event": .string("listensAgain"), "socket": .string(path)]
     case .unreported(let count):
       ["event": .string("programsUnreported"), "programs": .integer(Int64(count))]
     }

@@ -1,6 +1,6 @@
 package import BluetoothHost
 import BluetoothInterface
-import Essentials
+package import Essentials
 package import EventLoop
 import Glibc
 package import HubMachines
@@ -33,13 +33,16 @@ package final class HubServer: Sendable {
   ///     makes.
   ///   - peers: Finds out which programs connect.
   ///   - version: The version of the hub's program, for reports of the hub's state.
+  ///   - fileCheckSpan: How often it looks whether its path still names its socket, to listen again if not. A
+  ///     look costs a microsecond.
   ///   - loop: The event loop, best the one of the host.
   ///   - onReport: Called on the loop when programs come, go and are refused.
   /// - Throws: If it can't listen, or another hub does.
   package static func start(
     at socket: HubSocket, _ host: BluetoothHost, limits: HubLimits = HubLimits(),
     rules: HubRules = HubRules(), peers: PeerReader = .system, version: String = "",
-    on loop: EpollLoop = .shared, onReport: @escaping @Sendable (HubReport) -> Void = { _ in }
+    fileCheckSpan: TimeSpan = .seconds(5), on loop: EpollLoop = .shared,
+    onReport: @escaping @Sendable (HubReport) -> Void = { _ in }
   ) async throws(HubServerError) -> HubServer {
     let claim: SocketClaim?
     if let path = socket.path {
@@ -50,8 +53,8 @@ package final class HubServer: Sendable {
     let core = await loop.run {
       LoopConfined(
         HubServerCore(
-          host, claim, limits: limits, rules: rules, peers: peers, version: version, on: loop,
-          onReport: onReport),
+          host, claim, limits: limits, rules: rules, peers: peers, version: version,
+          fileCheckSpan: fileCheckSpan, on: loop, onReport: onReport),
         to: loop)
     }
     try await loop.run { core.value.listen(at: socket) }.get()

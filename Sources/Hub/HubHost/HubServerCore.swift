@@ -10,7 +10,8 @@ import HubWire
 /// The part of a hub that lives on its event loop: sockets and sessions of the machine's connections.
 final class HubServerCore {
   private let host: BluetoothHost
-  private let claim: SocketClaim?
+  private var claim: SocketClaim?
+  private let fileCheckSpan: TimeSpan
   private let loop: EpollLoop
   private let version: String
   private let startedAt = Instant.now
@@ -20,6 +21,9 @@ final class HubServerCore {
   private var machine: HubMachine
   private var listeners: [StreamListener] = []
   private var file: (path: String, identity: UNIXSocketFile.Identity)?
+  private var fileTimer: (any LoopTimer)?
+  /// The reason why the hub can't listen again that was reported.
+  private var reportedObstacle: HubServerError?
   private var channels: [HubConnectionID: ByteChannel] = [:]
   private var processes: [HubConnectionID: PeerProcessWatch] = [:]
   private var sessions: [HubSessionKey: any HostSession] = [:]
@@ -37,13 +41,14 @@ final class HubServerCore {
 
   init(
     _ host: BluetoothHost, _ claim: SocketClaim?, limits: HubLimits, rules: HubRules,
-    peers: PeerReader, version: String, on loop: EpollLoop,
+    peers: PeerReader, version: String, fileCheckSpan: TimeSpan, on loop: EpollLoop,
     onReport: @escaping @Sendable (HubReport) -> Void
   ) {
     self.host = host
     self.claim = claim
     self.loop = loop
     self.version = version
+    self.fileCheckSpan = fileCheckSpan
     self.onReport = onReport
     self.rules = rules
     self.peers = peers
@@ -65,6 +70,7 @@ final class HubServerCore {
   func listen(at socket: HubSocket) -> Result<Void, HubServerError> {
     do throws(HubServerError) {
       try makeListeners(socket)
+      watchFile(of: socket)
       return .success(())
     } catch {
       close()
@@ -92,11 +98,41 @@ final class HubServerCore {
         let listener = try StreamListener(
           at: address, permissions: 0o600, on: loop, onAccept: accept(nil))
         file = UNIXSocketFile.Identity(at: path).map { (path, $0) }
-        listeners.append(listener)
+        for listener in listeners { listener.close() }
+        listeners = [listener]
         if rules.mayAllowOthers { try UNIXSocketFile.setPermissions(0o666, of: path) }
       } catch {
         throw error.number == EADDRINUSE ? .taken(path) : HubServerError(error, at: path)
       }
+    }
+  }
+
+  /// Looks from time to time whether the path still names the hub's socket. Where somebody has removed it, programs
+  /// don't find the hub, and use a radio of their own.
+  private func watchFile(of socket: HubSocket) {
+    guard file != nil else { return }
+    fileTimer = loop.makeTimer { [weak self] in self?.checkFile(of: socket) }
+    fileTimer?.set(.now + fileCheckSpan)
+  }
+
+  private func checkFile(of socket: HubSocket) {
+    guard !isClosed, let file else { return }
+    if UNIXSocketFile.Identity(at: file.path) != file.identity {
+      listenAgain(at: socket, file.path)
+    }
+    fileTimer?.set(.now + fileCheckSpan)
+  }
+
+  private func listenAgain(at socket: HubSocket, _ path: String) {
+    do throws(HubServerError) {
+      claim = try claim?.renewed(socket, servesOthers: rules.mayAllowOthers)
+      try makeListeners(socket)
+      reportedObstacle = nil
+      onReport(.listensAgain(path: path))
+    } catch {
+      // It is tried again, and the same reason is not reported each time.
+      if error != reportedObstacle { onReport(.unreachable(error.description)) }
+      reportedObstacle = error
     }
   }
 
@@ -269,6 +305,7 @@ final class HubServerCore {
     if let file { UNIXSocketFile.remove(file.path, if: file.identity) }
     claim?.release()
     wakeTimer?.cancel()
+    fileTimer?.cancel()
   }
 }
 

@@ -23,8 +23,14 @@ struct SocketClaim: Sendable {
       close(lock)
       throw error.number == EWOULDBLOCK ? .taken(path) : HubServerError(error, at: path)
     }
-    do throws(UNIXSocketFile.Obstacle) { try UNIXSocketFile.removeStale(at: path) } catch {
+    do throws(HubServerError) { try Self.removeStale(at: path) } catch {
       close(lock)
+      throw error
+    }
+  }
+
+  private static func removeStale(at path: String) throws(HubServerError) {
+    do throws(UNIXSocketFile.Obstacle) { try UNIXSocketFile.removeStale(at: path) } catch {
       switch error {
       case .isListenedAt: throw .taken(path)
       case .isNoSocket:
@@ -32,6 +38,19 @@ struct SocketClaim: Sendable {
           .failed, "The hub cannot listen at \(path): the file exists and is not a socket.")
       }
     }
+  }
+
+  /// Claims the path again where the files of the socket were removed or replaced, and removes the socket of
+  /// another hub that has ended.
+  func renewed(_ socket: HubSocket, servesOthers: Bool) throws(HubServerError) -> SocketClaim {
+    // The own lock, if the file is still there, would refuse another one.
+    if UNIXSocketFile.Identity(of: lock) == UNIXSocketFile.Identity(at: path + ".lock") {
+      try Self.removeStale(at: path)
+      return self
+    }
+    let new = try SocketClaim(socket, path: path, servesOthers: servesOthers)
+    release()
+    return new
   }
 
   /// Lets another hub have the path. The lock is given up explicitly, as a child of fork(2) may have the file

@@ -55,6 +55,11 @@ package enum HubReport: Hashable, Sendable {
   case refused(HubPeer, HubRefusal, unreportedCount: Int)
   /// A scan of a program is beyond its quota and was not started, for the first time. Others are only counted.
   case scanRefused(HubConnectionID, app: String)
+  /// Other programs can't reach the hub, since its socket's file was removed or replaced, and it can't listen again;
+  /// the text is a sentence.
+  case unreachable(String)
+  /// The hub listens again at a path where its socket's file was removed or replaced.
+  case listensAgain(path: String)
   /// This number of programs were served and have gone, and were not reported, because too many came at a time.
   case unreported(programCount: Int)
 }
