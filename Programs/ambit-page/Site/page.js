@@ -6,7 +6,7 @@ const pairing = document.querySelector('.veil')
 const isTyping = (element) => element.matches('input:not([type=checkbox], [type=range]), select')
 
 document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
   if (event.key === '/' && !isTyping(event.target)) {
     event.preventDefault()
     search.focus()

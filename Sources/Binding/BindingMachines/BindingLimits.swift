@@ -38,8 +38,12 @@ package enum BindingLimits {
   package static let idleTimeMax = TimeSpan.seconds(30 * 60)
   /// The time after which a stream is closed if its client doesn't read. The client connects again.
   package static let writeTimeMax = TimeSpan.seconds(30)
-  /// The interval of messages that keep proxies and clients from closing an idle stream.
-  package static let heartbeatInterval = TimeSpan.seconds(15)
+  /// The interval of messages that keep proxies and clients from closing an idle stream. A page that
+  /// gets nothing for 20 to 25 s takes the server for gone.
+  package static let heartbeatInterval = TimeSpan.seconds(10)
+  /// The time without a sign of life after which the stream of a browser is closed: three of those
+  /// that pages give each 15 s.
+  package static let silenceMax = TimeSpan.seconds(45)
   /// The minimum time between patches to one client: 30 a second. Users don't notice a higher rate.
   package static let patchInterval = TimeSpan.nanoseconds(1_000_000_000 / 30)
   /// The minimum time between patches to all clients: 12,000 a second, so that a page with hundreds

@@ -169,12 +169,40 @@ extension LiveMachine {
     actions.append(.write(stream, bytes))
   }
 
+  // MARK: Signs of life
+
+  /// Notes that the browser of some tabs is there. Tabs without a stream have just come or gone; if
+  /// there are no others, the browser's stream has ended, and it doesn't know.
+  mutating func takeBeat(
+    of tabs: [TabName], _ request: RequestID, _ now: Instant, _ actions: inout [Action]
+  ) {
+    let found = Set(tabs.compactMap { sessions[$0]?.stream })
+    for stream in found { streams[existing: stream].lastBeat = now }
+    if found.isEmpty { counters.conflicts += 1 }
+    actions.append(.answer(request, found.isEmpty ? .conflict : .accepted))
+  }
+
+  /// A message is a sign of life, too, of a browser that gives them.
+  mutating func noteLife(ofStreamOf tab: TabName, _ now: Instant) {
+    guard let stream = sessions[tab]?.stream, streams[stream]?.lastBeat != nil else { return }
+    streams[existing: stream].lastBeat = now
+  }
+
   // A comment for proxies, and an event for scripts, which don't see comments.
   private static let heartbeat = Array(":\nevent: beat\ndata: 1\n\n".utf8)
 
-  /// Gives a sign of life on a stream that has been silent, and ends one that isn't read.
+  /// Gives a sign of life on a stream that has been silent, and ends one that isn't read, or whose
+  /// browser gives no sign of life any more.
   mutating func keepAlive(_ stream: StreamID, _ now: Instant, _ actions: inout [Action]) {
     guard let open = streams[stream] else { return }
+    if let end = open.lastBeat.map({ $0 + BindingLimits.silenceMax }) {
+      guard end > now else {
+        counters.silent += 1
+        close(stream, now)
+        return actions.append(.end(stream))
+      }
+      schedule(end, isCoarse: true)
+    }
     if let since = open.writingSince {
       let end = since + BindingLimits.writeTimeMax
       guard end <= now else { return schedule(end, isCoarse: true) }

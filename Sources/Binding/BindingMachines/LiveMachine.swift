@@ -16,6 +16,8 @@ package struct LiveMachine {
     /// The last write to a stream has completed.
     case written(StreamID)
     case received(RequestID, PageMessage)
+    /// A browser has given a sign of life, with the tabs that it has a stream for.
+    case beaten(RequestID, [TabName])
     /// A model has changed. Sent only once before the model is captured.
     case changed(ModelID)
     /// The model's changes have been written into its state.
@@ -47,6 +49,7 @@ package struct LiveMachine {
   package enum Answer: Hashable, Sendable {
     case accepted
     /// The tab is unknown, or the message belongs to another session of it. It needs a snapshot.
+    /// Or a sign of life is of tabs of which none has a stream.
     case conflict
     /// The message names a member that doesn't exist.
     case malformed(String)
@@ -94,6 +97,8 @@ package struct LiveMachine {
     /// Since when a write is under way.
     var writingSince: Instant?
     var lastWrite: Instant
+    /// When its browser last gave a sign of life; nil if it never has, as clients other than pages.
+    var lastBeat: Instant?
   }
 
   let pages: [Page]
@@ -137,6 +142,8 @@ package struct LiveMachine {
     package var refused = 0
     /// Streams that were closed because the client didn't read.
     package var stalled = 0
+    /// Streams that were closed because the browser gave no sign of life any more.
+    package var silent = 0
   }
 
   // MARK: Events
@@ -153,6 +160,7 @@ package struct LiveMachine {
       captureIfDue(forTabsOf: stream, now, &actions)
       flush(stream, now, &actions)
     case .received(let request, let message): receive(message, request, now, &actions)
+    case .beaten(let request, let tabs): takeBeat(of: tabs, request, now, &actions)
     case .changed(let model):
       guard models[model] != nil else { return }
       models[existing: model].isDirty = true
@@ -167,7 +175,7 @@ package struct LiveMachine {
   private mutating func endEvent(_ event: Event, _ now: Instant) {
     countSharedPatches(now)
     switch event {
-    case .streamOpened, .streamClosed, .received, .captured: assertInvariants()
+    case .streamOpened, .streamClosed, .received, .beaten, .captured: assertInvariants()
     // They are far more frequent than the others, and change no table.
     case .written, .changed: break
     }
@@ -233,6 +241,7 @@ package struct LiveMachine {
       }
       return path
     }
+    noteLife(ofStreamOf: tab, now)
     switch sessions[existing: tab].receive(message.sequence, sets: sets) {
     case .next:
       // What the operations change, what follows from it and the acknowledgement are one patch.

@@ -67,6 +67,14 @@
       return answers.removeValue(forKey: request) ?? .conflict
     }
 
+    /// Takes the sign of life of a browser with a stream for these tabs.
+    func takeBeat(of tabs: [TabName]) -> LiveMachine.Answer {
+      requestCount += 1
+      let request = RequestID(number: requestCount)
+      handle(.beaten(request, tabs))
+      return answers.removeValue(forKey: request) ?? .conflict
+    }
+
     /// How much there is, for logs and tests.
     var counters: LiveMachine.Counters { machine.counters }
     var streamsNow: Int { pipes.count }

@@ -40,7 +40,7 @@
         return try await respond(
           to: request, path, query, refusal, isIn: isIn, writer, channel)
       }
-      try await takeMessage(request, writer, channel)
+      try await takeMessage(request, query, writer, channel)
     }
 
     @concurrent
@@ -105,9 +105,7 @@
       guard access.isFromHere(request.headers, authority: request.head.authority) else {
         return try await writer.write(.forbidden, "Streams are only for this server's own pages.")
       }
-      let names = (query["tab"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
-      let tabs = names.compactMap { TabName($0) }
-      guard tabs.count == names.count else {
+      guard let tabs = Self.tabs(in: query["tab"] ?? "") else {
         return try await writer.write(.badRequest, "tab is the name of a tab, or of several.")
       }
       switch await live.open(tabs) {
@@ -122,6 +120,13 @@
       case .success(let (stream, pipe)):
         try await send(pipe, as: stream, writer, channel)
       }
+    }
+
+    /// The names of tabs in a query; nil if one is invalid.
+    private static func tabs(in text: String) -> [TabName]? {
+      let names = text.split(separator: ",", omittingEmptySubsequences: false)
+      let tabs = names.compactMap { TabName($0) }
+      return tabs.count == names.count ? tabs : nil
     }
 
     /// Sends what comes through the pipe until either side ends. Ends at once when the server is to
@@ -162,7 +167,8 @@
 
     @concurrent
     private func takeMessage(
-      _ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
+      _ request: Request, _ query: [String: String], _ writer: consuming ResponseWriter,
+      _ channel: any Channel
     ) async throws {
       let isFromHere = access.isFromHere(request.headers, authority: request.head.authority)
       guard let body = try await body(of: request, channel, isWanted: isFromHere) else {
@@ -176,6 +182,13 @@
       guard body.count <= BindingLimits.bodyByteCountMax else {
         return try await writer.write(.contentTooLarge, "A message is shorter.")
       }
+      // With the names of tabs, and without a message, it is a sign of life.
+      if let names = query["tab"] {
+        guard let tabs = Self.tabs(in: names), tabs.count <= BindingLimits.tabCountMax else {
+          return try await writer.write(.badRequest, "tab is the name of a tab, or of several.")
+        }
+        return try await write(await live.takeBeat(of: tabs), writer)
+      }
       let message: PageMessage
       do throws(PageMessage.Fault) {
         message = try PageMessage(body)
@@ -186,7 +199,14 @@
           return try await writer.write(.contentTooLarge, "The request is too large: \(what).")
         }
       }
-      switch await live.receive(message) {
+      try await write(await live.receive(message), writer)
+    }
+
+    @concurrent
+    private func write(
+      _ answer: LiveMachine.Answer, _ writer: consuming ResponseWriter
+    ) async throws {
+      switch answer {
       case .accepted:
         try await writer.writeResponse(
           HTTPResponse(status: .noContent, headerFields: [.cacheControl: "no-store"]))

@@ -174,6 +174,14 @@ final class LiveBench {
     return answers[request]
   }
 
+  /// Gives a sign of life of a browser with tabs.
+  func beat(_ tabs: String...) -> LiveMachine.Answer? {
+    requestCount += 1
+    let request = RequestID(number: requestCount)
+    handle(.beaten(request, tabs.compactMap { TabName($0) }))
+    return answers[request]
+  }
+
   /// Takes the bytes written to a stream, and parses them as events.
   func events(_ stream: StreamID) -> [StreamEvent] {
     var reader = EventReader()

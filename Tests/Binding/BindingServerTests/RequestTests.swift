@@ -55,6 +55,22 @@
       }
     }
 
+    @Test("a sign of life is answered with 204, with 409 without a stream, with 403 from elsewhere")
+    func signs() async throws {
+      try await Self.withTab { http, epoch async throws in
+        func status(_ tabs: String, _ fields: [String: String] = [:]) async throws -> Int {
+          try await http.send("POST", "/live?tab=\(tabs)", fields).status
+        }
+        #expect(try await status("t1") == 204)
+        #expect(try await status("t1,t2") == 204)
+        #expect(try await status("t2") == 409)
+        #expect(try await status("") == 400)
+        #expect(try await status("a%20b") == 400)
+        #expect(try await status("t1", ["Origin": "http://evil.example"]) == 403)
+        #expect(try await http.post(Self.message(epoch)).status == 204, "it is no message")
+      }
+    }
+
     @Test("a message from another origin is answered with 403, and nothing is done")
     func origins() async throws {
       try await Self.withTab { http, epoch in

@@ -33,6 +33,8 @@ package final class PageClient {
     /// The message that it is in; nil if it wasn't sent.
     var sequence: Int64?
     var isDone = false
+    /// Whether the message that it was in was refused. It stays, and isn't sent again.
+    var isRefused = false
   }
 
   private enum Operation {
@@ -76,9 +78,10 @@ package final class PageClient {
 
   package init(tab: String) { self.tab = tab }
 
-  /// Whether all that was typed is acknowledged.
+  /// Whether all that was typed is acknowledged or refused.
   package var isSettled: Bool {
-    inFlight == nil && queue.isEmpty && edits.values.allSatisfy(\.isDone) && !needsSnapshot
+    inFlight == nil && queue.isEmpty && !needsSnapshot
+      && edits.values.allSatisfy { $0.isDone || $0.isRefused }
   }
 
   package subscript(path: Path) -> JSON? {
@@ -139,14 +142,17 @@ package final class PageClient {
   package func answered(_ message: Message, status: Int) {
     guard inFlight == message, status < 500 else { return }
     if status != 204 {
-      needsSnapshot = true
       // In another session, all is typed again.
       guard status != 401, status != 409 else {
+        needsSnapshot = true
         epoch = nil
         return
       }
-      // Refused text isn't typed again, and its number is the next one's.
-      edits = edits.filter { $0.value.sequence != sequence }
+      // Refused text stays as it is, and its number is the next one's.
+      for path in edits.keys where edits[path]?.sequence == sequence {
+        edits[path]?.sequence = nil
+        edits[path]?.isRefused = true
+      }
       sequence -= 1
     }
     inFlight = nil
@@ -199,7 +205,7 @@ package final class PageClient {
     }
     if !event.id.hasPrefix(current + "-") { faults.append("\(event.id) isn't of \(current)") }
     guard current != epoch else { return [] }
-    let mine = edits.filter { model != name || !$0.value.isDone }
+    let mine = edits.filter { !$0.value.isRefused && (model != name || !$0.value.isDone) }
     for path in mine.keys { edits[path] = nil }
     (epoch, model, sequence, inFlight, queue) = (current, name, number, nil, [])
     return mine.sorted { $0.value.operation < $1.value.operation }.map { ($0.key, $0.value) }

@@ -4,38 +4,65 @@
 // A shared worker has no document.
 const root = self.document?.documentElement;
 const beside = (name) => new URL(name, import.meta.url);
+// Whether an answer is a refusal: no conflict, and no failure, after which the server may do better.
+const isRefusal = (status) => status < 500 && status != 204 && status != 409;
 
 // The stream is one for all tabs of a browser, since browsers open few connections to a server. It
 // runs in a shared worker, or in the page where there are none. Opening it anew brings snapshots.
 
 const serve = () => {
   const ports = new Map();
-  let source, timer, silence;
+  let source, timer, silence, began, tick;
+  let pause = 300;
+  const tell = (state) => ports.forEach((port) => port.postMessage(state));
+  // A stream has room for 64 tabs: those that came last.
+  const address = () => beside("live?tab=" + [...ports.keys()].slice(-64));
   const open = () => {
     source &&= source.close();
-    silence = 0;
+    silence = began = tick = 0;
     if (!ports.size) return;
-    // A stream has room for 64 tabs: those that came last.
-    source = new EventSource(beside("live?tab=" + [...ports.keys()].slice(-64)));
+    source = new EventSource(address());
     for (const kind of ["snap", "patch", "beat"])
       source.addEventListener(kind, ({ data }) => {
         const message = JSON.parse(data);
         silence = 0;
+        began ||= Date.now();
         ports.get(message.tab)?.postMessage(message);
       });
-    source.onerror = () => {
-      ports.forEach((port) => port.postMessage(0));
-      // Not all browsers at once, when the server was away.
-      source.close();
-      openIn(300 + 400 * Math.random());
-    };
+    // It is closed if the server has answered, and refuses.
+    source.onerror = ({ target }) => lose(target.readyState > 1);
   };
   const openIn = (time) => {
     clearTimeout(timer);
     timer = setTimeout(open, time);
   };
-  // The server gives a sign of life every 15 seconds.
-  setInterval(() => source && silence++ > 1 && open(), 2e4);
+  const lose = async (isRefused) => {
+    source = source.close();
+    // Not all browsers at once, when the server was away, and not often, where it stays away.
+    pause = began && Date.now() - began > 5e3 ? 300 : Math.min(2 * pause, 5e3);
+    const status = isRefused ? await beat() : 503;
+    // A tab may have come meanwhile.
+    if (source) return;
+    tell(isRefusal(status) ? status : 0);
+    openIn(pause * (0.5 + Math.random()));
+  };
+  // A sign of life for the server. Its answer has the status that an event source keeps to itself.
+  const beat = async () => {
+    const before = source;
+    const { status } = await fetch(address(), {
+      method: "POST",
+      signal: AbortSignal.timeout(5e3),
+    }).catch(() => 0);
+    // The server doesn't have this stream any more.
+    if (source && source == before && status == 409) lose();
+    return status;
+  };
+  // The server gives a sign of life every 10 seconds, and gets one every 15.
+  setInterval(() => {
+    if (!source) return;
+    if (silence++ > 3) lose();
+    else if (began && tick++ % 3 == 0) beat();
+  }, 5e3);
   return (port) => {
     port.onmessage = ({ data: [isHere, tab] }) => {
       isHere ? ports.set(tab, port) : ports.delete(tab);
@@ -57,19 +84,35 @@ const pathOf = (scope, name) => (scope.at[0] ? [...scope.at, name] : name);
 // holds, it is typed again into a server that was started anew.
 const edits = new Map();
 const changed = new Set();
-let port, tab, epoch, model, sequence, flight, isDue;
+let port, tab, epoch, model, sequence, flight, isDue, retry, composing;
+let pause = 250;
 let queue = [];
+
+// Calls what others have written, or the browser may refuse: an error is theirs, and stops nothing else.
+const guarded = (action, ...given) => {
+  try {
+    action(...given);
+  } catch (error) {
+    reportError(error);
+  }
+};
 
 const update = () => {
   changed.forEach((scope) => scope.updates.forEach((each) => each()));
   changed.clear();
 };
 
+const mark = (element, name, value) => {
+  if ((value ?? false) === false) element.removeAttribute(name);
+  else element.setAttribute(name, value === true ? "" : value);
+};
+
 const accept = (scope, values) => {
   for (const name in values) {
     const id = scope.at + "/" + name;
     const edit = edits.get(id);
-    if (edit && !edit.isDone) continue;
+    // What was refused stays in its field, but not in another row of the same key.
+    if (edit && !edit.isDone && !(edit.refused && edit.scope != scope)) continue;
     // Fields have texts, also of numbers.
     if (edit?.typed != values[name]) edits.delete(id);
     scope.cells[name] = values[name];
@@ -104,8 +147,9 @@ const send = (now) => {
 };
 
 const post = async (message) => {
+  retry = 0;
   const body = JSON.stringify(message);
-  const { status = 503 } = await fetch(beside("live"), {
+  const { status } = await fetch(beside("live"), {
     method: "POST",
     body,
     // Browsers refuse more than 64 kB, and a character has up to three bytes.
@@ -113,14 +157,28 @@ const post = async (message) => {
     signal: AbortSignal.timeout(2e4),
   }).catch(() => 0);
   if (flight != message) return;
-  if (status > 499) return setTimeout(post, 500, message);
-  if (status > 204) {
+  if (!status || status > 499) {
+    pause = Math.min(2 * pause, 5e3);
+    return (retry = setTimeout(post, pause * (0.5 + Math.random()), message));
+  }
+  pause = 250;
+  // Another session, for which all is typed again.
+  if (status == 409 || status == 401) {
     port.postMessage([true, tab]);
-    // All is typed again, into another session.
-    if (status == 409 || status == 401) return (epoch = 0);
-    // What was refused isn't, and its number is the next one's.
-    edits.forEach((edit, id) => edit.sentIn == sequence && edits.delete(id));
+    return (epoch = 0);
+  }
+  mark(root, "data-refusal", status != 204 && status);
+  if (status != 204) {
+    // What was refused stays in its fields, and its number is the next one's.
+    edits.forEach((edit) => {
+      if (edit.sentIn == sequence) {
+        edit.sentIn = 1 / 0;
+        edit.refused = status;
+        changed.add(edit.scope);
+      }
+    });
     sequence--;
+    update();
   }
   flight = 0;
   send();
@@ -129,18 +187,22 @@ const post = async (message) => {
 // Takes what the server sends.
 
 const take = (message) => {
-  root.dataset.live = message ? "on" : "off";
-  if (!message) return;
+  const isOn = message.tab;
+  root.dataset.live = isOn ? "on" : message ? "refused" : "off";
+  if (!isOn || message.epoch) mark(root, "data-refusal", !isOn && message > 0 && message);
+  if (!isOn) return;
   const mine = [];
+  if (message.epoch) clearTimeout(retry);
   if ((message.epoch ?? epoch) != epoch) {
     // Another session. What was clicked wasn't for it. What was typed another view model knows nothing of;
     // the same one lacks what it hasn't acknowledged.
     edits.forEach((edit, id) =>
-      edit.isDone && message.model == model || mine.push(edit) && edits.delete(id));
+      edit.refused || edit.isDone && message.model == model ||
+        mine.push(edit) && edits.delete(id));
     queue = [];
-    flight = 0;
+    flight = retry = 0;
     ({ epoch, model, a: sequence } = message);
-  }
+  } else if (message.epoch && retry) post(flight);
   edits.forEach((edit) => (edit.isDone ||= edit.sentIn <= message.a));
   const changes = {};
   for (const operation of message.l ?? [])
@@ -150,7 +212,7 @@ const take = (message) => {
     field in scope.cells && scope.cells[field] != typed && set(scope, field, typed);
   update();
   for (const name in changes)
-    listOf(name).observers.forEach((observer) => observer(changes[name]));
+    listOf(name).observers.forEach((observer) => guarded(observer, changes[name]));
   send(message.epoch);
 };
 
@@ -184,7 +246,7 @@ const change = (verb, name, key, before, values) => {
       told = values ? ["insert", key, place] : ["move", key, index, place];
     }
   }
-  shows.forEach((show) => show(verb, key, before));
+  shows.forEach((show) => guarded(show, verb, key, before));
   return told;
 };
 
@@ -192,6 +254,8 @@ const change = (verb, name, key, before, values) => {
 
 const fill = (control, value) => {
   const { type, selectionStart } = control;
+  // What composes is the input method's, and a file the user's.
+  if (control == composing || type == "file") return;
   if (type == "radio") control.checked = control.value == value;
   else if (type == "checkbox") control.checked = value;
   else if (control.value === "" || control.value != value) {
@@ -216,7 +280,7 @@ const bind = (top, scope) => {
   const watch = (name, show) => {
     if (!name) return;
     const { cells, updates } = scopeFor(name);
-    const each = () => name in cells && show(cells[name]);
+    const each = () => name in cells && guarded(show, cells[name]);
     updates.add(each);
     end.signal.addEventListener("abort", () => updates.delete(each));
     each();
@@ -235,27 +299,52 @@ const bind = (top, scope) => {
     pairs("class", (name, path) =>
       watch(path, (value) => element.classList.toggle(name, !!value)));
     pairs("attr", (name, path) =>
-      watch(path, (value) => {
-        if ((value ?? false) === false) element.removeAttribute(name);
-        else element.setAttribute(name, value === true ? "" : value);
-      }));
+      watch(path, (value) => mark(element, name, value)));
     const path = data.bind;
     if (path) {
-      let timer, isBlank;
-      watch(path, (value) => isBlank || fill(element, value));
-      on("input", () => {
+      let timer, isBlank, before;
+      const value = () => (element.type == "checkbox" ? element.checked : element.value);
+      const shown = () => scopeFor(path).cells[path];
+      const show = () => {
+        isBlank || fill(element, shown());
+        const { refused } = edits.get(scopeFor(path).at + "/" + path) ?? {};
+        if (refused == element.getAttribute("data-refused")) return;
+        mark(element, "data-refused", refused);
+        mark(element, "aria-invalid", refused && "true");
+      };
+      const take = () => {
         clearTimeout(timer);
         // A number that is being typed: "" also stands for "-".
         isBlank = element.type == "number" && element.value === "";
-        set(scopeFor(path), path, element.type == "checkbox" ? element.checked : element.value);
+        set(scopeFor(path), path, value());
+      };
+      const input = () => {
+        if (element == composing) return;
+        take();
         update();
         data.debounce ? (timer = setTimeout(send, data.debounce, true)) : send(true);
-      });
+      };
+      watch(path, show);
+      on("input", input);
       on("change", () => send(true));
-      on("blur", () => (isBlank &&= fill(element, scopeFor(path).cells[path])));
+      on("blur", () => (isBlank &&= fill(element, shown())));
+      on("compositionstart", () => {
+        composing = element;
+        before = element.value;
+      });
+      on("compositionend", () => {
+        composing = 0;
+        element.value == before ? show() : input();
+      });
+      on("wasreset", () => {
+        const isChosen = element.type != "radio" || element.checked;
+        isChosen && "" + value() != "" + (shown() ?? "") && take();
+      });
     }
-    pairs("on", (event, action) =>
-      on(event, (happened) => {
+    pairs("on", (event, action) => {
+      const act = (happened) => {
+        // A key that the input method takes, or text that it still changes.
+        if (happened.isComposing) return;
         event == "submit" && happened.preventDefault();
         const { arg } = data;
         queue.push([
@@ -264,7 +353,10 @@ const bind = (top, scope) => {
           arg ? [scopeFor(arg).cells[arg]] : [],
         ]);
         send(true);
-      }));
+      };
+      on(event, act);
+      event == "input" && on("compositionend", act);
+    });
     if (data.each) repeat(element, data.each);
   }
 };
@@ -355,6 +447,13 @@ const start = () => {
   on("visibilitychange", look);
   on("pageshow", look);
   on("pagehide", () => appear(0));
+  // The form is reset after the event.
+  on("reset", ({ target }) =>
+    setTimeout(() => {
+      for (const control of target.elements) control.dispatchEvent(new Event("wasreset"));
+      update();
+      send(true);
+    }));
 };
 
 if (root) start();

@@ -116,6 +116,65 @@
       }
     }
 
+    @Test("a page shows that its network swallows all that is sent, and comes back by itself")
+    func swallowed() async throws {
+      let desk = await Desk()
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] }
+      ) { server in
+        let proxy = try await CuttableProxy.start(to: server.port)
+        try await withBrowser { browser in
+          try await browser.navigate(to: "http://127.0.0.1:\(proxy.port)/")
+          try await browser.wait(until: Self.isLive)
+          proxy.swallow()
+          try await Self.type("swallowed", browser)
+          try await browser.wait(until: Self.isOff, seconds: 120)
+          #expect(desk.text.value == "")
+          proxy.restore()
+          try await browser.wait(until: Self.isLive, seconds: 120)
+          try await browser.wait(
+            until: "document.querySelector('#upper').textContent == 'SWALLOWED'", seconds: 120)
+        }
+        try await proxy.stop()
+      }
+    }
+
+    @Test("a page whose access has ended shows a refusal, keeps what was typed, and comes back")
+    func lockedOut() async throws {
+      let desk = await Desk()
+      let key = [UInt8](repeating: 7, count: 32)
+      let first = try await RunningServer.start(
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] },
+        configure: { $0.needsToken = true })
+      try await withBrowser { browser in
+        try await browser.navigate(to: first.address)
+        try await browser.wait(until: Self.isLive)
+        try await first.stop()
+        // Its cookies are signed with another key.
+        let second = try await RunningServer.start(
+          site: Desk.site, pages: { [Page("index.html", sharing: desk)] }, port: first.port,
+          configure: {
+            $0.needsToken = true
+            $0.signingKey = key
+          })
+        try await browser.wait(
+          until: "document.documentElement.dataset.live == 'refused'"
+            + " && document.documentElement.dataset.refusal == '401'", seconds: 120)
+        try await Self.type("kept", browser)
+        let tab = try await browser.currentTab()
+        _ = try await browser.openTab()
+        try await browser.navigate(to: second.address)
+        try await browser.wait(until: Self.isLive, seconds: 120)
+        try await browser.select(tab)
+        try await browser.wait(until: Self.isLive, seconds: 120)
+        try await browser.wait(
+          until: "document.querySelector('#upper').textContent == 'KEPT'", seconds: 120)
+        #expect(
+          try await browser.script("return 'refusal' in document.documentElement.dataset") == false)
+        try await second.stop()
+      }
+    }
+
     @Test("eight tabs of a browser have one stream, and each follows; none hangs")
     func manyTabs() async throws {
       try await withServer(

@@ -18,9 +18,21 @@
         }
         close() { this.isClosed = true; }
       };
+      // The script's clock: each call of `tick` is five seconds.
+      const every = window.setInterval;
+      window.setInterval = (action, time) => {
+        if (time != 5000) return every(action, time);
+        window.tick = action;
+      };
+      window.beats = [];
+      window.beatStatuses = [];
       window.posts = [];
       window.statuses = [];
       window.fetch = async (url, { body }) => {
+        if (!body) {
+          beats.push(new URL(url).searchParams.get("tab"));
+          return { status: beatStatuses.shift() ?? 204 };
+        }
         posts.push({ ...JSON.parse(body), at: performance.now() });
         while (window.isHeld) await new Promise((done) => setTimeout(done, 5));
         return { status: statuses.shift() ?? 204 };
@@ -108,11 +120,16 @@
       }
     }
 
-    @Test("the script drops a refused message's operations, and nothing else")
+    @Test("the script keeps and marks refused text, and sends what was done meanwhile")
     func refused() async throws {
       try await Self.withPage { browser in
         let result: [String] = try await browser.script(
           """
+          const field = document.querySelector("#text");
+          const marks = () => [
+            field.value, field.getAttribute("data-refused"), field.ariaInvalid,
+            document.documentElement.getAttribute("data-refusal"),
+          ].join();
           snap("e1", "m1");
           statuses.push(413);
           isHeld = true;
@@ -121,14 +138,157 @@
           type("#count", "7");
           document.querySelector("#clear").click();
           isHeld = false;
-          await soon(() => streams.length == 2 && posts.length == 2);
-          snap("e1", "m1");
-          await soon(() => document.querySelector("#text").value == "");
-          const shown = ["#text", "#count"].map((each) => document.querySelector(each).value);
-          return [...shown, ...posts.map(({ seq }) => `${seq}`), JSON.stringify(posts[1].ops)];
+          await soon(() => posts.length == 2);
+          say("patch", { a: 1, v: { text: "", count: 7 } });
+          const first = marks();
+          // Not typed again, and not lost, by another session of another view model.
+          snap("e2", "m2");
+          await soon(() => posts.length == 3);
+          const second = marks();
+          type("#text", "short");
+          await soon(() => posts.length == 4);
+          return [first, second, marks(), ...posts.slice(1).map(
+            ({ seq, ops }) => `${seq} ${JSON.stringify(ops)}`)];
           """)
         #expect(
-          result == ["", "7", "1", "1", #"[["set","count","7"],["call","clear",[]]]"#])
+          result == [
+            "too long,413,true,", "too long,413,true,", "short,,,",
+            #"1 [["set","count","7"],["call","clear",[]]]"#, #"1 [["set","count","7"]]"#,
+            #"2 [["set","text","short"]]"#,
+          ])
+      }
+    }
+
+    @Test("the script reports a refused click until another message is accepted")
+    func refusedClick() async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          const refusal = () => document.documentElement.getAttribute("data-refusal");
+          snap("e1", "m1");
+          await soon(() => document.documentElement.dataset.live == "on");
+          statuses.push(403);
+          document.querySelector("#clear").click();
+          await soon(refusal);
+          const first = refusal();
+          document.querySelector("#clear").click();
+          await soon(() => !refusal());
+          return [first, `${refusal()}`, `${streams.length}`];
+          """)
+        #expect(result == ["403", "null", "1"])
+      }
+    }
+
+    @Test("the script takes a server that is silent for 20 to 25 seconds for gone")
+    func silence() async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          const state = () => document.documentElement.dataset.live;
+          const ticks = (count) => { for (let each = 0; each < count; each++) tick(); };
+          snap("e1", "m1");
+          await soon(() => state() == "on");
+          ticks(4);
+          streams[0].dispatchEvent(Object.assign(new Event("beat"), { data: "1" }));
+          ticks(4);
+          const before = `${state()} ${!streams[0].isClosed}`;
+          ticks(1);
+          await soon(() => state() == "off" && streams.length == 2);
+          const after = `${state()} ${!streams[0].isClosed}`;
+          // A server that takes the connection and sends nothing.
+          ticks(5);
+          await soon(() => streams.length == 3);
+          snap("e1", "m1");
+          await soon(() => state() == "on");
+          return [before, after, state(), beats[0] == streams[0].tab ? `${beats.length}` : ""];
+          """)
+        #expect(result == ["on true", "off false", "on", "3"])
+      }
+    }
+
+    @Test("the script waits longer after each failure, up to five seconds, and varies the time")
+    func patience() async throws {
+      try await Self.withPage { browser in
+        let result: [[Int]] = try await browser.script(
+          """
+          const later = window.setTimeout;
+          const times = [];
+          window.setTimeout = (action, time, ...rest) => {
+            if (time > 100) times.push(Math.round(time));
+            return later(action, time / 100, ...rest);
+          };
+          const fail = async (count, chance) => {
+            Math.random = () => chance;
+            for (let each = 0; each < count; each++) {
+              const before = streams.length;
+              streams.at(-1).onerror({ target: { readyState: 0 } });
+              await soon(() => streams.length > before);
+            }
+            return times.splice(0);
+          };
+          return [await fail(6, 0.5), await fail(1, 0), await fail(1, 1)];
+          """)
+        #expect(result == [[600, 1_200, 2_400, 4_800, 5_000, 5_000], [2_500], [7_500]])
+      }
+    }
+
+    @Test(
+      "the script tells a refused stream from a server that fails",
+      arguments: [(401, "refused 401"), (403, "refused 403"), (502, "off null"), (409, "off null")])
+    func refusedStream(_ status: Int, _ expected: String) async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          const state = () => document.documentElement.dataset.live
+            + " " + document.documentElement.getAttribute("data-refusal");
+          snap("e1", "m1");
+          await soon(() => state().startsWith("on"));
+          beatStatuses.push(arguments[0]);
+          streams[0].onerror({ target: { readyState: 2 } });
+          await soon(() => !state().startsWith("on"));
+          const first = state();
+          await soon(() => streams.length == 2);
+          snap("e1", "m1");
+          await soon(() => state().startsWith("on"));
+          return [first, state()];
+          """, status)
+        #expect(result == [expected, "on null"])
+      }
+    }
+
+    @Test("the script sends a message again as soon as it has a connection again")
+    func reposting() async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          snap("e1", "m1");
+          statuses.push(503);
+          // It would wait for an hour otherwise.
+          Math.random = () => 1e4;
+          type("#text", "again");
+          await soon(() => posts.length == 1 && statuses.length == 0);
+          // In a later task the script has its answer.
+          await new Promise((done) => setTimeout(done, 5));
+          snap("e1", "m1");
+          await soon(() => posts.length == 2);
+          return posts.map(({ seq, ops }) => `${seq} ${JSON.stringify(ops)}`);
+          """)
+        #expect(result == [#"1 [["set","text","again"]]"#, #"1 [["set","text","again"]]"#])
+      }
+    }
+
+    @Test("the script connects again where the server knows nothing of its stream")
+    func unknownStream() async throws {
+      try await Self.withPage { browser in
+        let count: Int = try await browser.script(
+          """
+          snap("e1", "m1");
+          beatStatuses.push(409);
+          tick();
+          await soon(() => streams.length == 2);
+          return streams.length;
+          """)
+        #expect(count == 2)
       }
     }
 

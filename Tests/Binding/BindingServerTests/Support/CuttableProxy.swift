@@ -12,6 +12,8 @@
     private final class State: Sendable {
       let target: Int
       let isCut = Mutex(false)
+      /// Whether what comes is swallowed: connections stay open, and nothing passes.
+      let isSwallowing = Mutex(false)
       let channels = Mutex<[any Channel]>([])
       init(target: Int) { self.target = target }
 
@@ -47,12 +49,14 @@
         return
       }
       state.add(channel)
+      // It stays open, and nothing is read.
+      if state.isSwallowing.withLock({ $0 }) { return }
       ClientBootstrap(group: channel.eventLoop)
         .channelOption(.autoRead, value: false)
         .channelInitializer { other in
           other.eventLoop.makeCompletedFuture {
-            try other.pipeline.syncOperations.addHandler(Pipe(to: channel))
-            try channel.pipeline.syncOperations.addHandler(Pipe(to: other))
+            try other.pipeline.syncOperations.addHandler(Pipe(to: channel, state))
+            try channel.pipeline.syncOperations.addHandler(Pipe(to: other, state))
           }
         }
         .connect(host: "127.0.0.1", port: state.target)
@@ -76,8 +80,19 @@
       for channel in state.channels.withLock({ $0 }) { channel.close(promise: nil) }
     }
 
-    /// Passes new connections on again.
-    func restore() { state.isCut.withLock { $0 = false } }
+    /// Swallows all that comes on connections, also on new ones, without closing any.
+    func swallow() { state.isSwallowing.withLock { $0 = true } }
+
+    /// Passes new connections on again, and closes those of which something was swallowed.
+    func restore() {
+      state.isCut.withLock { $0 = false }
+      let hasSwallowed = state.isSwallowing.withLock { isSwallowing in
+        defer { isSwallowing = false }
+        return isSwallowing
+      }
+      guard hasSwallowed else { return }
+      for channel in state.channels.withLock({ $0 }) { channel.close(promise: nil) }
+    }
 
     func stop() async throws {
       cut()
@@ -87,9 +102,15 @@
     private final class Pipe: ChannelInboundHandler {
       typealias InboundIn = ByteBuffer
       private let other: any Channel
-      init(to other: any Channel) { self.other = other }
+      private let state: State
+
+      init(to other: any Channel, _ state: State) {
+        self.other = other
+        self.state = state
+      }
 
       func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if state.isSwallowing.withLock({ $0 }) { return }
         other.writeAndFlush(unwrapInboundIn(data), promise: nil)
       }
 
