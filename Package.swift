@@ -47,7 +47,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.10.0"),
     // What only this package itself needs, its programs and its documentation: no product may need
-    // one of them, or those who use a product have to fetch it (docs/decisions/0054-what-consumers-fetch.md).
+    // one of them, or users of a product have to fetch it (docs/decisions/0054-what-consumers-fetch.md).
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
     .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
   ],

@@ -26,7 +26,7 @@ final class PulseReader: NSObject, CBPeripheralDelegate {
     error: (any Error)?
   ) {
     guard let characteristic = service.characteristics?.first else { return }
-    // The strap tells of each new value; nobody has to ask again and again.
+    // The strap tells of each new value; there is no need to read it again and again.
     peripheral.setNotifyValue(true, for: characteristic)
   }
 

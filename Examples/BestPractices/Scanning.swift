@@ -15,7 +15,7 @@ final class StrapFinder: NSObject, CBCentralManagerDelegate {
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
     advertisementData: [String: Any], rssi RSSI: NSNumber
   ) {
-    // Found: the radio need not listen any more. Keep the peripheral, nobody else does.
+    // Found: the radio need not listen any more. Keep the peripheral, the manager doesn't.
     central.stopScan()
     strap = peripheral
     central.connect(peripheral)

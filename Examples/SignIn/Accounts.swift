@@ -1,6 +1,6 @@
 import Reactive
 
-/// Who can sign in: the model. It knows no form.
+/// The users that can sign in: the model. It knows no form.
 protocol Accounts: Sendable {
   /// Sends the name of the person whose e-mail address and password these are.
   func signIn(email: String, password: String) -> SignalProducer<String, SignInError>

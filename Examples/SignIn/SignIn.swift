@@ -12,7 +12,7 @@ final class SignIn: ViewModel {
   /// What to say about the password when one pauses while typing it.
   let passwordHint: Property<String?>
 
-  /// Who is signed in.
+  /// The signed-in user.
   let name: Property<String?>
   let isSignedOut: Property<Bool>
 

@@ -29,7 +29,7 @@ final class SignInForm: Sendable {
   /// What to say about the address while it is being typed.
   let hint: Property<String?>
 
-  /// Sends the name of who has signed in.
+  /// Sends the name of the user that has signed in.
   let signIn: Action<Credentials, String, SignInError>
 
   /// Why it did not work.

@@ -9,9 +9,9 @@ import Synchronization
 /// Many hosts in one process, as many programs would be; for the tests and measurements of sharing:
 ///
 ///     bonjour-crowd own                  one host; it takes the place if that is free
-///     bonjour-crowd publish HOSTS EACH   so many hosts publish so many services each, and one of
+///     bonjour-crowd publish HOSTS EACH   HOSTS hosts publish EACH services each, and one of
 ///                                        them browses until it has found them all
-///     bonjour-crowd leave COUNT          one host publishes so many services, and closes when it
+///     bonjour-crowd leave COUNT          one host publishes COUNT services, and closes when it
 ///                                        gets a line
 ///     bonjour-crowd latency COUNT        how long it takes to be told what is known already
 ///

@@ -40,7 +40,7 @@ struct CommandRunnerTests {
     func ended() async { for await _ in ends { return } }
   }
 
-  /// Returns when a process has ended, although nobody has waited for it.
+  /// Returns when a process has ended, although no process has waited for it.
   private static func untilEnded(_ process: pid_t) async throws {
     while let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .isoLatin1),
       !text.contains(") Z ")

@@ -116,7 +116,7 @@ struct FlickrPhotos: Photos {
       if answer.status >= 500 { throw .unreachable }
       return nil
     }
-    // Send only pictures to browsers, whatever the file is called.
+    // Send only pictures to browsers, for any name of a file.
     let header = PictureHeader { Array(answer.body.dropFirst($0).prefix($1)) }
     guard let header, header.width <= PictureFolder.pixelCountMax / header.height else {
       return nil

@@ -39,7 +39,7 @@ extension NetworkCommand {
     let names = options.interface.isEmpty ? nil : Set(options.interface)
     let output = Output(isJSON: options.json)
     var configuration = BonjourConfiguration(interfaceNames: names)
-    // Hosts on interfaces of their own share nothing, which the user who chose them need not read.
+    // Hosts on interfaces of their own share nothing, which the user that chose them need not read.
     configuration.isShared = names == nil
     let host = BonjourHost(
       configuration: configuration, log: { output.warn($0.trimmingSuffix(".")) })

@@ -107,7 +107,7 @@ struct FloorPicture {
     }
   }
 
-  /// Told apart by those who see red and green alike as well (Okabe and Ito), the first being the
+  /// Distinct for eyes that see red and green alike as well (Okabe and Ito), the first being the
   /// colour of a single way.
   private static let colours = ["#c60", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 

@@ -122,7 +122,7 @@ struct InterfaceMonitorTests {
 
   @Test("after an error of its socket, and after a refusal, the monitor asks over another one")
   func lost() async throws {
-    // To send to a port where nobody listens is an error of the next read.
+    // To send to a port without a listener is an error of the next read.
     let unheard = try Self.unheardSocket()
     let (first, refusing) = try Self.socketPair()
     let (second, kernel) = try Self.socketPair()
@@ -137,7 +137,7 @@ struct InterfaceMonitorTests {
     try await EpollLoop.shared.run { monitor.value.stop() }
   }
 
-  /// A socket that is connected to a port of this machine at which nobody listens.
+  /// A socket that is connected to a port of this machine without a listener.
   private static func unheardSocket() throws -> Int32 {
     let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let (descriptor, other) = (socket(AF_INET, type, 0), socket(AF_INET, type, 0))

@@ -13,7 +13,7 @@ struct Patience: Sendable {
     /// What must be restored before the client is waited for again.
     static let low: TimeSpan = .milliseconds(2_500)
     /// How much later than the first client another one may handle an indication without that being
-    /// counted: clients of nearly the same speed hold up nobody.
+    /// counted: clients of nearly the same speed hold up no other.
     static let grace: TimeSpan = .milliseconds(50)
   }
 

@@ -69,7 +69,7 @@ extension LinkSecurity {
     refuseUnanswered(underWay, host: &host, now: now, into: &outputs)
   }
 
-  /// Nobody can answer the open question. If it is about a bond, that counts as a no (Key Rejected).
+  /// No agent can answer the open question. If it is about a bond, that counts as a no (Key Rejected).
   private mutating func refuseUnanswered(
     _ underWay: PairingUnderWay, host: inout HostSecurity, now: Instant,
     into outputs: inout [Output]

@@ -116,7 +116,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// services. Call `connect(_:options:)` before using them.
   ///
   /// Only services that a client has discovered over the present link are known: unlike Apple's system,
-  /// this host discovers none by itself. A peripheral of which nobody has discovered services is left out.
+  /// this host discovers none by itself. A peripheral of which no manager has discovered services is left out.
   open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
     session.connectedPeers(with: serviceUUIDs.values).map { session.peripheral(at: $0) }
   }

@@ -86,7 +86,7 @@ extension BonjourEngine {
     }
   }
 
-  /// Ends the waits that are due, and leaves the owner, whatever else it sends.
+  /// Ends the waits that are due, and leaves the owner, although it may send other messages.
   func wakeAvailability() {
     // The answer may have arrived while this process did not run.
     state.otherOwner?.connection.readNow()

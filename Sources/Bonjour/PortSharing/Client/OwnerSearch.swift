@@ -29,7 +29,7 @@ package struct OwnerSearch: Sendable {
     case distrusted
     /// Everything that the owner had sent before ``Action/check`` was read.
     case checked
-    /// The owner has left a ping without an answer for ``Limits/searchTimeout``, whatever else it sent.
+    /// The owner has left a ping without an answer for ``Limits/searchTimeout``, in spite of other messages.
     case unanswered
     /// Whether the host has requests that the owner works for.
     case needed(Bool)
@@ -109,7 +109,7 @@ package struct OwnerSearch: Sendable {
   /// Times and limits.
   package enum Limits {
     /// The time in which a search must find an owner that answers, however many owners there are
-    /// and in whatever way they are silent.
+    /// and in any way in which they are silent.
     package static let searchTimeout = TimeSpan.seconds(5)
     /// The silence after which a ping is sent to an owner that works for the host. Together with
     /// ``responseTimeout`` it is the time after which a frozen owner is left.

@@ -3,7 +3,7 @@ import Glibc
 
 /// The descriptors that this process may still open.
 enum FreeDescriptors {
-  /// Whether so many may be opened now: by opening them, since the system doesn't count them.
+  /// Whether that number may be opened now: by opening them, since the system doesn't count them.
   static func canOpen(_ count: Int) -> Bool {
     var opened: [Int32] = []
     defer { for descriptor in opened { close(descriptor) } }

@@ -44,7 +44,7 @@ public struct PositionEstimator: Sendable {
   let grid: FloorGrid
   let floor: FloorModel
   private var hypotheses: [OffsetHypothesis]
-  /// The probability of each cell, whatever the offset.
+  /// The probability of each cell, for any offset.
   private var belief: [Double]
   private var scratch: [Double]
   private var last: Instant?

@@ -44,7 +44,7 @@ extension LocationServices {
   func keep(_ entries: [MonitorCore.Entry], of core: MonitorCore) {
     lock.withLock {
       shown.conditions[core.name] = entries.isEmpty ? nil : entries
-      // Here, not on the event loop, so that one who changes them can wait for the disk.
+      // Here, not on the event loop, so that a thread that changes them can wait for the disk.
       store?.keep(shown.content)
     }
   }
