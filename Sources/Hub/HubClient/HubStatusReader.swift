@@ -106,6 +106,7 @@ private final class HubQuestion {
     case .welcome: finish(.failure(.unexpected("a second welcome")))
     case .status: finish(.failure(.unexpected("an answer to no question about the hub")))
     case .pong: finish(.failure(.unexpected("an answer to no ping")))
+    case .attached: finish(.failure(.unexpected("an answer to no opening")))
     case .events: finish(.failure(.unexpected("events of an unknown session")))
     }
   }

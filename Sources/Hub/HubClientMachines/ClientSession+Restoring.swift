@@ -142,6 +142,7 @@ extension ClientSession {
   mutating func hubLost(_ failure: HubFailure, into outputs: inout SessionOutputs) {
     let error = failure.hostError
     ledger.hubLost()
+    detach()
     endRequests(error, into: &outputs)
     for id in channels.sorted(by: { $0.rawValue < $1.rawValue }) {
       deliverOwn(.channelClosed(id, error), into: &outputs)

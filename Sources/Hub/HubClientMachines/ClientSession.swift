@@ -1,5 +1,6 @@
 import BluetoothInterface
 import BluetoothWire
+import Essentials
 import HubWire
 
 /// A session of a client: what it wants, what the hub has told it, and which requests the hub has not completed.
@@ -39,6 +40,8 @@ struct ClientSession: Sendable {
   var waiting: [HostRequest] = []
   var ledger = AcknowledgementLedger()
   var epoch = HubEpoch()
+  /// The hub's answer to the opening of a session that has a name.
+  private(set) var attachment: SessionAttachment?
 
   /// How many services the hub has not published again. The client hears that the radio is on when it has:
   /// its app may send a value at once.
@@ -65,6 +68,17 @@ struct ClientSession: Sendable {
 
   /// Whether the client waits for something that the hub would report: answers, or events of what it wants.
   var awaitsHub: Bool { !pending.isEmpty || !usedLinks.isEmpty || !wants.isEmpty }
+
+  /// The hub has answered the opening. Nothing is asked to be kept, so nothing may be.
+  mutating func take(_ attachment: SessionAttachment) throws(HubFailure) {
+    guard !name.isEmpty, self.attachment == nil, attachment.keptFor == .zero else {
+      throw .unexpected("an answer to no opening")
+    }
+    self.attachment = attachment
+  }
+
+  /// The connection has ended in which the hub has answered.
+  mutating func detach() { attachment = nil }
 
   // MARK: Events for the client
 
@@ -143,6 +157,7 @@ struct ClientSession: Sendable {
       let isEmpty =
         links.isEmpty && usedLinks.isEmpty && cancelledLinks.isEmpty && subscriptions.isEmpty
         && pairings.isEmpty && channels.isEmpty && pending.isEmpty && restoringCount == 0
+        && attachment == nil
       if !isEmpty { found.append("session \(id.rawValue) keeps what a hub gave that is gone") }
       if ledger.hubCount > 0 { found.append("session \(id.rawValue) owes a hub that is gone") }
       if state == .poweredOn { found.append("session \(id.rawValue) has a radio without a hub") }

@@ -22,7 +22,7 @@ extension HubClientMachine {
     write(
       .greeting(
         HubGreeting(
-          app: app, abilities: .bluetooth,
+          app: app, abilities: [.bluetooth, .identity],
           openings: opened.compactMap { sessions[$0]?.opening })))
   }
 
@@ -114,8 +114,13 @@ extension HubClientMachine {
       phase = .connected(connection)
     case (.events(let id, let events), .connected):
       try take(events, of: id, into: &actions)
+    case (.attached(let id, let attachment), .connected):
+      guard id.rawValue <= lastOpened else { throw .unexpected("an answer to no opening") }
+      // It may be on its way when a session is closed.
+      try sessions[id]?.take(attachment)
     case (.welcome, _): throw .unexpected("a second welcome")
     case (.pong, _): throw .unexpected("an answer to no ping")
+    case (.attached, _): throw .unexpected("an answer to an opening before the welcome")
     case (.events, _): throw .unexpected("events before the welcome")
     case (.status, _): throw .unexpected("an answer to no question about the hub")
     }

@@ -16,6 +16,8 @@ struct ConnectionState: Sendable {
   /// The hub's limits, with the quotas of the program in their place.
   let limits: HubLimits
   var phase: Phase
+  /// The abilities of the program's library, once it is served.
+  var abilities: HubAbilities = []
   private(set) var sessions: [HubSessionID: SessionState] = [:]
   /// The load of all sessions.
   private(set) var sessionLoad = SessionState.Load()
@@ -115,17 +117,17 @@ struct ConnectionState: Sendable {
 
   // MARK: Sessions
 
-  /// Adds a session.
-  mutating func open(_ opening: SessionOpening) {
-    sessions[opening.id] = SessionState(opening)
+  /// Adds a session, which has its name alone or not.
+  mutating func open(_ opening: SessionOpening, holdsName: Bool) {
+    sessions[opening.id] = SessionState(opening, holdsName: holdsName)
   }
 
-  /// Removes a session; returns whether there was one.
-  mutating func close(_ session: HubSessionID) -> Bool {
-    guard let closed = sessions.removeValue(forKey: session) else { return false }
+  /// Removes a session; nil if there is none.
+  mutating func close(_ session: HubSessionID) -> SessionState? {
+    guard let closed = sessions.removeValue(forKey: session) else { return nil }
     sessionLoad = sessionLoad - closed.load
     ownCompletionCount -= closed.ledger.ownCount
-    return true
+    return closed
   }
 
   // The state of a session is changed where it is, never copied, as its tables may be long.

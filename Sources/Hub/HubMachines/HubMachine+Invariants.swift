@@ -28,6 +28,7 @@ extension HubMachine {
       found.append("a program gets no answer to its question for the hub's state")
     }
     if isEnding, !connections.isEmpty { found.append("a hub that ends has connections") }
+    found += violationsOfIdentities(perTable: limit)
     if connections.count <= limit { found += violationsOfSums() }
     return found
   }

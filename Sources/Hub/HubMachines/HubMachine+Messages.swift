@@ -50,7 +50,8 @@ extension HubMachine {
     case .eventsHandled(let session, let count):
       handled(count, of: HubSessionKey(id, session), into: &actions)
     case .closeSession(let session):
-      guard connections[id]?.close(session) == true else { return }
+      guard let closed = connections[id]?.close(session) else { return }
+      if let connection = connections[id] { release(closed, of: connection) }
       count(id)
       actions.append(.closeSession(HubSessionKey(id, session)))
     }
@@ -68,12 +69,13 @@ extension HubMachine {
     }
     greetings[id] = nil
     connections[id]?.phase = .served(app: greeting.app)
+    connections[id]?.abilities = greeting.abilities
     connections[id]?.servedSince = now
     connections[id]?.reader.byteCountMax = HubProtocol.messageByteCountMax
     connections[id]?.send(
       .welcome(
         HubWelcome(
-          version: version, abilities: [.bluetooth, .status],
+          version: version, abilities: [.bluetooth, .status, .identity],
           isSimulated: configuration.isSimulated)))
     if openings.opened(id, at: now, limits) { reportOpening(of: id, into: &actions) }
     for opening in greeting.openings { open(opening, of: id, now: now, into: &actions) }
@@ -107,7 +109,11 @@ extension HubMachine {
       let text = "The program has opened as many sessions as it may."
       return refuse(id, HubRefusal(.limitReached, text), now: now, into: &actions)
     }
-    connections[id]?.open(opening)
+    let holdsName = hold(opening, of: id)
+    connections[id]?.open(opening, holdsName: holdsName)
+    if let answer = attachment(opening, holdsName: holdsName, of: id) {
+      connections[id]?.send(answer)
+    }
     count(id)
     actions.append(.openSession(HubSessionKey(id, opening.id)))
   }

@@ -41,6 +41,8 @@ package struct HubMachine: Sendable {
   var processes: [Int32: Int] = [:]
   /// Connections without a greeting, and until when they may be.
   var greetings = GreetingQueue()
+  /// The first one of the open sessions of each identity.
+  var holders: [SessionIdentity: HubSessionKey] = [:]
   /// Connections with something to write.
   var unwritten: Set<HubConnectionID> = []
   /// Connections with a question for the state of the hub, in the order of the questions.
@@ -163,7 +165,8 @@ package struct HubMachine: Sendable {
     users[peer.userID] = load == UserLoad() ? nil : load
     let processCount = processes[peer.processID, default: 1] - 1
     processes[peer.processID] = processCount > 0 ? processCount : nil
-    for session in connection.sessions.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+    for (session, state) in connection.sessions.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      release(state, of: connection)
       actions.append(.closeSession(HubSessionKey(id, session)))
     }
     if let app = connection.app {

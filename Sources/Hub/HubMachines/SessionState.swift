@@ -94,6 +94,8 @@ struct SessionState: Sendable {
   let acknowledgesEvents: Bool
   /// The name of the manager that the session is for.
   let manager: String
+  /// Whether this is the first one of the open sessions with its identity.
+  let holdsName: Bool
   var ledger = EventLedger()
   private var awaited: [RequestToken: Awaited] = [:]
   private var links: Set<DeviceAddress> = []
@@ -112,9 +114,10 @@ struct SessionState: Sendable {
   /// How many values, writes and requests of peers the program missed because it was too slow.
   private(set) var droppedCount = 0
 
-  init(_ opening: SessionOpening) {
+  init(_ opening: SessionOpening, holdsName: Bool) {
     acknowledgesEvents = opening.acknowledgesEvents
     manager = opening.manager
+    self.holdsName = holdsName
   }
 
   // MARK: Requests

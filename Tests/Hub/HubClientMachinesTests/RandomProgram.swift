@@ -94,7 +94,8 @@ struct RandomProgram {
     lastSession += 1
     let id = HubSessionID(rawValue: lastSession)
     clients[id] = Client()
-    rig.openSession(id, acknowledgesEvents: below(2) == 0)
+    let name = lastSession % 2 == 0 ? "" : "central:\(lastSession)"
+    rig.openSession(id, name: name, acknowledgesEvents: below(2) == 0)
   }
 
   // MARK: Clients
@@ -248,7 +249,10 @@ struct RandomProgram {
   private mutating func observe(_ message: AppMessage) {
     switch message {
     case .greeting(let greeting): for opening in greeting.openings { served[opening.id] = Served() }
-    case .openSession(let opening): served[opening.id] = Served()
+    case .openSession(let opening):
+      served[opening.id] = Served()
+      guard isGreeted, !opening.manager.isEmpty else { break }
+      rig.hub(.attached(opening.id, SessionAttachment(holdsName: true, keptFor: .zero)))
     case .request(let id, .known(let request)): served[id]?.requests.append(request)
     case .request: problems.append("a request of a later version was sent")
     case .eventsHandled(let id, let count):

@@ -1,4 +1,5 @@
 import BluetoothInterface
+import Essentials
 import HubWire
 import Testing
 
@@ -45,5 +46,57 @@ struct SessionNameTests {
           "The hub doesn't know a manager by its restore identifier, which has more than 1024 bytes."
         )
       ])
+  }
+
+  private static let holder = SessionAttachment(holdsName: true, keptFor: .zero)
+
+  @Test("the hub's answer to the opening of a session is taken, once in each connection")
+  func attachment() {
+    var rig = MachineRig()
+    rig.openSession(MachineRig.one, name: "location")
+    rig.connect()
+    for number in 1...2 {
+      #expect(rig.machine.sessions[MachineRig.one]?.attachment == nil)
+      rig.hub(.attached(MachineRig.one, Self.holder))
+      #expect(rig.machine.sessions[MachineRig.one]?.attachment == Self.holder)
+      #expect(rig.failures.count == number - 1)
+      rig.restartHub()
+    }
+    rig.hub(.attached(MachineRig.one, Self.holder))
+    rig.hub(.attached(MachineRig.one, Self.holder))
+    #expect(rig.failures.last == .unexpected("an answer to no opening"))
+  }
+
+  @Test("the answer for a session that was closed meanwhile is ignored")
+  func lateAttachment() {
+    var rig = MachineRig()
+    rig.openSession(MachineRig.one, name: "location")
+    rig.openSession(MachineRig.two)
+    rig.connect()
+    rig.handle(.sessionClosed(MachineRig.one))
+    rig.hub(.attached(MachineRig.one, Self.holder))
+    #expect(rig.failures.isEmpty)
+  }
+
+  @Test("an answer to no opening of a session with a name, and one that keeps it, are not believed")
+  func hostileAttachment() {
+    let kept = SessionAttachment(holdsName: true, keptFor: .seconds(1))
+    let cases = [
+      (HubSessionID(rawValue: 9), Self.holder), (MachineRig.two, Self.holder),
+      (MachineRig.one, kept),
+    ]
+    for (id, attachment) in cases {
+      var rig = MachineRig()
+      rig.openSession(MachineRig.one, name: "location")
+      rig.openSession(MachineRig.two)
+      rig.connect()
+      rig.hub(.attached(id, attachment))
+      #expect(rig.failures == [.unexpected("an answer to no opening")])
+    }
+    var early = MachineRig()
+    early.openSession(MachineRig.one, name: "location")
+    early.handle(.opened)
+    early.hub(.attached(MachineRig.one, Self.holder))
+    #expect(early.failures == [.unexpected("an answer to an opening before the welcome")])
   }
 }

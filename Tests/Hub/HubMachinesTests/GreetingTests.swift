@@ -20,7 +20,7 @@ struct GreetingTests {
     #expect(
       try hub.messages(for: id) == [
         .welcome(
-          HubWelcome(version: 1, abilities: [.bluetooth, .status], isSimulated: true))
+          HubWelcome(version: 1, abilities: [.bluetooth, .status, .identity], isSimulated: true))
       ])
     let opened = hub.takeActions().filter { if case .openSession = $0 { true } else { false } }
     #expect(opened == openings.map { .openSession(HubSessionKey(id, $0.id)) })

@@ -53,13 +53,11 @@ struct RandomProgramTests {
         ids.append(hub.connect(user: user, process: Int32.random(in: 1...4, using: &random)))
       case (1, let id?):
         let app = ["a", "b", ""].randomElement(using: &random) ?? ""
-        let opening = SessionOpening(id: session, acknowledgesEvents: Bool.random(using: &random))
+        let opening = Self.opening(session, &random)
         try hub.send(
-          .greeting(HubGreeting(app: app, abilities: [], openings: [opening])), from: id)
+          .greeting(HubGreeting(app: app, abilities: .identity, openings: [opening])), from: id)
       case (2, let id?):
-        try hub.send(
-          .openSession(
-            SessionOpening(id: session, acknowledgesEvents: Bool.random(using: &random))), from: id)
+        try hub.send(.openSession(Self.opening(session, &random)), from: id)
       case (3, let id?): try hub.send(.closeSession(session), from: id)
       case (4, let id?): hub.handle(.disconnected(id))
       case (5, let id?):
@@ -85,6 +83,7 @@ struct RandomProgramTests {
     }
     hub.handle(.ending)
     #expect(hub.machine.counts.connectionCount == 0 && hub.machine.counts.waitingByteCount == 0)
+    #expect(hub.machine.holders.isEmpty)
     // Each session that was opened was closed, once.
     var open: Set<HubSessionKey> = []
     for action in hub.actions {
@@ -96,6 +95,14 @@ struct RandomProgramTests {
       }
     }
     #expect(open.isEmpty)
+  }
+
+  private static func opening(
+    _ id: HubSessionID, _ random: inout SeededGenerator
+  ) -> SessionOpening {
+    SessionOpening(
+      id: id, acknowledgesEvents: Bool.random(using: &random),
+      manager: ["", "location", "central:lock"].randomElement(using: &random) ?? "")
   }
 
   private static func token(_ random: inout SeededGenerator) -> RequestToken {

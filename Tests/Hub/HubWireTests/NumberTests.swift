@@ -33,7 +33,8 @@ struct NumberTests {
       ])
     #expect(
       Self.table(HubMessage.Number.self) == [
-        "pong": 0x03, "status": 0x04, "welcome": 0x81, "refusal": 0x82, "events": 0x90,
+        "pong": 0x03, "status": 0x04, "attached": 0x08, "welcome": 0x81, "refusal": 0x82,
+        "events": 0x90,
       ])
     #expect(
       Self.table(HubRefusal.Reason.self) == [
@@ -41,6 +42,7 @@ struct NumberTests {
         "notUnderstood": 5, "ending": 6,
       ])
     #expect(HubAbilities.bluetooth.rawValue == 1 && HubAbilities.status.rawValue == 2)
+    #expect(HubAbilities.identity.rawValue == 16)
   }
 
   @Test("the numbers of requests are those of version 1, and those with a token begin at 0x80")

@@ -91,6 +91,21 @@ struct OtherVersionTests {
     #expect(try HubMessage.decode(try HubMessage.welcome(welcome).body) == .welcome(welcome))
   }
 
+  @Test("an opening without a time to be kept has the bytes of the first library, and none is read")
+  func openingToKeep() throws {
+    var opening = SessionOpening(id: session, acknowledgesEvents: true, manager: "central")
+    let before: [UInt8] = [0x90, 10, 0, 0, 2, 1, 7] + Array("central".utf8)
+    #expect(try Array(AppMessage.openSession(opening).body) == before)
+    #expect(try AppMessage.decode(before[...]) == .openSession(opening))
+    // A time of zero that another library wrote is the same.
+    let written = [0x90, 11] + before[2...] + [0]
+    #expect(try AppMessage.decode(written[...]) == .openSession(opening))
+    opening.keptFor = .nanoseconds(1)
+    let after = [0x90, 11] + before[2...] + [2]
+    #expect(try AppMessage.openSession(opening).body == after[...])
+    #expect(try AppMessage.decode(after[...]) == .openSession(opening))
+  }
+
   // MARK: Events
 
   @Test("events of unknown numbers are skipped, and their positions and numbers are known")

@@ -51,6 +51,12 @@ struct RecordedBytesTests {
     try Self.check(Version1.statusAnswers, "hub-status.hex")
   }
 
+  @Test("recorded openings with names, and answers, are read, and written with the same bytes")
+  func identity() throws {
+    try Self.check(Version1.namedOpenings, "app-identity.hex")
+    try Self.check(Version1.attachments, "hub-identity.hex")
+  }
+
   @Test("every kind of message, request, event, procedure, reply and error is recorded")
   func completeness() {
     let requests = Version1.appMessages.values.compactMap { message -> HostRequest? in
@@ -64,7 +70,7 @@ struct RecordedBytesTests {
       Set(Version1.appMessages.values.map(\.number) + [.status])
         == Set(AppMessage.Number.allCases))
     #expect(
-      Set(Version1.hubMessages.values.map(\.number) + [.status])
+      Set(Version1.hubMessages.values.map(\.number) + [.status, .attached])
         == Set(HubMessage.Number.allCases))
     #expect(Set(requests.map(\.number)) == Set(sampler.requests().map(\.number)))
     #expect(Set(events.map(\.number)) == Set(sampler.events().map(\.number)))

@@ -53,10 +53,14 @@ extension Sampler {
     case .pong: return .pong(self.number())
     case .events: return .events(session(), HubEvents([]))
     case .status: return .status(self.number(), hubStatus())
+    case .attached:
+      return .attached(session(), SessionAttachment(holdsName: bool(), keptFor: span()))
     }
   }
 
   mutating func opening() -> SessionOpening {
-    SessionOpening(id: session(), acknowledgesEvents: bool(), manager: text())
+    SessionOpening(
+      id: session(), acknowledgesEvents: bool(), manager: text(),
+      keptFor: element(of: [.zero, span()]))
   }
 }

@@ -66,6 +66,15 @@ extension HubCoder {
   ) throws(HubWireError) -> Value {
     isAtEnd ? `default` : try field(record, get)
   }
+
+  /// An added field behind which there is no other: its default is not written, so that a record without the
+  /// addition keeps its bytes.
+  mutating func lastAddedField<Record, Value: HubCodable & Equatable>(
+    _ record: Record?, default: Value, _ get: (Record) -> Value
+  ) throws(HubWireError) -> Value {
+    if let record, get(record) == `default` { return `default` }
+    return try addedField(record, default: `default`, get)
+  }
 }
 
 extension HubCoder {

@@ -88,6 +88,9 @@ package struct HubAbilities: OptionSet, Hashable, Sendable {
   package static let bluetooth = HubAbilities(rawValue: 1 << 0)
   /// Messages about the hub's state, added to version 1. Of a hub only.
   package static let status = HubAbilities(rawValue: 1 << 1)
+  /// Sessions that are known by their names, added to version 1. A hub with it answers the openings of sessions
+  /// with names, if the app has it, too.
+  package static let identity = HubAbilities(rawValue: 1 << 4)
 }
 
 // MARK: Coding

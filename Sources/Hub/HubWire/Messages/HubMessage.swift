@@ -10,12 +10,15 @@ package enum HubMessage: Hashable, Sendable {
   case events(HubSessionID, HubEvents)
   /// The answer to a question for the hub's state, with its number.
   case status(UInt64, HubStatus)
+  /// The answer to the opening of a session that has a name.
+  case attached(HubSessionID, SessionAttachment)
 }
 
 extension HubMessage: HubChoice {
   enum Number: UInt8, CaseIterable {
     case pong = 0x03
     case status = 0x04
+    case attached = 0x08
     case welcome = 0x81
     case refusal = 0x82
     case events = 0x90
@@ -28,6 +31,7 @@ extension HubMessage: HubChoice {
     case .pong: .pong
     case .events: .events
     case .status: .status
+    case .attached: .attached
     }
   }
 
@@ -54,6 +58,10 @@ extension HubMessage: HubChoice {
     case .status:
       return try coder.fields(value, Self.status) {
         if case .status(let number, let status) = $0 { (number, status) } else { nil }
+      }
+    case .attached:
+      return try coder.fields(value, Self.attached) {
+        if case .attached(let session, let attachment) = $0 { (session, attachment) } else { nil }
       }
     }
   }

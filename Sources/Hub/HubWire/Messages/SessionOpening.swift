@@ -1,3 +1,5 @@
+package import Essentials
+
 /// Identifies a session within a connection. The app assigns it.
 package struct HubSessionID: Hashable, Sendable {
   /// The number, unique among the sessions that the connection ever had.
@@ -16,12 +18,35 @@ package struct SessionOpening: Hashable, Sendable {
   /// The name of the manager that the session is for, which stays the same when the app is started again;
   /// empty for a session that ends with its connection. Refused if it is too long for a text.
   package var manager: String
+  /// How long the hub shall keep what the session wants, with its links and services, once the connection has
+  /// ended. Zero for not at all. Only for hubs with ``HubAbilities/identity``, whose ``SessionAttachment`` has
+  /// the time that they grant.
+  package var keptFor: TimeSpan
 
   /// Creates an opening.
-  package init(id: HubSessionID, acknowledgesEvents: Bool, manager: String = "") {
+  package init(
+    id: HubSessionID, acknowledgesEvents: Bool, manager: String = "", keptFor: TimeSpan = .zero
+  ) {
     self.id = id
     self.acknowledgesEvents = acknowledgesEvents
     self.manager = manager
+    self.keptFor = keptFor
+  }
+}
+
+/// The hub's answer to the opening of a session that has a name, for apps with ``HubAbilities/identity``. It
+/// precedes the events of the session.
+package struct SessionAttachment: Hashable, Sendable {
+  /// Whether the session has its name alone: no other session that is open has it first. Only such a session
+  /// has a claim on things that are kept under the name.
+  package var holdsName: Bool
+  /// How long the hub keeps what the session wants, which may be less than the app asked for.
+  package var keptFor: TimeSpan
+
+  /// Creates an answer.
+  package init(holdsName: Bool, keptFor: TimeSpan) {
+    self.holdsName = holdsName
+    self.keptFor = keptFor
   }
 }
 
@@ -37,7 +62,8 @@ extension SessionOpening: HubCodable {
       try SessionOpening(
         id: coder.field(value) { $0.id },
         acknowledgesEvents: coder.field(value) { $0.acknowledgesEvents },
-        manager: coder.identity(value) { $0.manager })
+        manager: coder.identity(value) { $0.manager },
+        keptFor: coder.lastAddedField(value, default: .zero) { $0.keptFor })
     }
   }
 
@@ -45,5 +71,14 @@ extension SessionOpening: HubCodable {
     _ values: [Self]?, by coder: inout C
   ) throws(HubWireError) -> [Self] {
     try codedElements(values, max: HubProtocol.openingCountMax, by: &coder)
+  }
+}
+
+extension SessionAttachment: HubCodable {
+  static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+    try coder.enclosed { coder throws(HubWireError) in
+      try SessionAttachment(
+        holdsName: coder.field(value) { $0.holdsName }, keptFor: coder.field(value) { $0.keptFor })
+    }
   }
 }
