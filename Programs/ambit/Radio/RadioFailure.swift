@@ -60,6 +60,8 @@ extension Session {
   func reportRadioTroubles(_ central: Central) async {
     var reported: String?
     for await state in central.states() {
+      // Where the radio may not be used any more, the command ends, and that is reported.
+      guard state != .unauthorized, state != .unsupported else { continue }
       let problem = state == .poweredOn ? nil : RadioFailure.failure(state, host).sentence
       guard problem != reported else { continue }
       reported = problem

@@ -70,11 +70,13 @@ package struct Search: Sendable {
   /// Waits until others that fit had time to be heard, unless the name can mean this device only.
   func waitForOthers(than sighting: Sighting) async throws {
     guard !isWhole(sighting), let care = care.value else { return }
-    try await withTaskCancellationHandler {
+    // Another that waited may have been cancelled, which is nothing to this one.
+    try? await withTaskCancellationHandler {
       try await care.value
     } onCancel: {
       care.cancel()
     }
+    try Task.checkCancellation()
   }
 
   /// Goes on listening until the task is cancelled.
