@@ -73,7 +73,7 @@ struct BeaconCommandTests {
     let file = folder.path + "/visits"
     let other = "00000000-0000-0000-0000-00000000000B"
     let monitor = try AmbitRun([
-      "monitor", "\(uuid)/7", other, "--exit-delay", "8", "--radio", radio.name, "--json", "--",
+      "monitor", "\(uuid)/7", other, "--exit-delay", "2", "--radio", radio.name, "--json", "--",
       "sh", "-c",
       "echo $AMBIT_EVENT $AMBIT_REGION $AMBIT_BEACON_UUID $AMBIT_BEACON_MINOR >> '\(file)'",
     ])

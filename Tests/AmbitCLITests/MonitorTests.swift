@@ -165,7 +165,7 @@ struct MonitorRunTests {
     func monitor(_ regions: [String]) throws -> AmbitRun {
       try AmbitRun(
         ["monitor"] + regions + [
-          "--exit-delay", "12", "--radio", radio.name, "--json", "--",
+          "--exit-delay", "3", "--radio", radio.name, "--json", "--",
           "sh", "-c", "echo $AMBIT_EVENT $AMBIT_REGION >> '\(folder.path)/visits'",
         ], environment: environment)
     }
