@@ -60,7 +60,7 @@ private final class HubQuestion {
     socket.open()
   }
 
-  /// Reads once more what has arrived: this process itself may have been stopped while the answer came.
+  /// Lets the loop read once more: this process itself may have been stopped while the answer came.
   private func timeIsOver() {
     guard isLastLook else {
       isLastLook = true

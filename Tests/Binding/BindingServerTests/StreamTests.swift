@@ -108,7 +108,7 @@
       }
       let server = try await RunningServer.start(
         site: Desk.site, pages: { [Page("index.html", sharing: desk)] },
-        // What is left is the time for the end of a stream.
+        // The time for the end of a stream is the only short one.
         configure: {
           $0.times.shutdown = .seconds(3_600)
           $0.times.write = .seconds(3_600)

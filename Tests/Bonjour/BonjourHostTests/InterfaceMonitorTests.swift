@@ -96,7 +96,7 @@ struct InterfaceMonitorTests {
     try kernel.write(
       Kernel.link(index: 3, flags: 0x1043, name: "gone0") + Self.done(1, isInterrupted: true))
     try await Self.expectRequest(.links, 2, at: kernel)
-    // An answer to what was asked before ends nothing.
+    // An answer to an earlier request ends nothing.
     try kernel.write(Self.done(1))
     try kernel.write(Kernel.link(index: 4, flags: 0x1043, name: "eth0") + Self.done(2))
     try await Self.expectRequest(.addresses, 3, at: kernel)

@@ -250,7 +250,7 @@ struct SilentOwnerTests {
       #expect(await host.availability == .silent)
       await host.close()
     }
-    // What was still to be done on the loop is done.
+    // The rest of the work on the loop is done.
     for _ in 0..<2 { try await EpollLoop.shared.run {} }
     #expect(engine == nil)
     waiting.descriptor.map { _ = close($0) }

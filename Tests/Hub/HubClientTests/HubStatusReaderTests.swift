@@ -74,7 +74,7 @@ struct HubStatusReaderTests {
     #expect(half == .silent)
   }
 
-  /// The state that a reader gets whose loop stands still from before the answer until after the limit; nil if it
+  /// The state that a reader gets whose loop is stopped from before the answer until after the limit; nil if it
   /// had no answer, as its question may come too late for so short a limit.
   private func stateAfterStop(_ limit: TimeSpan) async throws -> HubStatus? {
     let loop = EpollLoop()

@@ -121,7 +121,7 @@ final class TestProgram: Sendable {
     return nil
   }
 
-  /// Asks for the state of the hub, and waits for this answer.
+  /// Requests the state of the hub, and waits for this answer.
   func status(_ number: UInt64 = 1) async throws -> HubStatus {
     try await send(.status(number))
     while let message = await next() {
