@@ -304,7 +304,7 @@ private struct GATTServerVictim {
           subscriptions[peer, default: []].insert(handle).inserted, "subscribed twice")
       case .unsubscribed(_, let peer, let handle):
         precondition(subscriptions[peer]?.remove(handle) != nil, "unsubscribed, but never before")
-      case .clientChanged, .mtuChanged, .bearerFailed, .requestExpired: break
+      case .clientChanged, .mtuChanged, .bearerFailed, .requestExpired, .protectionNeeded: break
       }
     }
   }

@@ -166,6 +166,17 @@ extension BluetoothHost: HostSessionProvider {
       slot: driver.open(
         acknowledgesEvents: acknowledgesEvents, settle: settle, handler: .batches(onEvents)))
   }
+
+  /// Opens a session of another program, which answers and hears of the pairings that it causes. It acknowledges
+  /// events.
+  package func openSession(
+    of program: ProgramID, onEvents: @escaping @Sendable ([HostEvent]) -> Void
+  ) -> any HostSession {
+    HostClient(
+      host: self,
+      slot: driver.open(
+        acknowledgesEvents: true, settle: nil, program: program, handler: .batches(onEvents)))
+  }
 }
 
 /// A client of a host in this process. Closing or releasing it ends all of its requests, such as
@@ -222,17 +233,21 @@ enum EventHandler: Sendable {
 package final class ClientSlot: Sendable {
   let id: ClientID
   let acknowledgesEvents: Bool
+  /// The program of the client; nil for one in the host's own process.
+  let program: ProgramID?
   private let handler: EventHandler
   /// Returns when the client has handled the events that were delivered.
   package let settle: (@Sendable () -> Void)?
   private let isOpen = Atomic(true)
 
   init(
-    id: ClientID, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?, handler: EventHandler
+    id: ClientID, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?, program: ProgramID?,
+    handler: EventHandler
   ) {
     self.id = id
     self.acknowledgesEvents = acknowledgesEvents
     self.settle = settle
+    self.program = program
     self.handler = handler
   }
 

@@ -145,7 +145,8 @@ final class HostDriver: @unchecked Sendable {
   }
 
   func open(
-    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?, handler: EventHandler
+    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?, program: ProgramID? = nil,
+    handler: EventHandler
   ) -> ClientSlot {
     let number = inbox.withLock { inbox in
       inbox.lastClient += 1
@@ -153,7 +154,7 @@ final class HostDriver: @unchecked Sendable {
     }
     let slot = ClientSlot(
       id: ClientID(rawValue: number), acknowledgesEvents: acknowledgesEvents, settle: settle,
-      handler: handler)
+      program: program, handler: handler)
     post(.clientOpened(slot))
     return slot
   }
@@ -186,8 +187,9 @@ final class HostDriver: @unchecked Sendable {
       case .clientOpened(let slot):
         clients[slot.id] = slot
         machine.handle(
-          .clientOpened(slot.id, acknowledgesEvents: slot.acknowledgesEvents), now: now,
-          into: &actions)
+          .clientOpened(
+            slot.id, acknowledgesEvents: slot.acknowledgesEvents, program: slot.program),
+          now: now, into: &actions)
       case .clientClosed(let id):
         machine.handle(.clientClosed(id), now: now, into: &actions)
         perform(now)

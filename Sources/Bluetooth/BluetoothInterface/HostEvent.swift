@@ -35,9 +35,9 @@ public enum HostEvent: Sendable, Hashable {
   /// A pairing has ended, or one that the peer or an operation of a client needed was refused before it
   /// began; nil if it succeeded. Its prompts are no longer valid. One that succeeded may end
   /// once more with `peerFailed(.keyRejected)`: the peer has rejected the bond, which is removed. For each reason the first refusal on a
-  /// link is delivered. Delivered to all clients.
+  /// link is delivered. Delivered to all clients; of a hub's programs, to those that cause the pairing.
   case pairingEnded(DeviceAddress, SecurityFailure?)
-  /// A pairing leaves no bond, for this reason; precedes its `pairingEnded`. Delivered to all clients.
+  /// A pairing leaves no bond, for this reason; precedes its `pairingEnded`, and is delivered to the same clients.
   case bondNotKept(DeviceAddress, UnkeptBond)
 
   /// A subscribed notification or indication was received.

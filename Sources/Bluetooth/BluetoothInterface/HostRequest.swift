@@ -52,7 +52,14 @@ public enum HostRequest: Sendable, Hashable {
   /// Makes this client the pairing agent, which answers prompts, with this IO capability; nil ends
   /// that. If there are several agents, the latest is used. Without an agent, pairing uses Just
   /// Works.
+  ///
+  /// A client of a hub's program answers prompts of the pairings that its program causes: of links that
+  /// the program requested, or whose protection it or one of its attributes or channels needs.
   case setPairingAgent(SMPIOCapability?)
+  /// Lets a client of a hub's program answer and hear of all pairings of the host, as clients in the host's
+  /// own process do. It answers where no program with an agent caused the pairing. Fails with
+  /// `HostError.unauthorized` where the hub's rules don't allow that.
+  case attendAllPairings(RequestToken)
   /// Answers a prompt; ignored unless it is the latest prompt of a pairing in progress.
   case answerPairing(PairingPromptID, PairingAnswer)
   /// Creates this host's out-of-band data for its next pairing, in `HostReply.outOfBandData`, and

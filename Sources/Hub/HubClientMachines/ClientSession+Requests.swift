@@ -61,6 +61,8 @@ extension ClientSession {
       }
     case .removeBond(let peer, let token):
       send(.other, for: token, into: &outputs) { .removeBond(peer, $0) }
+    case .attendAllPairings(let token):
+      send(.attendance, for: token, into: &outputs) { .attendAllPairings($0) }
     case .gatt(let peer, let operation, let token):
       send(.other, for: token, into: &outputs) { .gatt(peer, operation, $0) }
     case .subscribe(let peer, let target, let token):
@@ -139,7 +141,7 @@ extension ClientSession {
     switch request {
     case .addService(_, let token), .publishChannel(_, _, let token),
       .createOutOfBandData(let token), .setOutOfBandData(_, _, let token),
-      .removeBond(_, let token):
+      .removeBond(_, let token), .attendAllPairings(let token):
       guard mayWait else { return complete(token, .failure(error), into: &outputs) }
       guard waiting.count < HubClientLimits.waitingRequestsMax else {
         let error = HostError.limitReached("requests that wait for the hub")

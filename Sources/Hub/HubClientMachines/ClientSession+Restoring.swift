@@ -11,6 +11,9 @@ extension ClientSession {
   mutating func hubFound(epoch: HubEpoch, into outputs: inout SessionOutputs) {
     self.epoch = epoch
     mustRestoreAdvertising = wants.advertising != nil
+    if wants.attendsAllPairings {
+      send(.attendance, for: nil, into: &outputs) { .attendAllPairings($0) }
+    }
     if let agent = wants.agent { send(.setPairingAgent(agent), into: &outputs) }
     for (peer, data) in wants.outOfBandData.sorted(by: { $0.key.bits < $1.key.bits }) {
       send(.restoringOutOfBandData, for: nil, into: &outputs) { .setOutOfBandData(peer, data, $0) }
@@ -57,6 +60,9 @@ extension ClientSession {
     case (.restoringChannel(let psm), .failure(let error)):
       wants.channels[psm] = nil
       outputs.losses.append("PSM \(psm) was not published again: \(error).")
+    case (.attendance, .failure(let error)):
+      wants.attendsAllPairings = false
+      outputs.losses.append("The pairings of other programs are not attended any more: \(error).")
     case (.restoringOutOfBandData, .failure(let error)):
       outputs.losses.append("Out-of-band data was not set again: \(error).")
     default: break

@@ -10,6 +10,8 @@ struct SessionWants: Sendable {
   /// Requested links, also those that are up.
   var links: [DeviceAddress: ConnectOptions] = [:]
   var agent: SMPIOCapability?
+  /// Whether it attends all pairings of the hub.
+  var attendsAllPairings = false
   var outOfBandData: [DeviceAddress: OutOfBandData] = [:]
   /// By PSM, whether a link must be encrypted.
   var channels: [UInt16: Bool] = [:]
@@ -64,6 +66,7 @@ struct PendingRequest: Sendable {
     case restoringService(UInt16, removalCount: UInt64)
     case restoringChannel(psm: UInt16)
     case restoringOutOfBandData
+    case attendance
   }
 
   /// The client's token; nil for a request of the library.

@@ -218,7 +218,9 @@ final class HubServerCore {
   private func open(_ key: HubSessionKey) {
     let core = LoopConfined(WeakCore(self), to: loop)
     let loop = loop
-    sessions[key] = host.openSession(acknowledgesEvents: true, settle: nil) { events in
+    // A connection is a program: it answers the pairings that it causes, and hears of no others.
+    let program = ProgramID(rawValue: key.connection.rawValue)
+    sessions[key] = host.openSession(of: program) { events in
       if loop.isCurrent {
         core.value.core?.delivered(events, to: key)
       } else {

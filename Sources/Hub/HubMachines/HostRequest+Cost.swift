@@ -29,10 +29,10 @@ extension HostRequest {
     case .readRSSI, .updateParameters, .setPHY, .setSubrate: .command
     case .startScan: .scan
     case .startAdvertising: .advertisement
-    case .stopScan, .stopAdvertising, .disconnect, .pair, .setPairingAgent, .answerPairing,
-      .createOutOfBandData, .setOutOfBandData, .removeBond, .gatt, .subscribe, .unsubscribe,
-      .removeService, .removeAllServices, .respond, .updateValue, .unpublishChannel, .openChannel,
-      .sendOnChannel, .consumedFromChannel, .closeChannel, .barrier:
+    case .stopScan, .stopAdvertising, .disconnect, .pair, .setPairingAgent, .attendAllPairings,
+      .answerPairing, .createOutOfBandData, .setOutOfBandData, .removeBond, .gatt, .subscribe,
+      .unsubscribe, .removeService, .removeAllServices, .respond, .updateValue, .unpublishChannel,
+      .openChannel, .sendOnChannel, .consumedFromChannel, .closeChannel, .barrier:
       .none
     }
   }

@@ -132,6 +132,9 @@ extension HubMachine {
       guard let token = unknown.token else { return }
       let text = "this version of the hub doesn't know request \(unknown.number)"
       complete(token, .unsupported(text), of: key, now: now, into: &actions)
+    case .known(.attendAllPairings(let token)) where !mayAttendPairings(key.connection):
+      let text = "The hub's rules don't let this program answer the pairings of others."
+      complete(token, .unauthorized(text), of: key, now: now, into: &actions)
     case .known(let request):
       if let error = error(of: request, byteCount, of: key) {
         return refuse(request, error, of: key, now: now, into: &actions)
@@ -149,6 +152,11 @@ extension HubMachine {
       connections[key.connection]?.sent(request, byteCount: byteCount, of: key.session)
       actions.append(.send(key, request))
     }
+  }
+
+  private func mayAttendPairings(_ id: HubConnectionID) -> Bool {
+    guard let peer = connections[id]?.peer else { return false }
+    return configuration.rules.mayAttendPairings(peer, hubUserID: configuration.userID)
   }
 
   private func error(

@@ -70,7 +70,8 @@ struct LargestRequestTests {
     case .createOutOfBandData:
       return .setOutOfBandData(peer, .legacy(temporaryKey: SMPValue(number: .max)), token)
     case .setOutOfBandData: return .removeBond(peer, token)
-    case .removeBond: return .gatt(peer, .write(3, bytes), token)
+    case .removeBond: return .attendAllPairings(token)
+    case .attendAllPairings: return .gatt(peer, .write(3, bytes), token)
     case .gatt: return .subscribe(peer, target, token)
     case .subscribe: return .unsubscribe(peer, target, token)
     case .unsubscribe: return .addService(service, token)

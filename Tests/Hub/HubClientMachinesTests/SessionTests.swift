@@ -86,6 +86,40 @@ struct SessionTests {
     #expect(rig.failures.isEmpty)
   }
 
+  // MARK: Pairings of all programs
+
+  @Test("a session that attends all pairings asks a restarted hub for it again")
+  func attendance() {
+    var rig = MachineRig.connected()
+    _ = rig.takeSent()
+    rig.request(.setPairingAgent(.keyboardDisplay))
+    rig.request(.attendAllPairings(7))
+    #expect(rig.takeRequests() == [.setPairingAgent(.keyboardDisplay), .attendAllPairings(1)])
+    rig.hub(.completed(1, .success(.done)))
+    #expect(rig.takeEvents().last == .completed(7, .success(.done)))
+    rig.restartHub()
+    #expect(rig.takeRequests() == [.attendAllPairings(2), .setPairingAgent(.keyboardDisplay)])
+    _ = rig.takeEvents()
+    // This one has other rules: people learn of it, and it is not asked again.
+    rig.hub(.completed(2, .failure(.unauthorized("The rules deny it."))))
+    #expect(rig.takeEvents().isEmpty)
+    #expect(rig.actions.contains { if case .lost = $0 { true } else { false } })
+    rig.restartHub()
+    #expect(rig.takeRequests() == [.setPairingAgent(.keyboardDisplay)])
+  }
+
+  @Test("a session that may not attend all pairings is refused once, and a restarted hub not asked")
+  func refusedAttendance() {
+    var rig = MachineRig.connected()
+    _ = rig.takeSent()
+    rig.request(.attendAllPairings(7))
+    let refusal = HostError.unauthorized("The rules deny it.")
+    rig.hub(.completed(1, .failure(refusal)))
+    #expect(rig.takeEvents().last == .completed(7, .failure(refusal)))
+    rig.restartHub()
+    #expect(rig.takeRequests().isEmpty)
+  }
+
   // MARK: A hub that is gone
 
   @Test("requests and links end before the radio is off, when the hub is gone")

@@ -37,6 +37,7 @@ struct RuleFileTests {
             "quotas": { "connections": 2, "links": 3, "scans": 0, "services": 4,
               "serviceBytes": 5, "advertisements": 1, "queuedBytes": 100000 } },
           { "access": "allow", "user": 1002, "unit": "user@1002.service/guide.service" },
+          { "access": "allow", "user": 1003, "pairings": true },
           { "access": "deny" }
         ]
       }
@@ -54,6 +55,7 @@ struct RuleFileTests {
         HubRules.Rule(.deny, groupID: 50, socket: "guests"),
         HubRules.Rule(.allow, userID: 1_001, unit: "guide.service", quotas: quotas),
         HubRules.Rule(.allow, userID: 1_002, unit: "user@1002.service/guide.service"),
+        HubRules.Rule(.allow, userID: 1_003, attendsPairings: true),
         HubRules.Rule(.deny),
       ])
     #expect(try rules("{\"rules\": []}").isEmpty)
@@ -111,6 +113,8 @@ struct RuleFileTests {
       ("{\"access\": \"allow\", \"unit\": \"app.slice\"}", "expected a unit such as"),
       ("{\"access\": \"allow\", \"socket\": \"\"}", "rules[0].socket: expected 1 to 256 bytes"),
       ("{\"access\": \"deny\", \"quotas\": {}}", "a rule that denies has no quotas"),
+      ("{\"access\": \"deny\", \"pairings\": true}", "a rule that denies has no pairings"),
+      ("{\"access\": \"allow\", \"pairings\": 1}", "rules[0].pairings: expected true or false"),
       ("{\"access\": \"allow\", \"quotas\": {\"link\": 1}}", "rules[0].quotas: unknown key"),
       (
         "{\"access\": \"allow\", \"quotas\": {\"links\": 1025}}",

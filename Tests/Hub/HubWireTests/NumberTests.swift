@@ -59,6 +59,7 @@ struct NumberTests {
       Self.table(SecurityRequestNumber.self) == [
         "pair": 0xA0, "setPairingAgent": 0x21, "answerPairing": 0x22,
         "createOutOfBandData": 0xA3, "setOutOfBandData": 0xA4, "removeBond": 0xA5,
+        "attendAllPairings": 0xA6,
       ])
     #expect(
       Self.table(AttributeRequestNumber.self) == [

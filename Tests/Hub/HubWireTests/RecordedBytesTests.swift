@@ -57,9 +57,14 @@ struct RecordedBytesTests {
     try Self.check(Version1.attachments, "hub-identity.hex")
   }
 
+  @Test("recorded requests to attend all pairings are read, and written with the same bytes")
+  func attendance() throws { try Self.check(Version1.attendanceRequests, "app-pairings.hex") }
+
   @Test("every kind of message, request, event, procedure, reply and error is recorded")
   func completeness() {
-    let requests = Version1.appMessages.values.compactMap { message -> HostRequest? in
+    let recorded =
+      Array(Version1.appMessages.values) + Array(Version1.attendanceRequests.values)
+    let requests = recorded.compactMap { message -> HostRequest? in
       if case .request(_, .known(let request)) = message { request } else { nil }
     }
     let events = Version1.hubMessages.values.flatMap { message -> [HostEvent] in

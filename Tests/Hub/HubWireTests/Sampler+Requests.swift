@@ -60,6 +60,7 @@ extension Sampler {
       let data = optional { $0.outOfBandData($0.element(of: OutOfBandData.Number.allCases)) }
       return .setOutOfBandData(address(), data, token())
     case .removeBond: return .removeBond(address(), token())
+    case .attendAllPairings: return .attendAllPairings(token())
     }
   }
 

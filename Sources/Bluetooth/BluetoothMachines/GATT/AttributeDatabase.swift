@@ -28,6 +28,15 @@ struct AttributeDatabase: Sendable {
     case clientFeatures
     /// Database Hash.
     case databaseHash
+
+    /// The client that published the attribute; nil for the host's own.
+    var owner: ClientID? {
+      switch self {
+      case .owner(let client): client
+      case .configuration(let configuration): configuration.owner
+      case .fixed, .clientFeatures, .databaseHash: nil
+      }
+    }
   }
 
   /// What a client characteristic configuration configures.

@@ -16,6 +16,8 @@ public struct GATTServer: Sendable {
     case send(to: DeviceAddress, [UInt8], SendTag?, over: ATTBearer)
     /// Pass a request to a client.
     case request(ClientID, ServerRequest)
+    /// A peer's request was refused until its link is protected better, as this client's attribute needs it.
+    case protectionNeeded(ClientID, DeviceAddress)
     /// A peer's request was answered with Unlikely Error, because the client did not answer it.
     case requestExpired(ClientID, DeviceAddress, handle: UInt16)
     /// A peer subscribed to a client's characteristic, which is identified by its value handle.
@@ -381,6 +383,10 @@ public struct GATTServer: Sendable {
     into outputs: inout [Output]
   ) {
     reply(.errorResponse(request: opcode, handle: handle, error: error), place, into: &outputs)
+    guard error == .insufficientAuthentication || error == .insufficientEncryption,
+      let owner = database.attribute(handle)?.source.owner
+    else { return }
+    outputs.append(.protectionNeeded(owner, sessions[place.session].peer))
   }
 
   private mutating func refusePending(

@@ -8,3 +8,13 @@ public struct ClientID: Hashable, Sendable {
   @inlinable
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 }
+
+/// The identifier of a program whose clients a host serves, such as a connection with the hub. The owner of the
+/// host assigns it.
+public struct ProgramID: Hashable, Sendable {
+  /// The number, unique among the programs that a host ever serves.
+  public let rawValue: UInt64
+
+  /// Creates an identifier from its number.
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}

@@ -195,6 +195,9 @@ extension HostMachine {
     let isEncrypted = links.entries[index].security.isEncrypted
     let isHidden =
       listener.map { hiddenLinks.contains(links.peers[index], from: $0.client) } ?? false
+    if let listener, listener.requiresEncryption, !isEncrypted {
+      needsProtection(listener.client, of: links.peers[index])
+    }
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       guard let listener else {
         return l2cap.refuse(request, .spsmNotSupported, into: &outputs)

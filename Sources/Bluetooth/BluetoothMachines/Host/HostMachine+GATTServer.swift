@@ -29,6 +29,7 @@ extension HostMachine {
     case .request(let client, let request):
       guard admits(request, for: client, now: now, into: &actions) else { return }
       notify(client, .serverRequest(request), into: &actions)
+    case .protectionNeeded(let client, let peer): needsProtection(client, of: peer)
     case .requestExpired(let client, let peer, let handle):
       requestExpired(client, peer, handle, now: now, into: &actions)
     case .subscribed(let client, let peer, let handle):

@@ -360,7 +360,9 @@ extension HostMachine {
       withGATT(index, now: now, into: &actions) { gatt, outputs in
         gatt.wake(now: now, into: &outputs)
       }
-      guard let index = links.index(handle: handle) else { continue }
+      guard let index = links.index(handle: handle),
+        let due = links.entries[index].security.nextWake, due <= now
+      else { continue }
       withSecurity(index, now: now, into: &actions) { link, host, outputs in
         link.wake(now: now, host: &host, into: &outputs)
       }

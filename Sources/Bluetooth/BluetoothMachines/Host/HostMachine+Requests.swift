@@ -36,8 +36,8 @@ extension HostMachine {
     case .setSubrate(let peer, let subrate, let token):
       setSubrate(
         peer, subrate, PendingRequest(client: client, token: token), now: now, into: &actions)
-    case .pair, .setPairingAgent, .answerPairing, .createOutOfBandData, .setOutOfBandData,
-      .removeBond:
+    case .pair, .setPairingAgent, .attendAllPairings, .answerPairing, .createOutOfBandData,
+      .setOutOfBandData, .removeBond:
       serveSecurity(client, request, now: now, into: &actions)
     case .gatt(let peer, let operation, let token):
       run(
@@ -120,13 +120,14 @@ extension HostMachine {
     if linkRequests.state(client, peer) == .connected { return index }
     let isOffered =
       links.entries[index].info.role == .peripheral
-      && !hiddenLinks.contains(peer, from: client) && offersSomething(client, to: index)
+      && !hiddenLinks.contains(peer, from: client)
+      && offersSomething(client, over: links.handles[index])
     return isOffered ? index : nil
   }
 
-  private func offersSomething(_ client: ClientID, to index: Int) -> Bool {
-    let handle = links.handles[index]
-    return server.hasServices(of: client) || advertiser.clients.contains(client)
+  /// Whether a client offers something to peers that connect.
+  func offersSomething(_ client: ClientID, over handle: UInt16) -> Bool {
+    server.hasServices(of: client) || advertiser.clients.contains(client)
       || channels.listeners.contains { $0.client == client }
       || channels.channels.contains { $0.client == client && $0.link == handle }
   }

@@ -14,6 +14,8 @@ extension HostMachine {
     let handle = links.handles[index]
     let peer = links.peers[index]
     if security.bonds.isFull(forUnasked: true) { security.connectedPeers = Set(links.peers) }
+    let causes = pairingCauses.isEmpty ? [] : causes(of: links.entries[index])
+    security.causes = causes
     body(&links.entries[index].security, &security, &produced)
     due(links.entries[index].security.nextWake)
     let agentIsBehind = produced.contains {
@@ -21,7 +23,7 @@ extension HostMachine {
       return hiddenLinks.contains(peer, from: agent)
     }
     for output in produced {
-      if !take(output, about: peer, into: &actions) {
+      if !take(output, about: peer, causedBy: causes, into: &actions) {
         take(output, from: handle, now: now, into: &actions)
       }
       // It may have configured something before.
@@ -40,10 +42,13 @@ extension HostMachine {
 
   /// Acts on an output that needs no link; false if it does need one.
   private mutating func take(
-    _ output: LinkSecurity.Output, about peer: DeviceAddress, into actions: inout [Action]
+    _ output: LinkSecurity.Output, about peer: DeviceAddress, causedBy causes: Set<ProgramID>,
+    into actions: inout [Action]
   ) -> Bool {
     switch output {
     case .prompt(let prompt, let id, let agent):
+      // It hears of the pairing's end, whatever happens to its use of the link.
+      needsProtection(agent, of: peer)
       notify(agent, .pairingPrompt(peer, prompt, id), into: &actions)
     case .bonded(let bond):
       // One that was configured needs no keeping.
@@ -51,7 +56,7 @@ extension HostMachine {
       actions.append(.storeBond(bond, isKept ? security.identity : nil))
     case .bondNotKept(let reason):
       actions.append(.bondNotKept(peer, reason))
-      notifyAll(.bondNotKept(peer, reason), into: &actions)
+      notifyOfPairing(.bondNotKept(peer, reason), causedBy: causes, into: &actions)
     case .displaced(let bond):
       bondRemoved(bond)
       bondsReplaced()
@@ -68,7 +73,9 @@ extension HostMachine {
       bondRemoved(bond)
       bondsReplaced()
     case .compute(let request): actions.append(.computeKey(request))
-    case .pairingEnded(let failure): notifyAll(.pairingEnded(peer, failure), into: &actions)
+    case .pairingEnded(let failure):
+      if failure == nil { pairingCauses.paired(with: peer) }
+      notifyOfPairing(.pairingEnded(peer, failure), causedBy: causes, into: &actions)
     case .completed(let request, let failure):
       complete(
         request, failure.map { .failure(.security($0)) } ?? .success(.done), into: &actions)
@@ -222,8 +229,11 @@ extension HostMachine {
   /// A link is gone: what waited for its protection fails.
   mutating func endSecurity(of link: inout Link, now: Instant, into actions: inout [Action]) {
     var produced: [LinkSecurity.Output] = []
+    let causes = causes(of: link)
     link.security.close(host: &security, now: now, into: &produced)
-    for output in produced { _ = take(output, about: link.peer, into: &actions) }
+    for output in produced {
+      _ = take(output, about: link.peer, causedBy: causes, into: &actions)
+    }
     guard link.security.hasProvedBond else { return }
     let changed = security.takeChangedBonds()
     if !changed.isEmpty { actions.append(.updateBonds(changed)) }
@@ -259,11 +269,17 @@ extension HostMachine {
       guard let index = links.index(peer: peer), links.entries[index].isAnnounced,
         !links.entries[index].isClosing
       else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
+      needsProtection(client, of: peer)
       withSecurity(index, now: now, into: &actions) { link, host, outputs in
         link.secure(for: request, host: &host, now: now, into: &outputs)
       }
-    case .setPairingAgent(let ioCapability?): security.register(client, ioCapability)
+    case .setPairingAgent(let ioCapability?):
+      security.register(client, of: pairingCauses.program(of: client), ioCapability)
     case .setPairingAgent(nil): removeAgent(client, now: now, into: &actions)
+    case .attendAllPairings(let token):
+      pairingCauses.attendAll(client)
+      security.attendAll(client)
+      complete(PendingRequest(client: client, token: token), .success(.done), into: &actions)
     case .answerPairing(let prompt, let answer):
       // The prompt's number is no secret: only its agent may answer.
       let index = links.indices.first { index in
@@ -278,6 +294,7 @@ extension HostMachine {
       createOutOfBandData(PendingRequest(client: client, token: token), into: &actions)
     case .setOutOfBandData(let peer, let data, let token):
       let isTaken = security.outOfBand.set(data, of: peer)
+      if isTaken { pairingCauses.setData(of: peer, isThere: data != nil, by: client) }
       if isTaken, let index = links.index(peer: peer) {
         links.entries[index].security.forgetPeersRefusal()
       }

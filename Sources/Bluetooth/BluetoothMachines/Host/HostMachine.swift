@@ -25,8 +25,9 @@ public struct HostMachine: Sendable {
     case packet(HCIPacket)
     /// A client was added. A client that acknowledges events reports with `eventsHandled` how many
     /// it has handled; flow control stops peers that cause more. For any other client, an event
-    /// counts as handled when it is delivered.
-    case clientOpened(ClientID, acknowledgesEvents: Bool = false)
+    /// counts as handled when it is delivered. A client of a program answers and hears of the pairings
+    /// that its program causes; one without a program, of all pairings.
+    case clientOpened(ClientID, acknowledgesEvents: Bool = false, program: ProgramID? = nil)
     /// A client that acknowledges events has handled this number of additional events, in the order
     /// of delivery.
     case eventsHandled(ClientID, count: Int)
@@ -136,6 +137,7 @@ public struct HostMachine: Sendable {
   var channels = ChannelTable()
   var peerCache = PeerCache()
   var security: HostSecurity
+  var pairingCauses = PairingCauses()
 
   /// Whether a machine that steers the radio may have a command to send.
   var needsCommands = false
@@ -173,8 +175,9 @@ public struct HostMachine: Sendable {
     case .packet(let packet): receive(packet, now: now, into: &actions)
     case .transportOpened: openController(now: now, into: &actions)
     case .transportClosed(let error): transportBroke(error, now: now, into: &actions)
-    case .clientOpened(let client, let acknowledges):
+    case .clientOpened(let client, let acknowledges, let program):
       if acknowledges { backlog.clientOpened(client) }
+      pairingCauses.clientOpened(client, of: program)
       addClient(client, into: &actions)
     case .eventsHandled(let client, let count):
       eventsHandled(count, by: client, now: now, into: &actions)
@@ -274,6 +277,9 @@ public struct HostMachine: Sendable {
     removeServerClient(client, now: now, into: &actions)
     removeChannels(of: client, now: now, into: &actions)
     removeAgent(client, now: now, into: &actions)
+    if let gone = pairingCauses.clientClosed(client) {
+      for index in links.indices { links.entries[index].askingPrograms.remove(gone) }
+    }
     for peer in linkRequests.peers(of: client) {
       release(client, peer, now: now, into: &actions)
       linkRequests.remove(client, peer)

@@ -63,6 +63,9 @@ struct Link: Sendable {
   var bearers = EnhancedBearers()
   var security: LinkSecurity
   var parameterUpdate = ConnectionParameterUpdate()
+  /// The programs that asked for protection of the link: by a request, by a value or a channel that the peer
+  /// may not use without it, or by an answer to a prompt.
+  var askingPrograms: Set<ProgramID> = []
 
   /// A link that the controller has just reported.
   init(

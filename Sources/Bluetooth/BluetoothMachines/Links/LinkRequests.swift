@@ -61,6 +61,11 @@ struct LinkRequests: Sendable {
     requests.filter { $0.peer == peer && $0.state == .connected }.map(\.client)
   }
 
+  /// The clients that have asked for a link to a peer, and have not seen its end.
+  func clients(of peer: DeviceAddress) -> [ClientID] {
+    requests.filter { $0.peer == peer }.map(\.client)
+  }
+
   /// The peers to which a client has asked for a link, in the order of its requests.
   func peers(of client: ClientID) -> [DeviceAddress] {
     requests.filter { $0.client == client }.map(\.peer)

@@ -6,6 +6,8 @@ import Essentials
 struct HostSecurity: Sendable {
   private struct Agent: Sendable {
     let client: ClientID
+    /// The program whose pairings it answers; nil for all pairings.
+    var program: ProgramID?
     let ioCapability: SMPIOCapability
   }
 
@@ -51,6 +53,8 @@ struct HostSecurity: Sendable {
   var outOfBand = OutOfBandTable()
   var counters = Counters()
   private var agents: [Agent] = []
+  /// The programs that cause the pairings of the link whose security is at work.
+  var causes: Set<ProgramID> = []
   private var lastComputation: UInt64 = 0
   private var lastPrompt: UInt64 = 0
 
@@ -68,14 +72,29 @@ struct HostSecurity: Sendable {
 
   // MARK: Agents
 
-  /// The client that answers prompts: the one that registered last.
-  var agent: ClientID? { agents.last?.client }
+  /// The client that answers prompts: of a program that causes the pairing, or else one for all pairings. Of
+  /// several it is the one that registered last.
+  var agent: ClientID? { chosenAgent?.client }
 
-  var hasAgent: Bool { !agents.isEmpty }
+  var hasAgent: Bool { chosenAgent != nil }
 
-  mutating func register(_ client: ClientID, _ ioCapability: SMPIOCapability) {
+  private var chosenAgent: Agent? {
+    agents.last { $0.program.map { causes.contains($0) } ?? false }
+      ?? agents.last { $0.program == nil }
+  }
+
+  mutating func register(
+    _ client: ClientID, of program: ProgramID? = nil, _ ioCapability: SMPIOCapability
+  ) {
     agents.removeAll { $0.client == client }
-    agents.append(Agent(client: client, ioCapability: ioCapability))
+    agents.append(Agent(client: client, program: program, ioCapability: ioCapability))
+  }
+
+  /// A client answers the prompts of all pairings, if it answers any.
+  mutating func attendAll(_ client: ClientID) {
+    for index in agents.indices where agents[index].client == client {
+      agents[index].program = nil
+    }
   }
 
   mutating func unregister(_ client: ClientID) { agents.removeAll { $0.client == client } }
@@ -154,7 +173,7 @@ struct HostSecurity: Sendable {
   func features(
     for peer: DeviceAddress, initiatorKeys: SMPKeyDistribution, responderKeys: SMPKeyDistribution
   ) -> SMPPairingFeatures {
-    let ioCapability = agents.last?.ioCapability ?? .noInputNoOutput
+    let ioCapability = chosenAgent?.ioCapability ?? .noInputNoOutput
     var requirements: SMPAuthenticationRequirements = [.bonding]
     if requiresAuthentication || canAuthenticate(peer) { requirements.insert(.mitmProtection) }
     if canUseSecureConnections { requirements.insert(.secureConnections) }
@@ -167,7 +186,7 @@ struct HostSecurity: Sendable {
 
   /// Whether a pairing with the peer could be protected against a man in the middle.
   func canAuthenticate(_ peer: DeviceAddress) -> Bool {
-    outOfBand.hasData(of: peer) || agents.last.map { $0.ioCapability != .noInputNoOutput } ?? false
+    outOfBand.hasData(of: peer) || chosenAgent.map { $0.ioCapability != .noInputNoOutput } ?? false
   }
 
   /// A pairing has succeeded.

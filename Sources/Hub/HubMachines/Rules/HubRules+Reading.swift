@@ -54,7 +54,9 @@ extension HubRules {
   private static func rule(
     _ field: JSONField, _ names: some AccountNames, _ limits: HubLimits
   ) throws(FileFault) -> Rule {
-    let object = try field.object(keys: ["access", "user", "group", "unit", "socket", "quotas"])
+    let object = try field.object(keys: [
+      "access", "user", "group", "unit", "socket", "quotas", "pairings",
+    ])
     let access = try object.required("access", "\"allow\" or \"deny\"")
     guard let value = Access(rawValue: try access.string()) else {
       throw access.fault("expected \"allow\" or \"deny\"")
@@ -71,6 +73,10 @@ extension HubRules {
     if let quotas = object["quotas"] {
       guard value == .allow else { throw quotas.fault("a rule that denies has no quotas") }
       rule.quotas = try HubQuotas(quotas, limits)
+    }
+    if let pairings = object["pairings"] {
+      guard value == .allow else { throw pairings.fault("a rule that denies has no pairings") }
+      rule.attendsPairings = try pairings.bool()
     }
     return rule
   }

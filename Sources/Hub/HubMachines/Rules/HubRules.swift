@@ -24,10 +24,13 @@ package struct HubRules: Hashable, Sendable {
     package var socket: String?
     /// How much a program that it allows may take.
     package var quotas: HubQuotas
+    /// Whether a program that it allows may answer the pairings that others cause; nil for programs of the
+    /// hub's user and of root only.
+    package var attendsPairings: Bool?
 
     package init(
       _ access: Access, userID: UInt32? = nil, groupID: UInt32? = nil, unit: String? = nil,
-      socket: String? = nil, quotas: HubQuotas = HubQuotas()
+      socket: String? = nil, quotas: HubQuotas = HubQuotas(), attendsPairings: Bool? = nil
     ) {
       self.access = access
       self.userID = userID
@@ -35,6 +38,7 @@ package struct HubRules: Hashable, Sendable {
       self.unit = unit
       self.socket = socket
       self.quotas = quotas
+      self.attendsPairings = attendsPairings
     }
   }
 
@@ -71,9 +75,7 @@ package struct HubRules: Hashable, Sendable {
       let match = rule.match(peer)
       switch rule.access {
       case .allow:
-        // A program whose user isn't known is allowed only where a socket was made for it.
-        let isKnown = peer.userID != Self.overflowID || rule.socket != nil
-        if match == .yes, isKnown { return .allowed(rule.quotas) }
+        if rule.allows(peer) { return .allowed(rule.quotas) }
       case .deny:
         if match == .yes { return .denied("The hub's rules deny it: rules[\(index)].") }
         if match == .unknown {
@@ -86,6 +88,14 @@ package struct HubRules: Hashable, Sendable {
       return .denied(rules.isEmpty ? text + "." : text + ", and programs that its rules allow.")
     }
     return .allowed(HubQuotas())
+  }
+
+  /// Whether a program may answer the pairings that other programs cause, at a hub of this user.
+  package func mayAttendPairings(_ peer: HubPeer, hubUserID: UInt32) -> Bool {
+    guard case .allowed = verdict(on: peer, hubUserID: hubUserID) else { return false }
+    let isOwn =
+      peer.userID != Self.overflowID && (peer.userID == hubUserID || peer.userID == 0)
+    return rules.first { $0.allows(peer) }?.attendsPairings ?? isOwn
   }
 }
 
@@ -101,6 +111,13 @@ private enum Match: Int, Comparable {
 }
 
 extension HubRules.Rule {
+  /// Whether the rule allows a program. One whose user isn't known is allowed only where a socket was made for
+  /// it.
+  fileprivate func allows(_ peer: HubPeer) -> Bool {
+    access == .allow && match(peer) == .yes
+      && (peer.userID != HubRules.overflowID || socket != nil)
+  }
+
   /// Whether all conditions hold for a program.
   fileprivate func match(_ peer: HubPeer) -> Match {
     var match = Match.yes

@@ -43,6 +43,7 @@ extension HostRequest {
     case .createOutOfBandData: SecurityRequestNumber.createOutOfBandData.rawValue
     case .setOutOfBandData: SecurityRequestNumber.setOutOfBandData.rawValue
     case .removeBond: SecurityRequestNumber.removeBond.rawValue
+    case .attendAllPairings: SecurityRequestNumber.attendAllPairings.rawValue
     case .gatt: AttributeRequestNumber.gatt.rawValue
     case .subscribe: AttributeRequestNumber.subscribe.rawValue
     case .unsubscribe: AttributeRequestNumber.unsubscribe.rawValue
@@ -66,7 +67,8 @@ extension HostRequest {
     case .startAdvertising(_, let token), .barrier(let token), .readRSSI(_, let token),
       .updateParameters(_, _, let token), .setPHY(_, _, let token), .setSubrate(_, _, let token),
       .pair(_, let token), .createOutOfBandData(let token), .setOutOfBandData(_, _, let token),
-      .removeBond(_, let token), .gatt(_, _, let token), .subscribe(_, _, let token),
+      .removeBond(_, let token), .attendAllPairings(let token), .gatt(_, _, let token),
+      .subscribe(_, _, let token),
       .unsubscribe(_, _, let token), .addService(_, let token), .updateValue(_, _, _, let token),
       .publishChannel(_, _, let token), .openChannel(_, _, let token),
       .sendOnChannel(_, _, let token):

@@ -8,6 +8,7 @@ enum SecurityRequestNumber: UInt8, CaseIterable {
   case createOutOfBandData = 0xA3
   case setOutOfBandData = 0xA4
   case removeBond = 0xA5
+  case attendAllPairings = 0xA6
 
   /// Writes or reads the fields of the request with this number.
   func coded<C: HubCoder>(
@@ -35,6 +36,7 @@ enum SecurityRequestNumber: UInt8, CaseIterable {
       return try coder.fields(request, token, HostRequest.removeBond) {
         if case .removeBond(let peer, _) = $0 { peer } else { nil }
       }
+    case .attendAllPairings: return .attendAllPairings(token)
     }
   }
 }

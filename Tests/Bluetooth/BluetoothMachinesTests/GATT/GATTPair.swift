@@ -209,7 +209,7 @@ struct GATTPair {
       case .unsubscribed(_, _, let handle): unsubscribed.append(handle)
       case .updateCompleted(_, let token, let result): updates[token] = result
       case .mtuChanged(_, let mtu): client.mtu = mtu
-      case .clientChanged, .requestExpired: break
+      case .clientChanged, .requestExpired, .protectionNeeded: break
       case .bearerFailed(_, let error): bearerError = error
       }
     }

@@ -39,7 +39,7 @@ struct ServerBench {
       case .updateCompleted(_, _, let result): updates.append(result)
       case .bearerFailed(_, let error): failures.append(error)
       case .subscribed(_, _, let handle): subscribed.append(handle)
-      case .unsubscribed, .clientChanged, .mtuChanged, .requestExpired: break
+      case .unsubscribed, .clientChanged, .mtuChanged, .requestExpired, .protectionNeeded: break
       }
     }
     return sent
