@@ -21,8 +21,11 @@ struct Hub: AsyncParsableCommand {
         ambit hub install --radio hci0 --print         its files, without a change
         sudo ambit hub uninstall
         ambit hub status                               its programs and links
+        ambit hub agent                                answer pairings for its programs
       """,
-    subcommands: [HubRun.self, HubStatusCommand.self, HubInstall.self, HubUninstall.self],
+    subcommands: [
+      HubRun.self, HubStatusCommand.self, HubAgent.self, HubInstall.self, HubUninstall.self,
+    ],
     defaultSubcommand: HubRun.self)
 }
 

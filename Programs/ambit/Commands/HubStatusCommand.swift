@@ -63,7 +63,7 @@ struct HubStatusCommand: AsyncParsableCommand {
   }
 
   /// Asks the first hub that listens.
-  private static func read(
+  static func read(
     _ paths: [String]
   ) async throws -> (path: String, status: HubWire.HubStatus) {
     var refusal: CommandFailure?

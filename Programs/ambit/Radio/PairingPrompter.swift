@@ -16,9 +16,13 @@ final class PairingPrompter: Sendable {
 
   /// Makes this object the host's pairing agent, as long as it exists; nil without a terminal, or
   /// if the command is the agent itself.
+  ///
+  /// - Parameter onAttendance: Called when a hub lets this object answer the pairings of all its programs, or
+  ///   refuses; nil to answer those that this program causes.
   init?(
     _ host: any HostSessionProvider, _ output: Output, _ source: PairingInput,
-    _ decisions: PairingDecisions
+    _ decisions: PairingDecisions,
+    onAttendance: (@Sendable (Result<HostReply, HostError>) -> Void)? = nil
   ) {
     guard Terminal.isTerminal(STDERR_FILENO) else { return nil }
     let input: Int32
@@ -31,11 +35,15 @@ final class PairingPrompter: Sendable {
       input = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)
       guard input >= 0 else { return nil }
     }
-    let dialogue = Dialogue(output, input: input, decisions)
+    let dialogue = Dialogue(output, input: input, decisions, ofOthers: onAttendance != nil)
     self.dialogue = dialogue
-    session = host.openSession { dialogue.take($0) }
+    session = host.openSession { event in
+      if case .completed(_, let result) = event { onAttendance?(result) }
+      dialogue.take(event)
+    }
     dialogue.start { [weak session] in session?.send(.answerPairing($0, $1)) }
     session.send(.setPairingAgent(.keyboardDisplay))
+    if onAttendance != nil { session.send(.attendAllPairings(RequestToken(rawValue: 1))) }
   }
 
   deinit {
@@ -64,12 +72,17 @@ private final class Dialogue: Sendable {
   private let input: Int32
   private let queue = DispatchQueue(label: "ambit.pairing")
   private let decisions: PairingDecisions
+  /// Whether the pairings are those of other programs.
+  private let isOfOthers: Bool
   private let state = Guarded(State())
 
-  init(_ output: Output, input: Int32, _ decisions: PairingDecisions) {
+  init(
+    _ output: Output, input: Int32, _ decisions: PairingDecisions, ofOthers isOfOthers: Bool
+  ) {
     self.output = output
     self.input = input
     self.decisions = decisions
+    self.isOfOthers = isOfOthers
   }
 
   deinit { if input != STDIN_FILENO { close(input) } }
@@ -96,7 +109,7 @@ private final class Dialogue: Sendable {
       Task { [self] in
         ask(
           question, of: PairingText.peer(peer, named: link?.name),
-          for: PairingText.purpose(link?.role))
+          for: PairingText.purpose(link?.role, ofOthers: isOfOthers))
       }
     case .linkOpened(let link), .linkUpdated(let link):
       state.update { $0.links[link.peer] = link }
@@ -183,8 +196,9 @@ enum PairingText {
   }
 
   /// What the pairing is for.
-  static func purpose(_ role: LinkInfo.Role?) -> String {
+  static func purpose(_ role: LinkInfo.Role?, ofOthers isOfOthers: Bool = false) -> String {
     switch role {
+    case .central where isOfOthers: " A program needs a protected value of it."
     case .central: " This command needs a protected value of it."
     case .peripheral: " It has connected to this host."
     case nil: ""

@@ -1,6 +1,7 @@
 import BluetoothHost
 import BluetoothInterface
 import BluetoothWire
+import Essentials
 import JSONWire
 
 /// Reports how pairings end, on standard error: with `--json` each of them, in an object on its line;
@@ -15,9 +16,10 @@ final class PairingReporter: Sendable {
   ///   - output: Where they are reported.
   ///   - decisions: What this host contributes to the reasons.
   ///   - isJSONOnly: Whether people read the reasons elsewhere.
+  ///   - attendsAll: Whether pairings of other programs of a hub are reported, too.
   init(
     _ host: any HostSessionProvider, _ output: Output, _ decisions: PairingDecisions,
-    isJSONOnly: Bool
+    isJSONOnly: Bool, attendsAll: Bool = false
   ) {
     session = host.openSession { event in
       guard case .pairingEnded(let peer, let failure) = event else { return }
@@ -27,6 +29,7 @@ final class PairingReporter: Sendable {
         output.note("Pairing with \(peer) failed: \(decisions.sentence(failure, of: peer))")
       }
     }
+    if attendsAll { session.send(.attendAllPairings(RequestToken(rawValue: 1))) }
   }
 
   deinit { session.close() }
