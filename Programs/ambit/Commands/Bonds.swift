@@ -9,7 +9,7 @@ import JSONWire
 /// Bonds: the devices that this user's hosts have paired with.
 struct Bonds: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List paired devices, forget one, or export their bonds.",
+    abstract: "List paired devices, forget one, or export and import their bonds.",
     discussion: """
       Bonds are in a file that only you may read: the file of --bonds or AMBIT_BONDS, else \
       ambit/bonds in XDG_STATE_HOME or ~/.local/state. A hub keeps its bonds in the file of its user. A \
@@ -21,8 +21,11 @@ struct Bonds: AsyncParsableCommand {
         ambit bonds export                             as JSON, without keys
         ambit bonds export --keys > bonds.json         with keys, for a sniffer
         ambit bonds decrypt air.pcap plain.pcap        a capture of the air, for Wireshark
+        sudo ambit bonds import --from bonds           into the store of the system's hub
       """,
-    subcommands: [BondsList.self, BondsForget.self, BondsExport.self, BondsDecrypt.self],
+    subcommands: [
+      BondsList.self, BondsForget.self, BondsExport.self, BondsDecrypt.self, BondsImport.self,
+    ],
     defaultSubcommand: BondsList.self)
 }
 

@@ -386,6 +386,8 @@ struct InterruptedBondStoreTests {
     case removal
     /// A bond that replaces a damaged file.
     case damaged
+    /// Two bonds of another store are imported.
+    case imported
 
     func prepare(_ folder: borrowing BondTestFolder) throws {
       let store = BondStore(path: path(folder.path))
@@ -399,17 +401,20 @@ struct InterruptedBondStoreTests {
 
     func run(_ folder: String, _ probe: StateFileProbe) throws {
       let store = BondStore(path: path(folder), probe: probe)
-      if self == .removal {
-        try store.remove(Bonds.secure.identity)
-      } else {
-        try store.store(Bonds.numbered(1))
+      switch self {
+      case .removal: try store.remove(Bonds.secure.identity)
+      case .imported:
+        var other = BondFile()
+        for number in 1...2 { _ = other.store(Bonds.numbered(number)) }
+        _ = try store.importBonds(of: other)
+      case .first, .another, .damaged: try store.store(Bonds.numbered(1))
       }
     }
 
     var before: [Bond]? {
       switch self {
       case .first: []
-      case .another, .removal: [Bonds.legacy, Bonds.secure]
+      case .another, .removal, .imported: [Bonds.legacy, Bonds.secure]
       case .damaged: nil
       }
     }
@@ -419,6 +424,7 @@ struct InterruptedBondStoreTests {
       case .first, .damaged: [Bonds.numbered(1)]
       case .another: [Bonds.legacy, Bonds.secure, Bonds.numbered(1)]
       case .removal: [Bonds.legacy]
+      case .imported: [Bonds.legacy, Bonds.secure, Bonds.numbered(1), Bonds.numbered(2)]
       }
     }
   }

@@ -189,7 +189,7 @@ public final class BondStore: Sendable {
   ///   - replacingDamaged: Whether a damaged file is moved; else it is an error.
   ///   - body: Makes the change. False where there is nothing to change.
   @discardableResult
-  private func change(
+  func change(
     replacingDamaged: Bool, _ body: (inout BondFile) throws(BondStoreError) -> Bool
   ) throws(BondStoreError) -> (isChanged: Bool, damagedPath: String?) {
     var refusal: BondStoreError?
