@@ -4,7 +4,8 @@ import HubClientMachines
 
 /// Whether a hub listens at a path.
 enum HubPresence: Equatable, Sendable {
-  /// A hub listens that is believed, or one that has no time for connections at the moment.
+  /// A hub listens that is believed, or one that has no time for connections at the moment, or that doesn't let
+  /// this user connect.
   case listens
   /// No hub listens: there is no socket, or its hub has ended.
   case isAbsent
@@ -32,23 +33,48 @@ enum HubPresence: Equatable, Sendable {
       let disbelief = HubSocket.disbelief(of: descriptor, believes: believes)
       self = disbelief.map { .isRefused(Self.sentence($0, path)) } ?? .listens
     } catch {
-      switch error.number {
-      case ENOENT, ENOTDIR, ECONNREFUSED: self = .isAbsent
-      // The queue of connections is full.
-      case EAGAIN: self = .listens
-      // The folder is another user's, and the path may be that of a hub or not.
-      case EACCES where !Self.isVisible(path):
-        self = .isRefused("This user may not look for a hub at \(path).")
-      default:
-        let reason = HubSocket.explain(.system(error), at: path)
-        self = .isRefused(HubFailure.notReached(reason).sentence)
-      }
+      self = Self.presence(at: path, error, socketOwner: Self.socketOwner(path), believes: believes)
     }
+  }
+
+  /// What an error of the connection means.
+  ///
+  /// - Parameters:
+  ///   - path: The path.
+  ///   - error: The error.
+  ///   - socketOwner: The user to whom the socket at the path belongs; nil if none can be seen there.
+  ///   - believes: Whether a user is believed to run the hub.
+  static func presence(
+    at path: String, _ error: SystemError, socketOwner: UInt32?, believes: (UInt32) -> Bool
+  ) -> HubPresence {
+    switch error.number {
+    case ENOENT, ENOTDIR, ECONNREFUSED: return .isAbsent
+    // The queue of connections is full.
+    case EAGAIN: return .listens
+    case EACCES, EPERM:
+      // Root's hub without rules. The program is denied, as by a rule: a radio of its own would find invented
+      // devices, or none, where the hub has the controller.
+      if let socketOwner, believes(socketOwner) { return .listens }
+      // The folder is another user's, and the path may be that of a hub or not.
+      guard isVisible(path) else {
+        return .isRefused("This user may not look for a hub at \(path).")
+      }
+    default: break
+    }
+    return .isRefused(HubFailure.notReached(HubSocket.explain(.system(error), at: path)).sentence)
   }
 
   private static func isVisible(_ path: String) -> Bool {
     var information = stat()
     return unsafe lstat(path, &information) == 0
+  }
+
+  private static func socketOwner(_ path: String) -> UInt32? {
+    var information = stat()
+    guard unsafe lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK else {
+      return nil
+    }
+    return information.st_uid
   }
 
   private static func sentence(_ disbelief: HubFailure, _ path: String) -> String {

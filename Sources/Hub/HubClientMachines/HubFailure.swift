@@ -83,6 +83,8 @@ package enum HubFailure: Error, Equatable, Sendable {
     case .notBelieved, .otherVersion, .noBluetooth, .noStatus, .invalidMessage, .unexpected,
       .tooMany:
       true
+    // The socket isn't open to this user.
+    case .notReached(.unauthorized): true
     case .unusable, .notReached, .silent, .notRead, .ended: false
     }
   }

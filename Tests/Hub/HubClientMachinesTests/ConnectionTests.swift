@@ -281,6 +281,15 @@ struct ConnectionTests {
     #expect(rig.machine.nextWake == rig.now + .milliseconds(50))
   }
 
+  @Test("a hub whose socket is closed to the user is a denied radio, and is tried again less often")
+  func closedSocket() {
+    var rig = MachineRig()
+    rig.openSession(MachineRig.one)
+    rig.handle(.closed(.notReached(.unauthorized("This user may not."))))
+    #expect(rig.takeEvents() == [.stateChanged(.unknown), .stateChanged(.unauthorized)])
+    #expect(rig.machine.nextWake == rig.now + HubClientLimits.refusalPause)
+  }
+
   @Test("a connection without sessions ends after a moment, and without a new attempt")
   func unused() {
     var rig = MachineRig.connected()

@@ -199,6 +199,34 @@ struct HubPresenceTests {
     #expect(asked == [geteuid()])
   }
 
+  @Test("a hub of a believed user that is closed to this one is used, and denies the program")
+  func closedToUser() {
+    func presence(_ error: Int32, _ owner: UInt32?) -> HubPresence {
+      HubPresence.presence(
+        at: path, SystemError(number: error), socketOwner: owner, believes: { $0 == 0 })
+    }
+    for error in [EACCES, EPERM] { #expect(presence(error, 0) == .listens) }
+    #expect(presence(ECONNREFUSED, 0) == .isAbsent)
+    // Of another user, and in a folder of which nothing can be seen.
+    for owner in [7, nil] as [UInt32?] {
+      #expect(
+        presence(EACCES, owner) == .isRefused("This user may not look for a hub at \(path)."))
+    }
+  }
+
+  @Test(
+    "a socket whose permissions keep this user out is a hub that denies it",
+    .enabled(if: geteuid() != 0, "root may connect to any socket"))
+  func permissions() throws {
+    let listener = try makeSocket(SOCK_STREAM)
+    defer { close(listener); unlink(path) }
+    try #require(chmod(path, 0) == 0)
+    #expect(HubPresence(at: path) == .listens)
+    #expect(
+      HubPresence(at: path, believes: { _ in false })
+        == .isRefused("This user may not connect to the hub at \(path)."))
+  }
+
   @Test("a socket of another type is refused as no hub's")
   func otherType() throws {
     let socket = try makeSocket(SOCK_DGRAM)
