@@ -40,6 +40,38 @@ struct GreetingTests {
     #expect(hub.machine.counts.connectionCount == 0)
   }
 
+  @Test("a program that sends a byte of its greeting each second has five seconds, too")
+  mutating func slowness() throws {
+    let id = hub.connect()
+    var writer = HubFrameWriter()
+    try writer.append(AppMessage.greeting(HubGreeting(app: "guide", abilities: [])))
+    for byte in writer.takeBytes().prefix(5) {
+      #expect(try hub.refusal(of: id) == nil)
+      hub.handle(.received(id, [byte]))
+      hub.now = hub.now + .seconds(1)
+      hub.handle(.wake)
+    }
+    #expect(try hub.refusal(of: id) == .invalidMessage)
+    #expect(hub.machine.counts.connectionCount == 0 && hub.machine.nextWake == nil)
+  }
+
+  @Test("ten thousand connections that greet and end at once leave nothing but their number")
+  mutating func manyAtOnce() throws {
+    let silent = hub.connect(process: 1)
+    for number in 0..<10_000 as Range<Int32> {
+      let id = hub.connect(process: number)
+      try hub.send(.greeting(HubGreeting(app: "guide", abilities: [])), from: id)
+      hub.handle(.disconnected(id))
+    }
+    #expect(hub.machine.counts.connectionCount == 1 && hub.machine.greetings.storedCount < 100)
+    // The one that says nothing ends at its time.
+    hub.now = hub.now + .seconds(5)
+    hub.handle(.wake)
+    #expect(try hub.refusal(of: silent) == .invalidMessage)
+    #expect(hub.machine.users.isEmpty && hub.machine.processes.isEmpty)
+    #expect(hub.machine.openings.waiting.isEmpty && hub.machine.greetings.storedCount < 100)
+  }
+
   @Test("a program that speaks only a later version is refused")
   mutating func versions() throws {
     let id = hub.connect()
