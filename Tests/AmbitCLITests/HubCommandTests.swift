@@ -35,6 +35,22 @@ struct HubCommandTests {
     #expect(end.isSignalled && end.complaints.isEmpty, "\(end)")
   }
 
+  @Test("a hub serves while the reader of its output takes nothing")
+  func stuckReader() async throws {
+    let folder = try TestFolder()
+    let manager = try NotifySocket(at: folder.path + "/notify")
+    let reader = StuckReader()
+    let run = try AmbitRun(
+      ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
+      environment: ["NOTIFY_SOCKET": manager.path], writingTo: reader.pipe.fileHandleForWriting)
+    // It comes behind the first line, which nobody takes.
+    #expect(await manager.next() == "READY=1")
+    run.terminate()
+    let end = await run.processEnd()
+    #expect(end.isSignalled && end.status == 128 + SIGTERM, "\(end)")
+    withExtendedLifetime(reader.pipe) {}
+  }
+
   @Test(
     "a second hub at the same path ends with a sentence, and the first one after a kill is replaced"
   )

@@ -65,6 +65,9 @@ struct HubRun: RadioCommand {
   /// Prompts are for the program that pairs.
   var pairingInput: PairingInput { .command }
 
+  /// A reader of its output that takes nothing holds up no program.
+  var waitsForReaders: Bool { false }
+
   /// A hub has a radio of its own, also where another hub runs.
   var usesHub: Bool { false }
 

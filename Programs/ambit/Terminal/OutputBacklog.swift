@@ -1,7 +1,8 @@
 import Dispatch
 
 /// The text for a reader that takes nothing for the moment, in a command that must not wait for its readers:
-/// `ambit monitor`, which starts the commands of its user (docs/decisions/0186-the-commands-of-a-region-run-in-order.md).
+/// `ambit monitor`, which starts the commands of its user (docs/decisions/0186-the-commands-of-a-region-run-in-order.md),
+/// and `ambit hub`, which serves other programs.
 ///
 /// Texts beyond the bound are dropped and counted, and the reader gets the count in their place.
 final class OutputBacklog: Sendable {
