@@ -72,6 +72,8 @@ package struct AmbitPage: RadioCommand {
       var configuration = PageServer.Configuration()
       configuration.host = self.page.listen
       configuration.port = self.page.port
+      configuration.trustedProxies = self.page.trustedProxies
+      configuration.publicAddress = self.page.publicAddress
       do throws(PageServerError) {
         return try await PageServer(
           site: .files([

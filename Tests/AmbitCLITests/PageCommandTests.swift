@@ -349,5 +349,17 @@
       #expect(try await program.request("GET", "/?" + token).status == 303)
       #expect(try await program.request("GET", "/?" + token).status == 401)
     }
+
+    @Test("the page behind a proxy prints its public address, with a token")
+    func proxy() async throws {
+      let program = try PageProgram(
+        "ambit",
+        commandLine: [
+          "page", "--port", "0", "--no-network", "--trusted-proxy", "127.0.0.1",
+          "--public-address", "http://museum.example:8443",
+        ])
+      defer { program.stop() }
+      #expect(program.address.hasPrefix("http://museum.example:8443/?token="))
+    }
   }
 #endif

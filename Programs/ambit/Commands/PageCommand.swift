@@ -11,6 +11,14 @@ package struct PageOptions: ParsableArguments {
   @Option(help: "The address to listen on; 0.0.0.0 and :: are all of this machine's.")
   package var listen = "127.0.0.1"
 
+  @Option(
+    name: .customLong("trusted-proxy"),
+    help: "The address or network of a reverse proxy, whose X-Forwarded fields are believed.")
+  package var trustedProxies: [String] = []
+
+  @Option(help: "The address of the page behind a proxy, such as https://ambit.example/.")
+  package var publicAddress: String?
+
   @Flag(help: "Open the page in the browser of this desktop.")
   package var open = false
 
@@ -31,13 +39,14 @@ package struct PageOptions: ParsableArguments {
       Flow: filter and search them, mark them, open one to see its advertising data, connect it, \
       read, write and follow its values. Prints the address to open. Only browsers of this machine \
       can connect, unless --listen names another address; then the printed address has a token, \
-      which admits one browser.
+      which admits one browser. So does the address behind a proxy.
 
       EXAMPLES:
         ambit page
         ambit page --open
         ambit page --port 9000 --radio hci0
         ambit page --listen 0.0.0.0
+        ambit page --trusted-proxy 127.0.0.1 --public-address https://ambit.example/
       """)
 }
 

@@ -7,6 +7,7 @@
   /// server can be reached from other machines.
   final class AccessControl: Sendable {
     private let names: Set<String>
+    private let proxies: TrustedProxies
     let needsToken: Bool
     private let key: [UInt8]
     /// Whether cookies outlive this run. Those of a key made for this run don't expire: a small
@@ -22,13 +23,16 @@
 
     /// - Parameters:
     ///   - names: Names of the host beside `localhost`.
+    ///   - proxies: The reverse proxies whose fields are believed.
     ///   - key: What cookies are signed with; nil for one of this run.
     ///   - now: Seconds since 1970.
     init(
-      names: [String], needsToken: Bool, key: [UInt8]?,
+      names: [String], proxies: TrustedProxies = TrustedProxies(), needsToken: Bool,
+      key: [UInt8]?,
       now: @escaping @Sendable () -> TimeInterval = { Date().timeIntervalSince1970 }
     ) {
       self.names = Set(names.map { $0.lowercased() }).union(["localhost"])
+      self.proxies = proxies
       self.needsToken = needsToken
       self.key = key ?? Self.randomBytes(32)
       isKeyKept = key != nil
@@ -62,16 +66,51 @@
 
     // MARK: The origin
 
+    /// How a client has addressed the server.
+    struct Target: Equatable {
+      var scheme: String
+      var authority: String?
+    }
+
+    /// The target of a request: that of its connection, or of the one to the trusted proxy that it
+    /// came by. Of several values the last one is that of the trusted proxy.
+    func target(_ fields: HTTPFields, authority: String?, peer: String?) -> Target {
+      let direct = Target(scheme: "http", authority: authority)
+      guard let peer, proxies.contains(peer) else { return direct }
+      func last(_ name: HTTPField.Name) -> String? {
+        fields[name]?.split(separator: ",").last?.trimmingCharacters(in: .whitespaces)
+      }
+      return Target(
+        scheme: last(Self.forwardedScheme)?.lowercased() ?? direct.scheme,
+        authority: last(Self.forwardedHost) ?? authority)
+    }
+
     /// Whether a request comes from a page of this server, or from no page, by its `Sec-Fetch-Site`
     /// and `Origin` fields.
-    func isFromHere(_ fields: HTTPFields, authority: String?) -> Bool {
-      if let site = fields[Self.fetchSite], site != "same-origin", site != "none" { return false }
-      guard let origin = fields[.origin] else { return true }
-      guard let scheme = origin.range(of: "://") else { return false }
-      return origin[scheme.upperBound...].lowercased() == authority?.lowercased()
+    ///
+    /// A proxy that isn't known to be one may have ended TLS. Then the browser's own word, which it
+    /// only gives for TLS and for this machine, counts for the scheme.
+    func isFromHere(_ fields: HTTPFields, _ target: Target) -> Bool {
+      let site = fields[Self.fetchSite]
+      if let site, site != "same-origin", site != "none" { return false }
+      guard let origin = fields[.origin]?.lowercased() else { return true }
+      guard let separator = origin.range(of: "://") else { return false }
+      let scheme = String(origin[..<separator.lowerBound])
+      guard scheme == target.scheme || site == "same-origin", let authority = target.authority
+      else { return false }
+      return Self.withoutDefaultPort(String(origin[separator.upperBound...]), scheme)
+        == Self.withoutDefaultPort(authority.lowercased(), scheme)
+    }
+
+    /// Browsers leave out the default port of a scheme; proxies may write it.
+    private static func withoutDefaultPort(_ authority: String, _ scheme: String) -> String {
+      let port = scheme == "https" ? ":443" : ":80"
+      return authority.hasSuffix(port) ? String(authority.dropLast(port.count)) : authority
     }
 
     private static let fetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .origin
+    private static let forwardedHost = HTTPField.Name("X-Forwarded-Host") ?? .origin
+    private static let forwardedScheme = HTTPField.Name("X-Forwarded-Proto") ?? .origin
 
     // MARK: Tokens and cookies
 
@@ -86,7 +125,9 @@
     }
 
     /// Trades a token for a cookie; nil if it isn't one, or was used.
-    func cookie(for token: String, port: Int) -> String? {
+    ///
+    /// - Parameter isSecure: Whether the browser is to send it over TLS only.
+    func cookie(for token: String, port: Int, isSecure: Bool = false) -> String? {
       let isKnown = tokens.withLock { tokens in
         // All tokens are compared, so that the time doesn't depend on the match.
         let matches = tokens.map { Self.isEqual($0, token) }
@@ -99,7 +140,7 @@
       let name = "\(Self.text(Self.randomBytes(16))).\(end)"
       let value = "\(name).\(signature(of: name))"
       return "\(Self.cookieName(port))=\(value); HttpOnly; SameSite=Lax; Path=/; "
-        + "Max-Age=\(Int(Self.cookieLifetime))"
+        + "Max-Age=\(Int(Self.cookieLifetime))" + (isSecure ? "; Secure" : "")
     }
 
     /// Whether a request has a cookie that was signed here and holds.

@@ -2,6 +2,7 @@
   internal import HummingbirdCore
   internal import Logging
   internal import NIOCore
+  internal import NIOHTTPTypesHTTP1
 
   /// HTTP/1.1 on a connection, read in small portions.
   ///
@@ -18,6 +19,12 @@
       return channel.setOption(.recvAllocator, value: portions)
         .and(channel.setOption(.maxMessagesPerRead, value: 1))
         .flatMap { _ in http.setup(channel: channel, logger: logger) }
+        .flatMapThrowing { value in
+          let pipeline = channel.pipeline.syncOperations
+          let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
+          try pipeline.addHandler(ConnectionEndHandler(), position: .before(codec))
+          return value
+        }
     }
 
     func handle(value: HTTP1Channel.Value, logger: Logger) async {

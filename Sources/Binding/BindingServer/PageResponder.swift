@@ -28,17 +28,20 @@
     ) async throws {
       let port = channel.localAddress?.port ?? 0
       let (path, query) = Self.parts(of: request.head.path ?? "")
-      let refusal = refusal(of: request)
+      let refusal = refusal(of: request, channel)
       let isIn = !access.needsToken || access.hasCookie(request.headers, port: port)
       guard refusal == nil, isIn, path == "/live", request.method == .post else {
-        // Read an unused body, too; otherwise the client may not see the answer.
-        if Self.hasBody(request),
+        // Read an unused body, too; otherwise the client may not see the answer. One that waits for
+        // leave to send its body gets the answer instead.
+        let waits = Self.expectsContinue(request)
+        if !waits, Self.hasBody(request),
           try await body(of: request, channel, isWanted: false) == nil
         {
           throw ConnectionEnd()
         }
-        return try await respond(
-          to: request, path, query, refusal, isIn: isIn, writer, channel)
+        try await respond(to: request, path, query, refusal, isIn: isIn, writer, channel)
+        if waits { throw ConnectionEnd() }
+        return
       }
       try await takeMessage(request, query, writer, channel)
     }
@@ -55,7 +58,8 @@
       if !isIn {
         // Only GET uses the token up, not HEAD.
         guard request.method == .get, let token = query["token"],
-          let cookie = access.cookie(for: token, port: port)
+          let cookie = access.cookie(
+            for: token, port: port, isSecure: target(of: request, channel).scheme == "https")
         else {
           return try await writer.write(
             .unauthorized, "Open the address that the program prints; it holds for one browser.")
@@ -102,7 +106,7 @@
       _ request: Request, _ query: [String: String], _ writer: consuming ResponseWriter,
       _ channel: any Channel
     ) async throws {
-      guard access.isFromHere(request.headers, authority: request.head.authority) else {
+      guard access.isFromHere(request.headers, target(of: request, channel)) else {
         return try await writer.write(.forbidden, "Streams are only for this server's own pages.")
       }
       guard let tabs = Self.tabs(in: query["tab"] ?? "") else {
@@ -170,14 +174,22 @@
       _ request: Request, _ query: [String: String], _ writer: consuming ResponseWriter,
       _ channel: any Channel
     ) async throws {
-      let isFromHere = access.isFromHere(request.headers, authority: request.head.authority)
+      let isFromHere = access.isFromHere(request.headers, target(of: request, channel))
+      if Self.expectsContinue(request) {
+        guard isFromHere else {
+          try await writer.write(.forbidden, Self.foreignMessage)
+          throw ConnectionEnd()
+        }
+        if !Self.isTooLong(request) {
+          try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+        }
+      }
       guard let body = try await body(of: request, channel, isWanted: isFromHere) else {
         try await writer.write(.contentTooLarge, "A message is shorter.")
         throw ConnectionEnd()
       }
       guard isFromHere else {
-        return try await writer.write(
-          .forbidden, "Messages are only accepted from this server's own pages.")
+        return try await writer.write(.forbidden, Self.foreignMessage)
       }
       guard body.count <= BindingLimits.bodyByteCountMax else {
         return try await writer.write(.contentTooLarge, "A message is shorter.")
@@ -217,19 +229,42 @@
     }
 
     /// Why a request isn't for this server; nil if it is.
-    private func refusal(of request: Request) -> Site.Refusal? {
+    private func refusal(of request: Request, _ channel: any Channel) -> Site.Refusal? {
       // The first Host is the authority; a second one is among the fields (RFC 9112 §3.2).
       if request.headers.contains(where: { $0.name.canonicalName == "host" }) {
         return Site.Refusal(status: 400, reason: "A request must have one Host field.")
       }
-      guard access.isForThisHost(request.head.authority) else {
+      guard access.isForThisHost(target(of: request, channel).authority) else {
         return Site.Refusal(status: 421, reason: "The Host field does not match this server.")
       }
       return nil
     }
 
+    /// The address that the client has used, which a reverse proxy may report.
+    private func target(of request: Request, _ channel: any Channel) -> AccessControl.Target {
+      access.target(
+        request.headers, authority: request.head.authority,
+        peer: channel.remoteAddress?.ipAddress)
+    }
+
+    private static let foreignMessage =
+      "Messages are only accepted from this server's own pages. Behind a reverse proxy, the server "
+      + "must trust it."
+
     private static func hasBody(_ request: Request) -> Bool {
       request.headers[.transferEncoding] != nil || request.headers[.contentLength] ?? "0" != "0"
+    }
+
+    /// Whether a client waits for an interim response before it sends the body.
+    private static func expectsContinue(_ request: Request) -> Bool {
+      request.headers[.expect]?.lowercased() == "100-continue"
+    }
+
+    private static let readByteCountMax = 8 * BindingLimits.bodyByteCountMax
+
+    /// Whether a body is so long that it isn't even read.
+    private static func isTooLong(_ request: Request) -> Bool {
+      request.headers[.contentLength].flatMap { Int($0) } ?? 0 > readByteCountMax
     }
 
     /// A request's body; nil if it is so long that it isn't even read. One that is merely too long is
@@ -237,20 +272,15 @@
     private func body(
       of request: Request, _ channel: any Channel, isWanted: Bool
     ) async throws -> [UInt8]? {
-      let readByteCountMax = 8 * BindingLimits.bodyByteCountMax
       let keptByteCountMax = isWanted ? BindingLimits.bodyByteCountMax : 0
-      if let length = request.headers[.contentLength].flatMap({ Int($0) }),
-        length > readByteCountMax
-      {
-        return nil
-      }
+      if Self.isTooLong(request) { return nil }
       return try await channel.closing(after: times.request) {
         var count = 0
         var bytes: [UInt8] = []
         for try await part in request.body {
           count += part.readableBytes
           if bytes.count <= keptByteCountMax { bytes += part.readableBytesView }
-          guard count <= readByteCountMax else { return nil }
+          guard count <= Self.readByteCountMax else { return nil }
         }
         return bytes
       }

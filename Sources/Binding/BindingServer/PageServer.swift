@@ -22,7 +22,8 @@
   ///
   /// By default the server is reachable from this machine only. With another host, access requires
   /// the address that the server returns, with a token that is valid once; the browser that opens
-  /// it gets a signed cookie. The server doesn't support TLS: use a reverse proxy.
+  /// it gets a signed cookie. The server doesn't support TLS: use a reverse proxy, see
+  /// <doc:BehindAProxy>.
   public final class PageServer: Service {
     /// The address of a server, and the rules for access to it.
     public struct Configuration: Sendable {
@@ -33,9 +34,16 @@
       /// Additional host names that requests may use, besides `localhost`, the server's addresses
       /// and the machine's name.
       public var hostNames: [String] = []
-      /// Whether access from this machine also requires a token. Access from other machines always
-      /// does.
+      /// Whether access from this machine also requires a token. Access from other machines, and by
+      /// trusted proxies, always does.
       public var needsToken = false
+      /// The addresses of reverse proxies, or their networks, such as `127.0.0.1` or `10.0.0.0/8`.
+      /// Their `X-Forwarded-Host` and `X-Forwarded-Proto` fields are believed, those of others are
+      /// ignored.
+      public var trustedProxies: [String] = []
+      /// The address at which browsers find the server behind its proxy, such as
+      /// `https://ambit.example/`; nil for the server's own. Its host is one of the server's names.
+      public var publicAddress: String?
       /// The key for signing cookies, at least 32 bytes, so that they remain valid when the server
       /// is restarted; nil for a random key.
       public var signingKey: [UInt8]?
@@ -71,6 +79,13 @@
         throw PageServerError(.shortKey, "a signing key has at least 32 bytes")
       }
       try await Self.check(pages, of: site)
+      let proxies: TrustedProxies
+      do throws(TrustedProxies.InvalidText) {
+        proxies = try TrustedProxies(configuration.trustedProxies)
+      } catch {
+        throw PageServerError(.badAddress, "\(error.text) is neither an address nor a network")
+      }
+      let publicName = try Self.publicName(of: configuration)
       let isLocal = Self.isLocal(configuration.host)
       self.configuration = configuration
       self.logger = logger
@@ -83,8 +98,9 @@
         ) { first, _ in first },
         start: start.file,
         access: AccessControl(
-          names: configuration.hostNames + Self.machineNames,
-          needsToken: configuration.needsToken || !isLocal, key: configuration.signingKey),
+          names: configuration.hostNames + publicName + Self.machineNames, proxies: proxies,
+          needsToken: configuration.needsToken || !isLocal || !proxies.isEmpty,
+          key: configuration.signingKey),
         live: LiveHost(pages: pages, logger: logger), times: configuration.times, logger: logger)
     }
 
@@ -106,6 +122,17 @@
       guard names.count == pages.count else {
         throw PageServerError(.pageProblems, "two pages have one name")
       }
+    }
+
+    /// The host of the public address, if there is one.
+    private static func publicName(
+      of configuration: Configuration
+    ) throws(PageServerError) -> [String] {
+      guard let address = configuration.publicAddress else { return [] }
+      guard let url = URL(string: address), ["http", "https"].contains(url.scheme),
+        let host = url.host(), !host.isEmpty, url.query() == nil
+      else { throw PageServerError(.badAddress, "\(address) is no address of a site") }
+      return [host]
     }
 
     private static func isLocal(_ host: String) -> Bool {
@@ -222,7 +249,8 @@
       let port = port.withLock { $0 } ?? configuration.port
       let isEverywhere = ["0.0.0.0", "::"].contains(configuration.host)
       let host = isEverywhere ? Self.addressOfThisMachine : configuration.host
-      let address = "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
+      let own = "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
+      let address = configuration.publicAddress.map { $0.hasSuffix("/") ? $0 : $0 + "/" } ?? own
       return responder.access.needsToken
         ? address + "?token=" + responder.access.makeToken() : address
     }
@@ -250,7 +278,9 @@
   public struct PageServerError: Error, CustomStringConvertible {
     /// The kind of an error. Later versions may add more.
     public struct Code: Hashable, Sendable {
-      private enum Wrapped { case noPages, missingPage, pageProblems, shortKey, cannotListen }
+      private enum Wrapped {
+        case noPages, missingPage, pageProblems, shortKey, badAddress, cannotListen
+      }
       private var wrapped: Wrapped
 
       /// No page was given.
@@ -261,6 +291,8 @@
       public static let pageProblems = Code(wrapped: .pageProblems)
       /// The key for signing cookies is too short.
       public static let shortKey = Code(wrapped: .shortKey)
+      /// The address of a proxy, or the public address, is none.
+      public static let badAddress = Code(wrapped: .badAddress)
       /// The server can't listen on the address or the port, usually because another program uses
       /// it.
       public static let cannotListen = Code(wrapped: .cannotListen)
