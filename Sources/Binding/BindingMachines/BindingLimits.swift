@@ -13,7 +13,7 @@ package enum BindingLimits {
   /// The maximum size of a row's key, in bytes of UTF-8.
   package static let keyByteCountMax = 256
   /// The maximum size of a page's name with the number of its tab.
-  package static let tabByteCountMax = 96
+  package static let tabByteCountMax = 107
 
   // MARK: What a view model shows
 
@@ -36,6 +36,10 @@ package enum BindingLimits {
   package static let tabCountMax = 64
   /// The time that a tab's view model is kept after the tab disconnected.
   package static let idleTimeMax = TimeSpan.seconds(30 * 60)
+  /// The same for a tab whose page was left: the time for it to be loaded again.
+  package static let leftTimeMax = TimeSpan.seconds(60)
+  /// The maximum number of disconnected tabs whose view models of their own are kept.
+  package static let waitingCountMax = 256
   /// The time after which a stream is closed if its client doesn't read. The client connects again.
   package static let writeTimeMax = TimeSpan.seconds(30)
   /// The interval of messages that keep proxies and clients from closing an idle stream. A page that

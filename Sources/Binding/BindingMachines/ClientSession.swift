@@ -10,6 +10,8 @@ struct ClientSession {
   private(set) var stream: StreamID?
   /// Since when it has none.
   private(set) var idleSince: Instant?
+  /// Whether the page was left, so that it comes back soon or never.
+  private(set) var hasLeft = false
 
   /// The revision that the tab has; nil if it needs a snapshot.
   var sent: UInt64?
@@ -33,6 +35,7 @@ struct ClientSession {
     assert(self.stream == nil, "a tab has two streams")
     self.stream = stream
     idleSince = nil
+    hasLeft = false
     sent = nil
     corrections = []
   }
@@ -42,6 +45,13 @@ struct ClientSession {
     stream = nil
     idleSince = now
     sent = nil
+  }
+
+  mutating func leave() { hasLeft = true }
+
+  /// When the session ends unless the tab comes back; nil while it is connected.
+  var end: Instant? {
+    idleSince.map { $0 + (hasLeft ? BindingLimits.leftTimeMax : BindingLimits.idleTimeMax) }
   }
 
   // MARK: Messages

@@ -30,6 +30,9 @@ extension LiveMachine {
     for (page, model) in sharedModels where models[model]?.page != page || !pages[page].isShared {
       found.append("\(model) is shared by no page")
     }
+    for (key, tab) in holders.prefix(limit) where sessions[tab] == nil || tab.key != key {
+      found.append("\(tab.text) holds \(key) without a session")
+    }
     if sessions.count > BindingLimits.sessionCountMax { found.append("\(sessions.count) sessions") }
     if !sessions.isEmpty, nextWake == nil { found.append("no session ends, and no stream beats") }
     if sharedPatchCount != 0 { found.append("\(sharedPatchCount) patches are not counted") }
@@ -58,7 +61,7 @@ extension LiveMachine {
     }
     if pages[shown.page].isShared {
       if sharedModels[shown.page] != model { found.append("\(model) is not the shared one") }
-    } else if shown.tabs.count != 1 {
+    } else if shown.tabs.count != 1, Set(shown.tabs.map { $0.key ?? $0.text[...] }).count != 1 {
       found.append("\(model) has \(shown.tabs.count) tabs")
     }
     return found

@@ -65,7 +65,8 @@ extension LiveMachine {
     guard let closed = streams.removeValue(forKey: stream) else { return }
     for tab in closed.tabs where sessions[tab]?.stream == stream {
       sessions[existing: tab].detach(now: now)
-      schedule(now + BindingLimits.idleTimeMax, isCoarse: true)
+      // Soon, for there may be too many of them.
+      schedule(now + .seconds(1), isCoarse: true)
     }
   }
 

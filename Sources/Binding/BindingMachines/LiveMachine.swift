@@ -18,6 +18,8 @@ package struct LiveMachine {
     case received(RequestID, PageMessage)
     /// A browser has given a sign of life, with the tabs that it has a stream for.
     case beaten(RequestID, [TabName])
+    /// The pages of tabs were left.
+    case left([TabName])
     /// A model has changed. Sent only once before the model is captured.
     case changed(ModelID)
     /// The model's changes have been written into its state.
@@ -102,7 +104,7 @@ package struct LiveMachine {
   }
 
   let pages: [Page]
-  private let epoch: String
+  let epoch: String
   var models: [ModelID: Model] = [:]
   var sessions: [TabName: ClientSession] = [:]
   var streams: [StreamID: Stream] = [:]
@@ -111,8 +113,10 @@ package struct LiveMachine {
   /// Writes of patches that aren't urgent since an event, which move that on once all are made.
   var sharedPatchCount: Int64 = 0
   var sharedModels: [Int: ModelID] = [:]
-  private var modelCount = 0
-  private var sessionCount = 0
+  /// The latest tab with a session, by the key of its name.
+  var holders: [Substring: TabName] = [:]
+  var modelCount = 0
+  var sessionCount = 0
   package internal(set) var counters = Counters()
 
   /// The time to call ``wake(now:into:)``; nil if no timer is running.
@@ -161,6 +165,7 @@ package struct LiveMachine {
       flush(stream, now, &actions)
     case .received(let request, let message): receive(message, request, now, &actions)
     case .beaten(let request, let tabs): takeBeat(of: tabs, request, now, &actions)
+    case .left(let tabs): leave(tabs, now)
     case .changed(let model):
       guard models[model] != nil else { return }
       models[existing: model].isDirty = true
@@ -175,7 +180,7 @@ package struct LiveMachine {
   private mutating func endEvent(_ event: Event, _ now: Instant) {
     countSharedPatches(now)
     switch event {
-    case .streamOpened, .streamClosed, .received, .beaten, .captured: assertInvariants()
+    case .streamOpened, .streamClosed, .received, .beaten, .left, .captured: assertInvariants()
     // They are far more frequent than the others, and change no table.
     case .written, .changed: break
     }
@@ -291,55 +296,6 @@ package struct LiveMachine {
     case .row(let list, let key, let name):
       guard let index = schema.list(named: list) else { throw .malformed("\(list) is no list") }
       return (.row(list: index, key: key), schema.lists[index].row, name)
-    }
-  }
-
-  // MARK: Sessions
-
-  /// The index of a tab's page; nil if no page has the name in it.
-  func page(of tab: TabName) -> Int? {
-    guard let name = tab.page else { return pages.isEmpty ? nil : 0 }
-    return pages.firstIndex { $0.name == name }
-  }
-
-  /// Makes a session, with a view model if it needs one.
-  mutating func makeSession(
-    for tab: TabName, page: Int, _ now: Instant, _ actions: inout [Action]
-  ) {
-    let model = sharedModels[page] ?? makeModel(of: page, &actions)
-    sessionCount += 1
-    assert(sessions[tab] == nil, "\(tab.text) has a session")
-    sessions[tab] = ClientSession(model: model, epoch: "\(epoch).\(sessionCount)", now: now)
-    models[existing: model].tabs.insert(tab)
-  }
-
-  private mutating func makeModel(of page: Int, _ actions: inout [Action]) -> ModelID {
-    modelCount += 1
-    let model = ModelID(number: modelCount)
-    models[model] = Model(
-      page: page, name: "\(epoch).\(modelCount)", state: PageState(schema: pages[page].schema))
-    if pages[page].isShared { sharedModels[page] = model }
-    actions.append(.makeModel(model, page: page))
-    return model
-  }
-
-  /// Ends a session, and its view model unless others share it.
-  mutating func endSession(_ tab: TabName, _ actions: inout [Action]) {
-    guard let session = sessions.removeValue(forKey: tab) else { return }
-    models[existing: session.model].tabs.remove(tab)
-    let model = models[existing: session.model]
-    guard !pages[model.page].isShared else { return }
-    assert(model.tabs.isEmpty, "\(session.model) is released while a tab shows it")
-    models[session.model] = nil
-    actions.append(.releaseModel(session.model))
-  }
-
-  /// Ends sessions that have been without a stream for too long.
-  private mutating func endIdleSessions(_ now: Instant, _ actions: inout [Action]) {
-    for (tab, session) in sessions {
-      guard let since = session.idleSince else { continue }
-      let end = since + BindingLimits.idleTimeMax
-      if end <= now { endSession(tab, &actions) } else { schedule(end, isCoarse: true) }
     }
   }
 

@@ -104,8 +104,8 @@ package struct PageMessage: Hashable, Sendable {
   }
 }
 
-/// The name of a tab: the name of its page, if the server has several pages, and a random number.
-/// `search.8f3a…`, `8f3a…`.
+/// The name of a tab: the name of its page, if the server has several pages, the tab's key, which is
+/// random, and the number of the document in it. `search.8f3a…~77e1…`, `8f3a…~77e1…`, `8f3a…`.
 package struct TabName: Hashable, Sendable {
   package let text: String
 
@@ -114,29 +114,36 @@ package struct TabName: Hashable, Sendable {
     text.firstIndex(of: ".").map { text[..<$0] }
   }
 
-  /// The maximum length of a page's name. The random part has at most 43 characters: four numbers
-  /// of 32 bits, with hyphens between them.
-  package static let pageByteCountMax = BindingLimits.tabByteCountMax - 1 - 43
+  /// The name without the number of the document; nil if it has none. It stays the same when the
+  /// page is loaded again.
+  package var key: Substring? {
+    text.firstIndex(of: "~").map { text[..<$0] }
+  }
+
+  /// The maximum length of a page's name. The random part has at most 54 characters: five numbers
+  /// of 32 bits, with a character between them.
+  package static let pageByteCountMax = BindingLimits.tabByteCountMax - 1 - 54
 
   /// Whether a name is valid for a page.
   package static func isFit(forPage name: String) -> Bool {
-    !name.isEmpty && name.utf8.count <= pageByteCountMax && TabName(name + ".1") != nil
+    !name.isEmpty && name.utf8.count <= pageByteCountMax && TabName(name + ".1~1") != nil
   }
 
-  /// Parses a name. Nil if the text has other characters than ASCII letters and digits, `-`, `_`
-  /// and one dot, or if it is too long.
+  /// Parses a name. Nil if the text has other characters than ASCII letters and digits, `-`, `_`,
+  /// one dot and one `~`, or if it is too long.
   package init?(_ text: some StringProtocol) {
     let isFit = text.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-        UInt8(ascii: "."):
+        UInt8(ascii: "."), UInt8(ascii: "~"):
         true
       default: false
       }
     }
     guard isFit, !text.isEmpty, text.utf8.count <= BindingLimits.tabByteCountMax,
-      text.utf8.count(where: { $0 == UInt8(ascii: ".") }) <= 1
+      text.utf8.count(where: { $0 == UInt8(ascii: ".") }) <= 1,
+      text.utf8.count(where: { $0 == UInt8(ascii: "~") }) <= 1
     else { return nil }
     self.text = String(text)
   }

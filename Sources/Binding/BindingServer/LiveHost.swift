@@ -75,6 +75,9 @@
       return answers.removeValue(forKey: request) ?? .conflict
     }
 
+    /// Notes that the pages of tabs were left.
+    func leave(_ tabs: [TabName]) { handle(.left(tabs)) }
+
     /// How much there is, for logs and tests.
     var counters: LiveMachine.Counters { machine.counters }
     var streamsNow: Int { pipes.count }

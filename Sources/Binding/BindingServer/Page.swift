@@ -16,8 +16,9 @@
     let bind: (Problems, @escaping @Sendable () -> Void) -> BoundModel
     let problems: ([UInt8]) -> [PageProblem]
 
-    /// Creates a page that has one view model for each tab. It is released when the tab has been
-    /// disconnected for half an hour.
+    /// Creates a page that has one view model for each tab, also when the tab loads the page again.
+    /// It is released a minute after the page was left, or when the tab has been disconnected for
+    /// half an hour.
     ///
     /// - Parameters:
     ///   - file: The file of the page in the server's site, such as `index.html`.

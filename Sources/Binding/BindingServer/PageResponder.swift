@@ -194,12 +194,16 @@
       guard body.count <= BindingLimits.bodyByteCountMax else {
         return try await writer.write(.contentTooLarge, "A message is shorter.")
       }
-      // With the names of tabs, and without a message, it is a sign of life.
-      if let names = query["tab"] {
+      // With the names of tabs, and without a message, it is a sign of life, or of the end.
+      if let names = query["tab"] ?? query["left"] {
         guard let tabs = Self.tabs(in: names), tabs.count <= BindingLimits.tabCountMax else {
           return try await writer.write(.badRequest, "tab is the name of a tab, or of several.")
         }
-        return try await write(await live.takeBeat(of: tabs), writer)
+        guard query["tab"] == nil else {
+          return try await write(await live.takeBeat(of: tabs), writer)
+        }
+        await live.leave(tabs)
+        return try await write(.accepted, writer)
       }
       let message: PageMessage
       do throws(PageMessage.Fault) {

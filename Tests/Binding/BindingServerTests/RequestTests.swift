@@ -67,6 +67,8 @@
         #expect(try await status("") == 400)
         #expect(try await status("a%20b") == 400)
         #expect(try await status("t1", ["Origin": "http://evil.example"]) == 403)
+        #expect(try await http.send("POST", "/live?left=t7").status == 204)
+        #expect(try await http.send("POST", "/live?left=").status == 400)
         #expect(try await http.post(Self.message(epoch)).status == 204, "it is no message")
       }
     }

@@ -65,7 +65,10 @@ const serve = () => {
   }, 5e3);
   return (port) => {
     port.onmessage = ({ data: [isHere, tab] }) => {
-      isHere ? ports.set(tab, port) : ports.delete(tab);
+      // Of each tab, the last document.
+      for (const each of ports.keys())
+        if (each == tab || (isHere && each.split("~")[0] == tab.split("~")[0])) ports.delete(each);
+      if (isHere) ports.set(tab, port);
       openIn(0);
     };
   };
@@ -433,7 +436,18 @@ const start = () => {
     serve()(port1);
     listen(port2);
   };
-  tab = (name ? name + "." : "") + crypto.getRandomValues(new Uint32Array(4)).join("-");
+  // A tab keeps its key while its page is loaded again, and so its view model. While a document has
+  // the key, a copy of the tab doesn't find it.
+  const random = (count) => crypto.getRandomValues(new Uint32Array(count)).join("-");
+  const place = "binding." + name;
+  let key;
+  guarded(() => {
+    const [{ type }] = performance.getEntriesByType("navigation");
+    if (type != "navigate") key = sessionStorage.getItem(place);
+    sessionStorage.removeItem(place);
+  });
+  key ??= random(4);
+  tab = (name ? name + "." : "") + key + "~" + random(1);
   bind(root, page);
   try {
     const worker = new SharedWorker(import.meta.url, { type: "module" });
@@ -445,8 +459,16 @@ const start = () => {
   const look = () => (document.hidden ? (timer = setTimeout(appear, 3e4, 0)) : appear(true));
   const on = addEventListener;
   on("visibilitychange", look);
-  on("pageshow", look);
-  on("pagehide", () => appear(0));
+  on("pageshow", ({ persisted }) => {
+    persisted && guarded(() => sessionStorage.removeItem(place));
+    look();
+  });
+  on("pagehide", () => {
+    send(true);
+    appear(0);
+    guarded(() => sessionStorage.setItem(place, key));
+    navigator.sendBeacon(beside("live?left=" + tab));
+  });
   // The form is reset after the event.
   on("reset", ({ target }) =>
     setTimeout(() => {

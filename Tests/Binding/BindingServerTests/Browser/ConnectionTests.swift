@@ -175,6 +175,45 @@
       }
     }
 
+    @Test("a page that is loaded again, or come back to, has its view model and all that was typed")
+    func reload() async throws {
+      try await withServer(
+        site: Desk.site,
+        pages: { [Page("index.html") { Desk() }, Page("other.html") { Desk() }] }
+      ) { server in
+        try await withBrowser { browser in
+          let upper = "document.querySelector('#upper').textContent"
+          try await browser.navigate(to: server.address)
+          try await browser.wait(until: Self.isLive)
+          try await Self.type("typed", browser)
+          try await browser.wait(until: "\(upper) == 'TYPED'", seconds: 60)
+          #expect(
+            try await browser.script("return sessionStorage.length") == 0,
+            "a copy of the tab would have its view model, too")
+          try await browser.reload()
+          try await browser.wait(until: "\(upper) == 'TYPED'", seconds: 60)
+          // Typed, and not sent yet.
+          try await browser.run(
+            """
+            const field = document.querySelector("#slow");
+            field.dataset.debounce = 3600000;
+            field.value = "not sent";
+            field.dispatchEvent(new Event("input"));
+            """)
+          try await browser.reload()
+          try await browser.wait(until: "\(upper) == 'NOT SENT'", seconds: 60)
+          try await browser.navigate(to: server.address + "other.html")
+          try await browser.wait(until: Self.isLive, seconds: 60)
+          try await browser.goBack()
+          try await browser.wait(until: "\(upper) == 'NOT SENT'", seconds: 60)
+          // Opened anew.
+          try await browser.navigate(to: server.address)
+          try await browser.wait(until: Self.isLive, seconds: 60)
+          #expect(try await browser.script("return \(upper)") == "")
+        }
+      }
+    }
+
     @Test("eight tabs of a browser have one stream, and each follows; none hangs")
     func manyTabs() async throws {
       try await withServer(

@@ -1,0 +1,88 @@
+import Essentials
+
+extension LiveMachine {
+  /// The index of a tab's page; nil if no page has the name in it.
+  func page(of tab: TabName) -> Int? {
+    guard let name = tab.page else { return pages.isEmpty ? nil : 0 }
+    return pages.firstIndex { $0.name == name }
+  }
+
+  // MARK: Beginning
+
+  /// Makes a session, with a view model if it needs one: that of the document which the tab had
+  /// before, or a new one. The session of the earlier document ends later by itself: a message that
+  /// it has sent when it was left may still be on its way.
+  mutating func makeSession(
+    for tab: TabName, page: Int, _ now: Instant, _ actions: inout [Action]
+  ) {
+    let earlier = tab.key.flatMap { holders[$0] }.flatMap { sessions[$0] }
+    let model = sharedModels[page] ?? earlier?.model ?? makeModel(of: page, &actions)
+    sessionCount += 1
+    assert(sessions[tab] == nil, "\(tab.text) has a session")
+    sessions[tab] = ClientSession(model: model, epoch: "\(epoch).\(sessionCount)", now: now)
+    models[existing: model].tabs.insert(tab)
+    if let key = tab.key { holders[key] = tab }
+  }
+
+  private mutating func makeModel(of page: Int, _ actions: inout [Action]) -> ModelID {
+    modelCount += 1
+    let model = ModelID(number: modelCount)
+    models[model] = Model(
+      page: page, name: "\(epoch).\(modelCount)", state: PageState(schema: pages[page].schema))
+    if pages[page].isShared { sharedModels[page] = model }
+    actions.append(.makeModel(model, page: page))
+    return model
+  }
+
+  // MARK: End
+
+  /// Ends a session, and its view model unless others share it.
+  mutating func endSession(_ tab: TabName, _ actions: inout [Action]) {
+    guard let session = sessions.removeValue(forKey: tab) else { return }
+    if let key = tab.key, holders[key] == tab { holders[key] = nil }
+    models[existing: session.model].tabs.remove(tab)
+    let model = models[existing: session.model]
+    guard !pages[model.page].isShared, model.tabs.isEmpty else { return }
+    models[session.model] = nil
+    actions.append(.releaseModel(session.model))
+  }
+
+  /// Notes that the pages of tabs were left.
+  mutating func leave(_ tabs: [TabName], _ now: Instant) {
+    for tab in tabs where sessions[tab] != nil {
+      sessions[existing: tab].leave()
+      if let end = sessions[existing: tab].end { schedule(max(end, now), isCoarse: true) }
+    }
+  }
+
+  /// Ends sessions that have been without a stream for too long.
+  mutating func endIdleSessions(_ now: Instant, _ actions: inout [Action]) {
+    var waitingCount = 0
+    for (tab, session) in sessions {
+      guard let end = session.end else { continue }
+      if end <= now {
+        endSession(tab, &actions)
+      } else {
+        waitingCount += 1
+        schedule(end, isCoarse: true)
+      }
+    }
+    if waitingCount > BindingLimits.waitingCountMax { endSurplusSessions(&actions) }
+  }
+
+  /// Ends sessions without a stream, those that have waited longest first, of which too many have
+  /// view models of their own.
+  private mutating func endSurplusSessions(_ actions: inout [Action]) {
+    var waiting: [(since: Instant, tab: TabName)] = []
+    for (tab, session) in sessions {
+      guard let since = session.idleSince, let model = models[session.model],
+        !pages[model.page].isShared
+      else { continue }
+      waiting.append((since, tab))
+    }
+    let surplus = waiting.count - BindingLimits.waitingCountMax
+    guard surplus > 0 else { return }
+    waiting.sort { ($0.since, $0.tab.text) < ($1.since, $1.tab.text) }
+    for (_, tab) in waiting.prefix(surplus) { endSession(tab, &actions) }
+  }
+}
