@@ -39,7 +39,7 @@ const serve = () => {
   const lose = async (isRefused) => {
     source = source.close();
     // Not all browsers at once, when the server was away, and not often, where it stays away.
-    pause = began && Date.now() - began > 5e3 ? 300 : Math.min(2 * pause, 5e3);
+    pause = began && Date.now() - began > 5e3 ? 300 : Math.min(2 * pause, 3e3);
     const status = isRefused ? await beat() : 503;
     // A tab may have come meanwhile.
     if (source) return;
@@ -161,7 +161,7 @@ const post = async (message) => {
   }).catch(() => 0);
   if (flight != message) return;
   if (!status || status > 499) {
-    pause = Math.min(2 * pause, 5e3);
+    pause = Math.min(2 * pause, 3e3);
     return (retry = setTimeout(post, pause * (0.5 + Math.random()), message));
   }
   pause = 250;
