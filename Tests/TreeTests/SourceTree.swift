@@ -5,6 +5,15 @@ struct SourceFile: Sendable {
   /// The path below the repository's root: `Sources/Essentials/Instant.swift`.
   let path: String
   let lines: [String]
+  /// The lines without comments and string literals, so that words in prose do not count as code.
+  let code: [String]
+
+  init(path: String, lines: [String]) {
+    self.path = path
+    self.lines = lines
+    // Once, because many tests look at the code of all files.
+    code = lines.map(Self.code(of:))
+  }
 
   /// The module that the file belongs to; files outside `Sources` and `Programs` belong to none.
   var module: String? {
@@ -35,19 +44,17 @@ struct SourceFile: Sendable {
   ]
   private static let importKinds: Set = ["struct", "class", "enum", "func", "protocol", "var"]
 
-  /// The lines without comments and string literals, so that words in prose do not count as code.
-  var code: [String] {
-    lines.map { line in
-      let text = line.range(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
-      var parts = text.split(separator: "\"", omittingEmptySubsequences: false)[...]
-      var code = String(parts.popFirst() ?? "")
-      // A literal is between two of the parts. Without a regular expression, which takes minutes for
-      // all lines.
-      while let literal = parts.popFirst() {
-        code += parts.popFirst().map { "\"\"" + $0 } ?? "\"" + literal
-      }
-      return code
+  private static func code(of line: String) -> String {
+    let text = line.range(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
+    guard text.contains("\"") else { return String(text) }
+    var parts = text.split(separator: "\"", omittingEmptySubsequences: false)[...]
+    var code = String(parts.popFirst() ?? "")
+    // A literal is between two of the parts. Without a regular expression, which takes minutes for
+    // all lines.
+    while let literal = parts.popFirst() {
+      code += parts.popFirst().map { "\"\"" + $0 } ?? "\"" + literal
     }
+    return code
   }
 
   /// The types at the top level that other modules can see.
@@ -67,8 +74,7 @@ struct SourceFile: Sendable {
 
   /// The functions and initialisers with the number of lines each takes.
   var functions: [(name: String, lineCount: Int)] {
-    let code = code
-    return code.indices.compactMap { start in
+    code.indices.compactMap { start in
       let words = code[start].split(whereSeparator: { " (<".contains($0) })
       let name = words.first { ["func", "init", "init?", "deinit"].contains($0) }
       guard name != nil, words.first.map({ !$0.hasPrefix(".") && $0 != "try" }) == true,
