@@ -112,4 +112,18 @@ struct StepTests {
     #expect(outcome.status == 1)
     #expect(!outcome.output.contains("after the failure"))
   }
+
+  @Test("the tests of the debug tree run one after the other, or a few at a time")
+  func width() throws {
+    let script = try #require(SourceTree.load("test")).lines.joined(separator: "\n")
+      .replacing("\\\n", with: "")
+    var count = 0
+    for line in script.split(separator: "\n") where line.contains(#/ tests [a-z-]+ +-/#) {
+      count += 1
+      let isLimited =
+        line.contains(" --no-parallel ") || line.contains(#/ --[a-z-]+-width [1-9] /#)
+      #expect(isLimited, "thousands at once: \(line)")
+    }
+    #expect(count == 4)
+  }
 }
