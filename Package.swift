@@ -514,6 +514,7 @@ let package = Package(
       needs: [
         "BindingServer", "BindingMachines", "Binding", "Reactive", "JSONWire", "PageClient",
         "CoverFlowPage", "WebDriver", logging, serverProduct("NIOCore", of: "swift-nio"),
+        serverProduct("HTTPTypes", of: "swift-http-types"),
         serverProduct("NIOPosix", of: "swift-nio"),
         serverProduct("ServiceLifecycle", of: "swift-service-lifecycle"),
       ]),

@@ -119,7 +119,8 @@ enum Layers {
       .bridges,
       [
         "Foundation", "HTTPTypes", "HummingbirdCore", "Logging", "NIOCore",
-        "NIOHTTPTypes", "NIOPosix", "ServiceLifecycle", "Synchronization", "UnixSignals",
+        "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "ServiceLifecycle",
+        "Synchronization", "UnixSignals",
       ],
       mayTouchTheWorld: true),
 

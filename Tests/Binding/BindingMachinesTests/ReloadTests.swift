@@ -122,7 +122,7 @@ struct ReloadTests {
     #expect(bench.released == [Self.first])
   }
 
-  @Test("of the view models of disconnected tabs the 256 latest are kept; of connected tabs all")
+  @Test("the 256 latest view models of disconnected tabs are kept, and all of connected ones")
   func bound() {
     let bench = LiveBench()
     let connected = bench.open("connected")
