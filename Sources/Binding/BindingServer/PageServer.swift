@@ -291,7 +291,7 @@
       public static let pageProblems = Code(wrapped: .pageProblems)
       /// The key for signing cookies is too short.
       public static let shortKey = Code(wrapped: .shortKey)
-      /// The address of a proxy, or the public address, is none.
+      /// The address of a proxy, or the public address, is invalid.
       public static let badAddress = Code(wrapped: .badAddress)
       /// The server can't listen on the address or the port, usually because another program uses
       /// it.

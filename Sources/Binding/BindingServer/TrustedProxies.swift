@@ -24,7 +24,7 @@
 
     /// Reads addresses and networks, such as `127.0.0.1`, `10.0.0.0/8` and `fd00::/8`.
     ///
-    /// - Throws: The first text that is none.
+    /// - Throws: The first text that is neither.
     init(_ texts: [String]) throws(InvalidText) {
       for text in texts {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
