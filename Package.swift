@@ -128,7 +128,9 @@ let package = Package(
       "CoreBluetoothReactive", in: "Bluetooth",
       needs: ["CoreBluetooth", "CoreBluetoothAsync", "Reactive"]),
 
-    // The hub: what apps and the hub of their machine send each other.
+    // The hub: where programs look for one.
+    module("HubPlaces", in: "Hub", needs: ["EventLoop"]),
+    // What apps and the hub of their machine send each other.
     module(
       "HubWire", in: "Hub", needs: ["Essentials", "BluetoothWire", "BluetoothInterface"]),
     // An app's side of the connection, and the sessions through it.
@@ -138,7 +140,8 @@ let package = Package(
     module(
       "HubClient", in: "Hub",
       needs: [
-        "Essentials", "EventLoop", "BluetoothInterface", "HubWire", "HubClientMachines", logging,
+        "Essentials", "EventLoop", "BluetoothInterface", "HubPlaces", "HubWire",
+        "HubClientMachines", logging,
       ]),
     module(
       "HubMachines", in: "Hub",
@@ -147,7 +150,7 @@ let package = Package(
       "HubHost", in: "Hub",
       needs: [
         "Essentials", "EventLoop", "BluetoothInterface", "BluetoothMachines", "BluetoothHost",
-        "HubMachines", "HubWire",
+        "HubMachines", "HubPlaces", "HubWire",
       ]),
 
     // Location: beacon regions, ranging and position.
@@ -175,7 +178,7 @@ let package = Package(
       "BonjourHost", in: "Bonjour",
       needs: [
         "Essentials", "EventLoop", "CLinux", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "PortSharing",
+        "HubPlaces", "PortSharing",
       ]),
     module("ConnectionMachines", needs: ["Essentials"]),
     module("Connections", needs: ["Essentials", "EventLoop"]),
@@ -255,7 +258,7 @@ let package = Package(
         "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
         "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux", "EventLoop", "HubClient",
-        "HubClientMachines", "HubHost", "HubMachines", "HubWire",
+        "HubClientMachines", "HubHost", "HubMachines", "HubPlaces", "HubWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         logging,
       ],
@@ -385,7 +388,7 @@ let package = Package(
       "BonjourHostTests", in: "Bonjour",
       needs: [
         "BonjourHost", "PortSharing", "DiscoveryMachines", "ARPWire", "DNSWire", "Essentials",
-        "EventLoop",
+        "EventLoop", "HubPlaces",
       ]),
     .testTarget(
       name: "HubWireTests",
@@ -399,9 +402,10 @@ let package = Package(
     tests(
       "HubClientTests", in: "Hub",
       needs: [
-        "HubClient", "HubClientMachines", "HubHost", "HubMachines", "HubWire", "BluetoothHost",
-        "BluetoothInterface", "BluetoothSessions", "BluetoothWire", "CoreBluetooth", "CoreLocation",
-        "Essentials", "EventLoop", "SimulatedRadio", "Simulation", "radio-states", logging,
+        "HubClient", "HubClientMachines", "HubHost", "HubMachines", "HubPlaces", "HubWire",
+        "BluetoothHost", "BluetoothInterface", "BluetoothSessions", "BluetoothWire",
+        "CoreBluetooth", "CoreLocation", "Essentials", "EventLoop", "SimulatedRadio", "Simulation",
+        "radio-states", logging,
       ]),
     // A program of Core Bluetooth, which the tests of the hub's clients run.
     .executableTarget(
@@ -588,7 +592,8 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 let strictMemorySafety: Set<String> = [
   "Essentials", "JSONWire", "StateFiles", "BluetoothWire", "BluetoothInterface",
   "BluetoothMachines", "PeripheralFiles", "BluetoothHost", "SimulatedRadio", "SecureConnections",
-  "HubWire", "HubClientMachines", "HubClient", "HubMachines", "HubHost", "Simulation", "ARPWire",
+  "HubPlaces", "HubWire", "HubClientMachines", "HubClient", "HubMachines", "HubHost", "Simulation",
+  "ARPWire",
   "DNSWire", "DiscoveryMachines", "PortSharing", "ConnectionMachines", "BeaconMachines",
   "BindingMachines", "CoverFlow", "CoverFlowWebAssembly",
 ]

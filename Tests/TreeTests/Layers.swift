@@ -84,6 +84,7 @@ enum Layers {
     "Connections": Module(.hosts, ["Dispatch", "Glibc", "Synchronization"]),
     "BonjourHost": Module(.hosts, ["CNetlink", "Glibc", "Synchronization"]),
     "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
+    "HubPlaces": Module(.hosts, ["Glibc"]),
     "HubClient": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "HubHost": Module(.hosts, ["Glibc"]),
     "BluetoothSessions": Module(.hosts, mayTouchTheWorld: false),

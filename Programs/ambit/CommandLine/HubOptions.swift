@@ -2,7 +2,7 @@ import BluetoothWire
 import Foundation
 import Glibc
 import HubClient
-import HubWire
+import HubPlaces
 
 // The choice of a hub for a command, and the requests that a hub can't fulfil.
 

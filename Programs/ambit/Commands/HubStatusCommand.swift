@@ -5,6 +5,7 @@ import EventLoop
 import Foundation
 import HubClient
 import HubClientMachines
+import HubPlaces
 import HubWire
 
 /// Shows the state of the running hub.

@@ -1,5 +1,5 @@
 import EventLoop
-import HubWire
+package import HubPlaces
 import Logging
 
 /// Which hub this process uses for its Bluetooth, and why. A host that is set for a task overrules it.

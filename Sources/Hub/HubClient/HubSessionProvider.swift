@@ -3,6 +3,7 @@ import Essentials
 package import EventLoop
 import Glibc
 import HubClientMachines
+package import HubPlaces
 import HubWire
 package import Logging
 import Synchronization
@@ -34,7 +35,7 @@ package final class HubSessionProvider: HostSessionProvider {
   ///   - logger: Gets the reason why the hub can't be used, one sentence each.
   ///   - answerMilliseconds: How long ``isSimulated`` waits for the hub's answer at most.
   package convenience init(
-    path: String, app: String = HubSessionProvider.programName, loop: EpollLoop = .shared,
+    path: String, app: String = ThisProgram.name, loop: EpollLoop = .shared,
     logger: Logger = Logger(label: "ambit.hub"),
     answerMilliseconds: Int = HubSessionProvider.answerMillisecondsMax
   ) {
@@ -63,16 +64,6 @@ package final class HubSessionProvider: HostSessionProvider {
     case .path(let path): HubSessionProvider(path: path)
     case .invalid(let reason): HubSessionProvider(problem: .unsupported(reason))
     }
-  }
-
-  /// The name of the executable.
-  package static var programName: String {
-    let path = unsafe [CChar](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
-      guard let start = buffer.baseAddress else { return }
-      count = unsafe max(0, readlink("/proc/self/exe", start, buffer.count))
-    }
-    let name = path.map(UInt8.init(bitPattern:)).split(separator: UInt8(ascii: "/")).last
-    return name.map { String(decoding: $0, as: UTF8.self) } ?? "app"
   }
 
   /// The reason why the hub can't be used, in one sentence; nil if no problem is known.

@@ -1,6 +1,6 @@
 import EventLoop
 import Glibc
-import HubWire
+import HubPlaces
 
 /// Where a hub listens.
 package enum HubSocket: Hashable, Sendable {

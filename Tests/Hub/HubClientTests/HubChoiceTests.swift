@@ -2,10 +2,10 @@ import EventLoop
 import Foundation
 import Glibc
 import HubHost
-import HubWire
 import Testing
 
 @testable import HubClient
+@testable import HubPlaces
 
 @Suite("The hub that a program uses")
 struct HubChoiceTests {

@@ -2,6 +2,7 @@ import BluetoothInterface
 import BluetoothWire
 import EventLoop
 import Foundation
+import HubPlaces
 import HubWire
 import Logging
 import Synchronization

@@ -2,6 +2,7 @@ import BluetoothHost
 import Foundation
 import HubHost
 import HubMachines
+import HubPlaces
 import HubWire
 import SimulatedRadio
 import Testing

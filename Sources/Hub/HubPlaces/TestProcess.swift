@@ -4,10 +4,10 @@ import Glibc
 ///
 /// `swift test` sets no variable, and gives XCTest no argument. Its executable has the suffix `xctest`, or links the
 /// libraries of tests dynamically, as Swift Build's runners do. A process that a test starts runs no tests.
-enum TestProcess {
+package enum TestProcess {
   /// Whether this process runs tests of XCTest or Swift Testing.
-  static let isCurrent =
-    isName(ofTests: HubSessionProvider.programName) || libraries.contains { isLoaded($0) }
+  package static let isCurrent =
+    isName(ofTests: ThisProgram.name) || libraries.contains { isLoaded($0) }
 
   private static let libraries = ["libXCTest.so", "libTesting.so"]
 

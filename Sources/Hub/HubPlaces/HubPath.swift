@@ -19,4 +19,9 @@ package enum HubPath {
   package static func all(runtimeFolder: String?) -> [String] {
     [user(runtimeFolder: runtimeFolder), system].compactMap(\.self)
   }
+
+  /// The socket beside a hub's, at which it runs Multicast DNS for programs.
+  ///
+  /// - Parameter hub: The path of the hub's socket.
+  package static func bonjour(beside hub: String) -> String { hub + ".bonjour" }
 }

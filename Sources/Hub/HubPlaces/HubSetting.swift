@@ -1,4 +1,3 @@
-import BluetoothInterface
 import EventLoop
 
 /// Which hub a program uses.
