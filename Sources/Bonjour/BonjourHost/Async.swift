@@ -56,6 +56,14 @@
     }
   }
 
+  extension BonjourHub {
+    /// Stops listening, and hands over what programs have registered: they get no goodbye records,
+    /// since the programs go on.
+    package func close() async {
+      await withCheckedContinuation { continuation in close { continuation.resume() } }
+    }
+  }
+
   extension LinkLocalHost {
     /// Starts configuring an interface.
     ///

@@ -3,13 +3,17 @@ public import DiscoveryMachines
 import Essentials
 import Glibc
 import EventLoop
+package import HubPlaces
 import PortSharing
 import Synchronization
 
 /// Registers and browses services of the local network by Multicast DNS, on every suitable
 /// interface, as interfaces come and go.
 ///
-/// If several processes of one user do so, one of them owns the sockets and the cache and serves
+/// A hub of this machine runs the protocol for all of them (`ambit hub`): `AMBIT_HUB` names it, or is
+/// `off`. A hub that does not answer within five seconds is left, and used again when it answers.
+///
+/// Without one, if several processes of one user do so, one of them owns the sockets and the cache and serves
 /// the others. When it ends, another process takes over; clients see no interruption, but events
 /// may be up to ten seconds late. An owner that does not answer within five seconds, because its
 /// process was stopped or frozen, is left: its clients run standalone from then on. An owner that
@@ -139,6 +143,8 @@ public struct BonjourConfiguration: Sendable {
   /// Replaces the default name of the socket by which processes that share the port find each
   /// other. Unlike the default, it is used with any host name and interfaces.
   package var ownerSocketNameOverride: String?
+  /// Replaces the places where a hub is looked for, which is used with any host name and interfaces then.
+  package var hubOverride: BonjourPlaces?
 
   /// Creates a configuration, by default with the system's host name and all suitable interfaces.
   public init(hostName: String? = nil, interfaceNames: Set<String>? = nil) {
@@ -151,6 +157,12 @@ public struct BonjourConfiguration: Sendable {
     if let ownerSocketNameOverride { return ownerSocketNameOverride }
     let isUsual = interfaceNames == nil && hostName == Self.systemHostName
     return isShared && isUsual ? "ambit/bonjour" : nil
+  }
+
+  /// Where a hub is looked for, of a host that shares the port; nil if none is used.
+  var hub: BonjourPlaces? {
+    if let hubOverride { return hubOverride }
+    return ownerSocketNameOverride == nil && ownerSocketName != nil ? .current : nil
   }
 
   /// A sentence for the log if the port should be shared, and the rest of the configuration keeps

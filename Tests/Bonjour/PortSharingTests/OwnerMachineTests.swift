@@ -269,6 +269,21 @@ struct OwnerMachineTests {
     }
   }
 
+  @Test("an owner that hands over what it has registered lets the clients forget it")
+  func handOver() throws {
+    var machine = machine()
+    let id = RegistrationID(rawValue: 1)
+    let lamp = DiscoveryRequest.registerService(id, try Sample.service("Lamp"))
+    greeted(&machine, anna)
+    _ = act(&machine, .request(lamp))
+    let name = try Sample.name("Lamp").name
+    #expect(
+      act(&machine, .report(.registered(id, name))).contains(.send(.published(lamp), to: anna)))
+    var actions: [OwnerMachine.Action] = []
+    machine.handOverPublications(into: &actions)
+    #expect(actions == [.send(.published(.unregister(id)), to: anna)])
+  }
+
   @Test("root serves everybody, others themselves and root")
   func trust() {
     let (root, user) = (OwnerMachine.Trust(userID: 0), OwnerMachine.Trust(userID: 1_000))
@@ -276,6 +291,10 @@ struct OwnerMachineTests {
     #expect(user.serves(0) && user.serves(1_000) && !user.serves(1_001))
     #expect(root.trusts(0) && !root.trusts(1_000))
     #expect(user.trusts(0) && user.trusts(1_000) && !user.trusts(1_001))
+    let hub = OwnerMachine.Trust(userID: 1_000, isHub: true)
+    #expect(hub.serves(1_001), "its rules have decided")
+    let unknown = OwnerMachine.Trust(userID: OwnerMachine.Trust.overflowUserID)
+    #expect(unknown.trusts(0) && !unknown.trusts(unknown.userID), "it may be anybody's")
     var machine = machine()
     #expect(
       act(&machine, .connected(anna, userID: 7)) == [

@@ -27,6 +27,11 @@ struct OwnerSearchTests {
     OwnerSearch(addressCount: addressCount, rng: SeededGenerator(seed: 1))
   }
 
+  /// A search for a hub, at two addresses.
+  private func hubSearch() -> OwnerSearch {
+    OwnerSearch(addressCount: 2, isForHub: true, rng: SeededGenerator(seed: 1))
+  }
+
   /// A search that follows an owner.
   private mutating func following() -> OwnerSearch {
     var search = search(1)
@@ -44,6 +49,37 @@ struct OwnerSearchTests {
     #expect(act(&search, .connected(.noOwner)) == [.bind])
     #expect(act(&search, .bound(.isOurs)) == [.runLocally(nil)])
     #expect(search.nextWake == nil)
+  }
+
+  @Test("a search for a hub is over at once where none listens, and binds nothing")
+  mutating func noHub() {
+    var search = hubSearch()
+    #expect(act(&search, .begin) == [.connect(0)])
+    #expect(act(&search, .connected(.noOwner)) == [.connect(1)])
+    #expect(act(&search, .connected(.noOwner)) == [.runLocally(nil)])
+    #expect(search.nextWake == nil)
+  }
+
+  @Test("a hub that has ended is waited for until it was silent for five seconds")
+  mutating func hubEnded() {
+    var search = hubSearch()
+    _ = act(&search, .begin)
+    _ = act(&search, .connected(.isThere))
+    #expect(act(&search, .welcomed) == [.follow])
+    #expect(act(&search, .lost) == [])
+    let lostAt = now
+    var returned = search
+    #expect(wake(&returned) == [.connect(0)])
+    #expect(act(&returned, .connected(.isThere)) == [.greet])
+    #expect(act(&returned, .welcomed) == [.follow])
+    now = lostAt
+    while wake(&search) == [.connect(0)] {
+      #expect(act(&search, .connected(.noOwner)) == [.connect(1)])
+      let actions = act(&search, .connected(.noOwner))
+      if actions == [.runLocally(.impossible)] { break }
+      #expect(actions == [])
+    }
+    #expect(search.nextWake == nil && now - lostAt <= OwnerSearch.Limits.searchTimeout)
   }
 
   @Test("a host that was slower in binding the address tries again a moment later")

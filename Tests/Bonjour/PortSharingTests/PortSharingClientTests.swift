@@ -63,6 +63,30 @@ struct SharingClientTests {
     #expect(handle(.began(.thisProcess)) == [.forward(publish)])
   }
 
+  @Test("a process that may leave the machines to a hub keeps requests and results for it")
+  mutating func kept() throws {
+    try browsing(["Lamp"])
+    let publish = DiscoveryRequest.registerService(
+      RegistrationID(rawValue: 1), try Sample.service("Chair"))
+    _ = handle(.request(publish))
+    _ = handle(.ended)
+    client.keepForAnother()
+    let ask = DiscoveryRequest.startQuery(browse, .browse(try Sample.type()), on: nil)
+    #expect(handle(.began(.thisProcess)) == [.forward(publish), .forward(ask)])
+    let lamp = QueryEvent.serviceAdded(try Sample.name("Lamp"))
+    #expect(found(lamp) == [], "it is confirmed")
+    _ = handle(.report(.registered(RegistrationID(rawValue: 1), try Sample.name("Chair").name)))
+    #expect(wake() == [])
+    let late = DiscoveryRequest.registerService(
+      RegistrationID(rawValue: 2), try Sample.service("Table"))
+    #expect(handle(.request(late)) == [.forward(late)])
+    #expect(!client.isTransparent && client.violations().isEmpty)
+
+    #expect(handle(.ended) == [])
+    #expect(handle(.began(.another)) == [.forward(publish), .forward(late), .forward(ask)])
+    #expect(wake() == [told(.serviceRemoved(try Sample.name("Lamp")))], "the hub finds no lamp")
+  }
+
   @Test("once this process runs the machines, nothing is kept for another owner")
   mutating func transparent() throws {
     #expect(!client.isTransparent, "there may be another owner")

@@ -21,7 +21,8 @@ final class BonjourDriver: @unchecked Sendable {
   var now: () -> Instant = { .now }
   /// Memory for reports, reused.
   private var reports: [DiscoveryReport] = []
-  private var registrations: Set<RegistrationID> = []
+  /// All registrations, of this process and of others.
+  private(set) var registrations: Set<RegistrationID> = []
   /// Requests from before the interfaces were known, on which names have to be probed; nil from
   /// then on.
   private var early: [DiscoveryMachine.Event]? = []

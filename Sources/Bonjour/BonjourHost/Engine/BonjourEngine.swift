@@ -6,7 +6,7 @@ import EventLoop
 import PortSharing
 
 /// Runs the machines of a host, for other processes too, or connects it to another process that
-/// does. Confined to one event loop.
+/// does: a hub, if one is there, or else the owner. Confined to one event loop.
 final class BonjourEngine: @unchecked Sendable {
   // Sendable because everything that changes is touched on `loop` only.
 
@@ -28,11 +28,15 @@ final class BonjourEngine: @unchecked Sendable {
     case closed
   }
 
-  private let configuration: BonjourConfiguration
-  private let loop: EpollLoop
-  private let log: (@Sendable (String) -> Void)?
-  private let addresses: [OwnerSocketAddress]
-  private let trust: OwnerMachine.Trust
+  let configuration: BonjourConfiguration
+  let loop: EpollLoop
+  let log: (@Sendable (String) -> Void)?
+  let addresses: [OwnerSocketAddress]
+  let trust: OwnerMachine.Trust
+  /// The socket and rules of a hub's engine, which searches for no other one; nil for all others.
+  let service: HubService?
+  /// The hubs that this host prefers to owners; nil if it uses none.
+  let hub: HubAddresses?
 
   private var queries: [QueryID: QueryHandler] = [:]
   private var registrations: [RegistrationID: RegistrationHandler] = [:]
@@ -45,11 +49,15 @@ final class BonjourEngine: @unchecked Sendable {
   private var awaitingEnd: [@Sendable () -> Void] = []
   var awaitingAvailability: [AvailabilityWait] = []
 
-  private(set) var state = State.searching(.nothing)
-  private var search: OwnerSearch
-  private var client = PortSharingClient()
+  var state = State.searching(.nothing)
+  var search: OwnerSearch
+  /// Whether the search is for a hub, or the host follows one.
+  var isAtHub: Bool
+  /// Looks for a hub that was left.
+  var hubLookout: HubLookout?
+  var client = PortSharingClient()
   /// Whether the search knows that an owner has something to do for this host.
-  private var isOwnerNeeded = false
+  private(set) var isOwnerNeeded = false
   /// Whether the owners that this host followed have handled its requests.
   var answers = OwnerAnswers()
   private lazy var resolver = SystemResolver(on: loop) { [weak self] id, event, moreComing in
@@ -60,24 +68,28 @@ final class BonjourEngine: @unchecked Sendable {
   lazy var availabilityTimer = loop.makeTimer { [weak self] in self?.wakeAvailability() }
 
   init(
-    configuration: BonjourConfiguration, on loop: EpollLoop,
+    configuration: BonjourConfiguration, serving service: HubService? = nil, on loop: EpollLoop,
     log: (@Sendable (String) -> Void)?
   ) {
     self.configuration = configuration
+    self.service = service
     self.loop = loop
     self.log = log
     let userID = geteuid()
-    trust = OwnerMachine.Trust(userID: userID)
+    trust = OwnerMachine.Trust(userID: userID, isHub: service != nil)
     addresses =
       configuration.ownerSocketName.map { OwnerSocketAddress.addresses(named: $0, userID: userID) }
       ?? []
-    search = OwnerSearch(addressCount: addresses.count, rng: .random())
+    hub = service == nil ? configuration.hub.flatMap { HubAddresses($0) } : nil
+    isAtHub = hub != nil
+    search = OwnerSearch(
+      addressCount: hub?.all.count ?? addresses.count, isForHub: hub != nil, rng: .random())
   }
 
   /// The system's names of the interfaces that take part, with their numbers.
   var interfaceNames: [InterfaceIndex: String] { knownInterfaces ?? [:] }
 
-  private var isStopped: Bool { state.role == .closed }
+  var isStopped: Bool { state.role == .closed }
 
   /// Enqueues work on the event loop, after work enqueued earlier. May be called from any thread.
   func onLoop(_ work: @escaping @Sendable (BonjourEngine) -> Void) {
@@ -86,8 +98,12 @@ final class BonjourEngine: @unchecked Sendable {
 
   // MARK: On the loop
 
-  /// Starts the search for an owner.
+  /// Starts the search for a hub or an owner, or to serve as a hub.
   func start() {
+    if let service {
+      state = .searching(.listening(service.listener))
+      return runLocally(nil)
+    }
     if let note = configuration.standaloneNote { log?(note) }
     handle(OwnerSearch.Event.begin)
   }
@@ -108,6 +124,7 @@ final class BonjourEngine: @unchecked Sendable {
     registrations = [:]
     searchTimer.cancel()
     clientTimer.cancel()
+    hubLookout?.stop()
     switch last {
     case .searching(.nothing), .refused, .stopping, .ended: ended()
     case .searching(.connected(let descriptor)), .searching(.listening(let descriptor)):
@@ -117,19 +134,12 @@ final class BonjourEngine: @unchecked Sendable {
       owner.connection.close()
       ended()
     case .alone(let driver): driver.stop(handingOver: nil) { self.ended() }
-    case .owning(let ownership): stop(ownership)
+    case .owning(let ownership):
+      let isServing = ownership.machine.clientCount > 0
+      stop(ownership, handingOver: isServing ? ownership.machine.clientRegistrations : nil) {
+        self.ended()
+      }
     }
-  }
-
-  private func stop(_ ownership: Ownership) {
-    ownership.timer.cancel()
-    if let listener = ownership.listener { close(listener) }
-    ownership.server.flush()
-    let isServing = ownership.machine.clientCount > 0
-    ownership.driver.stop(
-      handingOver: isServing ? ownership.machine.clientRegistrations : nil
-    ) { self.ended() }
-    ownership.server.stop()
   }
 
   private func ended() {
@@ -270,7 +280,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   // MARK: The client's machine
 
-  private func handle(_ event: PortSharingClient.Event) {
+  func handle(_ event: PortSharingClient.Event) {
     guard !isStopped else { return }
     var actions: [PortSharingClient.Action] = []
     client.handle(event, now: .now, into: &actions)
@@ -278,7 +288,7 @@ final class BonjourEngine: @unchecked Sendable {
   }
 
   /// Takes a report of the machines, here or in another process.
-  private func take(_ report: DiscoveryReport) {
+  func take(_ report: DiscoveryReport) {
     if client.isTransparent {
       notify(report)
     } else {
@@ -348,7 +358,8 @@ final class BonjourEngine: @unchecked Sendable {
     for action in actions {
       switch action {
       case .connect(let address):
-        let result = addresses[address].connect(trust: trust)
+        let result = (hub.flatMap { isAtHub ? $0.all : nil } ?? addresses)[address]
+          .connect(trust: trust)
         state = .searching(
           result.descriptor.map { .connected($0) } ?? .nothing)
         handle(.connected(result.outcome))
@@ -373,7 +384,7 @@ final class BonjourEngine: @unchecked Sendable {
         handle(PortSharingClient.Event.began(.another))
         settled()
       case .refuse: refuse()
-      case .runLocally(let reason): runLocally(reason)
+      case .runLocally(let reason): if isAtHub { leaveHub(reason) } else { runLocally(reason) }
       }
     }
     if let wake = search.nextWake { searchTimer.set(wake) } else { searchTimer.cancel() }
@@ -439,7 +450,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   /// Disconnects from an owner that may go on, and informs it that this host continues its
   /// registrations.
-  private func leave() {
+  func leave() {
     if let owner = state.otherOwner, state.role == .client,
       owner.version >= PortSharingProtocol.leavingVersion
     {
@@ -487,98 +498,5 @@ final class BonjourEngine: @unchecked Sendable {
     handle(PortSharingClient.Event.began(.thisProcess))
     if reason == nil, search.hasOwnerEnded { handle(PortSharingClient.Event.tookOver) }
     settled()
-  }
-
-  private func ownership(of driver: BonjourDriver, listener: Int32) -> Ownership {
-    Ownership(
-      driver: driver,
-      server: OwnerServer(on: loop, log: log) { [weak self] in self?.handle([$0]) },
-      machine: OwnerMachine(
-        configuration: configuration.shared, trust: trust,
-        limits: OwnerMachine.Limits(connectionsMax: DescriptorLimit.connectionsMax)),
-      listener: listener, timer: loop.makeTimer { [weak self] in self?.wakeOwner() })
-  }
-
-  private func acceptClients() {
-    guard case .owning(let ownership) = state, let listener = ownership.listener else { return }
-    ownership.listener = nil
-    ownership.server.start(listener)
-  }
-
-  /// Lets an owner whose process was stopped notice first that clients have left it: all of them,
-  /// before any work that has become due. If it was stopped while it handled events, that is done
-  /// after them.
-  private func noteRunning() {
-    guard case .owning(let ownership) = state, ownership.unread == nil, !ownership.isHandling
-    else { return }
-    let unread = ownership.withUnread([])
-    if !unread.isEmpty { handle(unread) }
-  }
-
-  private func handle(_ events: [OwnerMachine.Event]) {
-    guard case .owning(let ownership) = state else { return }
-    if ownership.unread != nil {
-      ownership.unread?.append(contentsOf: events)
-      return
-    }
-    let wasHandling = ownership.isHandling
-    let events = wasHandling ? events : ownership.withUnread(events)
-    ownership.isHandling = true
-    defer { ownership.isHandling = wasHandling }
-    var actions: [OwnerMachine.Action] = []
-    for event in events { ownership.machine.handle(event, now: .now, into: &actions) }
-    finish(actions, of: ownership)
-  }
-
-  /// Takes the reports of the machines here: to this process directly, but for those that are for
-  /// clients or of which clients are informed.
-  private func take(_ reports: [DiscoveryReport]) {
-    for report in reports where !isStopped {
-      if case .owning(let ownership) = state, OwnerMachine.takes(report) {
-        var actions: [OwnerMachine.Action] = []
-        ownership.machine.handle(.report(report), now: .now, into: &actions)
-        perform(actions, of: ownership)
-      } else {
-        take(report)
-      }
-    }
-    if case .owning(let ownership) = state { finish([], of: ownership) }
-  }
-
-  private func wakeOwner() {
-    noteRunning()
-    guard case .owning(let ownership) = state else { return }
-    ownership.timerSetFor = nil
-    var actions: [OwnerMachine.Action] = []
-    ownership.machine.wake(now: .now, into: &actions)
-    finish(actions, of: ownership)
-  }
-
-  private func finish(_ actions: [OwnerMachine.Action], of ownership: Ownership) {
-    perform(actions, of: ownership)
-    ownership.server.flush()
-    guard let wake = ownership.machine.nextWake, wake != ownership.timerSetFor else { return }
-    ownership.timerSetFor = wake
-    ownership.timer.set(wake)
-  }
-
-  private func perform(_ actions: [OwnerMachine.Action], of ownership: Ownership) {
-    var requests: [DiscoveryRequest] = []
-    var continued: Set<RegistrationID> = []
-    for action in actions {
-      switch action {
-      case .forward(let request): requests.append(request)
-      case .handOver(let id): continued.insert(id)
-      case .notify(let report): take(report)
-      case .send(let message, let id): ownership.server.send(message, to: id)
-      case .close(let id): ownership.server.close(id)
-      }
-    }
-    if !continued.isEmpty {
-      // Nothing of them may be sent any more, not even what was requested before.
-      requests.removeAll { $0.registration.map(continued.contains) ?? false }
-      ownership.driver.handOver(continued)
-    }
-    if !requests.isEmpty { ownership.driver.handle(requests) }
   }
 }

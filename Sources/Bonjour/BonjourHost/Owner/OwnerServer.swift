@@ -21,8 +21,12 @@ final class OwnerServer {
   private let loop: EpollLoop
   private let onEvent: (OwnerMachine.Event) -> Void
   private let log: (@Sendable (String) -> Void)?
+  /// Whether a hub's rules let a connected program through; nil for an owner that is no hub.
+  private let admits: (@Sendable (Int32) -> Bool)?
   private var listener: WatchedDescriptor?
   private var connections: [ClientID: Connection] = [:]
+  /// The processes of a hub's clients.
+  private var processes: [ClientID: PeerProcessWatch] = [:]
   private var unflushed: Set<ClientID> = []
   /// Clients that get nothing more, and are dropped with the next ``flush()``.
   private var overfull: Set<ClientID> = []
@@ -33,13 +37,16 @@ final class OwnerServer {
 
   /// - Parameters:
   ///   - loop: The event loop of everything here.
+  ///   - admits: Whether the program at a connected socket may be served, of a hub, which also notices
+  ///     the end of a program that has children with its socket; nil for an owner that is no hub.
   ///   - log: Called when there is no room for another client.
   ///   - onEvent: Called with connections, messages and ends.
   init(
-    on loop: EpollLoop, log: (@Sendable (String) -> Void)?,
-    onEvent: @escaping (OwnerMachine.Event) -> Void
+    on loop: EpollLoop, admits: (@Sendable (Int32) -> Bool)? = nil,
+    log: (@Sendable (String) -> Void)?, onEvent: @escaping (OwnerMachine.Event) -> Void
   ) {
     self.loop = loop
+    self.admits = admits
     self.log = log
     self.onEvent = onEvent
   }
@@ -60,6 +67,8 @@ final class OwnerServer {
     let all = connections
     connections = [:]
     for connection in all.values { connection.close() }
+    for process in processes.values { process.close() }
+    processes = [:]
   }
 
   // MARK: Accepting
@@ -85,16 +94,26 @@ final class OwnerServer {
   private func adopt(_ descriptor: Int32, userID: UInt32) {
     lastNumber += 1
     let id = ClientID(rawValue: lastNumber)
+    let isAdmitted = admits?(descriptor) ?? true
     let connection = Connection(descriptor, on: loop) { [weak self] _, event in
       self?.handle(event, id)
     }
     guard let connection else { return }
+    guard isAdmitted else {
+      _ = connection.send(OwnerMessage.rejected(.otherUser))
+      return connection.close()
+    }
     guard DescriptorLimit.hasRoom() else {
       reportFull()
       _ = connection.send(OwnerMessage.rejected(.tooManyClients))
       return connection.close()
     }
     connections[id] = connection
+    if admits != nil {
+      processes[id] = PeerProcessWatch(of: descriptor, on: loop) { [weak self] in
+        self?.processEnded(id)
+      }
+    }
     connection.onBacklogChange = { [weak self] in self?.backlogChanged(by: $0) }
     onEvent(.connected(id, userID: userID))
   }
@@ -105,8 +124,19 @@ final class OwnerServer {
     case .incomplete(let byteCount): onEvent(.incomplete(id, byteCount: byteCount))
     case .invalidMessage: onEvent(.invalidMessage(id))
     case .closed:
-      if connections.removeValue(forKey: id) != nil { onEvent(.disconnected(id)) }
+      if remove(id) != nil { onEvent(.disconnected(id)) }
     }
+  }
+
+  private func remove(_ id: ClientID) -> Connection? {
+    processes.removeValue(forKey: id)?.close()
+    return connections.removeValue(forKey: id)
+  }
+
+  /// A program has ended, but perhaps a child of it has the connection, too. What it sent before counts.
+  private func processEnded(_ id: ClientID) {
+    connections[id]?.readNow()
+    drop(id)
   }
 
   private func reportFull() {
@@ -150,7 +180,7 @@ final class OwnerServer {
 
   /// Closes the connection of a client, without a report.
   func close(_ id: ClientID) {
-    connections.removeValue(forKey: id)?.close()
+    remove(id)?.close()
   }
 
   /// Sends the messages given to `send`, one system call for each client.
@@ -175,7 +205,7 @@ final class OwnerServer {
   private func backlogChanged(by byteCount: Int) { backlogByteCount += byteCount }
 
   private func drop(_ id: ClientID) {
-    guard let connection = connections.removeValue(forKey: id) else { return }
+    guard let connection = remove(id) else { return }
     connection.close()
     onEvent(.disconnected(id))
   }

@@ -3,13 +3,27 @@ import Glibc
 import EventLoop
 import PortSharing
 
-/// Where the owner of port 5353 is found: a UNIX socket with an abstract name (unix(7)).
+/// Where the owner of port 5353 is found: a UNIX socket with an abstract name (unix(7)), or with the
+/// path of a hub's.
 ///
-/// Such a name belongs to a network namespace, as the port does, is nowhere in the file system, and
-/// is free again when the process that has it ends, however it ends.
+/// An abstract name belongs to a network namespace, as the port does, is nowhere in the file system,
+/// and is free again when the process that has it ends, however it ends.
 struct OwnerSocketAddress: Hashable, Sendable {
-  /// The name, without the zero in front.
-  let name: String
+  private let system: SocketAddress
+
+  /// The address with an abstract name, without the zero in front.
+  init(name: String) {
+    guard let system = SocketAddress(abstractName: name) else {
+      preconditionFailure("\(name) is too long")
+    }
+    self.system = system
+  }
+
+  /// The address at a path; nil if that is too long.
+  init?(path: String) {
+    guard let system = SocketAddress(path: path) else { return nil }
+    self.system = system
+  }
 
   /// The addresses of owners that may serve a user: root's, and the user's own, which is the last.
   static func addresses(named base: String, userID: UInt32) -> [OwnerSocketAddress] {
@@ -37,7 +51,8 @@ struct OwnerSocketAddress: Hashable, Sendable {
       let number = errno
       Glibc.close(descriptor)
       switch number {
-      case ECONNREFUSED: return (.noOwner, nil)
+      // The last one of a hub that only serves others.
+      case ECONNREFUSED, ENOENT, ENOTDIR, EACCES: return (.noOwner, nil)
       case EAGAIN: return (.busy, nil)
       default: return (.impossible, nil)
       }
@@ -51,13 +66,19 @@ struct OwnerSocketAddress: Hashable, Sendable {
   }
 
   /// Binds the address: from now on others can connect, though connections are not accepted yet.
+  ///
+  /// - Parameters:
+  ///   - permissions: Those of the file of a path, from its beginning; nil for the usual ones.
+  ///   - backlog: How many connections may wait.
   func bindAndListen(
-    backlog: Int32 = Self.backlog
+    permissions: UInt32? = nil, backlog: Int32 = Self.backlog
   ) -> (outcome: OwnerSearch.BindOutcome, descriptor: Int32?) {
     let descriptor: Int32
     do throws(SystemError) { descriptor = try Self.open() } catch {
       return (error.isShortage ? .noDescriptor : .impossible, nil)
     }
+    // The file gets those of the socket (unix(7) of Linux).
+    if let permissions { fchmod(descriptor, permissions) }
     let status = system.with { unsafe bind(descriptor, $0, $1) }
     if status == 0, listen(descriptor, backlog) == 0 { return (.isOurs, descriptor) }
     let number = errno
@@ -88,12 +109,5 @@ struct OwnerSocketAddress: Hashable, Sendable {
     let descriptor = socket(AF_UNIX, type, 0)
     guard descriptor >= 0 else { throw .current }
     return descriptor
-  }
-
-  private var system: SocketAddress {
-    guard let address = SocketAddress(abstractName: name) else {
-      preconditionFailure("\(name) is too long")
-    }
-    return address
   }
 }

@@ -4,7 +4,8 @@ package import Essentials
 /// a socket name owns the port, and the search begins again when the owner ends.
 ///
 /// There are one or more addresses of owners, tried in order; the last is the one that the host may
-/// bind itself. The engine passes events to it, performs its actions, and calls ``wake(now:into:)``
+/// bind itself. A hub's addresses can't be bound: if none listens there at first, the search is over
+/// at once, and a hub that has ended is waited for as long as a silent one. The engine passes events to it, performs its actions, and calls ``wake(now:into:)``
 /// at ``nextWake``.
 package struct OwnerSearch: Sendable {
   /// Input of the machine.
@@ -88,7 +89,8 @@ package struct OwnerSearch: Sendable {
     /// Fail all requests: the owner has too many clients. The search begins again with
     /// ``Event/begin``.
     case refuse
-    /// Run the machines in this process: as the owner, or standalone with the reason. This is final.
+    /// Run the machines in this process: as the owner, or standalone with the reason. In a search for
+    /// a hub, do without one, with the reason; without a reason, no hub was there. This is final.
     case runLocally(StandaloneReason?)
   }
 
@@ -157,6 +159,7 @@ package struct OwnerSearch: Sendable {
   }
 
   let addressCount: Int
+  private let isForHub: Bool
   private var rng: SeededGenerator
   var state = State.idle
   var attemptCount = 0
@@ -172,7 +175,7 @@ package struct OwnerSearch: Sendable {
   private var checkedFrom = Instant.distantFuture
   private var isShortageReported = false
   private var isInformed = false
-  /// The address at which there was an owner.
+  /// The address at which there was an owner, or a hub.
   var followedAddress: Int?
   /// Whether the owner has ended: no process has bound its address. A disconnection is not
   /// sufficient, as an owner may disconnect a client.
@@ -187,10 +190,12 @@ package struct OwnerSearch: Sendable {
   ///
   /// - Parameters:
   ///   - addressCount: The number of addresses; without any, the host runs standalone.
+  ///   - isForHub: Whether the addresses are those of hubs, which no host binds.
   ///   - rng: Used for random delays only.
-  package init(addressCount: Int, rng: SeededGenerator) {
+  package init(addressCount: Int, isForHub: Bool = false, rng: SeededGenerator) {
     precondition(addressCount >= 0, "\(addressCount) addresses")
     self.addressCount = addressCount
+    self.isForHub = isForHub
     self.rng = rng
   }
 
@@ -205,7 +210,7 @@ package struct OwnerSearch: Sendable {
       _ = extends(since: triedAt, now: now)
       connected(outcome, to: address, now: now, into: &actions)
     case (.bound(let outcome), .trying(let address)):
-      assert(address == addressCount - 1, "address \(address) is not the host's own")
+      assert(address == addressCount - 1 && !isForHub, "address \(address) is not the host's own")
       _ = extends(since: triedAt, now: now)
       bound(outcome, now: now, into: &actions)
     case (.welcomed, .greeting):
@@ -319,7 +324,9 @@ package struct OwnerSearch: Sendable {
       (checkedFrom, bindAttemptCount) = (.distantFuture, 0)
       nextWake = max(endsAt, now)
       actions.append(.greet)
-    case .noOwner where isLast: actions.append(.bind)
+    case .noOwner where isLast && !isForHub: actions.append(.bind)
+    case .noOwner where isLast && followedAddress == nil: runLocally(nil, into: &actions)
+    case .noOwner where isLast: pause(now: now, into: &actions)
     case .busy where isLast || attemptCount < Limits.othersAttemptsMax:
       pause(now: now, isOwnerBusy: true, into: &actions)
     case .noDescriptor: waitForDescriptor(now: now, into: &actions)

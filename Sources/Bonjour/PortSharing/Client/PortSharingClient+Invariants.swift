@@ -34,7 +34,9 @@ extension PortSharingClient {
     case nil:
       if settlesAt != nil { found.append("results are settled without an owner") }
     case .thisProcess:
-      if !queries.isEmpty, settlesAt == nil { found.append("a query is kept for no other owner") }
+      if !queries.isEmpty, settlesAt == nil, !mayMove {
+        found.append("a query is kept for no other owner")
+      }
     case .another: break
     }
     return found

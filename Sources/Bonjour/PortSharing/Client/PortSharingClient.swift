@@ -10,7 +10,7 @@ package import Essentials
 package struct PortSharingClient: Sendable {
   /// The process that runs the machines for the host.
   package enum Owner: Hashable, Sendable {
-    /// This process, until the host is closed.
+    /// This process, until the host is closed, or a hub runs the machines again.
     case thisProcess
     /// Another process, which may end.
     case another
@@ -63,6 +63,8 @@ package struct PortSharingClient: Sendable {
   }
 
   private let resultsMax: Int
+  /// Whether another process may run the machines after this one: what it has to know is kept. It stays so.
+  package private(set) var mayMove = false
   var owner: Owner?
   var queries: [QueryID: TrackedQuery] = [:]
   private var registrations: [RegistrationID: TrackedRegistration] = [:]
@@ -83,7 +85,7 @@ package struct PortSharingClient: Sendable {
   /// Whether all requests and reports pass through unchanged from now on, because this process runs
   /// the machines and no query or registration that began earlier is left.
   package var isTransparent: Bool {
-    owner == .thisProcess && queries.isEmpty && registrations.isEmpty
+    owner == .thisProcess && !mayMove && queries.isEmpty && registrations.isEmpty
   }
 
   /// Whether the owner has nothing to do for the host.
@@ -91,6 +93,13 @@ package struct PortSharingClient: Sendable {
 
   /// Whether there are registrations.
   package var publishes: Bool { !registrations.isEmpty }
+
+  /// Keeps from now on what another process would need that runs the machines after this one. To be called
+  /// before this one does.
+  package mutating func keepForAnother() {
+    assert(owner == nil, "requests may have been forgotten")
+    mayMove = true
+  }
 
   /// Processes an event and appends the resulting actions.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
@@ -113,15 +122,18 @@ package struct PortSharingClient: Sendable {
     guard let due = settlesAt, due <= now else { return }
     settlesAt = nil
     for id in queries.keys.sorted() { change(id, into: &actions) { $0.settle(into: &$1) } }
-    if owner == .thisProcess { forgetCertain() }
+    if isLast { forgetCertain() }
     assertInvariants()
   }
+
+  /// Whether this process runs the machines, and none will after it.
+  private var isLast: Bool { owner == .thisProcess && !mayMove }
 
   // MARK: Requests
 
   private mutating func remember(_ request: DiscoveryRequest, now: Instant) {
-    // This process is the last owner: requests need not be kept for another one.
-    let isNew = owner != .thisProcess
+    // If this process is the last owner, requests need not be kept for another one.
+    let isNew = !isLast
     switch request {
     case .startQuery(let id, let query, let index, let options):
       if isNew { queries[id] = TrackedQuery(query, on: index, options, now: now) }
@@ -161,7 +173,7 @@ package struct PortSharingClient: Sendable {
   // MARK: Owners
 
   private mutating func begin(_ owner: Owner, now: Instant, into actions: inout [Action]) {
-    assert(self.owner != .thisProcess, "this process runs the machines until the host ends")
+    assert(self.owner != .thisProcess, "this process runs the machines already")
     self.owner = owner
     // The process that became the owner handles the previous owner's registrations.
     if owner == .another { (publications, publicationLoad) = ([:], .init()) }
@@ -172,7 +184,7 @@ package struct PortSharingClient: Sendable {
       if let query = queries[id] { actions.append(.forward(query.request(id, now: now))) }
     }
     if queries.values.contains(where: { !$0.isCertain }) { settlesAt = now + Limits.settlingTime }
-    if owner == .thisProcess { forgetCertain() }
+    if isLast { forgetCertain() }
   }
 
   /// There will be no other owner to which requests would have to be sent again.
@@ -229,7 +241,7 @@ package struct PortSharingClient: Sendable {
       }
       registrations[existing: id].name = name
       if registration.name != name { actions.append(.notify(report)) }
-      if owner == .thisProcess { registrations[id] = nil }
+      if isLast { registrations[id] = nil }
     case .refused(let id, _):
       guard registrations.removeValue(forKey: id) != nil || owner == .thisProcess else { return }
       actions.append(.notify(report))

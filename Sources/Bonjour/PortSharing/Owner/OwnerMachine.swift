@@ -61,17 +61,26 @@ package struct OwnerMachine: Sendable {
   package struct Trust: Hashable, Sendable {
     /// The owner's own user.
     package var userID: UInt32
+    /// Whether it is a hub, whose rules decide about programs before the machine sees them.
+    package var isHub: Bool
 
     /// Creates the rules for a process of this user.
-    package init(userID: UInt32) { self.userID = userID }
+    package init(userID: UInt32, isHub: Bool = false) {
+      self.userID = userID
+      self.isHub = isHub
+    }
 
     /// Whether an owner serves this user. An owner that runs as root serves all users: each could
     /// share the port itself, and is limited by the owner. Any other owner serves its own user and
-    /// root.
-    package func serves(_ other: UInt32) -> Bool { userID == 0 || other == userID || other == 0 }
+    /// root. A hub serves all that its rules let through.
+    package func serves(_ other: UInt32) -> Bool {
+      isHub || userID == 0 || other == userID || other == 0
+    }
 
-    /// Whether a host trusts an owner of this user: its own user or root.
-    package func trusts(_ owner: UInt32) -> Bool { owner == userID || owner == 0 }
+    /// Whether a host trusts an owner of this user: its own user, if that is known, or root.
+    package func trusts(_ owner: UInt32) -> Bool {
+      owner == 0 || (owner == userID && owner != Self.overflowUserID)
+    }
 
     /// The user ID by which the kernel represents users that aren't mapped in this namespace
     /// (user_namespaces(7)). Several users may have it, so it identifies none.
@@ -282,6 +291,15 @@ package struct OwnerMachine: Sendable {
 
   private mutating func informMore(into actions: inout [Action]) {
     for id in clients.keys.sorted() { inform(id, into: &actions) }
+  }
+
+  /// Lets clients forget what this process has registered. It goes on elsewhere, so that they must not withdraw
+  /// it when this process ceases to be the owner.
+  package func handOverPublications(into actions: inout [Action]) {
+    let ids = publications.told.keys.sorted { $0.rawValue < $1.rawValue }
+    for client in publications.informed {
+      actions += ids.map { .send(.published(.unregister($0)), to: client) }
+    }
   }
 
   // MARK: Limits

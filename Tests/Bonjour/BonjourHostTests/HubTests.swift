@@ -1,0 +1,218 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import EventLoop
+import Glibc
+import HubPlaces
+import PortSharing
+import Testing
+
+@testable import BonjourHost
+
+/// Hosts of one process that use a hub at a path of their own, on the interface that every machine has.
+@Suite("Hosts that use a hub", .timeLimit(.minutes(5)))
+struct HubTests {
+  private let run = String(UInt32.random(in: 0 ... .max), radix: 36)
+  private let type: ServiceType
+  private let path: String
+
+  init() throws {
+    type = try ServiceType(text: "_b-\(run)._tcp")
+    path = "/tmp/ambit-test-\(run).bonjour"
+  }
+
+  /// A host and what it logs.
+  private struct Program {
+    let host: BonjourHost
+    let log: LogReader
+  }
+
+  /// Reads what a host logs, in order.
+  private actor LogReader {
+    private var lines: AsyncStream<String>.Iterator
+
+    init(_ lines: AsyncStream<String>) { self.lines = lines.makeAsyncIterator() }
+
+    /// Returns when a line with a text was logged; false if the host has ended.
+    func skip(to text: String) async -> Bool {
+      var lines = lines
+      defer { self.lines = lines }
+      while let line = await lines.next(isolation: #isolation) {
+        if line.contains(text) { return true }
+      }
+      return false
+    }
+  }
+
+  private func startHub(
+    admits: @escaping @Sendable (Int32) -> Bool = { _ in true }
+  ) throws -> BonjourHub {
+    try BonjourHub.start(at: path, configuration: sharingConfiguration(run), admits: admits)
+  }
+
+  private func program() -> Program {
+    var configuration = sharingConfiguration(run)
+    configuration.hubOverride = BonjourPlaces(paths: [path], isNamed: false)
+    let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+    let host = BonjourHost(configuration: configuration) { continuation.yield($0) }
+    return Program(host: host, log: LogReader(lines))
+  }
+
+  /// Returns when a hub runs the machines for a host. On a busy machine the host may leave it first, and
+  /// come back.
+  private func usesHub(_ program: Program) async {
+    while await program.host.settledRole != .client {
+      guard await program.log.skip(to: "hub of this machine answers") else { return }
+    }
+  }
+
+  private func name(_ instance: String) throws -> ServiceName {
+    try ServiceName(instance: instance, type: type)
+  }
+
+  /// Registers a service, and returns once it has a name.
+  private func register(_ instance: String, with host: BonjourHost) async throws -> Registration {
+    let (events, continuation) = AsyncStream.makeStream(of: RegistrationEvent.self)
+    let registration = try host.register(ServiceRegistration(name(instance), port: 80)) {
+      continuation.yield($0)
+    }
+    #expect(await events.first { _ in true } == .registered(try name(instance).name))
+    return registration
+  }
+
+  private func browse(_ host: BonjourHost) -> (Query, AsyncStream<QueryEvent>) {
+    let (events, continuation) = AsyncStream.makeStream(of: QueryEvent.self)
+    return (host.query(.browse(type)) { continuation.yield($0.event) }, events)
+  }
+
+  @Test("programs publish and browse through a hub, which leaves no socket")
+  func sharing() async throws {
+    let hub = try startHub()
+    let (first, second) = (program(), program())
+    await usesHub(first)
+    await usesHub(second)
+    let lamp = try await register("Lamp", with: first.host)
+    let (query, events) = browse(second.host)
+    #expect(await events.first { _ in true } == .serviceAdded(try name("Lamp")))
+    #expect(await second.host.interfaces.values.sorted() == ["lo"])
+    await first.host.close()
+    #expect(await events.first { _ in true } == .serviceRemoved(try name("Lamp")))
+    withExtendedLifetime((lamp, query)) {}
+    await second.host.close()
+    await hub.close()
+    #expect(UNIXSocketFile.Identity(at: path) == nil)
+  }
+
+  @Test("what a program has registered is withdrawn when its connection ends without a word")
+  func killed() async throws {
+    let hub = try startHub()
+    let program = program()
+    let (query, events) = browse(program.host)
+    let address = try #require(OwnerSocketAddress(path: path))
+    let killed = Peer(
+      try #require(address.connect(trust: OwnerMachine.Trust(userID: geteuid())).descriptor))
+    let service = try ServiceRegistration(name("Lamp"), port: 80)
+    for message in [
+      ClientMessage.hello(
+        versions: PortSharingProtocol.versions, sharingConfiguration(run).shared),
+      .request(.registerService(RegistrationID(rawValue: 1), service)),
+    ] {
+      try killed.write(try #require(message.frame))
+    }
+    #expect(await events.first { _ in true } == .serviceAdded(try name("Lamp")))
+    killed.end()
+    // Its records would be valid for more than an hour.
+    #expect(await events.first { _ in true } == .serviceRemoved(try name("Lamp")))
+    withExtendedLifetime(query) {}
+    await program.host.close()
+    await hub.close()
+  }
+
+  @Test(
+    "programs whose hub has ended do without it, and use the next one, with all that they registered"
+  )
+  func hubEnds() async throws {
+    let hub = try startHub()
+    let (first, second) = (program(), program())
+    let lamp = try await register("Lamp", with: first.host)
+    let (query, events) = browse(second.host)
+    #expect(await events.first { _ in true } == .serviceAdded(try name("Lamp")))
+    await hub.close()
+    #expect(await first.log.skip(to: "does without"))
+    #expect(await second.log.skip(to: "does without"))
+    let chair = try await register("Chair", with: first.host)
+    let added = QueryEvent.serviceAdded(try name("Chair"))
+    #expect(await events.first { $0 == added } == added)
+
+    let next = try startHub()
+    #expect(await first.log.skip(to: "hub of this machine answers"))
+    await usesHub(first)
+    await usesHub(second)
+    // A program that has never seen them finds both at the new hub.
+    let third = program()
+    let (other, found) = browse(third.host)
+    var names: Set<QueryEvent> = []
+    for await event in found {
+      names.insert(event)
+      if names.count == 2 { break }
+    }
+    #expect(names == [.serviceAdded(try name("Lamp")), added])
+    await first.host.close()
+    let gone = QueryEvent.serviceRemoved(try name("Chair"))
+    #expect(await found.first { $0 == gone } == gone)
+    withExtendedLifetime((lamp, chair, query, other)) {}
+    await second.host.close()
+    await third.host.close()
+    await next.close()
+  }
+
+  @Test("a hub that doesn't answer is left, and used when it answers")
+  func silentHub() async throws {
+    let address = try #require(OwnerSocketAddress(path: path))
+    let listener = try #require(address.bindAndListen().descriptor)
+    let program = program()
+    #expect(await program.log.skip(to: "it does not answer"))
+    let lamp = try await register("Lamp", with: program.host)
+    #expect(await program.host.settledRole != .client)
+    close(listener)
+    let hub = try startHub()
+    #expect(await program.log.skip(to: "hub of this machine answers"))
+    await usesHub(program)
+    withExtendedLifetime(lamp) {}
+    await program.host.close()
+    await hub.close()
+  }
+
+  @Test("a program that the rules of a hub deny does without it, with the reason")
+  func refused() async throws {
+    let hub = try startHub { _ in false }
+    let program = program()
+    #expect(await program.log.skip(to: "its rules do not allow this program"))
+    let lamp = try await register("Lamp", with: program.host)
+    #expect(await program.host.settledRole != .client)
+    withExtendedLifetime(lamp) {}
+    await program.host.close()
+    await hub.close()
+  }
+
+  @Test("a second hub at the same path is refused, and the file of one that was killed is replaced")
+  func twoHubs() async throws {
+    let hub = try startHub()
+    let error = #expect(throws: SystemError.self) { _ = try startHub() }
+    #expect(error?.number == EADDRINUSE)
+    await hub.close()
+    let address = try #require(OwnerSocketAddress(path: path))
+    close(try #require(address.bindAndListen().descriptor))
+    await (try startHub()).close()
+    #expect(UNIXSocketFile.Identity(at: path) == nil)
+  }
+
+  @Test("a host whose hub isn't there shares the port with others, without a word")
+  func noHub() async throws {
+    let program = program()
+    let lamp = try await register("Lamp", with: program.host)
+    #expect(await program.host.settledRole == .owner)
+    withExtendedLifetime(lamp) {}
+    await program.host.close()
+  }
+}
