@@ -10,14 +10,32 @@ struct HubCommandTests {
   func serving() async throws {
     let folder = try TestFolder()
     let path = folder.path + "/hub"
-    let run = try AmbitRun(["hub", "--radio", "sim:empty", "--socket", path, "--json"])
+    let run = try AmbitRun([
+      "hub", "--no-network", "--radio", "sim:empty", "--socket", path, "--json",
+    ])
     let line = try #require(await run.output.next(containing: "serving"))
     #expect(line.contains("\"simulated\":true") && line.contains(path.suffix(20)))
     #expect(FileManager.default.fileExists(atPath: path))
+    #expect(!FileManager.default.fileExists(atPath: path + ".bonjour"))
     run.send(SIGTERM)
     let end = await run.end()
     #expect(end.isSignalled && end.complaints.isEmpty, "\(end)")
     #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  @Test("a hub runs Multicast DNS beside its socket, and leaves nothing there")
+  func network() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let run = try AmbitRun(["hub", "--radio", "sim:empty", "--socket", path, "--json"])
+    let line = try #require(await run.output.next(containing: "serving"))
+    let serving = try #require(
+      try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    #expect(serving["bonjour"] as? String == path + ".bonjour")
+    #expect(FileManager.default.fileExists(atPath: path + ".bonjour"))
+    run.send(SIGTERM)
+    #expect(await run.end().isSignalled)
+    #expect(!FileManager.default.fileExists(atPath: path + ".bonjour"))
   }
 
   @Test("a hub whose output can't be written serves")
@@ -26,7 +44,7 @@ struct HubCommandTests {
     let manager = try NotifySocket(at: folder.path + "/notify")
     let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
     let run = try AmbitRun(
-      ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
+      ["hub", "--no-network", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
       environment: ["NOTIFY_SOCKET": manager.path], writingTo: full)
     // The hub has printed that it serves before it sends this.
     #expect(await manager.next() == "READY=1")
@@ -56,7 +74,9 @@ struct HubCommandTests {
   )
   func twice() async throws {
     let folder = try TestFolder()
-    let command = ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub", "--json"]
+    let command = [
+      "hub", "--no-network", "--radio", "sim:empty", "--socket", folder.path + "/hub", "--json",
+    ]
     let first = try AmbitRun(command)
     #expect(await first.output.next(containing: "serving") != nil)
     let second = try await AmbitRun(command).end()
@@ -87,7 +107,10 @@ struct HubCommandTests {
     ] {
       let path = folder.path + "/hub"
       let end = try await AmbitRun(
-        ["hub", "--radio", "sim:empty", "--socket", path, "--rules", file, "--json"]
+        [
+          "hub", "--no-network", "--radio", "sim:empty", "--socket", path, "--rules", file,
+          "--json",
+        ]
       ).end()
       #expect(end.status == status.rawValue)
       #expect(end.complaints.count == 1 && end.complaints[0].contains(text), "\(end.complaints)")
@@ -104,7 +127,7 @@ struct HubCommandTests {
     #expect(chmod(folder.path, 0o700) == 0 && chmod(rules, 0o600) == 0)
     let path = folder.path + "/hub"
     let run = try AmbitRun([
-      "hub", "--radio", "sim:empty", "--socket", path, "--rules", rules, "--json",
+      "hub", "--no-network", "--radio", "sim:empty", "--socket", path, "--rules", rules, "--json",
     ])
     #expect(await run.output.next(containing: "serving") != nil)
     let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -118,7 +141,7 @@ struct HubCommandTests {
     let folder = try TestFolder()
     let manager = try NotifySocket(at: folder.path + "/notify")
     let run = try AmbitRun(
-      ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
+      ["hub", "--no-network", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
       // A report comes in half the time. The socket has room for ten, beyond which the end would be lost.
       environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "4000000"])
     #expect(await manager.next() == "READY=1")

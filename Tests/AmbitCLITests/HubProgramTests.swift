@@ -156,7 +156,7 @@ struct HubProgramTests {
   func nested() async throws {
     let folder = try TestFolder()
     let run = try AmbitRun(
-      ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub", "--json"],
+      ["hub", "--no-network", "--radio", "sim:empty", "--socket", folder.path + "/hub", "--json"],
       environment: ["AMBIT_HUB": folder.path + "/other"])
     let line = await run.output.next(containing: "\"serving\"")
     #expect(line?.contains("\"radio\":\"sim:empty\"") == true, "\(line ?? "")")

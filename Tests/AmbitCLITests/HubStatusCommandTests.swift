@@ -50,7 +50,9 @@ struct HubStatusCommandTests {
   func programs() async throws {
     let folder = try TestFolder()
     let path = folder.path + "/hub"
-    let hub = try AmbitRun(["hub", "--radio", "sim:empty", "--socket", path, "--json"])
+    let hub = try AmbitRun([
+      "hub", "--no-network", "--radio", "sim:empty", "--socket", path, "--json",
+    ])
     #expect(await hub.output.next(containing: "serving") != nil)
     let guide = HubProgram("guide", at: path)
     let lamp = HubProgram("lamp\u{1B}[2J", at: path)
@@ -96,7 +98,9 @@ struct HubStatusCommandTests {
   func silent() async throws {
     let folder = try TestFolder()
     let path = folder.path + "/hub"
-    let hub = try AmbitRun(["hub", "--radio", "sim:empty", "--socket", path, "--json"])
+    let hub = try AmbitRun([
+      "hub", "--no-network", "--radio", "sim:empty", "--socket", path, "--json",
+    ])
     #expect(await hub.output.next(containing: "serving") != nil)
     hub.send(SIGSTOP)
     let end = try await AmbitRun.end("hub", "status", "--socket", path)

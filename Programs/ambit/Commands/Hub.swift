@@ -1,7 +1,10 @@
 import ArgumentParser
 import BluetoothHost
+import BonjourHost
+import EventLoop
 import HubHost
 import HubMachines
+import HubPlaces
 import HubWire
 import JSONWire
 
@@ -9,9 +12,10 @@ import JSONWire
 struct Hub: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hub",
-    abstract: "Share one radio among the programs of this machine.",
+    abstract: "Share one radio and one port 5353 among the programs of this machine.",
     discussion: """
-      The hub opens the radio, and programs use it over a UNIX socket. Without a subcommand it runs: \
+      The hub opens the radio, and programs use it over a UNIX socket. Over a second one, it runs Multicast DNS \
+      for them. Without a subcommand it runs: \
       "ambit hub --radio hci0" is "ambit hub run --radio hci0", and "ambit help hub run" has its options.
 
       EXAMPLES:
@@ -33,7 +37,7 @@ struct Hub: AsyncParsableCommand {
 struct HubRun: RadioCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Open the radio and serve it to other programs.",
+    abstract: "Open the radio, and serve it and Multicast DNS to other programs.",
     discussion: """
       The hub opens the radio, and programs of the same user, or of root, use it over a UNIX socket: \
       "ambit/hub" in $XDG_RUNTIME_DIR, and in /run for root. Apps and commands find it there; AMBIT_HUB \
@@ -41,8 +45,13 @@ struct HubRun: RadioCommand {
       the foreground or as a service: it takes the socket that systemd opened, and notifies it when \
       it is ready, and as long as its event loop works.
 
+      Programs publish and browse services of the local network through the hub, too, at the path of its socket \
+      with ".bonjour" behind. --no-network leaves the port of Multicast DNS to Avahi, and to each program. A hub \
+      whose socket systemd opened does so, too.
+
       EXAMPLES:
         ambit hub run --radio hci0
+        ambit hub run --radio hci0 --no-network
         ambit hub run --radio sim:floor.json --socket /tmp/hub
         ambit hub run --radio hci0 --json
       """)
@@ -62,6 +71,9 @@ struct HubRun: RadioCommand {
         """), completion: .file(extensions: ["json"]))
   var rules: String?
 
+  @Flag(inversion: .prefixedNo, help: "Multicast DNS for the programs beside the radio.")
+  var network = true
+
   /// Prompts are for the program that pairs.
   var pairingInput: PairingInput { .command }
 
@@ -79,13 +91,16 @@ struct HubRun: RadioCommand {
     let (reports, report) = AsyncStream.makeStream(
       of: HubReport.self, bufferingPolicy: .bufferingOldest(1_024))
     let output = session.output
+    let allowed: HubRules
     let server: HubServer
     do throws(HubServerError) {
+      allowed = try HubRulesFile.load(rules)
       server = try await HubServer.start(
-        at: place(), host, rules: HubRulesFile.load(rules), version: Ambit.configuration.version
+        at: place(), host, rules: allowed, version: Ambit.configuration.version
       ) { report.yield($0) }
     } catch { throw Self.failure(error) }
-    HubText.serving(server.path, session)
+    let bonjour = startBonjour(beside: server.path, allowed, output)
+    HubText.serving(server.path, bonjour: bonjour?.path, session)
     Task { for await report in reports { HubText.report(report, output) } }
     ServiceManager.notify("READY=1")
     let watchdog = ServiceManager.watch()
@@ -98,6 +113,7 @@ struct HubRun: RadioCommand {
       result = .success(())
     } catch { result = .failure(error) }
     ServiceManager.notify("STOPPING=1")
+    await bonjour?.close()
     await server.close()
     report.finish()
     try result.get()
@@ -107,6 +123,34 @@ struct HubRun: RadioCommand {
     if let socket { return .path(socket) }
     if let open = try ServiceManager.socket() { return open }
     return try .standard()
+  }
+
+  /// Runs Multicast DNS for programs; nil if none is wanted. Where it can't be run, the reason is printed, and
+  /// programs do without the hub's.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the hub's socket; nil if the service manager opened it, which has no second one.
+  ///   - rules: Which programs may use the hub.
+  ///   - output: Where problems are printed.
+  private func startBonjour(
+    beside path: String?, _ rules: HubRules, _ output: Output
+  ) -> BonjourHub? {
+    guard network, let path else { return nil }
+    // Printing may take long, which must hold up neither the radio nor the network.
+    let (problems, problem) = AsyncStream.makeStream(
+      of: String.self, bufferingPolicy: .bufferingOldest(64))
+    Task { for await problem in problems { output.warn(problem.trimmingSuffix(".")) } }
+    let own = HubPath.bonjour(beside: path)
+    do throws(SystemError) {
+      return try BonjourHub.start(
+        at: own, servesOthers: rules.mayAllowOthers,
+        admits: { PeerReader.system.admits($0, rules) }, log: { problem.yield($0) })
+    } catch {
+      problem.yield(
+        "The hub cannot run Multicast DNS for programs at \(Fit.safe(own)): \(error.text).")
+      problem.finish()
+      return nil
+    }
   }
 
   private static func failure(_ error: HubServerError) -> CommandFailure {
@@ -126,17 +170,19 @@ struct HubRun: RadioCommand {
 /// What a hub prints.
 enum HubText {
   /// That it serves, where, and with which radio.
-  static func serving(_ path: String?, _ session: Session) {
+  static func serving(_ path: String?, bonjour: String?, _ session: Session) {
     if session.output.isJSON {
       return session.output.object(
         .object([
           "event": .string("serving"), "socket": path.map { .string($0) },
+          "bonjour": bonjour.map { .string($0) },
           "radio": .string(session.host.radioText),
           "simulated": .bool(session.host.isSimulated),
         ]))
     }
     let place = path.map { Fit.safe($0) } ?? "the socket of the service manager"
     session.output.line("Hub at \(place), with a radio: \(session.radioTitle)")
+    if let bonjour { session.output.line("Multicast DNS for programs at \(Fit.safe(bonjour))") }
     if session.host.isSimulated {
       session.output.line("All devices that programs find through it are simulated.")
     }

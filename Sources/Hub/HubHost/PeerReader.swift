@@ -12,6 +12,14 @@ package struct PeerReader: Sendable {
     self.peer = peer
   }
 
+  /// Whether rules let the program at the other end of a connected socket use a hub of this process's user.
+  package func admits(_ descriptor: Int32, _ rules: HubRules) -> Bool {
+    guard let peer = peer(descriptor, rules),
+      case .allowed = rules.verdict(on: peer, hubUserID: geteuid())
+    else { return false }
+    return true
+  }
+
   /// The system's own knowledge.
   package static let system = PeerReader { descriptor, rules in
     guard let credentials = PeerCredentials(of: descriptor) else { return nil }

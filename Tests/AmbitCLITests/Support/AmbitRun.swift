@@ -246,7 +246,8 @@ final class ServedHub: Sendable {
 
   init(_ radio: String, at path: String, _ options: String...) async throws {
     self.path = path
-    server = try AmbitRun(["hub", "--radio", radio, "--socket", path, "--json"] + options)
+    server = try AmbitRun(
+      ["hub", "--no-network", "--radio", radio, "--socket", path, "--json"] + options)
     #expect(await server.output.next(containing: "\"serving\"") != nil)
   }
 

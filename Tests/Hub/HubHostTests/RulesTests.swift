@@ -164,6 +164,19 @@ struct RulesTests {
     rmdir(folder)
   }
 
+  @Test(
+    "a program that rules deny, or that the system doesn't know, is not admitted to another service"
+  )
+  func admission() {
+    let guest = PeerReader { _, _ in HubPeer(userID: Self.guest, processID: 1) }
+    #expect(guest.admits(-1, HubRules([HubRules.Rule(.allow, userID: Self.guest)])))
+    #expect(!guest.admits(-1, HubRules([HubRules.Rule(.deny, userID: Self.guest)])))
+    let own = PeerReader { _, _ in HubPeer(userID: geteuid(), processID: 1) }
+    #expect(own.admits(-1, HubRules()))
+    #expect(!PeerReader { _, _ in nil }.admits(-1, HubRules()))
+    rmdir(folder)
+  }
+
   @Test("users and groups of the machine have their numbers, and unknown names have none")
   func accounts() {
     let accounts = SystemAccounts()
