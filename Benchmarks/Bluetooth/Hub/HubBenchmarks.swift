@@ -128,7 +128,7 @@ enum HubBenchmarks {
     let programs = try rig.programs(.idle, count: 1_000, amount: 0)
     defer { programs.end() }
     _ = try programs.line()
-    // Programs ask once after their greeting whether the hub is there, and then once a minute.
+    // Programs ping the hub once after their greeting, and then once a minute.
     let seconds = isSmoke ? 2.0 : 20
     let before = hub.cpuSeconds
     Thread.sleep(forTimeInterval: seconds)

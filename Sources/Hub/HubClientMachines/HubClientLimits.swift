@@ -6,8 +6,8 @@ package enum HubClientLimits {
   /// How long a connection may take, from the attempt to the hub's answer to the greeting. A hub takes less than
   /// a millisecond; a frozen one keeps no program waiting for longer.
   package static let greetingMax = TimeSpan.seconds(5)
-  /// When a hub is pinged: so long after it was sent something, whatever else it sends, or after its last message
-  /// to a program that wants something of it. With the time for the answer and the last look, a hub that doesn't
+  /// When a hub is pinged: so long after it was sent something, also if it sends other messages, or after its last
+  /// message to a program that wants something of it. With the time for the answer and the last look, a hub that doesn't
   /// answer is left after 5 s.
   package static let silence = TimeSpan.seconds(2)
   /// The silence after which a hub is pinged of which nothing is wanted. The system reports a hub that ends, and a

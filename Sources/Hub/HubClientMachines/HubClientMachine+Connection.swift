@@ -227,18 +227,20 @@ extension HubClientMachine {
       phase = .connected(connection)
       return write(.ping(lastPing))
     }
-    if let lookedAt = ping.lookedAt {
-      // A hub whose messages arrive is busy, or this app is; but it must answer some time.
-      let isBusy =
-        connection.lastReceived >= lookedAt && now < ping.sentAt + HubClientLimits.busyMax
-      guard isBusy else { return fail(.silent, mustClose: true, now: now, into: &actions) }
-    }
-    if !ping.isExtended, now - due >= HubClientLimits.stoppedLateness {
+    // A hub whose messages arrive is busy, or this app is; but it must answer some time.
+    let busyEnd = min(
+      connection.lastReceived + HubClientLimits.answerMax, ping.sentAt + HubClientLimits.busyMax)
+    if now < busyEnd {
+      ping.deadline = busyEnd
+      ping.isLastLook = false
+    } else if ping.isLastLook {
+      return fail(.silent, mustClose: true, now: now, into: &actions)
+    } else if !ping.isExtended, now - due >= HubClientLimits.stoppedLateness {
       // This process was stopped, perhaps together with the hub.
       ping.isExtended = true
       ping.deadline = now + HubClientLimits.answerMax
     } else {
-      ping.lookedAt = now
+      ping.isLastLook = true
       ping.deadline = now + HubClientLimits.lastLook
     }
     connection.ping = ping

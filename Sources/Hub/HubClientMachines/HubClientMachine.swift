@@ -90,8 +90,8 @@ package struct HubClientMachine: Sendable {
     var number: UInt64
     var sentAt: Instant
     var deadline: Instant
-    /// Since when the time is up and the arrived bytes are being read.
-    var lookedAt: Instant?
+    /// Whether the deadline has passed and the arrived bytes are being read.
+    var isLastLook = false
     /// Whether this process was stopped while it waited, and has given the hub more time.
     var isExtended = false
   }

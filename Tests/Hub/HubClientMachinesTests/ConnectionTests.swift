@@ -168,7 +168,7 @@ struct ConnectionTests {
     #expect(rig.failures == [.silent])
   }
 
-  @Test("a hub that says nothing after its welcome is left within five seconds")
+  @Test("a hub that is silent after its welcome is left within five seconds")
   func silentAfterWelcome() {
     var rig = MachineRig()
     rig.openSession(MachineRig.one)
