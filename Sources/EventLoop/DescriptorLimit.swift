@@ -2,8 +2,9 @@ import Glibc
 
 /// How many descriptors this process may have (getrlimit(2)).
 package enum DescriptorLimit {
-  /// Descriptors that stay free for what the program opens besides.
-  private static let reserve: UInt64 = 64
+  /// Descriptors that stay free for what the program opens besides, of a limit: 64, but a quarter at most, so that a
+  /// low limit has room for clients, too.
+  static func reserve(of limit: UInt64) -> UInt64 { min(64, limit / 4) }
 
   /// Whether there is room for one more client, after what may be done about it: the soft limit,
   /// which is low for the sake of programs that use select(2), is raised to the hard one only once
@@ -13,7 +14,7 @@ package enum DescriptorLimit {
     let next = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard next >= 0 else { return errno == EMFILE && isLimit(above: nil) }
     close(next)
-    return isLimit(above: UInt64(next) + reserve)
+    return isLimit(above: UInt64(next) + reserve(of: hardLimit))
   }
 
   /// Whether the limit is higher than this, if need be after raising it; nil for what it is now.
@@ -30,7 +31,19 @@ package enum DescriptorLimit {
   }
 
   /// How many connections there can be at most.
-  package static var connectionsMax: Int { Int(clamping: hardLimit) - Int(reserve) }
+  package static var connectionsMax: Int {
+    let limit = hardLimit
+    return Int(clamping: limit - reserve(of: limit))
+  }
+
+  /// How many descriptors this process may open besides those that it has, and those that stay free.
+  package static var freeMax: Int {
+    // The system gives the lowest number that is free.
+    let next = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard next >= 0 else { return 0 }
+    close(next)
+    return max(0, connectionsMax - Int(next))
+  }
 
   /// The most that this process may raise it to.
   package static var hardLimit: UInt64 {

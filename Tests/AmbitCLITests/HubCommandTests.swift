@@ -53,15 +53,31 @@ struct HubCommandTests {
     #expect(end.isSignalled && end.complaints.isEmpty, "\(end)")
   }
 
+  @Test("a hub that may have few files open serves programs, and reports that they are few")
+  func fewFiles() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let run = try AmbitRun(
+      ["hub", "--no-network", "--radio", "sim:empty", "--socket", path, "--json"],
+      shell: "ulimit -n 48")
+    #expect(await run.output.next(containing: "serving") != nil)
+    let status = try await AmbitRun(["hub", "status", "--socket", path, "--json"]).end()
+    #expect(status.status == ExitStatus.success.rawValue, "\(status)")
+    run.send(SIGTERM)
+    let end = await run.end()
+    let sentence = "at a time, because this process may have only 48 open files (ulimit -Hn)"
+    #expect(end.complaints.count == 1 && end.complaints[0].contains(sentence), "\(end)")
+  }
+
   @Test("a hub serves while the reader of its output takes nothing")
   func stuckReader() async throws {
     let folder = try TestFolder()
     let manager = try NotifySocket(at: folder.path + "/notify")
     let reader = StuckReader()
     let run = try AmbitRun(
-      ["hub", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
+      ["hub", "--no-network", "--radio", "sim:empty", "--socket", folder.path + "/hub"],
       environment: ["NOTIFY_SOCKET": manager.path], writingTo: reader.pipe.fileHandleForWriting)
-    // It comes behind the first line, which nobody takes.
+    // It comes behind the first line, which the reader doesn't take.
     #expect(await manager.next() == "READY=1")
     run.terminate()
     let end = await run.processEnd()

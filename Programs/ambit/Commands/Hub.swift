@@ -101,6 +101,7 @@ struct HubRun: RadioCommand {
     } catch { throw Self.failure(error) }
     let bonjour = startBonjour(beside: server.path, allowed, output)
     HubText.serving(server.path, bonjour: bonjour?.path, session)
+    if let warning = server.warning { output.warn(warning) }
     Task { for await report in reports { HubText.report(report, output) } }
     ServiceManager.notify("READY=1")
     let watchdog = ServiceManager.watch()
@@ -214,7 +215,7 @@ enum HubText {
       output.line("Process \(peer.processID) was refused\(others): \(refusal.text)")
     case .scanRefused(_, let app):
       output.line("\(Fit.safe(app)) scans beyond its quota, and finds nothing with this scan")
-    case .unreachable(let reason): output.warn(Fit.safe(reason))
+    case .unreachable(let reason): output.warn(reason)
     case .listensAgain(let path):
       output.line("Hub at \(Fit.safe(path)) again, where its socket was removed or replaced")
     case .unreported(let count):

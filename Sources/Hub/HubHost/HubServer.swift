@@ -12,11 +12,16 @@ package import HubMachines
 package final class HubServer: Sendable {
   /// Where it listens; nil for a socket that the service manager opened.
   package let path: String?
+  /// What its user should know of the number of programs that it can serve, in a sentence; nil if they are many.
+  package let warning: String?
   private let core: LoopConfined<HubServerCore>
   private let loop: EpollLoop
 
-  private init(path: String?, core: LoopConfined<HubServerCore>, loop: EpollLoop) {
+  private init(
+    path: String?, warning: String?, core: LoopConfined<HubServerCore>, loop: EpollLoop
+  ) {
     self.path = path
+    self.warning = warning
     self.core = core
     self.loop = loop
   }
@@ -57,8 +62,23 @@ package final class HubServer: Sendable {
           fileCheckSpan: fileCheckSpan, on: loop, onReport: onReport),
         to: loop)
     }
+    let count = await loop.run { core.value.connectionCountMax }
+    guard count > 0 else {
+      await loop.run { core.value.close() }
+      throw HubServerError(.failed, fileLimitText("no program"))
+    }
     try await loop.run { core.value.listen(at: socket) }.get()
-    return HubServer(path: socket.path, core: core, loop: loop)
+    let isFew = count < min(fewPrograms, limits.connectionCountMax)
+    let warning = isFew ? fileLimitText(count == 1 ? "one program" : "\(count) programs") : nil
+    return HubServer(path: socket.path, warning: warning, core: core, loop: loop)
+  }
+
+  /// Less than programs of a machine may be.
+  private static let fewPrograms = 64
+
+  private static func fileLimitText(_ programs: String) -> String {
+    "The hub can serve \(programs) at a time, because this process may have only "
+      + "\(DescriptorLimit.hardLimit) open files (ulimit -Hn)."
   }
 
   /// The number of programs that are served, and of refusals.

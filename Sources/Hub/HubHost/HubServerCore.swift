@@ -19,6 +19,8 @@ final class HubServerCore {
   private let rules: HubRules
   private let peers: PeerReader
   private var machine: HubMachine
+  /// How many programs it serves at most.
+  let connectionCountMax: Int
   private var listeners: [StreamListener] = []
   private var file: (path: String, identity: UNIXSocketFile.Identity)?
   private var fileTimer: (any LoopTimer)?
@@ -54,8 +56,8 @@ final class HubServerCore {
     self.peers = peers
     var limits = limits
     // A program takes two descriptors: of its connection and of its process.
-    limits.connectionCountMax = min(
-      limits.connectionCountMax, DescriptorLimit.connectionsMax / 2)
+    limits.connectionCountMax = min(limits.connectionCountMax, DescriptorLimit.freeMax / 2)
+    connectionCountMax = limits.connectionCountMax
     machine = HubMachine(
       HubMachine.Configuration(
         userID: geteuid(), isSimulated: host.isSimulated, limits: limits, rules: rules))
@@ -107,8 +109,8 @@ final class HubServerCore {
     }
   }
 
-  /// Looks from time to time whether the path still names the hub's socket. Where somebody has removed it, programs
-  /// don't find the hub, and use a radio of their own.
+  /// Looks from time to time whether the path still names the hub's socket. If it was removed, programs don't
+  /// find the hub, and use a radio of their own.
   private func watchFile(of socket: HubSocket) {
     guard file != nil else { return }
     fileTimer = loop.makeTimer { [weak self] in self?.checkFile(of: socket) }

@@ -84,7 +84,7 @@ struct ConnectionState: Sendable {
   // The state is changed where it is, and what follows is returned: a copy of it for each message costs more than
   // the message.
 
-  /// What has changed since this was last called.
+  /// The changes since this was last called.
   mutating func takeChange() -> Change {
     let waitingByteCount = waitingByteCount
     var change = Change(

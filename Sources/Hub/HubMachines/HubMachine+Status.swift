@@ -32,8 +32,8 @@ extension HubMachine {
     if !statusAskers.isEmpty { actions.append(.readStatus) }
   }
 
-  /// The program whose turn it is: the first one in line, and if that is of the user who was answered last, the
-  /// first one of another user. So one user's crowd doesn't keep others from an answer.
+  /// The program whose turn it is: the first one in line of another user than the last answer was for, or else the
+  /// first one. So one user's crowd doesn't keep others from an answer.
   private mutating func takeStatusAsker() -> HubConnectionID? {
     let other = statusAskers.firstIndex { connections[$0]?.peer.userID != lastStatusUser }
     guard let index = other ?? statusAskers.indices.first else { return nil }

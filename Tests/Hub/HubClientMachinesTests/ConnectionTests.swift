@@ -212,6 +212,18 @@ struct ConnectionTests {
     #expect(rig.failures == [.silent])
   }
 
+  @Test("a hub whose events arrive with gaps of two seconds has half a minute for its answer")
+  func busyHub() {
+    var rig = MachineRig.connected()
+    rig.request(.barrier(1))
+    for _ in 0..<14 {
+      rig.hub(.valueUpdated(MachineRig.peer, handle: 3, [1]))
+      rig.sleep(.seconds(2))
+    }
+    for case .ping(let number) in rig.takeSent() { rig.hub(.pong(number)) }
+    #expect(rig.failures.isEmpty)
+  }
+
   @Test("a hub of which a program wants nothing is asked once a minute whether it is there")
   func idle() {
     var rig = MachineRig.connected()

@@ -64,7 +64,7 @@ struct GreetingTests {
       hub.handle(.disconnected(id))
     }
     #expect(hub.machine.counts.connectionCount == 1 && hub.machine.greetings.storedCount < 100)
-    // The one that says nothing ends at its time.
+    // The one without a greeting ends at its time.
     hub.now = hub.now + .seconds(5)
     hub.handle(.wake)
     #expect(try hub.refusal(of: silent) == .invalidMessage)
