@@ -47,7 +47,7 @@ attempt() {
   command=$!
   (sleep $((minutes * 60)) && touch "$log.late" && end_tree "$command") >/dev/null 2>&1 &
   watchdog=$!
-  note_stops "$log.stood" >/dev/null 2>&1 &
+  note_stops "$log.stood" >/dev/null 2>&1 9>&- &
   stops=$!
   wait "$command" || status=$?
   for process in "$watchdog" "$stops"; do

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("ambit bonds import", .timeLimit(.minutes(2)))
+@Suite("ambit bonds import", .timeLimit(.minutes(5)))
 struct BondsImportTests {
   private static func bond(_ number: UInt64, key: UInt128) -> Bond {
     Bond(

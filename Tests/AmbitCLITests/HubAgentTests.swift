@@ -4,7 +4,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("The agent for the pairings of a hub", .serialized, .timeLimit(.minutes(2)))
+@Suite("The agent for the pairings of a hub", .serialized, .timeLimit(.minutes(5)))
 struct HubAgentTests {
   private static let safe = #"""
     {"name": "Safe", "services": [{"uuid": "FFF0", "characteristics": [

@@ -61,7 +61,9 @@ struct HubCommandTests {
       ["hub", "--no-network", "--radio", "sim:empty", "--socket", path, "--json"],
       shell: "ulimit -n 48")
     #expect(await run.output.next(containing: "serving") != nil)
-    let status = try await AmbitRun(["hub", "status", "--socket", path, "--json"]).end()
+    let status = try await AmbitRun.end(["hub", "status", "--socket", path, "--json"]) {
+      $0.status != ExitStatus.timedOut.rawValue
+    }
     #expect(status.status == ExitStatus.success.rawValue, "\(status)")
     run.send(SIGTERM)
     let end = await run.end()

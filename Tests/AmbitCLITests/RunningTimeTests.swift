@@ -4,7 +4,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("Time in which a command runs", .timeLimit(.minutes(2)))
+@Suite("Time in which a command runs", .timeLimit(.minutes(5)))
 struct RunningTimeTests {
   @Test("a time in which a process doesn't run counts as one step")
   func stopped() {
@@ -64,7 +64,7 @@ struct RunningTimeTests {
     }
   }
 
-  @Test("work that is done when its time is over is done, and work that is not takes too long")
+  @Test("a body that is done when its time is over is done, and one that is not takes too long")
   func lateWork() async throws {
     let late = try await raceToTheEnd(.milliseconds(1)) {
       try? await Task.sleep(for: .seconds(600))

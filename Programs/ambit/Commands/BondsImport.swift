@@ -51,10 +51,10 @@ struct BondsImport: AsyncParsableCommand {
         try BondStore.defaultPath()
       }
     let target = to ?? Self.servicePath
-    guard let sourceFile = FileStatus(source) else {
+    guard let sourceFile = FileStatus(at: source) else {
       throw CommandFailure(.noInput, "there are no bonds at \"\(source)\"")
     }
-    if let targetFile = FileStatus(target), targetFile.identity == sourceFile.identity {
+    if let targetFile = FileStatus(at: target), targetFile.identity == sourceFile.identity {
       throw CommandFailure(.usage, "\"\(source)\" has the bonds of the hub itself")
     }
     let bonds = try sourceFile.asOwner {
@@ -88,7 +88,7 @@ struct BondsImport: AsyncParsableCommand {
         "the bonds of the system's hub are changed by root: use sudo, or name a file "
           + "with --to")
     }
-    guard let owner = FileStatus(folder) else {
+    guard let owner = FileStatus(at: folder) else {
       guard !isNamed else { return try body(BondStore(path: path)) }
       throw CommandFailure(
         .noInput,
@@ -97,7 +97,7 @@ struct BondsImport: AsyncParsableCommand {
     }
     guard owner.isForeign else { return try body(BondStore(path: path)) }
     // Its parent folders may be closed to the owner, as those of a service are.
-    guard chdir(folder) == 0, let owner = FileStatus(".") else {
+    guard chdir(folder) == 0, let owner = FileStatus(at: ".") else {
       throw CommandFailure(.cannotCreate, "the folder \"\(folder)\" cannot be used")
     }
     return try owner.asOwner { try body(BondStore(path: "./" + url.lastPathComponent)) }
@@ -132,32 +132,13 @@ struct BondsImport: AsyncParsableCommand {
   }
 }
 
-/// The owner of a file or a folder, and what identifies it.
-private struct FileStatus {
-  struct Identity: Equatable {
-    let device: dev_t
-    let number: ino_t
-  }
-
-  let identity: Identity
-  private let userID: uid_t
-  private let groupID: gid_t
-
-  /// Nil if it doesn't exist, or can't be seen.
-  init?(_ path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
-    identity = Identity(device: status.st_dev, number: status.st_ino)
-    userID = status.st_uid
-    groupID = status.st_gid
-  }
-
+extension FileStatus {
   /// Whether it belongs to a user that this process, as root, can act for.
-  var isForeign: Bool { geteuid() == 0 && userID != 0 }
+  fileprivate var isForeign: Bool { geteuid() == 0 && userID != 0 }
 
   /// Does something with the rights of the owner, if this is root's process: what the owner has put in the way,
   /// such as a link, can lead to nothing that is not the owner's.
-  func asOwner<Result>(_ body: () throws -> Result) throws -> Result {
+  fileprivate func asOwner<Result>(_ body: () throws -> Result) throws -> Result {
     guard isForeign else { return try body() }
     let (user, group) = (geteuid(), getegid())
     defer { _ = (seteuid(user), setegid(group)) }

@@ -71,11 +71,8 @@ package struct Search: Sendable {
   func waitForOthers(than sighting: Sighting) async throws {
     guard !isWhole(sighting), let care = care.value else { return }
     // Another that waited may have been cancelled, which is nothing to this one.
-    try? await withTaskCancellationHandler {
-      try await care.value
-    } onCancel: {
-      care.cancel()
-    }
+    // Shared, so a waiter that is cancelled does not end it; it lasts a second.
+    _ = await care.result
     try Task.checkCancellation()
   }
 

@@ -76,7 +76,9 @@ extension LiveMachine {
     var waiting: [(since: Instant, tab: TabName)] = []
     for (tab, session) in sessions {
       guard let since = session.idleSince, let model = models[session.model],
-        !pages[model.page].isShared
+        !pages[model.page].isShared,
+        // An earlier document shares the view model of the tab's latest one.
+        tab.key.map({ holders[$0] == tab }) ?? true
       else { continue }
       waiting.append((since, tab))
     }

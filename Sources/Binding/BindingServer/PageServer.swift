@@ -34,8 +34,8 @@
       /// Additional host names that requests may use, besides `localhost`, the server's addresses
       /// and the machine's name.
       public var hostNames: [String] = []
-      /// Whether access from this machine also requires a token. Access from other machines, and by
-      /// trusted proxies, always does.
+      /// Whether access from this machine also requires a token. Access from other machines, by trusted
+      /// proxies, and to a server with a public address, always does.
       public var needsToken = false
       /// The addresses of reverse proxies, or their networks, such as `127.0.0.1` or `10.0.0.0/8`.
       /// Their `X-Forwarded-Host` and `X-Forwarded-Proto` fields are believed, those of others are
@@ -99,7 +99,8 @@
         start: start.file,
         access: AccessControl(
           names: configuration.hostNames + publicName + Self.machineNames, proxies: proxies,
-          needsToken: configuration.needsToken || !isLocal || !proxies.isEmpty,
+          needsToken: configuration.needsToken || !isLocal || !proxies.isEmpty
+            || !publicName.isEmpty,
           key: configuration.signingKey),
         live: LiveHost(pages: pages, logger: logger), times: configuration.times, logger: logger)
     }

@@ -3,7 +3,7 @@ import Essentials
 
 /// One cover flow of a page: numbers in, numbers out, as `Exports.swift` names them.
 ///
-/// No function traps, for any arguments. Times are milliseconds of the page's clock.
+/// No function traps, whatever it is given. Times are milliseconds of the page's clock.
 struct PageInstance {
   private var machine: CoverFlowMachine
   private var images: CoverImageCache<UInt32>

@@ -55,8 +55,9 @@ final class HubServerCore {
     self.rules = rules
     self.peers = peers
     var limits = limits
-    // A program takes two descriptors: of its connection and of its process.
-    limits.connectionCountMax = min(limits.connectionCountMax, DescriptorLimit.freeMax / 2)
+    // A program takes two descriptors: of its connection and of its process. A quarter of all is for programs of
+    // the hub's Multicast DNS, which take two as well.
+    limits.connectionCountMax = min(limits.connectionCountMax, DescriptorLimit.freeMax / 8 * 3)
     connectionCountMax = limits.connectionCountMax
     machine = HubMachine(
       HubMachine.Configuration(

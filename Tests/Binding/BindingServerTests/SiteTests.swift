@@ -136,7 +136,7 @@
 
     @Test(
       "large files are sent as they are read, and don't keep the server from ending",
-      .timeLimit(.minutes(2)))
+      .timeLimit(.minutes(5)))
     func large() async throws {
       let block = (0..<250_007).map { UInt8(truncatingIfNeeded: $0 / 3 ^ $0) }
       var bytes: [UInt8] = []

@@ -79,7 +79,7 @@
 
     @Test(
       "a stream ends when the server shuts down, without waiting for a limit",
-      .timeLimit(.minutes(2)))
+      .timeLimit(.minutes(5)))
     func shutdown() async throws {
       let desk = await Desk()
       let server = try await RunningServer.start(
@@ -125,7 +125,7 @@
 
     @Test(
       "a stream that its client doesn't read doesn't keep the server from ending",
-      .timeLimit(.minutes(2)))
+      .timeLimit(.minutes(5)))
     func stalledShutdown() async throws {
       try await Self.withStalled { server, client in
         #expect(try client.isOpenAtServer)

@@ -6,7 +6,7 @@ import HubClient
 import HubWire
 import Testing
 
-@Suite("The names of an app's sessions with a hub", .timeLimit(.minutes(1)))
+@Suite("The names of an app's sessions with a hub", .timeLimit(.minutes(5)))
 struct SessionNameTests {
   @Test("a hub gets the restore identifiers of managers, and the name of Core Location's session")
   func names() async throws {

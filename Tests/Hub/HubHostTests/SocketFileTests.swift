@@ -9,7 +9,7 @@ import HubWire
 import SimulatedRadio
 import Testing
 
-@Suite("The file of a hub's socket", .timeLimit(.minutes(2)))
+@Suite("The file of a hub's socket", .timeLimit(.minutes(5)))
 struct SocketFileTests {
   private let folder: String
   private var path: String { folder + "/ambit/hub" }

@@ -285,8 +285,8 @@ extension HostRequest {
       .unsubscribe(_, _, let token), .addService(_, let token),
       .updateValue(_, _, _, let token), .publishChannel(_, _, let token),
       .openChannel(_, _, let token), .sendOnChannel(_, _, let token), .barrier(let token),
-      .pair(_, let token), .removeBond(_, let token), .setPHY(_, _, let token),
-      .setSubrate(_, _, let token):
+      .pair(_, let token), .removeBond(_, let token), .attendAllPairings(let token),
+      .setPHY(_, _, let token), .setSubrate(_, _, let token):
       token
     case .startScan, .stopScan, .stopAdvertising, .connect, .disconnect, .removeService,
       .removeAllServices, .respond, .unpublishChannel, .consumedFromChannel, .closeChannel,

@@ -14,7 +14,8 @@ extension BonjourEngine {
     isAtHub = false
     if let reason { log?(reason.textAboutHub) }
     if reason == .silence { answers.left(now: .now) }
-    if reason?.isLasting != true, reason != nil || hub.isNamed {
+    // Also one that was there before, and is gone again.
+    if reason?.isLasting != true, reason != nil || hub.isNamed || client.mayMove {
       client.keepForAnother()
       lookOut(for: hub)
     }

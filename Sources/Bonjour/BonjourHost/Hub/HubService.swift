@@ -7,6 +7,6 @@ struct HubService: Sendable {
   /// Whether the program at a connected socket may use the hub.
   let admits: @Sendable (Int32) -> Bool
 
-  /// How many programs there is room for: each takes two descriptors, and the hub's radio needs as many.
-  static var connectionsMax: Int { DescriptorLimit.connectionsMax / 4 }
+  /// How many programs have room: each takes two descriptors, a quarter of all. The hub's radio needs the others.
+  static var connectionsMax: Int { DescriptorLimit.freeMax / 8 }
 }

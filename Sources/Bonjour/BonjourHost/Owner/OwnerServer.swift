@@ -94,7 +94,9 @@ final class OwnerServer {
   private func adopt(_ descriptor: Int32, userID: UInt32) {
     lastNumber += 1
     let id = ClientID(rawValue: lastNumber)
-    let isAdmitted = admits?(descriptor) ?? true
+    let hasRoom = DescriptorLimit.hasRoom()
+    // The rules may need a descriptor to read about the program.
+    let isAdmitted = !hasRoom || admits?(descriptor) ?? true
     let connection = Connection(descriptor, on: loop) { [weak self] _, event in
       self?.handle(event, id)
     }
@@ -103,7 +105,7 @@ final class OwnerServer {
       _ = connection.send(OwnerMessage.rejected(.otherUser))
       return connection.close()
     }
-    guard DescriptorLimit.hasRoom() else {
+    guard hasRoom else {
       reportFull()
       _ = connection.send(OwnerMessage.rejected(.tooManyClients))
       return connection.close()
