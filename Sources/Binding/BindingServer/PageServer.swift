@@ -59,7 +59,8 @@
     private let configuration: Configuration
     private let logger: Logger
     private let responder: PageResponder
-    private let port = Mutex<Int?>(nil)
+    /// The port on which it listens; nil before.
+    let port = Mutex<Int?>(nil)
 
     /// Creates a server, which listens when it is run. Compares the pages with their view models.
     ///

@@ -7,7 +7,7 @@
 
   @testable import BindingServer
 
-  @Suite("A page server behind a proxy")
+  @Suite("A page server behind a proxy", .timeLimit(.minutes(5)))
   struct ProxyTests {
     private static let configuration = {
       var configuration = PageServer.Configuration()

@@ -1,9 +1,10 @@
 #if BindingServer
   import Binding
-  import BindingServer
   import Foundation
   import Logging
   import ServiceLifecycle
+
+  @testable import BindingServer
 
   /// A server on a free port of the loopback interface.
   final class RunningServer: Sendable {
@@ -42,7 +43,8 @@
         try await group.run()
       }
       guard let address = await addresses.first(where: { _ in true }),
-        let found = URL(string: address)?.port
+        // The address may be that of a proxy.
+        let found = server.port.withLock({ $0 })
       else {
         try await running.value
         throw CocoaError(.featureUnsupported)
