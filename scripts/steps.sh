@@ -85,7 +85,7 @@ cause() {
     echo "it took too long"
   elif grep -qE 'Timeout \(?>|Time limit was exceeded' "$2"; then
     echo "a test took too long"
-  elif grep -qE 'PeerCrashed|chromedriver ended|exited with unexpected signal' "$2"; then
+  elif grep -qE 'PeerCrashed|chromedriver ended|the machine does not come up|exited with unexpected signal' "$2"; then
     echo "a peer or the test process crashed"
   elif [ -e "$2.stood" ]; then
     echo "the machine stood still for seconds"
