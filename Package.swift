@@ -258,7 +258,7 @@ let package = Package(
         "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
         "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux", "EventLoop", "HubClient",
-        "HubClientMachines", "HubHost", "HubMachines", "HubPlaces", "HubWire",
+        "HubClientMachines", "HubHost", "HubMachines", "HubPlaces", "HubWire", "StateFiles",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         logging,
       ],

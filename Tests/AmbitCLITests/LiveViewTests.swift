@@ -191,7 +191,8 @@ struct KeyDecoderTests {
       ("\u{1B}[1;5H", [.home]), ("\u{1B}[F", [.end]),
       ("a\r\u{7F}", [.character("a"), .enter, .backspace]),
       ("é😀", [.character("é"), .character("😀")]), ("\u{1B}[99~j", [.character("j")]),
-      ("\u{1}\u{2}q", [.character("q")]),
+      ("\u{1}\t\u{1D}q", [.control("a"), .control("i"), .character("q")]),
+      ("\u{1B}[C\u{1B}OD\u{1B}[1;5C\u{1B}[1;3D", [.right, .left, .wordRight, .wordLeft]), ("\u{1B}[3~", [.delete]),
     ])
   func sequences(text: String, keys: [Key]) {
     var whole = KeyDecoder()
@@ -320,7 +321,7 @@ extension LiveViewTests {
     view.ask(PairingQuestion(peer: owner, prompt: .compareNumber(42), id: .init(rawValue: 8)))
     #expect(view.pairing?.peer == Self.peer && view.pairingCount == 2)
     #expect(
-      Self.pressed(&view, [.character("\t"), .character("y")], table)
+      Self.pressed(&view, [.control("i"), .character("y")], table)
         == [.answer(PairingPromptID(rawValue: 8), .accept)])
     #expect(
       Self.pressed(&view, [.character("n")], table)

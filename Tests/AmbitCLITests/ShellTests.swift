@@ -96,4 +96,37 @@ struct ShellTests {
     again.interrupt()
     _ = await again.end()
   }
+
+  @Test(
+    "what is being typed stays below the values that come meanwhile, until Ctrl-C takes it away")
+  func typing() async throws {
+    let folder = try TestFolder()
+    let shell = try AmbitRun(
+      ["shell", "strap"], environment: ["XDG_STATE_HOME": folder.path, "TERM": "xterm"],
+      onTerminal: true, drawsScreen: false)
+    #expect(await shell.output.next(containing: "Connected to") != nil)
+    try shell.write("subs\t2A37\r")
+    #expect(await shell.output.next(containing: "bpm") != nil)
+    try shell.write("read 2A1")
+    // The line as it was drawn below one value, with the next one in its place.
+    while let line = await shell.output.next(containing: "bpm") {
+      if line.contains("> read 2A1\r") { break }
+    }
+    try shell.write("9\r")
+    #expect(await shell.output.next(containing: "%") != nil)
+    try shell.write("nonsense")
+    while let line = await shell.output.next(containing: "bpm") {
+      if line.contains("> nonsense\r") { break }
+    }
+    try shell.write("\u{3}")
+    while let line = await shell.output.next(containing: "bpm") {
+      if line.contains("> \r") { break }
+    }
+    // The last command of the session before, which was not the one that Ctrl-C took away.
+    try shell.write("\u{1B}[A\r")
+    #expect(await shell.output.next(containing: "%") != nil)
+    try shell.write("\u{4}")
+    #expect(await shell.end().status == 0)
+    #expect(ShellHistory(path: folder.path + "/ambit/shell-history").load().last == "read 2A19")
+  }
 }

@@ -8,16 +8,19 @@ import Essentials
 import Foundation
 import Glibc
 import JSONWire
+import StateFiles
 
 /// A session with a device.
 struct Shell: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Connect to a device and keep the connection: a session of commands.",
     discussion: """
-      Commands come from standard input, a line each; "help" lists them. On a terminal there is a \
-      prompt, Ctrl-C cancels a command, and errors are printed. Otherwise the first command that \
-      fails ends the session with its status. A device that disconnects is connected again when it \
-      is back, and its subscriptions continue.
+      Commands come from standard input, a line each; "help" lists them. On a terminal lines are \
+      edited, Tab completes commands and characteristics, the arrow keys bring back the commands of \
+      earlier sessions (shell-history beside the bonds, for this user only), Ctrl-C cancels a command \
+      or a line, and errors are printed. Otherwise the first command that fails ends the session with \
+      its status. A device that disconnects is connected again when it is back, and its subscriptions \
+      continue.
 
       EXAMPLES:
         ambit shell "Pulse strap"
@@ -60,10 +63,11 @@ struct Shell: RadioCommand {
 final class ShellSession: Sendable {
   private let device: KeptDevice
   private let output: Output
-  private let isInteractive: Bool
-  private let prompt: Guarded<Prompt>
   private let running = Guarded<Task<Void, any Error>?>(nil)
-  private let lines = LineReader()
+  /// Edits the lines that are typed; nil if they come from elsewhere.
+  private let terminal: LineTerminal?
+  private let history: ShellHistory?
+  private let lines: LineReader
   /// The open questions of pairings; the next line is an answer.
   private let questions = Guarded(PairingQuestions())
   private let answersPairing: Bool
@@ -72,31 +76,42 @@ final class ShellSession: Sendable {
   /// What answers questions of pairings.
   private let agent = Guarded<(any HostSession)?>(nil)
 
-  /// The prompt, and whether it is shown at the end of the terminal's last line.
-  private struct Prompt {
-    var text: String
-    var isShown = false
-  }
-
   init(_ sighting: Sighting, _ search: Search, _ central: Central) {
     let output = search.session.output
     self.output = output
-    isInteractive = Shell.isInteractive
     host = search.session.host
     answersPairing = search.session.answersPairing
     decisions = search.session.decisions
-    let title = Fit.safe(sighting.name ?? sighting.shortID)
-    prompt = Guarded(Prompt(text: output.errorStyle.bold(title) + "> "))
     let events = Guarded<(@Sendable (KeptDevice.Event) -> Void)?>(nil)
-    device = KeptDevice(sighting, search, central) { events.value?($0) }
+    let device = KeptDevice(sighting, search, central) { events.value?($0) }
+    self.device = device
+    history = Shell.isInteractive ? ShellHistory { ProcessInfo.processInfo.environment[$0] } : nil
+    let title = Fit.safe(sighting.name ?? sighting.shortID)
+    let terminal =
+      Shell.isInteractive
+      ? LineTerminal(
+        prompt: output.errorStyle.bold(title) + "> ", promptWidth: Fit.width(title) + 2,
+        history: history?.load() ?? [], complete: Self.completion(for: device)) : nil
+    self.terminal = terminal
+    lines = LineReader { terminal.map { $0.readLine() } ?? readLine() }
     events.update { $0 = { [weak self] in self?.handle($0) } }
   }
 
   func run() async throws {
-    // What ends the session is reported on a line of its own.
-    defer { hidePrompt() }
-    if isInteractive { beginAnswering() }
-    defer { agent.update { $0 = nil } }
+    if let terminal {
+      beginAnswering()
+      // What libraries log goes above the line, too.
+      Output.handNotes(to: { text in terminal.above { Output.write(text + "\n", to: STDERR_FILENO) }
+      })
+      Interrupts.shared.onRedraw { terminal.redraw() }
+    }
+    defer {
+      agent.update { $0 = nil }
+      Interrupts.shared.onRedraw {}
+      Output.handNotes(to: nil)
+      // What ends the session is reported on a line of its own.
+      terminal?.finish()
+    }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await self.device.run() }
       group.addTask { try await self.readCommands() }
@@ -106,30 +121,76 @@ final class ShellSession: Sendable {
   }
 
   private func readCommands() async throws {
-    if isInteractive {
+    if let terminal {
       Interrupts.shared.intercept { [running] in
-        guard let task = running.value else { return false }
+        guard let task = running.value else { return terminal.clear() }
         task.cancel()
         return true
       }
     }
     defer { Interrupts.shared.intercept(nil) }
     _ = try await limited("connecting") { _ = try await self.device.device() }
-    while true {
-      showPrompt()
-      guard let line = await lines.next() else { break }
-      prompt.update { $0.isShown = false }
+    while let line = await lines.next() {
       if answer(line) { continue }
       do {
+        remember(line)
         let command = try ShellCommand(line)
         if command == .quit { return }
         try await run(command)
-      } catch let failure as CommandFailure where isInteractive {
+      } catch let failure as CommandFailure where terminal != nil {
         note(output.errorStyle.red(Fit.safe(failure.sentence) + "."))
       }
     }
     try Task.checkCancellation()
-    if isInteractive { Output.write("\n", to: STDERR_FILENO) }
+  }
+
+  /// Keeps a command for the arrow keys. Answers to questions of pairings are not kept.
+  private func remember(_ line: String) {
+    guard let terminal, line.contains(where: { !$0.isWhitespace }) else { return }
+    terminal.remember(line)
+    do throws(StateFileError) {
+      try history?.add(line)
+    } catch {
+      reportHistory(error)
+    }
+  }
+
+  private let historyFailure = Guarded<StateFileError?>(nil)
+
+  /// Reports, once, why commands are not kept for the next session.
+  private func reportHistory(_ error: StateFileError) {
+    let isNew = historyFailure.update { known in
+      defer { known = error }
+      return known == nil
+    }
+    if isNew { note("Commands are not kept for the next session: \(error).") }
+  }
+
+  /// Completes lines; the first time, discovers the characteristics for the next.
+  private static func completion(
+    for device: KeptDevice
+  ) -> @Sendable (String) -> LineEditor.Completion {
+    let isDiscovering = Guarded(false)
+    return { start in
+      let services = device.services
+      if services.isEmpty,
+        isDiscovering.update({ was in
+          defer { was = true }
+          return !was
+        })
+      {
+        Task {
+          _ = try? await device.discoverAll()
+          isDiscovering.update { $0 = false }
+        }
+      }
+      let characteristics = services.flatMap { $0.characteristics ?? [] }
+        .map { BluetoothUUID($0.uuid) }
+      return ShellCompletion.complete(
+        start,
+        names: characteristics.map { AssignedNumbers.characteristicName($0) ?? $0.description },
+        uuids: characteristics.map(\.description))
+    }
   }
 
   /// Runs a command so that Ctrl-C can end it alone.
@@ -277,22 +338,24 @@ final class ShellSession: Sendable {
     _ bytes: [UInt8], of key: KeptDevice.Key, showsName: Bool, event: String, at time: Date? = nil
   ) async throws {
     let characteristic = try await device.characteristic(key)
-    ValueReport(device: try await device.device(), output: output)
-      .value(bytes, of: characteristic, showsName: showsName, event: event, at: time)
+    let report = ValueReport(device: try await device.device(), output: output)
+    above { report.value(bytes, of: characteristic, showsName: showsName, event: event, at: time) }
   }
 
   private func fact(_ event: String, _ value: JSON, _ text: String) {
-    guard output.isJSON else { return output.line(text) }
-    output.object(
-      .object([
-        "event": .string(event), "id": .string(device.sighting.identifier), event: value,
-      ]))
+    above {
+      guard output.isJSON else { return output.line(text) }
+      output.object(
+        .object([
+          "event": .string(event), "id": .string(device.sighting.identifier), event: value,
+        ]))
+    }
   }
 
   private func handle(_ event: KeptDevice.Event) {
     switch event {
     case .connecting: break
-    case .connected: if isInteractive { note("Connected to \(Fit.safe(device.title)).") }
+    case .connected: if terminal != nil { note("Connected to \(Fit.safe(device.title)).") }
     case .lost(let reason, let reconnects):
       note(
         "\(Fit.safe(device.title)) disconnected: \(reason)"
@@ -304,10 +367,7 @@ final class ShellSession: Sendable {
           + "ambit bonds forget\(address) removes the bond.")
     case .subscriptionEnded(let key, let reason):
       note("\(name(of: key)) can no longer be followed: \(reason).")
-    case .value(let key, let bytes):
-      hidePrompt()
-      printValue(bytes, of: key)
-      showPromptAgain()
+    case .value(let key, let bytes): above { printValue(bytes, of: key) }
     }
   }
 
@@ -329,27 +389,10 @@ final class ShellSession: Sendable {
       event: "value", at: Date())
   }
 
-  private func note(_ text: String) {
-    hidePrompt()
-    output.note(text)
-    showPromptAgain()
+  /// Prints something, above the line that is being typed.
+  private func above(_ body: () -> Void) {
+    if let terminal { terminal.above(body) } else { body() }
   }
 
-  private func showPrompt() {
-    guard isInteractive else { return }
-    prompt.update { prompt in
-      prompt.isShown = true
-      Output.write(prompt.text, to: STDERR_FILENO)
-    }
-  }
-
-  /// Removes the prompt, so that unsolicited output begins a new line; it is shown again below. The
-  /// terminal keeps the partly typed line.
-  private func hidePrompt() {
-    prompt.update { if $0.isShown { Output.write("\r\u{1B}[K", to: STDERR_FILENO) } }
-  }
-
-  private func showPromptAgain() {
-    prompt.update { if $0.isShown { Output.write($0.text, to: STDERR_FILENO) } }
-  }
+  private func note(_ text: String) { output.note(text) }
 }

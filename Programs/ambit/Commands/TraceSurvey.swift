@@ -131,7 +131,7 @@ final class SurveySession: Sendable {
   private let output: Output
   private let clock = MonotonicClock()
   private let state = Guarded(State())
-  private let input = LineReader()
+  private let input = LineReader { readLine() }
   private static let tick = Duration.milliseconds(250)
 
   init(writer: TraceWriter, receivers: [String], plan: FloorPlan?, output: Output) {

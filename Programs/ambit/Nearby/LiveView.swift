@@ -127,7 +127,7 @@ struct LiveView: Sendable {
       if key == .enter { isPairingNew = false }
       return nil
     }
-    if key == .character("\t") {
+    if key == .control("i") {
       // The next peer's question, so that a silent one's is not in its way.
       pairings.append(pairings.removeFirst())
       return nil

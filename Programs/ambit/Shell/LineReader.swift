@@ -1,8 +1,8 @@
 import Dispatch
 import Foundation
 
-/// Reads standard input line by line, each when it is asked for, so that a long script is not held
-/// in memory. One task at a time.
+/// Reads lines, each when one is requested, so that a long script is not held in memory. One task at a
+/// time.
 final class LineReader: Sendable {
   private struct State {
     var waiting: CheckedContinuation<String?, Never>?
@@ -14,6 +14,10 @@ final class LineReader: Sendable {
 
   private let queue = DispatchQueue(label: "ambit.input")
   private let state = Guarded(State())
+  private let readLine: @Sendable () -> String?
+
+  /// - Parameter readLine: Waits for a line; returns nil at the end of the input.
+  init(_ readLine: @escaping @Sendable () -> String?) { self.readLine = readLine }
 
   /// The next line; nil at the end of the input, when the task is cancelled, and after `stopWaiting`.
   func next() async -> String? {

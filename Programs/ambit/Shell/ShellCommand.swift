@@ -18,6 +18,12 @@ enum ShellCommand: Hashable, Sendable {
   case help
   case quit
 
+  /// The names of all commands.
+  static let names = [
+    "connect", "disconnect", "help", "inspect", "mtu", "quit", "read", "reconnect", "rssi",
+    "services", "status", "subscribe", "unsubscribe", "wait", "write",
+  ]
+
   /// Parses a line.
   /// - Throws: `CommandFailure` with one sentence about the error.
   init(_ line: String) throws {

@@ -17,17 +17,26 @@ enum Terminal {
     return NearbyScreen.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
+  /// The number of columns of the terminal on which the program comments what it does.
+  static var errorColumns: Int {
+    var size = winsize()
+    guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+    return Int(size.ws_col)
+  }
+
   private enum Mode {
     /// Lines, as for any program.
     case lines
+    /// A line that the program edits, below earlier output.
+    case editing
     case fullScreen
-    /// The screen was given back while the program is stopped.
-    case suspended
   }
 
   private struct Saved {
     var mode = Mode.lines
-    /// The settings before the screen was taken.
+    /// Whether the terminal was given back while the program is stopped.
+    var isSuspended = false
+    /// The settings before the terminal was taken.
     var settings: termios?
     /// The lines that are on the screen.
     var drawn: [String] = []
@@ -37,14 +46,20 @@ enum Terminal {
 
   /// Takes the whole screen, without cursor, and single key strokes without echo. Ctrl-C still
   /// interrupts, Ctrl-Z still stops.
-  static func enterFullScreen() {
+  static func enterFullScreen() { enter(.fullScreen) }
+
+  /// Takes single key strokes without echo, on the screen as it is. Ctrl-C still interrupts, Ctrl-Z still stops.
+  static func beginEditing() { enter(.editing) }
+
+  private static func enter(_ mode: Mode) {
     saved.withLock { saved in
       guard saved.mode == .lines else { return }
       var settings = termios()
       if isTerminal(STDIN_FILENO), tcgetattr(STDIN_FILENO, &settings) == 0 {
         saved.settings = settings
       }
-      take(&saved)
+      saved.mode = mode
+      take(saved, isNew: true)
     }
   }
 
@@ -52,13 +67,14 @@ enum Terminal {
   private static let restoreTries = 100
   private static let restorePause: UInt32 = 5_000
 
-  /// Gives the screen back as it was. Does nothing if it was never taken, or if another thread is
+  /// Gives the terminal back as it was. Does nothing if it was never taken, or if another thread is
   /// stuck writing to it.
   static func restore() {
     for _ in 0..<restoreTries {
       let isDone: Void? = saved.withLockIfAvailable { saved in
-        if saved.mode == .fullScreen { give(saved) }
+        if saved.mode != .lines, !saved.isSuspended { give(saved) }
         saved.mode = .lines
+        saved.isSuspended = false
         saved.settings = nil
       }
       if isDone != nil { return }
@@ -66,25 +82,26 @@ enum Terminal {
     }
   }
 
-  /// Gives the screen back until `resume`; meanwhile nothing is drawn. Does nothing if it was never
+  /// Gives the terminal back until `resume`; meanwhile nothing is drawn. Does nothing if it was never
   /// taken.
   static func suspend() {
     saved.withLock { saved in
-      guard saved.mode == .fullScreen else { return }
-      saved.mode = .suspended
+      guard saved.mode != .lines, !saved.isSuspended else { return }
+      saved.isSuspended = true
       // In the background the terminal is the shell's already.
       if !isInBackground { give(saved) }
     }
   }
 
-  /// Whether the screen was given back for a while.
-  static var isSuspended: Bool { saved.withLock { $0.mode == .suspended } }
+  /// Whether the terminal was given back for a while.
+  static var isSuspended: Bool { saved.withLock { $0.isSuspended } }
 
-  /// Takes the screen again after another program used it; the caller has to draw all of it. Does
+  /// Takes the terminal again after another program used it; the caller has to draw all of it. Does
   /// nothing if it was never taken.
   static func resume() {
     saved.withLock { saved in
-      if saved.mode != .lines { take(&saved) }
+      if saved.mode != .lines { take(saved, isNew: saved.isSuspended) }
+      saved.isSuspended = false
     }
   }
 
@@ -94,19 +111,19 @@ enum Terminal {
     return foreground >= 0 && foreground != getpgrp()
   }
 
-  private static func take(_ saved: inout Saved) {
+  private static func take(_ saved: Saved, isNew: Bool) {
     if var settings = saved.settings {
-      settings.c_lflag &= ~tcflag_t(ECHO | ICANON)
+      settings.c_lflag &= ~tcflag_t(saved.mode == .editing ? ECHO | ICANON | IEXTEN : ECHO | ICANON)
       tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
+    guard saved.mode == .fullScreen else { return }
     // Entering the alternate screen twice would overwrite the saved cursor.
-    let entering = saved.mode == .fullScreen ? "" : "\u{1B}[?1049h"
+    let entering = isNew ? "\u{1B}[?1049h" : ""
     Output.write(entering + "\u{1B}[?25l\u{1B}[2J", to: STDOUT_FILENO)
-    saved.mode = .fullScreen
   }
 
   private static func give(_ saved: Saved) {
-    Output.write("\u{1B}[?25h\u{1B}[?1049l", to: STDOUT_FILENO)
+    if saved.mode == .fullScreen { Output.write("\u{1B}[?25h\u{1B}[?1049l", to: STDOUT_FILENO) }
     if var settings = saved.settings { tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
   }
 
@@ -116,7 +133,7 @@ enum Terminal {
   static func draw(_ lines: [String], isAnew: Bool) {
     // Written under the lock, so that nothing comes onto a screen that was just given back.
     saved.withLock { saved in
-      guard saved.mode == .fullScreen else { return }
+      guard saved.mode == .fullScreen, !saved.isSuspended else { return }
       let known = isAnew ? [] : saved.drawn
       saved.drawn = lines
       var body = ""

@@ -1,8 +1,10 @@
 /// A key of the terminal.
 enum Key: Hashable, Sendable {
-  case up, down, pageUp, pageDown, home, end
-  case enter, escape, backspace
+  case up, down, left, right, wordLeft, wordRight, pageUp, pageDown, home, end
+  case enter, escape, backspace, delete
   case character(Character)
+  /// A letter with Ctrl, in lower case, which no other case is.
+  case control(Character)
 }
 
 /// Makes keys of the bytes that a terminal sends (ECMA-48 and xterm's control sequences).
@@ -45,6 +47,7 @@ struct KeyDecoder: Sendable {
     case 0x08, 0x7F: return (.backspace, 1)
     case 0x10: return (.up, 1)  // Ctrl-P and Ctrl-N, as in many programs
     case 0x0E: return (.down, 1)
+    case ..<0x1B: return (.control(Character(Unicode.Scalar(first | 0x60))), 1)
     case ..<0x20: return (nil, 1)
     default: return character()
     }
@@ -76,13 +79,19 @@ struct KeyDecoder: Sendable {
     guard let end = pending.dropFirst(2).firstIndex(where: { 0x40...0x7E ~= $0 }) else {
       return pending.count > Self.sequenceByteCountMax ? (nil, pending.count) : nil
     }
-    let parameters = String(decoding: pending[2..<end], as: UTF8.self).prefix { $0 != ";" }
+    let text = String(decoding: pending[2..<end], as: UTF8.self)
+    let parameters = text.prefix { $0 != ";" }
+    // With Alt or Ctrl (xterm's modifiers 3 and 5).
+    let isModified = text.hasSuffix(";3") || text.hasSuffix(";5")
     let key: Key? =
       switch (pending[end], parameters) {
       case (UInt8(ascii: "A"), _): .up
       case (UInt8(ascii: "B"), _): .down
+      case (UInt8(ascii: "C"), _): isModified ? .wordRight : .right
+      case (UInt8(ascii: "D"), _): isModified ? .wordLeft : .left
       case (UInt8(ascii: "H"), _), (UInt8(ascii: "~"), "1"), (UInt8(ascii: "~"), "7"): .home
       case (UInt8(ascii: "F"), _), (UInt8(ascii: "~"), "4"), (UInt8(ascii: "~"), "8"): .end
+      case (UInt8(ascii: "~"), "3"): .delete
       case (UInt8(ascii: "~"), "5"): .pageUp
       case (UInt8(ascii: "~"), "6"): .pageDown
       default: nil
