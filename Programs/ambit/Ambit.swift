@@ -162,9 +162,33 @@ package enum Main {
   ) throws {
     guard let first = arguments.first, !first.hasPrefix("-") else { return }
     let commands = root.configuration.subcommands.map(name)
-    guard !commands.isEmpty, !commands.contains(first), first != "help" else { return }
-    throw CommandFailure(
-      .usage, "unknown command \"\(first)\"; the commands are \(commands.joined(separator: ", "))")
+    guard !commands.isEmpty, !commands.contains(first) else { return }
+    guard first != "help" else { return try checkHelp(arguments.dropFirst(), of: root) }
+    throw unknown(first, commands)
+  }
+
+  /// `help nosuch` would print the help of all.
+  private static func checkHelp(
+    _ words: ArraySlice<String>, of root: any ParsableCommand.Type
+  ) throws {
+    var command = root
+    for word in words where !word.hasPrefix("-") {
+      let commands = command.configuration.subcommands
+      guard let next = commands.first(where: { name(of: $0) == word }) else {
+        throw unknown(word, commands.map(name))
+      }
+      command = next
+    }
+  }
+
+  private static func unknown(_ command: String, _ commands: [String]) -> CommandFailure {
+    guard !commands.isEmpty else {
+      return CommandFailure(
+        .usage, "unknown command \"\(command)\"; the command before it has none")
+    }
+    return CommandFailure(
+      .usage, "unknown command \"\(command)\"; the commands are \(commands.joined(separator: ", "))"
+    )
   }
 
   /// Options that may precede their command, or the command within it.

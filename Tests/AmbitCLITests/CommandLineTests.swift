@@ -2,6 +2,7 @@ import ArgumentParser
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import Foundation
 import JSONWire
 import PeripheralFiles
 import Testing
@@ -57,6 +58,13 @@ struct CommandLineTests {
     let failure = #expect(throws: CommandFailure.self) { try Main.checkCommand(["scna"]) }
     #expect(failure?.status == .usage)
     #expect(failure?.sentence.hasPrefix("unknown command \"scna\"") == true)
+    try Main.checkCommand(["help"])
+    try Main.checkCommand(["help", "hub", "status"])
+    for words in [["help", "scna"], ["help", "hub", "stauts"], ["help", "scan", "more"]] {
+      let failure = #expect(throws: CommandFailure.self) { try Main.checkCommand(words) }
+      #expect(failure?.status == .usage)
+      #expect(failure?.sentence.hasPrefix("unknown command \"\(words.last ?? "")\"") == true)
+    }
   }
 
   @Test("every command has help with examples")
@@ -137,7 +145,7 @@ struct ValueFormatTests {
 
   @Test("a value is shown decoded, as text and as bytes")
   func text() {
-    #expect(ValueText([87], characteristic: 0x2A19).line(.plain) == "87%  \"W\"  57")
+    #expect(ValueText([87], characteristic: 0x2A19).line(.plain) == "87%  57")
     #expect(ValueText([], characteristic: 0xFFF0).line(.plain) == "(empty)")
     #expect(
       ValueText(Array("Ambit".utf8), characteristic: 0x2A29).line(.plain)
@@ -336,8 +344,8 @@ struct JSONTests {
     sighting.services = [0x180D]
     sighting.manufacturerData = [0x4C, 0x00, 0x01]
     #expect(
-      sighting.json(event: "discovered").line
-        == #"{"event":"discovered","id":"414D4249-5400-8000-8001-C0FFEE000001","#
+      sighting.json(event: "discovered", at: Date(timeIntervalSince1970: 0)).line
+        == #"{"event":"discovered","time":"1970-01-01T00:00:00.000Z","id":"414D4249-5400-8000-8001-C0FFEE000001","#
         + #""address":"C0:FF:EE:00:00:01","addressType":"random","name":"Strap","rssi":-50,"#
         + #""connectable":true,"services":[{"uuid":"180D","name":"Heart Rate"}],"#
         + #""manufacturer":{"company":76,"companyName":"Apple, Inc.","data":"01"}}"#)

@@ -40,10 +40,11 @@ package enum ExitStatus: Int32, CaseIterable {
       66   a file cannot be read            78   the radio is "none"
       68   not found, or more than one      130  SIGINT: Ctrl-C
                                             143  SIGTERM
-    After SIGINT, SIGTERM and SIGHUP the process cleans up and ends by the signal itself, which a
-    shell shows as 128 and its number. For a service that must never get simulated devices, name its
-    radio, or AMBIT_RADIO=none: without a name the devices are simulated where no controller can be
-    opened.
+
+    After SIGINT, SIGTERM and SIGHUP the process cleans up and ends by the signal \
+    itself, which a shell shows as 128 and its number. For a service that must never \
+    get simulated devices, name its radio, or AMBIT_RADIO=none: without a name the \
+    devices are simulated where no controller can be opened.
     """
 }
 

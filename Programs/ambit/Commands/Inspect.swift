@@ -184,7 +184,7 @@ struct InspectionReport {
 
   func begin() {
     let sighting = device.sighting
-    if output.isJSON { return output.object(sighting.json(event: "connected")) }
+    if output.isJSON { return output.object(sighting.json(event: "connected", at: Date())) }
     let address = sighting.address.map { " \($0.description)" } ?? ""
     output.line(style.bold(Fit.safe(device.title)) + style.dim(address))
     output.line(style.dim(sighting.identifier))

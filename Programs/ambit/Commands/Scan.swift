@@ -101,7 +101,7 @@ final class ScanList: Sendable {
       guard let device = state.table[sighting.identifier] else { return }
       if output.isJSON {
         guard isNews || printsAll else { return }
-        output.object(device.sighting.json(event: isFirst ? "discovered" : "updated"))
+        output.object(device.sighting.json(event: isFirst ? "discovered" : "updated", at: Date()))
       } else if printsAll {
         var heard = device
         heard.strength = sighting.rssi.map { Strength(rssi: $0, now: now) }

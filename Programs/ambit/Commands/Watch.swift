@@ -89,7 +89,7 @@ struct Watch: RadioCommand {
         return (isNews, table[sighting.identifier]?.sighting ?? sighting, isFirst)
       }
       if session.output.isJSON, isNews {
-        session.output.object(merged.json(event: isFirst ? "discovered" : "updated"))
+        session.output.object(merged.json(event: isFirst ? "discovered" : "updated", at: Date()))
       }
     }
     try await session.scanEnded(central)

@@ -1,5 +1,6 @@
 package import BluetoothWire
 import Essentials
+import Foundation
 import JSONWire
 
 /// The contents of one advertisement.
@@ -75,9 +76,11 @@ package struct Sighting: Hashable, Sendable {
   }
 
   /// The object that `--json` writes for it.
-  func json(event: String) -> JSON {
+  /// - Parameter time: When it was heard or connected.
+  func json(event: String, at time: Date) -> JSON {
     .object([
       "event": .string(event),
+      "time": .time(time),
       "id": .string(identifier),
       "address": address.map { .string($0.description) },
       "addressType": address.map { .string($0.kind == .public ? "public" : "random") },

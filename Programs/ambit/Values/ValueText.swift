@@ -5,7 +5,7 @@ import JSONWire
 /// A characteristic's or descriptor's value in all the ways that help to read it.
 package struct ValueText: Hashable, Sendable {
   let hex: String
-  /// The bytes as text, where they are printable.
+  /// The bytes as text, where they are printable and have no other meaning: 87 % is no "W".
   package let text: String?
   /// The value decoded by the standard's format.
   package let decoded: String?
@@ -20,12 +20,12 @@ package struct ValueText: Hashable, Sendable {
 
   private init(_ bytes: [UInt8], decoded: String?) {
     hex = Hexadecimal.string(bytes)
-    text = StandardValue.printable(bytes[...])
+    let text = StandardValue.printable(bytes[...])
+    self.text = decoded == nil || decoded == text ? text : nil
     self.decoded = decoded
   }
 
-  /// `0057  87%`, with text in quotes if it adds something; `byteCountMax` limits the shown text
-  /// and bytes.
+  /// `87%  57`, or text in quotes and the bytes; `byteCountMax` limits the shown text and bytes.
   func line(_ style: Style, byteCountMax: Int = .max) -> String {
     var parts: [String] = []
     if let decoded { parts.append(style.bold(Fit.truncated(decoded, byteCountMax))) }
