@@ -64,12 +64,13 @@ need_peers() {
     pytest-asyncio==0.25.3 pytest-timeout==2.3.1 pytest-xdist==3.6.1
 }
 
-# build_product ROOT PRODUCT: builds a program of the release tree, which ./run, Interop and the benchmarks
-# share. Prints progress to a terminal, and the compiler's messages if it fails.
+# build_product ROOT PRODUCT OPTIONS...: builds a program; without options in the release tree, which ./run, Interop
+# and the benchmarks share. Prints progress to a terminal, and the compiler's messages if it fails.
 build_product() {
   local root=$1 product=$2 log status
+  shift 2
   log=$(mktemp --suffix=.log)
-  swift build --package-path "$root" -c release "${traits[@]}" --product "$product" 2>&1 |
+  swift build --package-path "$root" -c release "${traits[@]}" --product "$product" "$@" 2>&1 |
     tee "$log" | print_progress "$product"
   status=${PIPESTATUS[0]}
   if [ "$status" -ne 0 ]; then

@@ -37,6 +37,44 @@ struct EndToEndTests {
     #expect(strap.log == ["advertising", "subscribed", "reset"])
   }
 
+  @Test("a device moves out of range and crashes, and noise drowns it, until it is mended")
+  func movesAndBreaks() {
+    let radio = VirtualRadio(seed: 7)
+    let strap = radio.withWorld { $0.addHeartRateStrap(at: Position(x: 1, y: 0)) }
+    let phone = radio.makeHost(name: "phone")
+    let app = BluetoothHost.$current.withValue(phone) {
+      HeartRateMonitor(queue: DispatchQueue(label: "app"))
+    }
+    radio.advance(by: .seconds(5))
+    #expect(app.log.contains("subscribed"))
+
+    // Out of range: the link times out. The app's connect is pending until the device is back.
+    radio.withWorld { _ in strap.controller.position = Position(x: 1_000, y: 0) }
+    radio.advance(by: .seconds(30))
+    #expect(app.log.last == "lost")
+    radio.withWorld { _ in strap.controller.position = Position(x: 1, y: 0) }
+    radio.advance(by: .seconds(30))
+    #expect(app.log.last?.hasPrefix("rate") == true)
+
+    // The device's firmware crashes, and starts again after a minute.
+    radio.withWorld { _ in strap.controller.crash(restartingAfter: .seconds(60)) }
+    radio.advance(by: .seconds(30))
+    #expect(app.log.last == "lost")
+
+    // Noise for a minute, on all channels and everywhere, and then a wall of 20 dB.
+    radio.withWorld { world in
+      var noise = Jamming()
+      noise.end = world.now + .seconds(60)
+      world.radio.jamming = [noise]
+      let (from, to) = (Position(x: 0.5, y: -5), Position(x: 0.5, y: 5))
+      world.radio.walls = [Wall(from: from, to: to, attenuationDB: 20)]
+    }
+    radio.advance(by: .seconds(50))
+    #expect(app.log.last == "lost")
+    radio.advance(by: .seconds(60))
+    #expect(app.log.last?.hasPrefix("rate") == true)
+  }
+
   @Test("time waits for a manager's own callbacks, as for the radio's events")
   func waitsForRefusals() {
     let pair = Pair()
