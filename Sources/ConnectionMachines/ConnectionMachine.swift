@@ -6,7 +6,7 @@ package import Essentials
 /// The host passes requests of the application and events of the socket to it, performs the actions
 /// in order, and calls ``wake(now:into:)`` at ``nextWake``. `Path` is the host's description of the
 /// path; the machine only compares it.
-package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
+package struct ConnectionMachine<Path: Hashable & Sendable>: Machine, Sendable {
   struct Send: Sendable {
     var id: OperationID
     var rest: ArraySlice<UInt8>

@@ -6,7 +6,7 @@ public import Essentials
 ///
 /// The host passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
-public struct DiscoveryMachine: Sendable {
+public struct DiscoveryMachine: Machine, Sendable {
   /// Input of the machine.
   public enum Event: DiscoveryRequestInput, Sendable {
     /// An interface is available, or its addresses or versions changed.

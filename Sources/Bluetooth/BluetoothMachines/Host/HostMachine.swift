@@ -12,7 +12,7 @@ public import Essentials
 /// resumed when a controller that was reset, unplugged or switched off is available again. Links
 /// and operations end with errors first; the new state is reported after that, so that a client has
 /// no links when it is notified of `poweredOff`, as in Core Bluetooth.
-public struct HostMachine: Sendable {
+public struct HostMachine: Machine, Sendable {
   /// An event that the driver passes to the host.
   public enum Input: Sendable {
     /// The transport to the controller is open: start the controller.

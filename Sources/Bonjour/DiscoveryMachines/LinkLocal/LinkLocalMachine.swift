@@ -6,7 +6,7 @@ public import Essentials
 /// It chooses an address, probes it, claims it if there is no conflict, and defends it. The host
 /// passes events to it, performs its actions, and calls ``wake(now:into:)`` at ``nextWake``. Each
 /// interface needs its own machine.
-public struct LinkLocalMachine: Sendable {
+public struct LinkLocalMachine: Machine, Sendable {
   typealias Constants = LinkLocalConstants
 
   struct Probing: Sendable {

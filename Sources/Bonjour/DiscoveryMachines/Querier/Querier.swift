@@ -6,7 +6,7 @@ public import Essentials
 ///
 /// Clients with the same request share one question and one cache. Cached records are reported at
 /// once. Every event has its interface: a service on two links is reported twice.
-public struct Querier: Sendable {
+public struct Querier: Machine, Sendable {
   /// Input of a querier.
   public enum Event: Sendable {
     /// An interface was added, or its addresses or versions changed. If it seems to be on another

@@ -4,7 +4,7 @@ package import Essentials
 /// don't answer, so a few run at once, and the others wait in the order in which they became due:
 /// first those of hosts about which nothing is known yet. The work for an event doesn't grow with the
 /// number of queries.
-package struct UnicastQueries: Sendable {
+package struct UnicastQueries: Machine, Sendable {
   /// What happened.
   package enum Event: Sendable {
     /// A query began, with an identifier that no other had.

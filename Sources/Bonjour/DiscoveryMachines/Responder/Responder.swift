@@ -6,7 +6,7 @@ public import Essentials
 ///
 /// The host passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
-public struct Responder: Sendable {
+public struct Responder: Machine, Sendable {
   typealias Constants = ResponderConstants
 
   /// The state of a registration on one link.

@@ -6,7 +6,7 @@ public import Essentials
 /// Near a wall, the probability of a room changes from one second to the next. So a room is entered
 /// when it was probable in several fixes in a row, and left when it was improbable for some time,
 /// or when another is entered.
-public struct RoomMonitor: Sendable {
+public struct RoomMonitor: Machine, Sendable {
   /// The thresholds of entering and leaving.
   public struct Settings: Hashable, Sendable {
     /// The probability from which a room can be entered.

@@ -6,7 +6,7 @@ public import Essentials
 /// A beacon that changes its address is one beacon: the track with the new address replaces the one
 /// that was silent longest and is about as loud, which is hidden while it stays silent. Two beacons with the same
 /// identity that advertise at the same time are reported separately.
-public struct RangingMachine: Sendable {
+public struct RangingMachine: Machine, Sendable {
   /// Limits and times.
   public struct Settings: Hashable, Sendable {
     /// The time between two reports.

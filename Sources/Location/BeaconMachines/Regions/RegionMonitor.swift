@@ -8,7 +8,7 @@ public import Essentials
 /// in which the receiver scanned and this machine was called on time: while the radio is off the state
 /// is unknown, and after a stall, of which one second counts, the waiting packets are handled first. Entering again after that is not reported, because leaving was not
 /// reported either.
-public struct RegionMonitor: Sendable {
+public struct RegionMonitor: Machine, Sendable {
   /// Limits and times.
   public struct Settings: Hashable, Sendable {
     /// The time without a sighting after which a region is left. Apple's is about 30 s, as
