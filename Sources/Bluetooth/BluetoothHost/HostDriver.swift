@@ -24,8 +24,7 @@ final class HostDriver: @unchecked Sendable {
   private let bondFailures = Mutex(BondFailures())
   private let bondWatch = Mutex(BondWatch())
 
-  private var machine: HostMachine
-  private var actions: [HostMachine.Action] = []
+  private var runner: MachineRunner<HostMachine>
   /// Consecutive events of one client, until they are delivered.
   private var events: [HostEvent] = []
   private var spareEntries: [Entry] = []
@@ -34,8 +33,6 @@ final class HostDriver: @unchecked Sendable {
 
   private var transport: (any HCITransport)?
   private var isTransportOpen = false
-  private var wakeTimer: (any LoopTimer)?
-  private var wakeSetFor: Instant?
   private var isStopped = false
   private var bondQueue: BondStoreQueue?
   /// The logged reasons for bonds that are not kept.
@@ -48,7 +45,7 @@ final class HostDriver: @unchecked Sendable {
     machine: HostMachine, loop: any HostLoop, capture: Capture?, security: SecurityServices,
     logger: Logger, makeTransport: @escaping TransportFactory
   ) {
-    self.machine = machine
+    runner = MachineRunner(machine)
     self.security = security
     self.loop = loop
     self.capture = capture
@@ -140,7 +137,7 @@ final class HostDriver: @unchecked Sendable {
 
   /// Reads the machine's snapshot on the loop.
   func readSnapshot(_ completion: @escaping @Sendable (HostSnapshot) -> Void) {
-    loop.execute { [self] in completion(machine.snapshot) }
+    loop.execute { [self] in completion(runner.machine.snapshot) }
     loop.runPending()
   }
 
@@ -186,18 +183,18 @@ final class HostDriver: @unchecked Sendable {
       switch entry {
       case .clientOpened(let slot):
         clients[slot.id] = slot
-        machine.handle(
+        runner.handle(
           .clientOpened(
             slot.id, acknowledgesEvents: slot.acknowledgesEvents, program: slot.program),
-          now: now, into: &actions)
+          now: now)
       case .clientClosed(let id):
-        machine.handle(.clientClosed(id), now: now, into: &actions)
+        runner.handle(.clientClosed(id), now: now)
         perform(now)
         clients[id] = nil
       case .eventsHandled(let id, let count):
-        machine.handle(.eventsHandled(id, count: count), now: now, into: &actions)
+        runner.handle(.eventsHandled(id, count: count), now: now)
       case .request(let id, let request):
-        machine.handle(.request(id, request), now: now, into: &actions)
+        runner.handle(.request(id, request), now: now)
       }
     }
     entries.removeAll(keepingCapacity: true)
@@ -206,27 +203,20 @@ final class HostDriver: @unchecked Sendable {
   }
 
   private func wake() {
-    wakeSetFor = nil
     let now = loop.now
-    if let due = machine.nextWake, due <= now { machine.wake(now: now, into: &actions) }
+    runner.wake(now: now)
     finish(now)
   }
 
   /// Performs the machine's actions, flushes the transport and sets the timer for its next wake.
   private func finish(_ now: Instant) {
     // Before clients hear that the radio is on.
-    if hasProblem, machine.state == .poweredOn { report(nil) }
+    if hasProblem, runner.machine.state == .poweredOn { report(nil) }
     perform(now)
     flushCapture()
     transport?.flush()
-    guard !isStopped, let due = machine.nextWake else { return }
-    // A timer that rings too early costs little; setting it anew for every packet would.
-    if let wakeSetFor, wakeSetFor <= due { return }
-    if wakeTimer == nil { wakeTimer = loop.makeTimer { [weak self] in self?.wake() } }
-    // Not for now or earlier: time has to go on even if a machine never has enough.
-    let time = max(due, now + .microseconds(1))
-    wakeSetFor = time
-    wakeTimer?.set(time)
+    guard !isStopped else { return }
+    runner.setTimer(now: now, loop.makeTimer { [weak self] in self?.wake() })
   }
 
   private func perform(_ now: Instant) {
@@ -234,8 +224,7 @@ final class HostDriver: @unchecked Sendable {
     var computations: [KeyAgreementRequest] = []
     var slot: ClientSlot?
     let transport = transport
-    var taken: [HostMachine.Action] = []
-    swap(&taken, &actions)
+    var taken = runner.takeActions()
     taken.takeEach { (action: consuming HostMachine.Action) in
       switch consume action {
       case .send(let packet):
@@ -262,13 +251,13 @@ final class HostDriver: @unchecked Sendable {
       case .removeBond(let bond): change(.remove(bond))
       }
     }
-    swap(&taken, &actions)
+    runner.reuse(consume taken)
     deliverEvents(to: slot)
     if let reopening { openTransport(because: reopening) }
     guard !computations.isEmpty else { return }
     for request in computations {
       let result = security.keyAgreement?.perform(request.operation) ?? .invalidKey
-      machine.handle(.keyComputed(id: request.id, result), now: now, into: &actions)
+      runner.handle(.keyComputed(id: request.id, result), now: now)
     }
     perform(now)
   }
@@ -327,7 +316,7 @@ final class HostDriver: @unchecked Sendable {
       return problem.listeners
     }
     for listener in listeners.values { listener.finish() }
-    for bond in machine.takeUnstoredBonds() { change(.update(bond)) }
+    for bond in runner.machine.takeUnstoredBonds() { change(.update(bond)) }
     bondWatch.withLock { $0.isClosed = true }
     if security.bonds != nil {
       EpollLoop.shared.execute { [self] in bondWatch.withLock { $0.watch.take() }?.value.close() }
@@ -335,7 +324,7 @@ final class HostDriver: @unchecked Sendable {
     clients = [:]
     transport?.close()
     transport = nil
-    wakeTimer?.cancel()
+    runner.cancelTimer()
     capture?.close()
     reportCaptureFailure()
     capture = nil
@@ -361,10 +350,10 @@ final class HostDriver: @unchecked Sendable {
     do throws(BondStoreError) {
       let bonds = try store.load()
       let (identities, problem) = try store.loadIdentities()
-      machine.handle(.bondsLoaded(bonds, identities), now: loop.now, into: &actions)
+      runner.handle(.bondsLoaded(bonds, identities), now: loop.now)
       if let problem { report(problem, isLasting: true) }
     } catch {
-      machine.handle(.bondsUnavailable, now: loop.now, into: &actions)
+      runner.handle(.bondsUnavailable, now: loop.now)
       return report(
         error, isLasting: true, consequence: " Pairing is disabled until this is fixed.")
     }
@@ -406,7 +395,7 @@ final class HostDriver: @unchecked Sendable {
       return
     }
     let now = loop.now
-    machine.handle(.bondsChanged(bonds), now: now, into: &actions)
+    runner.handle(.bondsChanged(bonds), now: now)
     finish(now)
   }
 
@@ -501,7 +490,7 @@ extension HostDriver: TransportReceiver {
     guard source === transport, !isTransportOpen else { return }
     isTransportOpen = true
     let now = loop.now
-    machine.handle(.transportOpened, now: now, into: &actions)
+    runner.handle(.transportOpened, now: now)
     finish(now)
   }
 
@@ -513,7 +502,7 @@ extension HostDriver: TransportReceiver {
       flushCapture()
     }
     for packet in packets {
-      machine.handle(.packet(packet), now: now, into: &actions)
+      runner.handle(.packet(packet), now: now)
     }
     finish(now)
   }
@@ -524,7 +513,7 @@ extension HostDriver: TransportReceiver {
     isTransportOpen = false
     report(error.sentence)
     let now = loop.now
-    machine.handle(.transportClosed(error), now: now, into: &actions)
+    runner.handle(.transportClosed(error), now: now)
     finish(now)
   }
 }
