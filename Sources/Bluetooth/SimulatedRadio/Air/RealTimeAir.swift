@@ -7,14 +7,13 @@ final class RealTimeAir {
   let air: Air
   /// What the event loop's clock showed when the world's showed zero.
   private var origin: TimeSpan
-  private var timer: (any LoopTimer)?
-  private var timerSetFor: Instant?
+  private var timer: DeadlineTimer?
 
   /// Starts the world's clock. On the loop.
   init(world: World, on loop: EpollLoop) {
     air = Air(world: world)
     origin = .now - world.now
-    timer = loop.makeTimer { [weak self] in self?.timerFired() }
+    timer = DeadlineTimer(loop.makeTimer { [weak self] in self?.timerFired() })
     air.willInteract = { [weak self] in self?.catchUp() }
     air.didInteract = { [weak self] in self?.setTimer() }
     setTimer()
@@ -29,7 +28,7 @@ final class RealTimeAir {
   }
 
   private func timerFired() {
-    timerSetFor = nil
+    timer?.fired()
     catchUp()
     setTimer()
   }
@@ -46,10 +45,5 @@ final class RealTimeAir {
     air.run(until: worldTime)
   }
 
-  private func setTimer() {
-    guard let next = air.world.nextEventTime else { return }
-    if let timerSetFor, timerSetFor <= next { return }
-    timerSetFor = next
-    timer?.set(next + origin)
-  }
+  private func setTimer() { timer?.set(air.world.nextEventTime.map { $0 + origin }) }
 }
