@@ -21,8 +21,7 @@ struct LocationLoop {
   var wantsScan = false
   /// Whether it does.
   var isScanning = false
-  var timer: (any LoopTimer)?
-  var timerSetFor: Instant?
+  var timer: DeadlineTimer?
 
   /// Whether there is anything to listen for.
   var isInterested: Bool {
@@ -106,18 +105,15 @@ extension LocationServices {
 
   private func setTimer() {
     guard let wake = loop.nextWake, let hostSession else { return }
-    // A later one is set when this one rings: each sighting puts it off.
-    if let set = loop.timerSetFor, set <= wake { return }
-    let timer =
-      loop.timer ?? hostSession.loop.makeTimer { [weak self] in self?.timerRang() }
-    loop.timer = timer
-    loop.timerSetFor = wake
-    timer.set(wake)
+    if loop.timer == nil {
+      loop.timer = DeadlineTimer(hostSession.loop.makeTimer { [weak self] in self?.timerRang() })
+    }
+    loop.timer?.set(wake)
   }
 
   private func timerRang() {
     guard let now = hostSession?.loop.now else { return }
-    loop.timerSetFor = nil
+    loop.timer?.fired()
     loop.wake(now: now)
     deliver()
     setTimer()
