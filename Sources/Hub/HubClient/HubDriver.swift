@@ -20,8 +20,7 @@ final class HubDriver: @unchecked Sendable {
   private var actions: [HubClientMachine.Action] = []
   private var slots: [HubSessionID: HubSessionSlot] = [:]
   private var socket: HubSocket?
-  private var timer: (any LoopTimer)?
-  private var timerSetFor: Instant?
+  private lazy var timer = DeadlineTimer(loop.makeTimer { [weak self] in self?.wake() })
   private var isStopped = false
 
   /// What clients put into the inbox.
@@ -94,8 +93,7 @@ final class HubDriver: @unchecked Sendable {
       isStopped = true
       socket?.close()
       socket = nil
-      timer?.cancel()
-      timer = nil
+      timer.cancel()
       slots = [:]
       completion()
     }
@@ -138,7 +136,7 @@ final class HubDriver: @unchecked Sendable {
   }
 
   private func wake() {
-    timerSetFor = nil
+    timer.fired()
     guard !isStopped else { return }
     let now = Instant.now
     machine.wake(now: now, into: &actions)
@@ -171,17 +169,7 @@ final class HubDriver: @unchecked Sendable {
       }
     }
     guard !isStopped else { return }
-    setTimer(now)
-  }
-
-  private func setTimer(_ now: Instant) {
-    guard let due = machine.nextWake else { return }
-    // A timer that rings too early costs little; setting it anew for every message would.
-    if let timerSetFor, timerSetFor <= due { return }
-    if timer == nil { timer = loop.makeTimer { [weak self] in self?.wake() } }
-    let time = max(due, now + .microseconds(1))
-    timerSetFor = time
-    timer?.set(time)
+    timer.set(machine.nextWake, after: now)
   }
 
   private func openSocket() {
