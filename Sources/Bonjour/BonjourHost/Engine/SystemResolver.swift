@@ -9,12 +9,8 @@ final class SystemResolver {
 
   private let loop: EpollLoop
   private let report: Report
-  private var queries = UnicastQueries()
-  /// What is still to be done. Answers may come, and clients may begin queries, meanwhile.
-  private var actions: [UnicastQueries.Action] = []
+  private var runner = MachineRunner(UnicastQueries())
   private var isPerforming = false
-  private lazy var timer = loop.makeTimer { [weak self] in self?.wake() }
-  private var timerSetFor: Instant?
 
   init(on loop: EpollLoop, report: @escaping Report) {
     self.loop = loop
@@ -30,7 +26,7 @@ final class SystemResolver {
 
   /// Ends a query. False if there is none.
   func stop(_ id: QueryID) -> Bool {
-    guard queries.contains(id) else { return false }
+    guard runner.machine.contains(id) else { return false }
     handle(.stopped(id))
     return true
   }
@@ -39,27 +35,24 @@ final class SystemResolver {
   func stopAll() { handle(.allStopped) }
 
   private func handle(_ event: UnicastQueries.Event) {
-    queries.handle(event, now: .now, into: &actions)
+    runner.handle(event, now: .now)
     perform()
   }
 
   private func wake() {
-    timerSetFor = nil
-    queries.wake(now: .now, into: &actions)
+    runner.wake(now: .now)
     perform()
   }
 
   private func perform() {
     guard !isPerforming else { return }
     isPerforming = true
-    var index = 0
-    while index < actions.count {
-      perform(actions[index])
-      index += 1
+    // Answers may come, and clients may begin queries, meanwhile.
+    while case let actions = runner.takeActions(), !actions.isEmpty {
+      for action in actions { perform(action) }
     }
-    actions.removeAll()
     isPerforming = false
-    schedule()
+    runner.setTimer(now: .now, loop.makeTimer { [weak self] in self?.wake() })
   }
 
   private func perform(_ action: UnicastQueries.Action) {
@@ -71,11 +64,5 @@ final class SystemResolver {
       }
     case .deliver(let id, let event, let moreComing): report(id, event, moreComing)
     }
-  }
-
-  private func schedule() {
-    guard queries.nextWake != timerSetFor else { return }
-    timerSetFor = queries.nextWake
-    if let timerSetFor { timer.set(timerSetFor) } else { timer.cancel() }
   }
 }
