@@ -18,7 +18,7 @@ final class LinkLocalDriver: @unchecked Sendable {
   private var monitor: InterfaceMonitor?
   private var wakeMonitor: WakeMonitor?
   private var lock: InterfaceLock?
-  private var timer: (any LoopTimer)?
+  private lazy var timer = DeadlineTimer(loop.makeTimer { [weak self] in self?.wake() })
   /// Called once when it has started, or cannot.
   private var onStart: ((LinkLocalError?) -> Void)?
   private var isStopped = false
@@ -85,7 +85,7 @@ final class LinkLocalDriver: @unchecked Sendable {
     isStopped = true
     monitor?.stop()
     wakeMonitor?.stop()
-    timer?.cancel()
+    timer.cancel()
     storeTimer?.cancel()
     storeAddress()
     lock = nil
@@ -277,6 +277,7 @@ final class LinkLocalDriver: @unchecked Sendable {
 
   private func wake() {
     guard !isStopped else { return }
+    timer.fired()
     machine?.wake(now: .now, into: &actions)
     finish()
   }
@@ -291,12 +292,7 @@ final class LinkLocalDriver: @unchecked Sendable {
       reportedStatus = machine.status
       notify(machine.status)
     }
-    guard let due = machine.nextWake else { return }
-    if timer == nil {
-      timer = loop.makeTimer { [weak self] in self?.wake() }
-    }
-    // Not for now or earlier: time has to go on even if a machine never has enough.
-    timer?.set(max(due, .now + .microseconds(1)))
+    timer.set(machine.nextWake, after: .now)
   }
 
   private func perform(_ action: LinkLocalMachine.Action) {
