@@ -12,8 +12,7 @@ final class BonjourDriver: @unchecked Sendable {
   private let configuration: BonjourConfiguration
   private let loop: EpollLoop
   private let log: (@Sendable (String) -> Void)?
-  private var machine: DiscoveryMachine
-  private var actions: [DiscoveryMachine.Action] = []
+  private var runner: MachineRunner<DiscoveryMachine>
   private let onReports: ([DiscoveryReport]) -> Void
   /// Called before the machine handles anything.
   var beforeEvents: (() -> Void)?
@@ -41,8 +40,6 @@ final class BonjourDriver: @unchecked Sendable {
   private let reader = DatagramReader()
   /// Queries whose results, if there are any yet, are from the cache.
   private var startedQueries: Set<QueryID> = []
-  private var timer: (any LoopTimer)?
-  private var timerSetFor: Instant?
   private var isStopped = false
   /// Whether another process has the port, too, and receives some of the unicast packets (RFC 6762,
   /// §15.1).
@@ -69,7 +66,7 @@ final class BonjourDriver: @unchecked Sendable {
     self.loop = loop
     self.log = log
     self.onReports = onReports
-    machine = .init(hostName: configuration.hostName)
+    runner = MachineRunner(DiscoveryMachine(hostName: configuration.hostName))
   }
 
   /// Starts to take part.
@@ -112,7 +109,7 @@ final class BonjourDriver: @unchecked Sendable {
     feedMachine(.shutDown)
     finish()
     isStopped = true
-    timer?.cancel()
+    runner.cancelTimer()
     let closing = Array(sockets.values)
     sockets = [:]
     var openCount = closing.count
@@ -202,37 +199,27 @@ final class BonjourDriver: @unchecked Sendable {
   private func feedMachine(_ event: DiscoveryMachine.Event) {
     beforeEvents?()
     guard !isStopped else { return }
-    machine.handle(event, now: now(), into: &actions)
+    runner.handle(event, now: now())
   }
 
   private func wake() {
-    timerSetFor = nil
     beforeEvents?()
     guard !isStopped else { return }
-    let now = now()
-    if let due = machine.nextWake, due <= now { machine.wake(now: now, into: &actions) }
+    runner.wake(now: now())
     finish()
   }
 
   /// Performs the actions of the machine and sets the timer to its next wake.
   private func finish() {
     perform()
-    guard let due = machine.nextWake else { return }
-    // A timer that rings too early costs little; setting it anew for every packet would.
-    if let timerSetFor, timerSetFor <= due { return }
-    if timer == nil {
-      timer = loop.makeTimer { [weak self] in self?.wake() }
-    }
-    // Not for now or earlier: time has to go on even if a machine never has enough.
-    let time = max(due, .now + .microseconds(1))
-    timerSetFor = time
-    timer?.set(time)
+    runner.setTimer(now: .now, loop.makeTimer { [weak self] in self?.wake() })
   }
 
   private func perform() {
     var reports: [DiscoveryReport] = []
     swap(&reports, &self.reports)
     defer { startedQueries.removeAll(keepingCapacity: true) }
+    let actions = runner.takeActions()
     for action in actions {
       switch action {
       case .send(let packet):
@@ -250,7 +237,7 @@ final class BonjourDriver: @unchecked Sendable {
         reports.append(.found(id, event, on: interface, moreComing: moreComing))
       }
     }
-    actions.removeAll(keepingCapacity: true)
+    runner.reuse(consume actions)
     if !reports.isEmpty { onReports(reports) }
     reports.removeAll(keepingCapacity: true)
     swap(&reports, &self.reports)
