@@ -211,7 +211,7 @@ final class HostDriver: @unchecked Sendable {
   /// Performs the machine's actions, flushes the transport and sets the timer for its next wake.
   private func finish(_ now: Instant) {
     // Before clients hear that the radio is on.
-    if hasProblem, runner.machine.state == .poweredOn { report(nil) }
+    if hasProblem, runner.machine.state == .poweredOn { setProblem(nil) }
     perform(now)
     flushCapture()
     transport?.flush()
@@ -244,7 +244,7 @@ final class HostDriver: @unchecked Sendable {
         reopening = error
       case .computeKey(let request): computations.append(request)
       case .storeBond(let bond, let identity): change(.store(bond, identity))
-      case .bondNotKept(let peer, let reason): report(reason, of: peer)
+      case .bondNotKept(let peer, let reason): logRejectedBond(reason, of: peer)
       case .bondEvicted(let peer): reportEviction(of: peer)
       case .clientLate(let id): logLateness(of: id)
       case .updateBonds(let bonds): for bond in bonds { change(.update(bond)) }
@@ -297,7 +297,7 @@ final class HostDriver: @unchecked Sendable {
     )
   }
 
-  private func report(_ sentence: String?) {
+  private func setProblem(_ sentence: String?) {
     hasProblem = sentence != nil
     let isNew = currentProblem.withLock { problem in
       guard problem.sentence != sentence else { return false }
@@ -335,7 +335,7 @@ final class HostDriver: @unchecked Sendable {
   /// Opens a way to the controller in place of the one there is, if any.
   private func openTransport(because error: HostError? = nil) {
     guard !isStopped else { return }
-    if let error { report(error.sentence) }
+    if let error { setProblem(error.sentence) }
     transport?.close()
     isTransportOpen = false
     let fresh = makeTransport()
@@ -351,10 +351,10 @@ final class HostDriver: @unchecked Sendable {
       let bonds = try store.load()
       let (identities, problem) = try store.loadIdentities()
       runner.handle(.bondsLoaded(bonds, identities), now: loop.now)
-      if let problem { report(problem, isLasting: true) }
+      if let problem { logBondFailure(problem, isLasting: true) }
     } catch {
       runner.handle(.bondsUnavailable, now: loop.now)
-      return report(
+      return logBondFailure(
         error, isLasting: true, consequence: " Pairing is disabled until this is fixed.")
     }
     let queue = BondStoreQueue(store) { [weak self] report in
@@ -376,8 +376,8 @@ final class HostDriver: @unchecked Sendable {
     switch report {
     case .failed(let error):
       switch error.kind {
-      case .stronger, .replaced, .dropped: self.report(error, isLasting: true)
-      default: self.report(error, consequence: " It is tried again until it succeeds.")
+      case .stronger, .replaced, .dropped: logBondFailure(error, isLasting: true)
+      default: logBondFailure(error, consequence: " It is tried again until it succeeds.")
       }
     case .recovered: reportRecovery()
     case .damagedFileKept(let path):
@@ -400,7 +400,7 @@ final class HostDriver: @unchecked Sendable {
   }
 
   /// Bonds cannot be kept, or read again. They are good as long as this process runs. From any thread.
-  private func report(
+  private func logBondFailure(
     _ error: BondStoreError, isLasting: Bool = false, consequence: String = ""
   ) {
     let isNews = bondFailures.withLock { failures in
@@ -431,7 +431,7 @@ final class HostDriver: @unchecked Sendable {
 
   /// Logs why a peer has to be paired with again next time; once for each reason, because peers
   /// determine how often they pair.
-  private func report(_ reason: UnkeptBond, of peer: DeviceAddress) {
+  private func logRejectedBond(_ reason: UnkeptBond, of peer: DeviceAddress) {
     guard unkeptBonds.insert(reason).inserted else { return }
     let cause =
       switch reason {
@@ -511,7 +511,7 @@ extension HostDriver: TransportReceiver {
     guard source === transport else { return }
     transport = nil
     isTransportOpen = false
-    report(error.sentence)
+    setProblem(error.sentence)
     let now = loop.now
     runner.handle(.transportClosed(error), now: now)
     finish(now)

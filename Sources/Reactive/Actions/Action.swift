@@ -12,7 +12,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
   private let executionsInput: Signal<SignalProducer<Output, Error>, Never>.Observer
   private let executionsOutput: Signal<SignalProducer<Output, Error>, Never>
   /// Whether anyone has asked for the executions.
-  private let tellsExecutions = Synchronization.Atomic(false)
+  private let publishesExecutions = Synchronization.Atomic(false)
   private let token: Lifetime.Token
   private let eventsInput: Signal<Signal<Output, Error>.Event, Never>.Observer
   private let disabledErrorsInput: Signal<(), Never>.Observer
@@ -41,7 +41,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
   /// The values of an execution are kept while it runs, and as long as its producer is retained;
   /// values of executions that began before this property was first used aren't kept.
   public var executions: Signal<SignalProducer<Output, Error>, Never> {
-    tellsExecutions.store(true, ordering: .releasing)
+    publishesExecutions.store(true, ordering: .releasing)
     return executionsOutput
   }
 
@@ -123,7 +123,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
 
   /// Tells of an execution that is about to begin, if anyone has asked for it.
   private func tellExecution() -> Signal<Output, Error>.Observer? {
-    guard tellsExecutions.load(ordering: .acquiring) else { return nil }
+    guard publishesExecutions.load(ordering: .acquiring) else { return nil }
     let (execution, input) = SignalProducer<Output, Error>.replayPipe()
     executionsInput.send(value: execution)
     return input

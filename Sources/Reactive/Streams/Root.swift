@@ -22,7 +22,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
     let gate = Gate()
     door = .passUnretained(gate)
     super.init()
-    standBehind(gate)
+    attach(to: gate)
   }
 
   /// Begins a run that delivers to `sink` and that `connection` interrupts.

@@ -107,7 +107,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   }
 
   /// Puts the stage behind a gate, inside of which it gets its events.
-  final func standBehind(_ gate: Gate) {
+  final func attach(to gate: Gate) {
     ownedGate = .passRetained(gate)
   }
 

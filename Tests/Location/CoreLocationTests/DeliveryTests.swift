@@ -158,8 +158,8 @@ struct DeliveryTests {
 
   private let hall = CLBeaconRegion(uuid: BeaconRoom.uuid, identifier: "hall")
 
-  private func waiting(_ notices: [Notice]) -> [String] {
-    var waiting: ArraySlice<Notice> = []
+  private func waiting(_ notices: [DelegateCall]) -> [String] {
+    var waiting: ArraySlice<DelegateCall> = []
     for notice in notices { notice.add(to: &waiting) }
     return waiting.map { notice in
       switch notice {
@@ -176,7 +176,7 @@ struct DeliveryTests {
   func transitionsCoalesce() {
     #expect(waiting([.entered(hall), .exited(hall)]) == ["entered hall", "exited hall"])
     #expect(waiting([.entered(hall), .exited(hall), .entered(hall)]) == ["entered hall"])
-    var many: [Notice] = []
+    var many: [DelegateCall] = []
     for _ in 0..<1_000 {
       many += [
         .entered(hall), .determined(.inside, hall), .exited(hall), .determined(.outside, hall),
@@ -188,14 +188,15 @@ struct DeliveryTests {
   @Test("only the last of many reports is kept until the delegate is called")
   func reportsCoalesce() {
     let constraint = hall.beaconIdentityConstraint
-    let reports = (0..<1_000).map { _ in Notice.ranged([], constraint) }
+    let reports = (0..<1_000).map { _ in DelegateCall.ranged([], constraint) }
     #expect(waiting(reports + [.ranged([CLBeacon()], constraint)]) == ["ranged 1"])
   }
 
   @Test("pending calls that a program causes itself are bounded, too")
   func bound() {
     let notices = (0..<3_000).map { number in
-      Notice.monitoringFailed(CLRegion(identifier: "\(number)"), CLError(.regionMonitoringFailure))
+      DelegateCall.monitoringFailed(
+        CLRegion(identifier: "\(number)"), CLError(.regionMonitoringFailure))
     }
     #expect(waiting(notices).count == Limits.noticesMax)
   }

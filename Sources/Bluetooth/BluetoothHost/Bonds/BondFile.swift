@@ -23,7 +23,8 @@ package struct BondFile: Sendable {
   /// A file's bytes at most.
   static let byteCountMax = (bondCountMax + identityCountMax) * lineByteCountMax
 
-  private static let form = StateForm(name: "ambit bonds", version: 1, byteCountMax: byteCountMax)
+  private static let form = ChecksummedText(
+    name: "ambit bonds", version: 1, byteCountMax: byteCountMax)
   private static let lineFeed = UInt8(ascii: "\n")
 
   /// A bond, and the fields of its line that this version doesn't know.

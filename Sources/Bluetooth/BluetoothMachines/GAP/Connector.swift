@@ -381,7 +381,7 @@ struct Connector: Sendable {
   private mutating func attemptFailed(
     _ attempt: Attempt, _ status: HCIStatus, now: Instant
   ) -> [Outcome] {
-    guard status.isHopelessForConnecting else {
+    guard status.isPermanentFailure else {
       retryAt = now + Limits.retryDelay
       return []
     }
@@ -484,7 +484,7 @@ extension ConnectionTimingRequest {
 extension HCIStatus {
   /// Whether trying to connect again cannot help: no room for links, or the controller doesn't know
   /// the command or its parameters.
-  fileprivate var isHopelessForConnecting: Bool {
+  fileprivate var isPermanentFailure: Bool {
     switch self {
     case .unknownCommand, .connectionLimitExceeded, .unsupportedFeature, .invalidParameters: true
     default: false

@@ -18,7 +18,7 @@ struct Scanner: Sendable {
   }
 
   /// One report, of any of the report events.
-  struct Heard: Sendable {
+  struct Report: Sendable {
     /// The advertiser's address.
     var address: DeviceAddress
     /// The advertising set; nil for legacy advertising.
@@ -217,7 +217,7 @@ struct Scanner: Sendable {
 
   /// Takes a report and delivers it to the clients for which it is new.
   mutating func heard(
-    _ report: Heard, now: Instant, into actions: inout [HostMachine.Action]
+    _ report: Report, now: Instant, into actions: inout [HostMachine.Action]
   ) {
     guard isWanted else { return }
     let index = table.hear(report.address, set: report.set)
@@ -242,7 +242,7 @@ struct Scanner: Sendable {
 
   /// Stores a report in the entry; returns whether that changed it.
   private mutating func update(
-    _ index: Int, _ report: Heard, _ data: ArraySlice<UInt8>
+    _ index: Int, _ report: Report, _ data: ArraySlice<UInt8>
   ) -> Bool {
     if report.isScanResponse {
       guard table[index].scanResponse != data else { return false }
@@ -276,7 +276,7 @@ struct Scanner: Sendable {
   }
 
   private func deliver(
-    _ index: Int, to receivers: UInt64, _ heard: Heard, now: Instant,
+    _ index: Int, to receivers: UInt64, _ heard: Report, now: Instant,
     into actions: inout [HostMachine.Action]
   ) {
     let report = AdvertisingReport(

@@ -45,7 +45,7 @@ extension GATTServer {
       let attribute = database.attribute(handle),
       case .configuration(let configuration) = attribute.source,
       // This link may be less protected than the earlier one, or the app may require more by now.
-      writeError(attribute, Place(session: index, bearer: 0)) == nil,
+      writeError(attribute, RequestContext(session: index, bearer: 0)) == nil,
       // The handle of Service Changed never changes, even if others do.
       isKnown || configuration.valueHandle == serviceChangedHandle,
       bits & ~configuration.allowed == 0

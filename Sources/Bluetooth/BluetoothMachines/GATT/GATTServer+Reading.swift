@@ -11,7 +11,8 @@ extension GATTServer {
   // security that they need: a request must satisfy both.
 
   /// The error of a peer's read of an attribute; nil if it is permitted.
-  func readError(_ attribute: AttributeDatabase.Attribute, _ place: Place) -> ATTErrorCode? {
+  func readError(_ attribute: AttributeDatabase.Attribute, _ place: RequestContext) -> ATTErrorCode?
+  {
     let permissions = attribute.permissions
     guard attribute.properties.contains(.read),
       !permissions.isDisjoint(with: .anyRead)
@@ -23,7 +24,7 @@ extension GATTServer {
 
   /// Why a peer may not write an attribute in the way that needs `property`; nil if it may.
   func writeError(
-    _ attribute: AttributeDatabase.Attribute, _ place: Place,
+    _ attribute: AttributeDatabase.Attribute, _ place: RequestContext,
     needing property: CharacteristicProperties = .write
   ) -> ATTErrorCode? {
     let permissions = attribute.permissions
@@ -41,7 +42,7 @@ extension GATTServer {
 
   /// The error for a link that isn't protected as it has to be (Core 5.4, Vol 3, Part C, §10.3.1).
   private func securityError(
-    _ place: Place, needsEncryption: Bool, needsAuthentication: Bool
+    _ place: RequestContext, needsEncryption: Bool, needsAuthentication: Bool
   ) -> ATTErrorCode? {
     guard needsEncryption || needsAuthentication else { return nil }
     if let encryption = sessions[place.session].encryption {
@@ -53,7 +54,7 @@ extension GATTServer {
 
   /// The value that the server knows itself; nil where its owner has to be asked.
   mutating func ownValue(
-    _ attribute: AttributeDatabase.Attribute, _ place: Place
+    _ attribute: AttributeDatabase.Attribute, _ place: RequestContext
   ) -> ArraySlice<UInt8>? {
     switch attribute.source {
     case .fixed(let value): return value[...]
@@ -70,14 +71,15 @@ extension GATTServer {
 
   /// Refuses an invalid range (§3.4.3.1); returns whether the range is valid.
   private func isRange(
-    _ range: HandleRange, _ opcode: ATTOpcode, _ place: Place, into outputs: inout [Output]
+    _ range: HandleRange, _ opcode: ATTOpcode, _ place: RequestContext, into outputs: inout [Output]
   ) -> Bool {
     if range.start != 0, range.start <= range.end { return true }
     refuse(opcode, range.start, .invalidHandle, place, into: &outputs)
     return false
   }
 
-  func findInformation(_ range: HandleRange, _ place: Place, into outputs: inout [Output]) {
+  func findInformation(_ range: HandleRange, _ place: RequestContext, into outputs: inout [Output])
+  {
     guard isRange(range, .findInformationRequest, place, into: &outputs) else { return }
     let room = self[place].mtu - 2
     var writer = ByteWriter(capacity: room)
@@ -99,7 +101,7 @@ extension GATTServer {
   }
 
   func findByTypeValue(
-    _ range: HandleRange, _ type: UInt16, _ value: ArraySlice<UInt8>, _ place: Place,
+    _ range: HandleRange, _ type: UInt16, _ value: ArraySlice<UInt8>, _ place: RequestContext,
     into outputs: inout [Output]
   ) {
     guard isRange(range, .findByTypeValueRequest, place, into: &outputs) else { return }
@@ -124,7 +126,8 @@ extension GATTServer {
   }
 
   func readByGroupType(
-    _ range: HandleRange, _ type: BluetoothUUID, _ place: Place, into outputs: inout [Output]
+    _ range: HandleRange, _ type: BluetoothUUID, _ place: RequestContext,
+    into outputs: inout [Output]
   ) {
     guard isRange(range, .readByGroupTypeRequest, place, into: &outputs) else { return }
     guard type == 0x2800 || type == 0x2801 else {
@@ -155,7 +158,7 @@ extension GATTServer {
   /// Values of a type, as far as they have the first one's length and the server knows them; if a
   /// client keeps the first, it is asked for that one.
   mutating func readByType(
-    _ range: HandleRange, _ type: BluetoothUUID, _ place: Place, now: Instant,
+    _ range: HandleRange, _ type: BluetoothUUID, _ place: RequestContext, now: Instant,
     into outputs: inout [Output]
   ) {
     guard isRange(range, .readByTypeRequest, place, into: &outputs) else { return }
@@ -196,7 +199,7 @@ extension GATTServer {
 
   /// Answers Read By Type with the one value that a client gave.
   func answerByType(
-    _ handle: UInt16, _ value: [UInt8], _ place: Place, into outputs: inout [Output]
+    _ handle: UInt16, _ value: [UInt8], _ place: RequestContext, into outputs: inout [Output]
   ) {
     let part = value.prefix(min(self[place].mtu - 4, 253))
     var writer = ByteWriter(capacity: 2 + part.count)
@@ -209,7 +212,7 @@ extension GATTServer {
   /// Read and Read Blob. A value that fits one PDU may be read in parts too: the error Attribute
   /// Not Long is a server's right, not its duty (§3.4.4.5).
   mutating func read(
-    _ handle: UInt16, offset: Int, _ opcode: ATTOpcode, _ place: Place, now: Instant,
+    _ handle: UInt16, offset: Int, _ opcode: ATTOpcode, _ place: RequestContext, now: Instant,
     into outputs: inout [Output]
   ) {
     guard let attribute = database.attribute(handle) else {
@@ -237,7 +240,7 @@ extension GATTServer {
   }
 
   mutating func readMultiple(
-    _ handles: [UInt16], isVariable: Bool, _ place: Place, now: Instant,
+    _ handles: [UInt16], isVariable: Bool, _ place: RequestContext, now: Instant,
     into outputs: inout [Output]
   ) {
     let opcode: ATTOpcode = isVariable ? .readMultipleVariableRequest : .readMultipleRequest
@@ -256,7 +259,8 @@ extension GATTServer {
 
   /// Collects values until the response is full, pausing at each that a client keeps.
   mutating func goOn(
-    _ reading: MultipleRead, deadline: Instant, _ place: Place, into outputs: inout [Output]
+    _ reading: MultipleRead, deadline: Instant, _ place: RequestContext,
+    into outputs: inout [Output]
   ) {
     var reading = reading
     let opcode: ATTOpcode = reading.isVariable ? .readMultipleVariableRequest : .readMultipleRequest

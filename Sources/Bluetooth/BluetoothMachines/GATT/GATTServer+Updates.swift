@@ -200,7 +200,7 @@ extension GATTServer {
     }
     let next = sessions[index].waitingIndications.removeFirst()
     sessions[index].indication = (next, now + GATTLimits.transactionTimeout)
-    let place = Place(session: index, bearer: 0)
+    let place = RequestContext(session: index, bearer: 0)
     switch next {
     case .update(_, let handle, let value):
       reply(.handleValueIndication(handle: handle, value: value), place, into: &outputs)

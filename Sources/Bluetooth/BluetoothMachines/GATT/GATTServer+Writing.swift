@@ -8,7 +8,7 @@ extension GATTServer {
   // MARK: At once
 
   mutating func write(
-    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ place: Place, now: Instant,
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ place: RequestContext, now: Instant,
     into outputs: inout [Output]
   ) {
     guard let attribute = database.attribute(handle) else {
@@ -30,7 +30,7 @@ extension GATTServer {
 
   /// A Write Command that cannot be done is ignored (§3.4.5.3).
   mutating func writeCommand(
-    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ place: Place, now: Instant,
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ place: RequestContext, now: Instant,
     into outputs: inout [Output]
   ) {
     // What takes signed writes takes these, too, over an encrypted link (Part G, §4.9.2).
@@ -51,13 +51,13 @@ extension GATTServer {
       ignoredCount += 1
       return
     }
-    let place = Place(session: session, bearer: 0)
+    let place = RequestContext(session: session, bearer: 0)
     writeCommand(
       handle, value, place, needing: .authenticatedSignedWrites, into: &outputs)
   }
 
   private mutating func writeCommand(
-    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ place: Place,
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ place: RequestContext,
     needing property: CharacteristicProperties, into outputs: inout [Output]
   ) {
     guard !sessions[place.session].isOutOfSync, let attribute = database.attribute(handle),
@@ -81,7 +81,7 @@ extension GATTServer {
 
   /// Why an attribute cannot take this value.
   private func valueError(
-    _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ place: Place
+    _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ place: RequestContext
   ) -> ATTErrorCode? {
     switch attribute.source {
     case .configuration(let configuration):
@@ -99,7 +99,7 @@ extension GATTServer {
 
   /// Writes an attribute that the server itself keeps; the value has been validated before.
   private mutating func writeOwn(
-    _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ place: Place,
+    _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ place: RequestContext,
     into outputs: inout [Output]
   ) {
     switch attribute.source {
@@ -133,7 +133,7 @@ extension GATTServer {
   // MARK: Prepared
 
   mutating func prepareWrite(
-    _ handle: UInt16, _ offset: Int, _ value: ArraySlice<UInt8>, _ place: Place,
+    _ handle: UInt16, _ offset: Int, _ value: ArraySlice<UInt8>, _ place: RequestContext,
     into outputs: inout [Output]
   ) {
     guard let attribute = database.attribute(handle) else {
@@ -157,7 +157,7 @@ extension GATTServer {
 
   /// Checks all prepared writes, then passes them to the clients concerned, one after the other.
   mutating func executeWrites(
-    _ isExecuted: Bool, _ place: Place, now: Instant, into outputs: inout [Output]
+    _ isExecuted: Bool, _ place: RequestContext, now: Instant, into outputs: inout [Output]
   ) {
     let writes = sessions[place.session].preparedWrites
     sessions[place.session].preparedWrites = []
@@ -206,7 +206,7 @@ extension GATTServer {
   }
 
   mutating func goOn(
-    _ execution: Execution, deadline: Instant, _ place: Place, now: Instant,
+    _ execution: Execution, deadline: Instant, _ place: RequestContext, now: Instant,
     into outputs: inout [Output]
   ) {
     var execution = execution

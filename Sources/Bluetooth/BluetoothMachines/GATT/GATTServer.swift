@@ -187,22 +187,22 @@ public struct GATTServer: Sendable {
   }
 
   /// The session and the bearer of a peer, by index.
-  private func place(_ peer: DeviceAddress, _ bearer: ATTBearer) -> Place? {
+  private func place(_ peer: DeviceAddress, _ bearer: ATTBearer) -> RequestContext? {
     guard let session = sessionIndex(peer),
       let index = sessions[session].bearers.firstIndex(where: { $0.id == bearer })
     else { return nil }
-    return Place(session: session, bearer: index)
+    return RequestContext(session: session, bearer: index)
   }
 
-  subscript(place: Place) -> Bearer {
+  subscript(place: RequestContext) -> Bearer {
     get { sessions[place.session].bearers[place.bearer] }
     set { sessions[place.session].bearers[place.bearer] = newValue }
   }
 
   /// All bearers of all sessions.
-  private var places: [Place] {
+  private var places: [RequestContext] {
     sessions.indices.flatMap { session in
-      sessions[session].bearers.indices.map { Place(session: session, bearer: $0) }
+      sessions[session].bearers.indices.map { RequestContext(session: session, bearer: $0) }
     }
   }
 
@@ -247,7 +247,7 @@ public struct GATTServer: Sendable {
   }
 
   private mutating func serve(
-    _ pdu: ATTPDU, _ place: Place, now: Instant, into outputs: inout [Output]
+    _ pdu: ATTPDU, _ place: RequestContext, now: Instant, into outputs: inout [Output]
   ) {
     switch pdu {
     case .exchangeMTURequest where self[place].id != .fixed:
@@ -278,7 +278,7 @@ public struct GATTServer: Sendable {
   }
 
   private mutating func serveByHandle(
-    _ pdu: ATTPDU, _ place: Place, now: Instant, into outputs: inout [Output]
+    _ pdu: ATTPDU, _ place: RequestContext, now: Instant, into outputs: inout [Output]
   ) {
     guard isInSync(place, into: &outputs) else {
       refuse(pdu.opcode, pdu.firstHandle, .databaseOutOfSync, place, into: &outputs)
@@ -303,7 +303,7 @@ public struct GATTServer: Sendable {
 
   /// Whether a client that asked for robust caching knows the database; a client that was refused
   /// once is taken to know from its next request on.
-  private mutating func isInSync(_ place: Place, into outputs: inout [Output]) -> Bool {
+  private mutating func isInSync(_ place: RequestContext, into outputs: inout [Output]) -> Bool {
     guard sessions[place.session].isOutOfSync else { return true }
     switch sessions[place.session].awareness {
     case .aware: return true
@@ -357,7 +357,8 @@ public struct GATTServer: Sendable {
   /// Passes a peer's request to a client, which answers it later.
   mutating func ask(
     _ owner: ClientID, _ kind: ServerRequest.Kind, _ opcode: ATTOpcode, _ handle: UInt16,
-    _ step: UnansweredRequest.Step, deadline: Instant, _ place: Place, into outputs: inout [Output]
+    _ step: UnansweredRequest.Step, deadline: Instant, _ place: RequestContext,
+    into outputs: inout [Output]
   ) {
     assert(self[place].pending == nil, "a peer has one request at a time")
     let id = nextRequestID()
@@ -374,12 +375,12 @@ public struct GATTServer: Sendable {
     return ServerRequestID(rawValue: lastRequest)
   }
 
-  func reply(_ pdu: ATTPDU, _ place: Place, into outputs: inout [Output]) {
+  func reply(_ pdu: ATTPDU, _ place: RequestContext, into outputs: inout [Output]) {
     outputs.append(.send(to: sessions[place.session].peer, pdu.bytes, nil, over: self[place].id))
   }
 
   func refuse(
-    _ opcode: ATTOpcode, _ handle: UInt16, _ error: ATTErrorCode, _ place: Place,
+    _ opcode: ATTOpcode, _ handle: UInt16, _ error: ATTErrorCode, _ place: RequestContext,
     into outputs: inout [Output]
   ) {
     reply(.errorResponse(request: opcode, handle: handle, error: error), place, into: &outputs)
@@ -390,7 +391,7 @@ public struct GATTServer: Sendable {
   }
 
   private mutating func refusePending(
-    _ place: Place, _ error: ATTErrorCode, into outputs: inout [Output]
+    _ place: RequestContext, _ error: ATTErrorCode, into outputs: inout [Output]
   ) {
     guard let pending = self[place].pending.take() else { return }
     refuse(pending.opcode, pending.handle, error, place, into: &outputs)

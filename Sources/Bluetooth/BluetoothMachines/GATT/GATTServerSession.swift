@@ -69,7 +69,7 @@ extension GATTServer {
   }
 
   /// Where a request came from and its response goes to: a session and one of its bearers.
-  struct Place: Sendable {
+  struct RequestContext: Sendable {
     let session: Int
     let bearer: Int
   }

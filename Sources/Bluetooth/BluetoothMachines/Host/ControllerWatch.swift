@@ -61,7 +61,7 @@ struct ControllerWatch: Sendable {
   /// The controller is up; `abilities` contains the settings that it reports.
   mutating func controllerStarted(_ abilities: ControllerAbilities, now: Instant) {
     mark = abilities.suggestedDataLength
-    provenWell(now: now)
+    confirmHealthy(now: now)
   }
 
   mutating func controllerStopped() {
@@ -71,7 +71,7 @@ struct ControllerWatch: Sendable {
   }
 
   /// The controller sent what only one with the host's settings sends.
-  mutating func provenWell(now: Instant) { quietSince = now }
+  mutating func confirmHealthy(now: Instant) { quietSince = now }
 
   /// The question, if it is time for it.
   mutating func nextCommand(now: Instant) -> HCIPacket? {
@@ -82,7 +82,7 @@ struct ControllerWatch: Sendable {
   }
 
   /// Whether the answer to the question is that of a controller with the host's settings.
-  func isWell(_ answer: CommandAnswer) -> Bool {
+  func matchesSettings(_ answer: CommandAnswer) -> Bool {
     guard let mark, answer.status == .success else { return true }
     var reader = ByteReader(answer.parameters)
     return (try? LESuggestedDataLength(decoding: &reader)) == mark

@@ -249,7 +249,7 @@ extension HostMachine {
       complete(
         request, isTaken ? .success(.done) : .failure(.controller(answer.status)), into: &actions)
     case .watching:
-      guard !watch.isWell(answer) else { return }
+      guard !watch.matchesSettings(answer) else { return }
       let error = HostError.transport(
         "The controller has lost its settings: it was reset, or lost power for a moment.")
       return controllerFailed(error, now: now, into: &actions)

@@ -8,7 +8,7 @@ extension HostMachine {
   /// Counts the events that were delivered since the action with this index, confirms indications,
   /// and holds back or releases what comes in.
   mutating func countEvents(since start: Int, now: Instant, into actions: inout [Action]) {
-    defer { causeOfEvents = nil }
+    defer { currentPacketHandle = nil }
     if backlog.isCounting {
       countEvents(since: start, in: &actions)
       expectHandling(now: now)
@@ -31,7 +31,7 @@ extension HostMachine {
       if case .discovered = event, !backlog.admitsReport(client) {
         droppedIndices.append(index)
       } else if event.isAcknowledged {
-        backlog.delivered(event, to: client, causedBy: causeOfEvents)
+        backlog.delivered(event, to: client, causedBy: currentPacketHandle)
       }
     }
     for index in droppedIndices.reversed() { actions.remove(at: index) }
@@ -43,7 +43,7 @@ extension HostMachine {
     let excesses = backlog.takeExcesses()
     guard !excesses.isEmpty else { return }
     // The events of that end are not the peer's.
-    causeOfEvents = nil
+    currentPacketHandle = nil
     let start = actions.count
     for excess in excesses {
       guard let index = links.index(handle: excess.handle), !links.entries[index].isClosing else {

@@ -36,7 +36,7 @@ extension HostMachine {
       return
     }
     backlog.received(links.handles[index])
-    causeOfEvents = links.handles[index]
+    currentPacketHandle = links.handles[index]
     confirm(index, into: &actions)
     // It was given up before the peer was heard: no client ever learns of it, nor of what comes over it.
     guard links.entries[index].isAnnounced else {
@@ -68,7 +68,7 @@ extension HostMachine {
       if session.isListening { hardwareFailed(event.hardwareCode, now: now, into: &actions) }
     default:
       guard session.isReady else { return }
-      if bytes.first == HCIEventCode.leMeta { watch.provenWell(now: now) }
+      if bytes.first == HCIEventCode.leMeta { watch.confirmHealthy(now: now) }
       if !heldLinks.isEmpty, keepForHeldLink(event, bytes, now: now, into: &actions) { return }
       receive(event, now: now, into: &actions)
     }
@@ -135,7 +135,7 @@ extension HostMachine {
   ) {
     for report in reports {
       let kind = report.kind
-      let heard = Scanner.Heard(
+      let heard = Scanner.Report(
         address: knownAddress(
           of: report.advertiser,
           isConnectable: kind == .connectable || kind == .directed, now: now),
@@ -153,7 +153,7 @@ extension HostMachine {
     for report in reports {
       // An anonymous advertiser can't be distinguished from others.
       guard let advertiser = report.advertiser else { continue }
-      let heard = Scanner.Heard(
+      let heard = Scanner.Report(
         address: knownAddress(
           of: advertiser,
           isConnectable: report.type.contains(.connectable)

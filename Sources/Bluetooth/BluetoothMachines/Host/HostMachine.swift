@@ -115,7 +115,7 @@ public struct HostMachine: Machine, Sendable {
   /// Whether a client holds up indications that others have handled.
   var hasHolders = false
   /// The connection handle of the packet that is being handled.
-  var causeOfEvents: UInt16?
+  var currentPacketHandle: UInt16?
   /// Clients that were requested to acknowledge their events, by the input that is being handled.
   var expectsHandling: [ClientID] = []
   /// Indications that clients have not handled yet.

@@ -60,7 +60,7 @@ extension LinkSecurity {
   struct PairingUnderWay: Sendable {
     var pairing: Pairing
     /// Whether the peer began the pairing.
-    let isPeersInitiative: Bool
+    let isInitiatedByPeer: Bool
     /// The client that answers the prompts, and its latest prompt.
     var agent: ClientID?
     var prompt: PairingPromptID?

@@ -189,7 +189,7 @@ extension LinkSecurity {
     var kept = underWay.pairing.unkept.map { Result<Bond, UnkeptBond>.failure($0) }
     if outcome.isBonding {
       kept = host.keep(
-        outcome.bond, of: peer, isUnasked: underWay.isPeersInitiative, underWay.pairing.evidence)
+        outcome.bond, of: peer, isUnasked: underWay.isInitiatedByPeer, underWay.pairing.evidence)
       // A device that gave no key to know it by expects no bond. Others do.
       if case .failure(let reason) = kept, reason != .changingAddress {
         underWay.pairing.notKept(reason)
@@ -271,7 +271,7 @@ extension LinkSecurity {
     }
     remember(failure, isUsers: underWay.isRejected, agent: underWay.agent)
     // Also one that began it would otherwise keep people busy with prompts.
-    if failure.isFailedProof || underWay.isPeersInitiative {
+    if failure.isFailedProof || underWay.isInitiatedByPeer {
       host.attempts.failed(peer, now: now)
     }
     outputs.append(.pairingEnded(failure))

@@ -217,16 +217,16 @@ struct LinkSecurity: Sendable {
   }
 
   private mutating func pair(
-    needing requirement: Requirement, isPeersInitiative: Bool = false, for waiting: Waiting,
+    needing requirement: Requirement, isInitiatedByPeer: Bool = false, for waiting: Waiting,
     host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {
     var produced: [PairingOutput] = []
     let pairing = Pairing.initiate(
-      with: party(isUnasked: isPeersInitiative),
+      with: party(isUnasked: isInitiatedByPeer),
       needsAuthentication: requirement == .authentication, host: host, now: now, into: &produced)
     begin(
       PairingUnderWay(
-        pairing: pairing, isPeersInitiative: isPeersInitiative, agent: host.agent,
+        pairing: pairing, isInitiatedByPeer: isInitiatedByPeer, agent: host.agent,
         waiting: waiting),
       produced, host: &host, into: &outputs)
   }
@@ -326,15 +326,15 @@ struct LinkSecurity: Sendable {
       return refuse(.repeatedAttempts, host: &host, now: now, into: &outputs)
     }
     // Not where this host asked for it.
-    let isPeersInitiative = if case .none = activity { true } else { false }
+    let isInitiatedByPeer = if case .none = activity { true } else { false }
     var produced: [PairingOutput] = []
     do throws(SMPFailureReason) {
       let pairing = try Pairing.respond(
-        to: features, of: party(isUnasked: isPeersInitiative), host: &host, now: now,
+        to: features, of: party(isUnasked: isInitiatedByPeer), host: &host, now: now,
         into: &produced)
       begin(
         PairingUnderWay(
-          pairing: pairing, isPeersInitiative: isPeersInitiative, agent: host.agent,
+          pairing: pairing, isInitiatedByPeer: isInitiatedByPeer, agent: host.agent,
           waiting: activity.waiting),
         produced, host: &host, into: &outputs)
     } catch {
@@ -369,7 +369,7 @@ struct LinkSecurity: Sendable {
     }
     // It may settle for less, if it is a device without display and keyboard.
     pair(
-      needing: .encryption, isPeersInitiative: true, for: Waiting(), host: &host, now: now,
+      needing: .encryption, isInitiatedByPeer: true, for: Waiting(), host: &host, now: now,
       into: &outputs)
   }
 

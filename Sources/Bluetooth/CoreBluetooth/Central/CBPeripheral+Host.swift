@@ -51,7 +51,7 @@ extension CBPeripheral {
   }
 
   /// Stores a reply under the lock; returns the error for the delegate.
-  func took(
+  func storeReply(
     _ result: Result<HostReply, HostError>, _ store: (inout PeripheralRecord, HostReply) -> Bool
   ) -> (any Error)? {
     guard case .success(let reply) = result else { return result.error }
@@ -59,10 +59,10 @@ extension CBPeripheral {
   }
 
   /// Reports an error to the delegate, asynchronously on the queue.
-  func refuse(_ error: any Error = CBError(.invalidHandle), _ tell: @escaping Refusal) {
+  func refuse(_ error: any Error = CBError(.invalidHandle), _ notify: @escaping Refusal) {
     session.connection.enqueue { [weak self] in
       guard let self, let delegate = receiver else { return }
-      tell(delegate, self, error)
+      notify(delegate, self, error)
     }
   }
 
@@ -191,7 +191,7 @@ extension CBPeripheral {
     }
     let range = HandleRange(after: handles.value, through: handles.end)
     perform(.discoverDescriptors(in: range)) { peripheral, result in
-      let error = peripheral.took(result) { _, reply in
+      let error = peripheral.storeReply(result) { _, reply in
         guard characteristic.isValid, case .descriptors(let found) = reply else { return false }
         characteristic.merge(found)
         return true

@@ -130,7 +130,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     guard isReady("discoverServices") else { return }
     let filter = serviceUUIDs.nonEmptyValues
     perform(.discoverServices(filter)) { peripheral, result in
-      let error = peripheral.took(result) { record, reply in
+      let error = peripheral.storeReply(result) { record, reply in
         guard case .services(var found) = reply else { return false }
         if !peripheral.session.showsSystemServices {
           found.removeAll { SystemServices.uuids.contains($0.uuid) }
@@ -152,7 +152,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
       return refuse { $0.peripheral($1, didDiscoverIncludedServicesFor: service, error: $2) }
     }
     perform(.discoverIncludedServices(in: range)) { peripheral, result in
-      let error = peripheral.took(result) { record, reply in
+      let error = peripheral.storeReply(result) { record, reply in
         guard service.isValid, case .services(let found) = reply else { return false }
         var list = service.includedServicesStorage ?? []
         for remote in found where filter?.contains(remote.uuid) ?? true {
@@ -175,7 +175,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
       return refuse { $0.peripheral($1, didDiscoverCharacteristicsFor: service, error: $2) }
     }
     perform(.discoverCharacteristics(in: range, filter)) { peripheral, result in
-      let error = peripheral.took(result) { record, reply in
+      let error = peripheral.storeReply(result) { record, reply in
         guard service.isValid, case .characteristics(let found) = reply else { return false }
         record.merge(
           characteristics: found, into: service, isComplete: filter == nil,
@@ -200,7 +200,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
       return refuse { $0.peripheral($1, didUpdateValueFor: characteristic, error: $2) }
     }
     perform(.read(handles.value)) { peripheral, result in
-      let error = peripheral.took(result) { _, reply in
+      let error = peripheral.storeReply(result) { _, reply in
         guard case .value(let bytes) = reply else { return false }
         characteristic.valueStorage = Data(bytes)
         return true
@@ -216,7 +216,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
       return refuse { $0.peripheral($1, didUpdateValueFor: descriptor, error: $2) }
     }
     perform(.read(handle)) { peripheral, result in
-      let error = peripheral.took(result) { _, reply in
+      let error = peripheral.storeReply(result) { _, reply in
         guard case .value(let bytes) = reply else { return false }
         descriptor.valueStorage = CBDescriptor.value(of: descriptor.uuid, bytes)
         return true

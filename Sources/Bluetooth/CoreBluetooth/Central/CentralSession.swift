@@ -177,7 +177,7 @@ final class CentralSession: @unchecked Sendable {
     reportChanges(of: [peripheral])
     guard let failure else { return }
     connection.enqueue { [weak self] in
-      self?.tell { $1.centralManager($0, didFailToConnect: peripheral, error: failure) }
+      self?.notifyDelegate { $1.centralManager($0, didFailToConnect: peripheral, error: failure) }
     }
   }
 
@@ -241,7 +241,7 @@ final class CentralSession: @unchecked Sendable {
 
   // MARK: Events, on the queue
 
-  private func tell(_ call: (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
+  private func notifyDelegate(_ call: (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
     guard let manager, let delegate = manager.receiver else { return }
     call(manager, delegate)
   }
@@ -266,7 +266,7 @@ final class CentralSession: @unchecked Sendable {
     }
     reportChanges(of: changed)
     reportManagerChanges()
-    tell { $1.centralManagerDidUpdateState($0) }
+    notifyDelegate { $1.centralManagerDidUpdateState($0) }
     // A pending connection ends without a call, as Apple's does; a link with one, after the state.
     for peripheral in lost {
       reportDisconnection(of: peripheral, CBError(.peripheralDisconnected), reconnecting: false)
@@ -333,7 +333,7 @@ final class CentralSession: @unchecked Sendable {
     }
     guard let (advertisement, peripheral, isRenamed) = found else { return }
     if isRenamed { reportChanges(of: [peripheral]) }
-    tell {
+    notifyDelegate {
       $1.centralManager(
         $0, didDiscover: peripheral, advertisementData: advertisement.dictionary,
         rssi: NSNumber(value: Int(report.rssi)))
@@ -373,7 +373,7 @@ final class CentralSession: @unchecked Sendable {
     }
     guard let connected else { return }
     reportChanges(of: [connected])
-    tell { $1.centralManager($0, didConnect: connected) }
+    notifyDelegate { $1.centralManager($0, didConnect: connected) }
   }
 
   private func connectionFailed(_ address: DeviceAddress, _ error: HostError) {
@@ -385,7 +385,7 @@ final class CentralSession: @unchecked Sendable {
     }
     reportChanges(of: [peripheral])
     guard wasWanted else { return }
-    tell {
+    notifyDelegate {
       $1.centralManager($0, didFailToConnect: peripheral, error: error.connectionError)
     }
   }
@@ -413,7 +413,7 @@ final class CentralSession: @unchecked Sendable {
   private func reportDisconnection(
     of peripheral: CBPeripheral, _ error: (any Error)?, reconnecting: Bool
   ) {
-    tell {
+    notifyDelegate {
       $1.centralManager(
         $0, didDisconnectPeripheral: peripheral, timestamp: connection.absoluteTime,
         isReconnecting: reconnecting, error: error)
@@ -458,7 +458,7 @@ final class CentralSession: @unchecked Sendable {
 
   private func tellConnectionEvent(_ event: CBConnectionEvent, _ address: DeviceAddress) {
     let peripheral = peripheral(at: address)
-    tell { $1.centralManager($0, connectionEventDidOccur: event, for: peripheral) }
+    notifyDelegate { $1.centralManager($0, connectionEventDidOccur: event, for: peripheral) }
   }
 }
 

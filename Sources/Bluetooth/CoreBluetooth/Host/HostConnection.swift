@@ -42,12 +42,12 @@ final class HostConnection: Sendable {
   }
 
   private let state = Mutex(State())
-  private let inbox: Inbox<Item>
+  private let inbox: DeliveryQueue<Item>
   /// Events that were handled and not acknowledged to the host yet.
   private let handledCount = Atomic(0)
 
   init(queue: DispatchQueue) {
-    inbox = Inbox(queue: queue)
+    inbox = DeliveryQueue(queue: queue)
   }
 
   /// Opens a session with the host. The handler gets events on the queue from now on.

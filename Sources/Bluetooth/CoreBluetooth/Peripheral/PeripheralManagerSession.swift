@@ -81,7 +81,9 @@ final class PeripheralManagerSession: @unchecked Sendable {
   // commands from several threads in the same order.
 
   /// Calls the delegate; on the queue only.
-  private func tell(_ call: (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void) {
+  private func notifyDelegate(
+    _ call: (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
+  ) {
     guard let manager, let delegate = manager.receiver else { return }
     call(manager, delegate)
   }
@@ -90,10 +92,10 @@ final class PeripheralManagerSession: @unchecked Sendable {
   private func reportManagerChanges() { manager?.keyValueObservers.propertiesMayHaveChanged() }
 
   /// Calls the delegate later, on the queue.
-  private func tellLater(
+  private func notifyDelegateLater(
     _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
   ) {
-    connection.enqueue { [weak self] in self?.tell(call) }
+    connection.enqueue { [weak self] in self?.notifyDelegate(call) }
   }
 
   // MARK: Advertising
@@ -101,7 +103,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   func startAdvertising(_ advertisement: [String: Any]) {
     guard isReady("startAdvertising") else { return }
     guard let options = AdvertisingPlan(advertisement)?.options else {
-      return tellLater {
+      return notifyDelegateLater {
         $1.peripheralManagerDidStartAdvertising(
           $0,
           error: CBError(
@@ -123,7 +125,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
       return true
     }
     guard !isFirst else { return }
-    tellLater {
+    notifyDelegateLater {
       $1.peripheralManagerDidStartAdvertising($0, error: CBError(.alreadyAdvertising))
     }
   }
@@ -136,7 +138,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
     }
     guard isStillWanted else { return }
     reportManagerChanges()
-    tell { $1.peripheralManagerDidStartAdvertising($0, error: error) }
+    notifyDelegate { $1.peripheralManagerDidStartAdvertising($0, error: error) }
   }
 
   func stopAdvertising() {
@@ -166,11 +168,11 @@ final class PeripheralManagerSession: @unchecked Sendable {
     do throws(CBError) {
       definition = try ServiceDefinition(service) { self.publishedHandle(of: $0) }
     } catch {
-      return tellLater { $1.peripheralManager($0, didAdd: service, error: error) }
+      return notifyDelegateLater { $1.peripheralManager($0, didAdd: service, error: error) }
     }
     guard service.freeze() else {
       Misuse.report("the service \(service.uuid.uuidString) is published already")
-      return tellLater {
+      return notifyDelegateLater {
         $1.peripheralManager($0, didAdd: service, error: CBError(.invalidParameters))
       }
     }
@@ -214,7 +216,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
     guard let entry else { return }
     if published == nil { entry.forget() }
     let error = published == nil ? result.error ?? CBError(.unknown) : nil
-    tell { $1.peripheralManager($0, didAdd: service, error: error) }
+    notifyDelegate { $1.peripheralManager($0, didAdd: service, error: error) }
   }
 
   private func publishedHandle(of service: CBService) -> UInt16? {
@@ -353,7 +355,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
       if let central = wait.central {
         logger.warning("Updates go on without \(central), which takes none.")
       }
-      tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) }
+      notifyDelegate { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) }
     }
   }
 
@@ -371,7 +373,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
     if let central, release.missedCount > 0 {
       logger.warning("\(central) has missed \(release.missedCount) updates.")
     }
-    if release.isAwaited { tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) } }
+    if release.isAwaited { notifyDelegate { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) } }
   }
 
   // MARK: Channels
@@ -387,7 +389,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
         psm = value
         lock.withLock { _ = psms.insert(value) }
       }
-      tell { $1.peripheralManager($0, didPublishL2CAPChannel: psm, error: result.error) }
+      notifyDelegate { $1.peripheralManager($0, didPublishL2CAPChannel: psm, error: result.error) }
     }
   }
 
@@ -398,7 +400,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
       connection.send(.unpublishChannel(psm: psm))
       return true
     }
-    tellLater {
+    notifyDelegateLater {
       $1.peripheralManager(
         $0, didUnpublishL2CAPChannel: psm,
         error: isOwn ? nil : CBError.invalid("This manager does not listen on PSM \(psm)."))
@@ -421,7 +423,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
       removeEverything()
     }
     reportManagerChanges()
-    tell { $1.peripheralManagerDidUpdateState($0) }
+    notifyDelegate { $1.peripheralManagerDidUpdateState($0) }
   }
 
   /// The one object for a central, at least as long as its link is up.
@@ -485,10 +487,12 @@ final class PeripheralManagerSession: @unchecked Sendable {
     let central = central(address)
     if isOn {
       characteristic.addSubscriber(central)
-      tell { $1.peripheralManager($0, central: central, didSubscribeTo: characteristic) }
+      notifyDelegate { $1.peripheralManager($0, central: central, didSubscribeTo: characteristic) }
     } else {
       characteristic.removeSubscriber(central)
-      tell { $1.peripheralManager($0, central: central, didUnsubscribeFrom: characteristic) }
+      notifyDelegate {
+        $1.peripheralManager($0, central: central, didUnsubscribeFrom: characteristic)
+      }
     }
   }
 
@@ -537,7 +541,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
     guard let pipe = connection.pipe(of: info.id) else { return }
     // The object closes the channel when the delegate does not keep it.
     let channel = CBL2CAPChannel(peer: central(info.peer), pipe: pipe)
-    tell { $1.peripheralManager($0, didOpen: channel, error: nil) }
+    notifyDelegate { $1.peripheralManager($0, didOpen: channel, error: nil) }
   }
 }
 

@@ -17,7 +17,7 @@ extension NetService {
         throw error
       }
     } catch {
-      inbox.post(Notice(.notPublished(error)))
+      inbox.post(DelegateCall(.notPublished(error)))
     }
   }
 
@@ -29,14 +29,14 @@ extension NetService {
       withState { $0.port = Int(listener.port) }
       updateActivity(number) { $0.held.append(listener) }
     }
-    inbox.post(Notice(of: number, .willPublish))
+    inbox.post(DelegateCall(of: number, .willPublish))
     let registration = discovery.startRegistration(description) { [inbox] event in
       switch event {
       case .registered(let name):
         guard let name = ServiceName(name) else { return }
-        inbox.post(Notice(of: number, .published(name)))
-      case .refused: inbox.post(Notice(of: number, .notPublished(.collision)))
-      case .failed: inbox.post(Notice(of: number, .notPublished(.service(.unknownError))))
+        inbox.post(DelegateCall(of: number, .published(name)))
+      case .refused: inbox.post(DelegateCall(of: number, .notPublished(.collision)))
+      case .failed: inbox.post(DelegateCall(of: number, .notPublished(.service(.unknownError))))
       }
     }
     updateActivity(number) { $0.registration = registration }
@@ -62,7 +62,7 @@ extension NetService {
   private func listen(_ port: UInt16, _ number: Int) throws(NetServiceFailure) -> TCPListener {
     do throws(SystemError) {
       return try TCPListener(port: port) { [inbox] connection in
-        inbox.post(Notice(of: number, .accepted(connection)))
+        inbox.post(DelegateCall(of: number, .accepted(connection)))
       }
     } catch {
       throw .system(error)

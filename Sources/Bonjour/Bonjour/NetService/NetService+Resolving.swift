@@ -15,23 +15,23 @@ extension NetService {
       }
       startResolving(name, timeout: timeout, number)
     } catch {
-      inbox.post(Notice(.notResolved(error)))
+      inbox.post(DelegateCall(.notResolved(error)))
     }
   }
 
   private func startResolving(_ name: ServiceName, timeout: TimeInterval, _ number: Int) {
     withState { $0.endpoints = nil }
-    inbox.post(Notice(of: number, .willResolve))
+    inbox.post(DelegateCall(of: number, .willResolve))
     let resolver = ServiceResolver(name, on: nil, discovery) { [inbox] result in
       switch result {
-      case .success(let resolution): inbox.post(Notice(of: number, .resolved(resolution)))
-      case .failure(let error): inbox.post(Notice(of: number, .notResolved(.init(error))))
+      case .success(let resolution): inbox.post(DelegateCall(of: number, .resolved(resolution)))
+      case .failure(let error): inbox.post(DelegateCall(of: number, .notResolved(.init(error))))
       }
     }
     updateActivity(number) { $0.held.append(resolver) }
     guard timeout > 0 else { return }
     let timer = discovery.after(seconds: timeout) { [inbox] in
-      inbox.post(Notice(of: number, .timedOut))
+      inbox.post(DelegateCall(of: number, .timedOut))
     }
     updateActivity(number) { $0.held.append(timer) }
   }

@@ -56,7 +56,7 @@ extension NetService {
       guard case .recordAdded(let record) = event.event, case .txt(let text) = record.data else {
         return
       }
-      inbox.post(Notice(of: number, .text(text)))
+      inbox.post(DelegateCall(of: number, .text(text)))
     }
     withState { if $0.monitor?.number == number { $0.monitor?.query = query } }
   }

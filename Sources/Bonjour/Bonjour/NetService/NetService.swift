@@ -12,7 +12,7 @@ open class NetService: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
   let discovery: any DiscoveryProvider
-  let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
+  let inbox = RunLoopInbox<DelegateCall> { $0.add(to: &$1) }
   private let lock = SharedLock()
   private var guarded: State
 
@@ -202,7 +202,7 @@ open class NetService: NSObject, @unchecked Sendable {
   /// immediately. No effect if the service is neither published nor resolved.
   open func stop() {
     guard endActivity() else { return }
-    inbox.post(Notice(.stopped(inbox.isScheduled ? self : nil)))
+    inbox.post(DelegateCall(.stopped(inbox.isScheduled ? self : nil)))
   }
 
   // MARK: Publishing

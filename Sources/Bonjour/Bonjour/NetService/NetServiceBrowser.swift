@@ -13,7 +13,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
   private let discovery: any DiscoveryProvider
-  private let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
+  private let inbox = RunLoopInbox<DelegateCall> { $0.add(to: &$1) }
   private let lock = SharedLock()
   private var search: Search?
   private var lastNumber = 0
@@ -28,29 +28,29 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     var domains: [DNSName: Set<InterfaceIndex?>] = [:]
   }
 
-  private struct Notice: Sendable {
+  private struct DelegateCall: Sendable {
     /// The search that it belongs to; nil for an event that is always delivered.
     var number: Int?
-    var news: News
+    var event: DelegateEvent
 
     /// Appends the notice to the waiting ones. Other hosts can cause any number: at the bound,
     /// additions and removals that cancel each other are left out.
-    func add(to waiting: inout ArraySlice<Notice>) {
+    func add(to waiting: inout ArraySlice<DelegateCall>) {
       waiting.append(self)
       guard waiting.count > Self.waitingCountMax else { return }
       var found: [FoundEvent] = []
       waiting.removeAll { notice in
-        guard notice.number == number, case .found(let events) = notice.news else { return false }
+        guard notice.number == number, case .found(let events) = notice.event else { return false }
         found += events
         return true
       }
-      waiting.append(Notice(number: number, news: .found(found.coalesced)))
+      waiting.append(DelegateCall(number: number, event: .found(found.coalesced)))
     }
 
     private static let waitingCountMax = 64
   }
 
-  private enum News: Sendable {
+  private enum DelegateEvent: Sendable {
     case willSearch
     case found([FoundEvent])
     case notSearched(NetServiceFailure)
@@ -116,14 +116,14 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
   /// Stops the search, and calls `netServiceBrowserDidStopSearch`. No effect if no search is
   /// running.
   open func stop() {
-    if end() { inbox.post(Notice(news: .stopped)) }
+    if end() { inbox.post(DelegateCall(event: .stopped)) }
   }
 
   private func begin(_ makeRequest: () throws(DNSWireError) -> QueryRequest) {
     do throws(NetServiceFailure) {
       try start(makeRequest)
     } catch {
-      inbox.post(Notice(news: .notSearched(error)))
+      inbox.post(DelegateCall(event: .notSearched(error)))
     }
   }
 
@@ -144,8 +144,10 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
       end(number)
       throw .badArgument
     }
-    inbox.post(Notice(number: number, news: .willSearch))
-    let batches = EventBatches { [inbox] in inbox.post(Notice(number: number, news: .found($0))) }
+    inbox.post(DelegateCall(number: number, event: .willSearch))
+    let batches = EventBatches { [inbox] in
+      inbox.post(DelegateCall(number: number, event: .found($0)))
+    }
     let query = discovery.startQuery(request, on: nil) { batches.take($0) }
     lock.withLock { if search?.number == number { search?.query = query } }
   }
@@ -163,9 +165,9 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
 
   // MARK: Reporting
 
-  private func handle(_ notice: Notice) {
+  private func handle(_ notice: DelegateCall) {
     guard lock.withLock({ notice.number == nil || notice.number == search?.number }) else { return }
-    switch notice.news {
+    switch notice.event {
     case .willSearch: delegate?.netServiceBrowserWillSearch(self)
     case .found(let events): handle(events, of: notice.number)
     case .notSearched(let failure):

@@ -31,7 +31,7 @@ public struct DNSRecord: Hashable, Sendable {
 
   /// Whether name, class, type and data are equal, ignoring TTL and cache-flush bit (RFC 6762,
   /// §7.1).
-  public func saysTheSame(as other: DNSRecord) -> Bool {
+  public func hasSameContent(as other: DNSRecord) -> Bool {
     name == other.name && recordClass == other.recordClass && data == other.data
   }
 }

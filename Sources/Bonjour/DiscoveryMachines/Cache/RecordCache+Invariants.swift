@@ -57,10 +57,12 @@ extension RecordCache {
     if queue.next.map({ $0 > entry.queuedAt }) ?? true {
       found.append("slot \(slot) is not queued")
     }
-    if entry.refreshAt != .distantFuture, entry.isDoomed || !entry.isWanted {
+    if entry.refreshAt != .distantFuture, entry.isExpiring || !entry.isWanted {
       found.append("slot \(slot) is refreshed for nothing")
     }
-    if entry.goodbyeAt != nil, !entry.isDoomed { found.append("slot \(slot) outlives its goodbye") }
+    if entry.goodbyeAt != nil, !entry.isExpiring {
+      found.append("slot \(slot) outlives its goodbye")
+    }
     return found + idleViolations(of: entry, slot)
   }
 

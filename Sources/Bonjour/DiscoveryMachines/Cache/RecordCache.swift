@@ -59,7 +59,7 @@ struct RecordCache: Sendable {
     /// It was known; its time starts anew.
     case renewed
     /// The same, after its goodbye: queries that began since then did not get it.
-    case rescued(goodbyeAt: Instant)
+    case restored(goodbyeAt: Instant)
     /// A goodbye for a known record, which will be removed.
     case goodbye
     /// It was not known and is not valid, or there is no room for it.
@@ -71,7 +71,7 @@ struct RecordCache: Sendable {
     var receivedAt: Instant
     var expiresAt: Instant
     /// Whether its end was brought forward: by a goodbye, a newer record or a reconfirmation.
-    var isDoomed = false
+    var isExpiring = false
     /// The time of its goodbye; nil if there was none, or the record was received again.
     var goodbyeAt: Instant?
     /// How many of its refreshes are past.
@@ -154,12 +154,12 @@ struct RecordCache: Sendable {
     if let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] {
       let goodbyeAt = self[slot].goodbyeAt
       if record.ttlSeconds == 0 {
-        doom(slot, until: now + Limits.grace)
+        expire(slot, by: now + Limits.grace)
         self[slot].goodbyeAt = goodbyeAt ?? now
         return .goodbye
       }
       renew(slot, as: record, now: now)
-      return goodbyeAt.map { .rescued(goodbyeAt: $0) } ?? .renewed
+      return goodbyeAt.map { .restored(goodbyeAt: $0) } ?? .renewed
     }
     guard record.ttlSeconds > 0 else { return .ignored }
     let isWanted =
@@ -179,7 +179,7 @@ struct RecordCache: Sendable {
         guard types.contains(entry.record.type), now - entry.receivedAt > Limits.grace else {
           continue
         }
-        doom(slot, until: now + Limits.grace)
+        expire(slot, by: now + Limits.grace)
       }
     }
   }
@@ -201,7 +201,7 @@ struct RecordCache: Sendable {
         entry.lastUnansweredAt = now
         self[slot] = entry
         if entry.unansweredCount == Limits.unansweredMax {
-          doom(slot, until: now + Limits.reconfirm)
+          expire(slot, by: now + Limits.reconfirm)
         }
       }
     }
@@ -229,7 +229,7 @@ struct RecordCache: Sendable {
     guard let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] else {
       return false
     }
-    doom(slot, until: now + Limits.reconfirm)
+    expire(slot, by: now + Limits.reconfirm)
     return true
   }
 
@@ -237,7 +237,7 @@ struct RecordCache: Sendable {
   mutating func reconfirmAll(now: Instant) {
     while let slot = oldestIdle { remove(slot) }
     for slot in slots.indices where slots[slot] != nil {
-      doom(slot, until: now + Limits.reconfirm)
+      expire(slot, by: now + Limits.reconfirm)
     }
   }
 
@@ -284,7 +284,7 @@ struct RecordCache: Sendable {
     guard let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] else {
       return false
     }
-    return !self[slot].isDoomed
+    return !self[slot].isExpiring
   }
 
   /// Whether the question needs not be sent now: there is a complete answer, or a negative one, and
@@ -295,7 +295,7 @@ struct RecordCache: Sendable {
     let entries = answers(to: key)
     return !entries.isEmpty
       && entries.allSatisfy { entry in
-        entry.record.flushesCache && !entry.isDoomed && now < Self.refreshInstant(entry, stage: 0)
+        entry.record.flushesCache && !entry.isExpiring && now < Self.refreshInstant(entry, stage: 0)
       }
   }
 
@@ -303,7 +303,7 @@ struct RecordCache: Sendable {
   func denies(_ key: QuestionKey) -> Bool {
     guard key.type != .any, key.type != .nsec else { return false }
     let isDenied = answers(to: QuestionKey(key.name, .nsec)).contains { entry in
-      guard case .nsec(let next, let types) = entry.record.data, !entry.isDoomed else {
+      guard case .nsec(let next, let types) = entry.record.data, !entry.isExpiring else {
         return false
       }
       return next == key.name && !types.contains(key.type)
@@ -313,7 +313,7 @@ struct RecordCache: Sendable {
 
   private static func isWorthListing(_ entry: Entry, now: Instant) -> Bool {
     let left = entry.expiresAt - now
-    return !entry.isDoomed && left * 2 >= lifetime(entry.record)
+    return !entry.isExpiring && left * 2 >= lifetime(entry.record)
   }
 
   // MARK: Interest
@@ -443,7 +443,7 @@ extension RecordCache {
       entry.refreshStage += 1
     }
     entry.refreshAt = .distantFuture
-    if !entry.isDoomed, entry.refreshStage < Limits.refreshPercents.count {
+    if !entry.isExpiring, entry.refreshStage < Limits.refreshPercents.count {
       let jitter =
         Double(Self.lifetime(entry.record).nanoseconds) / 100 * Limits.refreshJitterPercent
         * rng.unit()
@@ -462,7 +462,7 @@ extension RecordCache {
     entry.record.flushesCache = record.flushesCache
     entry.receivedAt = now
     entry.expiresAt = now + Self.lifetime(record)
-    entry.isDoomed = false
+    entry.isExpiring = false
     entry.goodbyeAt = nil
     entry.refreshStage = 0
     entry.refreshAt = .distantFuture
@@ -477,9 +477,9 @@ extension RecordCache {
     }
   }
 
-  private mutating func doom(_ slot: Int, until end: Instant) {
+  private mutating func expire(_ slot: Int, by end: Instant) {
     var entry = self[slot]
-    entry.isDoomed = true
+    entry.isExpiring = true
     entry.expiresAt = min(entry.expiresAt, end)
     entry.refreshAt = .distantFuture
     self[slot] = entry

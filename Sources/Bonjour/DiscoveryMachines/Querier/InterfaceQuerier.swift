@@ -117,7 +117,7 @@ struct InterfaceQuerier: Sendable {
   mutating func reconfirm(_ record: DNSRecord, now: Instant) {
     guard reconfirmations.count < QuerierLimits.reconfirmationsMax,
       cache.reconfirm(record, now: now),
-      !reconfirmations.contains(where: { $0.record.saysTheSame(as: record) })
+      !reconfirmations.contains(where: { $0.record.hasSameContent(as: record) })
     else { return }
     let firstAt = now + delay(isProvoked: true)
     reconfirmations.append(Reconfirmation(record: record, nextAt: firstAt, firstAt: firstAt))
@@ -203,7 +203,7 @@ struct InterfaceQuerier: Sendable {
       }
       switch outcome {
       case .added: outputs.append(.added(record))
-      case .rescued(let goodbyeAt): outputs.append(.added(record, goodbyeAt: goodbyeAt))
+      case .restored(let goodbyeAt): outputs.append(.added(record, goodbyeAt: goodbyeAt))
       case .renewed, .goodbye, .ignored: continue
       }
       if record.type == .nsec { negativeNames.append(record.name) }

@@ -67,7 +67,7 @@ extension Querier {
   private mutating func choose(
     among entries: [RecordCache.Entry], _ resolution: inout Resolution
   ) -> DNSService? {
-    let trusted = entries.filter { !$0.isDoomed }
+    let trusted = entries.filter { !$0.isExpiring }
     let services = (trusted.isEmpty ? entries : trusted).compactMap { entry in
       if case .srv(let service) = entry.record.data { service } else { nil }
     }
@@ -94,7 +94,7 @@ extension Querier {
   }
 
   private static func newestText(_ entries: [RecordCache.Entry]) -> TXTRecord? {
-    let trusted = entries.filter { !$0.isDoomed }
+    let trusted = entries.filter { !$0.isExpiring }
     let newest = (trusted.isEmpty ? entries : trusted).max { $0.receivedAt < $1.receivedAt }
     if case .txt(let text)? = newest?.record.data { return text }
     return nil

@@ -69,7 +69,7 @@ public struct RangingMachine: Machine, Sendable {
   let settings: Settings
   var ranged: [BeaconConstraint] = []
   var table: BeaconTrackTable
-  var clock = ServedClock()
+  var clock = StallAwareClock()
   var isScanning = false
   private var nextReport = Instant.zero
   var counted = Counters()

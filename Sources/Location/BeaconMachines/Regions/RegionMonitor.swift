@@ -89,7 +89,7 @@ public struct RegionMonitor: Machine, Sendable {
 
   let settings: Settings
   var monitored: [Monitored] = []
-  var clock = ServedClock()
+  var clock = StallAwareClock()
   var intervals = BeaconIntervals()
   private(set) var isScanning = false
   /// When something was received last, or scanning began; served time.

@@ -5,7 +5,7 @@ final class ManagerSession: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
   let services: LocationServices
-  let inbox: NoticeInbox
+  let inbox: DelegateQueue
   private weak var manager: CLLocationManager?
   private let lock = SharedLock()
   private var constraints: Set<CLBeaconIdentityConstraint> = []
@@ -13,7 +13,7 @@ final class ManagerSession: @unchecked Sendable {
 
   init(services: LocationServices, queue: DispatchQueue?) {
     self.services = services
-    inbox = NoticeInbox(queue: queue)
+    inbox = DelegateQueue(queue: queue)
   }
 
   func start(for manager: CLLocationManager) {
@@ -149,7 +149,7 @@ final class ManagerSession: @unchecked Sendable {
 
   // MARK: The delegate, on its run loop or queue
 
-  private func deliver(_ notice: Notice) {
+  private func deliver(_ notice: DelegateCall) {
     if case .completed(let completion) = notice { return completion() }
     guard let manager, let delegate = manager.receiver else { return }
     switch notice {

@@ -34,7 +34,7 @@ extension LocationServices {
   }
 }
 
-extension LocationServices.Shown {
+extension LocationServices.PublicState {
   /// What outlives the process.
   var content: LocationFile {
     LocationFile(

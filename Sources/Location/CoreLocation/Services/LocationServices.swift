@@ -16,7 +16,7 @@ final class LocationServices: @unchecked Sendable {
   // session's event loop only, the rest is constant.
 
   /// What properties show, from any thread.
-  struct Shown {
+  struct PublicState {
     /// The status by the policy.
     var status: CLAuthorizationStatus
     /// Whether a hub's rules deny Bluetooth to this program, and so all that is located by it.
@@ -32,7 +32,7 @@ final class LocationServices: @unchecked Sendable {
     /// The snapshot of the regions that was kept last.
     var keptRegions: [UInt8] = []
     /// What happened to regions while there was no manager, for the next one.
-    var undelivered: ArraySlice<Notice> = []
+    var undelivered: ArraySlice<DelegateCall> = []
   }
 
   struct WeakSession {
@@ -48,7 +48,7 @@ final class LocationServices: @unchecked Sendable {
   /// The calls of the machines, and what they answered.
   var loop = LocationLoop()
   let lock = SharedLock()
-  var shown: Shown
+  var shown: PublicState
   private var hostSessionStorage: (any HostSession)?
   /// Where regions and conditions outlive the process; nil where they don't.
   let store: LocationStore?
@@ -83,7 +83,7 @@ final class LocationServices: @unchecked Sendable {
     self.host = host
     self.policy = policy
     self.store = store
-    shown = Shown(
+    shown = PublicState(
       status: policy.initialStatus, isDenied: CurrentHost.authorization(by: host) != .allowed)
     if let store { restore(store.load()) }
   }
@@ -166,7 +166,7 @@ final class LocationServices: @unchecked Sendable {
 
   /// Has all managers call their delegates. Without a manager, a region's notice waits for the next
   /// one.
-  func post(_ notice: Notice) {
+  func post(_ notice: DelegateCall) {
     let sessions = self.sessions
     if sessions.isEmpty, notice.region != nil {
       lock.withLock { notice.add(to: &shown.undelivered) }
@@ -191,7 +191,7 @@ final class LocationServices: @unchecked Sendable {
   }
 
   /// What waited for a manager, of regions that are still monitored.
-  func takeUndelivered() -> [Notice] {
+  func takeUndelivered() -> [DelegateCall] {
     lock.withLock {
       defer { shown.undelivered = [] }
       return shown.undelivered.filter { notice in
@@ -201,7 +201,7 @@ final class LocationServices: @unchecked Sendable {
   }
 
   /// Has one manager call its delegate.
-  func post(_ notice: Notice, to session: ManagerSession) {
+  func post(_ notice: DelegateCall, to session: ManagerSession) {
     session.inbox.post(notice)
     hostSession?.hasWork()
   }

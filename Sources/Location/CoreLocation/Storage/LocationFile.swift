@@ -18,7 +18,7 @@ package struct LocationFile: Hashable, Sendable {
   /// A file's bytes at most.
   static let byteCountMax = 4 * 1_024 * 1_024
 
-  private static let form = StateForm(
+  private static let form = ChecksummedText(
     name: "ambit locations", version: 1, byteCountMax: byteCountMax)
   private static let regionsWord = Array("regions ".utf8)
   private static let conditionWord = Array("condition ".utf8)

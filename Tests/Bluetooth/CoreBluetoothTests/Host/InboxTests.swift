@@ -38,7 +38,7 @@ struct InboxTests {
   @Test("waiting for a concurrent queue returns when it has handled all posted items")
   func concurrentQueue() {
     let handled = Mutex(0)
-    let inbox = Inbox<Int>(queue: DispatchQueue(label: "app", attributes: .concurrent))
+    let inbox = DeliveryQueue<Int>(queue: DispatchQueue(label: "app", attributes: .concurrent))
     inbox.start { batch in handled.withLock { $0 += batch.count } }
     for number in 1...1_000 {
       inbox.post(number)
@@ -52,7 +52,7 @@ struct InboxTests {
   @Test("closing releases waiting threads, also while the queue's thread looks for the next item")
   func closingWhilePolling() {
     for _ in 1...200 {
-      let inbox = Inbox<Int>(queue: DispatchQueue(label: "app"))
+      let inbox = DeliveryQueue<Int>(queue: DispatchQueue(label: "app"))
       inbox.start { _ in }
       inbox.post(1)
       inbox.settle()
@@ -66,7 +66,7 @@ struct InboxTests {
   @Test("other work of the queue has its turn although items keep coming")
   func fairness() async {
     let queue = DispatchQueue(label: "app")
-    let inbox = Inbox<Int>(queue: queue)
+    let inbox = DeliveryQueue<Int>(queue: queue)
     let handled = Mutex(0)
     inbox.start { batch in
       handled.withLock { $0 += batch.count }

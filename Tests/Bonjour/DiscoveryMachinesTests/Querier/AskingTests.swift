@@ -130,7 +130,7 @@ struct AskingTests {
     lab.sent = []
     lab.run(.milliseconds(1_000))
     let known = lab.sent.flatMap(\.message.answers)
-    #expect(known.contains { $0.saysTheSame(as: Web.address(5)) })
+    #expect(known.contains { $0.hasSameContent(as: Web.address(5)) })
     #expect(known.contains { $0.data == .ptr("Hall._http._tcp.local.") })
     #expect(known.allSatisfy { !$0.flushesCache })
   }

@@ -439,7 +439,7 @@ struct CacheTests {
 
   @Test(
     "B15: a query after a goodbye gets the record if it is received again in time, others don't")
-  func rescued() throws {
+  func restored() throws {
     for pause in [TimeSpan.zero, .milliseconds(1), .milliseconds(900)] {
       var lab = QuerierLab()
       let records = try [Web.pointer("Hall"), Web.location("Hall"), Web.text("Hall", "a=b")]

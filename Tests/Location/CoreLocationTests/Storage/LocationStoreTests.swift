@@ -77,7 +77,7 @@ struct LocationStoreTests {
 
   @Test("lines that make no sense are refused, whatever the checksum says")
   func lines() throws {
-    let form = StateForm(name: "ambit locations", version: 1, byteCountMax: .max)
+    let form = ChecksummedText(name: "ambit locations", version: 1, byteCountMax: .max)
     func read(_ lines: String...) throws -> LocationFile {
       try LocationFile(decoding: form.file(of: Array(lines.map { $0 + "\n" }.joined().utf8)))
     }
@@ -112,7 +112,7 @@ struct LocationStoreTests {
   func mutations() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
-    let form = StateForm(name: "ambit locations", version: 1, byteCountMax: .max)
+    let form = ChecksummedText(name: "ambit locations", version: 1, byteCountMax: .max)
     let bytes = try Self.file("hall", "room").bytes.file
     let lines = Array(try form.lines(of: bytes).joined(separator: [UInt8(ascii: "\n")]))
     var readCount = 0

@@ -1,7 +1,7 @@
 internal import Logging
 
 /// A call of a manager's delegate that is on its way.
-enum Notice: Sendable {
+enum DelegateCall: Sendable {
   case authorizationChanged
   case startedMonitoring(CLRegion)
   case entered(CLRegion)
@@ -18,7 +18,7 @@ enum Notice: Sendable {
 
   /// Appends the notice to those that wait, in place of those that it makes obsolete: so a loop that
   /// doesn't run has one report for each constraint and the last transitions of each region.
-  func add(to waiting: inout ArraySlice<Notice>) {
+  func add(to waiting: inout ArraySlice<DelegateCall>) {
     // Most loops are quick: nothing waits.
     if !waiting.isEmpty { removeObsolete(from: &waiting) }
     if waiting.count >= Limits.noticesMax {
@@ -30,7 +30,7 @@ enum Notice: Sendable {
     waiting.append(self)
   }
 
-  private func removeObsolete(from waiting: inout ArraySlice<Notice>) {
+  private func removeObsolete(from waiting: inout ArraySlice<DelegateCall>) {
     switch self {
     case .entered, .exited:
       // The pair before: entered, exited, then entered again is one entry.
@@ -56,7 +56,7 @@ enum Notice: Sendable {
     }
   }
 
-  private func isTransition(like other: Notice) -> Bool {
+  private func isTransition(like other: DelegateCall) -> Bool {
     switch (self, other) {
     case (.entered(let a), .entered(let b)), (.entered(let a), .exited(let b)),
       (.exited(let a), .entered(let b)), (.exited(let a), .exited(let b)):
@@ -66,7 +66,7 @@ enum Notice: Sendable {
   }
 
   /// Whether both are the same call for the same region or constraint, perhaps with other values.
-  private func isSameKind(as other: Notice) -> Bool {
+  private func isSameKind(as other: DelegateCall) -> Bool {
     switch (self, other) {
     case (.authorizationChanged, .authorizationChanged): true
     case (.startedMonitoring(let a), .startedMonitoring(let b)): a == b

@@ -3,21 +3,21 @@ internal import RunLoopSupport
 
 /// Hands notices over to a manager, on its thread's run loop or on a queue, one after the other.
 ///
-/// What waits is bounded by `Notice.add(to:)`, also where the run loop never runs.
-final class NoticeInbox: @unchecked Sendable {
+/// What waits is bounded by `DelegateCall.add(to:)`, also where the run loop never runs.
+final class DelegateQueue: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
-  typealias Handler = @Sendable (Notice) -> Void
+  typealias Handler = @Sendable (DelegateCall) -> Void
 
-  private enum Place {
-    case runLoop(RunLoopInbox<Notice>)
+  private enum Target {
+    case runLoop(RunLoopInbox<DelegateCall>)
     case queue(DispatchQueue)
   }
 
   private let lock = SharedLock()
-  private let place: Place
+  private let target: Target
   // Of a queue only.
-  private var waiting: ArraySlice<Notice> = []
+  private var waiting: ArraySlice<DelegateCall> = []
   private var isScheduled = false
   private var isClosed = false
   private var isServed = false
@@ -28,17 +28,17 @@ final class NoticeInbox: @unchecked Sendable {
   ///   in a task.
   init(queue: DispatchQueue?) {
     if let queue {
-      place = .queue(queue)
+      target = .queue(queue)
       queue.setSpecific(key: key, value: ())
     } else {
-      let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
-      place = .runLoop(inbox)
+      let inbox = RunLoopInbox<DelegateCall> { $0.add(to: &$1) }
+      target = .runLoop(inbox)
       inbox.scheduleForDelegate()
     }
   }
 
   deinit {
-    if case .queue(let queue) = place { queue.setSpecific(key: key, value: nil) }
+    if case .queue(let queue) = target { queue.setSpecific(key: key, value: nil) }
   }
 
   /// Sets the handler, which is called on the run loop or queue.
@@ -47,7 +47,7 @@ final class NoticeInbox: @unchecked Sendable {
       self?.served()
       handler(notice)
     }
-    switch place {
+    switch target {
     case .runLoop(let inbox): inbox.onItem { notice in EventThread.run { handler(notice) } }
     case .queue: lock.withLock { self.handler = handler }
     }
@@ -59,8 +59,8 @@ final class NoticeInbox: @unchecked Sendable {
   var isUnserved: Bool { lock.withLock { !isServed && !isClosed } }
 
   /// Puts a notice to those that wait, from any thread.
-  func post(_ notice: Notice) {
-    switch place {
+  func post(_ notice: DelegateCall) {
+    switch target {
     case .runLoop(let inbox): inbox.post(notice)
     case .queue(let queue):
       let isFirst = lock.withLock {
@@ -86,7 +86,7 @@ final class NoticeInbox: @unchecked Sendable {
   /// Returns after the notices that were posted before were handled; at once if the run loop belongs
   /// to another thread, which can't be waited for.
   func settle() {
-    switch place {
+    switch target {
     case .runLoop(let inbox): inbox.settle()
     case .queue(let queue):
       guard lock.withLock({ isScheduled }) else { return }
@@ -98,7 +98,7 @@ final class NoticeInbox: @unchecked Sendable {
     EventThread.run { while let (notice, handler) = next() { handler(notice) } }
   }
 
-  private func next() -> (Notice, Handler)? {
+  private func next() -> (DelegateCall, Handler)? {
     lock.withLock {
       guard !isClosed, let handler, let notice = waiting.takeFirst() else {
         isScheduled = false

@@ -6,7 +6,7 @@ import Essentials
 ///     ambit bonds 1
 ///     …
 ///     end 5a17c0de
-package struct StateForm: Sendable {
+package struct ChecksummedText: Sendable {
   /// The maximum size of a file in bytes.
   package let byteCountMax: Int
   /// What the first line begins with, and a number follows.

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 
 /// Carries items from any thread to a queue, in order, one batch at a time.
-final class Inbox<Item: Sendable>: Sendable {
+final class DeliveryQueue<Item: Sendable>: Sendable {
   /// Handles a batch, but nothing more once the inbox is closed.
   typealias Handler = @Sendable ([Item]) -> Void
 

@@ -5,18 +5,18 @@ internal import RunLoopSupport
 
 extension NetService {
   /// An event that is delivered to the delegate on a run loop.
-  struct Notice: Sendable {
+  struct DelegateCall: Sendable {
     /// The activity or monitor that it belongs to; nil for an event that is always delivered.
     var number: Int?
-    var news: News
+    var event: DelegateEvent
 
-    init(of number: Int? = nil, _ news: News) {
+    init(of number: Int? = nil, _ event: DelegateEvent) {
       self.number = number
-      self.news = news
+      self.event = event
     }
   }
 
-  enum News: Sendable {
+  enum DelegateEvent: Sendable {
     case willPublish
     case published(ServiceName)
     case notPublished(NetServiceFailure)
@@ -31,13 +31,13 @@ extension NetService {
   }
 
   /// Calls the delegate, on a run loop.
-  func handle(_ notice: Notice) {
+  func handle(_ notice: DelegateCall) {
     let isCurrent = withState { state in
       notice.number == nil || notice.number == state.activity?.number
         || notice.number == state.monitor?.number
     }
     guard isCurrent else { return }
-    switch notice.news {
+    switch notice.event {
     case .willPublish: delegate?.netServiceWillPublish(self)
     case .published(let name): published(name)
     case .notPublished(let failure):
@@ -59,14 +59,14 @@ extension NetService {
   }
 }
 
-extension NetService.Notice {
+extension NetService.DelegateCall {
   /// Appends the notice to the waiting ones. Other hosts can cause any number: at the bound, a
   /// notice replaces earlier ones that it supersedes, and connections are refused.
   func add(to waiting: inout ArraySlice<Self>) {
     if waiting.count >= TCPListener.waitingConnectionsMax {
-      switch news {
+      switch event {
       case .published, .resolved, .text:
-        waiting.removeAll { $0.number == number && $0.news.isOlder(than: news) }
+        waiting.removeAll { $0.number == number && $0.event.isOlder(than: event) }
       case .accepted: return
       case .willPublish, .notPublished, .willResolve, .notResolved, .timedOut, .stopped: break
       }
@@ -76,7 +76,7 @@ extension NetService.Notice {
 
 }
 
-extension NetService.News {
+extension NetService.DelegateEvent {
   /// Whether the other supersedes it.
   fileprivate func isOlder(than other: Self) -> Bool {
     switch (self, other) {

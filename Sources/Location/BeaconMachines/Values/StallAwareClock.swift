@@ -6,7 +6,7 @@ import Essentials
 /// A host calls a machine at least once per `heartbeat`. After a later call, the time since the
 /// previous one is a stall, and counts as one heartbeat only. So a machine that is always called
 /// late measures silence in calls: a delay of n seconds ends with the call n + 2 at the latest.
-struct ServedClock: Sendable {
+struct StallAwareClock: Sendable {
   /// How often a machine that waits for silence wants to be called.
   static let heartbeat = TimeSpan.seconds(1)
   /// How much later than that a call may be before it is a stall.
