@@ -18,13 +18,6 @@ final class Descriptor: Sendable {
     return Descriptor(number)
   }
 
-  /// An accepted socket, made non-blocking, and not inherited by other programs.
-  static func accepted(_ number: Int32) -> Descriptor {
-    _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
-    return Descriptor(number)
-  }
-
   /// Another descriptor of the same socket.
   func duplicate() throws(SystemError) -> Descriptor {
     let copy = fcntl(number, F_DUPFD_CLOEXEC, 0)

@@ -1,9 +1,11 @@
-internal import Dispatch
 internal import Essentials
 internal import Glibc
 package import EventLoop
 
 /// Listens on one TCP port over IPv4 and IPv6, until it is released.
+///
+/// It accepts connections as a ``StreamListener`` does, which is used on its loop only. This one is
+/// created and released on any thread, and stops listening at once.
 package final class TCPListener: Sendable {
   /// The port.
   package let port: UInt16
@@ -102,9 +104,12 @@ package final class TCPListener: Sendable {
   ) throws(SystemError) -> OneShotWatch {
     let watch = WeakWatch()
     let reading = try OneShotWatch(.reading, socket) {
-      if accept(from: socket, onConnection) {
-        // Without free descriptors, the system would report the waiting connection again at once.
-        DispatchQueue.global().asyncAfter(deadline: .now() + 1) { watch.value?.arm() }
+      let isExhausted = StreamListener.acceptWaiting(at: socket.number) { number in
+        onConnection(TCPConnection(accepted: Descriptor(number)))
+        return true
+      }
+      if isExhausted {
+        EpollLoop.shared.schedule(in: exhaustionDelay) { watch.value?.arm() }
       } else {
         watch.value?.arm()
       }
@@ -114,24 +119,8 @@ package final class TCPListener: Sendable {
     return reading
   }
 
-  /// How many connections are accepted before something else is done on the loop.
-  private static let acceptCountMax = 16
-
-  /// Accepts waiting connections; true if the system has no free descriptor.
-  private static func accept(
-    from socket: Descriptor, _ onConnection: (TCPConnection) -> Void
-  ) -> Bool {
-    for _ in 0..<acceptCountMax {
-      let number = Glibc.accept(socket.number, nil, nil)
-      if number >= 0 {
-        onConnection(TCPConnection(accepted: .accepted(number)))
-      } else if errno != EINTR && errno != ECONNABORTED {
-        return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)
-      }
-    }
-    // The watch reports those that still wait.
-    return false
-  }
+  /// How long to wait where the process or the system has no descriptor left.
+  private static let exhaustionDelay = TimeSpan.seconds(1)
 
   /// What a watch's own handler knows it by.
   private final class WeakWatch: @unchecked Sendable {

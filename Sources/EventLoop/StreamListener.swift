@@ -77,23 +77,43 @@ package final class StreamListener {
   }
 
   private func accept() {
-    for _ in 0..<Self.acceptCountMax {
-      guard let watched else { return }
-      let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-      let descriptor = accept4(watched.descriptor, nil, nil, flags)
-      if descriptor >= 0 {
-        exhaustionDelay = Self.exhaustionDelays.lowerBound
-        if address.family != AF_UNIX { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY) }
-        onAccept(descriptor)
+    guard let watched else { return }
+    let isExhausted = Self.acceptWaiting(at: watched.descriptor) { descriptor in
+      exhaustionDelay = Self.exhaustionDelays.lowerBound
+      if address.family != AF_UNIX { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY) }
+      onAccept(descriptor)
+      return watched.isOpen
+    }
+    if isExhausted { pause() }
+  }
+
+  /// Accepts the connections that wait at a non-blocking socket, up to a number after which other
+  /// descriptors have their turn.
+  ///
+  /// - Parameters:
+  ///   - descriptor: The listening socket.
+  ///   - onAccept: Called with each accepted socket, which it owns. The socket is non-blocking and
+  ///     close-on-exec. Returns whether the listening socket is still open.
+  /// - Returns: Whether the process or the system has no descriptor left: then the others wait, and would be
+  ///   reported again at once.
+  package static func acceptWaiting(
+    at descriptor: Int32, _ onAccept: (Int32) -> Bool
+  ) -> Bool {
+    let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    for _ in 0..<acceptCountMax {
+      let accepted = accept4(descriptor, nil, nil, flags)
+      if accepted >= 0 {
+        guard onAccept(accepted) else { return false }
         continue
       }
       switch errno {
-      case EAGAIN: return
-      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return pause()
+      case EAGAIN: return false
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return true
       // Of this connection: it ended before it was accepted, or the network failed (accept(2)).
       default: continue
       }
     }
+    return false
   }
 
   private func pause() {

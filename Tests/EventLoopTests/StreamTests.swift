@@ -278,6 +278,37 @@ struct StreamConnectionTests {
     for listener in [older, newer] { try await loop.run { listener.value.close() } }
   }
 
+  @Test("sixteen connections of a burst are accepted at once, none once the listener is closed")
+  func burst() throws {
+    let address = try #require(
+      SocketAddress(abstractName: "ambit-burst-\(UInt64.random(in: 0 ... .max))"))
+    let listener = try address.makeSocket()
+    var open = [listener]
+    defer { for descriptor in open { close(descriptor) } }
+    try #require(address.with { unsafe bind(listener, $0, $1) } == 0)
+    try #require(Glibc.listen(listener, 64) == 0)
+    for _ in 0..<20 {
+      open.append(try address.makeSocket())
+      try #require(address.with { [open] in unsafe Glibc.connect(open.last ?? -1, $0, $1) } == 0)
+    }
+    var counts: [Int] = []
+    for isOpen in [false, true, true, true] {
+      var accepted: [Int32] = []
+      let isExhausted = StreamListener.acceptWaiting(at: listener) { descriptor in
+        accepted.append(descriptor)
+        return isOpen
+      }
+      #expect(!isExhausted)
+      for descriptor in accepted {
+        #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
+        #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK != 0)
+      }
+      open += accepted
+      counts.append(accepted.count)
+    }
+    #expect(counts == [1, 16, 3, 0])
+  }
+
   @Test("a UNIX socket whose queue of connections is full is tried again until it has room")
   func fullQueue() async throws {
     let path = "/tmp/ambit-\(UInt64.random(in: 0 ... .max)).socket"
