@@ -21,12 +21,20 @@ class Failed(Exception):
 
 
 class Ambit:
-    def __init__(self, radio):
-        self.radio = radio
+    """`ambit` on a radio of its own, or on that of a hub."""
+
+    def __init__(self, radio=None, hub=None):
+        self._options, self._environment = ["--radio", f"tcp:{radio}"], None
+        if hub:
+            # Bonds are the hub's.
+            self._options = []
+            self._environment = {
+                name: value for name, value in os.environ.items() if name != "AMBIT_BONDS"
+            } | {"AMBIT_HUB": str(hub)}
 
     async def _start(self, *arguments, timeout, stdin=None):
         return await asyncio.create_subprocess_exec(
-            AMBIT, *arguments, "--radio", f"tcp:{self.radio}", "--timeout", str(timeout),
+            AMBIT, *arguments, *self._options, "--timeout", str(timeout), env=self._environment,
             stdin=stdin, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
 
     async def __call__(self, *arguments, timeout=30, stdin=None):
@@ -87,7 +95,8 @@ class Ambit:
         ours, theirs = pty.openpty()
         tty.setraw(theirs)
         process = await asyncio.create_subprocess_exec(
-            AMBIT, *arguments, "--radio", radio or f"tcp:{self.radio}", "--timeout", str(timeout),
+            AMBIT, *arguments, *(["--radio", radio] if radio else self._options),
+            "--timeout", str(timeout), env=self._environment,
             stdin=theirs, stdout=asyncio.subprocess.PIPE, stderr=theirs)
         os.close(theirs)
         terminal = Terminal(process, ours)
@@ -96,6 +105,35 @@ class Ambit:
         finally:
             await end(process)
             terminal.close()
+
+
+class Hub:
+    """`ambit hub`, as a process that can be killed."""
+
+    def __init__(self, process, path):
+        self.process, self.path = process, path
+
+    async def kill(self):
+        """Ends the hub without a word to its programs."""
+        self.process.kill()
+        await self.process.wait()
+
+
+@contextlib.asynccontextmanager
+async def hub(radio, path, *options):
+    """A hub with a controller of the radio, which is on."""
+    process = await asyncio.create_subprocess_exec(
+        AMBIT, "hub", "--no-network", "--radio", f"tcp:{radio}", "--socket", path, "--json", *options,
+        stdout=asyncio.subprocess.PIPE)
+    try:
+        while True:
+            line = await asyncio.wait_for(process.stdout.readline(), limits.EVENT)
+            assert line, "the hub ended"
+            if json.loads(line).get("works"):
+                break
+        yield Hub(process, path)
+    finally:
+        await end(process)
 
 
 class Terminal:
