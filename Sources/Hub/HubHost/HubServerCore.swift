@@ -259,7 +259,9 @@ final class HubServerCore {
 
   private func wake() {
     wakeSetFor = nil
-    handle(.wake)
+    // After a look at the sockets: a process that was stopped finds the greetings of the time unread, and would
+    // refuse their programs.
+    loop.schedule(in: .zero) { [weak self] in self?.handle(.wake) }
   }
 
   // MARK: The state

@@ -1,6 +1,7 @@
 import BluetoothHost
 import BluetoothInterface
 import Dispatch
+import Essentials
 import EventLoop
 import Glibc
 import HubHost
@@ -26,14 +27,23 @@ struct FrozenHubTests {
 
   /// Connects and greets without waiting for an answer; returns the socket.
   private func greet(_ app: String) throws -> Int32 {
+    let descriptor = try connected()
+    let bytes = try Self.greeting(of: app)
+    try #require(unsafe write(descriptor, bytes, bytes.count) == bytes.count)
+    return descriptor
+  }
+
+  private func connected() throws -> Int32 {
     let address = try #require(SocketAddress(path: path))
     let descriptor = try address.makeSocket()
     try #require(address.with { unsafe connect(descriptor, $0, $1) } == 0)
+    return descriptor
+  }
+
+  private static func greeting(of app: String) throws -> [UInt8] {
     var writer = HubFrameWriter()
     try writer.append(AppMessage.greeting(HubGreeting(app: app, abilities: .bluetooth)))
-    let bytes = writer.takeBytes()
-    try #require(unsafe write(descriptor, bytes, bytes.count) == bytes.count)
-    return descriptor
+    return writer.takeBytes()
   }
 
   @Test("programs that have left a frozen hub are not served when it goes on")
@@ -63,6 +73,55 @@ struct FrozenHubTests {
     #expect(served == ["staying"])
     #expect(await server.counts().connectionCount == 1)
     close(staying)
+    await server.close()
+    await host.close()
+    unlink(path + ".lock")
+    rmdir(folder)
+  }
+
+  /// Whether the hub has refused a program that has not greeted.
+  private static func hasAnswer(_ socket: Int32) -> Bool {
+    var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&entry, 1, 0) != 0
+  }
+
+  @Test("a hub that goes on after the time of a greeting reads the greeting that came meanwhile")
+  func lateGreeting() async throws {
+    let loop = EpollLoop()
+    let host = try BluetoothHost(radio: .standard)
+    let (reports, report) = AsyncStream.makeStream(of: HubReport.self)
+    let greetingTime = TimeSpan.seconds(1)
+    var limits = HubLimits()
+    limits.greetingTime = greetingTime
+    let server = try await HubServer.start(at: .path(path), host, limits: limits, on: loop) {
+      report.yield($0)
+    }
+    let greeting = try Self.greeting(of: "patient")
+    var sockets: [Int32] = []
+    var isFrozen = false
+    while !isFrozen {
+      let socket = try connected()
+      sockets.append(socket)
+      while await server.counts().connectionCount == 0, !Self.hasAnswer(socket) {}
+      // Another attempt where a busy machine kept the hub waiting for that second before it froze.
+      isFrozen = await withCheckedContinuation { continuation in
+        loop.execute {
+          guard !Self.hasAnswer(socket) else { return continuation.resume(returning: false) }
+          let count = unsafe write(socket, greeting, greeting.count)
+          let end = Instant.now + greetingTime
+          while Instant.now < end { usleep(10_000) }
+          continuation.resume(returning: count == greeting.count)
+        }
+      }
+    }
+    for await case let report in reports {
+      if case .opened(_, app: "patient", _) = report { break }
+      if case .refused = report, await server.counts().connectionCount == 0 {
+        Issue.record("the program was refused: \(report)")
+        break
+      }
+    }
+    for socket in sockets { close(socket) }
     await server.close()
     await host.close()
     unlink(path + ".lock")
