@@ -75,17 +75,20 @@ extension Responder {
     }
   }
 
-  /// Another host sent one of our records.
+  /// Another host sent one of our records, or another program of this host, which has the same name and
+  /// addresses.
   private mutating func confirm(
     _ id: RecordSetID, _ set: RecordSet, _ record: DNSRecord, on link: MulticastLink, now: Instant
   ) {
     guard isVisible(set, on: link) else { return }
     if UInt64(record.ttlSeconds) * 2 < UInt64(set.ttlSeconds) {
-      // It is about to vanish from caches, although it is still true (RFC 6762, §6.6).
-      let earliest = now + Constants.sharedDelayMin
+      // It is about to vanish from caches, although it is still true (RFC 6762, §6.6): a second after
+      // a goodbye, which may have come less than a second after ours was sent.
+      let sent = set.lastMulticast(on: link) ?? .zero
+      let earliest = max(now + Constants.sharedDelayMin, sent + Constants.defenceInterval)
+      let latest = max(now + Constants.sharedDelayMax, earliest)
       links[existing: link].enqueue(
-        [id], within: earliest...now + Constants.sharedDelayMax,
-        interval: Constants.multicastInterval, rng: &rng)
+        [id], within: earliest...latest, interval: Constants.defenceInterval, rng: &rng)
     } else if set.records.count == 1, record.ttlSeconds >= set.ttlSeconds {
       // It need not be sent twice (RFC 6762, §7.4).
       links[existing: link].suppress(id)

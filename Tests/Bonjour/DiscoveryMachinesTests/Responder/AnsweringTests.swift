@@ -156,6 +156,20 @@ struct AnsweringTests {
     }
   }
 
+  @Test("our record is sent again within a second of its goodbye, however short ago it was sent")
+  func rescueSoonAfterAnswer() throws {
+    for milliseconds in stride(from: Int64(0), through: 1_000, by: 50) {
+      var rig = try ResponderRig.registered()
+      rig.query(.http, .ptr)
+      while rig.answers(.ptr).isEmpty { rig.pass(.milliseconds(1)) }
+      rig.pass(.milliseconds(milliseconds))
+      rig.sent = []
+      rig.say([.ptr(.http, .lamp, ttlSeconds: 0)])
+      rig.pass(.milliseconds(500))
+      #expect(rig.answers(.ptr) == [.ptr(.http, .lamp)], "after \(milliseconds) ms")
+    }
+  }
+
   @Test("C25: all addresses of the host are in every answer, each flushing caches")
   func wholeSet() throws {
     var rig = try ResponderRig()
