@@ -6,16 +6,15 @@ import Glibc
 import EventLoop
 import Synchronization
 
-/// Many hosts in one process, as many programs would be; for the tests and measurements of sharing:
+/// Many hosts in one process, as many programs would be; for the tests and measurements of a hub:
 ///
-///     bonjour-crowd own                  one host; it takes the place if that is free
 ///     bonjour-crowd publish HOSTS EACH   HOSTS hosts publish EACH services each, and one of
 ///                                        them browses until it has found them all
 ///     bonjour-crowd leave COUNT          one host publishes COUNT services, and closes when it
 ///                                        gets a line
 ///     bonjour-crowd latency COUNT        how long it takes to be told what is known already
 ///
-/// Each writes an object a line; the first two go on until they are ended.
+/// Each writes an object a line; the first one goes on until it is ended.
 @main
 enum Crowd {
   static let type: ServiceType = {
@@ -27,13 +26,12 @@ enum Crowd {
   static func main() async throws {
     let arguments = CommandLine.arguments
     switch arguments.dropFirst().first {
-    case "own": try await own()
     case "publish" where arguments.count == 4:
       try await register(hosts: Int(arguments[2]) ?? 0, each: Int(arguments[3]) ?? 0)
     case "leave" where arguments.count == 3: try await leave(Int(arguments[2]) ?? 0)
     case "latency" where arguments.count == 3: await latency(Int(arguments[2]) ?? 0)
     default:
-      print("bonjour-crowd own | publish HOSTS EACH | leave COUNT | latency COUNT")
+      print("bonjour-crowd publish HOSTS EACH | leave COUNT | latency COUNT")
       exit(64)
     }
   }
@@ -48,12 +46,6 @@ enum Crowd {
 
   private static func rest() async throws -> Never {
     while true { try await Task.sleep(for: .seconds(3_600)) }
-  }
-
-  private static func own() async throws {
-    let host = BonjourHost { print("# \($0)") }
-    tell("role", "\"role\": \"\(await role(host))\"")
-    try await rest()
   }
 
   private static func register(hosts hostCount: Int, each: Int) async throws {

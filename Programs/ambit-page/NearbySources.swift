@@ -34,7 +34,11 @@ final class NearbySources {
     self.central = central
     surroundings = Surroundings(now: clock.now)
     let output = session.output
-    let network = listensToNetwork ? BonjourHost(log: { output.note($0) }) : nil
+    var configuration = BonjourConfiguration()
+    configuration.notesAbsentHub = false
+    let network =
+      listensToNetwork
+      ? BonjourHost(configuration: configuration, log: { output.note($0) }) : nil
     self.network = network
     let (events, post) = AsyncStream.makeStream(of: HostEvent.self)
     pairingEvents = events

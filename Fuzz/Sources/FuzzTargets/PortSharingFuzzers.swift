@@ -4,7 +4,7 @@ import Essentials
 import PortSharing
 
 extension FuzzTarget {
-  /// What arrives over the socket between the owner of port 5353 and its clients.
+  /// What arrives over the socket between a hub, the owner of port 5353, and its clients.
   static let sharing: [FuzzTarget] = [
     FuzzTarget(name: "ClientMessage") { check($0, ClientMessage.self) },
     FuzzTarget(name: "OwnerMessage") { check($0, OwnerMessage.self) },
@@ -57,8 +57,7 @@ private struct OwnerVictim {
     limits.perUser = OwnerMachine.Load(requestCount: 30, byteCount: 600)
     limits.inAll = OwnerMachine.Load(requestCount: 40, byteCount: 800)
     (limits.incompleteByteCountPerUserMax, limits.incompleteByteCountMax) = (300, 500)
-    owner = OwnerMachine(
-      configuration: Self.configuration, trust: .init(userID: 0), limits: limits)
+    owner = OwnerMachine(configuration: Self.configuration, limits: limits)
     guard let machine = try? DiscoveryMachine(hostLabel: [104], rng: .init(seed: 1)) else {
       preconditionFailure("a label of one letter is none")
     }
@@ -107,7 +106,6 @@ private struct OwnerVictim {
         tell(.handOver([id]))
       case .close(let client): clients.remove(client)
       case .send(let message, _): precondition(message.frame != nil, "an answer is too long")
-      case .notify: break
       }
     }
   }
@@ -240,7 +238,7 @@ private struct ClientVictim {
       case .notify(.found(let id, .serviceRemoved(let name), let index, _)):
         let wasTold = services[id]?.remove(Service(name: name, interface: index)) != nil
         precondition(wasTold || owner == .thisProcess, "\(name) was never told")
-      case .notify, .forward, .fail, .withdraw: break
+      case .notify, .forward, .fail: break
       case .disconnect: if owner == .another { end() }
       }
     }

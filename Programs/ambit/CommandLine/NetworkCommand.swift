@@ -39,8 +39,10 @@ extension NetworkCommand {
     let names = options.interface.isEmpty ? nil : Set(options.interface)
     let output = Output(isJSON: options.json)
     var configuration = BonjourConfiguration(interfaceNames: names)
-    // Hosts on interfaces of their own share nothing, which the user that chose them need not read.
-    configuration.isShared = names == nil
+    // A host on interfaces of its own uses no hub, which the user that chose them need not read, and few
+    // machines have one.
+    configuration.usesHub = names == nil
+    configuration.notesAbsentHub = false
     let host = BonjourHost(
       configuration: configuration, log: { output.warn($0.trimmingSuffix(".")) })
     let session = NetworkSession(host: host, options: options.run, output: output)
@@ -77,8 +79,7 @@ struct NetworkSession: Sendable {
   /// What the command has still to do before its end is a success, as a failure; nil if nothing.
   let unfinished = Guarded<CommandFailure?>(nil)
 
-  /// The maximum time to find the owner of the Multicast DNS port: a silent owner is left after
-  /// 5 s.
+  /// The maximum time to find the hub of this machine, or to do without: a silent hub is left after 5 s.
   private static let settlingTimeMax = Duration.seconds(12)
 
   /// The maximum time of an answer without `--timeout`.
@@ -86,8 +87,8 @@ struct NetworkSession: Sendable {
 
   var limit: Seconds { options.timeout ?? Seconds(span: Self.answerTime) }
 
-  /// Returns when the owner of the Multicast DNS port is known, before which no query is sent, or
-  /// after the maximum time.
+  /// Returns when it is known whether a hub runs Multicast DNS, before which no query is sent, or after
+  /// the maximum time.
   fileprivate func settle() async throws {
     let (settled, continuation) = AsyncStream<Never>.makeStream()
     Task {
@@ -120,10 +121,10 @@ struct NetworkSession: Sendable {
     case .works: nil
     case .silent:
       CommandFailure(
-        .failure, "the program that shares Bonjour with this one does not answer; try again later")
+        .failure, "the hub that runs Bonjour for this program does not answer; try again later")
     case .recovering:
       CommandFailure(
-        .failure, "the program that shared Bonjour with this one did not answer; try again")
+        .failure, "the hub that ran Bonjour for this program did not answer; try again")
     case .refused: NetworkText.refusal(of: "the query")
     }
   }

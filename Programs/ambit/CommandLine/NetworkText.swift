@@ -186,12 +186,12 @@ enum NetworkText {
       ? "" : " on the local network; the name servers of \(domain) are not queried"
   }
 
-  /// The failure of what the owner of the port refused, because it has too many clients.
+  /// The failure of what the hub refused, because it has too many clients.
   static func refusal(of what: String) -> CommandFailure {
     CommandFailure(
       .failure,
-      "\(what) was refused by the program that shares Bonjour with this one: it serves as many "
-        + "programs as it can; try again later")
+      "\(what) was refused by the hub that runs Bonjour for this program: it serves as many programs "
+        + "as it can; try again later")
   }
 
   static func failure(_ error: QueryError) -> CommandFailure {

@@ -100,7 +100,10 @@ struct Watch: RadioCommand {
     _ session: Session, _ table: Guarded<NetworkTable>, _ isFullScreen: Bool
   ) async {
     let output = session.output
-    let host = BonjourHost(log: { if !isFullScreen { output.note($0) } })
+    var configuration = BonjourConfiguration()
+    configuration.notesAbsentHub = false
+    let host = BonjourHost(
+      configuration: configuration, log: { if !isFullScreen { output.note($0) } })
     await NetworkListener(host: host).listen { change in
       table.update { $0.take(change) }
       guard output.isJSON else { return }

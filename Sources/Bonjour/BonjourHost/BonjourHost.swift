@@ -10,16 +10,16 @@ import Synchronization
 /// Registers and browses services of the local network by Multicast DNS, on every suitable
 /// interface, as interfaces come and go.
 ///
-/// A hub of this machine runs the protocol for all of them (`ambit hub`): `AMBIT_HUB` names it, or is
-/// `off`. A hub that does not answer within five seconds is left, and used again when it answers.
+/// A hub of this machine runs the protocol for all its programs (`ambit hub`): `AMBIT_HUB` names it, or is
+/// `off`. It withdraws what a killed program has registered. A hub that does not answer within five seconds
+/// is left, and used again when it answers; clients see no interruption, but events may be up to ten seconds
+/// late. If it serves as many programs as it can, queries and registrations fail with `tooManyClients`; the
+/// next request searches for a hub again.
 ///
-/// Without one, if several processes of one user do so, one of them owns the sockets and the cache and serves
-/// the others. When it ends, another process takes over; clients see no interruption, but events
-/// may be up to ten seconds late. An owner that does not answer within five seconds, because its
-/// process was stopped or frozen, is left: its clients run standalone from then on. An owner that
-/// runs as root serves all users. A host with another configuration than the default one runs
-/// standalone. If the owner serves as many programs as it can, queries and registrations fail with
-/// `tooManyClients`; the next request searches for an owner again.
+/// Without a hub, or with another configuration than the default one, a host has sockets of its own. The
+/// port can be used by many: programs of one machine find each other, and have the host's name and addresses
+/// in common. What a program has registered that is killed lasts until its TTL is over then, for up to 75
+/// minutes.
 ///
 /// All methods may be called from any thread. Callbacks are called serially on the one event loop
 /// of this process, and must not block it. The host runs until it is closed or released.
@@ -34,7 +34,7 @@ public final class BonjourHost: Sendable {
     /// Their process doesn't answer, or has never answered: a query without results has perhaps not
     /// been sent to the network, and a registration has not been made.
     case silent
-    /// The owner has too many clients.
+    /// The hub has too many clients.
     case refused
   }
 
@@ -47,10 +47,10 @@ public final class BonjourHost: Sendable {
   /// Starts a host.
   ///
   /// - Parameters:
-  ///   - configuration: Host name, interfaces, and whether the port is shared.
+  ///   - configuration: Host name, interfaces, and whether a hub is used.
   ///   - log: Called with a sentence for each interface that can't be used, with the reason, for each
-  ///     registered service whose type isn't one that RFC 6335 allows, and if the port is not shared
-  ///     although the configuration has that it should be.
+  ///     registered service whose type isn't one that RFC 6335 allows, and if no hub is used although the
+  ///     configuration has that one should be.
   public init(
     configuration: BonjourConfiguration = BonjourConfiguration(),
     log: (@Sendable (String) -> Void)? = nil
@@ -136,13 +136,11 @@ public struct BonjourConfiguration: Sendable {
   /// interface if none is.
   public var interfaceNames: Set<String>?
 
-  /// Whether the host shares the port with other processes of this machine: one of them runs the
-  /// protocol for all. Only for hosts with the system's host name and all suitable interfaces;
-  /// others run standalone.
-  public var isShared = true
-  /// Replaces the default name of the socket by which processes that share the port find each
-  /// other. Unlike the default, it is used with any host name and interfaces.
-  package var ownerSocketNameOverride: String?
+  /// Whether a hub of this machine, if there is one, runs the protocol for the host. Only for hosts with
+  /// the system's host name and all suitable interfaces; others have sockets of their own.
+  public var usesHub = true
+  /// Whether the log mentions that there is no hub. One that `AMBIT_HUB` names is mentioned anyway.
+  package var notesAbsentHub = true
   /// Replaces the places where a hub is looked for, which is used with any host name and interfaces then.
   package var hubOverride: BonjourPlaces?
 
@@ -152,28 +150,21 @@ public struct BonjourConfiguration: Sendable {
     self.interfaceNames = interfaceNames
   }
 
-  /// The name of the socket of owners; nil for a standalone host.
-  var ownerSocketName: String? {
-    if let ownerSocketNameOverride { return ownerSocketNameOverride }
-    let isUsual = interfaceNames == nil && hostName == Self.systemHostName
-    return isShared && isUsual ? "ambit/bonjour" : nil
-  }
+  /// Whether a hub may serve it.
+  private var isUsual: Bool { interfaceNames == nil && hostName == Self.systemHostName }
 
-  /// Where a hub is looked for, of a host that shares the port; nil if none is used.
-  var hub: BonjourPlaces? {
-    if let hubOverride { return hubOverride }
-    return ownerSocketNameOverride == nil && ownerSocketName != nil ? .current : nil
-  }
+  /// Where a hub is looked for; nil if none is used.
+  var hub: BonjourPlaces? { hubOverride ?? (usesHub && isUsual ? .current : nil) }
 
-  /// A sentence for the log if the port should be shared, and the rest of the configuration keeps
-  /// it from being.
+  /// A sentence for the log if a hub should be used, and the rest of the configuration keeps it from
+  /// being.
   var standaloneNote: String? {
-    guard isShared, ownerSocketName == nil else { return nil }
-    return "This program uses Multicast DNS sockets of its own: only hosts with the system's name "
-      + "and all suitable interfaces share them."
+    guard usesHub, hubOverride == nil, !isUsual else { return nil }
+    return "This program uses Multicast DNS sockets of its own: a hub serves only hosts with the "
+      + "system's name and all suitable interfaces."
   }
 
-  /// The part of the configuration on which processes that share have to agree.
+  /// The part of the configuration on which a hub and its programs have to agree.
   var shared: SharedConfiguration {
     SharedConfiguration(hostName: hostName, interfaceNames: interfaceNames)
   }

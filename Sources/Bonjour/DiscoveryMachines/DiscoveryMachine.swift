@@ -19,16 +19,9 @@ public struct DiscoveryMachine: Machine, Sendable {
     case received(ReceivedMessage)
     /// A request of a client.
     case request(DiscoveryRequest)
-    /// Other processes of this host take over the registrations. Removes them without goodbye
+    /// Another process of this host takes over the registrations: a hub. Removes them without goodbye
     /// records. The registration of the host includes its name and addresses.
     case handOver([RegistrationID])
-    /// Send goodbyes for a service that an ended process of this host had registered, and for the
-    /// records added to it (RFC 6762, §10.1). They end for the queries of this machine, too, after
-    /// 600 ms.
-    case withdrawService(
-      ServiceRegistration, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)])
-    /// Send goodbyes for a record that an ended process of this host had registered.
-    case withdrawRecord(RecordRegistration)
     /// Send goodbye records for all registrations.
     case shutDown
   }
@@ -44,8 +37,6 @@ public struct DiscoveryMachine: Machine, Sendable {
   var querierActions: [DiscoveryAction] = []
   /// Whether there was a registration or a query that is local to this machine.
   var hasLocalLink = false
-  /// Records of an ended process that end for queries here; nil if there are none.
-  var lapses: Lapse?
   /// Packets sent on the local-only interface, to be handled as received.
   var returning: [OutgoingPacket] = []
 
@@ -64,9 +55,7 @@ public struct DiscoveryMachine: Machine, Sendable {
   public var hostName: DNSName { responder.hostName }
 
   /// The time to call ``wake(now:into:)``; nil if no timer is running.
-  public var nextWake: Instant? {
-    .earliest(.earliest(responder.nextWake, querier.nextWake), lapses?.at)
-  }
+  public var nextWake: Instant? { .earliest(responder.nextWake, querier.nextWake) }
 
   /// Processes an event and appends the resulting actions.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
@@ -85,15 +74,7 @@ public struct DiscoveryMachine: Machine, Sendable {
       ask(.received(message), now)
     case .request(let request): perform(request, now)
     case .handOver(let ids): respond(.handOver(ids), now)
-    case .withdrawService(let service, let added):
-      respond(.withdrawService(service, addedRecords: added), now)
-      lapse(.service(service), name: service.name.name, addedRecords: added, now: now)
-    case .withdrawRecord(let record):
-      respond(.withdrawRecord(record), now)
-      lapse(.record(record), name: record.record.name, now: now)
-    case .shutDown:
-      lapses = nil
-      respond(.shutDown, now)
+    case .shutDown: respond(.shutDown, now)
     }
     passAll(now, into: &actions)
     if case .received = event { return }
@@ -104,7 +85,6 @@ public struct DiscoveryMachine: Machine, Sendable {
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     responder.wake(now: now, into: &responderActions)
     querier.wake(now: now, into: &querierActions)
-    performLapses(now: now)
     passAll(now, into: &actions)
     assertInvariants()
   }

@@ -143,13 +143,13 @@ struct BonjourHostTests {
     await host.close()
   }
 
-  @Test("a host whose configuration keeps it from sharing the port notes that, if it was to share")
-  func unsharedPort() async throws {
+  @Test("a host whose configuration keeps it from using a hub notes that, if it was to use one")
+  func unusedHub() async throws {
     let (notes, log) = AsyncStream.makeStream(of: String.self)
     var configuration = BonjourConfiguration(hostName: "seven-\(run)", interfaceNames: ["lo"])
     let host = BonjourHost(configuration: configuration) { log.yield($0) }
     #expect(await notes.first { _ in true }?.contains("sockets of its own") == true)
-    configuration.isShared = false
+    configuration.usesHub = false
     #expect(configuration.standaloneNote == nil && BonjourConfiguration().standaloneNote == nil)
     await host.close()
   }
@@ -158,7 +158,7 @@ struct BonjourHostTests {
   func unregisteredType() async throws {
     let (notes, log) = AsyncStream.makeStream(of: String.self)
     var configuration = BonjourConfiguration(hostName: "six-\(run)", interfaceNames: ["lo"])
-    configuration.isShared = false
+    configuration.usesHub = false
     let host = BonjourHost(configuration: configuration) { log.yield($0) }
     let odd = try ServiceType(text: "_longer_than_fifteen-\(run)._tcp")
     let names = AsyncStream.makeStream(of: RegistrationEvent.self)

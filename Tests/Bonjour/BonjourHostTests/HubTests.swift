@@ -18,7 +18,7 @@ struct HubTests {
 
   init() throws {
     type = try ServiceType(text: "_b-\(run)._tcp")
-    path = "/tmp/ambit-test-\(run).bonjour"
+    path = hubPath(run)
   }
 
   /// A host and what it logs.
@@ -32,6 +32,17 @@ struct HubTests {
     private var lines: AsyncStream<String>.Iterator
 
     init(_ lines: AsyncStream<String>) { self.lines = lines.makeAsyncIterator() }
+
+    /// The lines up to one with a text, or to the last one.
+    func lines(upTo text: String) async -> [String] {
+      var (lines, read): (_, [String]) = (lines, [])
+      defer { self.lines = lines }
+      while let line = await lines.next(isolation: #isolation) {
+        read.append(line)
+        if line.contains(text) { break }
+      }
+      return read
+    }
 
     /// Returns when a line with a text was logged; false if the host has ended.
     func skip(to text: String) async -> Bool {
@@ -50,9 +61,9 @@ struct HubTests {
     try BonjourHub.start(at: path, configuration: sharingConfiguration(run), admits: admits)
   }
 
-  private func program() -> Program {
-    var configuration = sharingConfiguration(run)
-    configuration.hubOverride = BonjourPlaces(paths: [path], isNamed: false)
+  private func program(_ name: String = "shared", isNamed: Bool = false) -> Program {
+    var configuration = sharingConfiguration(run, name: name)
+    configuration.hubOverride = BonjourPlaces(paths: [path], isNamed: isNamed)
     let (lines, continuation) = AsyncStream.makeStream(of: String.self)
     let host = BonjourHost(configuration: configuration) { continuation.yield($0) }
     return Program(host: host, log: LogReader(lines))
@@ -171,7 +182,7 @@ struct HubTests {
   @Test("a hub that doesn't answer is left, and used when it answers")
   func silentHub() async throws {
     let address = try #require(OwnerSocketAddress(path: path))
-    let listener = try #require(address.bindAndListen().descriptor)
+    let listener = try address.bindAndListen()
     let program = program()
     #expect(await program.log.skip(to: "it does not answer"))
     let lamp = try await register("Lamp", with: program.host)
@@ -204,17 +215,119 @@ struct HubTests {
     #expect(error?.number == EADDRINUSE)
     await hub.close()
     let address = try #require(OwnerSocketAddress(path: path))
-    close(try #require(address.bindAndListen().descriptor))
+    close(try address.bindAndListen())
     await (try startHub()).close()
     #expect(UNIXSocketFile.Identity(at: path) == nil)
   }
 
-  @Test("a host whose hub isn't there shares the port with others, without a word")
-  func noHub() async throws {
-    let program = program()
+  @Test("a hub that AMBIT_HUB names is missed once, and used as soon as it listens")
+  func namedHub() async throws {
+    let program = program(isNamed: true)
+    let absence = "does not listen at \(path)"
+    #expect(await program.log.skip(to: absence))
     let lamp = try await register("Lamp", with: program.host)
-    #expect(await program.host.settledRole == .owner)
+    #expect(await program.host.settledRole == .alone)
+    let hub = try startHub()
+    let lines = await program.log.lines(upTo: "hub of this machine answers")
+    #expect(!lines.isEmpty && !lines.contains { $0.contains(absence) })
+    await usesHub(program)
     withExtendedLifetime(lamp) {}
     await program.host.close()
+    await hub.close()
+  }
+
+  @Test("results that were known to the hub when a query began are marked")
+  func fromCache() async throws {
+    let hub = try startHub()
+    let (first, second) = (program(), program())
+    let lamp = try await register("Lamp", with: first.host)
+    let (query, events) = browse(first.host)
+    #expect(await events.first { _ in true } == .serviceAdded(try name("Lamp")))
+    for program in [first, second] {
+      await usesHub(program)
+      let (found, continuation) = AsyncStream.makeStream(of: FoundEvent.self)
+      let again = program.host.query(.browse(type)) { continuation.yield($0) }
+      #expect(await found.first { _ in true }?.isFromCache == true)
+      withExtendedLifetime(again) {}
+    }
+    withExtendedLifetime((lamp, query)) {}
+    await second.host.close()
+    await first.host.close()
+    await hub.close()
+  }
+
+  @Test("a host with another name does without the hub, with the reason")
+  func otherName() async throws {
+    let hub = try startHub()
+    let program = program("different")
+    #expect(await program.log.skip(to: "another host name"))
+    #expect(await program.host.settledRole == .alone)
+    await program.host.close()
+    await hub.close()
+  }
+
+  @Test("a hub that sends invalid messages is left, and nothing is lost")
+  func falseHub() async throws {
+    let address = try #require(OwnerSocketAddress(path: path))
+    let listener = try address.bindAndListen()
+    let program = program()
+    let connection = try await Peer.accept(listener)
+    #expect(try await connection.read().isEmpty == false, "it greets")
+    try connection.write(try #require(OwnerMessage.welcome(version: 1).frame) + [9, 0, 0, 0])
+    try connection.write([UInt8](repeating: 7, count: 9))
+    let lamp = try await register("Lamp", with: program.host)
+    #expect(await program.host.settledRole == .alone)
+    close(listener)
+    unlink(path)
+    withExtendedLifetime(lamp) {}
+    await program.host.close()
+  }
+
+  @Test("a host for which a hub has no room gets errors, and is served when it asks again")
+  func noRoom() async throws {
+    let rejection = try #require(OwnerMessage.rejected(.tooManyClients).frame)
+    let address = try #require(OwnerSocketAddress(path: path))
+    let listener = try address.bindAndListen()
+    let program = program()
+    let first = try await Peer.accept(listener)
+    #expect(try await first.read().isEmpty == false, "it greets")
+    try first.write(rejection)
+    #expect(await program.host.settledRole == .refused)
+
+    let (events, continuation) = AsyncStream.makeStream(of: RegistrationEvent.self)
+    let service = try ServiceRegistration(name("Lamp"), port: 80)
+    let lamp = program.host.register(service) { continuation.yield($0) }
+    let second = try await Peer.accept(listener)
+    #expect(try await second.read().isEmpty == false, "it greets again")
+    try second.write(rejection)
+    #expect(await events.first { _ in true } == .failed(.tooManyClients))
+
+    close(listener)
+    let hub = try startHub()
+    let chair = try await register("Chair", with: program.host)
+    withExtendedLifetime((lamp, chair)) {}
+    await program.host.close()
+    await hub.close()
+  }
+
+  @Test("G12: a program that sends invalid messages is rejected, and the others are served")
+  func falseProgram() async throws {
+    let hub = try startHub()
+    let program = program()
+    let address = try #require(OwnerSocketAddress(path: path))
+    for noise in [[UInt8](repeating: 0xFF, count: 64), [1, 0, 0, 0, 200]] {
+      let descriptor = try #require(
+        address.connect(trust: OwnerMachine.Trust(userID: geteuid())).descriptor)
+      let connection = Peer(descriptor)
+      try connection.write(noise)
+      var answer = FrameReader()
+      answer.append(try await connection.read())
+      #expect(try answer.next(OwnerMessage.self) == .rejected(.invalidMessage))
+      #expect(try await connection.read().isEmpty, "the end")
+    }
+    let lamp = try await register("Lamp", with: program.host)
+    withExtendedLifetime(lamp) {}
+    await program.host.close()
+    await hub.close()
   }
 }

@@ -133,12 +133,14 @@ struct SharingConnectionTests {
 
   @Test("G12: a client that does not read gets no more than may wait, within one batch too")
   func batch() async throws {
-    let address = OwnerSocketAddress(name: "ambit-test-\(UInt64.random(in: 0 ... .max))")
-    let listener = try #require(address.bindAndListen().descriptor)
+    let path = "/tmp/ambit-test-\(UInt64.random(in: 0 ... .max))"
+    let address = try #require(OwnerSocketAddress(path: path))
+    let listener = try address.bindAndListen()
+    defer { unlink(path) }
     let loop = EpollLoop.shared
     let (events, continuation) = AsyncStream.makeStream(of: OwnerMachine.Event.self)
     let server = try await loop.make {
-      let server = OwnerServer(on: loop, log: nil) { continuation.yield($0) }
+      let server = OwnerServer(on: loop, admits: { _ in true }, log: nil) { continuation.yield($0) }
       server.start(listener)
       return server
     }

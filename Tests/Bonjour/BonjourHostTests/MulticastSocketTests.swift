@@ -101,39 +101,6 @@ struct MulticastSocketTests {
     try await loop.run { socket.value.close() }
   }
 
-  @Test("the sockets of a port are counted, of both versions of IP")
-  func table() throws {
-    let table = """
-         sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout
-         71: 00000000:14E9 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0
-        200: 0100007F:0035 00000000:14E9 07 00000000:00000000 00:00000000 00000000     0        0
-      1000: 00000000000000000000000000000000:14E9 00000000000000000000000000000000:0000 07
-
-      """
-    #expect(PortTable.socketCount(5_353, inTable: Array(table.utf8)) == 2)
-    #expect(PortTable.socketCount(53, inTable: Array(table.utf8)) == 1)
-    #expect(PortTable.socketCount(9, inTable: Array(table.utf8)) == 0)
-    #expect(PortTable.socketCount(9, inTable: []) == 0)
-  }
-
-  @Test("a socket of this machine is seen by its port")
-  func seen() throws {
-    let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    try #require(descriptor >= 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = UInt16(AF_INET)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        let status = unsafe bind(descriptor, address, length)
-        return unsafe status == 0 ? getsockname(descriptor, address, &length) : status
-      }
-    }
-    try #require(status == 0)
-    #expect(PortTable.hasMoreSockets(UInt16(bigEndian: address.sin_port), than: 0) == true)
-  }
-
   @Test("an interface that does not exist cannot be listened to")
   func missing() async throws {
     let loop = EpollLoop.shared

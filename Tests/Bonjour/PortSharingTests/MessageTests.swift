@@ -62,20 +62,6 @@ struct MessageTests {
     }
   }
 
-  @Test("only registrations can be published: an owner refuses other requests")
-  func published() throws {
-    for request in try Sample.requests() {
-      let body = try #require(OwnerMessage.published(request).frame).dropFirst(4)
-      switch request {
-      case .startQuery, .stopQuery, .reconfirm:
-        #expect(throws: PortSharingError.unknownValue(body[body.startIndex + 1])) {
-          try OwnerMessage(decoding: body)
-        }
-      default: #expect(try OwnerMessage(decoding: body) == .published(request))
-      }
-    }
-  }
-
   @Test("a message with changed bytes is read or refused, and a read one can be written")
   func mutated() throws {
     var rng = SeededGenerator(seed: 5)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PortSharing
 
-@Suite("The search for an owner")
+@Suite("The search for a hub")
 struct OwnerSearchTests {
   private var now = Instant.zero
 
@@ -27,11 +27,6 @@ struct OwnerSearchTests {
     OwnerSearch(addressCount: addressCount, rng: SeededGenerator(seed: 1))
   }
 
-  /// A search for a hub, at two addresses.
-  private func hubSearch() -> OwnerSearch {
-    OwnerSearch(addressCount: 2, isForHub: true, rng: SeededGenerator(seed: 1))
-  }
-
   /// A search that follows an owner.
   private mutating func following() -> OwnerSearch {
     var search = search(1)
@@ -41,19 +36,9 @@ struct OwnerSearchTests {
     return search
   }
 
-  @Test("the first host binds the last address, after it tried the others")
-  mutating func first() {
-    var search = search(2)
-    #expect(act(&search, .begin) == [.connect(0)])
-    #expect(act(&search, .connected(.noOwner)) == [.connect(1)])
-    #expect(act(&search, .connected(.noOwner)) == [.bind])
-    #expect(act(&search, .bound(.isOurs)) == [.runLocally(nil)])
-    #expect(search.nextWake == nil)
-  }
-
-  @Test("a search for a hub is over at once where none listens, and binds nothing")
+  @Test("a search is over at once where no hub listens")
   mutating func noHub() {
-    var search = hubSearch()
+    var search = search(2)
     #expect(act(&search, .begin) == [.connect(0)])
     #expect(act(&search, .connected(.noOwner)) == [.connect(1)])
     #expect(act(&search, .connected(.noOwner)) == [.runLocally(nil)])
@@ -62,7 +47,7 @@ struct OwnerSearchTests {
 
   @Test("a hub that has ended is waited for until it was silent for five seconds")
   mutating func hubEnded() {
-    var search = hubSearch()
+    var search = search(2)
     _ = act(&search, .begin)
     _ = act(&search, .connected(.isThere))
     #expect(act(&search, .welcomed) == [.follow])
@@ -82,28 +67,15 @@ struct OwnerSearchTests {
     #expect(search.nextWake == nil && now - lostAt <= OwnerSearch.Limits.searchTimeout)
   }
 
-  @Test("a host that was slower in binding the address tries again a moment later")
-  mutating func slower() {
-    var search = search(1)
-    _ = act(&search, .begin)
-    _ = act(&search, .connected(.noOwner))
-    #expect(act(&search, .bound(.isTaken)) == [])
-    #expect(wake(&search) == [.connect(0)])
-    #expect(now <= Instant.zero + OwnerSearch.Limits.electionPauseMax)
-    #expect(act(&search, .connected(.isThere)) == [.greet])
-  }
-
-  @Test("a host without an address, or to which the system allows none, runs by itself")
+  @Test("a host to which the system allows no socket runs by itself")
   mutating func impossible() {
-    var without = search(0)
-    #expect(act(&without, .begin) == [.runLocally(.impossible)])
     var forbidden = search(2)
     _ = act(&forbidden, .begin)
     #expect(act(&forbidden, .connected(.impossible)) == [.connect(1)])
     #expect(act(&forbidden, .connected(.impossible)) == [.runLocally(.impossible)])
   }
 
-  @Test("an untrusted user at root's address is skipped, at the own address avoided")
+  @Test("an untrusted user at the first address is skipped, at the last one avoided")
   mutating func strangers() {
     var search = search(2)
     _ = act(&search, .begin)
@@ -191,7 +163,7 @@ struct OwnerSearchTests {
 
   /// What a search was doing when its process was stopped for a long time.
   enum Step: CaseIterable {
-    case pausing, connecting, binding, greeting
+    case pausing, connecting, greeting
   }
 
   @Test(
@@ -209,16 +181,10 @@ struct OwnerSearchTests {
       search.wake(now: now, into: &actions)
       #expect(actions == [.connect(0)])
     case .connecting: now = now + stop
-    case .binding, .greeting:
-      if step == .binding {
-        #expect(act(&search, .connected(.noOwner)) == [.bind])
-        now = now + stop
-        #expect(act(&search, .bound(.isTaken)) == [])
-      } else {
-        #expect(act(&search, .connected(.isThere)) == [.greet])
-        now = now + stop
-        #expect(act(&search, .lost) == [])
-      }
+    case .greeting:
+      #expect(act(&search, .connected(.isThere)) == [.greet])
+      now = now + stop
+      #expect(act(&search, .lost) == [])
       #expect(wake(&search) == [.connect(0)])
     }
     let start = now
@@ -241,7 +207,7 @@ struct OwnerSearchTests {
       if actions.contains(where: { if case .runLocally = $0 { true } else { false } }) { break }
       switch actions.last {
       case .connect(let address):
-        // Root's owner is frozen, too, or was never there.
+        // The hub at the first address is frozen, too, or was never there.
         let outcomes: [OwnerSearch.Outcome] = [.busy, .isThere, address == 0 ? .noOwner : .busy]
         actions = act(&search, .connected(outcomes[Int(rng.next(upperBound: UInt64(3)))]))
       case .greet where rng.unit() < 0.8: actions = act(&search, .lost)
@@ -306,8 +272,7 @@ struct OwnerSearchTests {
       #expect(actions == [.connect(0)])
       if round % 2 == 1 {
         #expect(act(&search, .connected(.noOwner)) == [.connect(1)])
-        #expect(act(&search, .connected(.noOwner)) == [.bind])
-        actions = act(&search, .bound(.noDescriptor))
+        actions = act(&search, .connected(.noDescriptor))
       } else {
         actions = act(&search, .connected(.noDescriptor))
       }
@@ -323,65 +288,31 @@ struct OwnerSearchTests {
     #expect(act(&search, .welcomed) == [.follow])
   }
 
-  @Test("an address that is bound by a process that does not answer is given up before long")
-  mutating func squatted() {
-    var search = search(1)
-    _ = act(&search, .begin)
-    _ = act(&search, .connected(.noOwner))
-    while act(&search, .bound(.isTaken)) == [] {
-      #expect(wake(&search) == [.connect(0)])
-      #expect(act(&search, .connected(.noOwner)) == [.bind])
-    }
-    #expect(now > Instant.zero + .milliseconds(200) && now < Instant.zero + .seconds(3))
-  }
-
-  @Test("another user's address that accepts no connection is skipped before long")
+  @Test("another user's hub that accepts no connection is skipped before long")
   mutating func shut() {
     var search = search(2)
     _ = act(&search, .begin)
     while act(&search, .connected(.busy)) == [] { #expect(wake(&search) == [.connect(0)]) }
     #expect(now < Instant.zero + .seconds(1))
-    #expect(act(&search, .connected(.noOwner)) == [.bind])
-    #expect(act(&search, .bound(.isTaken)) == [])
+    #expect(act(&search, .connected(.busy)) == [])
     #expect(wake(&search) == [.connect(0)])
-    #expect(act(&search, .connected(.busy)) == [.connect(1)], "not again")
+    #expect(act(&search, .connected(.busy)) == [.connect(1)], "it is skipped at once")
     #expect(act(&search, .connected(.isThere)) == [.greet])
   }
 
-  @Test("clients that know the owner's registrations look for another owner before the others do")
-  mutating func informed() {
-    let half = OwnerSearch.Limits.informedPauseMax
-    for _ in 0..<20 {
-      var (search, other) = (following(), following())
-      #expect(act(&search, .informed) == [])
-      #expect(act(&search, .lost) == [] && act(&other, .lost) == [])
-      #expect(search.nextWake.map { $0 <= now + half } == true)
-      #expect(other.nextWake.map { $0 > now + half } == true)
-      #expect(wake(&search) == [.connect(0)])
+  @Test("programs whose hub has ended look for another one within 50 ms, not all at once")
+  mutating func spread() {
+    var wakes: Set<Instant> = []
+    for seed in 1...20 as ClosedRange<UInt64> {
+      var search = OwnerSearch(addressCount: 1, rng: SeededGenerator(seed: seed))
+      _ = act(&search, .begin)
       _ = act(&search, .connected(.isThere))
       _ = act(&search, .welcomed)
       #expect(act(&search, .lost) == [])
-      #expect(search.nextWake.map { $0 > now + half } == true, "another owner, which told nothing")
+      if let wake = search.nextWake { wakes.insert(wake) }
     }
-  }
-
-  @Test("only an owner whose address has none any more has ended")
-  mutating func ended() {
-    var search = search(2)
-    _ = act(&search, .begin)
-    _ = act(&search, .connected(.isThere))
-    _ = act(&search, .welcomed)
-    _ = act(&search, .lost)
-    var other = search
-    #expect(wake(&search) == [.connect(0)])
-    #expect(act(&search, .connected(.noOwner)) == [.connect(1)])
-    #expect(act(&search, .connected(.noOwner)) == [.bind])
-    #expect(search.hasOwnerEnded)
-    // One that lives, but has no room for this client.
-    #expect(wake(&other) == [.connect(0)])
-    #expect(act(&other, .connected(.impossible)) == [.connect(1)])
-    #expect(act(&other, .connected(.noOwner)) == [.bind])
-    #expect(!other.hasOwnerEnded)
+    #expect(wakes.count == 20)
+    #expect(wakes.allSatisfy { $0 > now && $0 <= now + OwnerSearch.Limits.lossPauseMax })
   }
 
   @Test("a host that loses many owners in a short time runs by itself")
@@ -403,43 +334,5 @@ struct OwnerSearchTests {
       _ = act(&search, .welcomed)
       now = now + .seconds(10)
     }
-  }
-
-  @Test("when the owner ends, exactly one of its clients becomes the owner", arguments: 1...20)
-  mutating func election(seed: UInt64) {
-    var rng = SeededGenerator(seed: seed)
-    var searches: [OwnerSearch] = []
-    for _ in 0..<50 {
-      var search = OwnerSearch(addressCount: 1, rng: rng.fork())
-      _ = act(&search, .begin)
-      _ = act(&search, .connected(.isThere))
-      _ = act(&search, .welcomed)
-      _ = act(&search, .lost)
-      searches.append(search)
-    }
-    var owner: Int?
-    var followers: Set<Int> = []
-    while let next = searches.indices.filter({
-      searches[$0].nextWake != nil && !followers.contains($0)
-    })
-    .min(by: { (searches[$0].nextWake ?? .zero) < (searches[$1].nextWake ?? .zero) }) {
-      #expect(wake(&searches[next]) == [.connect(0)])
-      // Sometimes another process binds the address between the check and the attempt.
-      let sees = owner != nil && rng.unit() < 0.7
-      let actions = act(&searches[next], .connected(sees ? .isThere : .noOwner))
-      if actions == [.bind] {
-        let isFirst = owner == nil
-        if isFirst { owner = next }
-        #expect(
-          act(&searches[next], .bound(isFirst ? .isOurs : .isTaken))
-            == (isFirst ? [.runLocally(nil)] : []))
-      } else {
-        #expect(actions == [.greet])
-        #expect(act(&searches[next], .welcomed) == [.follow])
-        followers.insert(next)
-      }
-    }
-    #expect(owner != nil && followers.count == 49)
-    #expect(now < Instant.zero + .seconds(2))
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PortSharing
 
-@Suite("What a host keeps for the next owner")
+@Suite("What a host keeps for a hub")
 struct SharingClientTests {
   private var client = PortSharingClient()
   private var now = Instant.zero

@@ -104,9 +104,6 @@ enum Sample {
     let index = InterfaceIndex(rawValue: 2)
     return OwnerMessage.RejectionReason.allCases.map { .rejected($0) } + [
       .welcome(version: 1), .pong, .report(.answersFromCache(QueryID(rawValue: 9))),
-      .published(.registerService(RegistrationID(rawValue: 3), try service("Lamp"))),
-      .published(.setRecord(RegistrationID(rawValue: 3), 1, nil, ttlSeconds: 0)),
-      .published(.unregister(RegistrationID(rawValue: 3))),
       .report(.registered(RegistrationID(rawValue: 1), "a.local.")),
       .report(.refused(RegistrationID(rawValue: 2), "a.local.")),
       .report(.interfaces([:])),

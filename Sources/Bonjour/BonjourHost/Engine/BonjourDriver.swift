@@ -20,7 +20,7 @@ final class BonjourDriver: @unchecked Sendable {
   var now: () -> Instant = { .now }
   /// Memory for reports, reused.
   private var reports: [DiscoveryReport] = []
-  /// All registrations, of this process and of others.
+  /// All registrations, of this process or of a hub's programs.
   private(set) var registrations: Set<RegistrationID> = []
   /// Requests from before the interfaces were known, on which names have to be probed; nil from
   /// then on.
@@ -41,15 +41,9 @@ final class BonjourDriver: @unchecked Sendable {
   /// Queries whose results, if there are any yet, are from the cache.
   private var startedQueries: Set<QueryID> = []
   private var isStopped = false
-  /// Whether another process has the port, too, and receives some of the unicast packets (RFC 6762,
-  /// §15.1).
-  private var isPortShared = false
-  private var portCheckedAt: Instant?
 
   /// How long to wait before a socket that could not be opened is tried again.
   private static let retryDelay = TimeSpan.seconds(5)
-  /// The shortest time between two checks which processes have the port.
-  private static let portCheckSpacing = TimeSpan.seconds(1)
   /// How long goodbyes may wait for a system that cannot send them just now.
   private static let goodbyeTime = TimeSpan.seconds(1)
 
@@ -74,7 +68,6 @@ final class BonjourDriver: @unchecked Sendable {
   /// - Parameter onInterfaces: Called once the interfaces are known, which they may never be.
   func start(onInterfaces: @escaping () -> Void) {
     self.onInterfaces = onInterfaces
-    checkPort()
     let monitor = InterfaceMonitor(
       on: loop,
       onTrouble: { [log] error in
@@ -127,7 +120,6 @@ final class BonjourDriver: @unchecked Sendable {
   /// Passes requests to the machine, once interfaces are known.
   func handle(_ requests: some Sequence<DiscoveryRequest>) {
     guard !isStopped else { return }
-    if requests.contains(where: \.beginsSomething) { checkPort() }
     for request in requests {
       note(request)
       feedLater(.request(request))
@@ -142,26 +134,6 @@ final class BonjourDriver: @unchecked Sendable {
     guard !isStopped else { return }
     registrations.subtract(ids)
     feedLater(.handOver(ids.sorted { $0.rawValue < $1.rawValue }))
-    if early == nil { finish() }
-  }
-
-  /// Sends goodbyes for the registrations of a killed process, once interfaces are known.
-  func withdraw(_ requests: [DiscoveryRequest]) {
-    guard !isStopped else { return }
-    var added: [RegistrationID: [(data: DNSRecordData, ttlSeconds: UInt32)]] = [:]
-    for case .setRecord(let id, _, let data?, let ttlSeconds) in requests {
-      added[id, default: []].append((data, ttlSeconds))
-    }
-    for request in requests {
-      switch request {
-      case .registerService(let id, let service):
-        feedLater(.withdrawService(service, addedRecords: added[id] ?? []))
-      case .registerRecord(_, let record): feedLater(.withdrawRecord(record))
-      case .startQuery, .stopQuery, .reconfirm, .updateText, .updateRecord, .setRecord,
-        .unregister:
-        break
-      }
-    }
     if early == nil { finish() }
   }
 
@@ -255,7 +227,6 @@ final class BonjourDriver: @unchecked Sendable {
   // MARK: Interfaces
 
   private func interfacesChanged(_ all: [SystemInterface]) {
-    checkPort()
     let chosen = configuration.chosen(from: all)
     for gone in interfaces.keys where !chosen.contains(where: { $0.index == gone }) {
       remove(gone)
@@ -332,25 +303,12 @@ final class BonjourDriver: @unchecked Sendable {
     }
   }
 
-  /// Checks whether other processes share the port, of which there is no notification: at each
-  /// query and registration, since these begin with questions that may be answered by unicast.
-  private func checkPort() {
-    let isTooSoon = portCheckedAt.map { .now - $0 < Self.portCheckSpacing } ?? false
-    guard !isTooSoon,
-      let isShared = PortTable.hasMoreSockets(
-        multicastDNSPort, than: sockets.count * MulticastSocket.socketCount)
-    else { return }
-    portCheckedAt = .now
-    guard isShared != isPortShared else { return }
-    isPortShared = isShared
-    for index in interfaces.keys.sorted() { interfaces[index].map { notify($0) } }
-  }
-
   /// Notifies the machine of the interface, with the links on which there is a socket.
   private func notify(_ interface: SystemInterface) {
     var known = interface.forDiscovery
     known.versions = known.versions.filter { sockets[MulticastLink(interface.index, $0)] != nil }
-    known.receivesUnicast = !isPortShared
+    // Other programs may have the port, too, and receive some of the unicast packets (RFC 6762, §15.1).
+    known.receivesUnicast = false
     handle(.interfaceChanged(known))
   }
 }
@@ -363,16 +321,6 @@ extension DiscoveryMachine {
       try self.init(hostLabel: label, rng: .random())
     } catch {
       self = .init(hostName: "localhost")
-    }
-  }
-}
-
-extension DiscoveryRequest {
-  /// Whether it causes the machine to send questions.
-  fileprivate var beginsSomething: Bool {
-    switch self {
-    case .startQuery, .registerService, .registerRecord: true
-    case .stopQuery, .reconfirm, .updateText, .updateRecord, .setRecord, .unregister: false
     }
   }
 }

@@ -2,24 +2,31 @@ import EventLoop
 import Glibc
 import PortSharing
 
-// A host that prefers a hub to the owner of the port: it leaves one that doesn't answer, and returns to
-// it.
+// A host that uses a hub: it leaves one that doesn't answer, and returns to it.
 
 extension BonjourEngine {
-  /// Does without a hub.
+  /// Searches for a hub.
+  func beginSearch() {
+    guard let hub else { return }
+    search = OwnerSearch(addressCount: hub.all.count, rng: .random())
+    handle(OwnerSearch.Event.needed(isOwnerNeeded))
+    handle(OwnerSearch.Event.begin)
+  }
+
+  /// Does without a hub: runs the machines here.
   ///
   /// - Parameter reason: Why; nil if none was there.
   func leaveHub(_ reason: OwnerSearch.StandaloneReason?) {
-    guard let hub, isAtHub else { return }
-    isAtHub = false
-    if let reason { log?(reason.textAboutHub) }
+    guard let hub, search != nil else { return }
+    search = nil
+    if let note = reason?.textAboutHub ?? hub.absenceNote(configuration) { log?(note) }
     if reason == .silence { answers.left(now: .now) }
     // Also one that was there before, and is gone again.
     if reason?.isLasting != true, reason != nil || hub.isNamed || client.mayMove {
       client.keepForAnother()
       lookOut(for: hub)
     }
-    beginSearch()
+    runLocally()
   }
 
   private func lookOut(for hub: HubAddresses) {
@@ -37,43 +44,27 @@ extension BonjourEngine {
     lookout.start()
   }
 
-  /// Stops the machines that work for this host, without goodbyes: the hub continues the
-  /// registrations.
+  /// Stops the machines here, without goodbyes: the hub continues the registrations.
   private func returnToHub() {
-    guard let hub, !isAtHub, !isStopped else { return }
+    guard case .alone(let driver) = state else { return }
     log?("The hub of this machine answers, and runs Multicast DNS for this program.")
-    answered(.works)
-    let last = state
-    switch last {
-    case .following, .searching(.greeting): leave()
-    case .searching(.connected(let descriptor)), .searching(.listening(let descriptor)):
-      close(descriptor)
-    case .alone, .owning, .searching(.nothing), .refused, .stopping, .ended: break
-    }
     state = .searching(.nothing)
-    switch last {
-    case .alone(let driver): driver.stop(handingOver: Array(driver.registrations)) {}
-    case .owning(let ownership):
-      var actions: [OwnerMachine.Action] = []
-      ownership.machine.handOverPublications(into: &actions)
-      for case .send(let message, let id) in actions { ownership.server.send(message, to: id) }
-      stop(ownership, handingOver: Array(ownership.driver.registrations)) {}
-    case .following, .searching, .refused, .stopping, .ended: break
+    driver.stop(handingOver: Array(driver.registrations)) {}
+    handle(PortSharingClient.Event.ended)
+    beginSearch()
+  }
+}
+
+extension HubAddresses {
+  /// A sentence for the log of a program that has found no hub; nil if it need not be logged.
+  fileprivate func absenceNote(_ configuration: BonjourConfiguration) -> String? {
+    if isNamed {
+      return "The hub that AMBIT_HUB names does not listen at \(paths.joined(separator: " or ")): "
+        + "this program uses port 5353 by itself until it does."
     }
-    if last.driver != nil { handle(PortSharingClient.Event.ended) }
-    isAtHub = true
-    search = OwnerSearch(addressCount: hub.all.count, isForHub: true, rng: .random())
-    beginNewSearch()
-  }
-
-  private func beginSearch() {
-    search = OwnerSearch(addressCount: addresses.count, rng: .random())
-    beginNewSearch()
-  }
-
-  private func beginNewSearch() {
-    handle(OwnerSearch.Event.needed(isOwnerNeeded))
-    handle(OwnerSearch.Event.begin)
+    guard configuration.notesAbsentHub else { return nil }
+    return "This program uses port 5353 by itself: there is no hub that runs Multicast DNS for the "
+      + "programs of this machine."
   }
 }
 

@@ -4,24 +4,22 @@ import EventLoop
 import Glibc
 import PortSharing
 
-// The work of an engine that runs the machines for other processes, too.
+// The work of a hub's engine, which runs the machines for other processes.
 
 extension BonjourEngine {
-  func ownership(of driver: BonjourDriver, listener: Int32) -> Ownership {
+  func ownership(of driver: BonjourDriver, _ service: HubService) -> Ownership {
     Ownership(
       driver: driver,
-      server: OwnerServer(on: loop, admits: service?.admits, log: log) { [weak self] in
+      server: OwnerServer(on: loop, admits: service.admits, log: log) { [weak self] in
         self?.handle([$0])
       },
       machine: OwnerMachine(
-        configuration: configuration.shared, trust: trust,
-        limits: OwnerMachine.Limits(
-          connectionsMax: service == nil
-            ? DescriptorLimit.connectionsMax : HubService.connectionsMax)),
-      listener: listener, timer: loop.makeTimer { [weak self] in self?.wakeOwner() })
+        configuration: configuration.shared,
+        limits: OwnerMachine.Limits(connectionsMax: HubService.connectionsMax)),
+      listener: service.listener, timer: loop.makeTimer { [weak self] in self?.wakeOwner() })
   }
 
-  /// Ends the work for other processes; each may look for another owner.
+  /// Ends the work for other processes; each does without the hub.
   ///
   /// - Parameters:
   ///   - ownership: What ends.
@@ -69,11 +67,10 @@ extension BonjourEngine {
     finish(actions, of: ownership)
   }
 
-  /// Takes the reports of the machines here: to this process directly, but for those that are for
-  /// clients or of which clients are informed.
+  /// Takes the reports of the machines here: for the clients of a hub, or for this process.
   func take(_ reports: [DiscoveryReport]) {
     for report in reports where !isStopped {
-      if case .owning(let ownership) = state, OwnerMachine.takes(report) {
+      if case .owning(let ownership) = state {
         var actions: [OwnerMachine.Action] = []
         ownership.machine.handle(.report(report), now: .now, into: &actions)
         perform(actions, of: ownership)
@@ -108,7 +105,6 @@ extension BonjourEngine {
       switch action {
       case .forward(let request): requests.append(request)
       case .handOver(let id): continued.insert(id)
-      case .notify(let report): take(report)
       case .send(let message, let id): ownership.server.send(message, to: id)
       case .close(let id): ownership.server.close(id)
       }

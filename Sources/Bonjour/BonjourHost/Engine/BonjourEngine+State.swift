@@ -5,15 +5,15 @@ import PortSharing
 extension BonjourEngine {
   /// How the host takes part at present, with what belongs to that.
   enum State {
-    /// It looks for an owner.
+    /// It looks for a hub.
     case searching(Contact)
-    /// Another process runs the machines.
+    /// A hub runs the machines.
     case following(OwnerConnection)
-    /// The owner has too many clients.
+    /// The hub has too many clients.
     case refused
-    /// The machines run here, for this process only.
+    /// The machines run here, for this process.
     case alone(BonjourDriver)
-    /// The machines run here, for other processes too.
+    /// The machines run here, for other processes.
     case owning(Ownership)
     /// Closed. The machines, if they ran here, are sending what is left.
     case stopping(BonjourDriver?)
@@ -40,12 +40,12 @@ extension BonjourEngine {
       }
     }
 
-    /// Another process that is the owner, as far as is known.
+    /// The hub, as far as is known.
     var otherOwner: OwnerConnection? {
       switch self {
       case .searching(.greeting(let owner)), .following(let owner): owner
-      case .searching(.nothing), .searching(.connected), .searching(.listening), .refused, .alone,
-        .owning, .stopping, .ended:
+      case .searching(.nothing), .searching(.connected), .refused, .alone, .owning, .stopping,
+        .ended:
         nil
       }
     }
@@ -58,25 +58,23 @@ extension BonjourEngine {
     }
   }
 
-  /// What a search for an owner has led to so far.
+  /// What a search for a hub has led to so far.
   enum Contact {
     case nothing
-    /// A socket that is connected to an owner.
+    /// A socket that is connected to a hub.
     case connected(Int32)
-    /// The owner was greeted.
+    /// The hub was greeted.
     case greeting(OwnerConnection)
-    /// A socket that is bound to the address of owners.
-    case listening(Int32)
   }
 
-  /// A connection to another process.
+  /// A connection to a hub.
   struct OwnerConnection {
     let connection: Connection
     /// The version of the protocol that the owner has chosen; 0 before.
     var version: UInt16 = 0
   }
 
-  /// What an owner has.
+  /// What a hub has.
   final class Ownership {
     let driver: BonjourDriver
     let server: OwnerServer
@@ -119,27 +117,5 @@ extension BonjourEngine {
       machine.noteRunning(now: now)
       return now
     }
-  }
-}
-
-extension OwnerSearch.StandaloneReason {
-  /// A sentence for the log.
-  var text: String {
-    let reason =
-      switch self {
-      case .untrustedUser(let userID):
-        "the address where programs of this machine share it is another user's (\(userID))"
-      case .rejected(.otherVersion): "the program that shares it uses another protocol version"
-      case .rejected(.otherConfiguration):
-        "the program that shares it uses another host name or other interfaces"
-      case .rejected(.tooManyClients), .rejected(.tooManyRequests):
-        "it exceeds the limits of one client"
-      case .rejected(.invalidMessage), .invalidMessages:
-        "the program that shares it sends invalid messages"
-      case .rejected(.otherUser): "the program that shares it does not serve this user"
-      case .silence: "the program that shares it does not answer"
-      case .impossible: "the program that shares it could not be reached"
-      }
-    return "This program uses Multicast DNS sockets of its own: \(reason)."
   }
 }

@@ -5,8 +5,8 @@ import Glibc
 import EventLoop
 import PortSharing
 
-/// Runs the machines of a host, for other processes too, or connects it to another process that
-/// does: a hub, if one is there, or else the owner. Confined to one event loop.
+/// Connects a host to the hub of this machine, which runs the machines for it, or runs them itself. A hub's
+/// engine runs them for other processes. Confined to one event loop.
 final class BonjourEngine: @unchecked Sendable {
   // Sendable because everything that changes is touched on `loop` only.
 
@@ -16,11 +16,11 @@ final class BonjourEngine: @unchecked Sendable {
 
   /// How a host takes part.
   enum Role: Hashable, Sendable {
-    /// Runs the machines, and serves other processes.
+    /// Runs the machines for other processes: a hub.
     case owner
-    /// Runs the machines for itself only.
+    /// Runs the machines for itself.
     case alone
-    /// Another process runs the machines for it.
+    /// A hub runs the machines for it.
     case client
     /// Not served, because the owner has too many clients. The next request tries again.
     case refused
@@ -31,11 +31,10 @@ final class BonjourEngine: @unchecked Sendable {
   let configuration: BonjourConfiguration
   let loop: EpollLoop
   let log: (@Sendable (String) -> Void)?
-  let addresses: [OwnerSocketAddress]
-  let trust: OwnerMachine.Trust
+  let trust = OwnerMachine.Trust(userID: geteuid())
   /// The socket and rules of a hub's engine, which searches for no other one; nil for all others.
   let service: HubService?
-  /// The hubs that this host prefers to owners; nil if it uses none.
+  /// The hubs that this host uses; nil if it uses none.
   let hub: HubAddresses?
 
   private var queries: [QueryID: QueryHandler] = [:]
@@ -50,9 +49,8 @@ final class BonjourEngine: @unchecked Sendable {
   var awaitingAvailability: [AvailabilityWait] = []
 
   var state = State.searching(.nothing)
-  var search: OwnerSearch
-  /// Whether the search is for a hub, or the host follows one.
-  var isAtHub: Bool
+  /// The search for a hub, also while the host follows one; nil while the host does without.
+  var search: OwnerSearch?
   /// Looks for a hub that was left.
   var hubLookout: HubLookout?
   var client = PortSharingClient()
@@ -75,15 +73,7 @@ final class BonjourEngine: @unchecked Sendable {
     self.service = service
     self.loop = loop
     self.log = log
-    let userID = geteuid()
-    trust = OwnerMachine.Trust(userID: userID, isHub: service != nil)
-    addresses =
-      configuration.ownerSocketName.map { OwnerSocketAddress.addresses(named: $0, userID: userID) }
-      ?? []
     hub = service == nil ? configuration.hub.flatMap { HubAddresses($0) } : nil
-    isAtHub = hub != nil
-    search = OwnerSearch(
-      addressCount: hub?.all.count ?? addresses.count, isForHub: hub != nil, rng: .random())
   }
 
   /// The system's names of the interfaces that take part, with their numbers.
@@ -98,18 +88,15 @@ final class BonjourEngine: @unchecked Sendable {
 
   // MARK: On the loop
 
-  /// Starts the search for a hub or an owner, or to serve as a hub.
+  /// Starts the search for a hub, or to serve as one, or by itself.
   func start() {
-    if let service {
-      state = .searching(.listening(service.listener))
-      return runLocally(nil)
-    }
+    if let service { return serve(service) }
     if let note = configuration.standaloneNote { log?(note) }
-    handle(OwnerSearch.Event.begin)
+    if hub == nil { runLocally() } else { beginSearch() }
   }
 
-  /// Unregisters everything and ends; calls `completion` when everything was sent. If other
-  /// processes were served, one of them takes over, and what they registered gets no goodbye.
+  /// Unregisters everything and ends; calls `completion` when everything was sent. What other processes
+  /// registered with a hub gets no goodbye, since they go on.
   func stop(_ completion: @escaping @Sendable () -> Void) {
     if case .ended = state { return completion() }
     awaitingEnd.append(completion)
@@ -127,7 +114,7 @@ final class BonjourEngine: @unchecked Sendable {
     hubLookout?.stop()
     switch last {
     case .searching(.nothing), .refused, .stopping, .ended: ended()
-    case .searching(.connected(let descriptor)), .searching(.listening(let descriptor)):
+    case .searching(.connected(let descriptor)):
       close(descriptor)
       ended()
     case .searching(.greeting(let owner)), .following(let owner):
@@ -253,7 +240,7 @@ final class BonjourEngine: @unchecked Sendable {
   }
 
   /// Passes a request on: to the machines directly, where they run here and nothing has to be kept for
-  /// another owner.
+  /// a hub.
   private func pass(_ request: DiscoveryRequest) {
     guard !isStopped else { return }
     if client.isTransparent {
@@ -310,7 +297,6 @@ final class BonjourEngine: @unchecked Sendable {
       switch action {
       case .forward(let request): requests.append(request)
       case .notify(let report): notify(report)
-      case .withdraw(let requests): state.driver?.withdraw(requests)
       case .fail(let id): registrations.removeValue(forKey: id)?(.failed(.tooManyClients))
       case .disconnect: handle(OwnerSearch.Event.distrusted)
       }
@@ -323,34 +309,29 @@ final class BonjourEngine: @unchecked Sendable {
   private func forward(_ requests: some Collection<DiscoveryRequest>) {
     switch state {
     case .alone(let driver): driver.handle(requests)
-    case .owning(let ownership):
-      guard requests.contains(where: OwnerMachine.takes) else {
-        return ownership.driver.handle(requests)
-      }
-      handle(requests.map { OwnerMachine.Event.request($0) })
     case .following(let owner):
       for request in requests where !owner.connection.send(ClientMessage.request(request)) {
         // Longer than a message may be: the machines here can have it.
         return handle(OwnerSearch.Event.rejected(.tooManyRequests))
       }
       flush(requests, to: owner)
-    case .searching, .refused, .stopping, .ended: break
+    case .searching, .refused, .owning, .stopping, .ended: break
     }
   }
 
-  // MARK: The search for an owner
+  // MARK: The search for a hub
 
   func handle(_ event: OwnerSearch.Event) {
     guard !isStopped else { return }
     var actions: [OwnerSearch.Action] = []
-    search.handle(event, now: .now, into: &actions)
+    search?.handle(event, now: .now, into: &actions)
     finish(actions)
   }
 
   private func wakeSearch() {
     guard !isStopped else { return }
     var actions: [OwnerSearch.Action] = []
-    search.wake(now: .now, into: &actions)
+    search?.wake(now: .now, into: &actions)
     finish(actions)
   }
 
@@ -358,15 +339,9 @@ final class BonjourEngine: @unchecked Sendable {
     for action in actions {
       switch action {
       case .connect(let address):
-        let result = (hub.flatMap { isAtHub ? $0.all : nil } ?? addresses)[address]
-          .connect(trust: trust)
-        state = .searching(
-          result.descriptor.map { .connected($0) } ?? .nothing)
+        guard let result = hub?.all[address].connect(trust: trust) else { break }
+        state = .searching(result.descriptor.map { .connected($0) } ?? .nothing)
         handle(.connected(result.outcome))
-      case .bind:
-        let result = addresses.last?.bindAndListen()
-        state = .searching(result?.descriptor.map { .listening($0) } ?? .nothing)
-        handle(.bound(result?.outcome ?? .impossible))
       case .greet: greet()
       case .ping:
         guard case .following(let owner) = state else { break }
@@ -384,10 +359,10 @@ final class BonjourEngine: @unchecked Sendable {
         handle(PortSharingClient.Event.began(.another))
         settled()
       case .refuse: refuse()
-      case .runLocally(let reason): if isAtHub { leaveHub(reason) } else { runLocally(reason) }
+      case .runLocally(let reason): leaveHub(reason)
       }
     }
-    if let wake = search.nextWake { searchTimer.set(wake) } else { searchTimer.cancel() }
+    if let wake = search?.nextWake { searchTimer.set(wake) } else { searchTimer.cancel() }
   }
 
   // MARK: Another process
@@ -430,10 +405,6 @@ final class BonjourEngine: @unchecked Sendable {
       handle(OwnerSearch.Event.welcomed)
     case .rejected(let reason): handle(OwnerSearch.Event.rejected(reason))
     case .report(let report): if state.role == .client { take(report) }
-    case .published(let request):
-      guard state.role == .client else { return }
-      handle(OwnerSearch.Event.informed)
-      handle(PortSharingClient.Event.published(request))
     case .pong: takePong()
     }
   }
@@ -461,7 +432,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   /// Fails all requests; the next one starts another search.
   private func refuse() {
-    log?("Bonjour is not available: the program that shares it has too many clients.")
+    log?("Bonjour is not available: the hub of this machine serves as many programs as it can.")
     state = .refused
     handle(PortSharingClient.Event.refused)
     answered(.works)
@@ -477,26 +448,31 @@ final class BonjourEngine: @unchecked Sendable {
 
   // MARK: This process
 
-  private func runLocally(_ reason: OwnerSearch.StandaloneReason?) {
-    if let reason, !addresses.isEmpty { log?(reason.text) }
-    if reason == .silence { answers.left(now: .now) }
+  /// Runs the machines here, for this program.
+  func runLocally() {
     answered(.silent)
-    let driver = BonjourDriver(configuration: configuration, on: loop, log: log) {
-      [weak self] in self?.take($0)
-    }
-    if case .searching(.listening(let listener)) = state {
-      let ownership = ownership(of: driver, listener: listener)
-      state = .owning(ownership)
-      driver.beforeEvents = { [weak self] in self?.noteRunning() }
-      driver.now = { [weak ownership] in ownership?.time() ?? .now }
-    } else {
-      state = .alone(driver)
-    }
-    // Requests of clients would only queue up before; if it never starts, they do without this
-    // process.
-    driver.start { [weak self] in self?.acceptClients() }
+    let driver = driver()
+    state = .alone(driver)
+    driver.start {}
     handle(PortSharingClient.Event.began(.thisProcess))
-    if reason == nil, search.hasOwnerEnded { handle(PortSharingClient.Event.tookOver) }
+    settled()
+  }
+
+  /// Machines whose reports this engine takes.
+  private func driver() -> BonjourDriver {
+    BonjourDriver(configuration: configuration, on: loop, log: log) { [weak self] in self?.take($0)
+    }
+  }
+
+  /// Runs the machines here, for other programs.
+  private func serve(_ service: HubService) {
+    let driver = driver()
+    let ownership = ownership(of: driver, service)
+    state = .owning(ownership)
+    driver.beforeEvents = { [weak self] in self?.noteRunning() }
+    driver.now = { [weak ownership] in ownership?.time() ?? .now }
+    // Requests of clients would only queue up before; if it never starts, they do without the hub.
+    driver.start { [weak self] in self?.acceptClients() }
     settled()
   }
 }

@@ -47,9 +47,7 @@ package final class BonjourHub: Sendable {
     do throws(UNIXSocketFile.Obstacle) { try UNIXSocketFile.removeStale(at: path) } catch {
       throw SystemError(number: error == .isListenedAt ? EADDRINUSE : EEXIST)
     }
-    guard let listener = address.bindAndListen(permissions: 0o600).descriptor else {
-      throw .current
-    }
+    let listener = try address.bindAndListen(permissions: 0o600)
     do throws(SystemError) {
       if servesOthers { try UNIXSocketFile.setPermissions(0o666, of: path) }
     } catch {

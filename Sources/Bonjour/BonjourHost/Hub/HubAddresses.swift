@@ -1,7 +1,9 @@
 import HubPlaces
 
-/// The hubs that a host prefers to owners.
+/// The hubs that a host uses.
 struct HubAddresses: Hashable, Sendable {
+  /// The paths of their sockets.
+  let paths: [String]
   /// Where they listen, in the order in which they are tried.
   let all: [OwnerSocketAddress]
   /// Whether the user has named it, so that it is waited for, also if it has never been there.
@@ -9,7 +11,8 @@ struct HubAddresses: Hashable, Sendable {
 
   /// The hubs at these places; nil if nothing can listen there.
   init?(_ places: BonjourPlaces) {
-    all = places.paths.compactMap { OwnerSocketAddress(path: $0) }
+    paths = places.paths
+    all = paths.compactMap { OwnerSocketAddress(path: $0) }
     isNamed = places.isNamed
     if all.isEmpty { return nil }
   }

@@ -84,7 +84,7 @@ final class HubLookout {
       stop()
       lookLater()
     case .message(.rejected(let reason)): end(.refuses(reason))
-    case .message(.report), .message(.published), .message(.pong): break
+    case .message(.report), .message(.pong): break
     }
   }
 

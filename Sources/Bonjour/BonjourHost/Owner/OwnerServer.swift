@@ -3,7 +3,7 @@ import Glibc
 import EventLoop
 import PortSharing
 
-/// Serves the clients of an owner: accepts connections, and moves messages. On one event loop.
+/// Serves the programs that use a hub: accepts connections, and moves messages. On one event loop.
 final class OwnerServer {
   typealias Connection = MessageConnection<ClientMessage>
   typealias ClientID = OwnerMachine.ConnectionID
@@ -21,11 +21,11 @@ final class OwnerServer {
   private let loop: EpollLoop
   private let onEvent: (OwnerMachine.Event) -> Void
   private let log: (@Sendable (String) -> Void)?
-  /// Whether a hub's rules let a connected program through; nil for an owner that is no hub.
-  private let admits: (@Sendable (Int32) -> Bool)?
+  /// Whether the hub's rules let a connected program through.
+  private let admits: @Sendable (Int32) -> Bool
   private var listener: WatchedDescriptor?
   private var connections: [ClientID: Connection] = [:]
-  /// The processes of a hub's clients.
+  /// The processes of the clients.
   private var processes: [ClientID: PeerProcessWatch] = [:]
   private var unflushed: Set<ClientID> = []
   /// Clients that get nothing more, and are dropped with the next ``flush()``.
@@ -37,12 +37,11 @@ final class OwnerServer {
 
   /// - Parameters:
   ///   - loop: The event loop of everything here.
-  ///   - admits: Whether the program at a connected socket may be served, of a hub, which also notices
-  ///     the end of a program that has children with its socket; nil for an owner that is no hub.
+  ///   - admits: Whether the program at a connected socket may be served.
   ///   - log: Called when there is no room for another client.
   ///   - onEvent: Called with connections, messages and ends.
   init(
-    on loop: EpollLoop, admits: (@Sendable (Int32) -> Bool)? = nil,
+    on loop: EpollLoop, admits: @escaping @Sendable (Int32) -> Bool,
     log: (@Sendable (String) -> Void)?, onEvent: @escaping (OwnerMachine.Event) -> Void
   ) {
     self.loop = loop
@@ -57,10 +56,10 @@ final class OwnerServer {
       listener = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
         self?.accept()
       }
-    } catch { log?("Other programs cannot share this one's Bonjour: \(error.text).") }
+    } catch { log?("Programs cannot use the hub's Multicast DNS: \(error.text).") }
   }
 
-  /// Closes all connections; each client may look for another owner.
+  /// Closes all connections; each client does without the hub.
   func stop() {
     listener?.close()
     listener = nil
@@ -96,7 +95,7 @@ final class OwnerServer {
     let id = ClientID(rawValue: lastNumber)
     let hasRoom = DescriptorLimit.hasRoom()
     // The rules may need a descriptor to read about the program.
-    let isAdmitted = !hasRoom || admits?(descriptor) ?? true
+    let isAdmitted = !hasRoom || admits(descriptor)
     let connection = Connection(descriptor, on: loop) { [weak self] _, event in
       self?.handle(event, id)
     }
@@ -111,10 +110,8 @@ final class OwnerServer {
       return connection.close()
     }
     connections[id] = connection
-    if admits != nil {
-      processes[id] = PeerProcessWatch(of: descriptor, on: loop) { [weak self] in
-        self?.processEnded(id)
-      }
+    processes[id] = PeerProcessWatch(of: descriptor, on: loop) { [weak self] in
+      self?.processEnded(id)
     }
     connection.onBacklogChange = { [weak self] in self?.backlogChanged(by: $0) }
     onEvent(.connected(id, userID: userID))
@@ -145,9 +142,9 @@ final class OwnerServer {
     guard !wasFullReported else { return }
     wasFullReported = true
     log?(
-      "This program shares its Bonjour with \(connections.count) others and has no room for more: "
-        + "the limit of \(DescriptorLimit.hardLimit) open files is reached (ulimit -Hn). The others "
-        + "get an error.")
+      "\(connections.count) programs use the hub's Multicast DNS, and there is no room for more: the "
+        + "limit of \(DescriptorLimit.hardLimit) open files is reached (ulimit -Hn). The others get an "
+        + "error.")
   }
 
   /// Reads what clients have sent, before the loop reports it; also that of a client whose message

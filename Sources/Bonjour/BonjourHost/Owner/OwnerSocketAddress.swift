@@ -3,33 +3,14 @@ import Glibc
 import EventLoop
 import PortSharing
 
-/// Where the owner of port 5353 is found: a UNIX socket with an abstract name (unix(7)), or with the
-/// path of a hub's.
-///
-/// An abstract name belongs to a network namespace, as the port does, is nowhere in the file system,
-/// and is free again when the process that has it ends, however it ends.
+/// Where a hub's Multicast DNS is found: the path of a UNIX socket.
 struct OwnerSocketAddress: Hashable, Sendable {
   private let system: SocketAddress
-
-  /// The address with an abstract name, without the zero in front.
-  init(name: String) {
-    guard let system = SocketAddress(abstractName: name) else {
-      preconditionFailure("\(name) is too long")
-    }
-    self.system = system
-  }
 
   /// The address at a path; nil if that is too long.
   init?(path: String) {
     guard let system = SocketAddress(path: path) else { return nil }
     self.system = system
-  }
-
-  /// The addresses of owners that may serve a user: root's, and the user's own, which is the last.
-  static func addresses(named base: String, userID: UInt32) -> [OwnerSocketAddress] {
-    guard userID != OwnerMachine.Trust.overflowUserID else { return [] }
-    let own = OwnerSocketAddress(name: "\(base)/\(userID)")
-    return userID == 0 ? [own] : [OwnerSocketAddress(name: "\(base)/0"), own]
   }
 
   /// As many connections may wait to be accepted; the system may set a lower bound
@@ -38,7 +19,7 @@ struct OwnerSocketAddress: Hashable, Sendable {
 
   // MARK: Sockets
 
-  /// Connects to the owner at this address, if this user trusts the owner's.
+  /// Connects to the hub at this address, if this user trusts the hub's.
   func connect(
     trust: OwnerMachine.Trust
   ) -> (outcome: OwnerSearch.Outcome, descriptor: Int32?) {
@@ -68,22 +49,20 @@ struct OwnerSocketAddress: Hashable, Sendable {
   /// Binds the address: from now on others can connect, though connections are not accepted yet.
   ///
   /// - Parameters:
-  ///   - permissions: Those of the file of a path, from its beginning; nil for the usual ones.
+  ///   - permissions: Those of the file, from its beginning; nil for the usual ones.
   ///   - backlog: How many connections may wait.
+  /// - Returns: The listening descriptor.
   func bindAndListen(
     permissions: UInt32? = nil, backlog: Int32 = Self.backlog
-  ) -> (outcome: OwnerSearch.BindOutcome, descriptor: Int32?) {
-    let descriptor: Int32
-    do throws(SystemError) { descriptor = try Self.open() } catch {
-      return (error.isShortage ? .noDescriptor : .impossible, nil)
-    }
+  ) throws(SystemError) -> Int32 {
+    let descriptor = try Self.open()
     // The file gets those of the socket (unix(7) of Linux).
     if let permissions { fchmod(descriptor, permissions) }
     let status = system.with { unsafe bind(descriptor, $0, $1) }
-    if status == 0, listen(descriptor, backlog) == 0 { return (.isOurs, descriptor) }
-    let number = errno
+    if status == 0, listen(descriptor, backlog) == 0 { return descriptor }
+    let error = SystemError.current
     Glibc.close(descriptor)
-    return (number == EADDRINUSE ? .isTaken : .impossible, nil)
+    throw error
   }
 
   /// Accepts the next connection; nil if no connection waits, or its user is unknown.

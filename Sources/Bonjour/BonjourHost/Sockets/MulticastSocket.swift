@@ -28,8 +28,6 @@ final class MulticastSocket {
   private var onClose: (() -> Void)?
   private var tooLate: (any LoopTimer)?
 
-  /// The number of sockets of the port that each instance has.
-  static let socketCount = 2
   /// At most this many multicast packets wait; further ones are lost.
   private static let waitingCountMax = 1_024
   /// How many times datagrams are read before something else is done.

@@ -207,23 +207,6 @@ extension Querier {
     }
   }
 
-  /// Reports records that have ended, except for those that were received since.
-  mutating func report(lapsed records: [LapsedRecord], into actions: inout [Action]) {
-    let known = records.filter { subscriptions[$0.record.name] != nil }
-    for interface in interfaces {
-      let index = interface.interface.index
-      let gone = known.filter { lapsed in
-        lapsed.interface.map { $0 == index } ?? (index != .localOnly)
-          && !interface.cache.isKnown(lapsed.record)
-      }
-      for isAdded in [true, false] {
-        for lapsed in gone {
-          report(lapsed.record, isAdded: isAdded, nil, on: index, into: &actions)
-        }
-      }
-    }
-  }
-
   private mutating func report(
     _ id: QueryID, _ record: DNSRecord, isAdded: Bool, on index: InterfaceIndex,
     into actions: inout [Action]

@@ -27,24 +27,6 @@ public struct Querier: Machine, Sendable {
     /// A client could not use a record: it is queried, and removed if it isn't received within ten
     /// seconds (RFC 6762, §10.4).
     case reconfirm(DNSRecord, on: InterfaceIndex? = nil)
-    /// Records of an ended process of this host that no other process or host has. They are
-    /// reported as removed, right after they were reported as added: queries that began with
-    /// another machine may have known them.
-    case lapsed([LapsedRecord])
-  }
-
-  /// A record that has ended.
-  public struct LapsedRecord: Sendable {
-    /// The record.
-    public var record: DNSRecord
-    /// The only interface on which it was valid; nil for all that are not local to this machine.
-    public var interface: InterfaceIndex?
-
-    /// Creates a record that has ended.
-    public init(record: DNSRecord, interface: InterfaceIndex?) {
-      self.record = record
-      self.interface = interface
-    }
   }
 
   /// Output of the querier: packets to send, and results to deliver.
@@ -99,7 +81,6 @@ public struct Querier: Machine, Sendable {
       where index == nil || interfaces[position].interface.index == index {
         interfaces[position].reconfirm(record, now: now)
       }
-    case .lapsed(let records): report(lapsed: records, into: &actions)
     }
     finish(now: now, from: start, &actions)
     // Packets come far more often than anything else, and most of them cause nothing.

@@ -58,17 +58,13 @@ struct LinkState: Sendable {
   var unicastBudget = UnicastBudget()
   var goodbyes: [DNSRecord] = []
   var goodbyesDue: Instant?
-  /// PTR records of types, published by a process that was killed.
-  var withdrawn: [DNSRecord] = []
-  var withdrawnDue: Instant?
 
   var nextWake: Instant? {
     let starting = Instant.earliest(
       probeRounds.earliest(\.at), announcementRounds.earliest(\.at))
     let answering = Instant.earliest(
       batches.earliest(\.due), truncatedQueries.values.earliest(\.due))
-    let ending = Instant.earliest(goodbyesDue, withdrawnDue)
-    return .earliest(.earliest(starting, answering), ending)
+    return .earliest(.earliest(starting, answering), goodbyesDue)
   }
 
   /// Sends goodbyes for these soon, with others.
@@ -76,20 +72,6 @@ struct LinkState: Sendable {
     guard !records.isEmpty else { return }
     goodbyes += records
     if goodbyesDue == nil { goodbyesDue = now + ResponderConstants.goodbyeWait }
-  }
-
-  mutating func withdrawLater(_ records: [DNSRecord], now: Instant) {
-    let new = records.filter { !withdrawn.contains($0) }
-    guard !new.isEmpty else { return }
-    withdrawn += new
-    withdrawnDue = now + ResponderConstants.sharedGoodbyeWait
-  }
-
-  /// The withdrawn types that have waited long enough; nil if there are none.
-  mutating func takeWithdrawn(now: Instant) -> [DNSRecord]? {
-    guard let due = withdrawnDue, due <= now else { return nil }
-    defer { (withdrawn, withdrawnDue) = ([], nil) }
-    return withdrawn
   }
 
   /// Puts an answer with others that go out at about the same time.

@@ -98,9 +98,6 @@ extension LinkState {
       found.append("too many questions are remembered")
     }
     if goodbyes.isEmpty != (goodbyesDue == nil) { found.append("goodbyes and their time differ") }
-    if withdrawn.isEmpty != (withdrawnDue == nil) {
-      found.append("withdrawn records and their time differ")
-    }
     return found
   }
 }

@@ -88,7 +88,7 @@ extension Responder {
 
   // MARK: Record sets
 
-  func sets(of entry: Entry, _ id: RegistrationID) -> [RecordSet] {
+  private func sets(of entry: Entry, _ id: RegistrationID) -> [RecordSet] {
     switch entry.content {
     case .host: interfaces.values.sorted { $0.index < $1.index }.flatMap { addressSets(of: $0) }
     case .service(let service): serviceSets(service, id)
@@ -136,7 +136,7 @@ extension Responder {
     return sets
   }
 
-  func unique(
+  private func unique(
     _ name: DNSName, _ data: DNSRecordData, _ ttlSeconds: UInt32, _ interface: InterfaceIndex?,
     _ id: RegistrationID
   ) -> RecordSet {

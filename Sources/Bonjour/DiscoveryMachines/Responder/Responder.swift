@@ -98,10 +98,6 @@ public struct Responder: Machine, Sendable {
     case .interfaceGone(let index): removeInterface(index, into: &actions)
     case .request(let request): perform(request, now: now, into: &actions)
     case .handOver(let ids): for id in ids { handOver(id, now: now) }
-    case .withdrawService(let service, let added):
-      withdraw(.service(service), name: service.name.name, addedRecords: added, now: now)
-    case .withdrawRecord(let record):
-      withdraw(.record(record), name: record.record.name, addedRecords: [], now: now)
     case .registerHost:
       isHostRegistered = true
       for link in linkOrder { startHost(on: link, now: now) }
@@ -157,7 +153,6 @@ public struct Responder: Machine, Sendable {
   }
 
   private mutating func serve(_ link: MulticastLink, now: Instant, into actions: inout [Action]) {
-    sayGoodbyeToWithdrawn(on: link, now: now)
     // Before anything else that is due, so that what replaces the old comes after it.
     sendGoodbyes(on: link, into: &actions)
     probe(on: link, now: now, into: &actions)

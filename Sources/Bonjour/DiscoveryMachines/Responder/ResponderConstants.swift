@@ -28,10 +28,6 @@ public enum ResponderConstants {
   public static let updateWindow = TimeSpan.seconds(60)
   /// The time that goodbye records wait for others, to be sent in the same packet.
   public static let goodbyeWait = TimeSpan.milliseconds(10)
-  /// The time that an unregistered service type waits before its goodbye record is sent: longer
-  /// than other processes of this host take to find the new owner, probe, and register a service of
-  /// the type again.
-  public static let sharedGoodbyeWait = TimeSpan.seconds(3)
 
   /// The minimum delay of an answer that other hosts may give, too (§6).
   public static let sharedDelayMin = TimeSpan.milliseconds(20)
@@ -46,7 +42,8 @@ public enum ResponderConstants {
   public static let truncatedQueriesMax = 64
   /// The minimum time between multicasts of a record (§6).
   public static let multicastInterval = TimeSpan.seconds(1)
-  /// The minimum time between multicasts of a record to defend a name against probes (§6).
+  /// The minimum time between multicasts of a record to defend a name against probes (§6), or to keep
+  /// it in caches although another program has withdrawn it.
   public static let defenceInterval = TimeSpan.milliseconds(250)
 
   /// The period of ``unicastAddressesMax`` and ``unicastResponsesMax``.

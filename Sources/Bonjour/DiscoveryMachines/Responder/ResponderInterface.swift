@@ -1,5 +1,3 @@
-public import DNSWire
-
 extension Responder {
   /// Input of a responder.
   public enum Event: DiscoveryRequestInput, Sendable {
@@ -12,16 +10,10 @@ extension Responder {
     case interfaceGone(InterfaceIndex)
     /// A request of a client. Requests for queries are ignored.
     case request(DiscoveryRequest)
-    /// Remove services, records or the host's own name without goodbye records, as other processes
-    /// of this host take over. The host's name gets goodbye records nevertheless if no registration
+    /// Remove services, records or the host's own name without goodbye records, as another process
+    /// of this host takes over. The host's name gets goodbye records nevertheless if no registration
     /// needs it. All are removed before anything else is sent.
     case handOver([RegistrationID])
-    /// Send goodbyes for a service that a killed process of this host had registered, and for the
-    /// records added to it (RFC 6762, §10.1).
-    case withdrawService(
-      ServiceRegistration, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)])
-    /// Send goodbyes for a record that a killed process of this host had registered.
-    case withdrawRecord(RecordRegistration)
     /// Register the host's name and addresses, even if no service uses them.
     case registerHost
     /// Change the host name to this label in `local.`.

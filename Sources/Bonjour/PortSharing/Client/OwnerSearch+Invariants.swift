@@ -18,14 +18,10 @@ extension OwnerSearch {
     if case .trying(let address) = state, !(0..<addressCount).contains(address) {
       found.append("it tries address \(address) of \(addressCount)")
     }
-    if let followedAddress, !(0..<addressCount).contains(followedAddress) {
-      found.append("it followed address \(followedAddress) of \(addressCount)")
+    if case .following = state, !hasFoundOwner {
+      found.append("it follows an owner that was never found")
     }
-    if hasOwnerEnded, followedAddress == nil { found.append("an owner has ended that never was") }
-    let counts = [
-      (attemptCount, Limits.attemptsMax), (bindAttemptCount, Limits.bindAttemptsMax),
-      (lossTimes.count, Limits.lossesMax),
-    ]
+    let counts = [(attemptCount, Limits.attemptsMax), (lossTimes.count, Limits.lossesMax)]
     for (count, greatest) in counts where !(0...greatest).contains(count) {
       found.append("something was done \(count) times, at most \(greatest) are allowed")
     }

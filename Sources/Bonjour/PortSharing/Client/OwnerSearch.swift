@@ -1,12 +1,11 @@
 package import Essentials
 
-/// Finds the owner of port 5353 on this machine, or becomes the owner: the first process that binds
-/// a socket name owns the port, and the search begins again when the owner ends.
+/// Finds a hub of this machine that runs Multicast DNS: the owner of port 5353. The search begins again
+/// when the owner ends.
 ///
-/// There are one or more addresses of owners, tried in order; the last is the one that the host may
-/// bind itself. A hub's addresses can't be bound: if none listens there at first, the search is over
-/// at once, and a hub that has ended is waited for as long as a silent one. The engine passes events to it, performs its actions, and calls ``wake(now:into:)``
-/// at ``nextWake``.
+/// Hubs may listen at several addresses, tried in order. If none listens, the search is over at once; a hub
+/// that has ended is waited for as long as a silent one. The engine passes events to it, performs its
+/// actions, and calls ``wake(now:into:)`` at ``nextWake``.
 package struct OwnerSearch: Sendable {
   /// Input of the machine.
   package enum Event: Hashable, Sendable {
@@ -14,16 +13,12 @@ package struct OwnerSearch: Sendable {
     case begin
     /// The result of connecting to an address.
     case connected(Outcome)
-    /// The result of binding the last address.
-    case bound(BindOutcome)
     /// The owner welcomed the host.
     case welcomed
     /// The owner rejected the host.
     case rejected(OwnerMessage.RejectionReason)
     /// The owner sent a message of any kind.
     case messageReceived
-    /// The owner has informed the host of its own registrations.
-    case informed
     /// The connection has ended.
     case lost
     /// The owner is not trusted, or it sent invalid messages.
@@ -52,24 +47,10 @@ package struct OwnerSearch: Sendable {
     case impossible
   }
 
-  /// The result of binding an address.
-  package enum BindOutcome: Hashable, Sendable {
-    /// The host has bound the address.
-    case isOurs
-    /// Another process has bound it.
-    case isTaken
-    /// This process has no free descriptor.
-    case noDescriptor
-    /// The operating system refuses to bind the address.
-    case impossible
-  }
-
   /// Output of the machine: work for the engine.
   package enum Action: Hashable, Sendable {
     /// Connect to the address with this index.
     case connect(Int)
-    /// Bind the last address.
-    case bind
     /// Send a greeting on the connection.
     case greet
     /// Send a ping, which the owner must answer.
@@ -89,12 +70,12 @@ package struct OwnerSearch: Sendable {
     /// Fail all requests: the owner has too many clients. The search begins again with
     /// ``Event/begin``.
     case refuse
-    /// Run the machines in this process: as the owner, or standalone with the reason. In a search for
-    /// a hub, do without one, with the reason; without a reason, no hub was there. This is final.
+    /// Run the machines in this process, with the reason; without a reason, no hub was there. This is
+    /// final.
     case runLocally(StandaloneReason?)
   }
 
-  /// The reason why a host runs standalone.
+  /// The reason why a host does without a hub that was there.
   package enum StandaloneReason: Hashable, Sendable {
     /// The address is bound by a user that the host does not trust.
     case untrustedUser(userID: UInt32)
@@ -125,10 +106,7 @@ package struct OwnerSearch: Sendable {
     package static let delayMax = TimeSpan.seconds(1)
     /// The maximum delay before the search for a new owner, as all clients of the old one begin at
     /// once.
-    package static let electionPauseMax = informedPauseMax * 2
-    /// The maximum delay of clients that know the owner's registrations, and can send goodbye
-    /// records for them; the minimum delay of other clients.
-    package static let informedPauseMax = TimeSpan.milliseconds(25)
+    package static let lossPauseMax = TimeSpan.milliseconds(50)
     /// The maximum delay before another attempt after a failed one.
     package static let retryPauseMax = TimeSpan.milliseconds(500)
     /// The maximum number of consecutive attempts before the host runs standalone.
@@ -136,10 +114,6 @@ package struct OwnerSearch: Sendable {
     /// The maximum number of attempts at another user's address before the next address is tried,
     /// as that user's process may never accept.
     package static let othersAttemptsMax = 5
-    /// The maximum number of times that an address can refuse connections and be bound
-    /// nevertheless. An owner listens as soon as it has bound the address; a process of another
-    /// user may never listen.
-    package static let bindAttemptsMax = 10
     /// The maximum number of owners lost within ``lossWindow`` before the host runs standalone:
     /// owners may be disconnecting this host because it does not read.
     package static let lossesMax = 20
@@ -159,11 +133,9 @@ package struct OwnerSearch: Sendable {
   }
 
   let addressCount: Int
-  private let isForHub: Bool
   private var rng: SeededGenerator
   var state = State.idle
   var attemptCount = 0
-  var bindAttemptCount = 0
   /// When the present search has to be over.
   private var endsAt = Instant.zero
   /// When the address was begun to be tried.
@@ -174,12 +146,8 @@ package struct OwnerSearch: Sendable {
   /// When ``Action/check`` was given out; distant future while the owner still has time.
   private var checkedFrom = Instant.distantFuture
   private var isShortageReported = false
-  private var isInformed = false
-  /// The address at which there was an owner, or a hub.
-  var followedAddress: Int?
-  /// Whether the owner has ended: no process has bound its address. A disconnection is not
-  /// sufficient, as an owner may disconnect a client.
-  package private(set) var hasOwnerEnded = false
+  /// Whether an owner was found.
+  var hasFoundOwner = false
   /// When owners were lost, the latest last.
   var lossTimes: [Instant] = []
 
@@ -189,13 +157,11 @@ package struct OwnerSearch: Sendable {
   /// Creates a search that has not begun.
   ///
   /// - Parameters:
-  ///   - addressCount: The number of addresses; without any, the host runs standalone.
-  ///   - isForHub: Whether the addresses are those of hubs, which no host binds.
+  ///   - addressCount: The number of addresses, at least one.
   ///   - rng: Used for random delays only.
-  package init(addressCount: Int, isForHub: Bool = false, rng: SeededGenerator) {
-    precondition(addressCount >= 0, "\(addressCount) addresses")
+  package init(addressCount: Int, rng: SeededGenerator) {
+    precondition(addressCount > 0, "\(addressCount) addresses")
     self.addressCount = addressCount
-    self.isForHub = isForHub
     self.rng = rng
   }
 
@@ -209,15 +175,10 @@ package struct OwnerSearch: Sendable {
     case (.connected(let outcome), .trying(let address)):
       _ = extends(since: triedAt, now: now)
       connected(outcome, to: address, now: now, into: &actions)
-    case (.bound(let outcome), .trying(let address)):
-      assert(address == addressCount - 1 && !isForHub, "address \(address) is not the host's own")
-      _ = extends(since: triedAt, now: now)
-      bound(outcome, now: now, into: &actions)
     case (.welcomed, .greeting):
       heard(now: now)
       actions.append(.follow)
     case (.messageReceived, .following): heard(now: now)
-    case (.informed, .following): isInformed = true
     case (.needed(let isNeeded), _): needed(isNeeded, now: now)
     case (.rejected(.tooManyClients), .greeting), (.rejected(.tooManyClients), .following):
       actions.append(.disconnect)
@@ -233,9 +194,8 @@ package struct OwnerSearch: Sendable {
       _ = extends(since: nextWake ?? now, now: now)
       pause(now: now, into: &actions)
     case (.lost, .following): lost(now: now, into: &actions)
-    case (.begin, _), (.connected, _), (.bound, _), (.welcomed, _), (.rejected, _),
-      (.messageReceived, _), (.informed, _), (.lost, _), (.distrusted, _), (.checked, _),
-      (.unanswered, _):
+    case (.begin, _), (.connected, _), (.welcomed, _), (.rejected, _), (.messageReceived, _),
+      (.lost, _), (.distrusted, _), (.checked, _), (.unanswered, _):
       break
     }
   }
@@ -291,8 +251,7 @@ package struct OwnerSearch: Sendable {
   // MARK: Steps
 
   private mutating func begin(now: Instant) {
-    (attemptCount, bindAttemptCount) = (0, 0)
-    (isShortageReported, isExtended) = (false, false)
+    (attemptCount, isShortageReported, isExtended) = (0, false, false)
     endsAt = now + Limits.searchTimeout
   }
 
@@ -316,17 +275,13 @@ package struct OwnerSearch: Sendable {
     _ outcome: Outcome, to address: Int, now: Instant, into actions: inout [Action]
   ) {
     let isLast = address == addressCount - 1
-    if case .noOwner = outcome, address == followedAddress { hasOwnerEnded = true }
     switch outcome {
     case .isThere:
-      (state, isInformed) = (.greeting, false)
-      (followedAddress, hasOwnerEnded) = (address, false)
-      (checkedFrom, bindAttemptCount) = (.distantFuture, 0)
+      (state, hasFoundOwner, checkedFrom) = (.greeting, true, .distantFuture)
       nextWake = max(endsAt, now)
       actions.append(.greet)
-    case .noOwner where isLast && !isForHub: actions.append(.bind)
-    case .noOwner where isLast && followedAddress == nil: runLocally(nil, into: &actions)
-    case .noOwner where isLast: pause(now: now, into: &actions)
+    case .noOwner where isLast && hasFoundOwner: pause(now: now, into: &actions)
+    case .noOwner where isLast: runLocally(nil, into: &actions)
     case .busy where isLast || attemptCount < Limits.othersAttemptsMax:
       pause(now: now, isOwnerBusy: true, into: &actions)
     case .noDescriptor: waitForDescriptor(now: now, into: &actions)
@@ -338,24 +293,8 @@ package struct OwnerSearch: Sendable {
     }
   }
 
-  private mutating func bound(
-    _ outcome: BindOutcome, now: Instant, into actions: inout [Action]
-  ) {
-    switch outcome {
-    case .isOurs: runLocally(nil, into: &actions)
-    case .isTaken:
-      bindAttemptCount += 1
-      guard bindAttemptCount < Limits.bindAttemptsMax else {
-        return runLocally(.impossible, into: &actions)
-      }
-      pause(now: now, into: &actions)
-    case .noDescriptor: waitForDescriptor(now: now, into: &actions)
-    case .impossible: runLocally(.impossible, into: &actions)
-    }
-  }
-
   private mutating func lost(now: Instant, into actions: inout [Action]) {
-    assert(followedAddress != nil, "an owner is lost that had no address")
+    assert(hasFoundOwner, "an owner is lost that was never found")
     lossTimes = lossTimes.suffix(Limits.lossesMax - 1) + [now]
     if lossTimes.count == Limits.lossesMax, let first = lossTimes.first,
       now <= first + Limits.lossWindow
@@ -364,8 +303,7 @@ package struct OwnerSearch: Sendable {
     }
     begin(now: now)
     state = .pausing
-    let begin = isInformed ? now : now + Limits.informedPauseMax
-    nextWake = begin + span(upTo: Limits.informedPauseMax)
+    nextWake = now + span(upTo: Limits.lossPauseMax)
   }
 
   /// Tries again a little later, and later each time.
@@ -377,7 +315,7 @@ package struct OwnerSearch: Sendable {
     guard attemptCount < Limits.attemptsMax, now < endsAt else {
       return runLocally(isOwnerBusy ? .silence : .impossible, into: &actions)
     }
-    let longest = min(Limits.electionPauseMax * Int64(attemptCount), Limits.retryPauseMax)
+    let longest = min(Limits.lossPauseMax * Int64(attemptCount), Limits.retryPauseMax)
     state = .pausing
     nextWake = min(now + span(upTo: longest), max(endsAt, now))
   }

@@ -2,8 +2,8 @@ import DNSWire
 package import DiscoveryMachines
 package import Essentials
 
-/// Stores the requests of a host and the results reported to it, so that another owner of port 5353
-/// can take over: all requests are sent again, and only differences are reported.
+/// Stores the requests of a host and the results reported to it, so that a hub, the next one, or the host's
+/// own process can take over: all requests are sent again, and only differences are reported.
 ///
 /// The engine passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
@@ -24,10 +24,6 @@ package struct PortSharingClient: Sendable {
     case began(Owner)
     /// The owner has ended.
     case ended
-    /// This process took over from an owner that has ended.
-    case tookOver
-    /// The owner, another process, registered a service or record, or changed a registration.
-    case published(DiscoveryRequest)
     /// The owner has too many clients: all requests fail.
     case refused
     /// A report of the owner.
@@ -40,9 +36,6 @@ package struct PortSharingClient: Sendable {
     case forward(DiscoveryRequest)
     /// Deliver a report to the host.
     case notify(DiscoveryReport)
-    /// Send goodbyes for the registrations of the previous owner (RFC 6762, §10.1), except for
-    /// records that are registered again.
-    case withdraw([DiscoveryRequest])
     /// Report to the host that a registration failed.
     case fail(RegistrationID)
     /// Disconnect from the owner, which reports more results than a network can have.
@@ -58,8 +51,6 @@ package struct PortSharingClient: Sendable {
     /// The maximum number of results from another process that are not removed again: more than all
     /// its caches hold.
     package static let resultsMax = 500_000
-    /// The limit of the owner's registrations that a client stores.
-    static let publications = OwnerMachine.Limits().perClient
   }
 
   private let resultsMax: Int
@@ -68,9 +59,6 @@ package struct PortSharingClient: Sendable {
   var owner: Owner?
   var queries: [QueryID: TrackedQuery] = [:]
   private var registrations: [RegistrationID: TrackedRegistration] = [:]
-  /// What the owner, or the last one, published itself.
-  var publications: [RegistrationID: TrackedRegistration] = [:]
-  var publicationLoad = OwnerMachine.Load()
   var settlesAt: Instant?
   var resultCount = 0
 
@@ -110,8 +98,6 @@ package struct PortSharingClient: Sendable {
       if owner != nil { actions.append(.forward(request)) }
     case .began(let owner): begin(owner, now: now, into: &actions)
     case .ended: end(into: &actions)
-    case .tookOver: withdraw(into: &actions)
-    case .published(let request): if owner == .another { note(published: request) }
     case .refused: failAll(into: &actions)
     case .report(let report): take(report, into: &actions)
     }
@@ -148,35 +134,11 @@ package struct PortSharingClient: Sendable {
     }
   }
 
-  // MARK: What the owner published
-
-  /// Keeps what the owner published, up to a limit: the rest is missed when its TTL is over.
-  private mutating func note(published request: DiscoveryRequest) {
-    guard let id = request.registration else { return }
-    var changed: [RegistrationID: TrackedRegistration] = [:]
-    changed[id] = publications[id]
-    changed.note(request)
-    let (old, new) = (publications[id]?.load ?? .init(), changed[id]?.load ?? .init())
-    let load = publicationLoad - old + new
-    guard load.fits(Limits.publications) else { return }
-    publications[id] = changed[id]
-    publicationLoad = load
-  }
-
-  private mutating func withdraw(into actions: inout [Action]) {
-    let requests = publications.sorted { $0.key.rawValue < $1.key.rawValue }
-      .flatMap { $0.value.requests($0.key) }
-    (publications, publicationLoad) = ([:], .init())
-    if !requests.isEmpty { actions.append(.withdraw(requests)) }
-  }
-
   // MARK: Owners
 
   private mutating func begin(_ owner: Owner, now: Instant, into actions: inout [Action]) {
     assert(self.owner != .thisProcess, "this process runs the machines already")
     self.owner = owner
-    // The process that became the owner handles the previous owner's registrations.
-    if owner == .another { (publications, publicationLoad) = ([:], .init()) }
     for id in registrations.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       actions += (registrations[id]?.requests(id) ?? []).map { .forward($0) }
     }
@@ -213,7 +175,6 @@ package struct PortSharingClient: Sendable {
       actions.append(.fail(id))
     }
     (owner, queries, registrations, settlesAt, resultCount) = (nil, [:], [:], nil, 0)
-    (publications, publicationLoad) = ([:], .init())
   }
 
   // MARK: Reports

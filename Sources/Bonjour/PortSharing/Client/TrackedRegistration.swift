@@ -42,16 +42,6 @@ struct TrackedRegistration: Sendable {
     }
   }
 
-  /// What it costs to keep.
-  var load: OwnerMachine.Load {
-    let load: OwnerMachine.Load =
-      switch content {
-      case .service(let service): .init(service)
-      case .record(let record): .init(record.record.data)
-      }
-    return addedRecords.values.reduce(load) { $0 + .init($1.data) }
-  }
-
   /// The requests that register it with another owner, under its present name.
   func requests(_ id: RegistrationID) -> [DiscoveryRequest] {
     switch content {

@@ -17,13 +17,10 @@ extension OwnerMachine {
   /// - Parameter limit: How many entries of each table are checked. Sums are where there are no
   ///   more.
   package func violations(perTable limit: Int = .max) -> [String] {
-    var found = publications.violations(perTable: limit)
+    var found: [String] = []
     for (id, client) in clients.prefix(limit) { found += violations(of: client, id) }
     found += ownerViolations(perTable: limit) + limitViolations(perTable: limit)
     if clients.count <= limit { found += sumViolations() }
-    for id in publications.informed where clients[id]?.isRecent != true {
-      found.append("client \(id.rawValue) is informed and doesn't know how")
-    }
     return found
   }
 
@@ -106,30 +103,6 @@ extension OwnerMachine {
       || registrationOwners.count != clients.values.reduce(0, { $0 + $1.registrations.count })
     {
       found.append("requests of no client")
-    }
-    return found
-  }
-}
-
-extension OwnerPublications {
-  /// How the tables contradict each other; a sentence for each contradiction.
-  func violations(perTable limit: Int) -> [String] {
-    var found: [String] = []
-    for (id, load) in told.prefix(limit) {
-      if registrations[id]?.name == nil {
-        found.append("clients are informed of \(id.rawValue), which has no name")
-      } else if registrations[id]?.load != load {
-        found.append("registration \(id.rawValue) costs another load than is counted")
-      }
-    }
-    if told.count <= limit, toldLoad != told.values.reduce(.init(), +) {
-      found.append("what clients are informed of has another load than is counted")
-    }
-    if !toldLoad.fits(Limits.told) { found.append("clients are informed of too much") }
-    if users.count > Limits.informedMax { found.append("\(users.count) clients are informed") }
-    let counts = Dictionary(users.values.map { ($0, 1) }, uniquingKeysWith: +)
-    if counts.values.contains(where: { $0 > Limits.informedPerUserMax }) {
-      found.append("too many clients of one user are informed")
     }
     return found
   }

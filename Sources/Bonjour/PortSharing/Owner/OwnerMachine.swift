@@ -2,11 +2,10 @@ import DNSWire
 package import DiscoveryMachines
 package import Essentials
 
-/// The state machine of the owner of port 5353. It stores the requests of its clients, translates
-/// their identifiers, and enforces the limits of each client and user.
+/// The state machine of the owner of port 5353, a hub. It stores the requests of its clients, replaces
+/// their identifiers by unique ones, and enforces the limits of each client and user.
 ///
-/// The host of the owner's own process is one of the clients, without limits; its identifiers are
-/// used unchanged. Those of other clients are replaced by unique ones.
+/// The hub's rules decide about a program before it is connected.
 ///
 /// The engine passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
@@ -36,8 +35,6 @@ package struct OwnerMachine: Sendable {
     /// Clients do not read: the number of unsent bytes of each, and by how many bytes all of them
     /// together exceed the limit.
     case congested([ConnectionID: Int], excess: Int)
-    /// A request of the host in the owner's own process.
-    case request(DiscoveryRequest)
     /// A report of the machines.
     case report(DiscoveryReport)
   }
@@ -48,8 +45,6 @@ package struct OwnerMachine: Sendable {
     case forward(DiscoveryRequest)
     /// Remove the registration without goodbye records: its client continues it.
     case handOver(RegistrationID)
-    /// Deliver a report to the host of this process.
-    case notify(DiscoveryReport)
     /// Send a message to a client.
     case send(OwnerMessage, to: ConnectionID)
     /// Close a client's connection when all messages were sent. Its services and records are
@@ -57,25 +52,13 @@ package struct OwnerMachine: Sendable {
     case close(ConnectionID)
   }
 
-  /// The users that an owner serves and that hosts trust.
+  /// The users whose owners a host trusts.
   package struct Trust: Hashable, Sendable {
-    /// The owner's own user.
+    /// The host's own user.
     package var userID: UInt32
-    /// Whether it is a hub, whose rules decide about programs before the machine sees them.
-    package var isHub: Bool
 
     /// Creates the rules for a process of this user.
-    package init(userID: UInt32, isHub: Bool = false) {
-      self.userID = userID
-      self.isHub = isHub
-    }
-
-    /// Whether an owner serves this user. An owner that runs as root serves all users: each could
-    /// share the port itself, and is limited by the owner. Any other owner serves its own user and
-    /// root. A hub serves all that its rules let through.
-    package func serves(_ other: UInt32) -> Bool {
-      isHub || userID == 0 || other == userID || other == 0
-    }
+    package init(userID: UInt32) { self.userID = userID }
 
     /// Whether a host trusts an owner of this user: its own user, if that is known, or root.
     package func trusts(_ owner: UInt32) -> Bool {
@@ -94,7 +77,7 @@ package struct OwnerMachine: Sendable {
     var version: UInt16?
     var isGreeted: Bool { version != nil }
     /// Whether it understands what came with the second version.
-    var isRecent: Bool { (version ?? 0) >= PortSharingProtocol.publishedVersion }
+    var isRecent: Bool { (version ?? 0) >= PortSharingProtocol.cacheVersion }
     var queries: [QueryID: QueryID] = [:]
     var registrations: [RegistrationID: ClientRegistration] = [:]
     var load = Load()
@@ -118,7 +101,6 @@ package struct OwnerMachine: Sendable {
   }
 
   private let configuration: SharedConfiguration
-  private let trust: Trust
   let limits: Limits
   var clients: [ConnectionID: Client] = [:]
   var users: [UInt32: User] = [:]
@@ -127,7 +109,6 @@ package struct OwnerMachine: Sendable {
   var queryOwners: [QueryID: (client: ConnectionID, id: QueryID)] = [:]
   var registrationOwners: [RegistrationID: (client: ConnectionID, id: RegistrationID)] = [:]
   private var interfaces: [InterfaceIndex: String] = [:]
-  var publications = OwnerPublications()
   /// The time to call ``wake(now:into:)``; nil if no timer is running.
   package private(set) var nextWake: Instant?
   /// Identifiers of clients' requests are above this one.
@@ -137,30 +118,15 @@ package struct OwnerMachine: Sendable {
   package private(set) var ranAt: Instant?
 
   /// Creates an owner without clients.
-  package init(configuration: SharedConfiguration, trust: Trust, limits: Limits = Limits()) {
+  package init(configuration: SharedConfiguration, limits: Limits = Limits()) {
     self.configuration = configuration
-    self.trust = trust
     self.limits = limits
   }
 
   /// The number of connected clients.
   package var clientCount: Int { clients.count }
 
-  /// Whether a request of the owner's own process must pass through this machine, because clients
-  /// are informed of registrations. All others go to the discovery machine directly.
-  package static func takes(_ request: DiscoveryRequest) -> Bool { request.registration != nil }
-
-  /// Whether a report must pass through this machine, because it is for clients or clients are
-  /// informed of it. All others go to the owner's own process directly.
-  package static func takes(_ report: DiscoveryReport) -> Bool {
-    switch report {
-    case .found(let number, _, _, _), .answersFromCache(let number):
-      number.rawValue >= firstNumber
-    case .registered, .refused, .interfaces: true
-    }
-  }
-
-  /// The registrations of clients, for the owner that takes over.
+  /// The registrations of clients, which go on with them when the owner ends.
   package var clientRegistrations: [RegistrationID] {
     registrationOwners.keys.sorted { $0.rawValue < $1.rawValue }
   }
@@ -176,9 +142,6 @@ package struct OwnerMachine: Sendable {
     case .invalidMessage(let client): reject(client, .invalidMessage, into: &actions)
     case .disconnected(let client): forget(client, into: &actions)
     case .congested(let backlogs, let excess): relieve(backlogs, of: excess, into: &actions)
-    case .request(let request):
-      changePublications(into: &actions) { $0.note(request) }
-      actions.append(.forward(request))
     case .report(let report): pass(report, into: &actions)
     }
   }
@@ -220,8 +183,8 @@ package struct OwnerMachine: Sendable {
     let user = users[userID] ?? User()
     let hasRoom =
       clients.count < limits.clientsMax && user.clientCount < limits.clientsPerUserMax
-    guard hasRoom, trust.serves(userID) else {
-      actions.append(.send(.rejected(hasRoom ? .otherUser : .tooManyClients), to: id))
+    guard hasRoom else {
+      actions.append(.send(.rejected(.tooManyClients), to: id))
       return actions.append(.close(id))
     }
     clients[id] = Client(userID: userID, connectedAt: now)
@@ -261,45 +224,8 @@ package struct OwnerMachine: Sendable {
       queryOwners[number] = nil
       actions.append(.forward(.stopQuery(number)))
     }
-    if publications.forget(id), publications.needsMore { informMore(into: &actions) }
     users[existing: client.userID].clientCount -= 1
     if users[existing: client.userID].clientCount == 0 { users[client.userID] = nil }
-  }
-
-  // MARK: What this process published
-
-  /// Changes what this process has registered, and informs clients of it.
-  private mutating func changePublications(
-    into actions: inout [Action], _ change: (inout OwnerPublications) -> [DiscoveryRequest]
-  ) {
-    // In place: as the argument of a method of this machine, whose copy is then held, the change
-    // would copy all registrations.
-    let requests = change(&publications)
-    guard !requests.isEmpty else { return }
-    for client in publications.informed {
-      actions += requests.map { .send(.published($0), to: client) }
-    }
-  }
-
-  /// Informs a client of them from now on, if it knows how and there is room.
-  private mutating func inform(_ id: ConnectionID, into actions: inout [Action]) {
-    guard let client = clients[id], client.isRecent, !publications.isInformed(id),
-      publications.hasRoom(forUser: client.userID)
-    else { return }
-    actions += publications.inform(id, ofUser: client.userID).map { .send(.published($0), to: id) }
-  }
-
-  private mutating func informMore(into actions: inout [Action]) {
-    for id in clients.keys.sorted() { inform(id, into: &actions) }
-  }
-
-  /// Lets clients forget what this process has registered. It goes on elsewhere, so that they must not withdraw
-  /// it when this process ceases to be the owner.
-  package func handOverPublications(into actions: inout [Action]) {
-    let ids = publications.told.keys.sorted { $0.rawValue < $1.rawValue }
-    for client in publications.informed {
-      actions += ids.map { .send(.published(.unregister($0)), to: client) }
-    }
   }
 
   // MARK: Limits
@@ -403,7 +329,6 @@ package struct OwnerMachine: Sendable {
       clients[existing: id].version = common.upperBound
       actions.append(.send(.welcome(version: common.upperBound), to: id))
       actions.append(.send(.report(.interfaces(interfaces)), to: id))
-      inform(id, into: &actions)
     case .ping:
       actions.append(.send(.pong, to: id))
     case .leaving:
@@ -538,35 +463,25 @@ package struct OwnerMachine: Sendable {
   private mutating func pass(_ report: DiscoveryReport, into actions: inout [Action]) {
     switch report {
     case .found(let number, let event, let index, let moreComing):
-      guard number.rawValue >= Self.firstNumber else { return actions.append(.notify(report)) }
       guard let (client, id) = queryOwners[number] else { return }
       if case .failed = event { _ = remove(id, of: client) }
       actions.append(
         .send(.report(.found(id, event, on: index, moreComing: moreComing)), to: client))
     case .answersFromCache(let number):
-      guard number.rawValue >= Self.firstNumber else { return actions.append(.notify(report)) }
       guard let (client, id) = queryOwners[number], clients[client]?.isRecent == true else {
         return
       }
       actions.append(.send(.report(.answersFromCache(id)), to: client))
     case .registered(let number, let name):
-      guard number.rawValue >= Self.firstNumber else {
-        changePublications(into: &actions) { $0.noteRegistered(number, as: name) }
-        return actions.append(.notify(report))
-      }
+      // Not the host's own name.
       guard let (client, id) = registrationOwners[number] else { return }
       actions.append(.send(.report(.registered(id, name)), to: client))
     case .refused(let number, let name):
-      guard number.rawValue >= Self.firstNumber else {
-        changePublications(into: &actions) { $0.noteRefused(number) }
-        return actions.append(.notify(report))
-      }
       guard let (client, id) = registrationOwners[number] else { return }
       _ = remove(id, of: client)
       actions.append(.send(.report(.refused(id, name)), to: client))
     case .interfaces(let all):
       interfaces = all
-      actions.append(.notify(report))
       for (client, state) in clients.sorted(by: { $0.key < $1.key }) where state.isGreeted {
         actions.append(.send(.report(report), to: client))
       }

@@ -31,7 +31,7 @@ extension ClientMessage: PortSharingMessage {
   }
 
   /// Reads the fields of a request of this kind.
-  static func request(
+  private static func request(
     _ kind: UInt8, _ reader: inout MessageReader
   ) throws(PortSharingError) -> DiscoveryRequest {
     switch kind {
@@ -78,7 +78,7 @@ extension ClientMessage: PortSharingMessage {
   }
 
   /// Appends a request, its kind first.
-  static func write(_ request: DiscoveryRequest, into writer: inout ByteWriter) {
+  private static func write(_ request: DiscoveryRequest, into writer: inout ByteWriter) {
     switch request {
     case .startQuery(let id, let request, let index, let options):
       writer.uint8(Kind.startQuery)

@@ -31,7 +31,7 @@ package struct SharedConfiguration: Hashable, Sendable {
   }
 }
 
-/// A message from a client to the owner of port 5353.
+/// A message from a program to a hub, the owner of port 5353.
 package enum ClientMessage: Hashable, Sendable {
   /// The first message: the protocol versions of the client, and its configuration.
   case hello(versions: ClosedRange<UInt16>, SharedConfiguration)
@@ -44,7 +44,7 @@ package enum ClientMessage: Hashable, Sendable {
   case leaving
 }
 
-/// A message from the owner of port 5353 to a client.
+/// A message from a hub, the owner of port 5353, to a program.
 package enum OwnerMessage: Hashable, Sendable {
   /// The answer to a hello: the owner serves the client with this protocol version.
   case welcome(version: UInt16)
@@ -52,10 +52,6 @@ package enum OwnerMessage: Hashable, Sendable {
   case rejected(RejectionReason)
   /// A report of the machines.
   case report(DiscoveryReport)
-  /// A registration of the owner's own process, or a change of one, with the registered name. If
-  /// the owner is killed, its successor sends goodbye records for them (RFC 6762, §10.1). Since
-  /// version 2.
-  case published(DiscoveryRequest)
   /// The answer to a ping.
   case pong
 
@@ -71,7 +67,7 @@ package enum OwnerMessage: Hashable, Sendable {
     case tooManyRequests = 4
     /// The client sent an invalid message, or one that is not allowed.
     case invalidMessage = 5
-    /// The owner does not serve the client's user.
+    /// The hub's rules deny the client.
     case otherUser = 6
   }
 }
@@ -80,9 +76,8 @@ package enum OwnerMessage: Hashable, Sendable {
 package enum PortSharingProtocol {
   /// The supported versions.
   package static let versions: ClosedRange<UInt16> = 1...3
-  /// The first version with ``OwnerMessage/published(_:)`` and
-  /// ``DiscoveryReport/answersFromCache(_:)``.
-  static let publishedVersion: UInt16 = 2
+  /// The first version with ``DiscoveryReport/answersFromCache(_:)``.
+  static let cacheVersion: UInt16 = 2
   /// The first version with ``ClientMessage/leaving``.
   package static let leavingVersion: UInt16 = 3
   /// The maximum length of a message in bytes: for a TXT record of maximum length, with names and

@@ -11,7 +11,7 @@ extension OwnerMessage: PortSharingMessage {
     static let registered: UInt8 = 17
     static let refused: UInt8 = 18
     static let interfaces: UInt8 = 19
-    static let published: UInt8 = 20
+    // 20 had another meaning in versions 2 and 3.
     static let answersFromCache: UInt8 = 21
   }
 
@@ -39,19 +39,9 @@ extension OwnerMessage: PortSharingMessage {
       }
       self = .report(.interfaces(Dictionary(interfaces) { first, _ in first }))
     case Kind.answersFromCache: self = .report(.answersFromCache(try reader.queryID()))
-    case Kind.published: self = .published(try Self.publication(&reader))
     case let other: throw .unknownValue(other)
     }
     try reader.finish()
-  }
-
-  private static func publication(
-    _ reader: inout MessageReader
-  ) throws(PortSharingError) -> DiscoveryRequest {
-    let kind = try reader.uint8()
-    let request = try ClientMessage.request(kind, &reader)
-    guard request.registration != nil else { throw .unknownValue(kind) }
-    return request
   }
 
   /// Appends the encoded message.
@@ -87,9 +77,6 @@ extension OwnerMessage: PortSharingMessage {
     case .report(.answersFromCache(let id)):
       writer.uint8(Kind.answersFromCache)
       writer.uint64(id.rawValue)
-    case .published(let request):
-      writer.uint8(Kind.published)
-      ClientMessage.write(request, into: &writer)
     }
   }
 }

@@ -13,8 +13,8 @@ enum SharedHost {
   private static let started = start()
   private static let isStarted = Atomic(false)
 
-  /// What a host opens at first: for its event loop, changes of interfaces, and the owner of the
-  /// port or the sockets of one or two interfaces.
+  /// What a host opens at first: for its event loop, changes of interfaces, and a hub's connection or
+  /// the sockets of one or two interfaces.
   private static let descriptorCountMin = 12
 
   /// The host, which starts with its first use. Throws ``ServiceError/noMemory`` where the process

@@ -1,5 +1,5 @@
-"""Programs of one host that share one owner of port 5353: they come, end and are killed, while
-Python's zeroconf on another host watches."""
+"""Programs of one host that use port 5353 by themselves, or a hub of their host that runs Multicast DNS for
+them: they come, end and are killed, while Python's zeroconf on another host watches."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ import pytest
 import pytest_asyncio
 
 import limits
-from ethernet import IPV4, Datagram, Wire, inside as namespace
+from ethernet import IPV4, Datagram, Wire
 from network import network, next_named
 from radios import AMBIT, end
 from test_bonjour import PEER
@@ -93,6 +93,26 @@ async def lab():
         yield *hosts, start
 
 
+@pytest.fixture
+def place(tmp_path):
+    """Where a hub listens: programs that AMBIT_HUB leads there use it."""
+    return tmp_path / "hub"
+
+
+def using(place):
+    """What precedes the command of a program that uses the hub at a place."""
+    return "env", f"AMBIT_HUB={place}"
+
+
+async def start_hub(start, host, place, *prefix):
+    """A hub, once its Multicast DNS serves."""
+    hub = await start(
+        host, *prefix, AMBIT, "hub", "run", "--radio", "sim", "--socket", str(place), "--json")
+    serving = await next_event(hub, "serving")
+    assert serving["bonjour"] == f"{place}.bonjour"
+    return hub
+
+
 def inside(host, *command):
     return subprocess.run(
         ["ip", "netns", "exec", host.namespace, *command], check=True, capture_output=True,
@@ -105,19 +125,14 @@ def speaker_count(host):
     return sum(address.endswith(":14E9") for address in addresses) / 2
 
 
-def place(host):
-    """The names that programs there have taken for sharing."""
-    return {line.split()[-1] for line in inside(host, "cat", "/proc/net/unix").splitlines()
-            if "@ambit/bonjour" in line and line.split()[3] == "00010000"}
-
-
-async def publish(start, host, name, port="80", *arguments):
-    program = await start(host, AMBIT, "publish", name, TYPE, port, *arguments, "--json")
+async def publish(start, host, name, port="80", *arguments, place=None):
+    prefix = using(place) if place else ()
+    program = await start(host, *prefix, AMBIT, "publish", name, TYPE, port, *arguments, "--json")
     assert (await program.next())["name"] == name
     return program
 
 
-async def test_programs_of_a_host_share_one_socket_and_see_each_other(lab):
+async def test_programs_of_a_host_use_the_port_by_themselves_and_find_each_other(lab):
     ours, theirs, start = lab
     watch = await start(theirs, *PEER, "browse", TYPE)
     browse = await start(ours, AMBIT, "browse", TYPE, "--json")
@@ -125,11 +140,41 @@ async def test_programs_of_a_host_share_one_socket_and_see_each_other(lab):
     chair = await publish(start, ours, "Chair", "81", "room=study")
     assert await watch.found(2) == {full("Lamp"), full("Chair")}
     assert await browse.found(2) == {"Lamp", "Chair"}
-    assert speaker_count(ours) == 1 and place(ours) == {"@ambit/bonjour/0"}
-    [found] = await ours.ambit("resolve", "Chair", "light")
-    assert found["port"] == 81 and found["text"] == {"room": "study"}
-    assert found["interface"] == "eth0" and ours.address in found["addresses"]
-    assert lamp.process.returncode is None and chair.process.returncode is None
+    assert speaker_count(ours) == 3
+    for host in (ours, theirs):
+        [found] = await host.ambit("resolve", "Chair", "light")
+        assert found["port"] == 81 and found["text"] == {"room": "study"}
+        assert found["interface"] == "eth0" and ours.address in found["addresses"]
+    # One that ends takes its own service along, and not the name and addresses of the host.
+    lamp.signal(signal.SIGTERM)
+    await lamp.process.wait()
+    await next_named(watch.next, full("Lamp"), "gone")
+    await next_named(browse.next, "Lamp", "gone")
+    [found] = await theirs.ambit("resolve", "Chair", "light")
+    assert ours.address in found["addresses"]
+    assert chair.process.returncode is None
+
+
+async def test_services_of_one_name_get_two_names_also_in_programs_of_one_host(lab):
+    ours, theirs, start = lab
+    lamp = await publish(start, ours, "Lamp")
+    other = await start(ours, AMBIT, "publish", "Lamp", TYPE, "81", "--json")
+    assert (await other.next())["name"] == "Lamp (2)"
+    [found] = await theirs.ambit("resolve", "Lamp (2)", "light")
+    assert found["port"] == 81
+    assert lamp.process.returncode is None
+
+
+async def test_a_hub_speaks_for_the_programs_that_use_it(lab, place):
+    ours, theirs, start = lab
+    watch = await start(theirs, *PEER, "browse", TYPE)
+    await start_hub(start, ours, place)
+    browse = await start(ours, *using(place), AMBIT, "browse", TYPE, "--json")
+    await publish(start, ours, "Lamp", place=place)
+    await publish(start, ours, "Chair", place=place)
+    assert await watch.found(2) == {full("Lamp"), full("Chair")}
+    assert await browse.found(2) == {"Lamp", "Chair"}
+    assert speaker_count(ours) == 1
 
 
 async def next_event(program, name):
@@ -149,22 +194,23 @@ def inherited_sockets(program):
     return [name for name in names if not int(flags[name], 8) & os.O_CLOEXEC]
 
 
-async def test_programs_that_an_owner_or_a_client_starts_do_not_keep_its_sockets(lab):
-    # They would keep the port, and the owner's end from its clients.
+async def test_programs_that_others_start_do_not_keep_their_sockets(lab, place):
+    # They would keep the port, and the hub's end from its programs.
     ours, _, start = lab
-    owner = await publish(start, ours, "Lamp")
-    client = await publish(start, ours, "Chair")
-    assert speaker_count(ours) == 1
-    assert inherited_sockets(owner) == [] and inherited_sockets(client) == []
+    alone = await publish(start, ours, "Lamp")
+    hub = await start_hub(start, ours, place)
+    client = await publish(start, ours, "Chair", place=place)
+    assert speaker_count(ours) == 2
+    for program in (alone, hub, client):
+        assert inherited_sockets(program) == []
 
 
-async def test_a_program_that_is_killed_takes_its_services_with_it(lab):
+async def test_a_hub_withdraws_what_a_killed_program_has_published(lab, place):
     ours, theirs, start = lab
     watch = await start(theirs, *PEER, "browse", TYPE)
-    owner = await start(ours, CROWD, "own")
-    assert (await owner.next())["role"] == "owner"
-    browse = await start(ours, AMBIT, "browse", TYPE, "--json")
-    lamp = await publish(start, ours, "Lamp")
+    await start_hub(start, ours, place)
+    browse = await start(ours, *using(place), AMBIT, "browse", TYPE, "--json")
+    lamp = await publish(start, ours, "Lamp", place=place)
     await next_named(watch.next, full("Lamp"), "found")
     killed = time.monotonic()
     await lamp.kill()
@@ -173,68 +219,22 @@ async def test_a_program_that_is_killed_takes_its_services_with_it(lab):
     assert time.monotonic() - killed < SOON, "a goodbye was sent, or it would last more than an hour"
 
 
-async def test_when_the_owner_is_killed_the_others_go_on(lab):
+async def test_when_a_hub_is_killed_its_programs_go_on(lab, place):
     ours, theirs, start = lab
     watch = await start(theirs, *PEER, "browse", TYPE)
-    owner = await publish(start, ours, "Lamp")
-    chair = await publish(start, ours, "Chair")
-    browse = await start(ours, AMBIT, "browse", TYPE, "--json")
-    assert await watch.found(2) == {full("Lamp"), full("Chair")}
-    assert await browse.found(2) == {"Lamp", "Chair"}
-    await owner.kill()
-    killed = time.monotonic()
-    # What has gone with its program is told, and nothing else.
-    event = await browse.next()
-    assert (event["event"], event["name"]) == ("gone", "Lamp")
-    assert time.monotonic() - killed < SOON
-    desk = await publish(start, ours, "Desk")
+    hub = await start_hub(start, ours, place)
+    chair = await publish(start, ours, "Chair", place=place)
+    browse = await start(ours, *using(place), AMBIT, "browse", TYPE, "--json")
+    assert await watch.found(1) == {full("Chair")}
+    assert await browse.found(1) == {"Chair"}
+    await hub.kill()
+    desk = await publish(start, ours, "Desk", place=place)
     await next_named(watch.next, full("Desk"), "found")
     event = await browse.next()
     assert (event["event"], event["name"]) == ("found", "Desk")
     [found] = await theirs.ambit("resolve", "Chair", "light")
     assert ours.address in found["addresses"]
-    assert speaker_count(ours) == 1 and len(place(ours)) == 1
-    await watch.nothing(2, "gone")
     assert all(p.process.returncode is None for p in (chair, desk, browse))
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-async def test_when_the_owner_is_killed_the_next_one_says_goodbye_for_it(lab, how):
-    # The default of SIGTERM ends a program, too, before it could say anything.
-    ours, theirs, start = lab
-    watch = await start(theirs, *PEER, "browse", "_crowd._tcp")
-    others = await start(theirs, *PEER, "browse", TYPE)
-    owner = await start(ours, CROWD, "publish", "1", "2")
-    await next_event(owner, "published")
-    chair = await publish(start, ours, "Chair")
-    names = await watch.found(2)
-    assert await others.found(1) == {full("Chair")}
-    owner.signal(how)
-    killed = time.monotonic()
-    await owner.process.wait()
-    gone = {(await next_event(watch, "gone"))["name"] for _ in range(2)}
-    assert time.monotonic() - killed < SOON, "they would last more than an hour"
-    assert gone == names
-    await others.nothing(3, "gone")
-    assert chair.process.returncode is None
-
-
-async def test_when_the_owner_ends_only_its_own_service_goes(lab):
-    ours, theirs, start = lab
-    watch = await start(theirs, *PEER, "browse", TYPE)
-    owner = await publish(start, ours, "Lamp")
-    await publish(start, ours, "Chair")
-    browse = await start(ours, AMBIT, "browse", TYPE, "--json")
-    assert await watch.found(2) == {full("Lamp"), full("Chair")}
-    assert await browse.found(2) == {"Lamp", "Chair"}
-    owner.signal(signal.SIGTERM)
-    await owner.process.wait()
-    await next_named(watch.next, full("Lamp"), "gone")
-    event = await browse.next()
-    assert (event["event"], event["name"]) == ("gone", "Lamp")
-    await asyncio.gather(watch.nothing(12, "gone"), browse.nothing(12, "gone", "found"))
-    [found] = await theirs.ambit("resolve", "Chair", "light")
-    assert ours.address in found["addresses"]
 
 
 def goodbyes(datagram):
@@ -268,21 +268,20 @@ async def test_goodbyes_that_the_system_cannot_take_at_once_are_sent(lab):
     assert len(gone) == count
 
 
-async def test_an_owner_that_stands_still_stops_nobody(lab):
+async def test_a_hub_that_stands_still_stops_nobody(lab, place):
     ours, theirs, start = lab
     watch = await start(theirs, *PEER, "browse", TYPE)
-    owner = await publish(start, ours, "Lamp")
-    await next_named(watch.next, full("Lamp"), "found")
-    owner.signal(signal.SIGSTOP)
+    hub = await start_hub(start, ours, place)
+    hub.signal(signal.SIGSTOP)
     try:
-        chair = await publish(start, ours, "Chair")
+        chair = await publish(start, ours, "Chair", place=place)
         await next_named(watch.next, full("Chair"), "found")
         assert speaker_count(ours) == 2
         chair.signal(signal.SIGTERM)
         await chair.process.wait()
         assert b"does not answer" in await chair.process.stderr.read()
     finally:
-        owner.signal(signal.SIGCONT)
+        hub.signal(signal.SIGCONT)
 
 
 @pytest.mark.parametrize("command, reason", [
@@ -290,53 +289,56 @@ async def test_an_owner_that_stands_still_stops_nobody(lab):
     (("browse", TYPE, "--timeout", "2"), b"does not answer"),
     (("browse", TYPE, "--once", "--timeout", "2"), b"does not answer"),
     (("resolve", "Desk", TYPE, "--timeout", "2"), b"does not answer")])
-async def test_a_command_that_ends_before_a_stopped_owner_is_left_has_failed(lab, command, reason):
+async def test_a_command_that_ends_before_a_stopped_hub_is_left_has_failed(
+        lab, place, command, reason):
     ours, _, start = lab
-    owner = await publish(start, ours, "Lamp")
-    owner.signal(signal.SIGSTOP)
+    hub = await start_hub(start, ours, place)
+    hub.signal(signal.SIGSTOP)
     try:
-        program = await start(ours, AMBIT, *command)
+        program = await start(ours, *using(place), AMBIT, *command)
         assert await asyncio.wait_for(program.process.wait(), limits.EVENT) != 0
         assert reason in await program.process.stderr.read()
     finally:
-        owner.signal(signal.SIGCONT)
+        hub.signal(signal.SIGCONT)
 
 
-async def test_a_browse_whose_owner_was_silent_until_it_was_killed_has_failed(lab):
+async def test_a_browse_whose_hub_was_silent_until_it_was_killed_has_failed(lab, place):
     ours, _, start = lab
-    owner = await publish(start, ours, "Lamp")
-    browse = await start(ours, AMBIT, "browse", TYPE, "--json", "--timeout", "5")
+    hub = await start_hub(start, ours, place)
+    await publish(start, ours, "Lamp", place=place)
+    browse = await start(
+        ours, *using(place), AMBIT, "browse", TYPE, "--json", "--timeout", "5")
     assert await browse.found(1) == {"Lamp"}
-    owner.signal(signal.SIGSTOP)
-    # Shorter than an owner has to answer, and in the last second of the browse, whose successor
-    # has no time to find anything. On a busy machine the browse may end first.
+    hub.signal(signal.SIGSTOP)
+    # Shorter than a hub has to answer, and in the last second of the browse, which has no time to find
+    # anything by itself. On a busy machine the browse may end first.
     with contextlib.suppress(asyncio.TimeoutError):
         await asyncio.wait_for(browse.process.wait(), 4.7)
-    await owner.kill()
+    await hub.kill()
     assert await asyncio.wait_for(browse.process.wait(), limits.EVENT) != 0
     assert re.search(b"d(id|oes) not answer", await browse.process.stderr.read())
 
 
-async def test_a_service_that_is_found_once_a_stopped_owner_was_left_is_resolved(lab):
+async def test_a_service_that_is_found_once_a_stopped_hub_was_left_is_resolved(lab, place):
     ours, theirs, start = lab
     desk = await start(theirs, *PEER, "publish", "Desk", TYPE, "80", theirs.address)
     await desk.next()
-    owner = await publish(start, ours, "Lamp")
-    owner.signal(signal.SIGSTOP)
+    hub = await start_hub(start, ours, place)
+    hub.signal(signal.SIGSTOP)
     try:
-        program = await start(ours, AMBIT, "resolve", "Desk", TYPE, "--timeout", "40")
+        program = await start(
+            ours, *using(place), AMBIT, "resolve", "Desk", TYPE, "--timeout", "40")
         assert await asyncio.wait_for(program.process.wait(), limits.EVENT) == 0
         assert b"does not answer" in await program.process.stderr.read()
     finally:
-        owner.signal(signal.SIGCONT)
+        hub.signal(signal.SIGCONT)
 
 
-# What has the place and is killed, while its child goes on with its sockets; and one that has it and
-# never answers.
+# What listens and is killed, while its child goes on with its sockets; and one that never listened.
 ORPHAN = """
 import os, signal, socket, sys
 place = socket.socket(socket.AF_UNIX)
-place.bind("\\0ambit/bonjour/0")
+place.bind(sys.argv[2])
 if sys.argv[1] == "listen":
     place.listen()
 if os.fork() == 0:
@@ -349,31 +351,32 @@ else:
 
 
 @pytest.mark.parametrize("mode, reason", [
-    ("listen", b"does not answer"), ("bind", b"could not be reached")])
-async def test_an_owner_that_was_killed_and_whose_child_has_the_place_stops_nobody(
-        lab, mode, reason):
+    ("listen", b"does not answer"), ("bind", b"does not listen")])
+async def test_a_hub_that_was_killed_and_whose_child_has_its_socket_stops_nobody(
+        lab, place, mode, reason):
     ours, theirs, start = lab
     watch = await start(theirs, *PEER, "browse", TYPE)
-    orphan = await start(ours, sys.executable, "-c", ORPHAN, mode, stdin=subprocess.PIPE)
+    orphan = await start(
+        ours, sys.executable, "-c", ORPHAN, mode, f"{place}.bonjour", stdin=subprocess.PIPE)
     assert (await orphan.next())["event"] == "ready"
-    lamp = await publish(start, ours, "Lamp")
+    lamp = await publish(start, ours, "Lamp", place=place)
     await next_named(watch.next, full("Lamp"), "found")
     lamp.signal(signal.SIGTERM)
     await lamp.process.wait()
     assert reason in await lamp.process.stderr.read()
 
 
-async def test_clients_that_say_half_of_something_or_nothing_cost_an_owner_little(lab):
+async def test_programs_that_send_half_a_message_or_nothing_cost_a_hub_little(lab, place):
     ours, _, start = lab
-    owner = await publish(start, ours, "Lamp")
-    _, before = owner.cpu_and_memory()
+    hub = await start_hub(start, ours, place)
+    await publish(start, ours, "Lamp", place=place)
+    _, before = hub.cpu_and_memory()
     with contextlib.ExitStack() as stack:
         clients = []
         for _ in range(400):
-            with namespace(ours.namespace):
-                client = stack.enter_context(socket.socket(socket.AF_UNIX))
+            client = stack.enter_context(socket.socket(socket.AF_UNIX))
             client.setblocking(False)
-            client.connect("\0ambit/bonjour/0")
+            client.connect(f"{place}.bonjour")
             clients.append(client)
         # The length of the longest message, and all of it but a little.
         half = (1 << 17).to_bytes(4, "little") + bytes(130_000)
@@ -388,45 +391,18 @@ async def test_clients_that_say_half_of_something_or_nothing_cost_an_owner_littl
                     pass
 
         await asyncio.wait_for(asyncio.gather(*map(talk, clients[1:])), limits.EVENT)
-        chair = await publish(start, ours, "Chair")
-        _, after = owner.cpu_and_memory()
+        chair = await publish(start, ours, "Chair", place=place)
+        _, after = hub.cpu_and_memory()
         assert after - before < 40, "400 times 128 KiB are 50 MiB"
         # Who does not greet is closed, whatever it has said.
         await asyncio.wait_for(asyncio.gather(*map(is_closed, clients)), limits.EVENT)
-    assert chair.process.returncode is None and owner.process.returncode is None
+    assert chair.process.returncode is None and hub.process.returncode is None
 
 
-async def test_roots_owner_serves_all_users_and_is_no_users_client(lab):
+async def test_hundreds_of_programs_with_a_service_each(lab, place):
     ours, theirs, start = lab
-
-    async def of_user(*arguments):
-        return await start(
-            ours, "setpriv", "--reuid=1234", "--regid=1234", "--clear-groups", *arguments)
-
-    program = await of_user("test", "-x", AMBIT)
-    if await program.process.wait() != 0:
-        pytest.skip(f"Another user may not run {AMBIT}.")
-    watch = await start(theirs, *PEER, "browse", TYPE)
-    lamp = await of_user(AMBIT, "publish", "Lamp", TYPE, "80", "--json")
-    assert (await lamp.next())["name"] == "Lamp"
-    assert place(ours) == {"@ambit/bonjour/1234"}
-    owner = await publish(start, ours, "Chair")
-    assert place(ours) == {"@ambit/bonjour/1234", "@ambit/bonjour/0"}
-    assert speaker_count(ours) == 2, "root does not ask the user's"
-    desk = await of_user(AMBIT, "publish", "Desk", TYPE, "80", "--json")
-    assert (await desk.next())["name"] == "Desk"
-    assert speaker_count(ours) == 2, "the user asks root's"
-    assert await watch.found(3) == {full("Lamp"), full("Chair"), full("Desk")}
-    await desk.kill()
-    await next_named(watch.next, full("Desk"), "gone")
-    assert owner.process.returncode is None
-
-
-async def test_hundreds_of_clients_with_a_service_each(lab):
-    ours, theirs, start = lab
-    owner = await start(ours, "prlimit", "--nofile=128:20000", CROWD, "own")
-    assert (await owner.next())["role"] == "owner"
-    crowd = await start(ours, CROWD, "publish", "300", "1")
+    hub = await start_hub(start, ours, place, "prlimit", "--nofile=128:20000")
+    crowd = await start(ours, *using(place), CROWD, "publish", "300", "1")
     joined = await crowd.next(100)
     assert joined["clients"] == 300, joined
     published = await crowd.next(100)
@@ -434,16 +410,15 @@ async def test_hundreds_of_clients_with_a_service_each(lab):
     name = f"Service {crowd.process.pid} 299 0"
     [found] = await theirs.ambit("resolve", name, "crowd")
     assert found["port"] == 300
-    print(joined, published, "CPU seconds and MiB of the owner:", owner.cpu_and_memory())
-    browse = await start(ours, AMBIT, "browse", "_crowd._tcp", "--json")
+    print(joined, published, "CPU seconds and MiB of the hub:", hub.cpu_and_memory())
+    browse = await start(ours, *using(place), AMBIT, "browse", "_crowd._tcp", "--json")
     there = await browse.found(300)
     await crowd.kill()
-    # Everything is taken back, and the owner goes on.
+    # Everything is taken back, and the hub goes on.
     while there:
         event = await browse.next()
         assert event["event"] == "gone"
         there.remove(event["name"])
-    lamp = await start(ours, AMBIT, "publish", "Lamp", TYPE, "80", "--json")
-    assert (await lamp.next(60))["name"] == "Lamp"
-    assert await ours.ambit("browse", "_crowd._tcp", timeout=3) == []
-    assert owner.process.returncode is None and speaker_count(ours) == 1
+    await publish(start, ours, "Lamp", place=place)
+    assert await theirs.ambit("browse", "_crowd._tcp", timeout=3) == []
+    assert hub.process.returncode is None and speaker_count(ours) == 1
