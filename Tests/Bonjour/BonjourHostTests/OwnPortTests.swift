@@ -43,7 +43,7 @@ struct OwnPortTests {
     try ServiceName(instance: instance, type: type)
   }
 
-  @Test("they find each other, and one that ends takes its own services along")
+  @Test("hosts without a hub find each other, and one that ends takes its own services along")
   func together() async throws {
     let (first, second, third) = (host(), host(), host())
     for host in [first, second, third] { #expect(await host.settledRole == .alone) }
@@ -78,7 +78,7 @@ struct OwnPortTests {
     await second.close()
   }
 
-  @Test("they log once that there is no hub, unless that is to be expected")
+  @Test("a host logs once that there is no hub, unless that is to be expected")
   func note() async throws {
     let (log, continuation) = AsyncStream.makeStream(of: String.self)
     let noted = host { continuation.yield($0) }

@@ -114,7 +114,7 @@ struct SameHostTests {
   }
 
   @Test(
-    "they have one host name, and services of one name get two, at whatever time they begin",
+    "programs of one host have one host name, and services of one name get two, whenever they begin",
     arguments: 1...60 as ClosedRange<UInt64>)
   func names(seed: UInt64) throws {
     var port = try SharedPort(seed: seed)
@@ -132,7 +132,7 @@ struct SameHostTests {
     #expect(port.sent.count == sentCount, "nothing is sent without a reason")
   }
 
-  @Test("each finds what the others publish, and no question wants an answer by unicast")
+  @Test("each program finds the services of the others, and no question wants an answer by unicast")
   func browsing() throws {
     var port = try SharedPort(seed: 1)
     for program in 0..<3 {

@@ -55,7 +55,7 @@ struct WholeLinkTests {
 
   @Test("everybody finds everybody's services, although one packet in ten is lost")
   func convergence() throws {
-    // In one of eighty runs, as with seed 3, so many packets are lost that two hosts keep one name.
+    // In one of eighty runs, as with seed 3, packets are lost in such a way that two hosts keep one name.
     for seed in 4...9 {
       var link = WholeLink(seed: UInt64(seed), lossProbability: 0.1)
       for position in 0..<8 {
