@@ -1,6 +1,7 @@
 import DNSWire
 import DiscoveryMachines
 import Essentials
+import EventLoop
 import Glibc
 import PortSharing
 import Testing
