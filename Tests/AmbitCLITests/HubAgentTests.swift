@@ -58,14 +58,40 @@ struct HubAgentTests {
     #expect(!(end.output + end.complaints).contains { $0.contains("pairingFailed") }, "\(end)")
   }
 
+  /// The file of a hub's only rule about this user.
+  private static func rules(_ rule: String, in folder: borrowing TestFolder) throws -> String {
+    let file = try folder.file("rules.json", "{\"rules\": [{\"user\": \(geteuid()), \(rule)}]}")
+    // With any umask of this process.
+    #expect(chmod(folder.path, 0o700) == 0 && chmod(file, 0o600) == 0)
+    return file
+  }
+
+  @Test(
+    "an agent ends with a sentence and a status when a restarted hub denies it what it does",
+    arguments: [
+      (
+        "\"access\": \"allow\", \"pairings\": false",
+        "The hub's rules don't let this program answer the pairings of others."
+      ),
+      ("\"access\": \"deny\"", "The hub refused this app: "),
+    ])
+  func restart(_ rule: String, _ sentence: String) async throws {
+    let folder = try TestFolder()
+    let rules = try Self.rules(rule, in: folder)
+    let path = folder.path + "/hub"
+    let hub = try await ServedHub("sim:empty", at: path)
+    let agent = try await Self.agent(hub)
+    await hub.kill()
+    let other = try await ServedHub("sim:empty", at: path, "--rules", rules)
+    #expect(await agent.output.next(containing: sentence) != nil)
+    #expect(await agent.exitStatus() == AmbitCLI.ExitStatus.notPermitted.rawValue)
+    withExtendedLifetime(other) {}
+  }
+
   @Test("an agent that the hub's rules forbid ends with a sentence and a status")
   func rules() async throws {
     let folder = try TestFolder()
-    let rules = try folder.file(
-      "rules.json",
-      "{\"rules\": [{\"access\": \"allow\", \"user\": \(geteuid()), \"pairings\": false}]}")
-    // With any umask of this process.
-    #expect(chmod(folder.path, 0o700) == 0 && chmod(rules, 0o600) == 0)
+    let rules = try Self.rules("\"access\": \"allow\", \"pairings\": false", in: folder)
     let hub = try await ServedHub("sim:empty", at: folder.path + "/hub", "--rules", rules)
     let run = try AmbitRun(
       ["hub", "agent", "--socket", hub.path], onTerminal: true, drawsScreen: false)

@@ -110,21 +110,26 @@ struct HubStatusCommandTests {
     _ = await hub.end()
   }
 
+  private static func place(_ socket: String?) throws -> RunningHubOptions {
+    try RunningHubOptions.parse(socket.map { ["--socket", $0] } ?? [])
+  }
+
   @Test("a socket that is named is the only one, otherwise the user's precedes the system's")
   func paths() throws {
-    #expect(try HubStatusCommand.paths("/tmp/hub", ["AMBIT_HUB": "/x"]) == ["/tmp/hub"])
-    #expect(try HubStatusCommand.paths(nil, ["AMBIT_HUB": "/x"]) == ["/x"])
+    let (named, usual) = try (Self.place("/tmp/hub"), Self.place(nil))
+    #expect(try named.paths(["AMBIT_HUB": "/x"]) == ["/tmp/hub"])
+    #expect(try usual.paths(["AMBIT_HUB": "/x"]) == ["/x"])
     let both = ["/run/user/7/ambit/hub", "/run/ambit/hub"]
     for hub in ["off", "", nil] {
       var environment = ["XDG_RUNTIME_DIR": "/run/user/7"]
       environment["AMBIT_HUB"] = hub
-      #expect(try HubStatusCommand.paths(nil, environment) == both)
+      #expect(try usual.paths(environment) == both)
     }
-    #expect(try HubStatusCommand.paths(nil, ["XDG_RUNTIME_DIR": "relative"]) == ["/run/ambit/hub"])
+    #expect(try usual.paths(["XDG_RUNTIME_DIR": "relative"]) == ["/run/ambit/hub"])
     let long = "/" + String(repeating: "x", count: 200)
     for (socket, environment) in [(long, [:]), (nil, ["AMBIT_HUB": "relative"])] {
       let failure = #expect(throws: CommandFailure.self) {
-        try HubStatusCommand.paths(socket, environment)
+        try Self.place(socket).paths(environment)
       }
       #expect(failure?.status == .usage)
     }
@@ -139,7 +144,7 @@ struct HubStatusCommandTests {
       (.ended, .radioUnavailable),
     ])
   func failures(_ failure: HubFailure, _ status: AmbitCLI.ExitStatus) {
-    let failure = HubStatusCommand.failure(failure, at: "/tmp/hub")
+    let failure = RunningHubOptions.failure(failure, at: "/tmp/hub")
     #expect(failure.status == status && !failure.sentence.hasSuffix("."))
   }
 

@@ -23,13 +23,7 @@ struct HubAgent: AsyncParsableCommand {
         ambit hub agent --socket /tmp/hub
       """)
 
-  @Option(
-    help: ArgumentHelp(
-      "The path of the hub's socket. Default: AMBIT_HUB, else ambit/hub in XDG_RUNTIME_DIR, else "
-        + "/run/ambit/hub.",
-      valueName: "path"),
-    completion: .file())
-  var socket: String?
+  @OptionGroup var hub: RunningHubOptions
 
   @Flag(help: "Report the pairings as JSON objects; docs/json.md lists the keys.")
   var json = false
@@ -39,8 +33,8 @@ struct HubAgent: AsyncParsableCommand {
       throw CommandFailure(.usage, "the questions of pairings need a terminal")
     }
     let output = Output(isJSON: json)
-    let paths = try HubStatusCommand.paths(socket, ProcessInfo.processInfo.environment)
-    let (path, _) = try await HubStatusCommand.read(paths)
+    let paths = try hub.paths(ProcessInfo.processInfo.environment)
+    let (path, _) = try await RunningHubOptions.read(paths)
     let host = CommandHost.hub(at: path) { output.warn($0) }
     let result: Result<Void, any Error>
     do {
@@ -60,8 +54,15 @@ struct HubAgent: AsyncParsableCommand {
       host.provider, output, decisions, isJSONOnly: false, attendsAll: true)
     let prompter = PairingPrompter(
       host.provider, output, .standardInput, decisions, onAttendance: { result.yield($0) })
+    // A hub may be restarted with rules that deny this program.
+    let watcher = host.openSession { event in
+      guard case .stateChanged(.unauthorized) = event else { return }
+      let text = host.problem ?? "the hub at \(path) denies this program"
+      result.yield(.failure(.unauthorized(text)))
+    }
+    defer { watcher.close() }
     defer { withExtendedLifetime((reporter, prompter)) {} }
-    // After a restart of the hub the sessions ask it again, without a result.
+    // After a restart of the hub the sessions ask it again, with a result if it refuses.
     for await result in results {
       switch result {
       case .success: announce(path, output)

@@ -1,11 +1,5 @@
 import ArgumentParser
-import BluetoothInterface
-import Essentials
-import EventLoop
 import Foundation
-import HubClient
-import HubClientMachines
-import HubPlaces
 import HubWire
 
 /// Shows the state of the running hub.
@@ -24,73 +18,19 @@ struct HubStatusCommand: AsyncParsableCommand {
         ambit hub status --json | jq '.programs[].app'
       """)
 
-  @Option(
-    help: ArgumentHelp(
-      "The path of the hub's socket. Default: AMBIT_HUB, else ambit/hub in XDG_RUNTIME_DIR, else "
-        + "/run/ambit/hub.",
-      valueName: "path"),
-    completion: .file())
-  var socket: String?
+  @OptionGroup var hub: RunningHubOptions
 
   @Flag(help: "Write one JSON object; docs/json.md lists the keys.")
   var json = false
 
   func run() async throws {
     let output = Output(isJSON: json)
-    let paths = try Self.paths(socket, ProcessInfo.processInfo.environment)
-    let (path, status) = try await Self.read(paths)
+    let paths = try hub.paths(ProcessInfo.processInfo.environment)
+    let (path, status) = try await RunningHubOptions.read(paths)
     let text = HubStatusText(status, path: path)
     if json { return output.object(text.json(at: Date()), isOfRadio: false) }
     let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
     let columns = isTerminal ? Terminal.size.columns : .max
     for line in text.lines(columns: columns, output.style) { output.line(line) }
-  }
-
-  /// Where the hub may listen, in the order in which it is looked for.
-  static func paths(_ socket: String?, _ environment: [String: String]) throws -> [String] {
-    if let socket {
-      guard SocketAddress(path: socket) != nil else {
-        throw CommandFailure(.usage, "the path of the socket \"\(socket)\" is too long, or empty")
-      }
-      return [socket]
-    }
-    func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
-    switch value("AMBIT_HUB").map(HubSetting.init) {
-    case .path(let path): return [path]
-    case .invalid(let reason): throw CommandFailure(.usage, reason.trimmingSuffix("."))
-    case .off, nil: break
-    }
-    return HubPath.all(runtimeFolder: value("XDG_RUNTIME_DIR"))
-  }
-
-  /// Asks the first hub that listens.
-  static func read(
-    _ paths: [String]
-  ) async throws -> (path: String, status: HubWire.HubStatus) {
-    var refusal: CommandFailure?
-    for path in paths {
-      do throws(HubFailure) { return (path, try await HubStatusReader.read(at: path)) } catch {
-        // No hub that programs use listens here; one may elsewhere.
-        switch error {
-        case .notReached(.transport) where paths.count > 1: continue
-        case .notReached(.unauthorized), .notBelieved: refusal = refusal ?? failure(error, at: path)
-        default: throw failure(error, at: path)
-        }
-      }
-    }
-    throw refusal
-      ?? CommandFailure(
-        .radioUnavailable, "no hub runs: none listens at \(paths.joined(separator: " or "))")
-  }
-
-  static func failure(_ failure: HubFailure, at path: String) -> CommandFailure {
-    if failure == .silent {
-      let limit = HubClientLimits.greetingMax.seconds
-      return CommandFailure(
-        .timedOut, "the hub at \(path) did not answer within \(Int(limit)) s")
-    }
-    let isForbidden = if case .unauthorized = failure.hostError { true } else { false }
-    return CommandFailure(
-      isForbidden ? .notPermitted : .radioUnavailable, failure.sentence.trimmingSuffix("."))
   }
 }

@@ -58,7 +58,8 @@ public enum HostRequest: Sendable, Hashable {
   case setPairingAgent(SMPIOCapability?)
   /// Lets a client of a hub's program answer and hear of all pairings of the host, as clients in the host's
   /// own process do. It answers where no program with an agent caused the pairing. Fails with
-  /// `HostError.unauthorized` where the hub's rules don't allow that.
+  /// `HostError.unauthorized` where the hub's rules don't allow that, also after a success: when the hub was
+  /// restarted with other rules.
   case attendAllPairings(RequestToken)
   /// Answers a prompt; ignored unless it is the latest prompt of a pairing in progress.
   case answerPairing(PairingPromptID, PairingAnswer)

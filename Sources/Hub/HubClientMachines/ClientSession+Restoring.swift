@@ -11,7 +11,7 @@ extension ClientSession {
   mutating func hubFound(epoch: HubEpoch, into outputs: inout SessionOutputs) {
     self.epoch = epoch
     mustRestoreAdvertising = wants.advertising != nil
-    if wants.attendsAllPairings {
+    if wants.attendance != nil {
       send(.attendance, for: nil, into: &outputs) { .attendAllPairings($0) }
     }
     if let agent = wants.agent { send(.setPairingAgent(agent), into: &outputs) }
@@ -61,8 +61,8 @@ extension ClientSession {
       wants.channels[psm] = nil
       outputs.losses.append("PSM \(psm) was not published again: \(error).")
     case (.attendance, .failure(let error)):
-      wants.attendsAllPairings = false
-      outputs.losses.append("The pairings of other programs are not attended any more: \(error).")
+      // Under the token of the request that the former hub has granted: no event says that this has ended.
+      complete(wants.attendance.take(), .failure(error), into: &outputs)
     case (.restoringOutOfBandData, .failure(let error)):
       outputs.losses.append("Out-of-band data was not set again: \(error).")
     default: break

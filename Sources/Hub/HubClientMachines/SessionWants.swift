@@ -10,8 +10,8 @@ struct SessionWants: Sendable {
   /// Requested links, also those that are up.
   var links: [DeviceAddress: ConnectOptions] = [:]
   var agent: SMPIOCapability?
-  /// Whether it attends all pairings of the hub.
-  var attendsAllPairings = false
+  /// The client's token of the request by which it attends all pairings of the hub; nil if it doesn't.
+  var attendance: RequestToken?
   var outOfBandData: [DeviceAddress: OutOfBandData] = [:]
   /// By PSM, whether a link must be encrypted.
   var channels: [UInt16: Bool] = [:]
