@@ -1,6 +1,5 @@
+package import Essentials
 package import EventLoop
-import Glibc
-import PortSharing
 
 /// The Multicast DNS of a hub: programs of this machine publish and browse through it, over a UNIX
 /// socket.
@@ -12,18 +11,15 @@ package final class BonjourHub: Sendable {
   /// Where it listens.
   package let path: String
   let engine: BonjourEngine
-  private let file: UNIXSocketFile.Identity?
+  private let file: LoopConfined<SocketFileWatch>
 
-  private init(path: String, engine: BonjourEngine) {
+  private init(path: String, engine: BonjourEngine, file: LoopConfined<SocketFileWatch>) {
     self.path = path
     self.engine = engine
-    file = UNIXSocketFile.Identity(at: path)
+    self.file = file
   }
 
-  deinit {
-    removeSocket()
-    engine.onLoop { $0.stop {} }
-  }
+  deinit { close {} }
 
   /// Starts to listen, and to take part in Multicast DNS.
   ///
@@ -33,32 +29,27 @@ package final class BonjourHub: Sendable {
   ///   - servesOthers: Whether other users must be able to connect.
   ///   - configuration: Host name and interfaces, in which programs have to agree.
   ///   - admits: Whether the program at a connected socket may use it. Called on the event loop.
-  ///   - log: Called with a sentence for each interface that can't be used, with the reason, and if there
-  ///     is no room for more programs.
+  ///   - fileCheckSpan: How often it looks whether its path still names its socket, to listen again if not.
+  ///   - log: Called with a sentence for each interface that can't be used, with the reason, if there
+  ///     is no room for more programs, and about a socket that was removed.
   /// - Throws: If it can't listen, or another hub does.
   package static func start(
     at path: String, servesOthers: Bool = false,
     configuration: BonjourConfiguration = BonjourConfiguration(),
-    admits: @escaping @Sendable (Int32) -> Bool, log: (@Sendable (String) -> Void)? = nil
+    admits: @escaping @Sendable (Int32) -> Bool, fileCheckSpan: TimeSpan = .seconds(5),
+    log: (@Sendable (String) -> Void)? = nil
   ) throws(SystemError) -> BonjourHub {
-    guard let address = OwnerSocketAddress(path: path) else {
-      throw SystemError(number: ENAMETOOLONG)
-    }
-    do throws(UNIXSocketFile.Obstacle) { try UNIXSocketFile.removeStale(at: path) } catch {
-      throw SystemError(number: error == .isListenedAt ? EADDRINUSE : EEXIST)
-    }
-    let listener = try address.bindAndListen(permissions: 0o600)
-    do throws(SystemError) {
-      if servesOthers { try UNIXSocketFile.setPermissions(0o666, of: path) }
-    } catch {
-      Glibc.close(listener)
-      throw error
-    }
+    let listener = try listen(at: path, servesOthers: servesOthers)
     let engine = BonjourEngine(
       configuration: configuration, serving: HubService(listener: listener, admits: admits),
       on: .shared, log: log)
-    engine.onLoop { $0.start() }
-    return BonjourHub(path: path, engine: engine)
+    let file = watch(path, servesOthers: servesOthers, span: fileCheckSpan, engine)
+    let hub = BonjourHub(path: path, engine: engine, file: LoopConfined(file, to: engine.loop))
+    engine.onLoop { [file = hub.file] in
+      $0.start()
+      file.value.start(on: $0.loop)
+    }
+    return hub
   }
 
   /// Stops listening, and hands over what programs have registered: they get no goodbye records, since the
@@ -66,11 +57,9 @@ package final class BonjourHub: Sendable {
   ///
   /// - Parameter completion: Called on the event loop when all is sent.
   package func close(_ completion: @escaping @Sendable () -> Void) {
-    removeSocket()
-    engine.onLoop { $0.stop(completion) }
-  }
-
-  private func removeSocket() {
-    if let file { UNIXSocketFile.remove(path, if: file) }
+    engine.onLoop { [file] in
+      file.value.close()
+      $0.stop(completion)
+    }
   }
 }

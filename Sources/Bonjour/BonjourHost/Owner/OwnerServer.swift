@@ -50,8 +50,10 @@ final class OwnerServer {
     self.onEvent = onEvent
   }
 
-  /// Accepts connections to a listening descriptor, and owns it from now on.
+  /// Accepts connections to a listening descriptor, instead of an earlier one, and owns it from now on.
   func start(_ descriptor: Int32) {
+    listener?.close()
+    listener = nil
     do throws(SystemError) {
       listener = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
         self?.accept()
