@@ -25,15 +25,20 @@ let package = Package(
   ],
   traits: [
     .trait(
+      name: "BluetoothHost",
+      description: "Links the host into CoreBluetooth. Programs that only use a hub do without it."),
+    .trait(
       name: "SimulatedRadio",
-      description: "Links the simulated radio into CoreBluetooth. Devices that ship do without it."),
+      description: "Links the simulated radio into CoreBluetooth. Devices that ship do without it.",
+      enabledTraits: ["BluetoothHost"]),
     .trait(
       name: "SecureConnections",
-      description: "Links P-256 from libcrypto into CoreBluetooth, for LE Secure Connections."),
+      description: "Links P-256 from libcrypto into CoreBluetooth, for LE Secure Connections.",
+      enabledTraits: ["BluetoothHost"]),
     .trait(
       name: "BindingServer",
       description: "Compiles BindingServer, which serves pages with SwiftNIO and hummingbird."),
-    .default(enabledTraits: ["SimulatedRadio", "SecureConnections"]),
+    .default(enabledTraits: ["BluetoothHost", "SimulatedRadio", "SecureConnections"]),
   ],
   dependencies: [
     // What the products need.
@@ -108,7 +113,8 @@ let package = Package(
     module(
       "BluetoothSessions", in: "Bluetooth",
       needs: [
-        "BluetoothInterface", "BluetoothHost", "HubClient",
+        "BluetoothInterface", "EventLoop", "HubClient",
+        .target(name: "BluetoothHost", condition: .when(traits: ["BluetoothHost"])),
         .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
         .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
       ]),

@@ -1,7 +1,10 @@
-internal import BluetoothHost
 package import BluetoothInterface
+internal import EventLoop
 internal import HubClient
 
+#if BluetoothHost
+  internal import BluetoothHost
+#endif
 #if SecureConnections
   internal import SecureConnections
 #endif
@@ -15,31 +18,51 @@ package enum CurrentHost {
   /// `HubChoice` selects, or else the process's own. The plug-ins of this build are installed before that is made.
   package static var provider: any HostSessionProvider {
     if let override { return override }
-    if BluetoothHost.current == nil, let hub { return hub }
-    #if SecureConnections
-      SecureConnections.install()
+    #if BluetoothHost
+      if BluetoothHost.current == nil, let hub { return hub }
+      #if SecureConnections
+        SecureConnections.install()
+      #endif
+      #if SimulatedRadio
+        SimulatedRadio.install()
+      #endif
+      return BluetoothHost.current ?? BluetoothHost.shared
+    #else
+      return hub
     #endif
-    #if SimulatedRadio
-      SimulatedRadio.install()
-    #endif
-    return BluetoothHost.current ?? BluetoothHost.shared
   }
 
-  /// The hub that `AMBIT_HUB` names, or that runs at its usual path; nil if none is used. A program that may not use
-  /// Bluetooth has a host of its own, which reports that.
-  private static let hub: HubSessionProvider? =
-    BluetoothAuthorization.current == .allowed ? HubChoice.current.provider() : nil
+  #if BluetoothHost
+    /// The hub that `AMBIT_HUB` names, or that runs at its usual path; nil if none is used. A program that may not
+    /// use Bluetooth has a host of its own, which reports that.
+    private static let hub: HubSessionProvider? =
+      ownAuthorization == .allowed ? HubChoice.current.provider() : nil
 
-  /// Whether the current host is the one of the whole process, and not one set for the task.
-  package static var isShared: Bool { override == nil && BluetoothHost.current == nil }
+    /// Whether the current host is the one of the whole process, and not one set for the task.
+    package static var isShared: Bool { override == nil && BluetoothHost.current == nil }
+  #else
+    /// The hub, or a radio that can't be used and has the reason: without the trait `BluetoothHost`, the process has
+    /// no host of its own (docs/decisions/0204-the-host-in-the-process-is-a-trait.md).
+    private static let hub = HubChoice.onlyProvider(
+      refusal: BluetoothAuthorization.refusal(
+        named: ProcessEnvironment.value(BluetoothAuthorization.variable)))
+
+    /// Whether the current host is the one of the whole process, and not one set for the task.
+    package static var isShared: Bool { override == nil }
+  #endif
 
   /// A host in place of all others, such as a hub that no variable names, in tests.
   @TaskLocal package static var override: (any HostSessionProvider)?
 
+  /// The answer of the environment to whether this program may use Bluetooth.
+  private static var ownAuthorization: BluetoothAuthorization {
+    .named(ProcessEnvironment.value(BluetoothAuthorization.variable))
+  }
+
   /// Whether this program may use Bluetooth: the environment's answer, or that of the current host where the
   /// environment allows it.
   package static var authorization: BluetoothAuthorization {
-    let own = BluetoothAuthorization.current
+    let own = ownAuthorization
     guard own == .allowed, let host = override ?? (isShared ? hub : nil) else { return own }
     return authorization(by: host)
   }

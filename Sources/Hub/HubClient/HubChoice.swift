@@ -1,6 +1,7 @@
+import BluetoothInterface
 import EventLoop
 package import HubPlaces
-import Logging
+package import Logging
 
 /// Which hub this process uses for its Bluetooth, and why. A host that is set for a task overrules it.
 package enum HubChoice: Equatable, Sendable {
@@ -36,6 +37,28 @@ package enum HubChoice: Equatable, Sendable {
   package func provider() -> HubSessionProvider? {
     if let warning = warning(ProcessEnvironment.value) { Self.logger.warning("\(warning)") }
     return setting.flatMap { HubSessionProvider.provider(for: $0) }
+  }
+
+  /// The host for the API modules of a program that is built without a host of its own: the hub's. If the program
+  /// may not use Bluetooth, or uses no hub, it is a host whose radio can't be used, and the reason is logged.
+  ///
+  /// - Parameters:
+  ///   - refusal: Why the program may not use Bluetooth; nil if it may.
+  ///   - choice: The hub, which is not chosen after a refusal.
+  ///   - logger: Gets the reason why no radio can be used, in one sentence or more.
+  package static func onlyProvider(
+    refusal: String?, choice: () -> HubChoice = { .current },
+    logger: Logger = Logger(label: "ambit.hub")
+  ) -> HubSessionProvider {
+    if let refusal { return HubSessionProvider(problem: .unauthorized(refusal), logger: logger) }
+    let choice = choice()
+    return choice.provider()
+      ?? HubSessionProvider(
+        problem: .unsupported(
+          "This program is built without a Bluetooth host, and uses no hub: \(choice.reason) Start a hub "
+            + "with the command `ambit hub`, or build with the trait BluetoothHost of the package ambit."
+        ),
+        logger: logger)
   }
 
   /// Chooses a hub.

@@ -1,7 +1,10 @@
+import BluetoothInterface
 import EventLoop
 import Foundation
 import Glibc
 import HubHost
+import HubWire
+import Logging
 import Testing
 
 @testable import HubClient
@@ -101,6 +104,55 @@ struct HubChoiceTests {
     for choice in [HubChoice.off, .ownRadio, .tests, .notFound(reason: "none")] {
       #expect(choice.warning { values[$0] } == nil)
     }
+  }
+
+  @Test("a program with neither a host nor a hub has an unsupported radio, and logs the reason")
+  func noHost() async throws {
+    let choices: [(HubChoice, reason: String)] = [
+      (.notFound(reason: "No hub listens at /hub."), "No hub listens at /hub."),
+      (.off, "AMBIT_HUB is \"off\"."), (.ownRadio, "AMBIT_RADIO names a radio."),
+    ]
+    for (choice, reason) in choices {
+      let (lines, logger) = Logger.recording()
+      let provider = HubChoice.onlyProvider(refusal: nil, choice: { choice }, logger: logger)
+      #expect(await SessionLog(provider).next() == .stateChanged(.unsupported))
+      let problem = try #require(provider.problem)
+      #expect(problem.contains("uses no hub: \(reason) Start a hub with"))
+      #expect(problem.contains("the trait BluetoothHost"))
+      var line = lines.makeAsyncIterator()
+      #expect(await line.next() == "error: \(problem)")
+      #expect(!provider.isSimulated && !provider.isDenied)
+    }
+  }
+
+  @Test("a program without a host of its own looks for no hub if it may not use Bluetooth")
+  func noHostAndNoPermission() async throws {
+    let refusal = try #require(BluetoothAuthorization.refusal(named: "denied"))
+    let (lines, logger) = Logger.recording()
+    let provider = HubChoice.onlyProvider(
+      refusal: refusal,
+      choice: {
+        Issue.record("a hub was chosen")
+        return .off
+      }, logger: logger)
+    #expect(await SessionLog(provider).next() == .stateChanged(.unauthorized))
+    var line = lines.makeAsyncIterator()
+    #expect(await line.next() == "error: \(refusal)")
+  }
+
+  @Test("a program without a host of its own uses the hub that was found")
+  func noHostButHub() async throws {
+    let path = TestHub.makePath()
+    let hub = try await TestHub.start(at: path) { message, connection in
+      guard case .greeting(let greeting) = message else { return }
+      connection.send(.accepted)
+      let on = HubEvents([.stateChanged(.poweredOn)])
+      for opening in greeting.openings { connection.send(.events(opening.id, on)) }
+    }
+    let provider = HubChoice.onlyProvider(
+      refusal: nil, choice: { .found(path: path) }, logger: .silent)
+    #expect(await SessionLog(provider).wait(for: .stateChanged(.poweredOn)))
+    await hub.kill()
   }
 
   // MARK: This process
