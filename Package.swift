@@ -14,9 +14,6 @@ let libraries: [Product] = [
 ].map { .library(name: $0, targets: [$0]) }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
-let bindingServer = Target.Dependency.target(
-  name: "BindingServer", condition: .when(traits: ["BindingServer"]))
-
 let package = Package(
   name: "ambit",
   products: libraries + [
@@ -60,15 +57,15 @@ let package = Package(
     module("Essentials"),
 
     // JSON texts <-> values.
-    module("JSONWire", needs: ["Essentials"]),
+    wire("JSONWire"),
 
-    module("EventLoop", needs: ["Essentials", "CLinux"]),
+    module("EventLoop", needs: "Essentials", "CLinux"),
 
     // Files of a user's state: private, atomic, locked between processes.
-    module("StateFiles", needs: ["Essentials", "EventLoop"]),
+    host("StateFiles"),
 
     // Run loops and streams for API modules.
-    module("RunLoopSupport", needs: ["EventLoop"]),
+    module("RunLoopSupport", needs: "EventLoop"),
 
     // What Apple's Foundation has and Linux lacks.
     module("KeyValueObserving"),
@@ -81,120 +78,80 @@ let package = Package(
 
     // Signals, producers, properties, actions, schedulers, bindings.
     module("Reactive"),
-    module("ReactiveFoundation", needs: ["Reactive"]),
+    module("ReactiveFoundation", needs: "Reactive"),
 
     // Bluetooth: wire, machines, host, API.
-    module("BluetoothWire", in: "Bluetooth", needs: ["Essentials"]),
-    module("BluetoothInterface", in: "Bluetooth", needs: ["Essentials", "BluetoothWire"]),
+    wire("BluetoothWire", in: "Bluetooth"),
+    wire("BluetoothInterface", in: "Bluetooth", needs: "BluetoothWire"),
+    machines("BluetoothMachines", in: "Bluetooth", needs: "BluetoothWire", "BluetoothInterface"),
+    host(
+      "BluetoothHost", in: "Bluetooth", needs: "StateFiles", "BluetoothWire", "BluetoothInterface",
+      "BluetoothMachines", logging),
+    host(
+      "SimulatedRadio", in: "Bluetooth", needs: "BluetoothWire", "BluetoothInterface",
+      "BluetoothMachines", "BluetoothHost", "Simulation", "PeripheralFiles",
+      plugIn("SecureConnections"), logging),
     module(
-      "BluetoothMachines", in: "Bluetooth",
-      needs: ["Essentials", "BluetoothWire", "BluetoothInterface"]),
-    module(
-      "BluetoothHost", in: "Bluetooth",
-      needs: [
-        "Essentials", "EventLoop", "StateFiles", "BluetoothWire", "BluetoothInterface",
-        "BluetoothMachines", logging,
-      ]),
-    module(
-      "SimulatedRadio", in: "Bluetooth",
-      needs: [
-        "Essentials", "EventLoop", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
-        "BluetoothHost", "Simulation", "PeripheralFiles",
-        .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
-        logging,
-      ]),
-    module(
-      "SecureConnections", in: "Bluetooth",
-      needs: [
-        "BluetoothWire", "BluetoothMachines", "BluetoothHost",
-        .target(name: "CLibcrypto", condition: .when(traits: ["SecureConnections"])),
-      ]),
+      "SecureConnections", in: "Bluetooth", needs: "BluetoothWire", "BluetoothMachines",
+      "BluetoothHost", .target(name: "CLibcrypto", condition: .when(traits: ["SecureConnections"]))),
     // The host that API modules have sessions with, and its plug-ins.
     module(
-      "BluetoothSessions", in: "Bluetooth",
-      needs: [
-        "BluetoothInterface", "EventLoop", "HubClient",
-        .target(name: "BluetoothHost", condition: .when(traits: ["BluetoothHost"])),
-        .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
-        .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
-      ]),
-    module(
-      "CoreBluetooth", in: "Bluetooth",
-      needs: [
-        "Essentials", "EventLoop", "RunLoopSupport", "KeyValueObserving", "CoreBluetoothSubmodules",
-        "BluetoothWire", "BluetoothInterface", "BluetoothSessions", logging,
-      ]),
+      "BluetoothSessions", in: "Bluetooth", needs: "BluetoothInterface", "EventLoop", "HubClient",
+      plugIn("BluetoothHost"), plugIn("SimulatedRadio"), plugIn("SecureConnections")),
+    api(
+      "CoreBluetooth", in: "Bluetooth", needs: "KeyValueObserving", "CoreBluetoothSubmodules",
+      "BluetoothWire", "BluetoothInterface", "BluetoothSessions", logging),
     // Lets `import CoreBluetooth.CBUUID` compile.
-    .systemLibrary(
-      name: "CoreBluetoothSubmodules", path: "Sources/Submodules/CoreBluetooth"),
+    .systemLibrary(name: "CoreBluetoothSubmodules", path: "Sources/Submodules/CoreBluetooth"),
     module(
-      "CoreBluetoothAsync", in: "Bluetooth",
-      needs: ["CoreBluetooth", "BluetoothInterface", "BluetoothSessions"]),
+      "CoreBluetoothAsync", in: "Bluetooth", needs: "CoreBluetooth", "BluetoothInterface",
+      "BluetoothSessions"),
     module(
-      "CoreBluetoothReactive", in: "Bluetooth",
-      needs: ["CoreBluetooth", "CoreBluetoothAsync", "Reactive"]),
+      "CoreBluetoothReactive", in: "Bluetooth", needs: "CoreBluetooth", "CoreBluetoothAsync",
+      "Reactive"),
 
     // The hub: where programs look for one.
-    module("HubPlaces", in: "Hub", needs: ["EventLoop"]),
+    module("HubPlaces", in: "Hub", needs: "EventLoop"),
     // What apps and the hub of their machine send each other.
-    module(
-      "HubWire", in: "Hub", needs: ["Essentials", "BluetoothWire", "BluetoothInterface"]),
+    wire("HubWire", in: "Hub", needs: "BluetoothWire", "BluetoothInterface"),
     // An app's side of the connection, and the sessions through it.
-    module(
-      "HubClientMachines", in: "Hub",
-      needs: ["Essentials", "BluetoothWire", "BluetoothInterface", "HubWire"]),
-    module(
-      "HubClient", in: "Hub",
-      needs: [
-        "Essentials", "EventLoop", "BluetoothInterface", "HubPlaces", "HubWire",
-        "HubClientMachines", logging,
-      ]),
-    module(
-      "HubMachines", in: "Hub",
-      needs: ["Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "HubWire"]),
-    module(
-      "HubHost", in: "Hub",
-      needs: [
-        "Essentials", "EventLoop", "BluetoothInterface", "BluetoothMachines", "BluetoothHost",
-        "HubMachines", "HubPlaces", "HubWire",
-      ]),
+    machines(
+      "HubClientMachines", in: "Hub", needs: "BluetoothWire", "BluetoothInterface", "HubWire"),
+    host(
+      "HubClient", in: "Hub", needs: "BluetoothInterface", "HubPlaces", "HubWire",
+      "HubClientMachines", logging),
+    machines(
+      "HubMachines", in: "Hub", needs: "JSONWire", "BluetoothWire", "BluetoothInterface", "HubWire"),
+    host(
+      "HubHost", in: "Hub", needs: "BluetoothInterface", "BluetoothMachines", "BluetoothHost",
+      "HubMachines", "HubPlaces", "HubWire"),
 
     // Location: beacon regions, ranging and position.
-    module("BeaconMachines", in: "Location", needs: ["Essentials", "BluetoothWire"]),
-    module(
-      "CoreLocation", in: "Location",
-      needs: [
-        "Essentials", "EventLoop", "StateFiles", "RunLoopSupport", "CoreLocationSubmodules",
-        "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "BeaconMachines", logging,
-      ]),
+    machines("BeaconMachines", in: "Location", needs: "BluetoothWire"),
+    api(
+      "CoreLocation", in: "Location", needs: "StateFiles", "CoreLocationSubmodules",
+      "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "BeaconMachines", logging),
     // Lets `import CoreLocation.CLLocation` compile.
-    .systemLibrary(
-      name: "CoreLocationSubmodules", path: "Sources/Submodules/CoreLocation"),
-    module("CoreLocationAsync", in: "Location", needs: ["CoreLocation"]),
+    .systemLibrary(name: "CoreLocationSubmodules", path: "Sources/Submodules/CoreLocation"),
+    module("CoreLocationAsync", in: "Location", needs: "CoreLocation"),
     module(
-      "CoreLocationReactive", in: "Location",
-      needs: ["CoreLocation", "CoreLocationAsync", "Reactive"]),
+      "CoreLocationReactive", in: "Location", needs: "CoreLocation", "CoreLocationAsync", "Reactive"
+    ),
 
     // Bonjour: wire, machines, host, API.
-    module("DNSWire", in: "Bonjour", needs: ["Essentials"]),
-    module("ARPWire", in: "Bonjour", needs: ["Essentials"]),
-    module("DiscoveryMachines", in: "Bonjour", needs: ["Essentials", "ARPWire", "DNSWire"]),
-    module("PortSharing", in: "Bonjour", needs: ["Essentials", "DNSWire", "DiscoveryMachines"]),
-    module(
-      "BonjourHost", in: "Bonjour",
-      needs: [
-        "Essentials", "EventLoop", "CLinux", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "HubPlaces", "PortSharing",
-      ]),
-    module("ConnectionMachines", needs: ["Essentials"]),
-    module("Connections", needs: ["Essentials", "EventLoop"]),
-    module(
-      "Bonjour", in: "Bonjour",
-      needs: [
-        "Essentials", "EventLoop", "RunLoopSupport", "DNSWire", "DiscoveryMachines", "BonjourHost",
-        "ConnectionMachines", "Connections",
-      ]),
-    module("BonjourReactive", in: "Bonjour", needs: ["Bonjour", "Reactive"]),
+    wire("DNSWire", in: "Bonjour"),
+    wire("ARPWire", in: "Bonjour"),
+    machines("DiscoveryMachines", in: "Bonjour", needs: "ARPWire", "DNSWire"),
+    machines("PortSharing", in: "Bonjour", needs: "DNSWire", "DiscoveryMachines"),
+    host(
+      "BonjourHost", in: "Bonjour", needs: "CLinux", "ARPWire", "DNSWire", "DiscoveryMachines",
+      "HubPlaces", "PortSharing"),
+    machines("ConnectionMachines"),
+    host("Connections"),
+    api(
+      "Bonjour", in: "Bonjour", needs: "DNSWire", "DiscoveryMachines", "BonjourHost",
+      "ConnectionMachines", "Connections"),
+    module("BonjourReactive", in: "Bonjour", needs: "Bonjour", "Reactive"),
     .systemLibrary(name: "CDNSServiceDiscovery", path: "Sources/Bonjour/dns_sd/include"),
     .target(
       name: "dns_sd",
@@ -206,7 +163,7 @@ let package = Package(
 
     // Cover flow: what moves, where it stands and which element shows it. Also compiled for the browser,
     // by scripts/build-cover-flow.
-    module("CoverFlow", in: "CoverFlow", needs: ["Essentials"]),
+    machines("CoverFlow", in: "CoverFlow"),
     .target(
       name: "CoverFlowWebAssembly", dependencies: ["CoverFlow", "Essentials"],
       path: "Sources/CoverFlow/CoverFlowWebAssembly", exclude: ["runtime.c"]),
@@ -219,15 +176,14 @@ let package = Package(
       ].map { .embedInCode("Resources/\($0)") }),
 
     // View models bound to pages: machines, what app builders import, the server.
-    module("BindingMachines", in: "Binding", needs: ["Essentials", "JSONWire"]),
+    machines("BindingMachines", in: "Binding", needs: "JSONWire"),
     module(
-      "Binding", in: "Binding", needs: ["Essentials", "JSONWire", "BindingMachines", "Reactive"]),
+      "Binding", in: "Binding", needs: "Essentials", "JSONWire", "BindingMachines", "Reactive"),
 
     .target(
       name: "BindingServer",
       dependencies: [
-        "Essentials", "BindingMachines", "Binding",
-        logging,
+        "Essentials", "BindingMachines", "Binding", logging,
         serverProduct("HummingbirdCore", of: "hummingbird"),
         serverProduct("NIOCore", of: "swift-nio"),
         serverProduct("NIOHTTP1", of: "swift-nio"),
@@ -245,16 +201,14 @@ let package = Package(
       ]),
 
     // Devices as files describe them.
-    module(
-      "PeripheralFiles", in: "Bluetooth",
-      needs: ["Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines"]),
+    machines(
+      "PeripheralFiles", in: "Bluetooth", needs: "JSONWire", "BluetoothWire", "BluetoothInterface",
+      "BluetoothMachines"),
 
     // The world that tests and demos run in.
     module(
-      "Simulation",
-      needs: [
-        "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines", "PeripheralFiles",
-      ]),
+      "Simulation", needs: "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
+      "PeripheralFiles"),
 
     // The command line.
     .target(
@@ -265,8 +219,7 @@ let package = Package(
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
         "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux", "EventLoop", "HubClient",
         "HubClientMachines", "HubHost", "HubMachines", "HubPlaces", "HubWire", "StateFiles",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        logging,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
       ],
       path: "Programs/ambit", exclude: ["Main"]),
     // No product of its own: SwiftPM makes one for an executable target of the root package only.
@@ -279,8 +232,7 @@ let package = Package(
         "AmbitCLI", "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface",
         "BluetoothMachines", "BluetoothHost", "PeripheralFiles", "CoreBluetooth",
         "CoreBluetoothAsync", "DNSWire", "DiscoveryMachines", "BonjourHost", "BeaconMachines",
-        "Binding", "CoverFlowPage", "Reactive",
-        bindingServer,
+        "Binding", "CoverFlowPage", "Reactive", plugIn("BindingServer"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Programs/ambit-page", exclude: ["Main"],
@@ -295,244 +247,148 @@ let package = Package(
     // Many hosts in one process, for the tests of sharing.
     .executableTarget(
       name: "bonjour-crowd",
-      dependencies: [
-        "BonjourHost", "DNSWire", "DiscoveryMachines", "Essentials", "EventLoop",
-      ],
+      dependencies: ["BonjourHost", "DNSWire", "DiscoveryMachines", "Essentials", "EventLoop"],
       path: "Interop/bonjour-crowd"),
 
     // Compiled with the tests, shown in the documentation.
     example(
-      "BestPractices", in: "BestPractices",
-      needs: [
-        "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "BluetoothInterface",
-        "BluetoothWire", "Reactive",
-      ]),
-    .target(
-      name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
-      swiftSettings: [.swiftLanguageMode(.v5)]),
-    appCode("BeaconAppCode", in: "BeaconApp", needs: ["CoreLocation", "CoreBluetooth"]),
+      "BestPractices", in: "BestPractices", needs: "CoreBluetooth", "CoreBluetoothAsync",
+      "CoreBluetoothReactive", "BluetoothInterface", "BluetoothWire", "Reactive"),
+    appCode("AppCode", in: "AppCode", needs: "CoreBluetooth"),
+    appCode("BeaconAppCode", in: "BeaconApp", needs: "CoreLocation", "CoreBluetooth"),
     example(
-      "BeaconExamples", in: "Beacons",
-      needs: ["BeaconMachines", "CoreLocation", "CoreLocationAsync", "Essentials"]),
-    .target(
-      name: "BonjourAppCode", dependencies: ["Bonjour"], path: "Examples/BonjourApp",
-      swiftSettings: [.swiftLanguageMode(.v5)]),
-    example("ServiceExamples", in: "Services", needs: ["Bonjour", "BonjourReactive", "Reactive"]),
+      "BeaconExamples", in: "Beacons", needs: "BeaconMachines", "CoreLocation", "CoreLocationAsync",
+      "Essentials"),
+    appCode("BonjourAppCode", in: "BonjourApp", needs: "Bonjour"),
+    example("ServiceExamples", in: "Services", needs: "Bonjour", "BonjourReactive", "Reactive"),
     // An app in three files: model, view model, view.
-    .executableTarget(
-      name: "sign-in",
-      dependencies: [
-        "Binding", "Reactive",
-        bindingServer,
-      ],
-      path: "Examples/SignIn",
-      resources: [.embedInCode("Site/index.html"), .embedInCode("Site/style.css")]),
+    page("sign-in", in: "SignIn", files: ["Site/index.html", "Site/style.css"], needs: "Reactive"),
     // Pictures that are loaded when they are asked for, and kept up to a bound.
-    example("PictureStore", in: "PictureStore", needs: []),
-    example("ExampleProgram", in: "ExampleProgram", needs: []),
-    .executableTarget(
-      name: "instant-search",
-      dependencies: [
-        "Binding", "ExampleProgram", "PictureStore", "Reactive",
-        bindingServer,
-      ],
-      path: "Examples/InstantSearch",
-      resources: [
-        .embedInCode("Site/index.html"), .embedInCode("Site/style.css"), .embedInCode("posts.tsv"),
-      ]),
-    .executableTarget(
-      name: "photo-search",
-      dependencies: [
-        "Binding", "CoverFlowPage", "ExampleProgram", "JSONWire", "PictureStore", "Reactive",
-        bindingServer,
-      ],
-      path: "Examples/PhotoSearch",
-      resources: ["index.html", "screens.js", "style.css"].map { .embedInCode("Site/\($0)") }),
-    .executableTarget(
-      name: "museum-guide",
-      dependencies: [
-        "Binding", "BluetoothHost", "CoreLocation", "CoverFlowPage", "Essentials",
-        "ExampleProgram", "PeripheralFiles", "Reactive", "SimulatedRadio", "Simulation",
-        bindingServer,
-      ],
-      path: "Examples/MuseumGuide",
-      resources: [
+    example("PictureStore", in: "PictureStore"),
+    example("ExampleProgram", in: "ExampleProgram"),
+    page(
+      "instant-search", in: "InstantSearch",
+      files: ["Site/index.html", "Site/style.css", "posts.tsv"], needs: "ExampleProgram",
+      "PictureStore", "Reactive"),
+    page(
+      "photo-search", in: "PhotoSearch",
+      files: ["Site/index.html", "Site/screens.js", "Site/style.css"], needs: "CoverFlowPage",
+      "ExampleProgram", "JSONWire", "PictureStore", "Reactive"),
+    page(
+      "museum-guide", in: "MuseumGuide",
+      files: [
         "Site/index.html", "Site/style.css", "exhibits.tsv", "floor.json", "pictures/astrolabe.svg",
         "pictures/chronometer.svg", "pictures/compass.svg", "pictures/globe.svg",
         "pictures/lighthouse.svg", "pictures/sandglass.svg", "pictures/satellite.svg",
         "pictures/sextant.svg",
-      ].map { .embedInCode($0) }),
-    example("ReactiveSignInForm", in: "SignInForm", needs: ["Reactive"]),
-    .target(
-      name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
-      swiftSettings: [.swiftLanguageMode(.v5)]),
+      ], needs: "BluetoothHost", "CoreLocation", "CoverFlowPage", "Essentials", "ExampleProgram",
+      "PeripheralFiles", "Reactive", "SimulatedRadio", "Simulation"),
+    example("ReactiveSignInForm", in: "SignInForm", needs: "Reactive"),
+    appCode("ReactiveAppCode", in: "ReactiveApp", needs: "Reactive"),
 
-    tests("EssentialsTests", needs: ["Essentials"]),
-    tests("JSONWireTests", needs: ["JSONWire", "Essentials"]),
-    tests("EventLoopTests", needs: ["EventLoop", "Essentials"]),
+    tests("EssentialsTests", needs: "Essentials"),
+    tests(of: "JSONWire"),
+    tests(of: "EventLoop"),
     .testTarget(
       name: "ReactiveTests",
       dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "ReactiveSignInForm"],
       exclude: ["API/reactive-api.tsv", "API/Expressions.swift"]),
+    tests(of: "BluetoothWire", in: "Bluetooth", needs: "FuzzTargets"),
+    tests(of: "BluetoothMachines", in: "Bluetooth", needs: "BluetoothInterface", "BluetoothWire"),
+    tests(of: "BeaconMachines", in: "Location", needs: "BluetoothWire"),
+    tests(of: "DNSWire", in: "Bonjour"),
+    tests(of: "ARPWire", in: "Bonjour"),
+    tests(of: "DiscoveryMachines", in: "Bonjour", needs: "ARPWire", "DNSWire"),
+    tests(of: "PortSharing", in: "Bonjour", needs: "DiscoveryMachines", "DNSWire"),
     tests(
-      "BluetoothWireTests", in: "Bluetooth", needs: ["BluetoothWire", "Essentials", "FuzzTargets"]),
-    tests(
-      "BluetoothMachinesTests", in: "Bluetooth",
-      needs: ["BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials"]),
-    tests(
-      "BeaconMachinesTests", in: "Location",
-      needs: ["BeaconMachines", "BluetoothWire", "Essentials"]),
-    tests("DNSWireTests", in: "Bonjour", needs: ["DNSWire", "Essentials"]),
-    tests("ARPWireTests", in: "Bonjour", needs: ["ARPWire", "Essentials"]),
-    tests(
-      "DiscoveryMachinesTests", in: "Bonjour",
-      needs: ["DiscoveryMachines", "ARPWire", "DNSWire", "Essentials"]),
-    tests(
-      "PortSharingTests", in: "Bonjour",
-      needs: ["PortSharing", "DiscoveryMachines", "DNSWire", "Essentials"]),
-    tests(
-      "BonjourHostTests", in: "Bonjour",
-      needs: [
-        "BonjourHost", "PortSharing", "DiscoveryMachines", "ARPWire", "DNSWire", "Essentials",
-        "EventLoop", "HubPlaces",
-      ]),
+      of: "BonjourHost", in: "Bonjour", needs: "PortSharing", "DiscoveryMachines", "ARPWire",
+      "DNSWire", "EventLoop", "HubPlaces"),
     .testTarget(
       name: "HubWireTests",
       dependencies: ["HubWire", "BluetoothInterface", "BluetoothWire", "Essentials"],
       path: "Tests/Hub/HubWireTests", exclude: ["Version1"]),
     tests(
-      "HubClientMachinesTests", in: "Hub",
-      needs: [
-        "HubClientMachines", "HubWire", "BluetoothInterface", "BluetoothWire", "Essentials",
-      ]),
+      of: "HubClientMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
-      "HubClientTests", in: "Hub",
-      needs: [
-        "HubClient", "HubClientMachines", "HubHost", "HubMachines", "HubPlaces", "HubWire",
-        "BluetoothHost", "BluetoothInterface", "BluetoothSessions", "BluetoothWire",
-        "CoreBluetooth", "CoreLocation", "Essentials", "EventLoop", "SimulatedRadio", "Simulation",
-        "radio-states", logging,
-      ]),
+      of: "HubClient", in: "Hub", needs: "HubClientMachines", "HubHost", "HubMachines", "HubPlaces",
+      "HubWire", "BluetoothHost", "BluetoothInterface", "BluetoothSessions", "BluetoothWire",
+      "CoreBluetooth", "CoreLocation", "EventLoop", "SimulatedRadio", "Simulation", "radio-states",
+      logging),
     // A program of Core Bluetooth, which the tests of the hub's clients run.
     .executableTarget(
       name: "radio-states", dependencies: ["CoreBluetooth"], path: "Tests/Support/RadioStates"),
+    tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
-      "HubMachinesTests", in: "Hub",
-      needs: ["HubMachines", "HubWire", "BluetoothInterface", "BluetoothWire", "Essentials"]),
+      of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",
+      "BluetoothInterface", "BluetoothWire", "SimulatedRadio", "EventLoop"),
+    tests(of: "ConnectionMachines"),
     tests(
-      "HubHostTests", in: "Hub",
-      needs: [
-        "HubHost", "HubMachines", "HubWire", "BluetoothHost", "BluetoothInterface", "BluetoothWire",
-        "SimulatedRadio", "Essentials", "EventLoop",
-      ]),
-    tests("ConnectionMachinesTests", needs: ["ConnectionMachines", "Essentials"]),
+      of: "Bonjour", in: "Bonjour", needs: "BonjourReactive", "BonjourHost", "Connections",
+      "DiscoveryMachines", "DNSWire", "Reactive", "BonjourAppCode", "ServiceExamples"),
+    tests("dns_sdTests", in: "Bonjour", needs: "dns_sd", "CDNSServiceDiscovery", "DNSWire"),
     tests(
-      "BonjourTests", in: "Bonjour",
-      needs: [
-        "Bonjour", "BonjourReactive", "BonjourHost", "Connections", "DiscoveryMachines", "DNSWire",
-        "Essentials", "Reactive", "BonjourAppCode", "ServiceExamples",
-      ]),
-    tests("dns_sdTests", in: "Bonjour", needs: ["dns_sd", "CDNSServiceDiscovery", "DNSWire"]),
+      of: "PeripheralFiles", in: "Bluetooth", needs: "BluetoothInterface", "BluetoothMachines",
+      "BluetoothWire"),
     tests(
-      "PeripheralFilesTests", in: "Bluetooth",
-      needs: [
-        "PeripheralFiles", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials",
-      ]),
+      of: "Simulation", needs: "BeaconMachines", "PeripheralFiles", "SecureConnections",
+      "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire"),
     tests(
-      "SimulationTests",
-      needs: [
-        "Simulation", "BeaconMachines", "PeripheralFiles", "SecureConnections", "BluetoothHost",
-        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials",
-      ]),
+      of: "BluetoothHost", in: "Bluetooth", needs: "CoreBluetooth", "SimulatedRadio", "Simulation",
+      "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "EventLoop", "StateFiles", logging
+    ),
     tests(
-      "BluetoothHostTests", in: "Bluetooth",
-      needs: [
-        "BluetoothHost", "CoreBluetooth", "SimulatedRadio", "Simulation", "BluetoothInterface",
-        "BluetoothMachines", "BluetoothWire", "Essentials", "EventLoop", "StateFiles", logging,
-      ]),
+      of: "SecureConnections", in: "Bluetooth", needs: "BluetoothHost", "BluetoothMachines",
+      "BluetoothWire"),
     tests(
-      "SecureConnectionsTests", in: "Bluetooth",
-      needs: [
-        "SecureConnections", "BluetoothHost", "BluetoothMachines", "BluetoothWire", "Essentials",
-      ]),
+      of: "CoreBluetooth", in: "Bluetooth", needs: "CoreBluetoothAsync", "BluetoothHost",
+      "SimulatedRadio", "Simulation", "PeripheralFiles", "BluetoothInterface", "BluetoothMachines",
+      "BluetoothSessions", "BluetoothWire", "AppCode", "BestPractices"),
     tests(
-      "CoreBluetoothTests", in: "Bluetooth",
-      needs: [
-        "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "SimulatedRadio", "Simulation",
-        "PeripheralFiles", "BluetoothInterface", "BluetoothMachines", "BluetoothSessions",
-        "BluetoothWire", "Essentials", "AppCode", "BestPractices",
-      ]),
+      of: "CoreBluetoothReactive", in: "Bluetooth", needs: "CoreBluetooth", "CoreBluetoothAsync",
+      "Reactive", "BluetoothHost", "SimulatedRadio", "Simulation", "BluetoothInterface",
+      "BluetoothWire", "BestPractices"),
     tests(
-      "CoreBluetoothReactiveTests", in: "Bluetooth",
-      needs: [
-        "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "Reactive", "BluetoothHost",
-        "SimulatedRadio", "Simulation", "BluetoothInterface", "BluetoothWire", "Essentials",
-        "BestPractices",
-      ]),
+      of: "CoreLocation", in: "Location", needs: "CoreLocationAsync", "CoreLocationReactive",
+      "Reactive", "CoreBluetooth", "BluetoothHost", "SimulatedRadio", "Simulation",
+      "BeaconMachines", "BluetoothInterface", "BluetoothWire", "StateFiles", "BeaconAppCode",
+      "BeaconExamples"),
     tests(
-      "CoreLocationTests", in: "Location",
-      needs: [
-        "CoreLocation", "CoreLocationAsync", "CoreLocationReactive", "Reactive", "CoreBluetooth",
-        "BluetoothHost", "SimulatedRadio", "Simulation", "BeaconMachines", "BluetoothInterface",
-        "BluetoothWire", "StateFiles", "Essentials", "BeaconAppCode", "BeaconExamples",
-      ]),
-    tests(
-      "AmbitCLITests",
-      needs: [
-        "AmbitCLI", "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
-        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation",
-        "Essentials", "BonjourHost", "DiscoveryMachines", "DNSWire", "BeaconMachines", "HubClient",
-        "HubClientMachines", "HubWire", "JSONWire", "PageProgram", "Reactive", "StateFiles",
-        "WebDriver",
-      ]),
-    tests(
-      "CoverFlowTests", in: "CoverFlow", needs: ["CoverFlow", "CoverFlowWebAssembly", "Essentials"]),
-    tests(
-      "CoverFlowPageTests", in: "CoverFlow",
-      needs: ["CoverFlowPage", "CoverFlowWebAssembly", "Essentials", "WebDriver"]),
-    tests("KeyValueObservingTests", needs: ["KeyValueObserving"]),
+      of: "AmbitCLI", needs: "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
+      "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation",
+      "BonjourHost", "DiscoveryMachines", "DNSWire", "BeaconMachines", "HubClient",
+      "HubClientMachines", "HubWire", "JSONWire", "PageProgram", "Reactive", "StateFiles",
+      "WebDriver"),
+    tests(of: "CoverFlow", in: "CoverFlow", needs: "CoverFlowWebAssembly"),
+    tests(of: "CoverFlowPage", in: "CoverFlow", needs: "CoverFlowWebAssembly", "WebDriver"),
+    tests("KeyValueObservingTests", needs: "KeyValueObserving"),
     // What pages keep of view models, without a browser.
     .target(name: "PageClient", dependencies: ["JSONWire"], path: "Tests/Support/PageClient"),
+    tests(of: "BindingMachines", in: "Binding", needs: "JSONWire", "PageClient"),
     tests(
-      "BindingMachinesTests", in: "Binding",
-      needs: ["BindingMachines", "JSONWire", "Essentials", "PageClient"]),
+      "BindingTests", in: "Binding", needs: "Binding", "BindingMachines", "JSONWire", "Reactive"),
     tests(
-      "BindingTests", in: "Binding", needs: ["Binding", "BindingMachines", "JSONWire", "Reactive"]),
+      "SignInTests", in: "Examples", needs: "sign-in", "Binding", "Reactive", "PageProgram",
+      "WebDriver"),
     tests(
-      "SignInTests", in: "Examples",
-      needs: ["sign-in", "Binding", "Reactive", "PageProgram", "WebDriver"]),
+      "InstantSearchTests", in: "Examples", needs: "instant-search", "Binding", "ExampleProgram",
+      "PictureStore", "Reactive", "PageProgram", "WebDriver"),
     tests(
-      "InstantSearchTests", in: "Examples",
-      needs: [
-        "instant-search", "Binding", "ExampleProgram", "PictureStore", "Reactive", "PageProgram",
-        "WebDriver",
-      ]),
+      "PhotoSearchTests", in: "Examples", needs: "photo-search", "Binding", "ExampleProgram",
+      "PictureStore", "Reactive", "PageProgram", "WebDriver"),
     tests(
-      "PhotoSearchTests", in: "Examples",
-      needs: [
-        "photo-search", "Binding", "ExampleProgram", "PictureStore", "Reactive", "PageProgram",
-        "WebDriver",
-      ]),
+      "MuseumGuideTests", in: "Examples", needs: "museum-guide", "Binding", "BluetoothHost",
+      "CoreLocation", "Essentials", "ExampleProgram", "Reactive", "PageProgram", "WebDriver"),
     tests(
-      "MuseumGuideTests", in: "Examples",
-      needs: [
-        "museum-guide", "Binding", "BluetoothHost", "CoreLocation", "Essentials", "ExampleProgram",
-        "Reactive", "PageProgram", "WebDriver",
-      ]),
-    tests(
-      "BindingServerTests", in: "Binding",
-      needs: [
-        "BindingServer", "BindingMachines", "Binding", "Reactive", "JSONWire", "PageClient",
-        "CoverFlowPage", "WebDriver", logging, serverProduct("NIOCore", of: "swift-nio"),
-        serverProduct("HTTPTypes", of: "swift-http-types"),
-        serverProduct("NIOPosix", of: "swift-nio"),
-        serverProduct("ServiceLifecycle", of: "swift-service-lifecycle"),
-      ]),
+      "BindingServerTests", in: "Binding", needs: "BindingServer", "BindingMachines", "Binding",
+      "Reactive", "JSONWire", "PageClient", "CoverFlowPage", "WebDriver", logging,
+      serverProduct("NIOCore", of: "swift-nio"), serverProduct("HTTPTypes", of: "swift-http-types"),
+      serverProduct("NIOPosix", of: "swift-nio"),
+      serverProduct("ServiceLifecycle", of: "swift-service-lifecycle")),
 
     // Drives a headless Chromium, and runs a program that serves pages, for tests of pages.
     .target(name: "WebDriver", path: "Tests/Support/WebDriver"),
     .target(name: "PageProgram", path: "Tests/Support/PageProgram"),
-    tests("WebDriverTests", in: "Support", needs: ["WebDriver"]),
+    tests("WebDriverTests", in: "Support", needs: "WebDriver"),
 
     tests("TreeTests"),
 
@@ -545,40 +401,90 @@ let package = Package(
         "HubWire", "JSONWire", "PeripheralFiles", "Simulation",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
-    tests("FuzzReplayTests", needs: ["FuzzTargets", "Essentials"]),
+    tests("FuzzReplayTests", needs: "FuzzTargets", "Essentials"),
   ],
   swiftLanguageModes: [.v6]
 )
 
 /// A module in a folder of `Sources`.
-func module(
-  _ name: String, in folder: String? = nil, needs dependencies: [Target.Dependency] = []
+func module(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
+  target(name, in: folder, needs)
+}
+
+/// Bytes to values and back, pure.
+func wire(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
+  target(name, in: folder, ["Essentials"] + needs, [.strictMemorySafety()])
+}
+
+/// Events to actions, pure.
+func machines(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
+  target(name, in: folder, ["Essentials"] + needs, [.strictMemorySafety()])
+}
+
+/// I/O on the event loop.
+func host(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
+  target(name, in: folder, ["Essentials", "EventLoop"] + needs)
+}
+
+/// Apple's names, on run loops and queues.
+func api(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
+  target(name, in: folder, ["Essentials", "EventLoop", "RunLoopSupport"] + needs)
+}
+
+func target(
+  _ name: String, in folder: String?, _ needs: [Target.Dependency], _ settings: [SwiftSetting] = []
 ) -> Target {
-  let path = (["Sources", folder, name] as [String?]).compactMap(\.self).joined(separator: "/")
-  return .target(name: name, dependencies: dependencies, path: path)
+  .target(
+    name: name, dependencies: needs, path: path("Sources", folder, name), swiftSettings: settings)
+}
+
+/// A module that is linked with the trait of its name only.
+func plugIn(_ name: String) -> Target.Dependency {
+  .target(name: name, condition: .when(traits: [name]))
 }
 
 /// A library in a folder of `Examples`.
-func example(
-  _ name: String, in folder: String, needs dependencies: [Target.Dependency] = []
-) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Examples/\(folder)")
+func example(_ name: String, in folder: String, needs: Target.Dependency...) -> Target {
+  .target(name: name, dependencies: needs, path: path("Examples", folder))
 }
 
 /// An example as apps for Apple's systems are written: in the Swift 5 language mode.
-func appCode(_ name: String, in folder: String, needs dependencies: [Target.Dependency]) -> Target {
+func appCode(_ name: String, in folder: String, needs: Target.Dependency...) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Examples/\(folder)",
+    name: name, dependencies: needs, path: path("Examples", folder),
     swiftSettings: [.swiftLanguageMode(.v5)])
 }
 
-/// The tests in a folder of `Tests`.
-func tests(
-  _ name: String, in folder: String? = nil, needs dependencies: [Target.Dependency] = []
+/// A program in a folder of `Examples` that serves a page, whose files are embedded.
+func page(
+  _ name: String, in folder: String, files: [String], needs: Target.Dependency...
 ) -> Target {
-  let path = (["Tests", folder, name] as [String?]).compactMap(\.self).joined(separator: "/")
-  return .testTarget(name: name, dependencies: dependencies, path: path)
+  .executableTarget(
+    name: name, dependencies: ["Binding", plugIn("BindingServer")] + needs,
+    path: path("Examples", folder), resources: files.map { .embedInCode($0) })
 }
+
+/// The tests of a module, which use Essentials, in a folder of `Tests`.
+func tests(of module: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
+  .testTarget(
+    name: module + "Tests", dependencies: [.target(name: module), "Essentials"] + needs,
+    path: path("Tests", folder, module + "Tests"))
+}
+
+/// Other tests, in a folder of `Tests`.
+func tests(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
+  .testTarget(name: name, dependencies: needs, path: path("Tests", folder, name))
+}
+
+/// A program in a folder of `Benchmarks`.
+func benchmark(
+  _ name: String, in folder: String, exclude: [String] = [], needs: Target.Dependency...
+) -> Target {
+  .executableTarget(
+    name: name, dependencies: needs, path: path("Benchmarks", folder), exclude: exclude)
+}
+
+func path(_ folders: String?...) -> String { folders.compactMap(\.self).joined(separator: "/") }
 
 /// A product that is fetched and compiled with the trait `BindingServer` only.
 func serverProduct(_ name: String, of package: String) -> Target.Dependency {
@@ -594,14 +500,10 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 }
 
 // Every target is compiled with the same strictness. Memory safety is strict where bytes from
-// outside are handled.
+// outside are handled: in all wire modules and machines, and in these.
 let strictMemorySafety: Set<String> = [
-  "Essentials", "JSONWire", "StateFiles", "BluetoothWire", "BluetoothInterface",
-  "BluetoothMachines", "PeripheralFiles", "BluetoothHost", "SimulatedRadio", "SecureConnections",
-  "HubPlaces", "HubWire", "HubClientMachines", "HubClient", "HubMachines", "HubHost", "Simulation",
-  "ARPWire",
-  "DNSWire", "DiscoveryMachines", "PortSharing", "ConnectionMachines", "BeaconMachines",
-  "BindingMachines", "CoverFlow", "CoverFlowWebAssembly",
+  "Essentials", "StateFiles", "BluetoothHost", "SimulatedRadio", "SecureConnections", "HubPlaces",
+  "HubClient", "HubHost", "Simulation", "CoverFlowWebAssembly",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets
@@ -641,44 +543,31 @@ if Context.environment["AMBIT_BENCHMARKS"] != nil {
     .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
     .package(url: "https://github.com/apple/swift-async-algorithms.git", exact: "1.1.4"),
   ]
-  let benchmarks: [(name: String, path: String, exclude: [String], needs: [Target.Dependency])] = [
-    (
-      "bluetooth-benchmarks", "Bluetooth", ["App", "Peers"],
-      [
-        "AllocationCounter", "BenchmarkSupport", "Essentials", "BluetoothWire",
-        "BluetoothInterface", "BluetoothMachines", "BeaconMachines", "BluetoothHost",
-        "SecureConnections", "SimulatedRadio", "Simulation", "HubClient", "HubHost", "HubMachines",
-        logging,
-      ]
-    ),
-    ("bonjour-benchmarks", "Bonjour", ["Host", "Peers"], ["BenchmarkSupport"]),
-    ("binding-benchmarks", "Binding", ["Host"], ["BenchmarkSupport"]),
-    (
-      "binding-benchmarks-host", "Binding/Host", [],
-      [
-        "Binding", "BindingServer", "Reactive",
-        .product(name: "HummingbirdCore", package: "hummingbird"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "HTTPTypes", package: "swift-http-types"),
-        logging,
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-      ]
-    ),
-    (
-      "position-benchmarks", "Position", [], ["BenchmarkSupport", "Essentials", "BeaconMachines"]
-    ),
-    (
-      "reactive-benchmarks", "Reactive", [],
-      [
-        "AllocationCounter", "InstructionCounter", "BenchmarkSupport", "Reactive",
-        .product(name: "OpenCombine", package: "OpenCombine"),
-        .product(name: "OpenCombineDispatch", package: "OpenCombine"),
-        .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
-      ]
-    ),
-  ]
   package.targets += [
+    benchmark(
+      "bluetooth-benchmarks", in: "Bluetooth", exclude: ["App", "Peers"],
+      needs: "AllocationCounter", "BenchmarkSupport", "Essentials", "BluetoothWire",
+      "BluetoothInterface", "BluetoothMachines", "BeaconMachines", "BluetoothHost",
+      "SecureConnections", "SimulatedRadio", "Simulation", "HubClient", "HubHost", "HubMachines",
+      logging),
+    benchmark(
+      "bonjour-benchmarks", in: "Bonjour", exclude: ["Host", "Peers"], needs: "BenchmarkSupport"),
+    benchmark("binding-benchmarks", in: "Binding", exclude: ["Host"], needs: "BenchmarkSupport"),
+    benchmark(
+      "binding-benchmarks-host", in: "Binding/Host", needs: "Binding", "BindingServer", "Reactive",
+      .product(name: "HummingbirdCore", package: "hummingbird"),
+      .product(name: "NIOCore", package: "swift-nio"),
+      .product(name: "NIOPosix", package: "swift-nio"),
+      .product(name: "HTTPTypes", package: "swift-http-types"), logging,
+      .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")),
+    benchmark(
+      "position-benchmarks", in: "Position", needs: "BenchmarkSupport", "Essentials",
+      "BeaconMachines"),
+    benchmark(
+      "reactive-benchmarks", in: "Reactive", needs: "AllocationCounter", "InstructionCounter",
+      "BenchmarkSupport", "Reactive", .product(name: "OpenCombine", package: "OpenCombine"),
+      .product(name: "OpenCombineDispatch", package: "OpenCombine"),
+      .product(name: "AsyncAlgorithms", package: "swift-async-algorithms")),
     .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
     .target(name: "InstructionCounter", path: "Benchmarks/InstructionCounter"),
     .target(name: "BenchmarkSupport", path: "Benchmarks/Support"),
@@ -693,10 +582,6 @@ if Context.environment["AMBIT_BENCHMARKS"] != nil {
       path: "Benchmarks/Bonjour/Host",
       linkerSettings: [.unsafeFlags(["-static-executable"])]),
   ]
-  package.targets += benchmarks.map {
-    .executableTarget(
-      name: $0.name, dependencies: $0.needs, path: "Benchmarks/\($0.path)", exclude: $0.exclude)
-  }
 }
 // One domain by itself, with its tests, where building the others would take longer than it helps:
 // AMBIT_ONLY=Reactive,Essentials swift test --sanitize=thread --scratch-path .build/reactive
