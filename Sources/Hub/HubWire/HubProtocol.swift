@@ -40,6 +40,8 @@ package enum HubProtocol {
   package static let plainRequestByteCountMax = 1 << 16
   /// The maximum number of services that a scan looks for, solicited ones included.
   package static let scanServiceCountMax = 1 << 8
+  /// The highest token of a session that is kept, so that the next process has numbers for its own.
+  package static let keptTokenMax = UInt64(1) << 48
   /// The maximum number of sessions that a greeting opens.
   package static let openingCountMax = 1 << 6
 }

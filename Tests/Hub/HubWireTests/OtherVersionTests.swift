@@ -104,6 +104,22 @@ struct OtherVersionTests {
     let after = [0x90, 11] + before[2...] + [2]
     #expect(try AppMessage.openSession(opening).body == after[...])
     #expect(try AppMessage.decode(after[...]) == .openSession(opening))
+    // A library that begins anew adds a byte, which an earlier hub skips.
+    opening.beginsAnew = true
+    let anew = [0x90, 12] + before[2...] + [2, 1]
+    #expect(try AppMessage.openSession(opening).body == anew[...])
+    #expect(try AppMessage.decode(anew[...]) == .openSession(opening))
+    opening.keptFor = .zero
+    let body = try AppMessage.openSession(opening).body
+    #expect(try AppMessage.decode(body) == .openSession(opening))
+  }
+
+  @Test("an answer without what is held has the bytes of the first hub with names")
+  func attachment() throws {
+    let attachment = SessionAttachment(holdsName: true, keptFor: .zero)
+    let bytes: [UInt8] = [0x08, 2, 2, 0, 0, 1, 0]
+    #expect(try HubMessage.attached(session, attachment).body == bytes[...])
+    #expect(try HubMessage.decode(bytes[...]) == .attached(session, attachment))
   }
 
   // MARK: Events

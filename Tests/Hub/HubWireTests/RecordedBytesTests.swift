@@ -57,6 +57,12 @@ struct RecordedBytesTests {
     try Self.check(Version1.attachments, "hub-identity.hex")
   }
 
+  @Test("recorded openings anew, and answers with what is held, are read, and written the same")
+  func keeping() throws {
+    try Self.check(Version1.openingsAnew, "app-keeping.hex")
+    try Self.check(Version1.keptAttachments, "hub-keeping.hex")
+  }
+
   @Test("recorded requests to attend all pairings are read, and written with the same bytes")
   func attendance() throws { try Self.check(Version1.attendanceRequests, "app-pairings.hex") }
 

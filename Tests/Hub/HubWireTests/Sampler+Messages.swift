@@ -1,4 +1,5 @@
 import BluetoothInterface
+import BluetoothWire
 import Essentials
 
 @testable import HubWire
@@ -54,13 +55,51 @@ extension Sampler {
     case .events: return .events(session(), HubEvents([]))
     case .status: return .status(self.number(), hubStatus())
     case .attached:
-      return .attached(session(), SessionAttachment(holdsName: bool(), keptFor: span()))
+      return .attached(
+        session(),
+        SessionAttachment(
+          holdsName: bool(), keptFor: span(), holdings: optional { $0.sessionHoldings() }))
     }
   }
 
   mutating func opening() -> SessionOpening {
     SessionOpening(
       id: session(), acknowledgesEvents: bool(), manager: text(),
-      keptFor: element(of: [.zero, span()]))
+      keptFor: element(of: [.zero, span()]), beginsAnew: bool())
+  }
+
+  mutating func sessionHoldings() -> SessionHoldings {
+    var holdings = SessionHoldings()
+    holdings.scan = optional { $0.scanOptions() }
+    holdings.advertising = optional { $0.advertisingOptions() }
+    holdings.links = list {
+      SessionHoldings.Link(
+        peer: $0.address(), options: $0.connectOptions(), isConnected: $0.bool())
+    }
+    holdings.agent = optional { $0.element(of: SMPIOCapability.allCases) }
+    holdings.attendsAllPairings = bool()
+    holdings.services = list {
+      SessionHoldings.Service(
+        definition: $0.definition(),
+        published: PublishedService(
+          range: $0.range(),
+          characteristics: $0.list {
+            PublishedCharacteristic(
+              valueHandle: $0.number(), configurationHandle: $0.optional { $0.number() })
+          }))
+    }
+    holdings.listeners = list {
+      SessionHoldings.Listener(psm: $0.number(), requiresEncryption: $0.bool())
+    }
+    holdings.subscriptions = list {
+      SessionHoldings.Subscription(peer: $0.address(), target: $0.target())
+    }
+    holdings.subscribers = list {
+      SessionHoldings.Subscriber(peer: $0.address(), handle: $0.number())
+    }
+    holdings.lastToken = number()
+    holdings.unhandledCount = count()
+    holdings.droppedCount = count()
+    return holdings
   }
 }

@@ -1,3 +1,4 @@
+package import BluetoothInterface
 package import Essentials
 
 /// Identifies a session within a connection. The app assigns it.
@@ -22,15 +23,20 @@ package struct SessionOpening: Hashable, Sendable {
   /// ended. Zero for not at all. Only for hubs with ``HubAbilities/identity``, whose ``SessionAttachment`` has
   /// the time that they grant.
   package var keptFor: TimeSpan
+  /// Whether what is kept under the name is given up: this process had a session of the name before, has heard its
+  /// end, and requests all of it again. Otherwise the answer has what is kept, if the opening asks for keeping.
+  package var beginsAnew: Bool
 
   /// Creates an opening.
   package init(
-    id: HubSessionID, acknowledgesEvents: Bool, manager: String = "", keptFor: TimeSpan = .zero
+    id: HubSessionID, acknowledgesEvents: Bool, manager: String = "", keptFor: TimeSpan = .zero,
+    beginsAnew: Bool = false
   ) {
     self.id = id
     self.acknowledgesEvents = acknowledgesEvents
     self.manager = manager
     self.keptFor = keptFor
+    self.beginsAnew = beginsAnew
   }
 }
 
@@ -42,11 +48,15 @@ package struct SessionAttachment: Hashable, Sendable {
   package var holdsName: Bool
   /// How long the hub keeps what the session wants, which may be less than the app asked for.
   package var keptFor: TimeSpan
+  /// What the hub has kept since an earlier process ended; nil if it has kept nothing, or the opening doesn't ask for
+  /// it.
+  package var holdings: SessionHoldings?
 
   /// Creates an answer.
-  package init(holdsName: Bool, keptFor: TimeSpan) {
+  package init(holdsName: Bool, keptFor: TimeSpan, holdings: SessionHoldings? = nil) {
     self.holdsName = holdsName
     self.keptFor = keptFor
+    self.holdings = holdings
   }
 }
 
@@ -59,11 +69,18 @@ extension HubSessionID: HubCodable {
 extension SessionOpening: HubCodable {
   static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
     try coder.enclosed { coder throws(HubWireError) in
-      try SessionOpening(
+      var opening = try SessionOpening(
         id: coder.field(value) { $0.id },
         acknowledgesEvents: coder.field(value) { $0.acknowledgesEvents },
-        manager: coder.identity(value) { $0.manager },
-        keptFor: coder.lastAddedField(value, default: .zero) { $0.keptFor })
+        manager: coder.identity(value) { $0.manager })
+      // As before, neither is written if both are their defaults.
+      if value?.beginsAnew == true {
+        opening.keptFor = try coder.addedField(value, default: .zero) { $0.keptFor }
+      } else {
+        opening.keptFor = try coder.lastAddedField(value, default: .zero) { $0.keptFor }
+      }
+      opening.beginsAnew = try coder.lastAddedField(value, default: false) { $0.beginsAnew }
+      return opening
     }
   }
 
@@ -78,7 +95,8 @@ extension SessionAttachment: HubCodable {
   static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
     try coder.enclosed { coder throws(HubWireError) in
       try SessionAttachment(
-        holdsName: coder.field(value) { $0.holdsName }, keptFor: coder.field(value) { $0.keptFor })
+        holdsName: coder.field(value) { $0.holdsName }, keptFor: coder.field(value) { $0.keptFor },
+        holdings: coder.lastAddedField(value, default: nil) { $0.holdings })
     }
   }
 }

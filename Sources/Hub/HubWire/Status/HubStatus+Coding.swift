@@ -60,6 +60,7 @@ extension HubStatus.Program: HubCodable {
       program.droppedCount = try coder.field(value) { $0.droppedCount }
       program.lateCount = try coder.field(value) { $0.lateCount }
       program.isHeldBack = try coder.field(value) { $0.isHeldBack }
+      program.keptFor = try coder.lastAddedField(value, default: .zero) { $0.keptFor }
       return program
     }
   }

@@ -123,6 +123,9 @@ package struct HubStatus: Hashable, Sendable {
     package var lateCount = 0
     /// Whether its requests are not read for now, since too much waits for it.
     package var isHeldBack = false
+    /// How long the hub still keeps a session whose program has ended; zero for a program that is connected. The
+    /// age is then that of the keeping.
+    package var keptFor = TimeSpan.zero
 
     package init(
       connection: UInt64, app: String, processID: Int, userID: UInt32, age: TimeSpan
