@@ -117,9 +117,10 @@ struct ConnectionState: Sendable {
 
   // MARK: Sessions
 
-  /// Adds a session, which has its name alone or not.
-  mutating func open(_ opening: SessionOpening, holdsName: Bool) {
-    sessions[opening.id] = SessionState(opening, holdsName: holdsName)
+  /// Adds a session.
+  mutating func open(_ session: SessionState, _ id: HubSessionID) {
+    sessions[id] = session
+    sessionLoad += session.load
   }
 
   /// Removes a session; nil if there is none.
@@ -196,6 +197,38 @@ struct ConnectionState: Sendable {
       start = index + 1
     }
     append(events[start...], of: session)
+  }
+
+  /// Appends events that the host has delivered before, and the hub has acknowledged.
+  mutating func sendKept(_ events: [HostEvent], of session: HubSessionID) {
+    guard sessions[session] != nil else { return }
+    append(events[...], of: session)
+    for event in events where event.isAcknowledged {
+      sessions[existing: session].ledger.deliveredOwn()
+      ownCompletionCount += 1
+    }
+  }
+
+  /// Removes the events that complete requests of an ended process of the program. Returns the requests that take
+  /// back what these have changed, since the new process wasn't told of it.
+  mutating func removeEarlier(
+    _ events: inout [HostEvent], of session: HubSessionID
+  ) -> [HostRequest] {
+    guard let count = sessions[session]?.earlierRequestCount, count > 0 else { return [] }
+    let before = sessions[session]?.load
+    var requests: [HostRequest] = []
+    events.removeAll { event in
+      guard sessions[existing: session].isOfEarlierProcess(event) else { return false }
+      if let request = sessions[existing: session].receivedUntold(event) {
+        sessions[existing: session].takenBack(request)
+        requests.append(request)
+      } else if case .completed(_, .success(.channel(let info))) = event {
+        requests.append(.closeChannel(info.id))
+      }
+      return true
+    }
+    countChange(of: session, since: before)
+    return requests
   }
 
   private mutating func append(_ events: ArraySlice<HostEvent>, of session: HubSessionID) {

@@ -90,6 +90,17 @@ package struct HubLimits: Sendable {
   /// connection.
   package var ownCompletionCountPerUserMax = 262_144
 
+  /// How long a session is kept at most whose program has ended.
+  package var keptTimeMax = TimeSpan.seconds(86_400)
+  /// The maximum number of kept sessions of one user. With the next two limits, their events take 16 MiB.
+  package var keptSessionCountPerUserMax = 256
+  /// The maximum number of events that a kept session has. Beyond, the oldest ones are given up and counted.
+  package var keptEventCountMax = 512
+  /// The maximum number of bytes of these events.
+  package var keptEventByteCountMax = 64 << 10
+  /// The maximum number of peers whose advertising a kept session has: its last report of each.
+  package var keptReportCountMax = 64
+
   /// Creates limits for about 1,000 programs of one user.
   package init() {}
 }

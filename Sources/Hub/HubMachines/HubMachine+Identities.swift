@@ -17,7 +17,7 @@ struct SessionIdentity: Hashable, Sendable {
 
 extension HubMachine {
   /// The identity of a session of a program; nil for one without a name, or of a program without a greeting.
-  private func identity(_ manager: String, _ connection: ConnectionState) -> SessionIdentity? {
+  func identity(_ manager: String, _ connection: ConnectionState) -> SessionIdentity? {
     guard !manager.isEmpty, let app = connection.app else { return nil }
     return SessionIdentity(userID: connection.peer.userID, app: app, manager: manager)
   }
@@ -37,16 +37,15 @@ extension HubMachine {
     holders[identity] = nil
   }
 
-  /// The answer to the opening of a session; nil if the program expects none.
-  ///
-  /// This version keeps nothing beyond a connection, also for a program that requests it.
+  /// The answer to the opening of a session for which nothing was kept; nil if the program expects none.
   func attachment(
-    _ opening: SessionOpening, holdsName: Bool, of id: HubConnectionID
+    _ opening: SessionOpening, _ session: SessionState, of id: HubConnectionID
   ) -> HubMessage? {
     guard !opening.manager.isEmpty, connections[id]?.abilities.contains(.identity) == true else {
       return nil
     }
-    return .attached(opening.id, SessionAttachment(holdsName: holdsName, keptFor: .zero))
+    return .attached(
+      opening.id, SessionAttachment(holdsName: session.holdsName, keptFor: session.keptFor))
   }
 
   // MARK: Invariants

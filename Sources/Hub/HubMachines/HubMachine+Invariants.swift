@@ -29,7 +29,8 @@ extension HubMachine {
     }
     if isEnding, !connections.isEmpty { found.append("a hub that ends has connections") }
     found += violationsOfIdentities(perTable: limit)
-    if connections.count <= limit { found += violationsOfSums() }
+    found += violationsOfKeeping(perTable: limit)
+    if connections.count <= limit, keptSessions.count <= limit { found += violationsOfSums() }
     return found
   }
 
@@ -67,6 +68,9 @@ extension HubMachine {
     for connection in connections.values {
       sums[connection.peer.userID, default: UserLoad()] += connection.counted
       counts[connection.peer.processID, default: 0] += 1
+    }
+    for (identity, kept) in keptSessions {
+      sums[identity.userID, default: UserLoad()] += kept.load
     }
     if sums != users { found.append("the loads of users are \(users), and should be \(sums)") }
     if counts != processes { found.append("the connections of processes are miscounted") }

@@ -53,7 +53,7 @@ extension HubMachine {
       guard let closed = connections[id]?.close(session) else { return }
       if let connection = connections[id] { release(closed, of: connection) }
       count(id)
-      actions.append(.closeSession(HubSessionKey(id, session)))
+      close(closed, into: &actions)
     }
   }
 
@@ -102,7 +102,8 @@ extension HubMachine {
       let text = "Session \(opening.id.rawValue) is open already."
       return refuse(id, HubRefusal(.invalidMessage, text), now: now, into: &actions)
     }
-    let userCount = users[connection.peer.userID]?.sessionCount ?? 0
+    let isKept = identity(opening.manager, connection).map { keptSessions[$0] != nil } ?? false
+    let userCount = (users[connection.peer.userID]?.sessionCount ?? 0) - (isKept ? 1 : 0)
     if connection.sessions.count >= limits.sessionCountMax
       || userCount >= limits.sessionCountPerUserMax
     {
@@ -110,12 +111,27 @@ extension HubMachine {
       return refuse(id, HubRefusal(.limitReached, text), now: now, into: &actions)
     }
     let holdsName = hold(opening, of: id)
-    connections[id]?.open(opening, holdsName: holdsName)
-    if let answer = attachment(opening, holdsName: holdsName, of: id) {
-      connections[id]?.send(answer)
+    let keptFor = keepingTime(opening, holdsName: holdsName, of: id)
+    if !resume(opening, keptFor: keptFor, of: id, into: &actions) {
+      let key = HubSessionKey(id, opening.id)
+      let session = SessionState(opening, key, holdsName: holdsName, keptFor: keptFor)
+      connections[id]?.open(session, opening.id)
+      if let answer = attachment(opening, session, of: id) { connections[id]?.send(answer) }
+      actions.append(.openSession(key))
     }
     count(id)
-    actions.append(.openSession(HubSessionKey(id, opening.id)))
+  }
+
+  /// Closes a session with the host that has no program any more.
+  mutating func close(_ session: SessionState, into actions: inout [Action]) {
+    movedSessions[session.hostKey] = nil
+    actions.append(.closeSession(session.hostKey))
+  }
+
+  /// Acknowledges events of a session to the host.
+  mutating func acknowledge(_ key: HubSessionKey, _ count: Int, into actions: inout [Action]) {
+    guard let hostKey = connections[key.connection]?.sessions[key.session]?.hostKey else { return }
+    actions.append(.acknowledge(hostKey, count: count))
   }
 
   // MARK: Requests
@@ -125,7 +141,7 @@ extension HubMachine {
     into actions: inout [Action]
   ) {
     // A program may have closed the session on another thread.
-    guard connections[key.connection]?.sessions[key.session] != nil else { return }
+    guard let hostKey = connections[key.connection]?.sessions[key.session]?.hostKey else { return }
     switch request {
     case .unknown(let unknown):
       // Without a token it is ignored: such a request reports no errors.
@@ -150,7 +166,7 @@ extension HubMachine {
           key.connection, HubRefusal(.limitReached, text), now: now, into: &actions)
       }
       connections[key.connection]?.sent(request, byteCount: byteCount, of: key.session)
-      actions.append(.send(key, request))
+      actions.append(.send(hostKey, request))
     }
   }
 
@@ -237,6 +253,6 @@ extension HubMachine {
     guard let hostCount = connections[key.connection]?.handled(count, of: key.session),
       hostCount > 0
     else { return }
-    actions.append(.acknowledge(key, count: hostCount))
+    acknowledge(key, hostCount, into: &actions)
   }
 }

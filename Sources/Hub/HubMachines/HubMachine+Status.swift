@@ -50,7 +50,7 @@ extension HubMachine {
   ) -> HubStatus? {
     guard let asker = connections[id]?.peer else { return nil }
     let seesAll = asker.userID == 0 || asker.userID == configuration.userID
-    let isSeen = { (peer: HubPeer) in seesAll || peer.userID == asker.userID }
+    let isSeen = { (userID: UInt32) in seesAll || userID == asker.userID }
     var status = HubStatus(
       version: host.version, processID: host.processID, uptime: host.uptime, radio: host.radio)
     status.counts.connectionCount = connections.count - 1
@@ -61,12 +61,13 @@ extension HubMachine {
     status.counts.expiredRequestCount = host.expiredRequestCount
     for (other, connection) in connections.sorted(by: { $0.key < $1.key }) where other != id {
       guard let app = connection.app else { continue }
-      guard isSeen(connection.peer) else {
+      guard isSeen(connection.peer.userID) else {
         status.counts.otherProgramCount += 1
         continue
       }
       status.programs.append(program(app, other, connection, host, now: now))
     }
+    addKept(to: &status, seesAll: seesAll, asker, host, now: now)
     for link in host.links {
       if let seen = self.link(link, seesAll: seesAll, isSeen) {
         status.links.append(seen)
@@ -93,31 +94,79 @@ extension HubMachine {
     program.requestCount = load.requestCount
     program.waitingByteCount = connection.waitingByteCount
     program.isHeldBack = connection.isPaused
-    for (session, state) in connection.sessions {
+    for state in connection.sessions.values {
       program.unhandledEventCount += state.ledger.unhandledCount
       program.droppedCount += state.droppedCount
-      guard let use = host.sessions[HubSessionKey(id, session)] else { continue }
-      program.scanCount += use.isScanning ? 1 : 0
-      program.advertisementCount += use.isAdvertising ? 1 : 0
-      program.lateCount += use.isLate ? 1 : 0
-      program.subscriptionCount += use.subscriptionCount
-      program.channelCount += use.channelCount
+      if let use = host.sessions[state.hostKey] { program.add(use) }
     }
     return program
   }
 
+  /// Adds the sessions that are kept, as programs with the number of the connection that had them first.
+  private func addKept(
+    to status: inout HubStatus, seesAll: Bool, _ asker: HubPeer, _ host: HubHostStatus, now: Instant
+  ) {
+    let kept = keptSessions.sorted {
+      let (a, b) = ($0.value.state.hostKey, $1.value.state.hostKey)
+      return (a.connection.rawValue, a.session.rawValue) < (
+        b.connection.rawValue, b.session.rawValue
+      )
+    }
+    for (identity, session) in kept {
+      guard seesAll || identity.userID == asker.userID else {
+        status.counts.otherProgramCount += 1
+        continue
+      }
+      let key = session.state.hostKey
+      var program = HubStatus.Program(
+        connection: key.connection.rawValue, app: identity.app,
+        processID: Int(session.processID), userID: identity.userID, age: now - session.since)
+      let load = session.state.load
+      program.sessionCount = 1
+      program.linkCount = load.linkCount
+      program.serviceCount = load.serviceCount
+      program.listenerCount = load.listenerCount
+      program.requestCount = load.requestCount
+      program.unhandledEventCount = session.events.events.count
+      program.droppedCount = session.state.droppedCount + session.events.droppedCount
+      program.keptFor = session.deadline - now
+      if let use = host.sessions[key] { program.add(use) }
+      status.programs.append(program)
+    }
+  }
+
+  /// The connection that has a session of the host; for a kept one, the first that had it.
+  private func connection(of key: HubSessionKey) -> HubConnectionID {
+    movedSessions[key]?.connection ?? key.connection
+  }
+
+  /// The user of a session of the host; nil if its connection has ended since the host was read.
+  private func user(of key: HubSessionKey) -> UInt32? {
+    keptIdentities[key]?.userID ?? connections[connection(of: key)]?.peer.userID
+  }
+
   /// A link with the users that may be seen; nil for a link of other users alone.
   private func link(
-    _ link: HubHostStatus.Link, seesAll: Bool, _ isSeen: (HubPeer) -> Bool
+    _ link: HubHostStatus.Link, seesAll: Bool, _ isSeen: (UInt32) -> Bool
   ) -> HubStatus.Link? {
     // A connection that has ended since the host was read is no user.
-    let users = Set(link.users.map(\.connection)).filter { id in
-      connections[id].map { isSeen($0.peer) } ?? false
-    }
+    let users = Set(
+      link.users.filter { user(of: $0).map(isSeen) ?? false }.map { connection(of: $0) })
     if users.isEmpty, !seesAll { return nil }
     var seen = link.link
     seen.users = users.sorted().map(\.rawValue)
     seen.userCount = users.count
     return seen
+  }
+}
+
+extension HubStatus.Program {
+  /// Adds what the host does for a session.
+  fileprivate mutating func add(_ use: HubHostStatus.Session) {
+    scanCount += use.isScanning ? 1 : 0
+    advertisementCount += use.isAdvertising ? 1 : 0
+    lateCount += use.isLate ? 1 : 0
+    subscriptionCount += use.subscriptionCount
+    channelCount += use.channelCount
   }
 }

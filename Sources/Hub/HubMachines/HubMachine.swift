@@ -43,6 +43,14 @@ package struct HubMachine: Sendable {
   var greetings = GreetingQueue()
   /// The first one of the open sessions of each identity.
   var holders: [SessionIdentity: HubSessionKey] = [:]
+  /// Sessions whose programs have ended.
+  var keptSessions: [SessionIdentity: KeptSession] = [:]
+  /// Their identities, by the host's sessions.
+  var keptIdentities: [HubSessionKey: SessionIdentity] = [:]
+  /// The sessions that were kept and are open again, by the host's sessions.
+  var movedSessions: [HubSessionKey: HubSessionKey] = [:]
+  /// When the first of the kept sessions ends.
+  var nextKeptEnd: Instant?
   /// Connections with something to write.
   var unwritten: Set<HubConnectionID> = []
   /// Connections with a question for the state of the hub, in the order of the questions.
@@ -62,7 +70,7 @@ package struct HubMachine: Sendable {
 
   /// When to report `wake`; nil while nothing is waited for.
   package var nextWake: Instant? {
-    [greetings.next, openings.nextWake(limits)].compactMap { $0 }.min()
+    [greetings.next, openings.nextWake(limits), nextKeptEnd].compactMap { $0 }.min()
   }
 
   /// Handles an event. Once the hub is ending, nothing but the end of connections follows.
@@ -165,9 +173,13 @@ package struct HubMachine: Sendable {
     users[peer.userID] = load == UserLoad() ? nil : load
     let processCount = processes[peer.processID, default: 1] - 1
     processes[peer.processID] = processCount > 0 ? processCount : nil
-    for (session, state) in connection.sessions.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+    for (_, state) in connection.sessions.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       release(state, of: connection)
-      actions.append(.closeSession(HubSessionKey(id, session)))
+      if refusal == nil {
+        keepOrClose(state, of: connection, now: now, into: &actions)
+      } else {
+        close(state, into: &actions)
+      }
     }
     if let app = connection.app {
       if openings.closed(id) {
@@ -182,6 +194,7 @@ package struct HubMachine: Sendable {
   }
 
   private mutating func wake(now: Instant, into actions: inout [Action]) {
+    endKept(at: now, into: &actions)
     let span = limits.greetingTime.seconds
     for id in greetings.due(at: now) {
       let refusal = HubRefusal(.invalidMessage, "No greeting arrived within \(span) s.")
@@ -204,6 +217,7 @@ package struct HubMachine: Sendable {
 
   private mutating func end(now: Instant, into actions: inout [Action]) {
     isEnding = true
+    closeKept(into: &actions) { _ in true }
     for id in connections.keys.sorted() {
       refuse(id, HubRefusal(.ending, "The hub ends."), now: now, into: &actions)
     }
@@ -214,8 +228,21 @@ package struct HubMachine: Sendable {
   private mutating func delivered(
     _ key: HubSessionKey, _ events: [HostEvent], now: Instant, into actions: inout [Action]
   ) {
-    connections[key.connection]?.send(events, of: key.session)
-    changed(key.connection, now: now, into: &actions)
+    if let identity = keptIdentities[key] { return keep(events, of: identity, into: &actions) }
+    guard let current = movedSessions[key] else {
+      connections[key.connection]?.send(events, of: key.session)
+      return changed(key.connection, now: now, into: &actions)
+    }
+    var events = events
+    let count = events.count
+    for request in connections[current.connection]?.removeEarlier(&events, of: current.session)
+      ?? []
+    {
+      actions.append(.send(key, request))
+    }
+    if events.count < count { actions.append(.acknowledge(key, count: count - events.count)) }
+    connections[current.connection]?.send(events, of: current.session)
+    changed(current.connection, now: now, into: &actions)
   }
 
   /// Something may have been appended for a connection: bounds it, and writes it with the turn's end.
@@ -310,7 +337,7 @@ package struct HubMachine: Sendable {
     else { return }
     for session in open.sorted(by: { $0.rawValue < $1.rawValue }) {
       guard let count = connections[id]?.handledAll(of: session), count > 0 else { continue }
-      actions.append(.acknowledge(HubSessionKey(id, session), count: count))
+      acknowledge(HubSessionKey(id, session), count, into: &actions)
     }
   }
 

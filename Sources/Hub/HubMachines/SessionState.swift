@@ -1,5 +1,6 @@
 import BluetoothInterface
 import BluetoothWire
+import Essentials
 import HubWire
 
 /// What a session of a program holds and waits for.
@@ -89,13 +90,23 @@ struct SessionState: Sendable {
     }
   }
 
+  /// The host's session, which has the number of the first connection of a session that was kept.
+  let hostKey: HubSessionKey
   /// Whether the program acknowledges events. For one that doesn't, they are handled when the system has
   /// taken their bytes.
-  let acknowledgesEvents: Bool
+  private(set) var acknowledgesEvents: Bool
   /// The name of the manager that the session is for.
   let manager: String
   /// Whether this is the first one of the open sessions with its identity.
   let holdsName: Bool
+  /// How long it is kept when its program has ended.
+  private(set) var keptFor: TimeSpan
+  /// What a new process of the program is told; nil for a session that isn't kept.
+  private(set) var notes: SessionNotes?
+  /// The highest token of the processes that have ended.
+  private var earlierTokenMax: UInt64 = 0
+  /// How many requests of theirs are not completed.
+  private(set) var earlierRequestCount = 0
   var ledger = EventLedger()
   private var awaited: [RequestToken: Awaited] = [:]
   private var links: Set<DeviceAddress> = []
@@ -114,11 +125,55 @@ struct SessionState: Sendable {
   /// How many values, writes and requests of peers the program missed because it was too slow.
   private(set) var droppedCount = 0
 
-  init(_ opening: SessionOpening, holdsName: Bool) {
+  init(
+    _ opening: SessionOpening, _ hostKey: HubSessionKey, holdsName: Bool, keptFor: TimeSpan
+  ) {
+    self.hostKey = hostKey
     acknowledgesEvents = opening.acknowledgesEvents
     manager = opening.manager
     self.holdsName = holdsName
+    self.keptFor = keptFor
+    notes = keptFor > .zero ? SessionNotes() : nil
   }
+
+  // MARK: Keeping
+
+  /// The program has ended. Returns the requests that end what only it could go on with.
+  mutating func detach() -> [HostRequest] {
+    earlierTokenMax = max(earlierTokenMax, notes?.lastToken ?? 0)
+    earlierRequestCount = load.requestCount
+    ledger = EventLedger()
+    return notes?.takeEnds() ?? []
+  }
+
+  /// A new process of the program has opened the session.
+  mutating func attach(_ opening: SessionOpening, keptFor: TimeSpan) {
+    acknowledgesEvents = opening.acknowledgesEvents
+    self.keptFor = keptFor
+    if keptFor == .zero { notes = nil }
+  }
+
+  /// Whether the event completes a request of an ended process.
+  func isOfEarlierProcess(_ event: HostEvent) -> Bool {
+    guard earlierRequestCount > 0, case .completed(let token, _) = event else { return false }
+    return token.rawValue <= earlierTokenMax
+  }
+
+  /// An event that no program gets, or gets later. Returns the request that takes back what it has changed.
+  mutating func receivedUntold(_ event: HostEvent) -> HostRequest? {
+    if isOfEarlierProcess(event) { earlierRequestCount -= 1 }
+    return received(event)
+  }
+
+  /// The hub takes back, for a new process, what an earlier one has requested and this one wasn't told.
+  mutating func takenBack(_ request: HostRequest) {
+    sent(request, byteCount: 0)
+    // It has the token of the earlier process.
+    if request.token != nil { earlierRequestCount += 1 }
+  }
+
+  /// An event that was counted when it came is told to the program.
+  mutating func told(_ event: HostEvent) { notes?.delivered(event) }
 
   // MARK: Requests
 
@@ -177,6 +232,7 @@ struct SessionState: Sendable {
   /// A request is sent to the host.
   mutating func sent(_ request: HostRequest, byteCount: Int) {
     if let token = request.token { expect(token, request.cost, byteCount) }
+    notes?.sent(request)
     switch request {
     case .connect(let address, _):
       if links.insert(address).inserted { load.linkCount += 1 }
@@ -255,13 +311,16 @@ struct SessionState: Sendable {
 
   /// The host has delivered events.
   mutating func received(_ events: [HostEvent]) {
-    for event in events { received(event) }
+    for event in events {
+      _ = received(event)
+      notes?.delivered(event)
+    }
     ledger.delivered(events)
   }
 
-  private mutating func received(_ event: HostEvent) {
+  private mutating func received(_ event: HostEvent) -> HostRequest? {
     switch event {
-    case .completed(let token, let result): completed(token, result)
+    case .completed(let token, let result): return completed(token, result)
     case .connectionFailed(let address, _), .disconnected(let address, _, reconnecting: false):
       removeLink(address)
     case .valuesDropped(_, handle: _, let count), .writesDropped(_, handle: _, let count),
@@ -269,11 +328,14 @@ struct SessionState: Sendable {
       droppedCount += count
     default: break
     }
+    return nil
   }
 
   /// Requests that share a token are taken to have the same size. Those that publish come first.
-  private mutating func completed(_ token: RequestToken, _ result: Result<HostReply, HostError>) {
-    guard var entry = awaited[token] else { return }
+  private mutating func completed(
+    _ token: RequestToken, _ result: Result<HostReply, HostError>
+  ) -> HostRequest? {
+    guard var entry = awaited[token] else { return nil }
     let byteCount = entry.byteCount / entry.count
     entry.count -= 1
     entry.byteCount -= byteCount
@@ -298,8 +360,9 @@ struct SessionState: Sendable {
     }
     awaited[token] = entry.count > 0 ? entry : nil
     endAdvertising(token, result, isLast: entry.count == 0)
+    let change = notes?.completed(token, result, isWithdrawn: isWithdrawn)
     // The host has removed it already.
-    guard !isWithdrawn else { return }
+    guard !isWithdrawn else { return change }
     switch result {
     case .success(.published(let service)):
       addService(service.range, byteCount: byteCount)
@@ -307,6 +370,7 @@ struct SessionState: Sendable {
       if listeners.insert(psm).inserted { load.listenerCount += 1 }
     default: break
     }
+    return change
   }
 
   private mutating func removeLink(_ address: DeviceAddress) {
@@ -337,6 +401,11 @@ struct SessionState: Sendable {
 
   func violations() -> [String] {
     var found = ledger.violations()
+    if earlierRequestCount > load.requestCount {
+      found.append("an ended process has more requests than there are")
+    }
+    if keptFor > .zero, !holdsName { found.append("a session without its name is to be kept") }
+    if (keptFor > .zero) != (notes != nil) { found.append("the notes of a session are wrong") }
     let sums = Load(
       requestCount: awaited.values.reduce(0) { $0 + $1.count },
       requestByteCount: awaited.values.reduce(0) { $0 + $1.byteCount }, linkCount: links.count,

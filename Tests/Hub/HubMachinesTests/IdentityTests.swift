@@ -92,20 +92,4 @@ struct IdentityTests {
     // It holds the name all the same.
     #expect(try holds(try program("guide", [Self.lock])) == [1: false])
   }
-
-  @Test("no session is kept beyond its connection, and a program that asks for that hears it")
-  mutating func keeping() throws {
-    let id = try program("guide", [])
-    _ = try hub.messages(for: id)
-    var opening = Self.opening(1, Self.lock)
-    opening.keptFor = .seconds(60)
-    try hub.send(.openSession(opening), from: id)
-    #expect(
-      try hub.messages(for: id) == [
-        .attached(opening.id, SessionAttachment(holdsName: true, keptFor: .zero))
-      ])
-    hub.handle(.disconnected(id))
-    #expect(hub.takeActions().contains(.closeSession(HubSessionKey(id))))
-    #expect(hub.machine.counts.sessionCount == 0 && hub.machine.nextWake == nil)
-  }
 }

@@ -32,6 +32,11 @@ struct RandomProgramTests {
     limits.linkPool = 10
     limits.listenerPool = 6
     limits.commandPool = 8
+    limits.keptTimeMax = .seconds(8)
+    limits.keptSessionCountPerUserMax = 2
+    limits.keptEventCountMax = 6
+    limits.keptEventByteCountMax = 1_500
+    limits.keptReportCountMax = 2
     limits.ownCompletionCountMax = 10
     limits.ownCompletionCountPerUserMax = 25
     return limits
@@ -83,7 +88,8 @@ struct RandomProgramTests {
     }
     hub.handle(.ending)
     #expect(hub.machine.counts.connectionCount == 0 && hub.machine.counts.waitingByteCount == 0)
-    #expect(hub.machine.holders.isEmpty)
+    #expect(hub.machine.holders.isEmpty && hub.machine.keptSessions.isEmpty)
+    #expect(hub.machine.movedSessions.isEmpty && hub.machine.users.isEmpty)
     // Each session that was opened was closed, once.
     var open: Set<HubSessionKey> = []
     for action in hub.actions {
@@ -102,7 +108,9 @@ struct RandomProgramTests {
   ) -> SessionOpening {
     SessionOpening(
       id: id, acknowledgesEvents: Bool.random(using: &random),
-      manager: ["", "location", "central:lock"].randomElement(using: &random) ?? "")
+      manager: ["", "location", "central:lock"].randomElement(using: &random) ?? "",
+      keptFor: .seconds(Int64.random(in: 0...10, using: &random)),
+      beginsAnew: Int.random(in: 0..<6, using: &random) == 0)
   }
 
   private static func token(_ random: inout SeededGenerator) -> RequestToken {
@@ -116,7 +124,8 @@ struct RandomProgramTests {
   private static func request(_ random: inout SeededGenerator) -> HostRequest {
     let service = ServiceDefinition(uuid: BluetoothUUID(0x180F as UInt16), characteristics: [])
     let handle = UInt16.random(in: 1...5, using: &random)
-    switch Int.random(in: 0..<9, using: &random) {
+    let target = SubscriptionTarget(valueHandle: handle, endHandle: handle, usesIndications: false)
+    switch Int.random(in: 0..<12, using: &random) {
     case 0: return .connect(peer(&random), ConnectOptions())
     case 1: return .disconnect(peer(&random))
     case 2: return .addService(service, token(&random))
@@ -125,6 +134,9 @@ struct RandomProgramTests {
     case 5: return .unpublishChannel(psm: handle)
     case 6: return .gatt(peer(&random), .read(handle), token(&random))
     case 7: return .readRSSI(peer(&random), token(&random))
+    case 8: return .startScan(ScanOptions())
+    case 9: return .subscribe(peer(&random), target, token(&random))
+    case 10: return .startAdvertising(AdvertisingOptions(), token(&random))
     default: return .barrier(token(&random))
     }
   }
@@ -132,7 +144,19 @@ struct RandomProgramTests {
   private static func event(_ random: inout SeededGenerator) -> HostEvent {
     let handle = UInt16.random(in: 1...5, using: &random)
     let published = PublishedService(range: HandleRange(handle, handle + 1), characteristics: [])
-    switch Int.random(in: 0..<8, using: &random) {
+    switch Int.random(in: 0..<12, using: &random) {
+    case 8: return .linkOpened(LinkInfo(peer: peer(&random), role: .central))
+    case 9: return .pairingPrompt(peer(&random), .consent, PairingPromptID(rawValue: 1))
+    case 10:
+      return .discovered(
+        AdvertisingReport(
+          address: peer(&random), isConnectable: true, isScannable: true, isLegacy: true, rssi: 0,
+          data: [], heardAt: .zero))
+    case 11:
+      return .serverRequest(
+        ServerRequest(
+          id: ServerRequestID(rawValue: UInt64(handle)), peer: peer(&random),
+          kind: .read(handle: handle, offset: 0), needsResponse: Bool.random(using: &random)))
     case 0: return .completed(token(&random), .success(.done))
     case 1: return .completed(token(&random), .success(.published(published)))
     case 2: return .completed(token(&random), .success(.psm(handle)))

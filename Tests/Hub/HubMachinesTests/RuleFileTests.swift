@@ -35,7 +35,7 @@ struct RuleFileTests {
           { "access": "deny", "group": "radio", "socket": "guests" },
           { "access": "allow", "user": "guide", "unit": "guide.service",
             "quotas": { "connections": 2, "links": 3, "scans": 0, "services": 4,
-              "serviceBytes": 5, "advertisements": 1, "queuedBytes": 100000 } },
+              "serviceBytes": 5, "advertisements": 1, "queuedBytes": 100000, "keep": 60 } },
           { "access": "allow", "user": 1002, "unit": "user@1002.service/guide.service" },
           { "access": "allow", "user": 1003, "pairings": true },
           { "access": "deny" }
@@ -50,6 +50,7 @@ struct RuleFileTests {
     quotas.serviceByteCount = 5
     quotas.advertisementCount = 1
     quotas.queuedByteCount = 100_000
+    quotas.keptSeconds = 60
     #expect(
       found == [
         HubRules.Rule(.deny, groupID: 50, socket: "guests"),

@@ -1,3 +1,5 @@
+import Essentials
+
 /// How much a program may take of the hub, in place of the hub's own limits; nil where these hold.
 package struct HubQuotas: Hashable, Sendable {
   /// The connections of one process.
@@ -14,6 +16,8 @@ package struct HubQuotas: Hashable, Sendable {
   package var advertisementCount: Int?
   /// The bytes that wait for a program that doesn't read them.
   package var queuedByteCount: Int?
+  /// How long a session is kept that asks for it, in seconds, when its program has ended; 0 for not at all.
+  package var keptSeconds: Int?
 
   /// The least number of bytes that may wait: a program must get the answers to what it does at its start.
   package static let queuedByteCountMin = 64 << 10
@@ -30,6 +34,7 @@ package struct HubQuotas: Hashable, Sendable {
     limits.serviceCountMax = Self.lower(hub.serviceCountMax, serviceCount)
     limits.serviceByteCountMax = Self.lower(hub.serviceByteCountMax, serviceByteCount)
     limits.advertisementCountMax = Self.lower(hub.advertisementCountMax, advertisementCount)
+    if let keptSeconds { limits.keptTimeMax = min(hub.keptTimeMax, .seconds(Int64(keptSeconds))) }
     guard let queuedByteCount else { return limits }
     limits.waitingByteCountMax = min(hub.waitingByteCountMax, queuedByteCount)
     // Its requests must wait long before it loses its connection.

@@ -129,6 +129,7 @@ extension HubQuotas {
   fileprivate init(_ field: JSONField, _ limits: HubLimits) throws(FileFault) {
     let object = try field.object(keys: [
       "connections", "links", "scans", "services", "serviceBytes", "advertisements", "queuedBytes",
+      "keep",
     ])
     func quota(_ key: String, _ max: Int, from min: Int = 0) throws(FileFault) -> Int? {
       try object[key]?.integer(Swift.min(min, max)...max)
@@ -142,5 +143,6 @@ extension HubQuotas {
     advertisementCount = try quota("advertisements", limits.advertisementCountMax)
     queuedByteCount = try quota(
       "queuedBytes", limits.waitingByteCountMax, from: Self.queuedByteCountMin)
+    keptSeconds = try quota("keep", Int(limits.keptTimeMax.seconds))
   }
 }
