@@ -69,14 +69,16 @@ final class HubDriver: @unchecked Sendable {
   var isDenied: Bool { shown.withLock(\.isDenied) }
 
   func open(
-    name: String, acknowledgesEvents: Bool, onEvents: @escaping @Sendable ([HostEvent]) -> Void
+    name: String, keptFor: TimeSpan, acknowledgesEvents: Bool,
+    onAttached: (@Sendable (SessionAttachment) -> Void)?,
+    onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> HubSessionSlot {
     // Under one lock, so that the identifiers arrive in their order.
     let (slot, isFirst) = inbox.withLock { inbox in
       inbox.lastSession += 1
       let slot = HubSessionSlot(
-        id: HubSessionID(rawValue: inbox.lastSession), name: name,
-        acknowledgesEvents: acknowledgesEvents, onEvents: onEvents)
+        id: HubSessionID(rawValue: inbox.lastSession), name: name, keptFor: keptFor,
+        acknowledgesEvents: acknowledgesEvents, onAttached: onAttached, onEvents: onEvents)
       return (slot, inbox.append(.opened(slot)))
     }
     if isFirst { scheduleDrain() }
@@ -119,7 +121,8 @@ final class HubDriver: @unchecked Sendable {
         slots[slot.id] = slot
         batch.append(
           .sessionOpened(
-            slot.id, name: slot.name, acknowledgesEvents: slot.acknowledgesEvents))
+            slot.id, name: slot.name, acknowledgesEvents: slot.acknowledgesEvents,
+            keptFor: slot.keptFor))
       case .input(let input): batch.append(input)
       }
     }
@@ -156,6 +159,7 @@ final class HubDriver: @unchecked Sendable {
         socket = nil
       case .send(let bytes): socket?.send(bytes)
       case .deliver(let id, let events): slots[id]?.deliver(events)
+      case .attached(let id, let attachment): slots[id]?.attach(attachment)
       case .failed(let failure): report(failure)
       case .connected(let welcome):
         shown.withLock { $0 = Shown(problem: nil, welcome: welcome, isDecided: true) }
@@ -201,16 +205,21 @@ final class HubDriver: @unchecked Sendable {
 final class HubSessionSlot: Sendable {
   let id: HubSessionID
   let name: String
+  let keptFor: TimeSpan
   let acknowledgesEvents: Bool
+  private let onAttached: (@Sendable (SessionAttachment) -> Void)?
   private let onEvents: @Sendable ([HostEvent]) -> Void
   private let isOpenStorage = Atomic(true)
 
   init(
-    id: HubSessionID, name: String, acknowledgesEvents: Bool,
+    id: HubSessionID, name: String, keptFor: TimeSpan, acknowledgesEvents: Bool,
+    onAttached: (@Sendable (SessionAttachment) -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) {
     self.id = id
     self.name = name
+    self.keptFor = keptFor
+    self.onAttached = onAttached
     self.acknowledgesEvents = acknowledgesEvents
     self.onEvents = onEvents
   }
@@ -220,6 +229,11 @@ final class HubSessionSlot: Sendable {
   /// Delivers events unless the session was closed.
   func deliver(_ events: [HostEvent]) {
     if isOpen { onEvents(events) }
+  }
+
+  /// Tells the client the hub's answer to the opening, unless the session was closed.
+  func attach(_ attachment: SessionAttachment) {
+    if isOpen { onAttached?(attachment) }
   }
 
   /// Closes the slot; returns true for the first call.

@@ -1,10 +1,10 @@
 package import BluetoothInterface
-import Essentials
+package import Essentials
 package import EventLoop
 import Glibc
 import HubClientMachines
 package import HubPlaces
-import HubWire
+package import HubWire
 package import Logging
 import Synchronization
 
@@ -98,9 +98,34 @@ package final class HubSessionProvider: HostSessionProvider {
     name: String, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {
+    openSession(
+      name: name, keptFor: .zero, acknowledgesEvents: acknowledgesEvents, onAttached: { _ in },
+      onEvents: onEvents)
+  }
+
+  /// Opens a session that the hub keeps for a time when this process ends without closing it: its scan, links,
+  /// subscriptions, services and advertising go on, and a session of the same name in the next process of the app
+  /// gets them.
+  ///
+  /// - Parameters:
+  ///   - name: What the session is for, the same in each run of the app.
+  ///   - keptFor: For how long it shall be kept; the hub may grant less, or nothing.
+  ///   - acknowledgesEvents: Whether the client calls `eventsHandled`.
+  ///   - onAttached: Called before the first events of each connection with a hub that knows names, with the granted
+  ///     time and what the hub has kept since an earlier process. With that, the first events are the links that were
+  ///     open when the process ended and the radio's state then, and the kept events follow. A session that was
+  ///     attached once in this process gets nothing kept: it requests again what it wants.
+  ///   - onEvents: Called with all events of one turn of the loop.
+  package func openSession(
+    name: String, keptFor: TimeSpan, acknowledgesEvents: Bool,
+    onAttached: @escaping @Sendable (SessionAttachment) -> Void,
+    onEvents: @escaping @Sendable ([HostEvent]) -> Void
+  ) -> any HostSession {
     HubSession(
       provider: self, driver: driver,
-      slot: driver.open(name: name, acknowledgesEvents: acknowledgesEvents, onEvents: onEvents))
+      slot: driver.open(
+        name: name, keptFor: keptFor, acknowledgesEvents: acknowledgesEvents,
+        onAttached: onAttached, onEvents: onEvents))
   }
 
   /// Ends the connection and all sessions for good. Clients get no more events when this returns.

@@ -9,6 +9,7 @@ extension ClientSession {
   mutating func take(
     _ batch: HubEvents, into outputs: inout SessionOutputs
   ) throws(HubFailure) {
+    guard !awaitsAttachment else { throw .unexpected("events before the answer to an opening") }
     outputs.events.reserveCapacity(outputs.events.count + batch.events.count)
     var unknown = batch.unknown[...]
     var position = 0

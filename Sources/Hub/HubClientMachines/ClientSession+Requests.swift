@@ -138,6 +138,7 @@ extension ClientSession {
     _ request: HostRequest, mayWait: Bool, _ error: HostError, into outputs: inout SessionOutputs
   ) {
     wants.note(request)
+    noteEarlyEnd(request)
     switch request {
     case .addService(_, let token), .publishChannel(_, _, let token),
       .createOutOfBandData(let token), .setOutOfBandData(_, _, let token),

@@ -148,7 +148,8 @@ extension ClientSession {
   mutating func hubLost(_ failure: HubFailure, into outputs: inout SessionOutputs) {
     let error = failure.hostError
     ledger.hubLost()
-    detach()
+    attachment = nil
+    awaitsAttachment = false
     endRequests(error, into: &outputs)
     for id in channels.sorted(by: { $0.rawValue < $1.rawValue }) {
       deliverOwn(.channelClosed(id, error), into: &outputs)

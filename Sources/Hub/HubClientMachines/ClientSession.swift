@@ -17,6 +17,8 @@ struct ClientSession: Sendable {
   /// What the session is for, the same in each run of the app; may be empty.
   let name: String
   let acknowledgesEvents: Bool
+  /// How long the hub is asked to keep the session when this process has ended.
+  let keptFor: TimeSpan
 
   var wants = SessionWants()
   /// The state that the client got last.
@@ -41,7 +43,14 @@ struct ClientSession: Sendable {
   var ledger = AcknowledgementLedger()
   var epoch = HubEpoch()
   /// The hub's answer to the opening of a session that has a name.
-  private(set) var attachment: SessionAttachment?
+  var attachment: SessionAttachment?
+  /// Whether the hub has opened the session, and has not answered what it has kept for it. Until then, requests
+  /// are handled as without a hub.
+  var awaitsAttachment = false
+  /// Whether a hub has answered what it has kept: that is asked once, before the client hears anything of it.
+  var wasAttached = false
+  /// What the client has ended before the answer. It ends what is kept, too.
+  var earlyEnds: [HostRequest] = []
 
   /// How many services the hub has not published again. The client hears that the radio is on when it has:
   /// its app may send a value at once.
@@ -53,10 +62,15 @@ struct ClientSession: Sendable {
   /// Whether it was reported that a scan looks for more services than a hub does.
   private var hasReportedLongScan = false
 
-  init(id: HubSessionID, name: String, acknowledgesEvents: Bool, epoch: HubEpoch) {
+  init(
+    id: HubSessionID, name: String, acknowledgesEvents: Bool, keptFor: TimeSpan = .zero,
+    epoch: HubEpoch
+  ) {
     self.id = id
     self.name = name
     self.acknowledgesEvents = acknowledgesEvents
+    // A session without a name is nobody's.
+    self.keptFor = name.isEmpty ? .zero : max(.zero, keptFor)
     self.epoch = epoch
   }
 
@@ -64,21 +78,16 @@ struct ClientSession: Sendable {
   ///
   /// The events of all sessions are acknowledged: a client that doesn't has handled them when they are
   /// delivered, and not when they are in the socket.
-  var opening: SessionOpening { SessionOpening(id: id, acknowledgesEvents: true, manager: name) }
-
-  /// Whether the client waits for something that the hub would report: answers, or events of what it wants.
-  var awaitsHub: Bool { !pending.isEmpty || !usedLinks.isEmpty || !wants.isEmpty }
-
-  /// The hub has answered the opening. Nothing is asked to be kept, so nothing may be.
-  mutating func take(_ attachment: SessionAttachment) throws(HubFailure) {
-    guard !name.isEmpty, self.attachment == nil, attachment.keptFor == .zero else {
-      throw .unexpected("an answer to no opening")
-    }
-    self.attachment = attachment
+  var opening: SessionOpening {
+    SessionOpening(
+      id: id, acknowledgesEvents: true, manager: name, keptFor: keptFor,
+      beginsAnew: keptFor > .zero && wasAttached)
   }
 
-  /// The connection has ended in which the hub has answered.
-  mutating func detach() { attachment = nil }
+  /// Whether the client waits for something that the hub would report: answers, or events of what it wants.
+  var awaitsHub: Bool {
+    awaitsAttachment || !pending.isEmpty || !usedLinks.isEmpty || !wants.isEmpty
+  }
 
   // MARK: Events for the client
 
@@ -157,17 +166,21 @@ struct ClientSession: Sendable {
       let isEmpty =
         links.isEmpty && usedLinks.isEmpty && cancelledLinks.isEmpty && subscriptions.isEmpty
         && pairings.isEmpty && channels.isEmpty && pending.isEmpty && restoringCount == 0
-        && attachment == nil
+        && attachment == nil && !awaitsAttachment
       if !isEmpty { found.append("session \(id.rawValue) keeps what a hub gave that is gone") }
       if ledger.hubCount > 0 { found.append("session \(id.rawValue) owes a hub that is gone") }
       if state == .poweredOn { found.append("session \(id.rawValue) has a radio without a hub") }
       if state == nil { found.append("session \(id.rawValue) was told no state") }
-    } else if !waiting.isEmpty {
+    } else if !waiting.isEmpty, !awaitsAttachment {
       found.append("requests of session \(id.rawValue) wait for a hub that is there")
     }
     if name.utf8.count > HubProtocol.textByteCountMax {
       found.append("the name of session \(id.rawValue) has no room in a message")
     }
+    if wasAttached, awaitsAttachment || !earlyEnds.isEmpty {
+      found.append("session \(id.rawValue) waits for an answer that it has")
+    }
+    if earlyEnds.count > HubClientLimits.earlyEndsMax { found.append("too many ends are noted") }
     if waiting.count > HubClientLimits.waitingRequestsMax { found.append("too many requests wait") }
     if isHoldingState, restoringCount == 0 {
       found.append("session \(id.rawValue) holds the state back for nothing")

@@ -35,6 +35,8 @@ package enum HubClientLimits {
   /// Requests of a session that wait for the hub. A session's app waits for the radio; only few
   /// publish before.
   package static let waitingRequestsMax = 1_024
+  /// What a client ends before the hub has answered what it has kept: more than an app has peers.
+  package static let earlyEndsMax = 1_024
   /// The bytes of a value that answer a peer: more than a response takes (Core 5.4, Vol 3, Part F, §3.2.9).
   static let responseByteCountMax = 1_024
   /// Links that a hub may report: a controller's connection handles (Core 5.4, Vol 2, Part E, §5.4.2).

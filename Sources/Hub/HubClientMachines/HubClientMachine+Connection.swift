@@ -38,13 +38,15 @@ extension HubClientMachine {
     // The hub reports the radio's state to the sessions that the greeting has opened.
     phase = .connected(
       Connection(
-        reader: reader, beganAt: now, lastReceived: now,
+        reader: reader, abilities: welcome.abilities, beganAt: now, lastReceived: now,
         owedSince: greeting.openings.isEmpty ? nil : now))
     epoch = epoch.next
     actions.append(.connected(welcome))
     for id in greeting.openings where sessions[id] == nil { write(.closeSession(id)) }
     for id in sessions.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       if let session = sessions[id], id.rawValue > lastOpened { openAtHub(session) }
+      sessions[existing: id].opened(by: welcome.abilities)
+      guard !sessions[existing: id].awaitsAttachment else { continue }
       var outputs = SessionOutputs()
       sessions[existing: id].hubFound(epoch: epoch, into: &outputs)
       take(outputs, of: id, into: &actions)
@@ -117,7 +119,9 @@ extension HubClientMachine {
     case (.attached(let id, let attachment), .connected):
       guard id.rawValue <= lastOpened else { throw .unexpected("an answer to no opening") }
       // It may be on its way when a session is closed.
-      try sessions[id]?.take(attachment)
+      var outputs = SessionOutputs()
+      try sessions[id]?.take(attachment, epoch: epoch, into: &outputs)
+      take(outputs, of: id, into: &actions)
     case (.welcome, _): throw .unexpected("a second welcome")
     case (.pong, _): throw .unexpected("an answer to no ping")
     case (.attached, _): throw .unexpected("an answer to an opening before the welcome")

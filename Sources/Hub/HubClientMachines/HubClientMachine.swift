@@ -12,8 +12,10 @@ package struct HubClientMachine: Sendable {
   /// What happens to the machine.
   package enum Input: Sendable {
     /// A client opens a session. Its identifier is higher than those before. The name is empty for one that
-    /// ends with the app.
-    case sessionOpened(HubSessionID, name: String = "", acknowledgesEvents: Bool)
+    /// ends with the app. A session with a name may ask the hub to keep it for a time when this process has
+    /// ended.
+    case sessionOpened(
+      HubSessionID, name: String = "", acknowledgesEvents: Bool, keptFor: TimeSpan = .zero)
     /// A client's request. Ignored if the session is closed.
     case request(HubSessionID, HostRequest)
     /// A client that acknowledges events has handled this number of additional events.
@@ -42,6 +44,8 @@ package struct HubClientMachine: Sendable {
     /// Deliver events to a client. For clients that don't acknowledge events, they count as handled when this
     /// has returned: the driver performs the next action only then.
     case deliver(HubSessionID, [HostEvent])
+    /// Tell a client the hub's answer to the opening of a session with a name. Events follow.
+    case attached(HubSessionID, SessionAttachment)
     /// There is no connection, for this reason. The driver tells people.
     case failed(HubFailure)
     /// The hub has answered the greeting.
@@ -77,6 +81,7 @@ package struct HubClientMachine: Sendable {
 
   struct Connection: Sendable {
     var reader: HubFrameReader
+    var abilities: HubAbilities
     var beganAt: Instant
     /// When the hub's last message arrived, or a part of one. Messages that are skipped don't count: the hub that
     /// sends them may understand nothing.
@@ -140,8 +145,12 @@ package struct HubClientMachine: Sendable {
 
   private mutating func take(_ input: Input, now: Instant, into actions: inout [Action]) {
     switch input {
-    case .sessionOpened(let id, let name, let acknowledgesEvents):
-      open(id, name: name, acknowledgesEvents: acknowledgesEvents, now: now, into: &actions)
+    case .sessionOpened(let id, let name, let acknowledgesEvents, let keptFor):
+      var outputs = SessionOutputs()
+      let session = ClientSession(
+        id: id, name: bounded(name, into: &outputs), acknowledgesEvents: acknowledgesEvents,
+        keptFor: keptFor, epoch: epoch)
+      open(session, outputs, now: now, into: &actions)
     case .request(let id, let request): take(request, of: id, into: &actions)
     case .eventsHandled(let id, let count):
       guard let owed = sessions[id]?.ledger.handled(count) else { break }
@@ -188,17 +197,16 @@ package struct HubClientMachine: Sendable {
   // MARK: Sessions
 
   private mutating func open(
-    _ id: HubSessionID, name: String, acknowledgesEvents: Bool, now: Instant,
-    into actions: inout [Action]
+    _ session: ClientSession, _ outputs: SessionOutputs, now: Instant, into actions: inout [Action]
   ) {
+    let id = session.id
     guard id.rawValue > lastSession else { return }
     lastSession = id.rawValue
-    var outputs = SessionOutputs()
-    var session = ClientSession(
-      id: id, name: bounded(name, into: &outputs), acknowledgesEvents: acknowledgesEvents,
-      epoch: epoch)
+    var (session, outputs) = (session, outputs)
     switch phase {
-    case .connected: openAtHub(session)
+    case .connected(let connection):
+      openAtHub(session)
+      session.opened(by: connection.abilities)
     case .idle, .opening, .greeting: session.setState(.unknown, into: &outputs)
     case .pausing(_, let failure), .unusable(let failure):
       session.setState(failure.radioState, into: &outputs)
@@ -214,6 +222,8 @@ package struct HubClientMachine: Sendable {
     var outputs = SessionOutputs()
     let request = sessions[id]?.bounded(request, into: &outputs) ?? request
     switch phase {
+    case .connected where sessions[id]?.awaitsAttachment == true:
+      sessions[id]?.answer(request, mayWait: true, .radioNotReady, into: &outputs)
     case .connected: sessions[id]?.forward(request, into: &outputs)
     case .idle, .opening, .greeting:
       sessions[id]?.answer(request, mayWait: true, .radioNotReady, into: &outputs)
@@ -249,6 +259,10 @@ package struct HubClientMachine: Sendable {
     _ outputs: SessionOutputs, of id: HubSessionID, into actions: inout [Action]
   ) {
     for loss in outputs.losses { actions.append(.lost(loss)) }
+    if let attachment = outputs.attachment {
+      flushEvents(into: &actions)
+      actions.append(.attached(id, attachment))
+    }
     deliver(outputs.events, to: id, into: &actions)
     for request in outputs.requests { send(request, of: id, into: &actions) }
     guard let session = sessions[id], !session.acknowledgesEvents else { return }

@@ -1,5 +1,6 @@
 import BluetoothInterface
 import BluetoothWire
+import HubWire
 
 /// What a session wants of the radio beyond a connection with the hub: asked for again when a hub is back, as a
 /// host in the process does when its radio is.
@@ -82,4 +83,6 @@ struct SessionOutputs: Sendable {
   var requests: [HostRequest] = []
   /// What a hub doesn't do, or couldn't be restored after its restart; one sentence for each.
   var losses: [String] = []
+  /// The hub's answer to the opening; it precedes the events.
+  var attachment: SessionAttachment?
 }

@@ -13,6 +13,8 @@ struct MachineRig {
   var sent: [AppMessage] = []
   /// All events, by session.
   var events: [HubSessionID: [HostEvent]] = [:]
+  /// The answers to openings that clients were told, each with the number of events before it.
+  var attachments: [(session: HubSessionID, SessionAttachment, eventCount: Int)] = []
   /// The other actions, without those that repeat what `sent` and `events` have.
   var actions: [HubClientMachine.Action] = []
   private var reader = HubFrameReader()
@@ -39,9 +41,11 @@ struct MachineRig {
   }
 
   mutating func openSession(
-    _ id: HubSessionID, name: String = "", acknowledgesEvents: Bool = true
+    _ id: HubSessionID, name: String = "", acknowledgesEvents: Bool = true,
+    keptFor: TimeSpan = .zero
   ) {
-    handle(.sessionOpened(id, name: name, acknowledgesEvents: acknowledgesEvents))
+    handle(
+      .sessionOpened(id, name: name, acknowledgesEvents: acknowledgesEvents, keptFor: keptFor))
   }
 
   mutating func request(_ request: HostRequest, of id: HubSessionID = one) {
@@ -49,9 +53,9 @@ struct MachineRig {
   }
 
   /// Connects the socket, and has the hub accept the greeting.
-  mutating func connect() {
+  mutating func connect(_ abilities: HubAbilities = .bluetooth) {
     handle(.opened)
-    hub(.welcome(HubWelcome(version: 1, abilities: .bluetooth, isSimulated: false)))
+    hub(.welcome(HubWelcome(version: 1, abilities: abilities, isSimulated: false)))
   }
 
   /// The hub sends a message.
@@ -102,6 +106,9 @@ struct MachineRig {
           fatalError("the machine sent an invalid message: \(error)")
         }
       case .deliver(let id, let batch): events[id, default: []] += batch
+      case .attached(let id, let attachment):
+        // It precedes the events of its connection.
+        attachments.append((id, attachment, eventCount: events[id]?.count ?? 0))
       case .close, .failed, .connected, .lost: actions.append(action)
       }
     }

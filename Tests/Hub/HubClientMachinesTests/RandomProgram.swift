@@ -36,7 +36,10 @@ struct RandomProgram {
   private var served: [HubSessionID: Served] = [:]
   private var lastSession: UInt64 = 0
   private var isGreeted = false
+  /// The openings of the greeting that the hub has not answered.
+  private var openings: [SessionOpening] = []
   private(set) var problems: [String] = []
+  private(set) var keptCount = 0
   private(set) var completionCount = 0
   private(set) var connectionCount = 0
   private(set) var lossCount = 0
@@ -95,7 +98,9 @@ struct RandomProgram {
     let id = HubSessionID(rawValue: lastSession)
     clients[id] = Client()
     let name = lastSession % 2 == 0 ? "" : "central:\(lastSession)"
-    rig.openSession(id, name: name, acknowledgesEvents: below(2) == 0)
+    // A third of those with a name is to be kept.
+    let keptFor = TimeSpan.seconds(name.isEmpty || below(3) > 0 ? 0 : 30)
+    rig.openSession(id, name: name, acknowledgesEvents: below(2) == 0, keptFor: keptFor)
   }
 
   // MARK: Clients
@@ -148,10 +153,55 @@ struct RandomProgram {
     isGreeted = false
     rig.handle(.opened)
     guard below(8) > 0 else { return }  // silent
+    openings = []
     observe()
     isGreeted = true
     connectionCount += 1
-    rig.hub(.welcome(HubWelcome(version: 1, abilities: .bluetooth, isSimulated: true)))
+    let abilities: HubAbilities = below(4) > 0 ? [.bluetooth, .identity] : .bluetooth
+    rig.hub(.welcome(HubWelcome(version: 1, abilities: abilities, isSimulated: true)))
+    guard abilities.contains(.identity) else { return }
+    for opening in openings where clients[opening.id] != nil { attach(opening) }
+    openings = []
+  }
+
+  /// Answers an opening with what may have been kept of an earlier process.
+  private mutating func attach(_ opening: SessionOpening) {
+    guard isGreeted, rig.machine.isConnected, !opening.manager.isEmpty else { return }
+    var attachment = SessionAttachment(
+      holdsName: below(4) > 0, keptFor: below(2) == 0 ? .zero : opening.keptFor)
+    if opening.keptFor > .zero, !opening.beginsAnew, attachment.holdsName, below(3) > 0 {
+      attachment.holdings = holdings()
+      keptCount += 1
+      for link in attachment.holdings?.links ?? [] where link.isConnected {
+        served[opening.id]?.used.insert(link.peer)
+        clients[opening.id]?.used.insert(link.peer)
+      }
+      for service in attachment.holdings?.services ?? [] {
+        served[opening.id]?.nextHandle = service.published.range.end + 1
+      }
+    }
+    rig.hub(.attached(opening.id, attachment))
+  }
+
+  private mutating func holdings() -> SessionHoldings {
+    var holdings = SessionHoldings()
+    if below(2) == 0 { holdings.scan = ScanOptions() }
+    if below(2) == 0 { holdings.advertising = AdvertisingOptions() }
+    for bits in 1...3 where below(2) == 0 {
+      holdings.links.append(
+        SessionHoldings.Link(
+          peer: DeviceAddress(bits: UInt64(bits), kind: .public), options: ConnectOptions(),
+          isConnected: below(2) == 0))
+    }
+    for handle in 1...4 where below(2) == 0 {
+      let range = HandleRange(UInt16(handle), UInt16(handle))
+      holdings.services.append(
+        SessionHoldings.Service(
+          definition: ServiceDefinition(uuid: 0x180D),
+          published: PublishedService(range: range, characteristics: [])))
+    }
+    holdings.lastToken = UInt64(below(100))
+    return holdings
   }
 
   private mutating func end() {
@@ -235,6 +285,14 @@ struct RandomProgram {
     }
   }
 
+  private var hasIdentity: Bool {
+    if case .connected(let connection) = rig.machine.phase {
+      connection.abilities.contains(.identity)
+    } else {
+      false
+    }
+  }
+
   // MARK: Checks
 
   private mutating func observe() {
@@ -248,11 +306,12 @@ struct RandomProgram {
 
   private mutating func observe(_ message: AppMessage) {
     switch message {
-    case .greeting(let greeting): for opening in greeting.openings { served[opening.id] = Served() }
+    case .greeting(let greeting):
+      for opening in greeting.openings { served[opening.id] = Served() }
+      openings = greeting.openings
     case .openSession(let opening):
       served[opening.id] = Served()
-      guard isGreeted, !opening.manager.isEmpty else { break }
-      rig.hub(.attached(opening.id, SessionAttachment(holdsName: true, keptFor: .zero)))
+      if isGreeted, hasIdentity { attach(opening) }
     case .request(let id, .known(let request)): served[id]?.requests.append(request)
     case .request: problems.append("a request of a later version was sent")
     case .eventsHandled(let id, let count):
