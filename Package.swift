@@ -126,6 +126,9 @@ let package = Package(
       "HubHost", in: "Hub", needs: "BluetoothInterface", "BluetoothMachines", "BluetoothHost",
       "HubMachines", "HubPlaces", "HubWire"),
 
+    // Apps that come and go: their life, as a phone has it.
+    machines("AppMachines", in: "Hub"),
+
     // Location: beacon regions, ranging and position.
     machines("BeaconMachines", in: "Location", needs: "BluetoothWire"),
     api(
@@ -317,6 +320,7 @@ let package = Package(
     // A program of Core Bluetooth, which the tests of the hub's clients run.
     .executableTarget(
       name: "radio-states", dependencies: ["CoreBluetooth"], path: "Tests/Support/RadioStates"),
+    tests(of: "AppMachines", in: "Hub"),
     tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
       of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",
@@ -529,7 +533,7 @@ where target.type != .system
     [
       "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines", "BeaconMachines",
       "Simulation", "SimulationTests", "JSONWire", "BindingMachines", "PageClient",
-      "BindingMachinesTests", "TreeTests",
+      "BindingMachinesTests", "TreeTests", "AppMachines", "AppMachinesTests",
     ].contains(target.name)
   {
     settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"]))

@@ -68,6 +68,7 @@ enum Layers {
     "HubClientMachines": Module(.machines),
     "ConnectionMachines": Module(.machines),
     "HubMachines": Module(.machines),
+    "AppMachines": Module(.machines),
     "CoverFlow": Module(.machines),
     // The same as functions for a page, and the page's files: bytes.
     "CoverFlowWebAssembly": Module(.machines),

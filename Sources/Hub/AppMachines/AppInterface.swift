@@ -1,0 +1,125 @@
+package import Essentials
+
+extension AppMachine {
+  package enum Event: Sendable {
+    /// An app was installed, or updated.
+    case installed(AppID, AppDescription)
+    case removed(AppID)
+    /// Something happened for an app.
+    case arrived(AppID, AppEvent)
+    /// The wishes of a manager of an app, which the system fulfils, have changed.
+    case wants(AppID, AppReceiver, AppWants)
+    case process(AppProcessID, ProcessEvent)
+    case person(AppID, PersonEvent)
+    case displaySwitchedOn
+    case memoryPressure(MemoryPressure)
+    /// The device was started again: all processes are gone, and the person has not unlocked it.
+    case rebooted
+    /// The person has unlocked the device.
+    case unlocked
+    case radio(RadioChange)
+    /// The time that was given by `nextWake` has come.
+    case wake
+  }
+
+  /// A report of a process, or of the system about it.
+  package enum ProcessEvent: Hashable, Sendable {
+    /// `didFinishLaunchingWithOptions` has returned.
+    case launched
+    /// It has made this receiver, which can get events now.
+    case opened(AppReceiver)
+    /// It has ended this receiver. Events for it are discarded.
+    case closed(AppReceiver)
+    /// It has handled this number of deliveries, in their order.
+    case acknowledged(Int)
+    /// `beginBackgroundTask`.
+    case beganBackgroundTask(AppTaskID)
+    /// `endBackgroundTask`.
+    case endedBackgroundTask(AppTaskID)
+    /// It has called the completion handler of an event, or answered the request.
+    case completed(AppEventID)
+    /// It has ended. `hasOthers` if processes that it started are left.
+    case exited(AppExit, hasOthers: Bool)
+    /// None of its processes is left.
+    case gone
+  }
+
+  package enum PersonEvent: Hashable, Sendable {
+    /// By its icon.
+    case opened
+    /// By tapping the alert of an event.
+    case openedAlert(AppEventID)
+    case sentToBackground
+    /// A call or a dialog of the system is in front of it.
+    case interrupted
+    case interruptionEnded
+    case forceQuit
+  }
+
+  package enum MemoryPressure: Hashable, Sendable {
+    case warning
+    /// One app has to go. Another report follows if that isn't enough.
+    case critical
+  }
+
+  package enum RadioChange: Hashable, Sendable {
+    case on
+    case off(RadioOff)
+  }
+
+  /// The ways in which Bluetooth goes off.
+  package enum RadioOff: Hashable, Sendable {
+    case settings
+    case controlCenter
+    /// Airplane mode leaves Bluetooth on, unless the person has once switched it off there.
+    case airplaneMode(switchesBluetooth: Bool)
+    /// The radio was removed, or the hub was started again.
+    case unplugged
+  }
+
+  /// An action of the host.
+  package enum Action: Hashable, Sendable {
+    /// Start a process, then report its steps.
+    case start(AppID, AppProcessID, AppLaunch)
+    /// Give a process these, in this order.
+    case deliver(AppProcessID, [AppDelivery])
+    /// Stop a process and those that it started from running, at once.
+    case freeze(AppProcessID)
+    case thaw(AppProcessID)
+    /// Call `applicationWillTerminate`, and request the process to end.
+    case terminate(AppProcessID)
+    /// End a process and those that it started, at once.
+    case kill(AppProcessID)
+    /// Call the expiration handler of a background task.
+    case expire(AppProcessID, AppTaskID)
+    /// A background task gets no time (`UIBackgroundTaskIdentifier.invalid`).
+    case refuseBackgroundTask(AppProcessID, AppTaskID)
+    /// Call the expiration handler of a `BGTask`.
+    case expireTask(AppProcessID, AppEventID)
+    /// Show the person an alert for an event, from which the app can be opened.
+    case alert(AppID, AppEventID)
+    /// Answer a request of a central with an error.
+    case refuse(AppID, AppEventID)
+    /// End the link with a peer, with `leGattExceededBackgroundNotificationLimit`.
+    case disconnect(AppID, AppReceiver, AppPeer)
+    /// Forget the wishes of a manager: its scan, links, services, subscriptions or socket.
+    case release(AppID, AppReceiver)
+    /// Report the states of an app's regions with `notifyEntryStateOnDisplay`.
+    case reportRegionStates(AppID)
+    case report(AppReport)
+  }
+}
+
+extension AppMachine {
+  /// Apple's state of an app; nil if it isn't installed.
+  package func state(of id: AppID) -> AppLifeState? { apps[id]?.state }
+
+  /// `UIApplication.backgroundTimeRemaining`; nil in the foreground, where Apple's number is the largest one, and
+  /// for an app that doesn't run.
+  package func backgroundTimeRemaining(of id: AppID, now: Instant) -> TimeSpan? {
+    apps[id]?.backgroundTimeRemaining(limits, now: now)
+  }
+
+  /// The states of all apps, in the order of their names.
+  package var status: [AppStatus] { apps.keys.sorted().map { apps[existing: $0].status } }
+}

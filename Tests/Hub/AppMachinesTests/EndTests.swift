@@ -1,0 +1,165 @@
+import Essentials
+import Testing
+
+@testable import AppMachines
+
+@Suite("The ends of processes")
+struct EndTests {
+  @Test("memory pressure ends the app that was suspended for the longest time, and no other one")
+  func memoryPressure() {
+    var phone = TestPhone()
+    phone.handle(.memoryPressure(.critical))
+    #expect(phone.takeActions().reports == [.noSuspendedApp])
+    phone.suspend()
+    phone.advance(by: 10)
+    // The other one is woken later than it was suspended.
+    phone.handle(.installed(TestPhone.other, AppDescription()))
+    phone.person(.opened, TestPhone.other)
+    let other = phone.lastProcess
+    phone.report(.launched, of: other)
+    phone.report(.acknowledged(1), of: other)
+    phone.person(.sentToBackground, TestPhone.other)
+    phone.report(.acknowledged(2), of: other)
+    phone.advance(by: 10)
+    phone.arrive(.callback)
+    phone.acknowledgeAll()
+    _ = phone.takeActions()
+    phone.handle(.memoryPressure(.critical))
+    #expect(phone.takeActions() == [.kill(other)])
+    phone.handle(.memoryPressure(.critical))
+    #expect(phone.takeActions() == [.kill(phone.process)])
+    phone.handle(.memoryPressure(.critical))
+    #expect(phone.takeActions().reports == [.noSuspendedApp])
+  }
+
+  @Test("an app that runs gets a memory warning, a suspended one doesn't")
+  func memoryWarning() {
+    var phone = TestPhone()
+    phone.run()
+    _ = phone.takeActions()
+    phone.handle(.memoryPressure(.warning))
+    #expect(phone.takeActions().transitions == [.didReceiveMemoryWarning])
+    for _ in 0..<1_000 { phone.handle(.memoryPressure(.warning)) }
+    #expect(phone.takeActions().transitions.count == 63)
+    phone = TestPhone()
+    phone.suspend()
+    phone.handle(.memoryPressure(.warning))
+    #expect(phone.takeActions().isEmpty)
+  }
+
+  @Test("events that were handed over are counted and not repeated, and those that waited follow")
+  func handedOver() {
+    var phone = TestPhone()
+    phone.suspend()
+    phone.arrive(.connected(TestPhone.peer))
+    phone.arrive(.value(TestPhone.peer))
+    phone.report(.acknowledged(1))
+    phone.end(.signal(9))
+    let first = phone.lastProcess
+    let reports = phone.takeActions().reports
+    #expect(reports.first == .unacknowledged(TestPhone.app, first, count: 1))
+    #expect(phone.counts.unacknowledgedCount == 1)
+    phone.arrive(.callback)
+    phone.advance(by: 2)
+    phone.finishLaunching([TestPhone.lock])
+    let actions = phone.takeActions()
+    #expect(actions.deliveries.first == .restore(TestPhone.lock))
+    #expect(actions.events == [.callback])
+  }
+
+  @Test("an app that crashes again and again is launched with pauses that grow to fifteen minutes")
+  func crashLoop() {
+    var phone = TestPhone()
+    phone.terminate()
+    var pauses: [TimeSpan] = []
+    for _ in 0..<12 {
+      phone.arrive(.value(TestPhone.peer))
+      if phone.state == .notRunning { phone.advance(by: 899) }
+      if phone.state == .notRunning { phone.advance(by: 1) }
+      phone.finishLaunching([TestPhone.lock])
+      phone.end(.signal(6))
+      for case .crashPause(_, let pause, _) in phone.takeActions().reports { pauses.append(pause) }
+    }
+    let seconds = pauses.map { Int($0.seconds) }
+    #expect(seconds == [2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900])
+    phone.advance(by: 3_600)
+    #expect(phone.state == .notRunning)
+    phone.arrive(.value(TestPhone.peer))
+    phone.end(.notStarted)
+    #expect(phone.takeActions().reports.last == .crashPause(TestPhone.app, .seconds(2), count: 1))
+  }
+
+  @Test("an app that crashed waits for its pause, and for nothing when the person opens it")
+  func openingAfterCrash() {
+    var phone = TestPhone()
+    phone.suspend()
+    phone.end(.signal(11))
+    phone.arrive(.value(TestPhone.peer))
+    #expect(phone.state == .notRunning)
+    phone.advance(by: 1)
+    #expect(phone.state == .notRunning)
+    phone.person(.opened)
+    #expect(phone.state == .inactive)
+    #expect(phone.takeActions().launches.count == 1)
+  }
+
+  @Test("an app that ends in willRestoreState loses that event and backs off")
+  func endInRestoration() {
+    var phone = TestPhone()
+    phone.terminate()
+    phone.arrive(.connected(TestPhone.peer))
+    phone.finishLaunching([TestPhone.lock])
+    phone.end(.status(0))
+    let reports = phone.takeActions().reports
+    #expect(reports.contains(.crashPause(TestPhone.app, .seconds(2), count: 1)))
+    #expect(phone.counts.unacknowledgedCount == 1)
+  }
+
+  @Test("a held socket is closed when the app crashes in the foreground, and lives on otherwise")
+  func sockets() {
+    var phone = TestPhone(.voip)
+    phone.run([.heldSocket(1)])
+    phone.end(.signal(11))
+    #expect(phone.takeActions().contains(.release(TestPhone.app, .heldSocket(1))))
+    phone = TestPhone(.voip)
+    phone.terminate([.heldSocket(1)])
+    phone.arrive(.socket, .heldSocket(1))
+    #expect(phone.takeActions().launches.first?.reasons == [.socket])
+    phone.finishLaunching([.heldSocket(1)])
+    #expect(phone.takeActions().deliveries.first == .restore(.heldSocket(1)))
+  }
+
+  @Test("an app with the mode voip is started after a crash and after a reboot")
+  func voip() {
+    var phone = TestPhone(.voip)
+    phone.handle(.rebooted)
+    phone.handle(.unlocked)
+    #expect(phone.takeActions().isEmpty, "it was never opened")
+    phone.suspend([.heldSocket(1)])
+    phone.end(.signal(11))
+    phone.advance(by: 2)
+    #expect(phone.takeActions().launches.map(\.reasons) == [[.voip]])
+    phone.finishLaunching([.heldSocket(1), .keepAlive])
+    phone.acknowledgeAll()
+    #expect(phone.state == .suspended)
+    phone.handle(.rebooted)
+    phone.advance(by: 100)
+    #expect(phone.takeActions().launches.isEmpty)
+    phone.handle(.unlocked)
+    #expect(phone.takeActions().launches.map(\.reasons) == [[.voip]])
+  }
+
+  @Test("an app that is opened while its last process ends starts when that one is gone")
+  func openedWhileEnding() {
+    var phone = TestPhone()
+    phone.run()
+    _ = phone.takeActions()
+    phone.person(.forceQuit)
+    phone.person(.opened)
+    #expect(phone.takeActions().launches.isEmpty)
+    phone.end(.status(0))
+    #expect(phone.takeActions().launches.count == 1)
+    phone.finishLaunching([TestPhone.lock])
+    #expect(phone.takeActions().deliveries == [.transition(.didBecomeActive)])
+  }
+}
