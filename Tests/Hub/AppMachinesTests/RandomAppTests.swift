@@ -47,7 +47,7 @@ struct RandomAppTests {
     #expect(failedSeeds.isEmpty, "seeds \(failedSeeds.prefix(100)), \(failedSeeds.count) in all")
     #expect(deliveredCount >= runCount * 10, "hardly anything was delivered")
     #expect(launchCount >= runCount * 3, "hardly any app was launched")
-    #expect(restoredCount >= runCount / 2, "hardly any state was restored")
+    #expect(restoredCount >= runCount / 10, "hardly any state was restored")
   }
 
   @Test("the same seed is the same run", arguments: 1...10 as ClosedRange<UInt64>)
