@@ -45,17 +45,17 @@ package struct UnicastQueries: Machine, Sendable {
     package static let busyPause = TimeSpan.seconds(1)
   }
 
-  private var queries: [QueryID: UnicastAddresses] = [:]
+  private(set) var queries: [QueryID: UnicastAddresses] = [:]
   /// When queries end, and when they are to be looked up. An entry is outdated if its query has
   /// another time now, or none.
-  private var ends = DeadlineQueue<QueryID>()
-  private var firstLookUps = DeadlineQueue<QueryID>()
-  private var renewals = DeadlineQueue<QueryID>()
+  private(set) var ends = DeadlineQueue<QueryID>()
+  private(set) var firstLookUps = DeadlineQueue<QueryID>()
+  private(set) var renewals = DeadlineQueue<QueryID>()
   /// The look-ups without an answer, also those of queries that have ended.
-  private var underWay: [QueryID: LookUp] = [:]
+  private(set) var underWay: [QueryID: LookUp] = [:]
   private var pausesUntil = Instant.zero
 
-  private struct LookUp: Sendable {
+  struct LookUp: Sendable {
     var startedAt: Instant
     var isRenewal: Bool
   }
@@ -109,6 +109,7 @@ package struct UnicastQueries: Machine, Sendable {
       change(id, now: now, into: &actions) { $0.handle(.busy, now: now, into: &$1) }
     }
     lookUpNext(now: now, into: &actions)
+    assertInvariants()
   }
 
   /// Does what is due.
@@ -118,6 +119,7 @@ package struct UnicastQueries: Machine, Sendable {
       change(id, now: now, into: &actions) { $0.wake(now: now, into: &$1) }
     }
     lookUpNext(now: now, into: &actions)
+    assertInvariants()
   }
 
   private mutating func lookUpEnded(_ id: QueryID) {

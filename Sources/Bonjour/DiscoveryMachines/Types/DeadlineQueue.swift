@@ -28,6 +28,11 @@ struct DeadlineQueue<Item: Sendable>: Sendable {
   /// The first item, and when it is due.
   var first: (instant: Instant, item: Item)? { heap.first.map { ($0.instant, $0.item) } }
 
+  /// Whether an entry matches. Looks at all of them.
+  func contains(where matches: (Instant, Item) -> Bool) -> Bool {
+    heap.contains { matches($0.instant, $0.item) }
+  }
+
   mutating func insert(_ item: Item, at instant: Instant) {
     heap.append(Element(instant: instant, number: insertedCount, item: item))
     insertedCount += 1

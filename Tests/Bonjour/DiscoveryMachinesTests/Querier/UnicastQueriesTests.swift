@@ -158,4 +158,33 @@ struct UnicastQueriesTests {
     #expect(act(.busy(Self.id(4))) == [])
     #expect(Self.numbers(act(.answered(Self.id(0), [address]))) == [4], "a place became free")
   }
+
+  @Test("queries never contradict themselves, whatever starts, ends and answers", arguments: 0..<20)
+  mutating func random(_ seed: UInt64) throws {
+    var rng = SeededGenerator(seed: seed)
+    var (lookedUp, startedCount): ([Int], Int) = ([], 0)
+    for step in 0..<400 {
+      switch Int.random(in: 0..<8, using: &rng) {
+      case 0...1:
+        let timeout =
+          Bool.random(using: &rng) ? TimeSpan.seconds(.random(in: 0...90, using: &rng)) : nil
+        lookedUp += Self.numbers(try start(startedCount, timeout: timeout))
+        startedCount += 1
+      case 2 where startedCount > 0:
+        lookedUp += Self.numbers(act(.stopped(Self.id(.random(in: 0..<startedCount, using: &rng)))))
+      case 3...4 where !lookedUp.isEmpty:
+        let number = lookedUp.remove(at: .random(in: 0..<lookedUp.count, using: &rng))
+        let addresses = Bool.random(using: &rng) ? [address] : []
+        lookedUp += Self.numbers(act(.answered(Self.id(number), addresses)))
+      case 5 where !lookedUp.isEmpty:
+        let number = lookedUp.remove(at: .random(in: 0..<lookedUp.count, using: &rng))
+        lookedUp += Self.numbers(act(.busy(Self.id(number))))
+      case 6...7 where queries.nextWake != nil: lookedUp += Self.numbers(try wake())
+      default: now = now + .milliseconds(.random(in: 0...900, using: &rng))
+      }
+      let violations = queries.violations()
+      #expect(violations.isEmpty, "after step \(step) of seed \(seed)")
+    }
+    #expect(startedCount > 50)
+  }
 }
