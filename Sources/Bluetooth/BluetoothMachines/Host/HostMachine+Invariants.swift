@@ -11,7 +11,7 @@ extension HostMachine {
 
   /// How the machines contradict each other or themselves; a sentence for each contradiction.
   func violations() -> [String] {
-    var found = links.violations()
+    var found = links.violations() + backlog.violations()
     found += controllerViolations() + requestViolations()
     for index in links.indices { found += linkViolations(index) }
     for channel in channels.channels where links.index(handle: channel.link) == nil {

@@ -55,19 +55,19 @@ struct EventBacklog: Sendable {
   /// A link, as long as it lasts. Handles are used again, these are not.
   typealias LinkNumber = UInt32
 
-  private enum Cause: Sendable, Equatable {
+  enum Cause: Sendable, Equatable {
     case link(LinkNumber)
     case report
     case other
   }
 
   /// Consecutive events of a client with the same cause.
-  private struct Run: Sendable {
+  struct Run: Sendable {
     var cause: Cause
     var count: Int
   }
 
-  private struct Client: Sendable {
+  struct Client: Sendable {
     let id: ClientID
     /// Unhandled events, the oldest first; the last run is apart, because it grows.
     var runs = FIFO<Run>()
@@ -134,7 +134,7 @@ struct EventBacklog: Sendable {
     }
   }
 
-  private struct LinkState: Sendable {
+  struct LinkState: Sendable {
     let handle: UInt16
     let number: LinkNumber
     /// Packets that the controller counts as not completed.
@@ -146,15 +146,15 @@ struct EventBacklog: Sendable {
     var receivers: [ClientID] = []
   }
 
-  private var clients: [Client] = []
-  private var links: [LinkState] = []
+  private(set) var clients: [Client] = []
+  private(set) var links: [LinkState] = []
   private var lastNumber: LinkNumber = 0
   /// Whether the controller counts the host's buffers.
   private(set) var usesHostFlowControl = false
   /// Packets of all links that may be completed now.
-  private var completableCount = 0
+  private(set) var completableCount = 0
   /// Packets of links that this host doesn't know, to be completed.
-  private var strays: [CompletedPackets] = []
+  private(set) var strays: [CompletedPackets] = []
   /// Whether other clients than those that are held back use the radio.
   var isRadioShared = false
   /// Links that have caused more than a client can be expected to handle, since this was last taken.
@@ -171,7 +171,7 @@ struct EventBacklog: Sendable {
   private(set) var droppedReportCount = 0
   /// Peers' requests that the host answered with an error because a client did not answer.
   private(set) var expiredRequestCount = 0
-  private var losses: [Loss] = []
+  private(set) var losses: [Loss] = []
 
   // MARK: Controllers and links
 
@@ -280,7 +280,8 @@ struct EventBacklog: Sendable {
     return packets.isEmpty ? nil : HostNumberOfCompletedPackets(packets: packets)
   }
 
-  private func completable(_ index: Int) -> Int {
+  /// How many packets of a link may be completed now.
+  func completable(_ index: Int) -> Int {
     let kept = links[index].slowClients.isEmpty ? 0 : share(of: index)
     return max(0, links[index].pendingPackets - kept)
   }

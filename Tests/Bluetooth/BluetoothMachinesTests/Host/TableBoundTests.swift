@@ -43,6 +43,40 @@ struct TableBoundTests {
     #expect(backlog.takeLosses(of: .one) { _ in true }.count == 1)
   }
 
+  @Test(
+    "the counts of events and packets agree, whatever clients and links come, go and cause",
+    arguments: 0..<20)
+  func backlog(_ seed: UInt64) {
+    var rng = SeededGenerator(seed: seed)
+    var backlog = EventBacklog()
+    backlog.controllerStarted(usesHostFlowControl: seed % 2 == 0)
+    let event = HostEvent.valuesDropped(.peer(1), handle: 1, count: 1)
+    var slowCount = 0
+    for step in 0..<600 {
+      let id = ClientID(rawValue: .random(in: 0..<3, using: &rng))
+      let handle = UInt16.random(in: 0..<3, using: &rng)
+      switch Int.random(in: 0..<20, using: &rng) {
+      case 0...2: backlog.clientOpened(id)
+      case 3: backlog.clientClosed(id)
+      case 4...6:
+        if !backlog.links.contains(where: { $0.handle == handle }) { backlog.linkOpened(handle) }
+      case 7: backlog.linkClosed(handle)
+      case 8: backlog.linkLost(handle, by: id)
+      case 9: backlog.linkUsed(handle, by: id)
+      case 10...12: for _ in 0..<700 { backlog.delivered(event, to: id, causedBy: handle) }
+      case 13...14: backlog.handled(.random(in: 0..<900, using: &rng), by: id, now: start)
+      case 15...16: for _ in 0..<90 { backlog.received(handle) }
+      case 17: backlog.receivedStray(UInt16(9) + handle)
+      case 18: backlog.valueDropped(.notification(.peer(1), handle: handle), for: id)
+      default: _ = backlog.nextCompletion()
+      }
+      if backlog.isSlow(id) { slowCount += 1 }
+      let violations = backlog.violations()
+      #expect(violations.isEmpty, "after step \(step) of seed \(seed)")
+    }
+    #expect(slowCount > 0)
+  }
+
   private static func bond(_ number: Int) -> Bond {
     Bond(
       identity: .peer(UInt64(number)), centralKey: nil, peripheralKey: nil, isAuthenticated: true,
