@@ -186,7 +186,7 @@ let package = Package(
     .target(
       name: "BindingServer",
       dependencies: [
-        "Essentials", "BindingMachines", "Binding", logging,
+        "Essentials", "StateFiles", "BindingMachines", "Binding", logging,
         serverProduct("HummingbirdCore", of: "hummingbird"),
         serverProduct("NIOCore", of: "swift-nio"),
         serverProduct("NIOHTTP1", of: "swift-nio"),
@@ -232,7 +232,7 @@ let package = Package(
     .target(
       name: "AmbitPage",
       dependencies: [
-        "AmbitCLI", "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface",
+        "AmbitCLI", "Essentials", "JSONWire", "StateFiles", "BluetoothWire", "BluetoothInterface",
         "BluetoothMachines", "BluetoothHost", "PeripheralFiles", "CoreBluetooth",
         "CoreBluetoothAsync", "DNSWire", "DiscoveryMachines", "BonjourHost", "BeaconMachines",
         "Binding", "CoverFlowPage", "Reactive", plugIn("BindingServer"),

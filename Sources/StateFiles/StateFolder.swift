@@ -39,17 +39,31 @@ package struct StateFolder {
   /// Creates a folder with its parent folders, for this user only, if it doesn't exist.
   package static func make(_ path: String, probe: StateFileProbe) throws(SystemError) {
     let parent = Self.parent(of: path)
+    var isNew = false
     do throws(SystemError) {
-      try call("mkdir", probe) { unsafe mkdir(path, 0o700) }
+      isNew = try makeOne(path, probe)
     } catch {
-      if error.number == EEXIST { return }
       guard error.number == ENOENT, parent != path else { throw error }
       try make(parent, probe: probe)
-      try call("mkdir", probe) { unsafe mkdir(path, 0o700) }
+      isNew = try makeOne(path, probe)
     }
+    guard isNew else { return }
     let folder = try StateFolder(path: parent, probe: probe)
     defer { folder.close() }
     try folder.sync()
+  }
+
+  /// Creates a folder. Returns false if it exists: another process may have made it just before.
+  private static func makeOne(
+    _ path: String, _ probe: StateFileProbe
+  ) throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      try call("mkdir", probe) { unsafe mkdir(path, 0o700) }
+    } catch {
+      guard error.number == EEXIST else { throw error }
+      return false
+    }
+    return true
   }
 
   /// The folder that contains a file.

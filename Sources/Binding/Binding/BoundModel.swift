@@ -11,7 +11,7 @@ package final class BoundModel {
   private let changes: DirtySet
   private let problems: Problems
   /// Keeps what the closures of its bindings read.
-  private let model: AnyObject
+  private let model: any ViewModel
 
   /// Observes a view model. At first, all of its members count as changed.
   ///
@@ -36,6 +36,12 @@ package final class BoundModel {
     }
     self.changes = changes
   }
+
+  /// Tells the view model that a page shows it.
+  package func appear() { model.appeared() }
+
+  /// Tells the view model that no page shows it any more.
+  package func disappear() { model.disappeared() }
 
   /// Ends all observations. The view model itself remains usable.
   package func detach() {

@@ -26,4 +26,20 @@
 public protocol ViewModel: AnyObject {
   /// The values, lists and actions that pages may use. All others are inaccessible to them.
   static var bindings: Bindings<Self> { get }
+
+  /// A page shows the view model, and none did before. Called before the page gets its values. Not called
+  /// for rows and for the members of a page's view model.
+  func appeared()
+
+  /// No page has shown the view model for about three seconds: it was closed, or left, or its tab has been
+  /// in the background for half a minute, or the connection is lost. A page that comes back within its time
+  /// makes it appear again; otherwise it is released later.
+  func disappeared()
+}
+
+extension ViewModel {
+  /// Does nothing.
+  public func appeared() {}
+  /// Does nothing.
+  public func disappeared() {}
 }

@@ -38,6 +38,8 @@ package enum BindingLimits {
   package static let idleTimeMax = TimeSpan.seconds(30 * 60)
   /// The same for a tab whose page was left: the time for it to be loaded again.
   package static let leftTimeMax = TimeSpan.seconds(60)
+  /// The time for which no tab must show a view model for it to be told that it has disappeared.
+  package static let disappearanceTime = TimeSpan.seconds(3)
   /// The maximum number of disconnected tabs whose view models of their own are kept.
   package static let waitingCountMax = 256
   /// The time after which a stream is closed if its client doesn't read. The client connects again.

@@ -59,6 +59,8 @@ struct ClientSession {
   enum Reception {
     /// It is the next one: its operations are to be performed.
     case next
+    /// The one before it is missing, whose operations it has, too: they are to be performed first.
+    case nextAndBefore
     /// It was performed before, and is only acknowledged again.
     case duplicate
     /// Others are missing before it, which will never come.
@@ -67,18 +69,25 @@ struct ClientSession {
 
   /// Checks the number of a message and, if it is the next one, takes it.
   ///
-  /// - Parameter sets: The existing values that the message sets.
-  mutating func receive(_ number: UInt64, sets: [ValuePath]) -> Reception {
+  /// - Parameters:
+  ///   - sets: The existing values that the message sets.
+  ///   - setsBefore: The same of the message before it; nil if the message doesn't repeat that one.
+  mutating func receive(
+    _ number: UInt64, sets: [ValuePath], setsBefore: [ValuePath]? = nil
+  ) -> Reception {
     guard number > sequence else {
       owesAcknowledgement = true
       return .duplicate
     }
-    guard number - sequence == 1 else { return .gap }
+    let missingCount = number - sequence - 1
+    guard missingCount == 0 || (missingCount == 1 && setsBefore != nil) else { return .gap }
     sequence = number
     owesAcknowledgement = true
     // A snapshot has all anyway.
     if isFollowing { corrections.formUnion(sets) }
-    return .next
+    guard missingCount == 1, let setsBefore else { return .next }
+    if isFollowing { corrections.formUnion(setsBefore) }
+    return .nextAndBefore
   }
 
   /// How many values are remembered to be written, for tests.

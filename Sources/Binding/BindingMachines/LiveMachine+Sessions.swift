@@ -16,7 +16,7 @@ extension LiveMachine {
     for tab: TabName, page: Int, _ now: Instant, _ actions: inout [Action]
   ) {
     let earlier = tab.key.flatMap { holders[$0] }.flatMap { sessions[$0] }
-    let model = sharedModels[page] ?? earlier?.model ?? makeModel(of: page, &actions)
+    let model = sharedModels[page] ?? earlier?.model ?? makeModel(of: page, for: tab, &actions)
     sessionCount += 1
     assert(sessions[tab] == nil, "\(tab.text) has a session")
     sessions[tab] = ClientSession(model: model, epoch: "\(epoch).\(sessionCount)", now: now)
@@ -24,13 +24,15 @@ extension LiveMachine {
     if let key = tab.key { holders[key] = tab }
   }
 
-  private mutating func makeModel(of page: Int, _ actions: inout [Action]) -> ModelID {
+  private mutating func makeModel(
+    of page: Int, for tab: TabName, _ actions: inout [Action]
+  ) -> ModelID {
     modelCount += 1
     let model = ModelID(number: modelCount)
     models[model] = Model(
       page: page, name: "\(epoch).\(modelCount)", state: PageState(schema: pages[page].schema))
     if pages[page].isShared { sharedModels[page] = model }
-    actions.append(.makeModel(model, page: page))
+    actions.append(.makeModel(model, page: page, for: tab))
     return model
   }
 
@@ -43,20 +45,55 @@ extension LiveMachine {
     models[existing: session.model].tabs.remove(tab)
     let model = models[existing: session.model]
     guard !pages[model.page].isShared, model.tabs.isEmpty else { return }
+    if model.isShown { actions.append(.disappear(session.model)) }
     models[session.model] = nil
     actions.append(.releaseModel(session.model))
   }
 
-  /// Notes that the pages of tabs were left.
-  mutating func leave(_ tabs: [TabName], _ now: Instant) {
+  /// Notes that the pages of tabs were left. A stream whose pages all were left ends: a browser that
+  /// stores them, to come back to, may leave it open without reading it.
+  mutating func leave(_ tabs: [TabName], _ now: Instant, _ actions: inout [Action]) {
+    var left: Set<StreamID> = []
     for tab in tabs where sessions[tab] != nil {
       sessions[existing: tab].leave()
       if let end = sessions[existing: tab].end { schedule(max(end, now), isCoarse: true) }
+      if let stream = sessions[existing: tab].stream { left.insert(stream) }
+    }
+    for stream in left.sorted(by: { $0.number < $1.number }) {
+      let isShown = streams[existing: stream].tabs.contains { tab in
+        sessions[tab].map { $0.stream == stream && !$0.hasLeft } ?? false
+      }
+      if isShown { continue }
+      close(stream, now)
+      actions.append(.end(stream))
+    }
+  }
+
+  /// Notifies view models whose tabs all have been without a stream for a while that they have
+  /// disappeared. A browser opens its stream anew for each tab that comes or goes, and a page that is
+  /// loaded again is away for a moment, too.
+  private mutating func noteDisappearances(_ now: Instant, _ actions: inout [Action]) {
+    for (model, shown) in models where shown.isShown {
+      var last = Instant.zero
+      let isConnected = shown.tabs.contains { tab in
+        guard let since = sessions[tab]?.idleSince else { return true }
+        last = max(last, since)
+        return false
+      }
+      guard !isConnected else { continue }
+      let end = last + BindingLimits.disappearanceTime
+      if end <= now {
+        models[existing: model].isShown = false
+        actions.append(.disappear(model))
+      } else {
+        schedule(end, isCoarse: true)
+      }
     }
   }
 
   /// Ends sessions that have been without a stream for too long.
   mutating func endIdleSessions(_ now: Instant, _ actions: inout [Action]) {
+    noteDisappearances(now, &actions)
     var waitingCount = 0
     for (tab, session) in sessions {
       guard let end = session.end else { continue }

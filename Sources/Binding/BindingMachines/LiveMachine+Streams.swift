@@ -33,6 +33,10 @@ extension LiveMachine {
     }
     // While no tab was connected nothing was captured, so capture before the snapshot is written.
     for model in shown {
+      if !models[existing: model].isShown {
+        models[existing: model].isShown = true
+        actions.append(.appear(model))
+      }
       models[existing: model].awaitsCapture = true
       actions.append(.capture(model))
     }

@@ -27,7 +27,10 @@ package struct LiveMachine {
   }
 
   package enum Action: Hashable, Sendable {
-    case makeModel(ModelID, page: Int)
+    case makeModel(ModelID, page: Int, for: TabName)
+    /// A tab shows the model, the first one; or no tab has shown it for a while.
+    case appear(ModelID)
+    case disappear(ModelID)
     case releaseModel(ModelID)
     case perform(ModelID, [BindingOperation])
     /// Write the model's changes through ``LiveMachine/update(_:_:)``, then send `captured`.
@@ -80,6 +83,8 @@ package struct LiveMachine {
     var lastCapture: Instant?
     /// Whether a tab has come for which it must be captured before it is sent.
     var awaitsCapture = false
+    /// Whether `appear` was the last such action of it, and not `disappear`.
+    var isShown = false
     var tabs: Set<TabName> = []
 
     /// What had changed is in the state.
@@ -165,7 +170,7 @@ package struct LiveMachine {
       flush(stream, now, &actions)
     case .received(let request, let message): receive(message, request, now, &actions)
     case .beaten(let request, let tabs): takeBeat(of: tabs, request, now, &actions)
-    case .left(let tabs): leave(tabs, now)
+    case .left(let tabs): leave(tabs, now, &actions)
     case .changed(let model):
       guard models[model] != nil else { return }
       models[existing: model].isDirty = true
@@ -232,25 +237,35 @@ package struct LiveMachine {
       counters.conflicts += 1
       return actions.append(.answer(request, .conflict))
     }
+    let schema = pages[shown.page].schema
     let operations: [BindingOperation]
+    let before: [BindingOperation]?
     do throws(PageMessage.Fault) {
-      operations = try resolve(message.operations, in: pages[shown.page].schema)
+      operations = try resolve(message.operations, in: schema)
+      before = try message.before.map { repeated throws(PageMessage.Fault) in
+        try resolve(repeated, in: schema)
+      }
     } catch {
       counters.malformed += 1
       return actions.append(.answer(request, .malformed("\(error)")))
     }
     // Ignore rows that don't exist, so that invented keys can't fill the list of corrections.
-    let sets = operations.compactMap { operation -> ValuePath? in
-      guard case .set(let path, _) = operation, shown.state.value(at: path) != nil else {
-        return nil
+    func sets(_ operations: [BindingOperation]) -> [ValuePath] {
+      operations.compactMap { operation in
+        guard case .set(let path, _) = operation, shown.state.value(at: path) != nil else {
+          return nil
+        }
+        return path
       }
-      return path
     }
     noteLife(ofStreamOf: tab, now)
-    switch sessions[existing: tab].receive(message.sequence, sets: sets) {
-    case .next:
+    let reception = sessions[existing: tab].receive(
+      message.sequence, sets: sets(operations), setsBefore: before.map(sets))
+    switch reception {
+    case .next, .nextAndBefore:
       // What the operations change, what follows from it and the acknowledgement are one patch.
-      actions.append(.perform(session.model, operations))
+      let all = reception == .next ? operations : (before ?? []) + operations
+      actions.append(.perform(session.model, all))
       actions.append(.capture(session.model))
       actions.append(.answer(request, .accepted))
     case .duplicate:

@@ -4,7 +4,8 @@ package import JSONWire
 ///
 ///     {"tab": "…", "epoch": "…", "seq": 7, "ops": [["set", path, value], ["call", path, [value]]]}
 ///
-/// A path is a name, or list, key and name for a member of a row.
+/// A path is a name, or list, key and name for a member of a row. A page that is left doesn't wait for the
+/// answer to its last message: the next one repeats its operations, as `before`.
 package struct PageMessage: Hashable, Sendable {
   package enum Path: Hashable, Sendable {
     case page(String)
@@ -28,12 +29,18 @@ package struct PageMessage: Hashable, Sendable {
   package var epoch: String
   package var sequence: UInt64
   package var operations: [Operation]
+  /// The operations of the message before this one, which may not have arrived; nil if it has.
+  package var before: [Operation]?
 
-  package init(tab: String, epoch: String, sequence: UInt64, operations: [Operation]) {
+  package init(
+    tab: String, epoch: String, sequence: UInt64, operations: [Operation],
+    before: [Operation]? = nil
+  ) {
     self.tab = tab
     self.epoch = epoch
     self.sequence = sequence
     self.operations = operations
+    self.before = before
   }
 
   /// Parses the body of a request.
@@ -50,16 +57,23 @@ package struct PageMessage: Hashable, Sendable {
     for member in members { known[member.key] = member.value }
     guard case .string(let tab) = known["tab"], case .string(let epoch) = known["epoch"],
       case .integer(let number) = known["seq"], let sequence = UInt64(exactly: number),
-      case .array(let list) = known["ops"], members.count == 4
+      members.count == (known["before"] == nil ? 4 : 5)
     else { throw .malformed("a message has tab, epoch, seq and ops") }
-    guard list.count <= BindingLimits.operationCountMax else { throw .tooLarge("ops") }
     guard TabName(tab) != nil else { throw .malformed("tab") }
     self.tab = tab
     self.epoch = epoch
     self.sequence = sequence
-    operations = []
+    operations = try Self.operations(known["ops"])
+    before = try known["before"].map { value throws(Fault) in try Self.operations(value) }
+  }
+
+  private static func operations(_ value: JSON?) throws(Fault) -> [Operation] {
+    guard case .array(let list) = value else { throw .malformed("operations are a list") }
+    guard list.count <= BindingLimits.operationCountMax else { throw .tooLarge("ops") }
+    var operations: [Operation] = []
     operations.reserveCapacity(list.count)
-    for item in list { operations.append(try Self.operation(item)) }
+    for item in list { operations.append(try operation(item)) }
+    return operations
   }
 
   private static func operation(_ value: JSON) throws(Fault) -> Operation {

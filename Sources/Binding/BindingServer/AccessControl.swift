@@ -15,7 +15,13 @@
     private let isKeyKept: Bool
     private let now: @Sendable () -> TimeInterval
     /// Tokens that haven't been used yet.
-    private let tokens = Mutex<[String]>([])
+    private let tokens = Mutex<[Token]>([])
+
+    private struct Token {
+      var text: String
+      /// The only user of this machine that the token lets in; nil for anyone.
+      var user: UInt32?
+    }
 
     /// At most this many unused tokens are kept; the oldest are dropped for new ones.
     private static let tokenCountMax = 16
@@ -115,23 +121,31 @@
     // MARK: Tokens and cookies
 
     /// A token that lets one browser in, once.
-    func makeToken() -> String {
+    ///
+    /// - Parameter user: The only user of this machine that it lets in; nil for anyone.
+    func makeToken(onlyFor user: UInt32? = nil) -> String {
       let token = Self.text(Self.randomBytes(24))
       tokens.withLock { tokens in
-        tokens.append(token)
+        tokens.append(Token(text: token, user: user))
         if tokens.count > Self.tokenCountMax { tokens.removeFirst() }
       }
       return token
     }
 
-    /// Trades a token for a cookie; nil if it isn't one, or was used.
+    /// Trades a token for a cookie; nil if it isn't one, or was used, or is another user's.
     ///
-    /// - Parameter isSecure: Whether the browser is to send it over TLS only.
-    func cookie(for token: String, port: Int, isSecure: Bool = false) -> String? {
+    /// - Parameters:
+    ///   - isSecure: Whether the browser is to send it over TLS only.
+    ///   - user: The user at the other end of the connection; nil if unknown. Only looked up for a token
+    ///     that needs it.
+    func cookie(
+      for token: String, port: Int, isSecure: Bool = false, user: () -> UInt32? = { nil }
+    ) -> String? {
       let isKnown = tokens.withLock { tokens in
         // All tokens are compared, so that the time doesn't depend on the match.
-        let matches = tokens.map { Self.isEqual($0, token) }
+        let matches = tokens.map { Self.isEqual($0.text, token) }
         guard let index = matches.firstIndex(of: true) else { return false }
+        if let owner = tokens[index].user, owner != user() { return false }
         tokens.remove(at: index)
         return true
       }
@@ -143,16 +157,17 @@
         + "Max-Age=\(Int(Self.cookieLifetime))" + (isSecure ? "; Secure" : "")
     }
 
-    /// Whether a request has a cookie that was signed here and holds.
-    func hasCookie(_ fields: HTTPFields, port: Int) -> Bool {
-      let cookies = fields[values: .cookie].flatMap { $0.split(separator: ";") }
-      return cookies.contains { cookie in
+    /// The session of a request's cookie that was signed here and holds; nil if there is none.
+    func session(_ fields: HTTPFields, port: Int) -> String? {
+      for cookie in fields[values: .cookie].flatMap({ $0.split(separator: ";") }) {
         let parts = cookie.split(separator: "=", maxSplits: 1)
         guard parts.count == 2,
           parts[0].trimmingCharacters(in: .whitespaces) == Self.cookieName(port)
-        else { return false }
-        return isValid(parts[1].trimmingCharacters(in: .whitespaces))
+        else { continue }
+        let value = parts[1].trimmingCharacters(in: .whitespaces)
+        if isValid(value) { return String(value.prefix { $0 != "." }) }
       }
+      return nil
     }
 
     /// Whether the value of a cookie was signed here and holds.

@@ -16,6 +16,8 @@
     private var pipes: [StreamID: EventPipe] = [:]
     private var refusals: [StreamID: LiveMachine.Refusal] = [:]
     private var answers: [RequestID: LiveMachine.Answer] = [:]
+    /// The requests of the tabs whose stream is being opened.
+    private var requests: [TabName: PageRequest] = [:]
     private var streamCount = 0
     private var requestCount = 0
 
@@ -47,11 +49,17 @@
     // MARK: Requests of connections
 
     /// Opens a stream for tabs. The pipe contains its events.
-    func open(_ tabs: [TabName]) -> Result<(StreamID, EventPipe), StreamRefused> {
+    ///
+    /// - Parameter requests: Those of the tabs, in their order; used for view models that are made now.
+    func open(_ tabs: [TabName], _ requests: [PageRequest] = []) -> Result<
+      (StreamID, EventPipe), StreamRefused
+    > {
       streamCount += 1
       let stream = StreamID(number: streamCount)
       let pipe = EventPipe { [weak self] in self?.put(.written(stream)) }
       pipes[stream] = pipe
+      self.requests = Dictionary(zip(tabs, requests)) { first, _ in first }
+      defer { self.requests = [:] }
       handle(.streamOpened(stream, tabs))
       guard let refusal = refusals.removeValue(forKey: stream) else {
         return .success((stream, pipe))
@@ -150,10 +158,13 @@
     private func perform(_ actions: [LiveMachine.Action]) {
       for action in actions {
         switch action {
-        case .makeModel(let model, let page):
-          models[model] = pages[page].bind(problems[page]) { [weak self] in
+        case .makeModel(let model, let page, let tab):
+          let request = requests[tab] ?? PageRequest()
+          models[model] = pages[page].bind(request, problems[page]) { [weak self] in
             self?.put(.changed(model))
           }
+        case .appear(let model): models[model]?.appear()
+        case .disappear(let model): models[model]?.disappear()
         case .releaseModel(let model): models.removeValue(forKey: model)?.detach()
         case .perform(let model, let operations):
           for operation in operations { models[model]?.perform(operation) }

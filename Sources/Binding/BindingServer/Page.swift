@@ -13,7 +13,7 @@
 
     let schema: BindingSchema
     let isShared: Bool
-    let bind: (Problems, @escaping @Sendable () -> Void) -> BoundModel
+    let bind: (PageRequest, Problems, @escaping @Sendable () -> Void) -> BoundModel
     let problems: ([UInt8]) -> [PageProblem]
 
     /// Creates a page that has one view model for each tab, also when the tab loads the page again.
@@ -24,6 +24,22 @@
     ///   - file: The file of the page in the server's site, such as `index.html`.
     ///   - makeModel: Creates a view model. Called when a tab connects for the first time.
     public init<Model: ViewModel>(_ file: String, _ makeModel: @escaping @MainActor () -> Model) {
+      self.init(file, Model.self, isShared: false) { _ in makeModel() }
+    }
+
+    /// Creates a page that has one view model for each tab, which depends on the request:
+    ///
+    ///     Page("room.html") { request in Room(number: request.query["room"]) }
+    ///
+    /// The request is that of the tab's first connection; a page that is loaded again in its tab keeps
+    /// its view model.
+    ///
+    /// - Parameters:
+    ///   - file: The file of the page in the server's site, such as `index.html`.
+    ///   - makeModel: Creates a view model. Called when a tab connects for the first time.
+    public init<Model: ViewModel>(
+      _ file: String, _ makeModel: @escaping @MainActor (_ request: PageRequest) -> Model
+    ) {
       self.init(file, Model.self, isShared: false, makeModel)
     }
 
@@ -33,18 +49,18 @@
     ///   - file: The file of the page in the server's site, such as `index.html`.
     ///   - model: The view model, which the page retains.
     public init<Model: ViewModel>(_ file: String, sharing model: Model) {
-      self.init(file, Model.self, isShared: true) { model }
+      self.init(file, Model.self, isShared: true) { _ in model }
     }
 
     private init<Model: ViewModel>(
       _ file: String, _ type: Model.Type, isShared: Bool,
-      _ makeModel: @escaping @MainActor () -> Model
+      _ makeModel: @escaping @MainActor (PageRequest) -> Model
     ) {
       self.file = file
       self.isShared = isShared
       schema = Model.bindings.schema
-      bind = { problems, onChange in
-        BoundModel(makeModel(), problems: problems, onChange: onChange)
+      bind = { request, problems, onChange in
+        BoundModel(makeModel(request), problems: problems, onChange: onChange)
       }
       problems = { Model.problems(inPage: $0, named: file) }
     }

@@ -29,7 +29,7 @@
       let port = channel.localAddress?.port ?? 0
       let (path, query) = Self.parts(of: request.head.path ?? "")
       let refusal = refusal(of: request, channel)
-      let isIn = !access.needsToken || access.hasCookie(request.headers, port: port)
+      let isIn = !access.needsToken || access.session(request.headers, port: port) != nil
       guard refusal == nil, isIn, path == "/live", request.method == .post else {
         // Read an unused body, too; otherwise the client may not see the answer. One that waits for
         // leave to send its body gets the answer instead.
@@ -59,7 +59,8 @@
         // Only GET uses the token up, not HEAD.
         guard request.method == .get, let token = query["token"],
           let cookie = access.cookie(
-            for: token, port: port, isSecure: target(of: request, channel).scheme == "https")
+            for: token, port: port, isSecure: target(of: request, channel).scheme == "https",
+            user: { ConnectionUser.of(channel) })
         else {
           return try await writer.write(
             .unauthorized, "Open the address that the program prints; it holds for one browser.")
@@ -112,7 +113,13 @@
       guard let tabs = Self.tabs(in: query["tab"] ?? "") else {
         return try await writer.write(.badRequest, "tab is the name of a tab, or of several.")
       }
-      switch await live.open(tabs) {
+      let session = access.session(request.headers, port: channel.localAddress?.port ?? 0)
+      let requests = Self.queries(in: query["at"] ?? "").map {
+        PageRequest(query: $0, session: session)
+      }
+      let missingCount = max(0, tabs.count - requests.count)
+      let others = Array(repeating: PageRequest(session: session), count: missingCount)
+      switch await live.open(tabs, requests + others) {
       case .failure(let refused):
         let status: HTTPResponse.Status =
           switch refused.reason {
@@ -123,6 +130,16 @@
         try await writer.write(status, "No stream for these tabs: \(refused.reason).")
       case .success(let (stream, pipe)):
         try await send(pipe, as: stream, writer, channel)
+      }
+    }
+
+    /// The queries of tabs' addresses, each with its question mark, encoded and with commas between.
+    private static func queries(in text: String) -> [[String: String]] {
+      text.split(separator: ",", omittingEmptySubsequences: false).map { encoded in
+        // Forms write a plus for a space.
+        let text = (encoded.removingPercentEncoding ?? "").replacing("+", with: "%20")
+        let pairs = parts(of: text).query.filter { !$0.key.isEmpty }
+        return Dictionary(pairs.map { ($0.removingPercentEncoding ?? $0, $1) }) { _, last in last }
       }
     }
 

@@ -7,6 +7,7 @@
   internal import NIOCore
   internal import NIOPosix
   public import ServiceLifecycle
+  internal import StateFiles
   internal import Synchronization
   internal import UnixSignals
 
@@ -20,9 +21,9 @@
   /// `/binding.js`, its style sheet at `/binding.css`, and the stream at `/live`. View models are
   /// on the main actor; all else runs on the threads of SwiftNIO.
   ///
-  /// By default the server is reachable from this machine only. With another host, access requires
-  /// the address that the server returns, with a token that is valid once; the browser that opens
-  /// it gets a signed cookie. The server doesn't support TLS: use a reverse proxy, see
+  /// By default the server is reachable from this machine only, by all of its users. With
+  /// ``Configuration/needsToken``, and always with another host, access requires the address that the
+  /// server returns, with a token that is valid once; the browser that opens it gets a signed cookie. The server doesn't support TLS: use a reverse proxy, see
   /// <doc:BehindAProxy>.
   public final class PageServer: Service {
     /// The address of a server, and the rules for access to it.
@@ -47,6 +48,10 @@
       /// The key for signing cookies, at least 32 bytes, so that they remain valid when the server
       /// is restarted; nil for a random key.
       public var signingKey: [UInt8]?
+      /// The path of a file in which the server keeps a random key for signing cookies, so that they
+      /// remain valid when the server is restarted; nil for none. The file is created for this user only.
+      /// Not used if there is a ``signingKey``.
+      public var keyFile: String?
       /// The maximum number of connections; nil for the number that the limit of file descriptors
       /// allows.
       package var connectionCountMax: Int?
@@ -87,6 +92,7 @@
         throw PageServerError(.badAddress, "\(error.text) is neither an address nor a network")
       }
       let publicName = try Self.publicName(of: configuration)
+      let key = try Self.key(of: configuration)
       let isLocal = Self.isLocal(configuration.host)
       self.configuration = configuration
       self.logger = logger
@@ -102,7 +108,7 @@
           names: configuration.hostNames + publicName + Self.machineNames, proxies: proxies,
           needsToken: configuration.needsToken || !isLocal || !proxies.isEmpty
             || !publicName.isEmpty,
-          key: configuration.signingKey),
+          key: key),
         live: LiveHost(pages: pages, logger: logger), times: configuration.times, logger: logger)
     }
 
@@ -123,6 +129,19 @@
       let names = Set(pages.map(\.name))
       guard names.count == pages.count else {
         throw PageServerError(.pageProblems, "two pages have one name")
+      }
+    }
+
+    /// The key that signs cookies; nil for one of this run.
+    private static func key(
+      of configuration: Configuration
+    ) throws(PageServerError) -> [UInt8]? {
+      if let key = configuration.signingKey { return key }
+      guard let path = configuration.keyFile else { return nil }
+      do throws(StateFileError) {
+        return try AccessFile(path: path).key()
+      } catch {
+        throw PageServerError(.badKeyFile, "\(path) can't be used: \(error.reason)")
       }
     }
 
@@ -249,12 +268,29 @@
     /// the server listens, the address has the configured port.
     public func makeAddress() -> String {
       let port = port.withLock { $0 } ?? configuration.port
-      let isEverywhere = ["0.0.0.0", "::"].contains(configuration.host)
-      let host = isEverywhere ? Self.addressOfThisMachine : configuration.host
-      let own = "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
+      let isEverywhere = Self.everywhere[configuration.host] != nil
+      let own = Self.address(isEverywhere ? Self.addressOfThisMachine : configuration.host, port)
       let address = configuration.publicAddress.map { $0.hasSuffix("/") ? $0 : $0 + "/" } ?? own
       return responder.access.needsToken
         ? address + "?token=" + responder.access.makeToken() : address
+    }
+
+    /// Returns an address of this machine to open in a browser of this process's user, with a token if
+    /// one is needed. Other users, to whom the system shows the command lines of browsers, can't use
+    /// it; nor can other machines.
+    public func makeOwnAddress() -> String {
+      let port = port.withLock { $0 } ?? configuration.port
+      let host = Self.everywhere[configuration.host] ?? configuration.host
+      let address = Self.address(host, port)
+      return responder.access.needsToken
+        ? address + "?token=" + responder.access.makeToken(onlyFor: geteuid()) : address
+    }
+
+    /// The hosts that mean all addresses of this machine, with the one by which it reaches itself.
+    private static let everywhere = ["0.0.0.0": "127.0.0.1", "::": "::1"]
+
+    private static func address(_ host: String, _ port: Int) -> String {
+      "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
     }
 
     /// One by which other machines reach this one.
@@ -281,7 +317,7 @@
     /// The kind of an error. Later versions may add more.
     public struct Code: Hashable, Sendable {
       private enum Wrapped {
-        case noPages, missingPage, pageProblems, shortKey, badAddress, cannotListen
+        case noPages, missingPage, pageProblems, shortKey, badKeyFile, badAddress, cannotListen
       }
       private var wrapped: Wrapped
 
@@ -293,6 +329,8 @@
       public static let pageProblems = Code(wrapped: .pageProblems)
       /// The key for signing cookies is too short.
       public static let shortKey = Code(wrapped: .shortKey)
+      /// The file for the key that signs cookies can't be read or created.
+      public static let badKeyFile = Code(wrapped: .badKeyFile)
       /// The address of a proxy, or the public address, is invalid.
       public static let badAddress = Code(wrapped: .badAddress)
       /// The server can't listen on the address or the port, usually because another program uses

@@ -79,6 +79,8 @@ final class LiveBench {
   var now = Instant.zero
   var models: [ModelID: TableModel] = [:]
   var released: [ModelID] = []
+  /// Whether each model has appeared or disappeared, in order.
+  var appearances: [ModelID: [Bool]] = [:]
   /// The bytes written to each stream and not yet taken.
   var written: [StreamID: [UInt8]] = [:]
   /// Streams with a write that hasn't left.
@@ -122,7 +124,13 @@ final class LiveBench {
   private func perform(_ actions: [LiveMachine.Action]) {
     for action in actions {
       switch action {
-      case .makeModel(let id, _): models[id] = TableModel()
+      case .makeModel(let id, _, _): models[id] = TableModel()
+      case .appear(let id):
+        precondition(models[id] != nil, "a model appears before it is made")
+        appearances[id, default: []].append(true)
+      case .disappear(let id):
+        precondition(models[id] != nil, "a model disappears after it was released")
+        appearances[id, default: []].append(false)
       case .releaseModel(let id):
         models[id] = nil
         released.append(id)

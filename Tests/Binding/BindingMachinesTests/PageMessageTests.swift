@@ -35,6 +35,9 @@ struct PageMessageTests {
     arguments: [
       "", "[]", "{}", "null", #"{"tab":"a","epoch":"e","seq":1}"#,
       #"{"tab":"a","epoch":"e","seq":1,"ops":[],"more":1}"#,
+      #"{"tab":"a","epoch":"e","seq":1,"before":[]}"#,
+      #"{"tab":"a","epoch":"e","seq":1,"ops":[],"before":7}"#,
+      #"{"tab":"a","epoch":"e","seq":1,"ops":[],"before":[1]}"#,
       #"{"tab":"a","epoch":"e","seq":-1,"ops":[]}"#, #"{"tab":"a","epoch":"e","seq":1.5,"ops":[]}"#,
       #"{"tab":"a","epoch":7,"seq":1,"ops":[]}"#, #"{"tab":"a b","epoch":"e","seq":1,"ops":[]}"#,
       #"{"tab":"","epoch":"e","seq":1,"ops":[]}"#, #"{"tab":"a.b.c","epoch":"e","seq":1,"ops":[]}"#,

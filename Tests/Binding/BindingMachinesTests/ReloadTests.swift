@@ -61,6 +61,37 @@ struct ReloadTests {
     #expect(bench.released == [] && bench.machine.violations() == [])
   }
 
+  @Test(
+    "what a page sends when it is left holds, whichever of its last two messages arrives first",
+    arguments: [[1, 2], [2, 1], [2], [2, 1, 2]])
+  func lastMessages(order: [Int]) throws {
+    let bench = LiveBench()
+    let (client, stream) = Self.document("k~1", bench)
+    let words = #"["set","text","one"],["call","clear",[]]"#
+    let messages = [
+      1: #""seq":1,"ops":[\#(words)]"#,
+      2: #""seq":2,"ops":[["call","clear",[]],["set","text","two"]],"before":[\#(words)]"#,
+    ]
+    for number in order {
+      let text = #"{"tab":"k~1","epoch":"\#(client.epoch ?? "")",\#(messages[number] ?? "")}"#
+      #expect(try bench.post(Array(text.utf8)) == .accepted)
+    }
+    #expect(bench.models[Self.first]?.callCount == 2, "each is performed once")
+    bench.advance(by: .seconds(1))
+    for event in bench.events(stream) { client.receive(event) }
+    #expect(client.values["text"] == .string("two"))
+  }
+
+  @Test("a message that repeats the one before it does not replace earlier ones")
+  func olderMessages() throws {
+    let bench = LiveBench()
+    let (client, _) = Self.document("k~1", bench)
+    let text =
+      #"{"tab":"k~1","epoch":"\#(client.epoch ?? "")","seq":3,"ops":[],"before":[["call","clear",[]]]}"#
+    #expect(try bench.post(Array(text.utf8)) == .conflict)
+    #expect(bench.models[Self.first]?.callCount == 0)
+  }
+
   @Test("a document that comes back from the browser's store has its view model still")
   func backForward() throws {
     let bench = LiveBench()
@@ -89,6 +120,18 @@ struct ReloadTests {
     }
     #expect(bench.models.count == 1 && bench.released == [])
     #expect(bench.machine.violations() == [])
+  }
+
+  @Test("a stream ends when the last of its pages is left, as its browser may keep it open unread")
+  func lastPage() throws {
+    let bench = LiveBench()
+    let stream = bench.open("a~1", "b~1")
+    bench.handle(.left([try #require(TabName("a~1"))]))
+    #expect(bench.ended == [])
+    bench.handle(.left([try #require(TabName("b~1"))]))
+    #expect(bench.ended == [stream])
+    bench.advance(by: .seconds(62))
+    #expect(bench.models.isEmpty && bench.machine.violations() == [])
   }
 
   @Test("a view model ends a minute after its page was left")

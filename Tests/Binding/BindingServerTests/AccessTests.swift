@@ -1,5 +1,7 @@
 #if BindingServer
   import Binding
+  import Foundation
+  import NIOCore
   import Synchronization
   import Testing
 
@@ -141,6 +143,118 @@
       }) { _, http async throws in
         #expect(try await http.send("GET", "/", ["Cookie": cookie]).status == 200)
       }
+    }
+
+    @Test("the key of cookies is kept in a file of this user alone, and found again there")
+    func keyFile() async throws {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let path = folder.appending(path: "a/key").path
+      // Servers that start together get the same.
+      let keys = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+        for _ in 0..<8 { group.addTask { try AccessFile(path: path).key() } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(Set(keys).count == 1 && keys[0].count == 32)
+      let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+      #expect(mode as? Int == 0o600)
+
+      var cookie = ""
+      var port = 0
+      for isFirst in [true, false] {
+        try await Self.withDesk({
+          $0.needsToken = true
+          $0.keyFile = path
+          $0.port = port
+        }) { server, http async throws in
+          port = server.port
+          if isFirst {
+            let token = try #require(server.address.split(separator: "?").last)
+            let entry = try await http.send("GET", "/?\(token)")
+            cookie = String(try #require(entry.fields["set-cookie"]).prefix { $0 != ";" })
+          }
+          #expect(try await http.send("GET", "/", ["Cookie": cookie]).status == 200)
+        }
+      }
+    }
+
+    @Test("a file that can't have the key is an error, and isn't changed")
+    func foreignKeyFile() async throws {
+      let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      try "a letter".write(toFile: path, atomically: true, encoding: .utf8)
+      let error = await #expect(throws: PageServerError.self) {
+        try await Self.withDesk({ $0.keyFile = path }) { _, _ in }
+      }
+      #expect(error?.code == .badKeyFile)
+      #expect(try String(contentsOfFile: path, encoding: .utf8) == "a letter")
+    }
+
+    @Test("a token of one user lets no other user in, and remains for its own")
+    func tokenOfAUser() {
+      let access = AccessControl(names: [], needsToken: true, key: nil)
+      let token = access.makeToken(onlyFor: 1_000)
+      #expect(access.cookie(for: token, port: 80) == nil, "an unknown user may be any")
+      #expect(access.cookie(for: token, port: 80, user: { 1_001 }) == nil)
+      #expect(access.cookie(for: token, port: 80, user: { 1_000 }) != nil)
+      #expect(access.cookie(for: token, port: 80, user: { 1_000 }) == nil, "it holds once")
+    }
+
+    @Test(
+      "the address for this user's browser lets this user in, also where all addresses are listened on"
+    )
+    func ownAddress() async throws {
+      for host in ["127.0.0.1", "0.0.0.0"] {
+        try await Self.withDesk({
+          $0.host = host
+          $0.needsToken = true
+        }) { server, http async throws in
+          let address = server.server.makeOwnAddress()
+          #expect(address.hasPrefix("http://127.0.0.1:\(server.port)/?token="))
+          let token = try #require(address.split(separator: "?").last)
+          #expect(try await http.send("GET", "/?\(token)").status == 303)
+        }
+      }
+    }
+
+    @Test("the user of a connection is the one whose socket is connected to the server's")
+    func users() throws {
+      typealias Endpoint = ConnectionUser.Endpoint
+      func endpoint(_ address: String, _ port: Int) throws -> Endpoint {
+        guard let found = Endpoint(try SocketAddress(ipAddress: address, port: port)) else {
+          throw CocoaError(.formatting)
+        }
+        return found
+      }
+      let head =
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
+      func line(_ local: String, _ remote: String, _ state: String, _ user: Int, _ inode: Int)
+        -> String
+      {
+        "   0: \(local) \(remote) \(state) 00000000:00000000 00:00000000 00000000 "
+          + "\(user)        0 \(inode) 1 0000000000000000 20 4 30 10 -1\n"
+      }
+      // A word is a number of this machine's byte order.
+      let loopback = Int(littleEndian: 1) == 1 ? "0100007F" : "7F000001"
+      let mapped =
+        (Int(littleEndian: 1) == 1 ? "0000000000000000FFFF0000" : "00000000000000000000FFFF")
+      let (client, server) = (try endpoint("127.0.0.1", 0xC001), try endpoint("127.0.0.1", 8_080))
+      func user(_ lines: String...) -> UInt32? {
+        ConnectionUser.user(of: client, to: server, inTable: head + lines.joined())
+      }
+      let own = line("\(loopback):1F90", "\(loopback):C001", "01", 7, 11)
+      let theirs = line("\(loopback):C001", "\(loopback):1F90", "01", 1_000, 12)
+      #expect(user(own, theirs) == 1_000)
+      #expect(user(own) == nil, "the server's socket isn't the client's")
+      #expect(user(line("\(loopback):C002", "\(loopback):1F90", "01", 1_000, 12)) == nil)
+      #expect(user(line("\(loopback):C001", "\(loopback):1F91", "01", 1_000, 12)) == nil)
+      #expect(user(line("\(loopback):C001", "\(loopback):1F90", "06", 0, 0)) == nil)
+      #expect(
+        user(line("\(loopback):C001", "\(loopback):1F90", "01", 0, 0)) == nil,
+        "a socket that no process has any more is nobody's, and not root's")
+      #expect(
+        user(line("\(mapped)\(loopback):C001", "\(mapped)\(loopback):1F90", "01", 5, 12)) == 5)
+      #expect(user("", "nonsense\n") == nil)
     }
 
     @Test("a cookie holds as long as the program runs, whatever the clock says then")

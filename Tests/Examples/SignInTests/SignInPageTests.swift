@@ -48,8 +48,9 @@
         // What an answer of another thread changes may come in two patches.
         try await browser.wait(
           until: "document.querySelector('section h1').textContent == 'Hello, Ann'")
+        try await browser.wait(until: "document.activeElement.matches('section')")
         try await browser.click(browser.find("section button"))
-        try await browser.wait(until: "!document.querySelector('form').hidden")
+        try await browser.wait(until: "document.activeElement.matches('[type=email]')")
         let password: String = try await browser.script(
           "return document.querySelector('[type=password]').value")
         #expect(password == "")

@@ -16,7 +16,11 @@ const serve = () => {
   let pause = 300;
   const tell = (state) => ports.forEach((port) => port.postMessage(state));
   // A stream has room for 64 tabs: those that came last.
-  const address = () => beside("live?tab=" + [...ports.keys()].slice(-64));
+  const address = () => {
+    const tabs = [...ports.keys()].slice(-64);
+    const queries = tabs.map((tab) => encodeURIComponent(ports.get(tab).query));
+    return beside("live?tab=" + tabs + "&at=" + encodeURIComponent(queries));
+  };
   const open = () => {
     source &&= source.close();
     silence = began = tick = 0;
@@ -64,11 +68,15 @@ const serve = () => {
     else if (began && tick++ % 3 == 0) beat();
   }, 5e3);
   return (port) => {
-    port.onmessage = ({ data: [isHere, tab] }) => {
+    port.onmessage = ({ data: [isHere, tab, query] }) => {
       // Of each tab, the last document.
       for (const each of ports.keys())
         if (each == tab || (isHere && each.split("~")[0] == tab.split("~")[0])) ports.delete(each);
-      if (isHere) ports.set(tab, port);
+      if (isHere) {
+        ports.set(tab, port);
+        // A server refuses long addresses.
+        port.query = query.length < 1e3 ? query : "";
+      }
       openIn(0);
     };
   };
@@ -135,15 +143,16 @@ const set = (scope, name, value) => {
   changed.add(scope);
 };
 
-// Sends what is due, one message at a time: no more than the server takes of one.
+// Sends what is due, one message at a time: no more than the server takes of one. `before` has the
+// operations of the message before, if it may not have arrived.
 
-const send = (now) => {
+const send = (now, before) => {
   isDue = queue[0] && (isDue || now);
-  if (flight || !isDue || !epoch) return;
+  if ((flight && !before) || !isDue || !epoch) return;
   const ops = [];
   for (let size = 0; queue[0] && ops.length < 256 && size < 2e4; ops.push(queue.shift()))
     size += JSON.stringify(queue[0]).length;
-  flight = { tab, epoch, seq: ++sequence, ops };
+  flight = { tab, epoch, seq: ++sequence, ops, before };
   edits.forEach((edit) => ops.includes(edit.op) && (edit.sentIn = sequence));
   isDue = queue[0];
   post(flight);
@@ -167,7 +176,7 @@ const post = async (message) => {
   pause = 250;
   // Another session, for which all is typed again.
   if (status == 409 || status == 401) {
-    port.postMessage([true, tab]);
+    port.postMessage([true, tab, location.search]);
     return (epoch = 0);
   }
   mark(root, "data-refusal", status != 204 && status);
@@ -297,7 +306,12 @@ const bind = (top, scope) => {
     watch(data.text, (value) => {
       if (element.textContent != (value ?? "")) element.textContent = value;
     });
-    watch(data.show, (value) => (element.hidden = !value));
+    watch(data.show, (value) => {
+      const appears = element.hidden && value;
+      element.hidden = !value;
+      // What had the focus may just have gone.
+      if (appears) (element.autofocus ? element : element.querySelector("[autofocus]"))?.focus();
+    });
     watch(data.enabled, (value) => (element.disabled = !value));
     pairs("class", (name, path) =>
       watch(path, (value) => element.classList.toggle(name, !!value)));
@@ -423,7 +437,7 @@ const start = () => {
   let timer, isHere;
   const appear = (isThere) => {
     clearTimeout(timer);
-    isHere == isThere || port.postMessage([(isHere = isThere), tab]);
+    isHere == isThere || port.postMessage([(isHere = isThere), tab, location.search]);
   };
   const listen = (to) => {
     port = to;
@@ -464,7 +478,8 @@ const start = () => {
     look();
   });
   on("pagehide", () => {
-    send(true);
+    // What is in flight is sent again with the rest, for nothing waits for its answer any more.
+    send(true, flight?.ops);
     appear(0);
     guarded(() => sessionStorage.setItem(place, key));
     navigator.sendBeacon(beside("live?left=" + tab));

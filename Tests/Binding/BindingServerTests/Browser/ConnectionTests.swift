@@ -214,6 +214,67 @@
       }
     }
 
+    @Test(
+      "a page that is left sends what was typed since its last message, which has no answer yet")
+    func lastLetters() async throws {
+      let desk = await Desk()
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] }
+      ) { server in
+        try await withBrowser { browser in
+          try await browser.navigate(to: server.address)
+          try await browser.wait(until: Self.isLive)
+          // The first message doesn't leave, and has no answer.
+          try await browser.run(
+            """
+            const send = fetch;
+            window.fetch = () => {
+              window.fetch = send;
+              return new Promise(() => {});
+            };
+            const field = document.querySelector("#text");
+            for (const letters of ["one", "one round trip", "one round trip later"]) {
+              field.value = letters;
+              field.dispatchEvent(new Event("input", { bubbles: true }));
+            }
+            """)
+          try await browser.navigate(to: "about:blank")
+          let end = ContinuousClock().now + .seconds(60)
+          while desk.text.value != "one round trip later", ContinuousClock().now < end {
+            await Task.yield()
+          }
+          #expect(desk.text.value == "one round trip later")
+        }
+      }
+    }
+
+    @Test("a view model notices that its page appears, is left, and is come back to")
+    func appearance() async throws {
+      let model = await Watched()
+      func expect(_ log: [Bool], sourceLocation: SourceLocation = #_sourceLocation) async {
+        let end = ContinuousClock().now + .seconds(60)
+        while model.log.value != log, ContinuousClock().now < end { await Task.yield() }
+        #expect(model.log.value == log, sourceLocation: sourceLocation)
+      }
+      try await withServer(
+        site: .files(["index.html": Array(Desk.html("Watched").utf8)]),
+        pages: { [Page("index.html", sharing: model)] }
+      ) { server in
+        try await withBrowser { browser in
+          try await browser.navigate(to: server.address)
+          // What it sets when it appears, the page gets with its first values.
+          try await browser.wait(until: "document.querySelector('#text').value == 'here'")
+          try await browser.reload()
+          try await browser.wait(until: Self.isLive)
+          await expect([true])
+          try await browser.navigate(to: "about:blank")
+          await expect([true, false])
+          try await browser.goBack()
+          await expect([true, false, true])
+        }
+      }
+    }
+
     @Test("eight tabs of a browser have one stream, and each follows; none hangs")
     func manyTabs() async throws {
       try await withServer(

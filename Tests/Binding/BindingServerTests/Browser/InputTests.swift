@@ -44,6 +44,77 @@
       }
     }
 
+    @Test("a view model is made for the query of its tab's address, and for the browser's session")
+    func requests() async throws {
+      let requests = MutableProperty<[PageRequest]>([])
+      try await withServer(
+        site: Desk.site,
+        pages: {
+          [
+            Page("index.html") { request in
+              requests.modify { $0.append(request) }
+              let desk = Desk()
+              desk.text.value = request.query["room"] ?? "no room"
+              return desk
+            }
+          ]
+        }, configure: { $0.needsToken = true }
+      ) { server in
+        try await withBrowser { browser in
+          let shown = "document.querySelector('#upper').textContent"
+          try await browser.navigate(
+            to: server.address + "&room=b%C3%BC%2C%2B+%26&more&room%20number=7")
+          try await browser.wait(until: "\(shown) == 'BÜ,+ &'")
+          let first = try await browser.currentTab()
+          _ = try await browser.openTab()
+          try await browser.navigate(to: "http://127.0.0.1:\(server.port)/")
+          try await browser.wait(until: "\(shown) == 'NO ROOM'")
+          try await browser.select(first)
+          try await browser.reload()
+          try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
+          try await browser.wait(until: "\(shown) == 'BÜ,+ &'")
+          let made = requests.value
+          #expect(made.count == 2, "a page that is loaded again keeps its view model")
+          #expect(made.first?.query == ["room": "bü,+ &", "more": "", "room number": "7"])
+          #expect(made.last?.query == [:])
+          #expect(made.first?.session?.count == 32 && made.first?.session == made.last?.session)
+        }
+      }
+    }
+
+    @Test("what appears gets the focus if it asks for it, or what in it does")
+    func focus() async throws {
+      let html = """
+        <!doctype html>
+        <html>
+        <link rel="icon" href="data:,">
+        <script type="module" src="/binding.js"></script>
+        <input id="on" type="checkbox" data-bind="isOn">
+        <section data-show="isOn" tabindex="-1" autofocus hidden></section>
+        <form data-show="text" hidden><input id="first"><input id="second" autofocus></form>
+        <p data-text="upper"></p>
+        """
+      let desk = await Desk()
+      try await withServer(
+        site: .files(["index.html": Array(html.utf8)]),
+        pages: { [Page("index.html", sharing: desk)] }
+      ) { server in
+        try await withBrowser { browser in
+          try await browser.navigate(to: server.address)
+          try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
+          try await browser.click(browser.find("#on"))
+          try await browser.wait(until: "document.activeElement.matches('section')")
+          desk.text.value = "something"
+          try await browser.wait(until: "document.activeElement.matches('#second')")
+          // What is there already takes nothing away.
+          try await browser.run("document.querySelector('#first').focus()")
+          desk.text.value = "more"
+          try await browser.wait(until: "document.querySelector('p').textContent == 'MORE'")
+          #expect(try await browser.script("return document.activeElement.id == 'first'"))
+        }
+      }
+    }
+
     /// Waits until a condition holds on the main actor.
     private static func expectSoon(
       sourceLocation: SourceLocation = #_sourceLocation, _ condition: @MainActor () -> Bool

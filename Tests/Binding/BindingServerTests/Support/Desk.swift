@@ -3,6 +3,26 @@
   import BindingServer
   import Reactive
 
+  /// A desk that notes when it appears and disappears.
+  final class Watched: ViewModel {
+    private let desk = Desk()
+    let log = MutableProperty<[Bool]>([])
+
+    static let bindings: Bindings<Watched> = [
+      "text": .twoWay(\.desk.text), "upper": .oneWay(\.desk.upper),
+      "count": .twoWay(\.desk.count), "isOn": .twoWay(\.desk.isOn),
+      "rows": .list(\.desk.rows, ["id": .value(\.id), "name": .value(\.name)]),
+      "clear": .action(\.desk.clear), "remove": .action(\.desk.remove),
+    ]
+
+    func appeared() {
+      desk.text.value = "here"
+      log.modify { $0.append(true) }
+    }
+
+    func disappeared() { log.modify { $0.append(false) } }
+  }
+
   /// A view model for tests of the server: something of each kind.
   final class Desk: ViewModel {
     let text = MutableProperty("")

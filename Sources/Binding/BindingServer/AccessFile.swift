@@ -1,0 +1,50 @@
+#if BindingServer
+  internal import Essentials
+  internal import Foundation
+  internal import StateFiles
+
+  /// What a server keeps of its access control between runs: the key that signs cookies, in a file that
+  /// only this user may read.
+  struct AccessFile {
+    private static let form = StateForm(
+      name: "ambit page access", version: 1, byteCountMax: 64 * 1_024)
+    static let keyByteCount = 32
+
+    private let file: StateFile
+
+    init(path: String) {
+      file = StateFile(path: path, byteCountMax: Self.form.byteCountMax)
+    }
+
+    /// The key in the file. The first server that asks creates it, under the file's lock, so that
+    /// servers that start together have the same key.
+    func key() throws(StateFileError) -> [UInt8] {
+      if let key = try file.read(Self.key(decoding:)) { return key }
+      var key: [UInt8] = []
+      _ = try file.change(replacingDamaged: true, Self.key(decoding:)) { found in
+        if let found {
+          key = found
+          return nil
+        }
+        key = Self.makeKey()
+        return Self.form.file(of: Array("key \(Hexadecimal.string(key))\n".utf8))
+      }
+      return key
+    }
+
+    private static func makeKey() -> [UInt8] {
+      var random = SystemRandomNumberGenerator()
+      return (0..<keyByteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+
+    private static func key(decoding bytes: [UInt8]) throws(StateFormError) -> [UInt8] {
+      let lines = try form.lines(of: bytes)
+      let prefix = Array("key ".utf8)
+      guard let line = lines.first(where: { $0.starts(with: prefix) }),
+        let key = Hexadecimal.bytes(String(decoding: line.dropFirst(prefix.count), as: UTF8.self)),
+        key.count == keyByteCount
+      else { throw .damaged("it has no key") }
+      return key
+    }
+  }
+#endif
