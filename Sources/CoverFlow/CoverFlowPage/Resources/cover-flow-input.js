@@ -3,6 +3,8 @@
 /** A notch of a wheel in points of `WheelEvent`, and a line in them. */
 const notch = 120
 const line = 40
+/** The engine's time for a second tap, and a little more, in milliseconds. */
+const doubleTapTime = 350
 
 export class Input {
   #stage
@@ -10,6 +12,9 @@ export class Input {
   #engine
   #act
   #pointer = null
+  /** Whether the last pointer was a finger. */
+  #isTouched = false
+  #selecting = 0
   /** From the top of the stage to the middle of the covers, in points. */
   middle = 0
 
@@ -35,6 +40,7 @@ export class Input {
     on(stage, 'pointercancel', (event) => this.#pointerEnd(event))
     on(stage, 'lostpointercapture', (event) => this.#pointerEnd(event))
     on(stage, 'dragstart', (event) => event.preventDefault())
+    signal.addEventListener('abort', () => this.endSelecting())
   }
 
   // Keys.
@@ -54,6 +60,7 @@ export class Input {
       Enter: () => engine.flip(), ' ': () => engine.select(), Escape: () => engine.flipBack(),
     }
     if (!Object.hasOwn(presses, key)) return false
+    this.#isTouched = false
     this.#act(presses[key])
     return true
   }
@@ -65,6 +72,18 @@ export class Input {
     const isScroll = ['PageDown', 'PageUp', 'Home', 'End', ' '].includes(event.key)
     if (!isScroll && this.#press(event.key)) event.preventDefault()
   }
+
+  /**
+   * Tells that a cover was selected. What that opens may cover the flow, so with a finger, a second tap, which
+   * turns the cover, has its time before.
+   */
+  select(tell) {
+    this.endSelecting()
+    if (this.#isTouched) this.#selecting = setTimeout(tell, doubleTapTime)
+    else tell()
+  }
+
+  endSelecting() { clearTimeout(this.#selecting) }
 
   // Wheels and trackpads.
 
@@ -94,6 +113,7 @@ export class Input {
     // What can be clicked on a cover is for the cover in front, when it is at rest.
     const control = event.target.closest?.('a, button, input, select, textarea')
     if (control?.closest('.cf-front') && this.#engine.mode === 'rest') return
+    this.#isTouched = event.pointerType === 'touch'
     const box = this.#stage.getBoundingClientRect()
     this.#pointer = {
       id: event.pointerId, left: box.left + box.width / 2, top: box.top + this.middle,

@@ -481,7 +481,7 @@ export class CoverFlow {
           case 'front': this.#front(index); break
           case 'settle': this.#settled(index); break
           case 'announce': this.#describe(index); break
-          case 'select': this.#tell('select', index); break
+          case 'select': this.#select(index); break
           case 'flip': this.#flipped(index, flag); break
         }
       } catch (error) {
@@ -535,7 +535,15 @@ export class CoverFlow {
     this.#status.data = announce(label, index + 1, this.#engine.count)
   }
 
+  #select(index) {
+    const key = this.#source.keyAt(index)
+    const tell = () => { if (this.#source.keyAt(index) === key) this.#tell('select', index) }
+    if (this.#source.back) this.#input.select(tell)
+    else tell()
+  }
+
   #flipped(index, isFlipped) {
+    this.#input.endSelecting()
     if (this.#source.back) this.#tell('flip', index, isFlipped)
     // There is nothing on the other side: it turns back before a frame is drawn.
     else if (isFlipped) this.#engine.flipBack()
