@@ -6,6 +6,7 @@ import Essentials
 import Foundation
 import JSONWire
 import Reactive
+import StateFiles
 
 #if BindingServer
   import BindingServer
@@ -33,7 +34,7 @@ package struct AmbitPage: RadioCommand {
     package func run(_ session: Session) async throws {
       let central = try await session.central()
       let sources = await NearbySources(session, central, listensToNetwork: page.network)
-      let server = try await makeServer(sources.nearby)
+      let server = try await makeServer(sources.nearby, session.output)
       let opensBrowser = page.open
       try await session.untilTime {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -42,7 +43,8 @@ package struct AmbitPage: RadioCommand {
             do {
               try await server.runUntilCancelled { address in
                 Self.tell(address, session.output)
-                if opensBrowser { BrowserOpening.open(address, session.output) }
+                // Other users see the command line of the browser.
+                if opensBrowser { BrowserOpening.open(server.makeOwnAddress(), session.output) }
               }
             } catch let error as PageServerError {
               throw CommandFailure(.failure, error.description)
@@ -59,14 +61,55 @@ package struct AmbitPage: RadioCommand {
       if output.isJSON {
         output.object(.object(["event": .string("listening"), "address": .string(address)]))
       } else {
-        output.line("Open \(address)")
+        let columns = isatty(STDOUT_FILENO) == 1 ? terminalColumns : 0
+        for line in lines(for: address, columns: columns) { output.line(line) }
+      }
+    }
+
+    /// What is printed of an address: for other machines also as a QR code, which a phone's camera reads.
+    ///
+    /// - Parameter columns: The width of the terminal; 0 where there is none.
+    static func lines(for address: String, columns: Int) -> [String] {
+      let line = "Open \(address)"
+      let host = URL(string: address)?.host() ?? ""
+      guard !["localhost", "::1"].contains(host), !host.hasPrefix("127."),
+        let code = QRCode(address), code.columnCount <= columns
+      else { return [line] }
+      return [line] + code.lines
+    }
+
+    private static var terminalColumns: Int {
+      var size = winsize()
+      return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) : 0
+    }
+
+    /// A server whose cookies outlive this run, or one without that, if the key can't be kept.
+    @MainActor
+    private func makeServer(_ nearby: Nearby, _ output: Output) async throws -> PageServer {
+      let environment = ProcessInfo.processInfo.environment
+      let keyFile = StateFile.path(of: "page-access") { environment[$0] }
+      do throws(PageServerError) {
+        do throws(PageServerError) {
+          return try await makeServer(nearby, keyFile: keyFile)
+        } catch {
+          guard error.code == .badKeyFile else { throw error }
+          output.warn("browsers must be invited again after this run: \(error)")
+          return try await makeServer(nearby, keyFile: nil)
+        }
+      } catch {
+        throw CommandFailure(.failure, error.description)
       }
     }
 
     @MainActor
-    private func makeServer(_ nearby: Nearby) async throws -> PageServer {
-      var page = Page("index.html") {
-        NearbyPage(nearby, scheduler: QueueScheduler(qos: .userInitiated, name: "ambit.page"))
+    private func makeServer(
+      _ nearby: Nearby, keyFile: String?
+    ) async throws(PageServerError) -> PageServer {
+      let invitations = Invitations()
+      var page = Page("index.html") { request in
+        NearbyPage(
+          nearby, scheduler: QueueScheduler(qos: .userInitiated, name: "ambit.page"),
+          opening: request.query["open"], invite: { invitations.makeAddress() })
       }
       page.allowsWebAssembly = true
       var configuration = PageServer.Configuration()
@@ -74,18 +117,27 @@ package struct AmbitPage: RadioCommand {
       configuration.port = self.page.port
       configuration.trustedProxies = self.page.trustedProxies
       configuration.publicAddress = self.page.publicAddress
-      do throws(PageServerError) {
-        return try await PageServer(
-          site: .files([
-            "index.html": PackageResources.index_html, "style.css": PackageResources.style_css,
-            "page.js": PackageResources.page_js,
-          ])
-          .or(.files(CoverFlowPage.files))
-          .or(Site { path in CoverPicture.svg(at: path).map { .init(Array($0.utf8)) } }),
-          pages: [page], configuration: configuration)
-      } catch {
-        throw CommandFailure(.failure, error.description)
-      }
+      // Whoever opens the page can connect, pair and write: not every user of this machine.
+      configuration.needsToken = true
+      configuration.keyFile = keyFile
+      let server = try await PageServer(
+        site: .files([
+          "index.html": PackageResources.index_html, "style.css": PackageResources.style_css,
+          "page.js": PackageResources.page_js,
+        ])
+        .or(.files(CoverFlowPage.files))
+        .or(Site { path in CoverPicture.svg(at: path).map { .init(Array($0.utf8)) } }),
+        pages: [page], configuration: configuration)
+      invitations.server = server
+      return server
+    }
+
+    /// The addresses for other browsers, for view models, which the server makes.
+    @MainActor
+    private final class Invitations {
+      weak var server: PageServer?
+
+      func makeAddress() -> String? { server?.makeAddress() }
     }
   #else
     package func run(_ session: Session) async throws {

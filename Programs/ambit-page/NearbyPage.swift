@@ -53,6 +53,7 @@ final class NearbyPage: ViewModel {
   let open: Action<String, Never, Never>
   let detail: NearbyDetail
   let pairing: PairingPage
+  let invitation: InvitationPage
 
   static let bindings: Bindings<NearbyPage> = [
     "text": .twoWay(\.text), "kind": .twoWay(\.kind), "company": .twoWay(\.company),
@@ -81,17 +82,26 @@ final class NearbyPage: ViewModel {
     "star": .action(\.star), "hide": .action(\.hide), "markAllSeen": .action(\.markAllSeen),
     "open": .action(\.open),
     "detail": .group(\.detail), "pairing": .group(\.pairing),
+    "invitation": .group(\.invitation),
   ]
 
-  init(_ nearby: Nearby, scheduler: any DateScheduler) {
+  /// - Parameters:
+  ///   - id: The thing to open, as soon as it is there: the page's address names it.
+  ///   - invite: Makes an address that admits another browser.
+  init(
+    _ nearby: Nearby, scheduler: any DateScheduler, opening id: String? = nil,
+    invite: @escaping @MainActor @Sendable () -> String? = { nil }
+  ) {
     sort = Action { .empty }
     star = Action(onMainActor: nearby.toggleStar)
     hide = Action(onMainActor: nearby.toggleHidden)
     markAllSeen = Action(onMainActor: nearby.markAllSeen)
     let detail = NearbyDetail(nearby)
+    detail.openID.value = id
     self.detail = detail
     open = Action(onMainActor: detail.open)
     pairing = PairingPage(nearby)
+    invitation = InvitationPage(invite)
     let (texts, checks) = (
       [text, kind, company, service], [isStarredOnly, isNewOnly, showsHidden]
     )

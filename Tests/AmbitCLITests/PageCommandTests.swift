@@ -11,7 +11,7 @@
   /// The page as its users open it, in a browser, on the simulated radio.
   @Suite("The page of everything nearby", .enabled(if: Browser.isExpected))
   struct PageCommandTests {
-    private static func withPage(
+    static func withPage(
       _ arguments: String..., body: (Browser) async throws -> Void
     ) async throws {
       // A folder of its own, so that no bonds of earlier runs are used.
@@ -19,10 +19,14 @@
       defer { try? FileManager.default.removeItem(at: folder) }
       let program = try PageProgram(
         "ambit", commandLine: ["page", "--port", "0", "--no-network"] + arguments,
-        environment: ["AMBIT_BONDS": folder.appending(path: "bonds").path])
+        environment: [
+          "AMBIT_BONDS": folder.appending(path: "bonds").path, "XDG_STATE_HOME": folder.path,
+          // Also where a hub runs on the machine of the tests.
+          "AMBIT_HUB": "off",
+        ])
       defer { #expect(program.stop() == 143, "it ends when it is asked to") }
       try await withBrowser { browser in
-        try await browser.navigate(to: program.address + "?probe")
+        try await browser.navigate(to: program.address + "&probe")
         try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
         try await browser.wait(until: row("Pulse strap") + " && " + row("Thermostat"), seconds: 60)
         try await body(browser)
@@ -70,18 +74,18 @@
       }
     }
 
-    private static let state = "document.querySelector('aside [role=status]').textContent"
-    private static let names = "[...document.querySelectorAll('tbody .name')]"
-    private static func row(_ name: String) -> String {
+    static let state = "document.querySelector('aside [role=status]').textContent"
+    static let names = "[...document.querySelectorAll('tbody .name')]"
+    static func row(_ name: String) -> String {
       "\(names).some((each) => each.textContent == '\(name)')"
     }
-    private static func open(_ name: String, _ browser: Browser) async throws {
+    static func open(_ name: String, _ browser: Browser) async throws {
       try await browser.run("\(names).find((each) => each.textContent == '\(name)').click()")
       try await browser.wait(
         until: "document.querySelector('aside h2').textContent == '\(name)'"
           + " && !document.querySelector('aside').hidden")
     }
-    private static func attribute(_ name: String) -> String {
+    static func attribute(_ name: String) -> String {
       "[...document.querySelectorAll('.attributes li')].find((each) =>"
         + " each.querySelector('h3 span').textContent == '\(name)')"
     }
@@ -314,7 +318,12 @@
 
     @Test("the page reports that the program doesn't answer, and goes on with the next one")
     func program() async throws {
-      let first = try PageProgram("ambit", commandLine: ["page", "--port", "0", "--no-network"])
+      // With the key of its cookies, which the next one finds.
+      let state = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      defer { try? FileManager.default.removeItem(at: state) }
+      let environment = ["XDG_STATE_HOME": state.path, "AMBIT_HUB": "off"]
+      let first = try PageProgram(
+        "ambit", commandLine: ["page", "--port", "0", "--no-network"], environment: environment)
       try await withBrowser { browser in
         try await browser.navigate(to: first.address)
         try await browser.wait(until: Self.row("Pulse strap"), seconds: 60)
@@ -324,7 +333,8 @@
         first.stop()
         try await browser.wait(until: isTold, seconds: 60)
         let second = try PageProgram(
-          "ambit", commandLine: ["page", "--port", "\(port)", "--no-network"])
+          "ambit", commandLine: ["page", "--port", "\(port)", "--no-network"],
+          environment: environment)
         defer { second.stop() }
         try await browser.wait(until: "!(\(isTold)) && " + Self.row("Pulse strap"), seconds: 60)
       }
@@ -338,16 +348,92 @@
       }
     }
 
-    @Test("the page needs a token when opened from another machine, and accepts no token twice")
-    func token() async throws {
+    private static func serve(
+      _ arguments: String..., environment: [String: String] = [:],
+      body: (PageProgram) async throws -> Void
+    ) async throws {
+      let state = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      defer { try? FileManager.default.removeItem(at: state) }
       let program = try PageProgram(
-        "ambit", commandLine: ["page", "--port", "0", "--no-network", "--listen", "0.0.0.0"])
+        "ambit", commandLine: ["page", "--port", "0", "--no-network"] + arguments,
+        environment: environment.merging(["XDG_STATE_HOME": state.path, "AMBIT_HUB": "off"]) {
+          a, _ in a
+        })
       defer { program.stop() }
-      #expect(program.address.contains("?token="))
-      let token = try #require(program.address.split(separator: "?").last)
-      #expect(try await program.request("GET", "/").status == 401)
-      #expect(try await program.request("GET", "/?" + token).status == 303)
-      #expect(try await program.request("GET", "/?" + token).status == 401)
+      try await body(program)
+    }
+
+    @Test(
+      "the page needs a token, on this machine and from others, and accepts no token twice",
+      arguments: ["127.0.0.1", "0.0.0.0"])
+    func token(host: String) async throws {
+      try await Self.serve("--listen", host) { program in
+        #expect(program.address.contains("?token="))
+        let token = try #require(program.address.split(separator: "?").last)
+        #expect(try await program.request("GET", "/").status == 401)
+        #expect(try await program.request("POST", "/live").status == 401)
+        #expect(try await program.request("GET", "/?" + token).status == 303)
+        #expect(try await program.request("GET", "/?" + token).status == 401)
+      }
+    }
+
+    @Test("the browser that the page opens gets in by an address that is of no use to other users")
+    func opening() async throws {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      // In place of the desktop's: it writes down what it is to open.
+      let opened = folder.appending(path: "opened").path
+      #expect(mkfifo(opened, 0o600) == 0)
+      let opener = folder.appending(path: "xdg-open").path
+      try "#!/bin/sh\nprintf %s \"$1\" > '\(opened)'\n"
+        .write(toFile: opener, atomically: true, encoding: .utf8)
+      #expect(chmod(opener, 0o700) == 0)
+      let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+      let environment = ["PATH": "\(folder.path):\(path)", "DISPLAY": ":99"]
+      try await Self.serve("--open", environment: environment) { program in
+        let address = try await Self.line(of: opened)
+        #expect(address.hasPrefix("http://127.0.0.1:\(program.port)/?token="))
+        let token = try #require(address.split(separator: "?").last)
+        #expect(!program.address.contains(token), "the printed one is for another browser")
+        // Only root can be another user.
+        if geteuid() == 0 {
+          #expect(try Self.status(of: "/?" + token, asUser: 65_534, port: program.port) == 401)
+        }
+        #expect(try await program.request("GET", "/?" + token).status == 303)
+      }
+    }
+
+    /// What a program writes to a pipe with a name.
+    private static func line(of pipe: String) async throws -> String {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+          continuation.resume(with: Result { try output(of: ["timeout", "60", "cat", pipe]) })
+        }
+      }
+    }
+
+    private static func output(of command: [String]) throws -> String {
+      let process = Process()
+      process.executableURL = URL(filePath: "/usr/bin/env")
+      process.arguments = command
+      let output = Pipe()
+      process.standardOutput = output
+      try process.run()
+      let bytes = output.fileHandleForReading.readDataToEndOfFile()
+      process.waitUntilExit()
+      return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The status of an answer to another user of this machine.
+    private static func status(of target: String, asUser user: Int, port: Int) throws -> Int? {
+      let request =
+        "GET \(target) HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: close\\r\\n\\r\\n"
+      let answer = try output(of: [
+        "setpriv", "--reuid", "\(user)", "--clear-groups", "bash", "-c",
+        "exec 3<>/dev/tcp/127.0.0.1/\(port) && printf '\(request)' >&3 && timeout 60 cat <&3",
+      ])
+      return answer.split(separator: " ").dropFirst().first.flatMap { Int($0) }
     }
 
     @Test("the page behind a proxy prints its public address, with a token")

@@ -20,8 +20,8 @@ document.addEventListener('keydown', (event) => {
 // What is opened gets the focus, and what it was opened from gets it back.
 const follow = (element, target, change = () => {}) => {
   let opener
-  let wasHidden = element.hidden
-  new MutationObserver(() => {
+  let wasHidden = true
+  const look = () => {
     if (element.hidden === wasHidden) return
     wasHidden = element.hidden
     change(!element.hidden)
@@ -31,9 +31,38 @@ const follow = (element, target, change = () => {}) => {
       opener = document.activeElement
       target().focus()
     }
-  }).observe(element, { attributeFilter: ['hidden'] })
+  }
+  new MutationObserver(look).observe(element, { attributeFilter: ['hidden'] })
+  // The first values may have come before this script.
+  look()
 }
-follow(detail, () => detail.querySelector('h2'))
+// What is open is part of the address. Back closes it, as users of phones expect, and stays on the page.
+const flow = document.querySelector('#cf')
+const address = (id) => {
+  const url = new URL(location)
+  url.searchParams.delete('open')
+  if (id) url.searchParams.set('open', id)
+  return url
+}
+const remember = (isOpen) => {
+  const wasOpen = Boolean(history.state?.isOpen)
+  if (isOpen && !wasOpen) {
+    // Also where the page was opened with it, so that there is something to go back to.
+    history.replaceState(null, '', address())
+    history.pushState({ isOpen }, '', address(flow.dataset.front))
+  } else if (wasOpen && !isOpen) {
+    history.back()
+  }
+}
+new MutationObserver(() => {
+  if (!detail.hidden && history.state?.isOpen) {
+    history.replaceState(history.state, '', address(flow.dataset.front))
+  }
+}).observe(flow, { attributeFilter: ['data-front'] })
+addEventListener('popstate', () => {
+  if (!detail.hidden && !history.state?.isOpen) detail.querySelector('.head button').click()
+})
+follow(detail, () => detail.querySelector('h2'), remember)
 // Nothing behind a question can be reached.
 follow(
   pairing,
@@ -45,3 +74,36 @@ follow(
 new MutationObserver(() => {
   if (!pairing.hidden && !pairing.contains(document.activeElement)) pairing.focus()
 }).observe(pairing, { childList: true })
+
+// The table has one row with tab stops, that of the focus: arrows go from row to row and along a row.
+const body = document.querySelector('tbody')
+const controls = (row) => [...row.querySelectorAll('button')]
+const enter = (row) => {
+  for (const each of body.querySelectorAll('[tabindex="0"]')) each.tabIndex = -1
+  if (row) for (const each of controls(row)) each.tabIndex = 0
+}
+const lookForStops = () => {
+  if (!body.querySelector('[tabindex="0"]')) enter(body.querySelector('tr'))
+}
+new MutationObserver(lookForStops).observe(body, { childList: true })
+lookForStops()
+body.addEventListener('focusin', (event) => enter(event.target.closest('tr')))
+body.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
+  const row = event.target.closest('tr')
+  if (!row) return
+  const column = controls(row).indexOf(event.target)
+  const rows = body.rows
+  const step = getComputedStyle(body).direction === 'rtl' ? -1 : 1
+  const targets = {
+    ArrowUp: () => controls(rows[row.sectionRowIndex - 1] ?? row)[column],
+    ArrowDown: () => controls(rows[row.sectionRowIndex + 1] ?? row)[column],
+    ArrowLeft: () => controls(row)[column - step],
+    ArrowRight: () => controls(row)[column + step],
+    Home: () => controls(rows[0])[column],
+    End: () => controls(rows[rows.length - 1])[column],
+  }
+  if (!Object.hasOwn(targets, event.key)) return
+  event.preventDefault()
+  targets[event.key]()?.focus()
+})

@@ -37,9 +37,9 @@ package struct PageOptions: ParsableArguments {
     discussion: """
       Serves a page with all devices, beacons and services of the network, as a table and as a Cover \
       Flow: filter and search them, mark them, open one to see its advertising data, connect it, \
-      read, write and follow its values. Prints the address to open. Only browsers of this machine \
-      can connect, unless --listen names another address; then the printed address has a token, \
-      which admits one browser. So does the address behind a proxy.
+      read, write and follow its values. Prints the address to open, with a token, which admits one \
+      browser for thirty days, also when the page is started again. Without it, other users of this \
+      machine get nothing. Other machines can't connect, unless --listen names another address.
 
       EXAMPLES:
         ambit page
