@@ -384,7 +384,7 @@ let package = Package(
       "CoreLocation", "Essentials", "ExampleProgram", "Reactive", "PageProgram", "WebDriver"),
     tests(
       "BindingServerTests", in: "Binding", needs: "BindingServer", "BindingMachines", "Binding",
-      "Reactive", "JSONWire", "PageClient", "CoverFlowPage", "WebDriver", logging,
+      "Reactive", "JSONWire", "PageClient", "StateFiles", "CoverFlowPage", "WebDriver", logging,
       serverProduct("NIOCore", of: "swift-nio"), serverProduct("HTTPTypes", of: "swift-http-types"),
       serverProduct("NIOPosix", of: "swift-nio"),
       serverProduct("ServiceLifecycle", of: "swift-service-lifecycle")),

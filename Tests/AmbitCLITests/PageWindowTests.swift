@@ -46,7 +46,9 @@
         }
         try await withBrowser { third in
           try await third.navigate(to: address)
-          #expect(try await third.script("return document.querySelector('.name') == null"))
+          #expect(
+            try await third.script(
+              "return document.body.textContent.includes('it holds for one browser')"))
         }
         try await browser.click(browser.find(".invitation button"))
         try await browser.wait(until: "!\(code).checkVisibility()")
@@ -64,7 +66,9 @@
         }
         // Closed otherwise, there is nothing to go back from.
         try await Self.open("Pulse strap", browser)
+        let first: String = try await browser.script("return location.href")
         try await Self.open("Thermostat", browser)
+        try await browser.wait(until: "location.href != '\(first)'")
         let shown: String = try await browser.script("return location.href")
         try await browser.click(browser.find("aside .head button"))
         try await browser.wait(
