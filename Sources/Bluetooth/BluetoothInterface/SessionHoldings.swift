@@ -78,7 +78,7 @@ package struct SessionHoldings: Sendable, Hashable {
   /// The highest token of the ended process. Its requests may still be under way, so the next process numbers its
   /// own from here on.
   package var lastToken: UInt64 = 0
-  /// How many events the ended process got and did not acknowledge. Nobody gets them again.
+  /// How many events the ended process got and did not acknowledge. No process gets them again.
   package var unhandledCount = 0
   /// How many events the hub gave up because no process took them: those beyond its bounds, and requests of peers,
   /// which it has refused.

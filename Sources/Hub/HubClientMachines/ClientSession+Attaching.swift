@@ -65,7 +65,7 @@ extension ClientSession {
     return holdings.lastToken
   }
 
-  // MARK: What is held
+  // MARK: Holdings
 
   /// The session has what the hub has kept, except for what the client has ended or replaced.
   private mutating func adopt(

@@ -49,7 +49,7 @@ struct ClientSession: Sendable {
   var awaitsAttachment = false
   /// Whether a hub has answered what it has kept: that is asked once, before the client hears anything of it.
   var wasAttached = false
-  /// What the client has ended before the answer. It ends what is kept, too.
+  /// What the client has ended before the answer. It ends kept things, too.
   var earlyEnds: [HostRequest] = []
 
   /// How many services the hub has not published again. The client hears that the radio is on when it has:
@@ -69,7 +69,7 @@ struct ClientSession: Sendable {
     self.id = id
     self.name = name
     self.acknowledgesEvents = acknowledgesEvents
-    // A session without a name is nobody's.
+    // A hub knows a session again by its name.
     self.keptFor = name.isEmpty ? .zero : max(.zero, keptFor)
     self.epoch = epoch
   }

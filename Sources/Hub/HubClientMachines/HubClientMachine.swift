@@ -12,8 +12,8 @@ package struct HubClientMachine: Sendable {
   /// What happens to the machine.
   package enum Input: Sendable {
     /// A client opens a session. Its identifier is higher than those before. The name is empty for one that
-    /// ends with the app. A session with a name may ask the hub to keep it for a time when this process has
-    /// ended.
+    /// ends with the app. A session with a name may request that the hub keeps it for a time when this process
+    /// has ended.
     case sessionOpened(
       HubSessionID, name: String = "", acknowledgesEvents: Bool, keptFor: TimeSpan = .zero)
     /// A client's request. Ignored if the session is closed.

@@ -88,7 +88,7 @@ extension HubMachine {
 
   // MARK: A new process
 
-  /// Gives what is kept to the session that is opened, which then is open; returns false if nothing is kept for it.
+  /// Gives a kept session to the one that is opened, which then is open; returns false if nothing is kept for it.
   mutating func resume(
     _ opening: SessionOpening, keptFor: TimeSpan, of id: HubConnectionID,
     into actions: inout [Action]
@@ -195,7 +195,7 @@ extension KeptSession {
     return load
   }
 
-  /// What a new process is told.
+  /// The answer to a new process.
   var holdings: SessionHoldings? {
     var holdings = state.notes?.holdings
     holdings?.unhandledCount = unhandledCount
@@ -205,7 +205,7 @@ extension KeptSession {
 
   /// Takes an event of the host. Returns what to answer.
   mutating func take(_ event: HostEvent) -> HostRequest? {
-    // The next process is told what this has changed.
+    // The next process hears of the change.
     _ = state.receivedUntold(event)
     switch event {
     case .completed(_, .success(.channel(let info))), .channelOpened(let info):

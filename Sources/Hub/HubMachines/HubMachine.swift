@@ -228,8 +228,11 @@ package struct HubMachine: Sendable {
   private mutating func delivered(
     _ key: HubSessionKey, _ events: [HostEvent], now: Instant, into actions: inout [Action]
   ) {
-    if let identity = keptIdentities[key] { return keep(events, of: identity, into: &actions) }
-    guard let current = movedSessions[key] else {
+    // Mostly both are empty, and each batch of events comes here.
+    if !keptIdentities.isEmpty, let identity = keptIdentities[key] {
+      return keep(events, of: identity, into: &actions)
+    }
+    guard !movedSessions.isEmpty, let current = movedSessions[key] else {
       connections[key.connection]?.send(events, of: key.session)
       return changed(key.connection, now: now, into: &actions)
     }

@@ -2,8 +2,8 @@ import BluetoothInterface
 import BluetoothWire
 import HubWire
 
-/// What a session wants and holds, with all options, as far as its program was told: a new process of the program
-/// gets that if the session is kept. Sessions that nobody asks to be kept have no notes.
+/// What a session wants and holds, with all options, as far as its program has heard of it: a new process of the
+/// program gets that if the session is kept. Sessions that end with their programs have no notes.
 struct SessionNotes: Sendable {
   /// A request with a token whose success changes what the session holds.
   private enum Pending: Sendable {
@@ -116,7 +116,7 @@ struct SessionNotes: Sendable {
     case .removeAllServices: services = []
     case .unpublishChannel(let psm): listeners[psm] = nil
     case .unsubscribe(let peer, let target, _):
-      // The program wants it no more, whatever comes of it.
+      // The program wants it no more, also if the request fails.
       subscriptions[Source(peer: peer, handle: target.valueHandle)] = nil
     case .respond(let id, _): requests[id] = nil
     case .answerPairing(let id, _): prompts[id] = nil

@@ -101,7 +101,7 @@ struct SessionState: Sendable {
   let holdsName: Bool
   /// How long it is kept when its program has ended.
   private(set) var keptFor: TimeSpan
-  /// What a new process of the program is told; nil for a session that isn't kept.
+  /// The notes for a new process of the program; nil for a session that isn't kept.
   private(set) var notes: SessionNotes?
   /// The highest token of the processes that have ended.
   private var earlierTokenMax: UInt64 = 0
@@ -172,7 +172,7 @@ struct SessionState: Sendable {
     if request.token != nil { earlierRequestCount += 1 }
   }
 
-  /// An event that was counted when it came is told to the program.
+  /// The program hears of an event that was counted when it came.
   mutating func told(_ event: HostEvent) { notes?.delivered(event) }
 
   // MARK: Requests

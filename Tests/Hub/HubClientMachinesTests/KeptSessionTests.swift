@@ -39,7 +39,7 @@ struct KeptSessionTests {
     return holdings
   }
 
-  /// A rig whose session asks to be kept, with a hub that has not answered the opening.
+  /// A rig whose session is to be kept, with a hub that has not answered the opening.
   private static func opened(_ abilities: HubAbilities = [.bluetooth, .identity]) -> MachineRig {
     var rig = MachineRig()
     rig.openSession(one, name: "central:lock", keptFor: span)

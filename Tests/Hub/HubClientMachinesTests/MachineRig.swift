@@ -13,7 +13,7 @@ struct MachineRig {
   var sent: [AppMessage] = []
   /// All events, by session.
   var events: [HubSessionID: [HostEvent]] = [:]
-  /// The answers to openings that clients were told, each with the number of events before it.
+  /// The answers to openings that clients got, each with the number of events before it.
   var attachments: [(session: HubSessionID, SessionAttachment, eventCount: Int)] = []
   /// The other actions, without those that repeat what `sent` and `events` have.
   var actions: [HubClientMachine.Action] = []

@@ -215,7 +215,7 @@ struct KeepingTests {
     let actions = hub.takeActions()
     #expect(actions.contains(.send(key, .closeChannel(channel.id))))
     #expect(actions.contains(.acknowledge(key, count: 3)))
-    // Those that nobody was told of are removed again.
+    // Those that no process has heard of are removed again.
     #expect(actions.contains(.send(key, .removeService(2))))
     #expect(actions.contains(.send(key, .removeService(3))))
     #expect(hub.machine.users[TestHub.user]?.sessions.serviceCount == 2)
@@ -245,7 +245,7 @@ struct KeepingTests {
           report(2, rssi: -30), .stateChanged(.poweredOff), .stateChanged(.poweredOn),
         ]))
     let restored = try restoration(of: start())
-    // The end of the link had no room: it is gone from what is held, with the subscription.
+    // The end of the link had no room: the holdings are without it and the subscription.
     #expect(restored.holdings?.links == [] && restored.holdings?.subscriptions == [])
     #expect(restored.holdings?.droppedCount == 3)
     #expect(

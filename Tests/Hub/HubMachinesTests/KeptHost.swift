@@ -19,7 +19,7 @@ struct RadioUse: Equatable {
 
   init() {}
 
-  /// What a process believes that was told this.
+  /// The belief of a process that got this answer.
   init(_ holdings: SessionHoldings) {
     scan = holdings.scan
     advertising = holdings.advertising

@@ -16,7 +16,7 @@ package struct HubQuotas: Hashable, Sendable {
   package var advertisementCount: Int?
   /// The bytes that wait for a program that doesn't read them.
   package var queuedByteCount: Int?
-  /// How long a session is kept that asks for it, in seconds, when its program has ended; 0 for not at all.
+  /// How long a session is kept that requests it, in seconds, when its program has ended; 0 for not at all.
   package var keptSeconds: Int?
 
   /// The least number of bytes that may wait: a program must get the answers to what it does at its start.

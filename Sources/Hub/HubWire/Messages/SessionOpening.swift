@@ -23,8 +23,9 @@ package struct SessionOpening: Hashable, Sendable {
   /// ended. Zero for not at all. Only for hubs with ``HubAbilities/identity``, whose ``SessionAttachment`` has
   /// the time that they grant.
   package var keptFor: TimeSpan
-  /// Whether what is kept under the name is given up: this process had a session of the name before, has heard its
-  /// end, and requests all of it again. Otherwise the answer has what is kept, if the opening asks for keeping.
+  /// Whether the hub gives up the session that it keeps under the name: this process had a session of the name before, has heard its
+  /// end, and requests all of it again. Otherwise the answer has the holdings of the kept session, if this one
+  /// is to be kept, too.
   package var beginsAnew: Bool
 
   /// Creates an opening.
@@ -48,8 +49,8 @@ package struct SessionAttachment: Hashable, Sendable {
   package var holdsName: Bool
   /// How long the hub keeps what the session wants, which may be less than the app asked for.
   package var keptFor: TimeSpan
-  /// What the hub has kept since an earlier process ended; nil if it has kept nothing, or the opening doesn't ask for
-  /// it.
+  /// What the hub has kept since an earlier process ended; nil if it has kept nothing, or the opening has no time
+  /// to be kept.
   package var holdings: SessionHoldings?
 
   /// Creates an answer.
