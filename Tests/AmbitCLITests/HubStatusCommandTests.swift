@@ -186,6 +186,17 @@ struct HubStatusCommandTests {
     #expect(lines.contains("programs  1, and 3 that are not listed"))
   }
 
+  @Test("a session that is kept is shown with the seconds that are left, begun ones included")
+  func kept() {
+    var state = Self.state()
+    var program = State.Program(
+      connection: 7, app: "lock", processID: 1, userID: 0, age: .seconds(21))
+    program.keptFor = .milliseconds(38_500)
+    state.programs = [program]
+    let lines = HubStatusText(state, path: "/hub").lines(columns: .max, .plain)
+    #expect(lines.contains { $0.hasPrefix("lock ") && $0.hasSuffix("kept, 39 s left") }, "\(lines)")
+  }
+
   @Test("spans of time are shown in two units")
   func spans() {
     let spans: [(TimeSpan, String)] = [

@@ -100,6 +100,7 @@ struct HubStatusText {
       count(program.unhandledEventCount, "event"),
       program.droppedCount > 0 ? "\(program.droppedCount) dropped" : nil,
       program.lateCount > 0 ? "late" : nil, program.isHeldBack ? "held back" : nil,
+      program.keptFor > .zero ? "kept, \(Int(program.keptFor.seconds.rounded(.up))) s left" : nil,
     ]
     let text = list(waiting)
     return text.isEmpty ? "nothing" : text
@@ -204,7 +205,7 @@ struct HubStatusText {
       "waitingByteCount": json(program.waitingByteCount),
       "unhandledEventCount": json(program.unhandledEventCount),
       "droppedCount": json(program.droppedCount), "lateCount": json(program.lateCount),
-      "isHeldBack": .bool(program.isHeldBack),
+      "isHeldBack": .bool(program.isHeldBack), "keptFor": .number(program.keptFor.seconds),
     ])
   }
 
