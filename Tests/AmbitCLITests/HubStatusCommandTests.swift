@@ -74,6 +74,7 @@ struct HubStatusCommandTests {
     #expect(programs.map { $0["app"] as? String } == ["guide", "lamp\u{1B}[2J"])
     #expect(programs.map { $0["scanCount"] as? Int } == [1, 0])
     #expect(programs.map { $0["serviceCount"] as? Int } == [0, 1])
+    #expect(programs.map { $0["radioUse"] as? String } == ["scan", nil])
     #expect(programs.map { $0["process"] as? Int } == [Int(getpid()), Int(getpid())])
     #expect(object["process"] as? Int == Int(hub.processID))
     #expect(object["state"] as? String == "poweredOn")
@@ -156,6 +157,7 @@ struct HubStatusCommandTests {
     var program = State.Program(
       connection: 7, app: name, processID: 1 << 22, userID: .max, age: .seconds(90))
     program.waitingByteCount = 1 << 30
+    program.lastUse = RadioUse(.scan, age: .seconds(90))
     program.lateCount = 1
     state.programs = [program]
     state.links = [State.Link(peer: name, name: name, role: .central, stage: "open", users: [7])]
@@ -165,6 +167,7 @@ struct HubStatusCommandTests {
     }
     let wide = HubStatusText(state, path: "/run/ambit/hub").lines(columns: .max, .plain)
     #expect(wide.contains { $0.contains("1073741824 bytes, late") })
+    #expect(wide.contains { $0.contains("scan, 1 min 30 s ago") })
     #expect(wide.contains("hub       /run/ambit/hub, version 1.2.3, process 42, for 2 h 5 min"))
   }
 
@@ -214,6 +217,7 @@ struct HubStatusCommandTests {
     state.programs = [
       State.Program(connection: 7, app: "guide", processID: 1, userID: 0, age: .zero)
     ]
+    state.programs[0].lastUse = RadioUse(.scan, age: .seconds(1))
     state.links = [State.Link(peer: "", name: "Strap", role: .central, stage: "open")]
     let line = HubStatusText(state, path: "/hub").json(at: Date()).line
     let object = try Self.object(line)

@@ -49,6 +49,9 @@ struct HubRun: RadioCommand {
       with ".bonjour" behind. --no-network leaves the port of Multicast DNS to Avahi, and to each program. A hub \
       whose socket systemd opened does so, too.
 
+      Metrics for Prometheus are at the same path with ".metrics" behind, for the hub's user and root: \
+      "curl --unix-socket /run/ambit/hub.metrics http://hub/metrics". They name no device and no program.
+
       EXAMPLES:
         ambit hub run --radio hci0
         ambit hub run --radio hci0 --no-network
@@ -73,6 +76,13 @@ struct HubRun: RadioCommand {
 
   @Flag(inversion: .prefixedNo, help: "Multicast DNS for the programs beside the radio.")
   var network = true
+
+  @Option(
+    help: ArgumentHelp(
+      "The path of the socket with metrics, or \"off\". Default: that of the hub's socket, with "
+        + "\".metrics\" behind.",
+      valueName: "path"), completion: .file())
+  var metrics: String?
 
   /// Prompts are for the program that pairs.
   var pairingInput: PairingInput { .command }
@@ -100,6 +110,7 @@ struct HubRun: RadioCommand {
       ) { report.yield($0) }
     } catch { throw Self.failure(error) }
     let bonjour = startBonjour(beside: server.path, allowed, output)
+    let metrics = await startMetrics(of: server, output)
     HubText.serving(server.path, bonjour: bonjour?.path, session)
     if let warning = server.warning { output.warn(warning) }
     Task { for await report in reports { HubText.report(report, output) } }
@@ -115,6 +126,7 @@ struct HubRun: RadioCommand {
     } catch { result = .failure(error) }
     ServiceManager.notify("STOPPING=1")
     await bonjour?.close()
+    await metrics?.close()
     await server.close()
     report.finish()
     try result.get()
@@ -150,6 +162,23 @@ struct HubRun: RadioCommand {
       problem.yield(
         "The hub cannot run Multicast DNS for programs at \(Fit.safe(own)): \(error.text).")
       problem.finish()
+      return nil
+    }
+  }
+
+  /// Answers requests for metrics; nil if none are wanted. Where that is impossible, the reason is printed.
+  private func startMetrics(of server: HubServer, _ output: Output) async -> HubMetricsServer? {
+    let usual = server.path.map { HubPath.metrics(beside: $0) }
+    guard metrics != "off", let path = metrics ?? usual else { return nil }
+    // Printing may take long, which must not hold up the radio.
+    let (problems, problem) = AsyncStream.makeStream(
+      of: String.self, bufferingPolicy: .bufferingOldest(64))
+    Task { for await problem in problems { output.warn(problem.trimmingSuffix(".")) } }
+    do throws(SystemError) {
+      return try await HubMetricsServer.start(at: path, of: server) { problem.yield($0) }
+    } catch {
+      problem.finish()
+      output.warn("The hub has no metrics at \(Fit.safe(path)): \(error.text)")
       return nil
     }
   }

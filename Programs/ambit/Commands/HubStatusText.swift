@@ -79,10 +79,15 @@ struct HubStatusText {
     let rows = status.programs.map { program in
       [
         program.app, "\(program.processID)", "\(program.userID)", Self.text(program.age),
-        Self.holdings(of: program), Self.waits(of: program),
+        program.lastUse.map(Self.text) ?? "–", Self.holdings(of: program),
+        Self.waits(of: program),
       ]
     }
-    return [["PROGRAM", "PROCESS", "USER", "FOR", "HOLDS", "WAITS FOR"]] + rows
+    return [["PROGRAM", "PROCESS", "USER", "FOR", "USED RADIO", "HOLDS", "WAITS FOR"]] + rows
+  }
+
+  private static func text(_ use: RadioUse) -> String {
+    return "\(use.reason.rawValue), \(text(use.age)) ago"
   }
 
   private static func holdings(of program: Program) -> String {
@@ -206,6 +211,8 @@ struct HubStatusText {
       "unhandledEventCount": json(program.unhandledEventCount),
       "droppedCount": json(program.droppedCount), "lateCount": json(program.lateCount),
       "isHeldBack": .bool(program.isHeldBack), "keptFor": .number(program.keptFor.seconds),
+      "radioUse": program.lastUse.map { .string($0.reason.rawValue) },
+      "radioUseAge": program.lastUse.map { .number($0.age.seconds) },
     ])
   }
 

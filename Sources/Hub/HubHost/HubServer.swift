@@ -84,6 +84,13 @@ package final class HubServer: Sendable {
   /// The number of programs that are served, and of refusals.
   package func counts() async -> HubCounts { await loop.run { [core] in core.value.counts } }
 
+  /// The numbers for monitoring.
+  package func metrics() async -> HubMetrics {
+    let host = await loop.run { [core] in core.value.host }
+    let snapshot = await host.snapshot()
+    return await loop.run { [core] in core.value.metrics(snapshot) }
+  }
+
   /// Tells all programs that the hub ends, closes their sessions and connections, and removes the socket.
   package func close() async { await loop.run { [core] in core.value.close() } }
 }

@@ -9,7 +9,10 @@ import HubWire
 
 /// The part of a hub that lives on its event loop: sockets and sessions of the machine's connections.
 final class HubServerCore {
-  private let host: BluetoothHost
+  let host: BluetoothHost
+  private let radio: RadioHistory
+  /// Hears of the states of the radio.
+  private let radioWatch: HostClient
   private var claim: SocketClaim?
   private let fileCheckSpan: TimeSpan
   private let loop: EpollLoop
@@ -47,6 +50,11 @@ final class HubServerCore {
     onReport: @escaping @Sendable (HubReport) -> Void
   ) {
     self.host = host
+    let radio = RadioHistory()
+    self.radio = radio
+    radioWatch = host.makeClient { event in
+      if case .stateChanged(let state) = event { radio.note(state) }
+    }
     self.claim = claim
     self.loop = loop
     self.version = version
@@ -286,7 +294,16 @@ final class HubServerCore {
   }
 
   private func statusRead(_ snapshot: HostSnapshot) {
-    guard !isClosed else { return }
+    if !isClosed { handle(.statusRead(hostStatus(snapshot))) }
+  }
+
+  /// The numbers for monitoring, with a snapshot of the host.
+  func metrics(_ snapshot: HostSnapshot) -> HubMetrics {
+    machine.metrics(hostStatus(snapshot), radioRestartCount: radio.restartCount)
+  }
+
+  /// The host's part of the state.
+  private func hostStatus(_ snapshot: HostSnapshot) -> HubHostStatus {
     var clients: [UInt32: HubSessionKey] = [:]
     for (key, session) in sessions {
       if let client = session as? HostClient { clients[client.id.rawValue] = key }
@@ -297,7 +314,7 @@ final class HubServerCore {
         snapshot, name: host.radio.description, problem: host.problem,
         isSimulated: host.isSimulated))
     status.add(snapshot, clients)
-    handle(.statusRead(status))
+    return status
   }
 
   // MARK: The end
@@ -306,6 +323,7 @@ final class HubServerCore {
   func close() {
     guard !isClosed else { return }
     isClosed = true
+    radioWatch.close()
     for listener in listeners { listener.close() }
     listeners = []
     handle(.ending)

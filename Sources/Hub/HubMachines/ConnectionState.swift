@@ -34,6 +34,8 @@ struct ConnectionState: Sendable {
   var isPaused = false
   /// When the greeting was accepted.
   var servedSince: Instant?
+  /// Why and when the program last made the radio work.
+  var lastUse: (reason: RadioUse.Reason, time: Instant)?
   /// The number of a question for the state of the hub that is not answered.
   var statusQuestion: UInt64?
   /// Whether it was reported that a scan is beyond the program's quota.

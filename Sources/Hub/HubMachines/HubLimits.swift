@@ -18,6 +18,10 @@ package struct HubLimits: Sendable {
   /// The maximum number of open sessions of one user.
   package var sessionCountPerUserMax = 8_192
 
+  /// The maximum number of programs of one user that wait for an answer about the hub's state. One is answered
+  /// every 50 ms, and they wait for 5 s at most. Others are refused.
+  package var statusQuestionCountPerUserMax = 64
+
   /// The time that a program has to send its greeting.
   package var greetingTime = TimeSpan.seconds(5)
   /// The interval at which refusals are reported; those in between are counted.

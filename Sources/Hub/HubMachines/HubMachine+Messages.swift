@@ -43,7 +43,7 @@ extension HubMachine {
       let text = "The first message must be a greeting."
       refuse(id, HubRefusal(.invalidMessage, text), now: now, into: &actions)
     case .ping(let number): connections[id]?.send(.pong(number))
-    case .status(let number): asked(number, by: id, into: &actions)
+    case .status(let number): asked(number, by: id, now: now, into: &actions)
     case .openSession(let opening): open(opening, of: id, now: now, into: &actions)
     case .request(let session, let request):
       send(request, byteCount, of: HubSessionKey(id, session), now: now, into: &actions)
@@ -68,6 +68,7 @@ extension HubMachine {
       return refuse(id, refusal, now: now, into: &actions)
     }
     greetings[id] = nil
+    totals.programCount += 1
     connections[id]?.phase = .served(app: greeting.app)
     connections[id]?.abilities = greeting.abilities
     connections[id]?.servedSince = now
@@ -110,6 +111,7 @@ extension HubMachine {
       let text = "The program has opened as many sessions as it may."
       return refuse(id, HubRefusal(.limitReached, text), now: now, into: &actions)
     }
+    totals.sessionCount += 1
     let holdsName = hold(opening, of: id)
     let keptFor = keepingTime(opening, holdsName: holdsName, of: id)
     if !resume(opening, keptFor: keptFor, of: id, into: &actions) {
@@ -165,7 +167,11 @@ extension HubMachine {
         return refuse(
           key.connection, HubRefusal(.limitReached, text), now: now, into: &actions)
       }
+      totals.requestCount += 1
       connections[key.connection]?.sent(request, byteCount: byteCount, of: key.session)
+      if let use = RadioUse.Reason(request) {
+        connections[key.connection]?.lastUse = (use, now)
+      }
       actions.append(.send(hostKey, request))
     }
   }

@@ -8,11 +8,21 @@ import HubWire
 extension HubMachine {
   /// A program has a question. It replaces an earlier one that is not answered.
   mutating func asked(
-    _ number: UInt64, by id: HubConnectionID, into actions: inout [Action]
+    _ number: UInt64, by id: HubConnectionID, now: Instant, into actions: inout [Action]
   ) {
-    let isAsking = connections[id]?.statusQuestion != nil
+    guard let asker = connections[id] else { return }
+    guard asker.statusQuestion == nil else {
+      connections[id]?.statusQuestion = number
+      return
+    }
+    let user = asker.peer.userID
+    if statusAskers.count(where: { connections[$0]?.peer.userID == user })
+      >= limits.statusQuestionCountPerUserMax
+    {
+      let text = "The user's programs have asked for the hub's state too often to be answered soon."
+      return refuse(id, HubRefusal(.limitReached, text), now: now, into: &actions)
+    }
     connections[id]?.statusQuestion = number
-    guard !isAsking else { return }
     statusAskers.append(id)
     if statusAskers.count == 1 { actions.append(.readStatus) }
   }
@@ -94,6 +104,7 @@ extension HubMachine {
     program.requestCount = load.requestCount
     program.waitingByteCount = connection.waitingByteCount
     program.isHeldBack = connection.isPaused
+    program.lastUse = connection.lastUse.map { RadioUse($0.reason, age: now - $0.time) }
     for state in connection.sessions.values {
       program.unhandledEventCount += state.ledger.unhandledCount
       program.droppedCount += state.droppedCount

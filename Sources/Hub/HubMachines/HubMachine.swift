@@ -59,6 +59,8 @@ package struct HubMachine: Sendable {
   var lastStatusUser: UInt32?
   var isEnding = false
   var openings = OpeningReports()
+  /// What was done so far.
+  var totals = HubTotals()
   private var lastRefusalReport: Instant?
   private var unreportedCount = 0
   /// How many connections were refused, or ended for a reason of the hub.
@@ -139,6 +141,7 @@ package struct HubMachine: Sendable {
     _ peer: HubPeer, _ refusal: HubRefusal, now: Instant, into actions: inout [Action]
   ) {
     refusedCount += 1
+    totals.refused(refusal.reason)
     if let last = lastRefusalReport, now < last + limits.reportSpacing {
       unreportedCount += 1
       return
@@ -183,7 +186,10 @@ package struct HubMachine: Sendable {
     }
     if let app = connection.app {
       if openings.closed(id) {
-        if refusal != nil { refusedCount += 1 }
+        if let refusal {
+          refusedCount += 1
+          totals.refused(refusal.reason)
+        }
         actions.append(.report(.closed(id, app: app, refusal)))
       } else if let refusal {
         refused(peer, refusal, now: now, into: &actions)
@@ -232,6 +238,7 @@ package struct HubMachine: Sendable {
     if !keptIdentities.isEmpty, let identity = keptIdentities[key] {
       return keep(events, of: identity, into: &actions)
     }
+    totals.passed(events)
     guard !movedSessions.isEmpty, let current = movedSessions[key] else {
       connections[key.connection]?.send(events, of: key.session)
       return changed(key.connection, now: now, into: &actions)

@@ -24,4 +24,9 @@ package enum HubPath {
   ///
   /// - Parameter hub: The path of the hub's socket.
   package static func bonjour(beside hub: String) -> String { hub + ".bonjour" }
+
+  /// The socket beside a hub's, at which it has metrics.
+  ///
+  /// - Parameter hub: The path of the hub's socket.
+  package static func metrics(beside hub: String) -> String { hub + ".metrics" }
 }

@@ -49,6 +49,7 @@ struct RecordedBytesTests {
   func status() throws {
     try Self.check(Version1.statusQuestions, "app-status.hex")
     try Self.check(Version1.statusAnswers, "hub-status.hex")
+    try Self.check(Version1.radioUses, "hub-radio-use.hex")
   }
 
   @Test("recorded openings with names, and answers, are read, and written with the same bytes")

@@ -38,6 +38,9 @@ extension Sampler {
     program.droppedCount = count()
     program.lateCount = count()
     program.isHeldBack = bool()
+    program.lastUse = optional {
+      RadioUse($0.element(of: RadioUse.Reason.allCases), age: $0.span())
+    }
     return program
   }
 

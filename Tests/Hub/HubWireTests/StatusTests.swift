@@ -15,6 +15,7 @@ struct StatusTests {
       connection: .max, app: name, processID: .max, userID: .max,
       age: TimeSpan(nanoseconds: .min))
     for path in counts { program[keyPath: path] = .max }
+    program.lastUse = RadioUse(.scan, age: TimeSpan(nanoseconds: .min))
     var link = HubStatus.Link(
       peer: name, name: name, role: .peripheral, stage: name,
       users: [UInt64](repeating: .max, count: userCount))

@@ -60,7 +60,13 @@ extension HubStatus.Program: HubCodable {
       program.droppedCount = try coder.field(value) { $0.droppedCount }
       program.lateCount = try coder.field(value) { $0.lateCount }
       program.isHeldBack = try coder.field(value) { $0.isHeldBack }
-      program.keptFor = try coder.lastAddedField(value, default: .zero) { $0.keptFor }
+      // The first is written if the second is.
+      if value?.lastUse != nil {
+        program.keptFor = try coder.addedField(value, default: .zero) { $0.keptFor }
+      } else {
+        program.keptFor = try coder.lastAddedField(value, default: .zero) { $0.keptFor }
+      }
+      program.lastUse = try coder.lastAddedField(value, default: nil) { $0.lastUse }
       return program
     }
   }

@@ -126,6 +126,8 @@ package struct HubStatus: Hashable, Sendable {
     /// How long the hub still keeps a session whose program has ended; zero for a program that is connected. The
     /// age is then that of the keeping.
     package var keptFor = TimeSpan.zero
+    /// Why and when it last made the radio work; nil if it didn't, or the hub is of an earlier version.
+    package var lastUse: RadioUse?
 
     package init(
       connection: UInt64, app: String, processID: Int, userID: UInt32, age: TimeSpan
