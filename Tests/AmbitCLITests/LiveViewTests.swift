@@ -192,7 +192,8 @@ struct KeyDecoderTests {
       ("a\r\u{7F}", [.character("a"), .enter, .backspace]),
       ("é😀", [.character("é"), .character("😀")]), ("\u{1B}[99~j", [.character("j")]),
       ("\u{1}\t\u{1D}q", [.control("a"), .control("i"), .character("q")]),
-      ("\u{1B}[C\u{1B}OD\u{1B}[1;5C\u{1B}[1;3D", [.right, .left, .wordRight, .wordLeft]), ("\u{1B}[3~", [.delete]),
+      ("\u{1B}[C\u{1B}OD\u{1B}[1;5C\u{1B}[1;3D", [.right, .left, .wordRight, .wordLeft]),
+      ("\u{1B}[3~", [.delete]),
     ])
   func sequences(text: String, keys: [Key]) {
     var whole = KeyDecoder()

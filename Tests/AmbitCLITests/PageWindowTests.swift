@@ -88,7 +88,7 @@
       }
     }
 
-    @Test("on a phone two taps turn a cover, one opens it, and the row for writing fits")
+    @Test("two taps on a phone turn a cover, one opens it, and the row for writing fits")
     func phone() async throws {
       try await Self.withPage { browser in
         try await browser.setSize(width: 390, height: 844)
