@@ -44,6 +44,8 @@ package final class SocketFileWatch {
     timer?.cancel()
     timer = nil
     if let identity { UNIXSocketFile.remove(path, if: identity) }
+    // Only once: the number of the file may be that of another server's by the next time.
+    identity = nil
   }
 
   private func look() {

@@ -94,6 +94,8 @@ struct HubFaultTests {
       environment: ["AMBIT_BONDS": bonds])
     let problem = await run.complaints.next(containing: "bondProblem")
     #expect(problem?.contains("Pairing is disabled until this is fixed") == true)
+    // The file is read before the hub listens.
+    #expect(await run.output.next(containing: "serving") != nil)
     #expect(try await Self.run("read", "strap", "2A38", on: path).status == 0)
     let refused = try await Self.run("read", "thermostat", Self.maintenance, on: path)
     #expect(refused.status == AmbitCLI.ExitStatus.failure.rawValue, "\(refused)")

@@ -288,8 +288,9 @@ struct StreamConnectionTests {
     try #require(address.with { unsafe bind(listener, $0, $1) } == 0)
     try #require(Glibc.listen(listener, 64) == 0)
     for _ in 0..<20 {
-      open.append(try address.makeSocket())
-      try #require(address.with { [open] in unsafe Glibc.connect(open.last ?? -1, $0, $1) } == 0)
+      let client = try address.makeSocket()
+      open.append(client)
+      try #require(address.with { unsafe Glibc.connect(client, $0, $1) } == 0)
     }
     var counts: [Int] = []
     for isOpen in [false, true, true, true] {

@@ -87,7 +87,7 @@ enum Layers {
     "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "HubPlaces": Module(.hosts, ["Glibc"]),
     "HubClient": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
-    "HubHost": Module(.hosts, ["Glibc"]),
+    "HubHost": Module(.hosts, ["Glibc", "Synchronization"]),
     "BluetoothSessions": Module(.hosts, mayTouchTheWorld: false),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),

@@ -124,6 +124,6 @@ struct StepTests {
         line.contains(" --no-parallel ") || line.contains(#/ --[a-z-]+-width [1-9] /#)
       #expect(isLimited, "thousands at once: \(line)")
     }
-    #expect(count == 4)
+    #expect(count == 5)
   }
 }

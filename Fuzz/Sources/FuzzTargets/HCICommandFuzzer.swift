@@ -1,4 +1,4 @@
-public import BluetoothWire
+package import BluetoothWire
 import Essentials
 
 extension FuzzTarget {
@@ -32,7 +32,7 @@ extension FuzzTarget {
   }
 
   /// Every command there is; the tests of the codecs go through them too.
-  public static let hciCommands: [any HCICommand.Type] = [
+  package static let hciCommands: [any HCICommand.Type] = [
     Disconnect.self,
     ReadRemoteVersionInformation.self,
     SetEventMask.self,

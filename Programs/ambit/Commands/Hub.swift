@@ -157,7 +157,11 @@ struct HubRun: RadioCommand {
     do throws(SystemError) {
       return try BonjourHub.start(
         at: own, servesOthers: rules.mayAllowOthers,
-        admits: { PeerReader.system.admits($0, rules) }, log: { problem.yield($0) })
+        admits: { descriptor in
+          PeerReader.system.quotas(descriptor, rules).map {
+            BonjourAdmission(requestCountMax: $0.networkRequestCount)
+          }
+        }, log: { problem.yield($0) })
     } catch {
       problem.yield(
         "The hub cannot run Multicast DNS for programs at \(Fit.safe(own)): \(error.text).")

@@ -6,7 +6,7 @@
   /// What a server keeps of its access control between runs: the key that signs cookies, in a file that
   /// only this user may read.
   struct AccessFile {
-    private static let form = StateForm(
+    private static let form = ChecksummedText(
       name: "ambit page access", version: 1, byteCountMax: 64 * 1_024)
     static let keyByteCount = 32
 
@@ -19,7 +19,12 @@
     /// The key in the file. The first server that asks creates it, under the file's lock, so that
     /// servers that start together have the same key.
     func key() throws(StateFileError) -> [UInt8] {
-      if let key = try file.read(Self.key(decoding:)) { return key }
+      do throws(StateFileError) {
+        if let key = try file.read(Self.key(decoding:)) { return key }
+      } catch {
+        // A damaged one is kept aside and replaced.
+        guard error.kind == .damaged else { throw error }
+      }
       var key: [UInt8] = []
       _ = try file.change(replacingDamaged: true, Self.key(decoding:)) { found in
         if let found {

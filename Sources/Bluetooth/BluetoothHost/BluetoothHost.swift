@@ -116,7 +116,7 @@ public final class BluetoothHost: Sendable {
   package var unwrittenNewBondCount: Int { driver.unwrittenNewBondCount }
 
   /// The state, links, queues and counters of the host's machine at one moment.
-  public func snapshot() async -> HostSnapshot {
+  package func snapshot() async -> HostSnapshot {
     await withCheckedContinuation { continuation in
       driver.readSnapshot { continuation.resume(returning: $0) }
     }

@@ -2,7 +2,7 @@
 
 extension DeviceAddress {
   /// The address that an identity resolving key makes from a random number.
-  public static func resolvable(identityResolvingKey: AES128, random: UInt64) -> DeviceAddress {
+  package static func resolvable(identityResolvingKey: AES128, random: UInt64) -> DeviceAddress {
     // 22 random bits, neither all zero nor all one, after the two bits of the address kind.
     let part = UInt32(random % 0x3F_FFFE) + 1 | 0x40_0000
     let hash = identityResolvingKey.addressHash(of: part)
@@ -11,7 +11,7 @@ extension DeviceAddress {
 
   /// Whether the address was generated with this identity resolving key (§1.3.2.3). The probability
   /// of a false match is 1 in 16 million.
-  public func isMade(withIdentityResolvingKey key: AES128) -> Bool {
+  package func isMade(withIdentityResolvingKey key: AES128) -> Bool {
     guard randomKind == .resolvable else { return false }
     return UInt64(key.addressHash(of: UInt32(truncatingIfNeeded: bits >> 24))) == bits & 0xFF_FFFF
   }

@@ -58,7 +58,7 @@ public struct ARPPacket: Hashable, Sendable {
 }
 
 /// The reason why bytes are not an ARP packet for IPv4 on Ethernet.
-public enum ARPError: Error, Equatable, Sendable {
+package enum ARPError: Error, Equatable, Sendable {
   /// The bytes are shorter than a packet.
   case truncated(Truncated)
   /// The hardware type, protocol type or address lengths are not those of IPv4 on Ethernet.
@@ -76,7 +76,7 @@ extension ARPPacket {
   /// Decodes a packet. Bytes after it are padding of the frame, and are ignored.
   ///
   /// - Throws: ``ARPError``. No input traps.
-  public init(decoding bytes: ArraySlice<UInt8>) throws(ARPError) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(ARPError) {
     var reader = ByteReader(bytes)
     let hardware = UInt16(truncatingIfNeeded: try Self.number(2, from: &reader))
     let `protocol` = UInt16(truncatingIfNeeded: try Self.number(2, from: &reader))

@@ -1,22 +1,22 @@
-public import Essentials
+package import Essentials
 
 /// An Ethernet frame in the form that packet sockets use: without preamble, VLAN tag and check
 /// sequence.
-public struct EthernetFrame: Hashable, Sendable {
+package struct EthernetFrame: Hashable, Sendable {
   /// The size of the header in bytes.
-  public static let headerByteCount = 14
+  package static let headerByteCount = 14
 
   /// The address of the receiver.
-  public var destination: MACAddress
+  package var destination: MACAddress
   /// The address of the sender.
-  public var source: MACAddress
+  package var source: MACAddress
   /// The type of the payload: ``ARPPacket/etherType`` for ARP.
-  public var etherType: UInt16
+  package var etherType: UInt16
   /// The payload, with the padding of short frames.
-  public var payload: ArraySlice<UInt8>
+  package var payload: ArraySlice<UInt8>
 
   /// Creates a frame.
-  public init(
+  package init(
     to destination: MACAddress, from source: MACAddress, etherType: UInt16,
     payload: ArraySlice<UInt8>
   ) {
@@ -27,7 +27,7 @@ public struct EthernetFrame: Hashable, Sendable {
   }
 
   /// Creates a broadcast frame with an ARP packet.
-  public init(broadcasting packet: ARPPacket) {
+  package init(broadcasting packet: ARPPacket) {
     self.init(
       to: .broadcast, from: packet.senderHardware, etherType: ARPPacket.etherType,
       payload: packet.bytes[...])
@@ -36,7 +36,7 @@ public struct EthernetFrame: Hashable, Sendable {
   /// Decodes a frame. The payload shares its storage with `bytes`.
   ///
   /// - Throws: `Truncated` if there are fewer than 14 bytes.
-  public init(decoding bytes: ArraySlice<UInt8>) throws(Truncated) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(Truncated) {
     var reader = ByteReader(bytes)
     destination = MACAddress(rawValue: try reader.bigEndian(6))
     source = MACAddress(rawValue: try reader.bigEndian(6))
@@ -45,7 +45,7 @@ public struct EthernetFrame: Hashable, Sendable {
   }
 
   /// The bytes of the frame.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = ByteWriter(capacity: Self.headerByteCount + payload.count)
     writer.bigEndian(destination.rawValue, count: 6)
     writer.bigEndian(source.rawValue, count: 6)

@@ -1,14 +1,14 @@
-public import DNSWire
-public import Essentials
+package import DNSWire
+package import Essentials
 
 /// The Multicast DNS state machine of a host: the registrations and queries of its clients, on all
 /// interfaces.
 ///
 /// The host passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
-public struct DiscoveryMachine: Machine, Sendable {
+package struct DiscoveryMachine: Machine, Sendable {
   /// Input of the machine.
-  public enum Event: DiscoveryRequestInput, Sendable {
+  package enum Event: DiscoveryRequestInput, Sendable {
     /// An interface is available, or its addresses or versions changed.
     case interfaceChanged(NetworkInterface)
     /// An interface is no longer available.
@@ -27,7 +27,7 @@ public struct DiscoveryMachine: Machine, Sendable {
   }
 
   /// Output of the machine: work for the driver.
-  public typealias Action = DiscoveryAction
+  package typealias Action = DiscoveryAction
 
   var responder: Responder
   var querier: Querier
@@ -45,20 +45,20 @@ public struct DiscoveryMachine: Machine, Sendable {
   /// - Parameters:
   ///   - hostLabel: The host name without `.local`, 1 to 63 bytes of UTF-8.
   ///   - rng: Used for random delays only.
-  public init(hostLabel: [UInt8], rng: SeededGenerator) throws(DNSWireError) {
+  package init(hostLabel: [UInt8], rng: SeededGenerator) throws(DNSWireError) {
     var rng = rng
     responder = try Responder(hostLabel: hostLabel, rng: rng.fork())
     querier = Querier(rng: rng.fork())
   }
 
   /// The host name, even if it has not been probed yet.
-  public var hostName: DNSName { responder.hostName }
+  package var hostName: DNSName { responder.hostName }
 
   /// The time to call ``wake(now:into:)``; nil if no timer is running.
-  public var nextWake: Instant? { .earliest(responder.nextWake, querier.nextWake) }
+  package var nextWake: Instant? { .earliest(responder.nextWake, querier.nextWake) }
 
   /// Processes an event and appends the resulting actions.
-  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+  package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     switch event {
     case .interfaceChanged(let interface):
       respond(.interfaceChanged(interface), now)
@@ -82,7 +82,7 @@ public struct DiscoveryMachine: Machine, Sendable {
   }
 
   /// Performs the work that is due at `now`.
-  public mutating func wake(now: Instant, into actions: inout [Action]) {
+  package mutating func wake(now: Instant, into actions: inout [Action]) {
     responder.wake(now: now, into: &responderActions)
     querier.wake(now: now, into: &querierActions)
     passAll(now, into: &actions)
@@ -168,7 +168,7 @@ public struct DiscoveryMachine: Machine, Sendable {
 
 /// Output of the machines of Multicast DNS: work for their driver. The responder sends packets and
 /// reports registrations; the querier sends packets and delivers results.
-public enum DiscoveryAction: Sendable, Hashable {
+package enum DiscoveryAction: Sendable, Hashable {
   /// Send a packet.
   case send(OutgoingPacket)
   /// The registration has this name on all its links. Reported again only if the name changes.

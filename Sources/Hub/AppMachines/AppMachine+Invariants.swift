@@ -68,6 +68,7 @@ extension AppState {
       if !process.unsent.isEmpty { found.append("something for it was not sent") }
       let isDeliverable = queue.entries.prefix(limit).contains {
         process.receivers.contains($0.event.receiver)
+          && !(process.isBackground && $0.waitsForForeground)
       }
       if isDeliverable, process.handed.count < limits.handedCountMax {
         found.append("an event waits for it though it could get it")

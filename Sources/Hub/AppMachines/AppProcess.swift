@@ -37,6 +37,8 @@ struct AppProcess: Sendable {
   /// Where it goes once it has finished launching.
   var launchesIntoForeground: Bool
   var receivers: Set<AppReceiver> = []
+  /// How many more objects there are of receivers that it opened again.
+  var extraObjects: [AppReceiver: Int] = [:]
   /// Receivers with a state of an earlier process that this one has not opened.
   var restorable: Set<AppReceiver>
   /// Receivers for whose events it was launched and that it has not opened, and until when it stays awake for that.

@@ -7,6 +7,10 @@ struct AppQueue: Sendable {
     var event: AppEvent
     /// When a request is refused; nil for other events.
     var deadline: Instant?
+    /// It launched a process that didn't make its receiver in time, and launches no other one.
+    var hasLaunched = false
+    /// It came while the app was suspended without the mode, and waits for the foreground.
+    var waitsForForeground = false
   }
 
   private(set) var entries: [Entry] = []
@@ -58,6 +62,13 @@ struct AppQueue: Sendable {
     entries = rest
     byteCount -= taken.reduce(0) { $0 + $1.event.payload.count }
     return taken
+  }
+
+  /// The events of these receivers launch no other process.
+  mutating func endLaunches(for receivers: Set<AppReceiver>) {
+    for index in entries.indices where receivers.contains(entries[index].event.receiver) {
+      entries[index].hasLaunched = true
+    }
   }
 
   /// When the next request is refused.

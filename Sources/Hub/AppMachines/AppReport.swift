@@ -16,7 +16,8 @@ package enum AppReport: Hashable, Sendable {
   case crashPause(AppID, TimeSpan, count: Int)
   /// A process that was launched for a manager didn't make it in its time.
   case unclaimed(AppID, AppReceiver)
-  /// A process acknowledged more than it got, opened a receiver twice, or has too many of something.
+  /// A process acknowledged more than it got, opened a receiver twice, or has too many of something:
+  /// receivers, background tasks, events that it has not completed, or wishes, with those of its last processes.
   case misuse(AppID, AppProcessID, AppMisuse)
   /// Memory is needed, and no app is suspended.
   case noSuspendedApp
@@ -40,6 +41,7 @@ package enum AppDiscard: String, Hashable, Sendable {
 
 package enum AppMisuse: String, Hashable, Sendable {
   case acknowledgedTooMany, openedTwice, tooManyReceivers, tooManyBackgroundTasks
+  case tooManyNotCompleted
 }
 
 /// What happened to an app's events, since the machine began.

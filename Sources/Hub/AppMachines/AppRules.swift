@@ -64,6 +64,8 @@ package struct AppLimits: Hashable, Sendable {
   package var receiverCountMax = 256
   /// The maximum number of background tasks of a process.
   package var backgroundTaskCountMax = 256
+  /// The maximum number of events whose completion handlers a process has not called. Others are not waited for.
+  package var workCountMax = 256
   /// Opening an app sends the others to the background, as on a phone.
   package var hasOneForeground = true
 

@@ -37,7 +37,19 @@ extension AppState {
       counts.coalescedCount += 1
     }
     guard hasRoom(for: entry, &turn) else { return }
+    var entry = entry
+    entry.waitsForForeground = waitsForForeground(entry.event)
     queue.append(entry)
+  }
+
+  /// Whether an event is kept until the app is in the foreground: one of Bluetooth that comes while the app is
+  /// suspended without the mode, and what follows it for the same receiver.
+  private func waitsForForeground(_ event: AppEvent) -> Bool {
+    guard event.receiver.isBluetooth, let mode = event.mode,
+      !description.modes.isSuperset(of: mode)
+    else { return false }
+    return suspendedSince != nil
+      || queue.entries.contains { $0.waitsForForeground && $0.event.receiver == event.receiver }
   }
 
   /// Why an event can't wait for a process; nil if it can.

@@ -32,7 +32,7 @@ extension AppState {
       return start(opening, &turn)
     }
     let canStartByItself = startsByItself && turn.isUnlocked && !isPaused(at: turn.now)
-    let entries = queue.entries.filter { mayLaunchNow(for: $0.event, turn) }
+    let entries = queue.entries.filter { !$0.hasLaunched && mayLaunchNow(for: $0.event, turn) }
     if canStartByItself || !entries.isEmpty { start(for: entries.map(\.event), &turn) }
   }
 
@@ -106,6 +106,7 @@ extension AppState {
       return turn.report(.misuse(id, process.id, .tooManyReceivers))
     }
     guard process.receivers.insert(receiver).inserted else {
+      self.process?.extraObjects[receiver, default: 0] += 1
       return turn.report(.misuse(id, process.id, .openedTwice))
     }
     if process.restorable.remove(receiver) != nil { process.unsent.append(.restore(receiver)) }
@@ -114,6 +115,11 @@ extension AppState {
   }
 
   private mutating func closed(_ receiver: AppReceiver, _ turn: inout Turn) {
+    // Another object with the same name is left.
+    if let count = process?.extraObjects[receiver] {
+      process?.extraObjects[receiver] = count > 1 ? count - 1 : nil
+      return
+    }
     guard process?.receivers.remove(receiver) != nil else { return }
     process?.unsent.removeAll { $0 == .restore(receiver) }
     discard(because: .noReceiver, &turn) { $0.event.receiver == receiver }
@@ -129,6 +135,10 @@ extension AppState {
       wants[receiver] != nil || (hasProcess && receiver == .location)
       || process?.receivers.contains(receiver) ?? false
     guard isKnown else { return }
+    guard wants[receiver] != nil || new.isEmpty || wants.count < turn.limits.receiverCountMax else {
+      if let process { turn.report(.misuse(id, process.id, .tooManyReceivers)) }
+      return turn.actions.append(.release(id, receiver))
+    }
     wants[receiver] = new.isEmpty ? nil : new
   }
 

@@ -23,11 +23,10 @@ extension AppState {
   private mutating func quit(because reason: AppEnd, _ turn: inout Turn) {
     forgetOpening()
     startsByItself = false
-    if process == nil {
-      releaseWants(closesSockets: true, isQuit: true, &turn)
-    } else {
-      end(because: reason, &turn)
-    }
+    let hadProcess = hasProcess
+    end(because: reason, &turn)
+    // At once, if it was about to end for another reason: it may be opened or installed before it is gone.
+    if !hadProcess || isRemoved { releaseWants(closesSockets: true, isQuit: true, &turn) }
   }
 
   // MARK: Foreground and background
@@ -115,9 +114,8 @@ extension AppState {
     if let process {
       if !process.isEnding { beginEnding(.rebooted, turn.now, &turn) }
       finish(&turn)
-    } else {
-      releaseWants(closesSockets: true, isQuit: false, &turn)
     }
+    releaseWants(closesSockets: true, isQuit: false, &turn)
     cutLinks = []
     isBluetoothBlocked = false
     pausedUntil = nil
@@ -206,6 +204,7 @@ extension AppState {
     }
     if isDue(process.awaitedUntil) {
       reportUnclaimed(process, &turn)
+      queue.endLaunches(for: process.awaited)
       self.process?.awaited = []
       self.process?.awaitedUntil = nil
     }

@@ -105,7 +105,9 @@ struct AppState: Sendable {
 
   private mutating func wakeIfNeeded(_ turn: inout Turn) {
     guard let process, case .suspended = process.stage, !isPaused(at: turn.now) else { return }
-    let hasReason = queue.entries.contains { mayWake(for: $0.event, process) }
+    let hasReason = queue.entries.contains {
+      !$0.waitsForForeground && mayWake(for: $0.event, process)
+    }
     guard hasReason else { return }
     counts.wakeCount += 1
     thaw(&turn)
@@ -144,11 +146,18 @@ struct AppState: Sendable {
       }
     }
     let room = limits.handedCountMax - process.handed.count
-    for entry in queue.take(room, where: { process.receivers.contains($0.event.receiver) }) {
+    let taken = queue.take(room) {
+      process.receivers.contains($0.event.receiver) && !(isBackground && $0.waitsForForeground)
+    }
+    for entry in taken {
       deliveries.append(.event(entry.id, entry.event))
       process.handed.append(AppProcess.Handed(event: entry.id, deadline: deadline))
       counts.handedCount += 1
       guard let time = limits.completionTime(of: entry.event) else { continue }
+      guard entry.event.kind.isRequest || process.work.count < limits.workCountMax else {
+        turn.report(.misuse(id, process.id, .tooManyNotCompleted))
+        continue
+      }
       var work = AppProcess.Work(event: entry.event)
       work.event.payload = []
       work.deadline = entry.deadline ?? (isBackground ? now + time : nil)
@@ -190,6 +199,13 @@ struct AppState: Sendable {
     if entry.event.kind.isRequest {
       counts.refusedCount += 1
       turn.actions.append(.refuse(id, entry.id))
+      return
+    }
+    // The person may still tap its alert.
+    if reason != .limit,
+      let index = alerts.firstIndex(where: { $0.id == entry.id && $0.event == nil })
+    {
+      alerts[index].event = entry.event
       return
     }
     counts.discardedCount += 1

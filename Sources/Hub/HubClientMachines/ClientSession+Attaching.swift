@@ -76,7 +76,9 @@ extension ClientSession {
       wants.advertising = wants.advertising ?? holdings.advertising
     }
     wants.agent = wants.agent ?? holdings.agent
-    if holdings.attendsAllPairings { wants.attendsAllPairings = true }
+    if holdings.attendsAllPairings {
+      wants.attendance = wants.attendance ?? SessionWants.Attendance()
+    }
     for link in holdings.links { try adopt(link, isEnded: ends.contains(.disconnect(link.peer))) }
     for listener in holdings.listeners where !ends.contains(.unpublishChannel(psm: listener.psm)) {
       wants.channels[listener.psm] = listener.requiresEncryption

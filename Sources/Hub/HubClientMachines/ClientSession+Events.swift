@@ -176,7 +176,7 @@ extension ClientSession {
       result = try take(published, of: definition, removalCount: count, into: &outputs)
     case (.channel(let requiresEncryption), .success(.psm(let psm))):
       wants.channels[psm] = requiresEncryption
-    case (.attendance, .success): wants.attendance = request.token
+    case (.attendance, .success): wants.attendance = SessionWants.Attendance(token: request.token)
     case (.outOfBandData(let peer, let data), .success):
       let isKept = data == nil || wants.outOfBandData.count < HubClientLimits.outOfBandMax
       if isKept { wants.outOfBandData[peer] = data }

@@ -62,7 +62,7 @@ extension ClientSession {
       outputs.losses.append("PSM \(psm) was not published again: \(error).")
     case (.attendance, .failure(let error)):
       // Under the token of the request that the former hub has granted: no event says that this has ended.
-      complete(wants.attendance.take(), .failure(error), into: &outputs)
+      complete(wants.attendance.take()?.token, .failure(error), into: &outputs)
     case (.restoringOutOfBandData, .failure(let error)):
       outputs.losses.append("Out-of-band data was not set again: \(error).")
     default: break

@@ -11,12 +11,17 @@ struct SessionWants: Sendable {
   /// Requested links, also those that are up.
   var links: [DeviceAddress: ConnectOptions] = [:]
   var agent: SMPIOCapability?
-  /// The client's token of the request by which it attends all pairings of the hub; nil if it doesn't.
-  var attendance: RequestToken?
+  /// Nil if the client doesn't attend all pairings of the hub.
+  var attendance: Attendance?
   var outOfBandData: [DeviceAddress: OutOfBandData] = [:]
   /// By PSM, whether a link must be encrypted.
   var channels: [UInt16: Bool] = [:]
   var services = ServiceHandles()
+
+  struct Attendance: Hashable, Sendable {
+    /// The client's token of its request; nil if its former process made it.
+    var token: RequestToken?
+  }
 
   /// Counts `startAdvertising` and `stopAdvertising`: the start that is completed may be out of date.
   private(set) var advertisingChangeCount: UInt64 = 0

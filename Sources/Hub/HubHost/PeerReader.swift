@@ -12,12 +12,12 @@ package struct PeerReader: Sendable {
     self.peer = peer
   }
 
-  /// Whether rules let the program at the other end of a connected socket use a hub of this process's user.
-  package func admits(_ descriptor: Int32, _ rules: HubRules) -> Bool {
+  /// How much the program at a connected socket may use, by the rules; nil if they deny it.
+  package func quotas(_ descriptor: Int32, _ rules: HubRules) -> HubQuotas? {
     guard let peer = peer(descriptor, rules),
-      case .allowed = rules.verdict(on: peer, hubUserID: geteuid())
-    else { return false }
-    return true
+      case .allowed(let quotas) = rules.verdict(on: peer, hubUserID: geteuid())
+    else { return nil }
+    return quotas
   }
 
   /// The system's own knowledge.

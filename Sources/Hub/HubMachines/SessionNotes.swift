@@ -181,6 +181,13 @@ struct SessionNotes: Sendable {
     return nil
   }
 
+  /// The hub has taken a change of the advertising back. The completion of that changes nothing: two advertisements
+  /// would replace each other without end.
+  mutating func advertisingGoesOn(with options: AdvertisingOptions) {
+    advertising = options
+    advertisingChangeCount += 1
+  }
+
   private mutating func subscribed(
     _ peer: DeviceAddress, _ target: SubscriptionTarget, _ token: RequestToken
   ) -> HostRequest? {

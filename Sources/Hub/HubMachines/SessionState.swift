@@ -167,7 +167,12 @@ struct SessionState: Sendable {
 
   /// The hub takes back, for a new process, what an earlier one has requested and this one wasn't told.
   mutating func takenBack(_ request: HostRequest) {
+    let earlier = notes
     sent(request, byteCount: 0)
+    if case .startAdvertising(let options, _) = request {
+      notes = earlier
+      notes?.advertisingGoesOn(with: options)
+    }
     // It has the token of the earlier process.
     if request.token != nil { earlierRequestCount += 1 }
   }

@@ -10,7 +10,7 @@ public struct AirPacket: Hashable, Sendable {
   /// The counter of the connection event in which it is sent.
   public var eventCounter: UInt16
   /// The direction of the packet.
-  public var direction: LinkCipher.Direction
+  package var direction: LinkCipher.Direction
   /// The PHY.
   public var phy: PHY
   /// The PDU (Core 5.4, Vol 6, Part B, §2.4): two octets of header, the payload and, where it is
@@ -18,7 +18,7 @@ public struct AirPacket: Hashable, Sendable {
   public var bytes: [UInt8]
 
   /// Creates a packet.
-  public init(
+  package init(
     time: Instant, accessAddress: UInt32, eventCounter: UInt16,
     direction: LinkCipher.Direction, phy: PHY, bytes: [UInt8]
   ) {

@@ -1,4 +1,4 @@
-public import BluetoothMachines
+package import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 
@@ -30,7 +30,7 @@ public final class World {
 
   /// The P-256 key agreement for devices that are added from now on; without it they support legacy
   /// pairing only. It takes no virtual time.
-  public var keyAgreement: (any KeyAgreement)?
+  package var keyAgreement: (any KeyAgreement)?
   /// Called when a device displays a text, with the device's name and the text.
   public var onDisplay: ((_ device: String, _ text: String) -> Void)?
   /// Called with each packet of each connection when it is sent, whether it is received or lost:

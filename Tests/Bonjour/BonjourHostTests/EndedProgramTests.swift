@@ -61,7 +61,8 @@ struct EndedProgramTests {
   func killed() async throws {
     let count = 300
     let hub = try BonjourHub.start(
-      at: hubPath(run), configuration: sharingConfiguration(run), admits: { _ in true })
+      at: hubPath(run), configuration: sharingConfiguration(run),
+      admits: { _ in BonjourAdmission() })
     let program = try program(serviceCount: count)
     let (first, second) = (
       BonjourHost(configuration: sharingConfiguration(run)),

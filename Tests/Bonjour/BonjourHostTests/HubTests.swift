@@ -56,7 +56,7 @@ struct HubTests {
   }
 
   private func startHub(
-    admits: @escaping @Sendable (Int32) -> Bool = { _ in true }
+    admits: @escaping @Sendable (Int32) -> BonjourAdmission? = { _ in BonjourAdmission() }
   ) throws -> BonjourHub {
     try BonjourHub.start(at: path, configuration: sharingConfiguration(run), admits: admits)
   }
@@ -198,12 +198,32 @@ struct HubTests {
 
   @Test("a program that the rules of a hub deny does without it, with the reason")
   func refused() async throws {
-    let hub = try startHub { _ in false }
+    let hub = try startHub { _ in nil }
     let program = program()
     #expect(await program.log.skip(to: "its rules do not allow this program"))
     let lamp = try await register("Lamp", with: program.host)
     #expect(await program.host.settledRole != .client)
     withExtendedLifetime(lamp) {}
+    await program.host.close()
+    await hub.close()
+  }
+
+  @Test("a program beyond its quota does without the hub, with the reason, and loses nothing")
+  func quota() async throws {
+    let hub = try startHub { _ in BonjourAdmission(requestCountMax: 1) }
+    let program = program()
+    let lamp = try await register("Lamp", with: program.host)
+    let chair = try await register("Chair", with: program.host)
+    #expect(await program.log.skip(to: "exceeds the limits of one client"))
+    #expect(await program.host.settledRole == .alone)
+    let (query, events) = browse(program.host)
+    var found: Set<QueryEvent> = []
+    for await event in events {
+      found.insert(event)
+      if found.count == 2 { break }
+    }
+    #expect(found == [.serviceAdded(try name("Lamp")), .serviceAdded(try name("Chair"))])
+    withExtendedLifetime((lamp, chair, query)) {}
     await program.host.close()
     await hub.close()
   }

@@ -140,14 +140,16 @@ struct SharingConnectionTests {
     let loop = EpollLoop.shared
     let (events, continuation) = AsyncStream.makeStream(of: OwnerMachine.Event.self)
     let server = try await loop.make {
-      let server = OwnerServer(on: loop, admits: { _ in true }, log: nil) { continuation.yield($0) }
+      let server = OwnerServer(on: loop, admits: { _ in BonjourAdmission() }, log: nil) {
+        continuation.yield($0)
+      }
       server.start(listener)
       return server
     }
     let trust = OwnerMachine.Trust(userID: geteuid())
     let peer = Peer(try #require(address.connect(trust: trust).descriptor))
     var iterator = events.makeAsyncIterator()
-    guard case .connected(let id, _)? = await iterator.next() else {
+    guard case .connected(let id, _, _)? = await iterator.next() else {
       Issue.record("Nobody came.")
       return
     }

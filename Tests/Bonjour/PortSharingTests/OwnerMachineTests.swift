@@ -286,6 +286,27 @@ struct OwnerMachineTests {
     #expect(isRefused(wish(3, of: 4), .tooManyRequests), "a client has two")
   }
 
+  @Test("G12: a client has no more requests than its quota, which raises no limit")
+  func quota() throws {
+    var limits = OwnerMachine.Limits()
+    limits.perClient.requestCount = 3
+    for (quota, max) in [(Int?.some(1), 1), (.some(9), 3), (nil, 3), (.some(0), 0)] {
+      var machine = machine(limits: limits)
+      _ = act(&machine, .connected(anna, userID: 1_000, requestCountMax: quota))
+      let hello = ClientMessage.hello(versions: PortSharingProtocol.versions, configuration)
+      _ = act(&machine, .received(hello, from: anna))
+      let results = (1...UInt64(max + 1)).map { number in
+        let ask = DiscoveryRequest.startQuery(QueryID(rawValue: number), .serviceTypes(), on: nil)
+        return act(&machine, .received(.request(ask), from: anna))
+      }
+      #expect(results.dropLast().allSatisfy { forwarded($0) != nil })
+      #expect(
+        results.last.map { Array($0.prefix(2)) } == [
+          .send(.rejected(.tooManyRequests), to: anna), .close(anna),
+        ])
+    }
+  }
+
   @Test("added records of a service count, and are released with it")
   func addedRecords() throws {
     var limits = OwnerMachine.Limits()

@@ -129,6 +129,27 @@ struct EndTests {
     #expect(phone.takeActions().deliveries.first == .restore(.heldSocket(1)))
   }
 
+  @Test("what a reboot, a force-quit or a removal ends is released of a process that ends, too")
+  func endedWhileEnding() {
+    var phone = TestPhone(.voip)
+    phone.suspend([.heldSocket(1)])
+    phone.handle(.memoryPressure(.critical))
+    phone.handle(.rebooted)
+    #expect(phone.takeActions().contains(.release(TestPhone.app, .heldSocket(1))))
+    phone = TestPhone()
+    phone.suspend()
+    phone.handle(.memoryPressure(.critical))
+    phone.person(.forceQuit)
+    phone.person(.opened)
+    #expect(phone.takeActions().contains(.release(TestPhone.app, TestPhone.lock)))
+    phone = TestPhone()
+    phone.suspend([.location])
+    phone.handle(.wants(TestPhone.app, .location, .regions))
+    phone.handle(.removed(TestPhone.app))
+    phone.handle(.installed(TestPhone.app, AppDescription()))
+    #expect(phone.takeActions().contains(.release(TestPhone.app, .location)))
+  }
+
   @Test("an app with the mode voip is started after a crash and after a reboot")
   func voip() {
     var phone = TestPhone(.voip)

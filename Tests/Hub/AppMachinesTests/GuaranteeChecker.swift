@@ -16,6 +16,8 @@ struct GuaranteeChecker {
     var last: [AppReceiver: UInt32] = [:]
     var eventCount = 0
     var unacknowledgedCount = 0
+    /// Events that arrived and were not delivered; some of them were discarded.
+    var pending: [UInt32: AppEvent] = [:]
   }
 
   private struct Process {
@@ -41,6 +43,8 @@ struct GuaranteeChecker {
   private var apps: [AppID: App] = [:]
   private var processes: [AppProcessID: Process] = [:]
   private var isLocked = false
+  /// The app that the person opens with the event that is being handled.
+  private var openedApp: AppID?
   private var arrived: Set<UInt32> = []
   private var delivered: Set<UInt32> = []
   private var deliveredIDs: Set<AppEventID> = []
@@ -63,10 +67,12 @@ struct GuaranteeChecker {
 
   /// - Parameter id: The number that the machine gives the next event.
   mutating func note(_ event: AppMachine.Event, id: AppEventID, now: Instant) {
+    openedApp = nil
     switch event {
     case .installed(let id, let description): apps[id] = App(modes: description.modes)
-    case .arrived(_, let event):
+    case .arrived(let app, let event):
       arrived.insert(Self.number(event))
+      apps[app]?.pending[Self.number(event)] = event
       if case .request = event.kind { requests[id] = now }
     case .wants(let id, let receiver, let wants): note(id, receiver, wants)
     case .process(let id, let event): note(event, id, now)
@@ -91,6 +97,7 @@ struct GuaranteeChecker {
     switch deed {
     case .opened, .openedAlert:
       isLocked = false
+      openedApp = id
       apps[id]?.isForceQuit = false
       apps[id]?.isOpened = true
       apps[id]?.faultedAt = nil
@@ -148,6 +155,7 @@ struct GuaranteeChecker {
     case .thaw(let id):
       let isFrozen = processes[id].map { $0.isFrozen && $0.endingAt == nil }
       expect(isFrozen == true, "process \(id.rawValue) is thawed and not frozen")
+      expect(mayWake(id), "process \(id.rawValue) is thawed without a reason")
       processes[id]?.isFrozen = false
       processes[id]?.activeAt = now
     case .terminate(let id), .kill(let id):
@@ -224,6 +232,18 @@ struct GuaranteeChecker {
     expect(count <= limits.handedCountMax, "process \(id.rawValue) gets too much at once")
   }
 
+  /// Whether the person opens the app, or something waits that its modes allow to wake it.
+  private func mayWake(_ id: AppProcessID) -> Bool {
+    guard let process = processes[id], let app = apps[process.app] else { return false }
+    if openedApp == process.app { return true }
+    return app.pending.values.contains { event in
+      guard process.opened.contains(event.receiver), let mode = Self.mode(of: event) else {
+        return false
+      }
+      return app.modes.isSuperset(of: mode)
+    }
+  }
+
   private mutating func restore(_ receiver: AppReceiver, _ id: AppProcessID) {
     restoredCount += 1
     let isRestorable = processes[id]?.restorable.contains(receiver) ?? false
@@ -249,8 +269,9 @@ struct GuaranteeChecker {
     guard !event.payload.isEmpty else { return }
     let content = Self.number(event)
     expect(arrived.contains(content), "an event is delivered that did not arrive")
+    apps[process.app]?.pending[content] = nil
     expect(delivered.insert(content).inserted, "event \(content) is delivered a second time")
-    if case .notification(isSilent: false, _) = event.kind { return }
+    if case .notification(_, hasAlert: true) = event.kind { return }
     let last = apps[process.app]?.last[receiver] ?? 0
     expect(content > last, "event \(content) is delivered after event \(last)")
     apps[process.app]?.last[receiver] = content
@@ -288,6 +309,19 @@ struct GuaranteeChecker {
         app.counts.unacknowledgedCount == checked.unacknowledgedCount,
         "\(name) lost \(checked.unacknowledgedCount), not \(app.counts.unacknowledgedCount)")
       expect(app.waitingCount <= limits.waitingCountMax, "too many events wait for \(name)")
+    }
+  }
+
+  /// The mode without which an event doesn't wake an app; nil if it never does.
+  private static func mode(of event: AppEvent) -> BackgroundModes? {
+    switch event.receiver {
+    case .central, .unnamedCentral: .bluetoothCentral
+    case .peripheral, .unnamedPeripheral: .bluetoothPeripheral
+    case .location: []
+    case .notifications:
+      if case .notification(isSilent: true, _) = event.kind { .remoteNotification } else { nil }
+    case .tasks: event.kind == .processing ? .processing : .fetch
+    case .heldSocket, .keepAlive: .voip
     }
   }
 

@@ -277,6 +277,39 @@ struct LaunchTests {
     #expect(phone.takeActions().isEmpty)
   }
 
+  @Test("an event whose manager is not made launches one process, and waits for the manager")
+  func noLaunchLoop() {
+    var phone = TestPhone(
+      description: AppDescription(modes: .bluetoothCentral, exitsOnSuspend: true))
+    phone.run()
+    phone.person(.sentToBackground)
+    phone.acknowledgeAll()
+    phone.end(.status(0))
+    phone.arrive(.connected(TestPhone.peer))
+    phone.finishLaunching([.central("new name")])
+    phone.advance(by: 10)
+    phone.end(.status(0))
+    phone.advance(by: 86_400)
+    #expect(phone.state == .notRunning && phone.counts.launchCount == 2)
+    phone.person(.opened)
+    phone.finishLaunching([TestPhone.lock])
+    #expect(phone.takeActions().events == [.connected(TestPhone.peer)])
+  }
+
+  @Test("a manager that is made again with its identifier keeps its events when the first one ends")
+  func replacedManager() {
+    var phone = TestPhone()
+    phone.run()
+    phone.report(.opened(TestPhone.lock))
+    phone.report(.closed(TestPhone.lock))
+    _ = phone.takeActions()
+    phone.arrive(.connected(TestPhone.peer))
+    #expect(phone.takeActions().events == [.connected(TestPhone.peer)])
+    phone.report(.closed(TestPhone.lock))
+    phone.arrive(.callback)
+    #expect(phone.takeActions().reports == [.discarded(TestPhone.app, .noReceiver)])
+  }
+
   @Test("two managers with one restore identifier are reported, and the state is given once")
   func oneIdentifierTwice() {
     var phone = TestPhone()

@@ -103,6 +103,36 @@ struct LimitTests {
       ])
   }
 
+  @Test("an app keeps the wishes of 256 managers, though each process has others")
+  func wishes() {
+    var phone = TestPhone()
+    for number in 0..<10 {
+      phone.person(.opened)
+      for other in 0..<100 {
+        let receiver = AppReceiver.central("\(number) \(other)")
+        phone.report(.opened(receiver))
+        phone.handle(.wants(TestPhone.app, receiver, .links))
+      }
+      phone.end(.signal(6))
+    }
+    #expect(phone.machine.apps[TestPhone.app]?.wants.count == 256)
+    let last = AppReceiver.central("9 99")
+    #expect(phone.takeActions().contains(.release(TestPhone.app, last)))
+  }
+
+  @Test("the completion handlers of 256 events are waited for")
+  func handlers() {
+    var phone = TestPhone()
+    phone.run([.notifications])
+    for _ in 0..<300 {
+      phone.arrive(.notification(isSilent: true, hasAlert: false), .notifications)
+      phone.acknowledgeAll()
+    }
+    #expect(phone.machine.apps[TestPhone.app]?.process?.work.count == 256)
+    let misuse = AppReport.misuse(TestPhone.app, phone.process, .tooManyNotCompleted)
+    #expect(phone.takeActions().reports.filter { $0 == misuse }.count == 44)
+  }
+
   @Test("alerts beyond their number replace the oldest ones, which are counted")
   func alerts() {
     var phone = TestPhone([])

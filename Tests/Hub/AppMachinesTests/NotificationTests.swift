@@ -115,5 +115,7 @@ struct NotificationTests {
     #expect(phone.takeActions().launches.isEmpty)
     phone.person(.openedAlert(AppEventID(rawValue: phone.machine.numbers.event)))
     #expect(phone.takeActions().launches.count == 1)
+    phone.finishLaunching([.notifications])
+    #expect(phone.takeActions().events == [.notification(isSilent: true, hasAlert: true)])
   }
 }

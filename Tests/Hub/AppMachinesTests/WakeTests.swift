@@ -23,6 +23,20 @@ struct WakeTests {
     #expect(actions.deliveries.first == .transition(.willEnterForeground))
   }
 
+  @Test("events of a foreground-only app wait for the foreground, though something else wakes it")
+  func foregroundOnlyWokenForOther() {
+    var phone = TestPhone(.remoteNotification)
+    phone.suspend([TestPhone.lock, .notifications])
+    phone.arrive(.connected(TestPhone.peer))
+    let silent = AppEvent.Kind.notification(isSilent: true, hasAlert: false)
+    phone.arrive(silent, .notifications)
+    #expect(phone.takeActions().events == [silent])
+    phone.arrive(.value(TestPhone.peer))
+    #expect(phone.takeActions().isEmpty)
+    phone.person(.opened)
+    #expect(phone.takeActions().events == [.connected(TestPhone.peer), .value(TestPhone.peer)])
+  }
+
   @Test("an app with the mode bluetooth-central is woken for each callback of its managers")
   func central() {
     let kinds: [AppEvent.Kind] = [

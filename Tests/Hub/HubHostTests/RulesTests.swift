@@ -169,11 +169,14 @@ struct RulesTests {
   )
   func admission() {
     let guest = PeerReader { _, _ in HubPeer(userID: Self.guest, processID: 1) }
-    #expect(guest.admits(-1, HubRules([HubRules.Rule(.allow, userID: Self.guest)])))
-    #expect(!guest.admits(-1, HubRules([HubRules.Rule(.deny, userID: Self.guest)])))
+    var quotas = HubQuotas()
+    quotas.networkRequestCount = 7
+    let rule = HubRules.Rule(.allow, userID: Self.guest, quotas: quotas)
+    #expect(guest.quotas(-1, HubRules([rule])) == quotas)
+    #expect(guest.quotas(-1, HubRules([HubRules.Rule(.deny, userID: Self.guest)])) == nil)
     let own = PeerReader { _, _ in HubPeer(userID: geteuid(), processID: 1) }
-    #expect(own.admits(-1, HubRules()))
-    #expect(!PeerReader { _, _ in nil }.admits(-1, HubRules()))
+    #expect(own.quotas(-1, HubRules()) == HubQuotas())
+    #expect(PeerReader { _, _ in nil }.quotas(-1, HubRules()) == nil)
     rmdir(folder)
   }
 

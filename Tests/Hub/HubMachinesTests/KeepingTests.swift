@@ -115,6 +115,28 @@ struct KeepingTests {
     #expect(hub.machine.movedSessions.isEmpty && hub.machine.keptSessions.isEmpty)
   }
 
+  @Test("an advertisement that no process knows of is replaced by the earlier one, once")
+  mutating func advertisementTakenBack() throws {
+    let token = RequestToken(rawValue: 7)
+    var (known, unknown) = (AdvertisingOptions(), AdvertisingOptions())
+    known.data = [1]
+    unknown.data = [2]
+    let first = try start()
+    let key = HubSessionKey(first)
+    try hub.send(.startAdvertising(known, token), from: first)
+    hub.handle(.delivered(key, [.completed(token, .success(.done))]))
+    try hub.send(.startAdvertising(unknown, token), from: first)
+    hub.handle(.disconnected(first))
+    let second = try start()
+    #expect(try restoration(of: second).holdings?.advertising == known)
+    _ = hub.takeActions()
+    hub.handle(.delivered(key, [.completed(token, .success(.done))]))
+    #expect(hub.takeActions().contains(.send(key, .startAdvertising(known, token))))
+    hub.handle(.delivered(key, [.completed(token, .success(.done))]))
+    #expect(hub.takeActions() == [.acknowledge(key, count: 1)])
+    #expect(try hub.events(for: second).isEmpty)
+  }
+
   @Test("a kept session ends when its time is over, as if its program had ended then")
   mutating func expiry() throws {
     let first = try central()

@@ -6,7 +6,7 @@ import HubWire
 @testable import HubMachines
 
 /// What a program's session has of the radio: in the host, or as a process of the program believes.
-struct RadioUse: Equatable {
+struct HeldRadio: Equatable {
   var state: RadioState?
   var scan: ScanOptions?
   var advertising: AdvertisingOptions?
@@ -55,7 +55,7 @@ struct RadioUse: Equatable {
 struct KeptHost {
   static let lost = HostError.disconnected(HCIStatus(rawValue: 0x08))
 
-  private(set) var uses: [HubSessionKey: RadioUse] = [:]
+  private(set) var uses: [HubSessionKey: HeldRadio] = [:]
   private(set) var waiting: [HubSessionKey: [HostEvent]] = [:]
   /// How many events of a session are delivered and not acknowledged.
   private(set) var unacknowledged: [HubSessionKey: Int] = [:]
@@ -69,7 +69,7 @@ struct KeptHost {
     for action in actions {
       switch action {
       case .openSession(let key):
-        uses[key] = RadioUse()
+        uses[key] = HeldRadio()
         uses[key]?.state = .poweredOn
         waiting[key] = [.stateChanged(.poweredOn)]
         unacknowledged[key] = 0

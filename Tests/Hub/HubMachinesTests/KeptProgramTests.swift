@@ -16,7 +16,7 @@ struct KeptProgramTests {
     var id: HubConnectionID?
     /// The host's session.
     var key: HubSessionKey?
-    var belief: RadioUse?
+    var belief: HeldRadio?
     var lastToken: UInt64 = 0
     /// The requests of the process that are not completed.
     var open: Set<RequestToken> = []
@@ -62,7 +62,7 @@ struct KeptProgramTests {
       for message in try hub.messages(for: id) {
         switch message {
         case .attached(_, let attachment):
-          belief = attachment.holdings.map(RadioUse.init) ?? RadioUse()
+          belief = attachment.holdings.map(HeldRadio.init) ?? HeldRadio()
           lastToken = attachment.holdings?.lastToken ?? 0
           services = Set(belief?.services.keys.map(\.self) ?? [])
         case .events(let session, let events):

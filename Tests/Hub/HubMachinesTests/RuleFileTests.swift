@@ -35,7 +35,8 @@ struct RuleFileTests {
           { "access": "deny", "group": "radio", "socket": "guests" },
           { "access": "allow", "user": "guide", "unit": "guide.service",
             "quotas": { "connections": 2, "links": 3, "scans": 0, "services": 4,
-              "serviceBytes": 5, "advertisements": 1, "queuedBytes": 100000, "keep": 60 } },
+              "serviceBytes": 5, "advertisements": 1, "queuedBytes": 100000, "keep": 60,
+              "networkRequests": 6 } },
           { "access": "allow", "user": 1002, "unit": "user@1002.service/guide.service" },
           { "access": "allow", "user": 1003, "pairings": true },
           { "access": "deny" }
@@ -51,6 +52,7 @@ struct RuleFileTests {
     quotas.advertisementCount = 1
     quotas.queuedByteCount = 100_000
     quotas.keptSeconds = 60
+    quotas.networkRequestCount = 6
     #expect(
       found == [
         HubRules.Rule(.deny, groupID: 50, socket: "guests"),

@@ -1,6 +1,6 @@
 import BluetoothInterface
 import BluetoothWire
-public import Essentials
+package import Essentials
 
 // PDUs from the peer, and the effects of a link's encryption.
 
@@ -8,7 +8,7 @@ extension GATTClient {
   // MARK: Security
 
   /// Starts no operation, and ignores received values, until `secured`.
-  public mutating func hold() {
+  package mutating func hold() {
     isHeld = true
     isProving = true
   }
@@ -18,7 +18,7 @@ extension GATTClient {
 
   /// Called when encrypting the link has ended. If it succeeded, the refused operation is repeated
   /// once, and the others follow. If not, the operation fails.
-  public mutating func secured(_ isSecured: Bool, now: Instant, into outputs: inout [Output]) {
+  package mutating func secured(_ isSecured: Bool, now: Instant, into outputs: inout [Output]) {
     isHeld = false
     isProving = false
     if let pdu = heldIndication.take(), isSecured { receive(pdu[...], now: now, into: &outputs) }
@@ -73,7 +73,7 @@ extension GATTClient {
   // MARK: Receiving
 
   /// Handles a response, a notification or an indication.
-  public mutating func receive(
+  package mutating func receive(
     _ pdu: ArraySlice<UInt8>, over bearer: ATTBearer = .fixed, now: Instant,
     into outputs: inout [Output]
   ) {

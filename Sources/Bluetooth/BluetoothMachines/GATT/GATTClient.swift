@@ -1,6 +1,6 @@
-public import BluetoothInterface
-public import BluetoothWire
-public import Essentials
+package import BluetoothInterface
+package import BluetoothWire
+package import Essentials
 
 /// The ATT and GATT client of one link (Core 5.4, Vol 3, Parts F and G).
 ///
@@ -11,9 +11,9 @@ public import Essentials
 /// started. PDUs that the peer sends out of turn are ignored and counted; an invalid response fails
 /// the operation; no response within 30 s fails the bearer. Operations on an enhanced bearer that
 /// failed are restarted on the fixed channel.
-public struct GATTClient: Sendable {
+package struct GATTClient: Sendable {
   /// An action for the owner of the client.
-  public enum Output: Sendable {
+  package enum Output: Sendable {
     /// An operation has ended.
     case completed(OperationID, Result<HostReply, HostError>)
     /// A notification or indication was received. The owner must confirm an indication over the
@@ -24,7 +24,7 @@ public struct GATTClient: Sendable {
   }
 
   /// Output for the owner of the link and its bearers.
-  public enum LinkOutput: Sendable {
+  package enum LinkOutput: Sendable {
     /// Send an ATT PDU over a bearer. If it has a tag, call `sent` when the controller has it.
     case send([UInt8], SendTag?, over: ATTBearer)
     /// The MTU has changed.
@@ -48,11 +48,11 @@ public struct GATTClient: Sendable {
 
   /// The ATT MTU. Client and server share it, so the owner sets it when the server has negotiated
   /// another.
-  public var mtu = ATTPDU.mtuMin
+  package var mtu = ATTPDU.mtuMin
   /// The discovered attributes of the peer, which the owner can store for the next link.
-  public internal(set) var database = RemoteDatabase()
+  package internal(set) var database = RemoteDatabase()
   /// The number of invalid PDUs of the peer that were ignored.
-  public internal(set) var ignoredCount = 0
+  package internal(set) var ignoredCount = 0
 
   /// A procedure under way, with the request that waits for its response.
   struct Run: Sendable {
@@ -145,7 +145,7 @@ public struct GATTClient: Sendable {
   var failure: HostError?
 
   /// Creates a client that accepts PDUs of up to `mtuMax` bytes.
-  public init(mtuMax: Int) {
+  package init(mtuMax: Int) {
     precondition((ATTPDU.mtuMin...0xFFFF).contains(mtuMax), "no MTU is below 23 or above 65,535")
     self.mtuMax = mtuMax
   }
@@ -161,7 +161,7 @@ public struct GATTClient: Sendable {
   // MARK: Asking
 
   /// Enqueues an operation.
-  public mutating func start(
+  package mutating func start(
     _ operation: GATTOperation, id: OperationID, now: Instant, into outputs: inout [Output]
   ) {
     if let failure {
@@ -205,7 +205,7 @@ public struct GATTClient: Sendable {
   }
 
   /// Negotiates the MTU; once for each link (Part F, §3.4.2.1).
-  public mutating func exchangeMTU(now: Instant, into outputs: inout [Output]) {
+  package mutating func exchangeMTU(now: Instant, into outputs: inout [Output]) {
     guard !hasExchangedMTU, failure == nil else { return }
     hasExchangedMTU = true
     waiting.append(.exchangeMTU)
@@ -215,7 +215,7 @@ public struct GATTClient: Sendable {
   /// Adopts the cache of an earlier link, if the peer's Database Hash is unchanged.
   ///
   /// Costs one round trip before the operations that are started later.
-  public mutating func adopt(
+  package mutating func adopt(
     _ database: RemoteDatabase, now: Instant, into outputs: inout [Output]
   ) {
     guard database.hash != nil, failure == nil else { return }
@@ -263,7 +263,7 @@ public struct GATTClient: Sendable {
   }
 
   /// Called when the controller has the frame with this tag.
-  public mutating func sent(_ tag: SendTag, into outputs: inout [Output]) {
+  package mutating func sent(_ tag: SendTag, into outputs: inout [Output]) {
     // Frames leave in order, so everything before this one has left as well.
     while firstCommand <= tag.number, let id = commands.popFirst() {
       firstCommand += 1
@@ -274,7 +274,7 @@ public struct GATTClient: Sendable {
   // MARK: Enhanced bearers
 
   /// Called when a bearer was opened by either side.
-  public mutating func bearerOpened(
+  package mutating func bearerOpened(
     _ bearer: ATTBearer, mtu: Int, now: Instant, into outputs: inout [Output]
   ) {
     guard failure == nil, !enhancedBearers.contains(where: { $0.id == bearer }) else { return }
@@ -289,7 +289,7 @@ public struct GATTClient: Sendable {
   }
 
   /// Called when a bearer was closed. Its operations are restarted over the fixed channel.
-  public mutating func bearerClosed(
+  package mutating func bearerClosed(
     _ bearer: ATTBearer, now: Instant, into outputs: inout [Output]
   ) {
     guard let index = enhancedBearers.firstIndex(where: { $0.id == bearer }) else { return }
@@ -304,7 +304,7 @@ public struct GATTClient: Sendable {
   // MARK: Time and the end
 
   /// The time to call `wake`; nil if no timer is running.
-  public var nextWake: Instant? {
+  package var nextWake: Instant? {
     if runs.isEmpty { return failure == nil && !isHeld ? hashDue : nil }
     return runs.lazy.filter(\.isAwaitingAnswer).map(\.deadline).min()
   }
@@ -315,7 +315,7 @@ public struct GATTClient: Sendable {
   }
 
   /// Fails the bearer of a peer that doesn't answer (Part F, §3.3.3), or reads a changed hash.
-  public mutating func wake(now: Instant, into outputs: inout [Output]) {
+  package mutating func wake(now: Instant, into outputs: inout [Output]) {
     guard let due = nextWake, due <= now else { return }
     guard !runs.isEmpty else {
       hashDue = nil
@@ -335,7 +335,7 @@ public struct GATTClient: Sendable {
   }
 
   /// Fails all outstanding operations in their order, and all operations that are started later.
-  public mutating func close(_ error: HostError, into outputs: inout [Output]) {
+  package mutating func close(_ error: HostError, into outputs: inout [Output]) {
     guard failure == nil else { return }
     failure = error
     while let id = commands.popFirst() { outputs.append(.completed(id, .failure(error))) }

@@ -1,12 +1,12 @@
 import BluetoothInterface
-public import BluetoothWire
-public import Essentials
+package import BluetoothWire
+package import Essentials
 
 // What bonded clients have configured, from link to link (Core 5.4, Vol 3, Part G, §2.5.2, §3.3.3.3).
 
 extension GATTServer {
   /// The configuration that a peer has written; nil if it has written none.
-  public mutating func clientConfiguration(of peer: DeviceAddress) -> ClientConfiguration? {
+  package mutating func clientConfiguration(of peer: DeviceAddress) -> ClientConfiguration? {
     guard let index = sessionIndex(peer) else { return nil }
     let session = sessions[index]
     var descriptors: [UInt16: UInt16] = [:]
@@ -22,7 +22,7 @@ extension GATTServer {
   /// Restores a bonded peer's configuration of earlier links. Call it after the link is encrypted,
   /// so that no other device gets the subscribed values. Descriptors that were written on this link
   /// are kept.
-  public mutating func restore(
+  package mutating func restore(
     _ configuration: ClientConfiguration, of peer: DeviceAddress, now: Instant,
     into outputs: inout [Output]
   ) {

@@ -1,6 +1,6 @@
-public import BluetoothInterface
-public import BluetoothWire
-public import Essentials
+package import BluetoothInterface
+package import BluetoothWire
+package import Essentials
 
 // Values sent unasked (Core 5.4, Vol 3, Part F, §3.4.7; Part G, §7.1).
 
@@ -10,7 +10,7 @@ extension GATTServer {
   ///
   /// Ends in one `updateCompleted`. A link with too many pending updates gets no value; the update
   /// then fails with `limitReached` after the other links were served.
-  public mutating func updateValue(
+  package mutating func updateValue(
     handle: UInt16, value: [UInt8], peers: [DeviceAddress]?, token: RequestToken, owner: ClientID,
     now: Instant, into outputs: inout [Output]
   ) {
@@ -140,7 +140,7 @@ extension GATTServer {
   }
 
   /// Called when the controller has the frame to this peer with this tag.
-  public mutating func sent(
+  package mutating func sent(
     _ tag: SendTag, to peer: DeviceAddress, into outputs: inout [Output]
   ) {
     guard let index = sessionIndex(peer) else { return }

@@ -1,6 +1,6 @@
-public import BluetoothInterface
-public import BluetoothWire
-public import Essentials
+package import BluetoothInterface
+package import BluetoothWire
+package import Essentials
 
 /// The host's GATT server: one database, and a session for each link (Core 5.4, Vol 3, Parts F and
 /// G).
@@ -9,9 +9,9 @@ public import Essentials
 /// `respond` for at most 20 s. If a peer sends a second request meanwhile over the same bearer,
 /// which violates the protocol, the second is ignored and counted. Values are sent over the fixed
 /// channel only, so that they keep their order.
-public struct GATTServer: Sendable {
+package struct GATTServer: Sendable {
   /// An action for the owner of the server.
-  public enum Output: Sendable {
+  package enum Output: Sendable {
     /// Send an ATT PDU over a bearer. If it has a tag, call `sent` when the controller has it.
     case send(to: DeviceAddress, [UInt8], SendTag?, over: ATTBearer)
     /// Pass a request to a client.
@@ -35,7 +35,7 @@ public struct GATTServer: Sendable {
   }
 
   /// The number of invalid PDUs of peers that were ignored.
-  public internal(set) var ignoredCount = 0
+  package internal(set) var ignoredCount = 0
 
   let mtuMax: Int
   var database = AttributeDatabase()
@@ -48,7 +48,7 @@ public struct GATTServer: Sendable {
   let serviceChangedHandle: UInt16
 
   /// Creates a server with the services Generic Access and Generic Attribute.
-  public init(
+  package init(
     name: String, appearance: UInt16, mtuMax: Int, takesEnhancedBearers: Bool = true
   ) {
     precondition((ATTPDU.mtuMin...0xFFFF).contains(mtuMax), "no MTU is below 23 or above 65,535")
@@ -66,7 +66,7 @@ public struct GATTServer: Sendable {
   // MARK: Services
 
   /// Publishes a client's service and notifies the peers that subscribed to Service Changed.
-  public mutating func addService(
+  package mutating func addService(
     _ definition: ServiceDefinition, owner: ClientID, now: Instant, into outputs: inout [Output]
   ) -> Result<PublishedService, HostError> {
     do throws(HostError) {
@@ -79,7 +79,7 @@ public struct GATTServer: Sendable {
   }
 
   /// Removes the service that begins at this handle, if the client published it.
-  public mutating func removeService(
+  package mutating func removeService(
     _ handle: UInt16, owner: ClientID, now: Instant, into outputs: inout [Output]
   ) {
     guard let range = database.remove(handle, owner: owner) else { return }
@@ -92,7 +92,7 @@ public struct GATTServer: Sendable {
   }
 
   /// Removes all services of a client. Its pending requests are answered with Unlikely Error.
-  public mutating func removeAllServices(
+  package mutating func removeAllServices(
     owner: ClientID, now: Instant, into outputs: inout [Output]
   ) {
     for service in database.services where service.owner == owner {
@@ -104,18 +104,18 @@ public struct GATTServer: Sendable {
   }
 
   /// The Database Hash in wire order.
-  public mutating func databaseHash() -> [UInt8] { database.hash() }
+  package mutating func databaseHash() -> [UInt8] { database.hash() }
 
   // MARK: Links
 
   /// Called when a link was established.
-  public mutating func linkOpened(_ peer: DeviceAddress) {
+  package mutating func linkOpened(_ peer: DeviceAddress) {
     sessions.removeAll { $0.peer == peer }
     sessions.append(Session(peer: peer))
   }
 
   /// Called when a link was disconnected. Its subscriptions end, and updates no longer wait for it.
-  public mutating func linkClosed(
+  package mutating func linkClosed(
     _ peer: DeviceAddress, now: Instant, into outputs: inout [Output]
   ) {
     guard let index = sessionIndex(peer) else { return }
@@ -131,7 +131,7 @@ public struct GATTServer: Sendable {
 
   /// Sets the encryption of a link, and whether there is a key to encrypt it if it is not
   /// encrypted.
-  public mutating func setEncryption(
+  package mutating func setEncryption(
     _ encryption: EncryptionInfo?, _ peer: DeviceAddress, hasKey: Bool = false
   ) {
     guard let index = sessionIndex(peer) else { return }
@@ -141,7 +141,7 @@ public struct GATTServer: Sendable {
 
   /// Sets the MTU of a bearer, which client and server share: for the fixed channel the one that
   /// this host's client has negotiated, for an enhanced bearer its current one.
-  public mutating func setMTU(
+  package mutating func setMTU(
     _ mtu: Int, _ peer: DeviceAddress, over bearer: ATTBearer = .fixed
   ) {
     guard let place = place(peer, bearer) else { return }
@@ -149,13 +149,13 @@ public struct GATTServer: Sendable {
   }
 
   /// Called when an enhanced bearer of a peer was opened. Responses have at most `mtu` bytes.
-  public mutating func bearerOpened(_ bearer: ATTBearer, mtu: Int, _ peer: DeviceAddress) {
+  package mutating func bearerOpened(_ bearer: ATTBearer, mtu: Int, _ peer: DeviceAddress) {
     guard let index = sessionIndex(peer), place(peer, bearer) == nil else { return }
     sessions[index].bearers.append(Bearer(id: bearer, mtu: mtu))
   }
 
   /// Called when an enhanced bearer was closed. Its unanswered request is dropped.
-  public mutating func bearerClosed(_ bearer: ATTBearer, _ peer: DeviceAddress) {
+  package mutating func bearerClosed(_ bearer: ATTBearer, _ peer: DeviceAddress) {
     guard bearer != .fixed, let place = place(peer, bearer) else { return }
     sessions[place.session].bearers.remove(at: place.bearer)
   }
@@ -209,7 +209,7 @@ public struct GATTServer: Sendable {
   // MARK: Receiving
 
   /// Handles a request, a command or a confirmation of a peer.
-  public mutating func receive(
+  package mutating func receive(
     _ pdu: ArraySlice<UInt8>, from peer: DeviceAddress, over bearer: ATTBearer = .fixed,
     now: Instant, into outputs: inout [Output]
   ) {
@@ -320,7 +320,7 @@ public struct GATTServer: Sendable {
   // MARK: Answering
 
   /// Handles a client's response to a request. Late, invalid or repeated responses are ignored.
-  public mutating func respond(
+  package mutating func respond(
     _ id: ServerRequestID, _ result: Result<[UInt8], ATTErrorCode>, from owner: ClientID,
     now: Instant, into outputs: inout [Output]
   ) {
@@ -400,7 +400,7 @@ public struct GATTServer: Sendable {
   // MARK: Time
 
   /// The time to call `wake`; nil if no timer is running.
-  public var nextWake: Instant? {
+  package var nextWake: Instant? {
     var earliest = Instant.distantFuture
     for session in sessions where !session.isFailed {
       for case let deadline? in session.bearers.map(\.pending?.deadline) {
@@ -422,7 +422,7 @@ public struct GATTServer: Sendable {
   }
 
   /// Responds for clients that don't, and fails the bearers of peers that don't confirm.
-  public mutating func wake(now: Instant, into outputs: inout [Output]) {
+  package mutating func wake(now: Instant, into outputs: inout [Output]) {
     for place in places where !sessions[place.session].isFailed {
       if let pending = self[place].pending, pending.deadline <= now {
         refusePending(place, .unlikelyError, into: &outputs)

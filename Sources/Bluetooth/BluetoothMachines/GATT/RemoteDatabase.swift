@@ -1,4 +1,4 @@
-public import BluetoothInterface
+package import BluetoothInterface
 import BluetoothWire
 import Essentials
 
@@ -6,12 +6,12 @@ import Essentials
 ///
 /// The owner stores them for each peer and passes them to the next link's `GATTClient.adopt`, which
 /// uses them only if the peer's Database Hash is unchanged (Core 5.4, Vol 3, Part G, §7.3).
-public struct RemoteDatabase: Sendable, Hashable {
+package struct RemoteDatabase: Sendable, Hashable {
   /// The peer's Database Hash at the time of the discovery. If nil, the peer has none, and the
   /// database is not used on another link.
-  public internal(set) var hash: [UInt8]?
+  package internal(set) var hash: [UInt8]?
   /// All primary services, once all of them were discovered.
-  public internal(set) var services: [RemoteService]?
+  package internal(set) var services: [RemoteService]?
 
   var servicesByUUID: [BluetoothUUID: [RemoteService]] = [:]
   var includedServices: [HandleRange: [RemoteService]] = [:]
@@ -32,7 +32,7 @@ public struct RemoteDatabase: Sendable, Hashable {
   }
 
   /// Creates an empty database.
-  public init() {}
+  package init() {}
 
   /// The answer to a discovery, if it is known.
   func answer(_ operation: GATTOperation) -> HostReply? {

@@ -11,10 +11,10 @@ public struct ClientID: Hashable, Sendable {
 
 /// The identifier of a program whose clients a host serves, such as a connection with the hub. The owner of the
 /// host assigns it.
-public struct ProgramID: Hashable, Sendable {
+package struct ProgramID: Hashable, Sendable {
   /// The number, unique among the programs that a host ever serves.
-  public let rawValue: UInt64
+  package let rawValue: UInt64
 
   /// Creates an identifier from its number.
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 }

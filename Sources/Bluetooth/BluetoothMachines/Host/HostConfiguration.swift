@@ -23,7 +23,7 @@ public struct HostConfiguration: Sendable, Hashable {
   /// TGAP(private_addr_int)).
   public var privateAddressInterval = TimeSpan.seconds(900)
   /// The pairings that the host accepts.
-  public var pairingPolicy = PairingPolicy.automatic
+  package var pairingPolicy = PairingPolicy.automatic
   /// Whether links are encrypted only with 16-byte keys of LE Secure Connections. Legacy pairing is
   /// refused, and its bonds are not used. With `requiresAuthentication` it is the Secure Connections Only
   /// Mode (Core 5.4, Vol 3, Part C, §10.2.4).
@@ -32,7 +32,7 @@ public struct HostConfiguration: Sendable, Hashable {
   /// comparison, or out-of-band data. Just Works is refused, and its bonds are not used.
   public var requiresAuthentication = false
   /// Whether a pairing that proves nothing about the device may replace a bond.
-  public var bondReplacement = BondReplacement.ask
+  package var bondReplacement = BondReplacement.ask
   /// The minimum encryption key size that the host accepts, 7 to 16 bytes (Core 5.4, Vol 3, Part H,
   /// §2.3.4).
   public var keyByteCountMin = 16

@@ -1,6 +1,6 @@
-public import BluetoothInterface
-public import BluetoothWire
-public import Essentials
+package import BluetoothInterface
+package import BluetoothWire
+package import Essentials
 
 /// A Bluetooth LE host as one state machine: it handles packets and requests, produces packets and
 /// events, and reports when it must be woken.
@@ -12,9 +12,9 @@ public import Essentials
 /// resumed when a controller that was reset, unplugged or switched off is available again. Links
 /// and operations end with errors first; the new state is reported after that, so that a client has
 /// no links when it is notified of `poweredOff`, as in Core Bluetooth.
-public struct HostMachine: Machine, Sendable {
+package struct HostMachine: Machine, Sendable {
   /// An event that the driver passes to the host.
-  public enum Input: Sendable {
+  package enum Input: Sendable {
     /// The transport to the controller is open: start the controller.
     case transportOpened
     /// The transport broke, or could not be opened; all links and operations end. The machine emits
@@ -47,7 +47,7 @@ public struct HostMachine: Machine, Sendable {
   }
 
   /// An action that the driver performs for the machine.
-  public enum Action: Sendable {
+  package enum Action: Sendable {
     /// Send a packet to the controller.
     case send(HCIPacket)
     /// Deliver an event to a client.
@@ -100,7 +100,7 @@ public struct HostMachine: Machine, Sendable {
   var routing = RoutingCounters()
 
   /// The state of the radio that was last reported to clients.
-  public internal(set) var state = RadioState.unknown
+  package internal(set) var state = RadioState.unknown
   var session = ControllerSession()
   var abilities = ControllerAbilities()
   /// The address of the controller that was up last.
@@ -152,7 +152,7 @@ public struct HostMachine: Machine, Sendable {
   ///   - random: Generates random addresses.
   ///   - secrets: Generates keys. By default it is derived from `random`, whose numbers are
   ///     predictable: for simulations only.
-  public init(
+  package init(
     configuration: HostConfiguration = HostConfiguration(), random: SeededGenerator,
     secrets: SecretGenerator? = nil
   ) {
@@ -169,7 +169,7 @@ public struct HostMachine: Machine, Sendable {
   }
 
   /// Handles an input and appends the resulting actions to `actions`.
-  public mutating func handle(_ input: Input, now: Instant, into actions: inout [Action]) {
+  package mutating func handle(_ input: Input, now: Instant, into actions: inout [Action]) {
     let start = actions.count
     switch input {
     case .packet(let packet): receive(packet, now: now, into: &actions)
@@ -196,7 +196,7 @@ public struct HostMachine: Machine, Sendable {
   }
 
   /// Handles the timers that are due at `now`.
-  public mutating func wake(now: Instant, into actions: inout [Action]) {
+  package mutating func wake(now: Instant, into actions: inout [Action]) {
     let start = actions.count
     if let reason = recovery.wake(now: now) { actions.append(.reopenTransport(reason)) }
     postponeTimeouts(now: now)
@@ -214,10 +214,10 @@ public struct HostMachine: Machine, Sendable {
   }
 
   /// Returns the changes of bonds that no action has stored yet, for a driver that stops.
-  public mutating func takeUnstoredBonds() -> [Bond] { security.takeChangedBonds() }
+  package mutating func takeUnstoredBonds() -> [Bond] { security.takeChangedBonds() }
 
   /// The time to call `wake`; nil if no timer is running.
-  public var nextWake: Instant? { wakeBound == .distantFuture ? nil : wakeBound }
+  package var nextWake: Instant? { wakeBound == .distantFuture ? nil : wakeBound }
 
   /// Notes that something is due then.
   mutating func due(_ instant: Instant?) {

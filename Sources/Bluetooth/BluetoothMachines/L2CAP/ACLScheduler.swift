@@ -1,4 +1,4 @@
-public import BluetoothWire
+package import BluetoothWire
 
 /// Distributes the controller's ACL buffers fairly among links (Core 5.4, Vol 4, Part E, §4.1.1).
 ///
@@ -9,9 +9,9 @@ public import BluetoothWire
 ///
 /// The owner must process the outputs of `drain` and call it again: a frame that was reported as
 /// handed over may cause new frames.
-public struct ACLScheduler: Sendable {
+package struct ACLScheduler: Sendable {
   /// An action for the owner of the scheduler.
-  public enum Output: Sendable {
+  package enum Output: Sendable {
     /// Send a packet to the controller.
     case send(HCIPacket)
     /// The last fragment of a tagged frame is among the packets before this output.
@@ -43,7 +43,7 @@ public struct ACLScheduler: Sendable {
   }
 
   /// The number of completed packets that the controller reported but had not been sent.
-  public private(set) var bogusCompletions = 0
+  package private(set) var bogusCompletions = 0
 
   private var packetLength = 27
   private var packetCount = 0
@@ -58,12 +58,12 @@ public struct ACLScheduler: Sendable {
   private var overflowsToReport = 0
 
   /// Creates a scheduler that sends nothing until it is configured.
-  public init() {}
+  package init() {}
 
   /// Sets the results of LE Read Buffer Size after a reset. Removes all links.
   ///
   /// A length below 27, which the specification forbids, counts as 27.
-  public mutating func configure(packetLength: Int, packetCount: Int) {
+  package mutating func configure(packetLength: Int, packetCount: Int) {
     let counted = bogusCompletions
     self = ACLScheduler()
     bogusCompletions = counted
@@ -73,7 +73,7 @@ public struct ACLScheduler: Sendable {
   }
 
   /// Adds a link.
-  public mutating func open(handle: UInt16) {
+  package mutating func open(handle: UInt16) {
     guard handle <= 0x0FFF else { return }
     close(handle: handle)
     let wanted = Int(handle) + 1 - slotOfHandle.count
@@ -90,7 +90,7 @@ public struct ACLScheduler: Sendable {
 
   /// Removes a link: drops its frames and frees its buffers, which the controller will not report
   /// any more (§4.3).
-  public mutating func close(handle: UInt16) {
+  package mutating func close(handle: UInt16) {
     guard let slot = slot(of: handle) else { return }
     free += links[slot].inFlight
     if links[slot].inFlight == 0 { linksWithoutBuffer -= 1 }
@@ -104,7 +104,7 @@ public struct ACLScheduler: Sendable {
 
   /// Drops the frames of a link whose end the controller has not reported yet. The buffers of the
   /// link remain in use until they are reported as free, or until `close`.
-  public mutating func abandon(handle: UInt16) {
+  package mutating func abandon(handle: UInt16) {
     guard let slot = slot(of: handle) else { return }
     links[slot].queue = FIFO()
     links[slot].queuedBytes = 0
@@ -113,7 +113,7 @@ public struct ACLScheduler: Sendable {
   }
 
   /// Enqueues a frame of a link. Dropped if the link doesn't exist.
-  public mutating func enqueue(_ frame: OutgoingFrame, handle: UInt16) {
+  package mutating func enqueue(_ frame: OutgoingFrame, handle: UInt16) {
     guard let slot = slot(of: handle), !links[slot].hasOverflowed else { return }
     guard links[slot].queuedBytes + frame.byteCount <= L2CAPLimits.queuedBytes else {
       links[slot].hasOverflowed = true
@@ -130,7 +130,7 @@ public struct ACLScheduler: Sendable {
 
   /// Frees buffers that the controller reported as completed. More than the link has used are
   /// ignored and counted.
-  public mutating func completed(handle: UInt16, count: Int) {
+  package mutating func completed(handle: UInt16, count: Int) {
     guard count > 0 else { return }
     guard let slot = slot(of: handle) else {
       bogusCompletions &+= count
@@ -148,7 +148,7 @@ public struct ACLScheduler: Sendable {
 
   /// The tag of the next frame of the link's Security Manager that the peer's controller has
   /// acknowledged; nil without one.
-  public mutating func takeAcknowledged(handle: UInt16) -> SendTag? {
+  package mutating func takeAcknowledged(handle: UInt16) -> SendTag? {
     guard let slot = slot(of: handle), let first = links[slot].unacknowledged.first,
       first.givenCount <= links[slot].completedCount
     else { return nil }
@@ -156,7 +156,7 @@ public struct ACLScheduler: Sendable {
   }
 
   /// Sends as many fragments as the controller has free buffers.
-  public mutating func drain(into outputs: inout [Output]) {
+  package mutating func drain(into outputs: inout [Output]) {
     if overflowsToReport > 0 { reportOverflows(into: &outputs) }
     guard free > 0, !turns.isEmpty else { return }
     let share = self.share
@@ -186,25 +186,25 @@ public struct ACLScheduler: Sendable {
   func serves(handle: UInt16) -> Bool { slot(of: handle) != nil }
 
   /// The number of bytes of the link's frames that are not sent to the controller yet.
-  public func queuedByteCount(handle: UInt16) -> Int {
+  package func queuedByteCount(handle: UInt16) -> Int {
     slot(of: handle).map { links[$0].queuedBytes } ?? 0
   }
 
   /// The number of the controller's buffers that the link uses.
-  public func buffersInUse(handle: UInt16) -> Int {
+  package func buffersInUse(handle: UInt16) -> Int {
     slot(of: handle).map { links[$0].inFlight } ?? 0
   }
 
   /// Whether a link has data that the peer's controller has not acknowledged yet.
-  public func isBusy(handle: UInt16) -> Bool {
+  package func isBusy(handle: UInt16) -> Bool {
     slot(of: handle).map { links[$0].queuedBytes > 0 || links[$0].inFlight > 0 } ?? false
   }
 
   /// The number of the controller's buffers that are in use.
-  public var buffersInUse: Int { packetCount - free }
+  package var buffersInUse: Int { packetCount - free }
 
   /// Whether the controller has packets that it hasn't completed.
-  public var hasPacketsInController: Bool { buffersInUse > 0 }
+  package var hasPacketsInController: Bool { buffersInUse > 0 }
 
   private func slot(of handle: UInt16) -> Int? {
     guard Int(handle) < slotOfHandle.count else { return nil }

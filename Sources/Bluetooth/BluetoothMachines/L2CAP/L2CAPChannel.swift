@@ -2,16 +2,16 @@ import BluetoothInterface
 import BluetoothWire
 
 /// The parameters of one end of a credit-based channel (Core 5.4, Vol 3, Part A, §4.22).
-public struct L2CAPChannelParameters: Sendable, Hashable {
+package struct L2CAPChannelParameters: Sendable, Hashable {
   /// The maximum SDU size, 23 ... 65535.
-  public var mtu: UInt16
+  package var mtu: UInt16
   /// The maximum payload of a frame, 23 ... 65533.
-  public var mps: UInt16
+  package var mps: UInt16
   /// The number of frames that the other end may send before the client consumes any.
-  public var credits: UInt16
+  package var credits: UInt16
 
   /// Creates parameters.
-  public init(mtu: UInt16, mps: UInt16, credits: UInt16) {
+  package init(mtu: UInt16, mps: UInt16, credits: UInt16) {
     self.mtu = mtu
     self.mps = mps
     self.credits = credits
@@ -20,7 +20,7 @@ public struct L2CAPChannelParameters: Sendable, Hashable {
   /// The default parameters: a frame fills four link-layer packets of the maximum size (4 × 251
   /// bytes, less the header), an SDU four frames, and 16 kB may be in transit, which is more than
   /// the fastest LE link transfers in 50 ms.
-  public static let `default` = L2CAPChannelParameters(mtu: 3998, mps: 1000, credits: 16)
+  package static let `default` = L2CAPChannelParameters(mtu: 3998, mps: 1000, credits: 16)
 
   var isValid: Bool {
     mtu >= L2CAPLimits.channelMTUMin && mps >= L2CAPLimits.channelMTUMin && mps <= 65533
@@ -35,9 +35,9 @@ public struct L2CAPChannelParameters: Sendable, Hashable {
 
 /// A peer's request for one channel, or for up to five at once. All fields but the PSM are
 /// validated.
-public struct L2CAPChannelRequest: Sendable, Hashable {
+package struct L2CAPChannelRequest: Sendable, Hashable {
   /// The PSM of the requested service.
-  public var psm: UInt16
+  package var psm: UInt16
 
   var identifier: UInt8
   var peerCIDs: [UInt16]
@@ -47,15 +47,15 @@ public struct L2CAPChannelRequest: Sendable, Hashable {
 }
 
 /// An open channel.
-public struct L2CAPChannelInfo: Sendable, Hashable {
+package struct L2CAPChannelInfo: Sendable, Hashable {
   /// The local CID.
-  public var localCID: UInt16
+  package var localCID: UInt16
   /// The PSM that it was opened with.
-  public var psm: UInt16
+  package var psm: UInt16
   /// Whether the peer opened it.
-  public var isIncoming: Bool
+  package var isIncoming: Bool
   /// The maximum SDU size that the peer accepts.
-  public var peerMTU: Int
+  package var peerMTU: Int
 }
 
 /// One credit-based channel: its CIDs, its credits, and its partly sent and received SDUs.

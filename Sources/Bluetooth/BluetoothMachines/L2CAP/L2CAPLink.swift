@@ -1,6 +1,6 @@
-public import BluetoothInterface
+package import BluetoothInterface
 import BluetoothWire
-public import Essentials
+package import Essentials
 
 /// The L2CAP state of one link: reassembly, signalling, and credit-based channels (Core 5.4, Vol 3,
 /// Part A).
@@ -8,9 +8,9 @@ public import Essentials
 /// Frames of the fixed channels go to the scheduler as `OutgoingFrame`s without passing through
 /// here. Channels are identified by local CIDs. These are unique on this link until `channelClosed`
 /// or `channelRefused` was reported, and may be reused afterwards.
-public struct L2CAPLink: Sendable {
+package struct L2CAPLink: Sendable {
   /// An action or a notification for the owner of the link.
-  public enum Output: Sendable {
+  package enum Output: Sendable {
     /// Enqueue a frame in the scheduler.
     case sendFrame(OutgoingFrame)
     /// A complete frame was received on the attribute or the security channel.
@@ -37,22 +37,22 @@ public struct L2CAPLink: Sendable {
   }
 
   /// Counts of dropped frames and signals, by reason.
-  public struct Dropped: Sendable, Hashable {
+  package struct Dropped: Sendable, Hashable {
     /// Continuation fragments without a frame.
-    public var strayContinuations = 0
+    package var strayContinuations = 0
     /// Incomplete frames.
-    public var interruptedFrames = 0
+    package var interruptedFrames = 0
     /// Frames with more bytes than in their header's length.
-    public var overlongFrames = 0
+    package var overlongFrames = 0
     /// Frames longer than their channel allows.
-    public var oversizedFrames = 0
+    package var oversizedFrames = 0
     /// Frames on channels that don't exist or are being closed.
-    public var unknownChannelFrames = 0
+    package var unknownChannelFrames = 0
     /// Signalling commands that were invalid or answered no request.
-    public var pointlessSignals = 0
+    package var pointlessSignals = 0
 
     /// Creates counters with the value 0.
-    public init() {}
+    package init() {}
   }
 
   enum Reassembly: Sendable {
@@ -80,9 +80,9 @@ public struct L2CAPLink: Sendable {
   }
 
   /// The role of this host on the link.
-  public let role: LinkInfo.Role
+  package let role: LinkInfo.Role
   /// The dropped frames and signals since the link was established.
-  public internal(set) var dropped = Dropped()
+  package internal(set) var dropped = Dropped()
 
   let attributeMTU: Int
   var reassembly = Reassembly.idle
@@ -92,7 +92,7 @@ public struct L2CAPLink: Sendable {
   var channelGeneration: UInt32 = 0
 
   /// Creates the state of a new link. Attribute PDUs longer than `attributeMTU` are dropped.
-  public init(role: LinkInfo.Role, attributeMTU: Int = 517) {
+  package init(role: LinkInfo.Role, attributeMTU: Int = 517) {
     self.role = role
     self.attributeMTU = attributeMTU
   }
@@ -100,7 +100,7 @@ public struct L2CAPLink: Sendable {
   /// Handles the payload of an ACL packet. `continuing` is true if its boundary flag is 0b01.
   ///
   /// A frame that was received in one packet is passed on as a slice of it.
-  public mutating func receive(
+  package mutating func receive(
     _ fragment: ArraySlice<UInt8>, continuing: Bool, now: Instant, into outputs: inout [Output]
   ) {
     if continuing { return resume(fragment, now: now, into: &outputs) }
@@ -213,7 +213,7 @@ public struct L2CAPLink: Sendable {
   }
 
   /// The time to call `wake`; nil if no answer is awaited.
-  public var nextWake: Instant? {
+  package var nextWake: Instant? {
     pending.isEmpty ? nil : pending.lazy.map(\.deadline).min()
   }
 
@@ -224,7 +224,7 @@ public struct L2CAPLink: Sendable {
   }
 
   /// Fails requests whose answers are overdue.
-  public mutating func wake(now: Instant, into outputs: inout [Output]) {
+  package mutating func wake(now: Instant, into outputs: inout [Output]) {
     while let index = pending.firstIndex(where: { $0.deadline <= now }) {
       let overdue = pending.remove(at: index)
       failed(overdue.purpose, .invalidResponse, into: &outputs)
@@ -232,7 +232,7 @@ public struct L2CAPLink: Sendable {
   }
 
   /// Ends all channels and pending requests with this error, because the link is down.
-  public mutating func close(_ error: HostError, into outputs: inout [Output]) {
+  package mutating func close(_ error: HostError, into outputs: inout [Output]) {
     if pending.contains(where: { $0.purpose == .parameterUpdate }) {
       outputs.append(.parameterUpdateAnswered(accepted: false))
     }

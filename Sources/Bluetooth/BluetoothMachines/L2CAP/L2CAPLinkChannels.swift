@@ -1,12 +1,12 @@
-public import BluetoothInterface
-public import BluetoothWire
-public import Essentials
+package import BluetoothInterface
+package import BluetoothWire
+package import Essentials
 
 /// Credit-based channels, as their owner uses them (Core 5.4, Vol 3, Part A, §10.1).
 extension L2CAPLink {
   /// Requests a channel from the peer. `channelOpened` or `channelRefused` follows for the returned
   /// CID.
-  public mutating func openChannel(
+  package mutating func openChannel(
     psm: UInt16, parameters: L2CAPChannelParameters = .default, now: Instant,
     into outputs: inout [Output]
   ) throws(HostError) -> UInt16 {
@@ -27,7 +27,7 @@ extension L2CAPLink {
 
   /// Accepts the peer's request, for at most `limit` channels. `channelOpened` follows for each
   /// channel, unless its CID was taken or a limit was reached since the request.
-  public mutating func accept(
+  package mutating func accept(
     _ request: L2CAPChannelRequest, parameters: L2CAPChannelParameters = .default,
     limit: Int = .max, into outputs: inout [Output]
   ) {
@@ -91,7 +91,7 @@ extension L2CAPLink {
 
   /// Refuses the peer's request for a channel: with `.spsmNotSupported` if no client listens, with
   /// `.insufficientAuthentication` if the link must be encrypted and there is no key.
-  public mutating func refuse(
+  package mutating func refuse(
     _ request: L2CAPChannelRequest, _ result: L2CAPResult, into outputs: inout [Output]
   ) {
     let nothing = L2CAPChannelParameters(mtu: 0, mps: 0, credits: 0)
@@ -102,7 +102,7 @@ extension L2CAPLink {
   }
 
   /// Sends bytes, in SDUs of at most the peer's MTU. `sendCompleted` always follows for the token.
-  public mutating func send(
+  package mutating func send(
     _ bytes: [UInt8], on channel: UInt16, token: RequestToken, into outputs: inout [Output]
   ) {
     guard let index = index(ofLocal: channel), channels[index].isOpen else {
@@ -129,7 +129,7 @@ extension L2CAPLink {
   /// Called when the scheduler has handed over a frame. Returns false if the tag doesn't belong to
   /// this link but to its owner, whose tags must have the top bit zero.
   @discardableResult
-  public mutating func handedOver(_ tag: SendTag, into outputs: inout [Output]) -> Bool {
+  package mutating func handedOver(_ tag: SendTag, into outputs: inout [Output]) -> Bool {
     guard tag.rawValue >> 63 == 1 else { return false }
     let cid = UInt16(truncatingIfNeeded: tag.rawValue)
     let generation = UInt32(truncatingIfNeeded: tag.rawValue >> 17)
@@ -145,7 +145,7 @@ extension L2CAPLink {
   }
 
   /// Called when the client has consumed received bytes, so that the peer may send more.
-  public mutating func consumed(
+  package mutating func consumed(
     _ byteCount: Int, from channel: UInt16, into outputs: inout [Output]
   ) {
     guard let index = index(ofLocal: channel) else { return }
@@ -155,7 +155,7 @@ extension L2CAPLink {
 
   /// Closes a channel. Pending sends fail with `.cancelled`; `channelClosed` follows when the peer
   /// has agreed, or after 30 s. A channel that is not open yet is refused at once.
-  public mutating func closeChannel(
+  package mutating func closeChannel(
     _ channel: UInt16, now: Instant, into outputs: inout [Output]
   ) {
     guard let index = index(ofLocal: channel) else { return }

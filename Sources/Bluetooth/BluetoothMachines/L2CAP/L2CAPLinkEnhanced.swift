@@ -1,6 +1,6 @@
-public import BluetoothInterface
+package import BluetoothInterface
 import BluetoothWire
-public import Essentials
+package import Essentials
 
 /// Several channels at once, by enhanced requests (Core 5.4, Vol 3, Part A, §4.25 and §4.26).
 extension L2CAPLink {
@@ -9,7 +9,7 @@ extension L2CAPLink {
 
   /// Requests one to five channels from the peer, or fewer if a limit is reached. `channelOpened`
   /// or `channelRefused` follows for each of the returned CIDs.
-  public mutating func openChannels(
+  package mutating func openChannels(
     _ count: Int, psm: UInt16, parameters: L2CAPChannelParameters, now: Instant,
     into outputs: inout [Output]
   ) throws(HostError) -> [UInt16] {

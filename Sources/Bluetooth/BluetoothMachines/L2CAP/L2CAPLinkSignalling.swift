@@ -1,11 +1,11 @@
-public import BluetoothInterface
+package import BluetoothInterface
 import BluetoothWire
-public import Essentials
+package import Essentials
 
 /// Connection parameter updates, requested by the peripheral (Core 5.4, Vol 3, Part A, §4.20).
 extension L2CAPLink {
   /// As the peripheral, requests parameters from the central. `parameterUpdateAnswered` follows.
-  public mutating func requestParameterUpdate(
+  package mutating func requestParameterUpdate(
     _ parameters: ConnectionParameters, now: Instant, into outputs: inout [Output]
   ) throws(HostError) {
     guard role == .peripheral else {
@@ -26,7 +26,7 @@ extension L2CAPLink {
   }
 
   /// As the central, answers the peripheral's request for other parameters.
-  public mutating func answerParameterUpdate(
+  package mutating func answerParameterUpdate(
     identifier: UInt8, accepted: Bool, into outputs: inout [Output]
   ) {
     send(

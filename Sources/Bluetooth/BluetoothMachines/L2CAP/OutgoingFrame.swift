@@ -4,15 +4,15 @@ import BluetoothWire
 ///
 /// It has space for the HCI header before it, so that a frame that fits into one ACL packet is sent
 /// without being copied.
-public struct OutgoingFrame: Sendable {
+package struct OutgoingFrame: Sendable {
   /// The tag that the scheduler reports when the controller has the frame's last fragment.
-  public var tag: SendTag?
+  package var tag: SendTag?
 
   /// The HCI ACL header's place, the L2CAP header and the payload.
   var packet: [UInt8]
 
   /// Creates a frame with a payload of at most 65,535 bytes.
-  public init(channel: UInt16, payload: some Collection<UInt8>, tag: SendTag? = nil) {
+  package init(channel: UInt16, payload: some Collection<UInt8>, tag: SendTag? = nil) {
     self.init(channel: channel, payloadCount: payload.count, tag: tag)
     packet.append(contentsOf: payload)
   }
@@ -34,8 +34,8 @@ public struct OutgoingFrame: Sendable {
   static let aclHeaderByteCount = 4
 
   /// The frame with its L2CAP header, without the space for the HCI header.
-  public var bytes: ArraySlice<UInt8> { packet[OutgoingFrame.aclHeaderByteCount...] }
+  package var bytes: ArraySlice<UInt8> { packet[OutgoingFrame.aclHeaderByteCount...] }
 
   /// The size of the frame with its L2CAP header.
-  public var byteCount: Int { packet.count - OutgoingFrame.aclHeaderByteCount }
+  package var byteCount: Int { packet.count - OutgoingFrame.aclHeaderByteCount }
 }

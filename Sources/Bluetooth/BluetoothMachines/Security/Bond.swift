@@ -12,9 +12,9 @@ public struct Bond: Sendable, Hashable {
   /// The identity address of this host that the peer has in its bond; nil for any.
   public var localIdentity: DeviceAddress?
   /// The key for links in which this host is the central.
-  public var centralKey: LongTermKey?
+  package var centralKey: LongTermKey?
   /// The key for links in which this host is the peripheral.
-  public var peripheralKey: LongTermKey?
+  package var peripheralKey: LongTermKey?
   /// The key that resolves the peer's private addresses; nil if it distributed none.
   public var identityResolvingKey: SMPValue?
   /// The encryption key size in bytes, 7 to 16.
@@ -24,17 +24,17 @@ public struct Bond: Sendable, Hashable {
   /// Whether LE Secure Connections was used.
   public var isSecureConnections: Bool
   /// The key of the peer's signatures; nil if it distributed none.
-  public var peerSigning: SigningKey?
+  package var peerSigning: SigningKey?
   /// The key of this host's signatures to the peer; nil if the peer received none.
-  public var localSigning: SigningKey?
+  package var localSigning: SigningKey?
   /// The peer's configuration of this host's GATT server; nil if there is none.
-  public var clientConfiguration: ClientConfiguration?
+  package var clientConfiguration: ClientConfiguration?
   /// Whether the bond may be evicted for another: the peer initiated the pairing, no user confirmed
   /// it, and no later link has been encrypted with its keys yet.
   public var isEvictable = false
 
   /// Creates a bond. `knownAddress` defaults to the identity address.
-  public init(
+  package init(
     identity: DeviceAddress, knownAddress: DeviceAddress? = nil,
     localIdentity: DeviceAddress? = nil, centralKey: LongTermKey?, peripheralKey: LongTermKey?,
     identityResolvingKey: SMPValue? = nil, keyByteCount: Int = 16, isAuthenticated: Bool,
@@ -62,16 +62,16 @@ public struct Bond: Sendable, Hashable {
 }
 
 /// A long term key with its EDIV and Rand, which identify it (Core 5.4, Vol 3, Part H, §2.4.4).
-public struct LongTermKey: Sendable, Hashable {
+package struct LongTermKey: Sendable, Hashable {
   /// The key, truncated to its negotiated size; the remaining bytes are zero.
-  public var value: SMPValue
+  package var value: SMPValue
   /// The encrypted diversifier (EDIV); 0 with LE Secure Connections.
-  public var encryptedDiversifier: UInt16
+  package var encryptedDiversifier: UInt16
   /// The random number (Rand); 0 with LE Secure Connections.
-  public var random: UInt64
+  package var random: UInt64
 
   /// Creates a key. For LE Secure Connections both numbers are 0.
-  public init(_ value: SMPValue, encryptedDiversifier: UInt16 = 0, random: UInt64 = 0) {
+  package init(_ value: SMPValue, encryptedDiversifier: UInt16 = 0, random: UInt64 = 0) {
     self.value = value
     self.encryptedDiversifier = encryptedDiversifier
     self.random = random
@@ -79,14 +79,14 @@ public struct LongTermKey: Sendable, Hashable {
 }
 
 /// A connection signature resolving key with its SignCounter (Core 5.4, Vol 3, Part H, §2.4.5).
-public struct SigningKey: Sendable, Hashable {
+package struct SigningKey: Sendable, Hashable {
   /// The key.
-  public var value: SMPValue
+  package var value: SMPValue
   /// The minimum counter of the next signature; 2³² when the key is used up.
-  public var nextCounter: UInt64
+  package var nextCounter: UInt64
 
   /// Creates a key with its next counter; 0 for a new key.
-  public init(_ value: SMPValue, nextCounter: UInt64 = 0) {
+  package init(_ value: SMPValue, nextCounter: UInt64 = 0) {
     self.value = value
     self.nextCounter = nextCounter
   }
@@ -94,23 +94,23 @@ public struct SigningKey: Sendable, Hashable {
 
 /// A bonded peer's configuration of this host's GATT server, which is stored for later links (Core
 /// 5.4, Vol 3, Part G, §2.5.2, §3.3.3.3, §7.2).
-public struct ClientConfiguration: Sendable, Hashable {
+package struct ClientConfiguration: Sendable, Hashable {
   /// The maximum number of descriptors that are stored, in the order of handles; others end with
   /// the link.
-  public static let descriptorCountMax = 128
+  package static let descriptorCountMax = 128
 
   /// The Database Hash of the database that the handles refer to, 16 bytes. They are not valid for
   /// any other database.
-  public var databaseHash: [UInt8]
+  package var databaseHash: [UInt8]
   /// Whether the peer was change-aware.
-  public var isAware: Bool
+  package var isAware: Bool
   /// The first octet of Client Supported Features.
-  public var features: UInt8
+  package var features: UInt8
   /// The client characteristic configuration descriptors that are not 0, by handle.
-  public var descriptors: [UInt16: UInt16]
+  package var descriptors: [UInt16: UInt16]
 
   /// Creates a configuration.
-  public init(
+  package init(
     databaseHash: [UInt8], isAware: Bool, features: UInt8, descriptors: [UInt16: UInt16]
   ) {
     self.databaseHash = databaseHash

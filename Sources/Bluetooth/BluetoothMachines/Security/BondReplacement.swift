@@ -5,7 +5,7 @@
 /// It does not concern pairings that users authenticate at the peer's own address, those over a link that
 /// the old key encrypts, and authenticated ones where the old bond is not. A weaker pairing never replaces
 /// a bond.
-public enum BondReplacement: String, Sendable, Hashable, CaseIterable, Codable {
+package enum BondReplacement: String, Sendable, Hashable, CaseIterable, Codable {
   /// Such a pairing is refused until the bond is removed.
   case never
   /// The pairing agent decides (`PairingPrompt.replaceBond`). Without one, such a pairing is refused.

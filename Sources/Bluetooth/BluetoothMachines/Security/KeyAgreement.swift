@@ -1,14 +1,14 @@
-public import BluetoothWire
+package import BluetoothWire
 
 /// A point on the curve P-256 (Core 5.4, Vol 3, Part H, §2.2.6).
-public struct PublicKey: Sendable, Hashable {
+package struct PublicKey: Sendable, Hashable {
   /// The x coordinate.
-  public var x: SMPCoordinate
+  package var x: SMPCoordinate
   /// The y coordinate.
-  public var y: SMPCoordinate
+  package var y: SMPCoordinate
 
   /// Creates a point; it is validated when it is used.
-  public init(x: SMPCoordinate, y: SMPCoordinate) {
+  package init(x: SMPCoordinate, y: SMPCoordinate) {
     self.x = x
     self.y = y
   }
@@ -24,9 +24,9 @@ public struct PublicKey: Sendable, Hashable {
 
 /// A P-256 computation that the driver performs for the machine (Core 5.4, Vol 3, Part H,
 /// §2.3.5.6.1).
-public struct KeyAgreementRequest: Sendable, Hashable {
+package struct KeyAgreementRequest: Sendable, Hashable {
   /// The computation.
-  public enum Operation: Sendable, Hashable {
+  package enum Operation: Sendable, Hashable {
     /// Compute the public key of this private key.
     case publicKey(privateKey: SMPCoordinate)
     /// Compute the Diffie-Hellman key. The peer's point must be validated.
@@ -34,19 +34,19 @@ public struct KeyAgreementRequest: Sendable, Hashable {
   }
 
   /// Identifies the request in its result.
-  public var id: UInt64
+  package var id: UInt64
   /// The computation.
-  public var operation: Operation
+  package var operation: Operation
 
   /// Creates a request.
-  public init(id: UInt64, operation: Operation) {
+  package init(id: UInt64, operation: Operation) {
     self.id = id
     self.operation = operation
   }
 }
 
 /// The result of a `KeyAgreementRequest`.
-public enum KeyAgreementResult: Sendable, Hashable {
+package enum KeyAgreementResult: Sendable, Hashable {
   /// The public key.
   case publicKey(PublicKey)
   /// The x coordinate of the shared point.
@@ -56,7 +56,7 @@ public enum KeyAgreementResult: Sendable, Hashable {
 }
 
 /// P-256 computations for the drivers of machines. May be called from any thread.
-public protocol KeyAgreement: Sendable {
+package protocol KeyAgreement: Sendable {
   /// Performs a computation; takes well under a millisecond.
   func perform(_ operation: KeyAgreementRequest.Operation) -> KeyAgreementResult
 }

@@ -1,5 +1,5 @@
 /// The pairings that a host accepts.
-public enum PairingPolicy: String, Sendable, Hashable, CaseIterable, Codable {
+package enum PairingPolicy: String, Sendable, Hashable, CaseIterable, Codable {
   /// No pairings. Links are encrypted with existing bonds only.
   case never
   /// All pairings, whether a protected value, a peer or a client requests them. Users are involved

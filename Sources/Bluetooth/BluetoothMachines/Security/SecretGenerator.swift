@@ -1,26 +1,26 @@
 import BluetoothWire
-public import Essentials
+package import Essentials
 
 /// Random bits for keys and nonces: CTR_DRBG with AES-128, without derivation function (NIST SP
 /// 800-90A Rev. 1, §10.2.1). Its output can't be computed from earlier output.
 ///
 /// It is part of the machine, so that runs with pairing are reproducible. The driver supplies its
 /// entropy.
-public struct SecretGenerator: Sendable {
+package struct SecretGenerator: Sendable {
   /// The required entropy in bytes.
-  public static let entropyByteCount = 32
+  package static let entropyByteCount = 32
 
   private var key = SMPValue(number: 0)
   private var counter: UInt128 = 0
 
   /// Creates a generator from 32 bytes of full entropy.
-  public init(entropy: [UInt8]) {
+  package init(entropy: [UInt8]) {
     precondition(entropy.count == Self.entropyByteCount, "CTR_DRBG takes 32 bytes of entropy")
     update(with: Self.number(entropy.prefix(16)), Self.number(entropy.suffix(16)))
   }
 
   /// Creates a predictable generator for simulations.
-  public init(predictable generator: inout SeededGenerator) {
+  package init(predictable generator: inout SeededGenerator) {
     var entropy: [UInt8] = []
     for _ in 0..<4 {
       let word = generator.next()
@@ -30,7 +30,7 @@ public struct SecretGenerator: Sendable {
   }
 
   /// Returns random bytes; at most 65,536.
-  public mutating func bytes(_ count: Int) -> [UInt8] {
+  package mutating func bytes(_ count: Int) -> [UInt8] {
     precondition(count <= 65_536, "CTR_DRBG gives out 65,536 bytes at a time")
     let cipher = AES128(key: key.number)
     var result: [UInt8] = []

@@ -67,19 +67,19 @@ public protocol ATTListEntry: Hashable, Sendable {
 }
 
 /// Handles, as the Read Multiple requests carry them (§3.4.4.7).
-public typealias ATTHandleList = ATTList<UInt16>
+package typealias ATTHandleList = ATTList<UInt16>
 /// Handles with their types (§3.4.3.2).
-public typealias ATTInformationList = ATTList<ATTInformation>
+package typealias ATTInformationList = ATTList<ATTInformation>
 /// The first and last handles of groups (§3.4.3.4).
-public typealias ATTHandleRangeList = ATTList<ATTHandleRange>
+package typealias ATTHandleRangeList = ATTList<ATTHandleRange>
 /// Handles with values, all of one length (§3.4.4.2).
-public typealias ATTAttributeDataList = ATTList<ATTAttributeData>
+package typealias ATTAttributeDataList = ATTList<ATTAttributeData>
 /// Groups with values, all of one length (§3.4.4.10).
-public typealias ATTGroupDataList = ATTList<ATTGroupData>
+package typealias ATTGroupDataList = ATTList<ATTGroupData>
 /// Values, each after its length (§3.4.4.12).
-public typealias ATTLengthValueList = ATTList<ATTLengthValue>
+package typealias ATTLengthValueList = ATTList<ATTLengthValue>
 /// Handles and values, each value after its length (§3.4.7.4).
-public typealias ATTHandleLengthValueList = ATTList<ATTHandleLengthValue>
+package typealias ATTHandleLengthValueList = ATTList<ATTHandleLengthValue>
 
 extension UInt16: ATTListEntry {
   /// The size of a handle: two bytes.
@@ -105,17 +105,17 @@ extension ATTList<UInt16> {
 }
 
 /// An attribute's handle with its type.
-public struct ATTInformation: ATTListEntry {
+package struct ATTInformation: ATTListEntry {
   /// The attribute's handle.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The attribute's type.
-  public var type: BluetoothUUID
+  package var type: BluetoothUUID
 
   /// The size of a handle with a type of 16 or 128 bits.
-  public static var byteCounts: ClosedRange<Int> { 4...18 }
+  package static var byteCounts: ClosedRange<Int> { 4...18 }
 
   /// Decodes an entry.
-  public init?(next reader: inout ByteReader, byteCount: Int) {
+  package init?(next reader: inout ByteReader, byteCount: Int) {
     do throws(Truncated) {
       handle = try reader.uint16()
       guard let type = BluetoothUUID(littleEndian: try reader.slice(byteCount - 2)) else {
@@ -143,17 +143,17 @@ extension ATTList<ATTInformation> {
 }
 
 /// The handle of a group's first attribute and of its last.
-public struct ATTHandleRange: ATTListEntry {
+package struct ATTHandleRange: ATTListEntry {
   /// The handle that was found.
-  public var start: UInt16
+  package var start: UInt16
   /// The last handle of its group.
-  public var end: UInt16
+  package var end: UInt16
 
   /// The size of two handles.
-  public static var byteCounts: ClosedRange<Int> { 4...4 }
+  package static var byteCounts: ClosedRange<Int> { 4...4 }
 
   /// Reads a range.
-  public init?(next reader: inout ByteReader, byteCount: Int) {
+  package init?(next reader: inout ByteReader, byteCount: Int) {
     do throws(Truncated) {
       start = try reader.uint16()
       end = try reader.uint16()
@@ -164,17 +164,17 @@ public struct ATTHandleRange: ATTListEntry {
 }
 
 /// An attribute's handle with its value.
-public struct ATTAttributeData: ATTListEntry {
+package struct ATTAttributeData: ATTListEntry {
   /// The attribute's handle.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The attribute's value, which may be truncated.
-  public var value: ArraySlice<UInt8>
+  package var value: ArraySlice<UInt8>
 
   /// The size of a handle and up to 253 bytes.
-  public static var byteCounts: ClosedRange<Int> { 2...255 }
+  package static var byteCounts: ClosedRange<Int> { 2...255 }
 
   /// Decodes an entry.
-  public init?(next reader: inout ByteReader, byteCount: Int) {
+  package init?(next reader: inout ByteReader, byteCount: Int) {
     do throws(Truncated) {
       handle = try reader.uint16()
       value = try reader.slice(byteCount - 2)
@@ -185,19 +185,19 @@ public struct ATTAttributeData: ATTListEntry {
 }
 
 /// A group with the value of its first attribute.
-public struct ATTGroupData: ATTListEntry {
+package struct ATTGroupData: ATTListEntry {
   /// The handle of the group's first attribute.
-  public var start: UInt16
+  package var start: UInt16
   /// The handle of the group's last attribute.
-  public var end: UInt16
+  package var end: UInt16
   /// The value of the group's first attribute, which may be truncated.
-  public var value: ArraySlice<UInt8>
+  package var value: ArraySlice<UInt8>
 
   /// The size of two handles and up to 251 bytes.
-  public static var byteCounts: ClosedRange<Int> { 4...255 }
+  package static var byteCounts: ClosedRange<Int> { 4...255 }
 
   /// Decodes an entry.
-  public init?(next reader: inout ByteReader, byteCount: Int) {
+  package init?(next reader: inout ByteReader, byteCount: Int) {
     do throws(Truncated) {
       start = try reader.uint16()
       end = try reader.uint16()
@@ -209,17 +209,17 @@ public struct ATTGroupData: ATTListEntry {
 }
 
 /// A value with a length field.
-public struct ATTLengthValue: ATTListEntry {
+package struct ATTLengthValue: ATTListEntry {
   /// The length of the value; greater than that of `value` if it was truncated.
-  public var byteCount: Int
+  package var byteCount: Int
   /// The value; only the last one of a list may be truncated.
-  public var value: ArraySlice<UInt8>
+  package var value: ArraySlice<UInt8>
 
   /// Always 0: each entry has a length field.
-  public static var byteCounts: ClosedRange<Int> { 0...0 }
+  package static var byteCounts: ClosedRange<Int> { 0...0 }
 
   /// Reads the length of a value, then the value or, in a truncated PDU, its first bytes.
-  public init?(next reader: inout ByteReader, byteCount: Int) {
+  package init?(next reader: inout ByteReader, byteCount: Int) {
     do throws(Truncated) {
       self.byteCount = Int(try reader.uint16())
       value = try reader.slice(min(self.byteCount, reader.count))

@@ -5,7 +5,7 @@ extension ATTPDU {
   ///
   /// Throws `unknownCode` for an opcode that the specification doesn't define, and the other errors
   /// if the bytes are malformed for the opcode.
-  public init(decoding bytes: ArraySlice<UInt8>) throws(WireError) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(WireError) {
     var reader = ByteReader(bytes)
     let opcode = ATTOpcode(rawValue: try reader.byte())
     var pdu = try Self.discovery(opcode, &reader)

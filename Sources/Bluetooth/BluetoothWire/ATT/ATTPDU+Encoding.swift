@@ -1,10 +1,10 @@
-public import Essentials
+package import Essentials
 
 extension ATTPDU {
   /// The encoded PDU, in one allocation.
   ///
   /// Nothing is truncated: the caller must create PDUs that fit the MTU.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = ByteWriter(capacity: 8 + payloadByteCount)
     encode(into: &writer)
     return writer.bytes
@@ -35,7 +35,7 @@ extension ATTPDU {
   }
 
   /// Appends the PDU.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     writer.uint8(opcode.rawValue)
     switch self {
     case .errorResponse(let request, let handle, let error):

@@ -1,7 +1,7 @@
 /// A PDU of the attribute protocol (Core 5.4, Vol 3, Part F, §3.4).
 ///
 /// Values and lists share the storage of the bytes that they were decoded from.
-public enum ATTPDU: Hashable, Sendable {
+package enum ATTPDU: Hashable, Sendable {
   /// §3.4.1.1: the reason why a request failed, and the handle at which it did.
   case errorResponse(request: ATTOpcode, handle: UInt16, error: ATTErrorCode)
   /// §3.4.2.1: the maximum PDU size that the client accepts.
@@ -67,14 +67,14 @@ public enum ATTPDU: Hashable, Sendable {
   case multipleHandleValueNotification(ATTHandleLengthValueList)
 
   /// The smallest MTU that may be agreed on, and the one before any exchange (§3.2.8, Part G §5.2.1).
-  public static let mtuMin = 23
+  package static let mtuMin = 23
   /// The longest value that an attribute may have (§3.2.9).
-  public static let valueByteCountMax = 512
+  package static let valueByteCountMax = 512
   /// The size of a signature in bytes (§3.3.1).
-  public static let signatureByteCount = 12
+  package static let signatureByteCount = 12
 
   /// The opcode of the PDU.
-  public var opcode: ATTOpcode {
+  package var opcode: ATTOpcode {
     switch self {
     case .errorResponse: .errorResponse
     case .exchangeMTURequest: .exchangeMTURequest

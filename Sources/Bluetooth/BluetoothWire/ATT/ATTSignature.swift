@@ -2,14 +2,14 @@ import Essentials
 
 /// The signature of a Signed Write Command, which authenticates the writer over an unencrypted link
 /// (Core 5.4, Vol 3, Part C, §10.4.1; Part H, §2.4.5).
-public struct ATTSignature: Hashable, Sendable {
+package struct ATTSignature: Hashable, Sendable {
   /// The size in bytes at the end of the PDU.
-  public static let byteCount = 12
+  package static let byteCount = 12
 
   /// The signer's counter, which differs in each signature.
-  public var counter: UInt32
+  package var counter: UInt32
   /// The more significant half of the message authentication code.
-  public var code: UInt64
+  package var code: UInt64
 
   /// Signs a write.
   ///
@@ -18,7 +18,7 @@ public struct ATTSignature: Hashable, Sendable {
   ///   - value: The value to write.
   ///   - counter: A counter that was not used with this key before.
   ///   - key: The signer's connection signature resolving key.
-  public init(
+  package init(
     signing handle: UInt16, _ value: some Collection<UInt8>, counter: UInt32, key: SMPValue
   ) {
     var message = ByteWriter(capacity: 7 + value.count)
@@ -33,7 +33,7 @@ public struct ATTSignature: Hashable, Sendable {
   }
 
   /// Decodes a signature; nil for a wrong number of bytes.
-  public init?(_ bytes: ArraySlice<UInt8>) {
+  package init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.byteCount else { return nil }
     let start = bytes.startIndex
     counter = bytes[start..<start + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
@@ -41,14 +41,14 @@ public struct ATTSignature: Hashable, Sendable {
   }
 
   /// The encoded signature.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     (0..<4).map { UInt8(truncatingIfNeeded: counter >> (8 * $0)) }
       + (0..<8).map { UInt8(truncatingIfNeeded: code >> (8 * $0)) }
   }
 
   /// Verifies the signature of a write. Takes constant time, independent of the number of correct
   /// bytes.
-  public func isRight(
+  package func isRight(
     for handle: UInt16, _ value: some Collection<UInt8>, key: SMPValue
   ) -> Bool {
     ATTSignature(signing: handle, value, counter: counter, key: key).code ^ code == 0

@@ -87,7 +87,7 @@ public struct AdvertisingStructure: Hashable, Sendable {
   }
 
   /// The parsed structure; `.unknown` if the type is not known or the bytes don't fit it.
-  public var element: AdvertisingElement {
+  package var element: AdvertisingElement {
     (try? knownElement()) ?? .unknown(type, data)
   }
 
@@ -135,7 +135,7 @@ public struct AdvertisingStructure: Hashable, Sendable {
 }
 
 /// The contents of a structure of advertising data.
-public enum AdvertisingElement: Hashable, Sendable {
+package enum AdvertisingElement: Hashable, Sendable {
   /// The flags of the device.
   case flags(AdvertisingFlags)
   /// The advertised service UUIDs, and whether the list of their width is complete.
@@ -159,11 +159,11 @@ public enum AdvertisingElement: Hashable, Sendable {
 }
 
 /// UUIDs of one width, decoded in place.
-public struct AdvertisedUUIDs: Hashable, Sendable, Sequence {
+package struct AdvertisedUUIDs: Hashable, Sendable, Sequence {
   /// The UUIDs as they were received.
-  public let bytes: ArraySlice<UInt8>
+  package let bytes: ArraySlice<UInt8>
   /// 2, 4 or 16.
-  public let byteCountEach: Int
+  package let byteCountEach: Int
 
   /// Reads whole UUIDs; nil where a part of one is left over.
   init?(bytes: ArraySlice<UInt8>, byteCountEach: Int) {
@@ -173,20 +173,20 @@ public struct AdvertisedUUIDs: Hashable, Sendable, Sequence {
   }
 
   /// The number of UUIDs.
-  public var count: Int { bytes.count / byteCountEach }
+  package var count: Int { bytes.count / byteCountEach }
 
   /// Goes through the UUIDs in their order.
-  public func makeIterator() -> Iterator {
+  package func makeIterator() -> Iterator {
     Iterator(reader: ByteReader(bytes), byteCountEach: byteCountEach)
   }
 
   /// Reads one UUID after the other.
-  public struct Iterator: IteratorProtocol, Sendable {
+  package struct Iterator: IteratorProtocol, Sendable {
     var reader: ByteReader
     let byteCountEach: Int
 
     /// The next UUID.
-    public mutating func next() -> BluetoothUUID? {
+    package mutating func next() -> BluetoothUUID? {
       do { return BluetoothUUID(littleEndian: try reader.slice(byteCountEach)) } catch {
         return nil
       }

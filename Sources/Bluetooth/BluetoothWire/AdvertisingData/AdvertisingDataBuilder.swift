@@ -31,7 +31,7 @@ public struct AdvertisingDataBuilder: Sendable {
 
   /// Adds the flags.
   @discardableResult
-  public mutating func append(_ flags: AdvertisingFlags) -> Bool {
+  package mutating func append(_ flags: AdvertisingFlags) -> Bool {
     append(.flags, CollectionOfOne(flags.rawValue))
   }
 

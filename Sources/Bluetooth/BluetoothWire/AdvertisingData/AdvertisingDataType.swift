@@ -50,19 +50,19 @@ public struct AdvertisingDataType: RawRepresentable, Hashable, Sendable {
 }
 
 /// The Flags of a device (Supplement v11, Part A, §1.3).
-public struct AdvertisingFlags: OptionSet, Hashable, Sendable {
+package struct AdvertisingFlags: OptionSet, Hashable, Sendable {
   /// The octet on the wire.
-  public let rawValue: UInt8
+  package let rawValue: UInt8
 
   /// Flags from their octet.
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// LE Limited Discoverable Mode: discoverable for a limited time.
-  public static let limitedDiscoverable = AdvertisingFlags(rawValue: 0x01)
+  package static let limitedDiscoverable = AdvertisingFlags(rawValue: 0x01)
   /// LE General Discoverable Mode.
-  public static let generalDiscoverable = AdvertisingFlags(rawValue: 0x02)
+  package static let generalDiscoverable = AdvertisingFlags(rawValue: 0x02)
   /// BR/EDR is not supported.
-  public static let classicNotSupported = AdvertisingFlags(rawValue: 0x04)
+  package static let classicNotSupported = AdvertisingFlags(rawValue: 0x04)
   /// The controller supports LE and BR/EDR simultaneously.
-  public static let simultaneousController = AdvertisingFlags(rawValue: 0x08)
+  package static let simultaneousController = AdvertisingFlags(rawValue: 0x08)
 }

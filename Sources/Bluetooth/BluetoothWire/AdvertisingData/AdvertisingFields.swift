@@ -3,45 +3,45 @@
 /// If both contain the same field, that of the scan response is used, except that a complete name
 /// is preferred to a shortened one. Lists are joined without duplicates. An advertisement has at
 /// most 1,650 bytes, which bounds the size of this value.
-public struct AdvertisingFields: Hashable, Sendable {
+package struct AdvertisingFields: Hashable, Sendable {
   /// The flags of the device.
-  public var flags: AdvertisingFlags?
+  package var flags: AdvertisingFlags?
   /// The name; bytes that are not UTF-8 are replaced.
-  public var localName: String?
+  package var localName: String?
   /// Whether the name is complete.
-  public var isLocalNameComplete = false
+  package var isLocalNameComplete = false
   /// Service UUIDs of the device.
-  public var services: [BluetoothUUID] = []
+  package var services: [BluetoothUUID] = []
   /// Solicited services.
-  public var solicitedServices: [BluetoothUUID] = []
+  package var solicitedServices: [BluetoothUUID] = []
   /// Service data by service UUID.
-  public var serviceData: [BluetoothUUID: [UInt8]] = [:]
+  package var serviceData: [BluetoothUUID: [UInt8]] = [:]
   /// The company that defined the manufacturer data, and the data.
-  public var manufacturerData: ManufacturerData?
+  package var manufacturerData: ManufacturerData?
   /// Transmit power in dBm.
-  public var txPowerLevel: Int8?
+  package var txPowerLevel: Int8?
   /// The appearance of the device.
-  public var appearance: UInt16?
+  package var appearance: UInt16?
 
   /// Manufacturer-specific data.
-  public struct ManufacturerData: Hashable, Sendable {
+  package struct ManufacturerData: Hashable, Sendable {
     /// The company identifier.
-    public var company: UInt16
+    package var company: UInt16
     /// The data after the company identifier.
-    public var data: [UInt8]
+    package var data: [UInt8]
 
     /// Creates manufacturer-specific data.
-    public init(company: UInt16, data: [UInt8]) {
+    package init(company: UInt16, data: [UInt8]) {
       self.company = company
       self.data = data
     }
   }
 
   /// Creates empty fields.
-  public init() {}
+  package init() {}
 
   /// Reads the fields of advertising data and of a scan response.
-  public init(_ data: ArraySlice<UInt8>, scanResponse: ArraySlice<UInt8> = []) {
+  package init(_ data: ArraySlice<UInt8>, scanResponse: ArraySlice<UInt8> = []) {
     for structure in AdvertisingData(data) { add(structure.element) }
     for structure in AdvertisingData(scanResponse) { add(structure.element) }
   }

@@ -8,11 +8,11 @@ import Essentials
 /// byte that identifies the format, and a Bloom filter of 112 bits with three bits for each UUID.
 /// With three UUIDs in it, one of 2,000 others is a false positive; service discovery on the peer
 /// detects it.
-public struct OverflowArea: Sendable, Hashable {
+package struct OverflowArea: Sendable, Hashable {
   /// The company identifier in front of the area.
-  public static let company: UInt16 = 0xFFFF
+  package static let company: UInt16 = 0xFFFF
   /// The area as an advertising structure: length, type, company identifier, kind and mask.
-  public static let structureByteCount = 5 + maskByteCount
+  package static let structureByteCount = 5 + maskByteCount
 
   private static let kind: UInt8 = 0x41
   private static let maskByteCount = 14
@@ -21,21 +21,21 @@ public struct OverflowArea: Sendable, Hashable {
   private var mask = [UInt8](repeating: 0, count: maskByteCount)
 
   /// Creates an area with these services.
-  public init(_ services: [BluetoothUUID]) {
+  package init(_ services: [BluetoothUUID]) {
     for service in services {
       Self.forEachBit(of: service) { byte, bit in mask[byte] |= bit }
     }
   }
 
   /// Decodes the area from manufacturer-specific data; nil if it isn't one.
-  public init?(company: UInt16, data: ArraySlice<UInt8>) {
+  package init?(company: UInt16, data: ArraySlice<UInt8>) {
     guard company == Self.company, data.count == 1 + Self.maskByteCount, data.first == Self.kind
     else { return nil }
     mask = Array(data.dropFirst())
   }
 
   /// Whether the area contains the service. May be true for another service with the same hash.
-  public func contains(_ service: BluetoothUUID) -> Bool {
+  package func contains(_ service: BluetoothUUID) -> Bool {
     var isThere = true
     Self.forEachBit(of: service) { byte, bit in
       if mask[byte] & bit == 0 { isThere = false }
@@ -44,7 +44,7 @@ public struct OverflowArea: Sendable, Hashable {
   }
 
   /// The area as an advertising structure.
-  public var structure: [UInt8] {
+  package var structure: [UInt8] {
     var writer = ByteWriter(capacity: Self.structureByteCount)
     writer.uint8(UInt8(Self.structureByteCount - 1))
     writer.uint8(AdvertisingDataType.manufacturerData.rawValue)

@@ -1,36 +1,36 @@
 /// Names of the numbers that the Bluetooth SIG assigned: services, characteristics, descriptors,
 /// companies and appearances.
-public enum AssignedNumbers {
+package enum AssignedNumbers {
   /// The service's name, such as `Heart Rate`; nil for a UUID that is not assigned.
-  public static func serviceName(_ uuid: BluetoothUUID) -> String? {
+  package static func serviceName(_ uuid: BluetoothUUID) -> String? {
     name(of: uuid, short: serviceRows, long: longServiceRows)
   }
 
   /// The characteristic's name, such as `Heart Rate Measurement`.
-  public static func characteristicName(_ uuid: BluetoothUUID) -> String? {
+  package static func characteristicName(_ uuid: BluetoothUUID) -> String? {
     name(of: uuid, short: characteristicRows, long: longCharacteristicRows)
   }
 
   /// The descriptor's name, such as `Client Characteristic Configuration`.
-  public static func descriptorName(_ uuid: BluetoothUUID) -> String? {
+  package static func descriptorName(_ uuid: BluetoothUUID) -> String? {
     name(of: uuid, short: descriptorRows, long: "")
   }
 
   /// The name of the company with this identifier: `Apple, Inc.` for 0x004C.
-  public static func companyName(_ identifier: UInt16) -> String? {
+  package static func companyName(_ identifier: UInt16) -> String? {
     AssignedNumberTable(rows: companyRows, keyLength: 4)[key(identifier)]
   }
 
   /// The name of an appearance: `Heart Rate Belt`; that of the category if the subcategory has no
   /// name (Assigned Numbers, §2.6).
-  public static func appearanceName(_ appearance: UInt16) -> String? {
+  package static func appearanceName(_ appearance: UInt16) -> String? {
     let table = AssignedNumberTable(rows: appearanceRows, keyLength: 4)
     return table[key(appearance)] ?? table[key(appearance & 0xFFC0)]
   }
 
   /// The version of the Core Specification of an HCI version: `5.4` for 13 (Assigned Numbers,
   /// §2.1); nil if the version is newer than this table.
-  public static func coreVersion(_ hciVersion: UInt8) -> String? {
+  package static func coreVersion(_ hciVersion: UInt8) -> String? {
     let versions = [
       "1.0b", "1.1", "1.2", "2.0", "2.1", "3.0", "4.0", "4.1", "4.2", "5.0", "5.1", "5.2", "5.3",
       "5.4", "6.0", "6.1", "6.2",
@@ -39,12 +39,12 @@ public enum AssignedNumbers {
   }
 
   /// The service with this name, compared without regard to case: `heart rate` is 180D.
-  public static func service(named name: String) -> BluetoothUUID? {
+  package static func service(named name: String) -> BluetoothUUID? {
     uuid(named: name, short: serviceRows, long: longServiceRows)
   }
 
   /// The characteristic with this name, compared without regard to case: `battery level` is 2A19.
-  public static func characteristic(named name: String) -> BluetoothUUID? {
+  package static func characteristic(named name: String) -> BluetoothUUID? {
     uuid(named: name, short: characteristicRows, long: longCharacteristicRows)
   }
 

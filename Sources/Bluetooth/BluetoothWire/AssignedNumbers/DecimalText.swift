@@ -1,9 +1,9 @@
 /// Converts numbers to text exactly, without floating point.
-public enum DecimalText {
+package enum DecimalText {
   /// `value` times ten to the power of `exponent`: `(2150, -2)` is `21.50`.
   ///
   /// Exponents outside -12 ... 12 are written as such: `5e-30`.
-  public static func string(_ value: Int64, exponent: Int) -> String {
+  package static func string(_ value: Int64, exponent: Int) -> String {
     if exponent == 0 { return String(value) }
     guard (-12...12).contains(exponent) else { return "\(value)e\(exponent)" }
     if exponent > 0 { return value == 0 ? "0" : String(value) + zeros(exponent) }
@@ -17,7 +17,7 @@ public enum DecimalText {
 }
 
 /// A decimal floating-point number as medical devices send it (IEEE 11073-20601, §F).
-public enum MedicalFloat: Hashable, Sendable, CustomStringConvertible {
+package enum MedicalFloat: Hashable, Sendable, CustomStringConvertible {
   /// Mantissa times ten to the power of the exponent.
   case number(mantissa: Int32, exponent: Int8)
   /// Not a number.
@@ -30,14 +30,14 @@ public enum MedicalFloat: Hashable, Sendable, CustomStringConvertible {
   case reserved
 
   /// The number from the 32-bit form (FLOAT): 8 bits exponent, 24 bits mantissa.
-  public init(bits32: UInt32) {
+  package init(bits32: UInt32) {
     let mantissa = Int32(bitPattern: bits32 << 8) >> 8
     let exponent = Int8(truncatingIfNeeded: bits32 >> 24)
     self.init(mantissa: mantissa, exponent: exponent, largest: 0x7F_FFFF)
   }
 
   /// The number from the 16-bit form (SFLOAT): 4 bits exponent, 12 bits mantissa.
-  public init(bits16: UInt16) {
+  package init(bits16: UInt16) {
     let mantissa = Int32(Int16(bitPattern: bits16 << 4) >> 4)
     let exponent = Int8(truncatingIfNeeded: Int16(bitPattern: bits16) >> 12)
     self.init(mantissa: mantissa, exponent: exponent, largest: 0x7FF)
@@ -56,7 +56,7 @@ public enum MedicalFloat: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// `36.4`, or what the special value means.
-  public var description: String {
+  package var description: String {
     switch self {
     case .number(let mantissa, let exponent):
       DecimalText.string(Int64(mantissa), exponent: Int(exponent))

@@ -1,18 +1,18 @@
 import Essentials
 
 /// One notification of a heart rate sensor (Heart Rate Service 1.0, §3.1).
-public struct HeartRateMeasurement: Hashable, Sendable {
+package struct HeartRateMeasurement: Hashable, Sendable {
   /// Beats per minute.
-  public var beatsPerMinute: UInt16
+  package var beatsPerMinute: UInt16
   /// Whether the sensor touches skin; nil if it doesn't support contact detection.
-  public var hasContact: Bool?
+  package var hasContact: Bool?
   /// Energy spent since the last reset, in kilojoules.
-  public var energyKilojoules: UInt16?
+  package var energyKilojoules: UInt16?
   /// Times between beats in units of 1/1024 s, oldest first.
-  public var intervalUnits: [UInt16]
+  package var intervalUnits: [UInt16]
 
   /// Reads the characteristic's value.
-  public init(decoding bytes: ArraySlice<UInt8>) throws(WireError) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(WireError) {
     var reader = ByteReader(bytes)
     do throws(Truncated) {
       let flags = try reader.uint8()
@@ -30,7 +30,7 @@ public struct HeartRateMeasurement: Hashable, Sendable {
   }
 
   /// `72 bpm, contact, 12 kJ, beats 1000 ms 996 ms`.
-  public var text: String {
+  package var text: String {
     var parts = ["\(beatsPerMinute) bpm"]
     if let hasContact { parts.append(hasContact ? "contact" : "no contact") }
     if let energyKilojoules { parts.append("\(energyKilojoules) kJ") }

@@ -1,9 +1,9 @@
 import Essentials
 
 /// The reason why a text is not a valid value of a characteristic.
-public struct ValueTextError: Error, Hashable, Sendable {
+package struct ValueTextError: Error, Hashable, Sendable {
   /// The expected format: `a number with up to 2 decimals, in °C`.
-  public var expected: String
+  package var expected: String
 }
 
 extension StandardValue {
@@ -13,7 +13,7 @@ extension StandardValue {
   /// - Returns: The bytes; nil if the characteristic is not a standard one, or can't be encoded
   ///   from text.
   /// - Throws: `ValueTextError` if the text is not valid for the characteristic.
-  public static func bytes(
+  package static func bytes(
     _ text: String, of uuid: BluetoothUUID
   ) throws(ValueTextError) -> [UInt8]? {
     guard let number = uuid.short else { return nil }

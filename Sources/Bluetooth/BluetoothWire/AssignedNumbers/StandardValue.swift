@@ -1,12 +1,12 @@
 import Essentials
 
 /// Values of standard characteristics and descriptors as text for people.
-public enum StandardValue {
+package enum StandardValue {
   /// Describes `bytes` as a value of the characteristic `uuid`: `142 bpm, contact`.
   ///
   /// Returns nil if the characteristic is not a standard one, or if the bytes don't fit its format
   /// (GATT Specification Supplement).
-  public static func text(_ bytes: ArraySlice<UInt8>, of uuid: BluetoothUUID) -> String? {
+  package static func text(_ bytes: ArraySlice<UInt8>, of uuid: BluetoothUUID) -> String? {
     guard let number = uuid.short else { return nil }
     if let quantity = Quantity.byCharacteristic[number] { return quantity.text(bytes) }
     if texts.contains(number) { return printable(bytes) }
@@ -18,7 +18,8 @@ public enum StandardValue {
   }
 
   /// Describes `bytes` as a value of the descriptor `uuid`: `notifications on`.
-  public static func text(_ bytes: ArraySlice<UInt8>, ofDescriptor uuid: BluetoothUUID) -> String? {
+  package static func text(_ bytes: ArraySlice<UInt8>, ofDescriptor uuid: BluetoothUUID) -> String?
+  {
     guard let number = uuid.short else { return nil }
     var reader = ByteReader(bytes)
     switch number {
@@ -36,7 +37,7 @@ public enum StandardValue {
 
   /// The bytes as UTF-8 without control characters, trailing zeros cut; nil where they are none, or
   /// none at all.
-  public static func printable(_ bytes: ArraySlice<UInt8>) -> String? {
+  package static func printable(_ bytes: ArraySlice<UInt8>) -> String? {
     let end = bytes.lastIndex { $0 != 0 }.map { bytes.index(after: $0) } ?? bytes.startIndex
     guard end > bytes.startIndex,
       let text = String(validating: bytes[bytes.startIndex..<end], as: UTF8.self),

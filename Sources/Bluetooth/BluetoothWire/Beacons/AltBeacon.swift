@@ -1,25 +1,25 @@
 import Essentials
 
 /// An AltBeacon, the open format (AltBeacon Protocol Specification v1.0).
-public struct AltBeacon: Hashable, Sendable {
+package struct AltBeacon: Hashable, Sendable {
   /// The size of the manufacturer-specific data in bytes, including the company identifier.
-  public static let byteCount = 26
+  package static let byteCount = 26
 
   /// What follows the company identifier, most significant byte first.
   static let code: UInt64 = 0xBEAC
   static let identifierByteCount = 20
 
   /// The company that made it.
-  public var company: UInt16
+  package var company: UInt16
   /// 20 bytes; by convention the first 16 are a UUID and the others two numbers, as an iBeacon's are.
-  public var identifier: [UInt8]
+  package var identifier: [UInt8]
   /// Strength that a receiver one metre away measures, in dBm.
-  public var powerAtOneMetre: Int8
+  package var powerAtOneMetre: Int8
   /// A byte for the company's own use.
-  public var reserved: UInt8
+  package var reserved: UInt8
 
   /// A beacon from its parts; nil unless the identifier has 20 bytes.
-  public init?(company: UInt16, identifier: [UInt8], powerAtOneMetre: Int8, reserved: UInt8 = 0) {
+  package init?(company: UInt16, identifier: [UInt8], powerAtOneMetre: Int8, reserved: UInt8 = 0) {
     guard identifier.count == Self.identifierByteCount else { return nil }
     self.company = company
     self.identifier = identifier
@@ -28,7 +28,7 @@ public struct AltBeacon: Hashable, Sendable {
   }
 
   /// Reads manufacturer data, company identifier included.
-  public init(decoding bytes: ArraySlice<UInt8>) throws(WireError) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(WireError) {
     guard bytes.count <= Self.byteCount else {
       throw .trailingBytes(count: bytes.count - Self.byteCount)
     }
@@ -47,7 +47,7 @@ public struct AltBeacon: Hashable, Sendable {
   }
 
   /// The manufacturer data, company identifier included.
-  public var manufacturerData: [UInt8] {
+  package var manufacturerData: [UInt8] {
     var writer = ByteWriter(capacity: Self.byteCount)
     writer.uint16(company)
     writer.bigEndian(Self.code, count: 2)
@@ -58,7 +58,7 @@ public struct AltBeacon: Hashable, Sendable {
   }
 
   /// The identifier as what an iBeacon has instead.
-  public var asIBeacon: IBeacon? {
+  package var asIBeacon: IBeacon? {
     try? IBeacon(decoding: identifier[...] + [UInt8(bitPattern: powerAtOneMetre)])
   }
 }

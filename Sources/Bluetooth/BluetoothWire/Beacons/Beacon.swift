@@ -1,7 +1,7 @@
 import Essentials
 
 /// The contents of a beacon's advertising data.
-public enum Beacon: Hashable, Sendable {
+package enum Beacon: Hashable, Sendable {
   /// Apple's iBeacon.
   case iBeacon(IBeacon)
   /// An AltBeacon.
@@ -16,7 +16,7 @@ public enum Beacon: Hashable, Sendable {
   case eddystoneEphemeral([UInt8], powerAtZeroMetres: Int8)
 
   /// The result of reading advertising data as a beacon.
-  public enum Reading: Hashable, Sendable {
+  package enum Reading: Hashable, Sendable {
     /// A beacon.
     case beacon(Beacon)
     /// The data begins like a beacon, but it is too short, too long or contains an invalid value.
@@ -26,14 +26,14 @@ public enum Beacon: Hashable, Sendable {
   }
 
   /// The service of Eddystone service data.
-  public static let eddystoneService: BluetoothUUID = 0xFEAA
+  package static let eddystoneService: BluetoothUUID = 0xFEAA
 
   /// The path loss of an Eddystone beacon from 0 m to 1 m, in dB (Eddystone-UID specification, Tx
   /// Power).
-  public static let eddystoneLossOverFirstMetre: Int8 = 41
+  package static let eddystoneLossOverFirstMetre: Int8 = 41
 
   /// Reads a beacon from manufacturer data, company identifier included; nil for anything else.
-  public init?(manufacturerData: ArraySlice<UInt8>) {
+  package init?(manufacturerData: ArraySlice<UInt8>) {
     guard case .beacon(let beacon) = Self.read(manufacturerData: manufacturerData) else {
       return nil
     }
@@ -41,7 +41,7 @@ public enum Beacon: Hashable, Sendable {
   }
 
   /// Reads an Eddystone frame from the service data of `service`; nil for anything else.
-  public init?(serviceData: ArraySlice<UInt8>, of service: BluetoothUUID) {
+  package init?(serviceData: ArraySlice<UInt8>, of service: BluetoothUUID) {
     guard case .beacon(let beacon) = Self.read(serviceData: serviceData, of: service) else {
       return nil
     }
@@ -50,7 +50,7 @@ public enum Beacon: Hashable, Sendable {
 
   /// Decodes the first beacon in advertising data. Returns `.malformed` if there is only a
   /// malformed one.
-  public static func read(_ data: AdvertisingData) -> Reading {
+  package static func read(_ data: AdvertisingData) -> Reading {
     var reading = Reading.foreign
     for structure in data {
       let next: Reading
@@ -68,7 +68,7 @@ public enum Beacon: Hashable, Sendable {
   }
 
   /// Reads manufacturer data, company identifier included.
-  public static func read(manufacturerData data: ArraySlice<UInt8>) -> Reading {
+  package static func read(manufacturerData data: ArraySlice<UInt8>) -> Reading {
     var reader = ByteReader(data)
     do throws(Truncated) {
       let company = try reader.uint16()
@@ -88,7 +88,7 @@ public enum Beacon: Hashable, Sendable {
   }
 
   /// Reads the service data of `service`.
-  public static func read(
+  package static func read(
     serviceData: ArraySlice<UInt8>, of service: BluetoothUUID
   ) -> Reading {
     guard service == eddystoneService else { return .foreign }
@@ -144,7 +144,7 @@ public enum Beacon: Hashable, Sendable {
   }
 
   /// Strength that a receiver one metre away measures, in dBm; nil if the frame lacks it.
-  public var powerAtOneMetre: Int8? {
+  package var powerAtOneMetre: Int8? {
     switch self {
     case .iBeacon(let beacon): beacon.powerAtOneMetre
     case .altBeacon(let beacon): beacon.powerAtOneMetre
@@ -158,7 +158,7 @@ public enum Beacon: Hashable, Sendable {
 
 extension Beacon: CustomStringConvertible {
   /// `iBeacon 2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6 major 1 minor 2`.
-  public var description: String {
+  package var description: String {
     switch self {
     case .iBeacon(let beacon):
       return "iBeacon \(beacon.uuid.fullDescription) major \(beacon.major) minor \(beacon.minor)"

@@ -3,18 +3,18 @@
 /// The byte order is that of FIPS 197, most significant first; HCI and SMP use the reverse order.
 /// Table look-ups depend on the key: another program on the same processor could learn of it from
 /// the shared caches, but a peer can't (docs/decisions/0101-pairing-is-part-of-the-machine.md).
-public struct AES128: Sendable {
+package struct AES128: Sendable {
   /// 44 words, of which each round takes four.
   private let roundKeys: SecretWords
 
   /// Expands a key of 16 bytes (FIPS 197, §5.2).
-  public init(key: [UInt8]) {
+  package init(key: [UInt8]) {
     precondition(key.count == 16, "an AES-128 key has 16 bytes")
     self.init(key: UInt128(mostSignificantFirst: key))
   }
 
   /// Expands a key, given as the number that its bytes are, most significant first.
-  public init(key: UInt128) {
+  package init(key: UInt128) {
     let box = Self.substitution
     var words = [UInt32](repeating: 0, count: 44)
     for index in 0..<4 { words[index] = UInt32(truncatingIfNeeded: key >> (96 - 32 * index)) }
@@ -35,14 +35,14 @@ public struct AES128: Sendable {
   }
 
   /// Encrypts one block of 16 bytes (FIPS 197, §5.1).
-  public func encrypt(_ block: [UInt8]) -> [UInt8] {
+  package func encrypt(_ block: [UInt8]) -> [UInt8] {
     precondition(block.count == 16, "an AES block has 16 bytes")
     return encrypt(UInt128(mostSignificantFirst: block)).mostSignificantFirst
   }
 
   /// Encrypts one block, given as the number that its bytes are, most significant first: as the Core
   /// Specification writes the security function e (Core 5.4, Vol 3, Part H, §2.2.1).
-  public func encrypt(_ block: UInt128) -> UInt128 {
+  package func encrypt(_ block: UInt128) -> UInt128 {
     let words = roundKeys.words
     let keys = words.span
     let tables = Self.tables.span
@@ -156,11 +156,11 @@ public struct AES128: Sendable {
 
 extension AES128 {
   /// AES-CMAC, the message authentication code of RFC 4493.
-  public func cmac(_ message: [UInt8]) -> [UInt8] { cmac(message).mostSignificantFirst }
+  package func cmac(_ message: [UInt8]) -> [UInt8] { cmac(message).mostSignificantFirst }
 
   /// The same as the number that the bytes are, most significant first. Nothing of the message or the key
   /// is copied to the heap.
-  public func cmac(_ message: [UInt8]) -> UInt128 {
+  package func cmac(_ message: [UInt8]) -> UInt128 {
     let first = Self.subkey(of: encrypt(0))
     let lastStart = message.isEmpty ? 0 : (message.count - 1) / 16 * 16
     var state: UInt128 = 0
@@ -182,17 +182,17 @@ extension AES128 {
 
   /// The random address hash function `ah` (Core 5.4, Vol 3, Part H, §2.2.2), with an identity
   /// resolving key: the low 24 bits of a resolvable private address, from its random high 24 bits.
-  public func addressHash(of random: UInt32) -> UInt32 {
+  package func addressHash(of random: UInt32) -> UInt32 {
     UInt32(truncatingIfNeeded: encrypt(UInt128(random & 0xFF_FFFF)) & 0xFF_FFFF)
   }
 }
 
 extension AES128: CustomStringConvertible, CustomReflectable {
   /// Shows nothing of the key.
-  public var description: String { "an AES-128 key" }
+  package var description: String { "an AES-128 key" }
 
   /// Shows nothing of the key.
-  public var customMirror: Mirror { Mirror(self, children: []) }
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension UInt128 {

@@ -3,9 +3,9 @@
 ///
 /// Both ends make the same cipher from the long term key and from what both drew for the session.
 /// The caller counts the packets of each direction; one number must not be used for two packets.
-public struct LinkCipher: Sendable {
+package struct LinkCipher: Sendable {
   /// The direction of a packet; a part of its nonce (Core 5.4, Vol 6, Part E, §2.1).
-  public enum Direction: UInt8, Hashable, Sendable, CaseIterable {
+  package enum Direction: UInt8, Hashable, Sendable, CaseIterable {
     /// The peripheral sends it.
     case toCentral = 0
     /// The central sends it.
@@ -14,24 +14,24 @@ public struct LinkCipher: Sendable {
 
   /// One end's random numbers for an encryption session, in LL_ENC_REQ or LL_ENC_RSP (Core 5.4, Vol
   /// 6, Part B, §2.4.2.4 and §2.4.2.5).
-  public struct SessionHalf: Hashable, Sendable {
+  package struct SessionHalf: Hashable, Sendable {
     /// Its half of the session key diversifier: SKD_C or SKD_P.
-    public var keyDiversifier: UInt64
+    package var keyDiversifier: UInt64
     /// Its half of the initialization vector: IV_C or IV_P.
-    public var initializationVector: UInt32
+    package var initializationVector: UInt32
 
     /// Creates the numbers of one end.
-    public init(keyDiversifier: UInt64, initializationVector: UInt32) {
+    package init(keyDiversifier: UInt64, initializationVector: UInt32) {
       self.keyDiversifier = keyDiversifier
       self.initializationVector = initializationVector
     }
   }
 
   /// The size of the message integrity check in octets.
-  public static let integrityCheckByteCount = 4
+  package static let integrityCheckByteCount = 4
   /// The highest number of a packet: 39 bits (Core 5.4, Vol 6, Part E, §2.1). After it a session has
   /// to end.
-  public static let packetCounterMax: UInt64 = 1 << 39 - 1
+  package static let packetCounterMax: UInt64 = 1 << 39 - 1
   /// What of a header's first octet is authenticated: all but NESN, SN and MD, which change when a
   /// packet is sent again (Core 5.4, Vol 6, Part E, §2.2).
   private static let headerMask: UInt8 = 0xE3
@@ -46,7 +46,7 @@ public struct LinkCipher: Sendable {
   ///   - longTermKey: The key that both ends have.
   ///   - central: What the central drew.
   ///   - peripheral: What the peripheral drew.
-  public init(longTermKey: UInt128, central: SessionHalf, peripheral: SessionHalf) {
+  package init(longTermKey: UInt128, central: SessionHalf, peripheral: SessionHalf) {
     let diversifier = UInt128(peripheral.keyDiversifier) << 64 | UInt128(central.keyDiversifier)
     let vector =
       UInt64(peripheral.initializationVector) << 32 | UInt64(central.initializationVector)
@@ -59,7 +59,7 @@ public struct LinkCipher: Sendable {
   /// - Parameters:
   ///   - sessionKey: SK.
   ///   - initializationVector: IV, the peripheral's half in its upper 32 bits.
-  public init(sessionKey: UInt128, initializationVector: UInt64) {
+  package init(sessionKey: UInt128, initializationVector: UInt64) {
     cipher = AES128(key: sessionKey)
     // The nonce has its octets least significant first, CCM its blocks the other way round.
     self.initializationVector = initializationVector.byteSwapped
@@ -73,7 +73,7 @@ public struct LinkCipher: Sendable {
   ///   - header: The first octet of the packet's header.
   ///   - counter: The number of the packet in its direction, at most `packetCounterMax`.
   ///   - direction: The direction of the packet.
-  public func encrypt(
+  package func encrypt(
     _ bytes: inout [UInt8], from start: Int, header: UInt8, counter: UInt64, direction: Direction
   ) {
     let count = bytes.count - start
@@ -104,7 +104,7 @@ public struct LinkCipher: Sendable {
   ///   - header: The first octet of the packet's header.
   ///   - counter: The number of the packet in its direction, at most `packetCounterMax`.
   ///   - direction: The direction of the packet.
-  public func decrypt(
+  package func decrypt(
     _ bytes: inout [UInt8], from start: Int, header: UInt8, counter: UInt64, direction: Direction
   ) throws(MICFailure) {
     let count = bytes.count - start - Self.integrityCheckByteCount
@@ -207,7 +207,7 @@ extension LinkCipher {
 }
 
 /// A packet's message integrity check is wrong: it was altered, or encrypted with another key.
-public struct MICFailure: Error, Hashable, Sendable {
+package struct MICFailure: Error, Hashable, Sendable {
   /// The failure.
-  public init() {}
+  package init() {}
 }

@@ -1,7 +1,7 @@
 /// The cryptographic functions of pairing (Core 5.4, Vol 3, Part H, §2.2).
 ///
 /// All numbers are most significant byte first, as the specification writes them.
-public enum PairingFunctions {
+package enum PairingFunctions {
   /// The confirm value of legacy pairing, c1 (§2.2.3).
   ///
   /// - Parameters:
@@ -11,7 +11,7 @@ public enum PairingFunctions {
   ///   - response: The Pairing Response as it went over the wire.
   ///   - initiator: The address that the initiator connected with.
   ///   - responder: The address that the responder was connected at.
-  public static func legacyConfirmValue(
+  package static func legacyConfirmValue(
     temporaryKey: SMPValue, random: SMPValue, request: SMPPDU, response: SMPPDU,
     initiator: DeviceAddress, responder: DeviceAddress
   ) -> SMPValue {
@@ -25,7 +25,7 @@ public enum PairingFunctions {
   }
 
   /// The short term key of legacy pairing, s1 (§2.2.4).
-  public static func shortTermKey(
+  package static func shortTermKey(
     temporaryKey: SMPValue, responderRandom: SMPValue, initiatorRandom: SMPValue
   ) -> SMPValue {
     let half = UInt128(UInt64.max)
@@ -40,7 +40,7 @@ public enum PairingFunctions {
   ///   - other: The x coordinate of the other public key: V.
   ///   - random: The number that is committed to: X.
   ///   - passkeyBit: A bit of a passkey with 0x80, else zero: Z.
-  public static func confirmValue(
+  package static func confirmValue(
     own: SMPCoordinate, other: SMPCoordinate, random: SMPValue, passkeyBit: UInt8
   ) -> SMPValue {
     cmac(random, own.bytes + other.bytes + [passkeyBit])
@@ -49,7 +49,7 @@ public enum PairingFunctions {
   /// The keys of LE Secure Connections, f5 (§2.2.7): one for check values, and the long term key.
   ///
   /// - Parameter diffieHellmanKey: W, the x coordinate of the shared point.
-  public static func keys(
+  package static func keys(
     diffieHellmanKey: SMPCoordinate, initiatorRandom: SMPValue, responderRandom: SMPValue,
     initiator: DeviceAddress, responder: DeviceAddress
   ) -> (macKey: SMPValue, longTermKey: SMPValue) {
@@ -77,7 +77,7 @@ public enum PairingFunctions {
   ///   - features: The sender's features.
   ///   - sender: The sender's address.
   ///   - receiver: The receiver's address.
-  public static func checkValue(
+  package static func checkValue(
     macKey: SMPValue, random: SMPValue, peerRandom: SMPValue, shared: SMPValue,
     features: SMPPairingFeatures, sender: DeviceAddress, receiver: DeviceAddress
   ) -> SMPValue {
@@ -92,7 +92,7 @@ public enum PairingFunctions {
   }
 
   /// The number that people compare, g2 (§2.2.9): six digits.
-  public static func comparisonNumber(
+  package static func comparisonNumber(
     initiator: SMPCoordinate, responder: SMPCoordinate, initiatorRandom: SMPValue,
     responderRandom: SMPValue
   ) -> UInt32 {
@@ -103,12 +103,12 @@ public enum PairingFunctions {
   /// Converts a key to another purpose, h6 (§2.2.10).
   ///
   /// - Parameter identifier: Four characters that name the purpose, such as `lebr`.
-  public static func converted(_ key: SMPValue, identifier: String) -> SMPValue {
+  package static func converted(_ key: SMPValue, identifier: String) -> SMPValue {
     cmac(key, Array(identifier.utf8))
   }
 
   /// Converts a key to another purpose, h7 (§2.2.11).
-  public static func converted(_ key: SMPValue, salt: SMPValue) -> SMPValue {
+  package static func converted(_ key: SMPValue, salt: SMPValue) -> SMPValue {
     var secret = key.bytes
     defer { overwrite(&secret) }
     return cmac(salt, secret)

@@ -2,9 +2,9 @@ import Essentials
 
 /// The file format of HCI captures that Wireshark and Android use: a header, then a record for each
 /// packet, all numbers big-endian (RFC 1761 with Bluetooth's data link types).
-public enum BTSnoop {
+package enum BTSnoop {
   /// The direction of a packet.
-  public enum Direction: UInt32, Sendable {
+  package enum Direction: UInt32, Sendable {
     /// A command, or data that is sent.
     case hostToController = 0
     /// An event, or data that was received.
@@ -12,18 +12,18 @@ public enum BTSnoop {
   }
 
   /// A packet of a capture.
-  public struct Record: Hashable, Sendable {
+  package struct Record: Hashable, Sendable {
     /// The packet.
-    public var packet: HCIPacket
+    package var packet: HCIPacket
     /// The direction.
-    public var direction: Direction
+    package var direction: Direction
     /// The time in microseconds since 1970.
-    public var microseconds: Int64
+    package var microseconds: Int64
     /// The number of packets lost before it, as far as the writer knew.
-    public var dropCount: UInt32
+    package var dropCount: UInt32
 
     /// A packet of a capture.
-    public init(
+    package init(
       packet: HCIPacket, direction: Direction, microseconds: Int64, dropCount: UInt32 = 0
     ) {
       self.packet = packet
@@ -34,7 +34,7 @@ public enum BTSnoop {
   }
 
   /// The header of a file.
-  public static let header: [UInt8] = {
+  package static let header: [UInt8] = {
     var writer = ByteWriter(capacity: 16)
     writer.append(magic)
     writer.bigEndian(version, count: 4)
@@ -52,7 +52,7 @@ public enum BTSnoop {
   private static let recordLengthMax = 1 + 4 + 0xFFFF
 
   /// The bytes of one record.
-  public static func record(
+  package static func record(
     _ packet: HCIPacket, direction: Direction, microseconds: Int64
   ) -> [UInt8] {
     var writer = ByteWriter(capacity: 25 + packet.bytes.count)
@@ -69,11 +69,11 @@ public enum BTSnoop {
   }
 
   /// Reads a capture record by record; the packets share the file's storage.
-  public struct Reader: Sendable {
+  package struct Reader: Sendable {
     private var reader: ByteReader
 
     /// Reads the header. Throws where the bytes are no capture of H4 packets.
-    public init(_ file: ArraySlice<UInt8>) throws(WireError) {
+    package init(_ file: ArraySlice<UInt8>) throws(WireError) {
       reader = ByteReader(file)
       let (start, version, link) = try decoding { [reader] () throws(Truncated) in
         var reader = reader
@@ -93,7 +93,7 @@ public enum BTSnoop {
 
     /// The next record; nil at the end of the file. Throws where the file was cut in a record, as
     /// when its writer was killed; what came before is good.
-    public mutating func next() throws(WireError) -> Record? {
+    package mutating func next() throws(WireError) -> Record? {
       if reader.isAtEnd { return nil }
       let original: UInt64, included: UInt64, flags: UInt64, drops: UInt64, time: UInt64
       do throws(Truncated) {

@@ -7,7 +7,7 @@ import Essentials
 ///
 /// After an error no further packet can be found, since H4 has no synchronization: every call
 /// throws the same error until `reset()`.
-public struct H4Decoder: Sendable {
+package struct H4Decoder: Sendable {
   /// The beginning of a packet whose rest has not come; empty most of the time.
   private var partial: [UInt8] = []
   /// What came last and is not yet read.
@@ -15,24 +15,24 @@ public struct H4Decoder: Sendable {
   private var failure: WireError?
 
   /// A decoder at the beginning of a stream.
-  public init() {}
+  package init() {}
 
   /// The number of buffered bytes, of incomplete packets or packets not read yet.
-  public var bufferedByteCount: Int { partial.count + chunk.count }
+  package var bufferedByteCount: Int { partial.count + chunk.count }
 
   /// Appends received bytes. Read all packets with `next()` before the next call, otherwise the
   /// bytes are copied behind the remaining ones.
-  public mutating func append(_ bytes: ArraySlice<UInt8>) {
+  package mutating func append(_ bytes: ArraySlice<UInt8>) {
     if chunk.isEmpty { chunk = bytes } else { chunk += bytes }
   }
 
   /// Appends received bytes; shares their storage.
-  public mutating func append(_ bytes: [UInt8]) { append(bytes[...]) }
+  package mutating func append(_ bytes: [UInt8]) { append(bytes[...]) }
 
   /// Returns the next packet, or nil if it is incomplete.
   ///
   /// Throws `unknownCode` if the first byte is no packet indicator.
-  public mutating func next() throws(WireError) -> HCIPacket? {
+  package mutating func next() throws(WireError) -> HCIPacket? {
     if let failure { throw failure }
     do throws(WireError) {
       return partial.isEmpty ? try nextInChunk() : try nextAcrossChunks()
@@ -45,12 +45,12 @@ public struct H4Decoder: Sendable {
   }
 
   /// Appends all whole packets that came; where it throws, those before the error.
-  public mutating func takePackets(into packets: inout [HCIPacket]) throws(WireError) {
+  package mutating func takePackets(into packets: inout [HCIPacket]) throws(WireError) {
     while let packet = try next() { packets.append(packet) }
   }
 
   /// Discards all received bytes and the error, as after the line was opened anew.
-  public mutating func reset() { self = H4Decoder() }
+  package mutating func reset() { self = H4Decoder() }
 
   private mutating func nextInChunk() throws(WireError) -> HCIPacket? {
     guard let packet = try Self.packet(at: chunk) else {

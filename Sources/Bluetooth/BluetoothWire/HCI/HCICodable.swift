@@ -1,7 +1,7 @@
-public import Essentials
+package import Essentials
 
 /// A value that HCI packets carry: a parameter, a group of them, or all those of a packet.
-public protocol HCICodable: Hashable, Sendable {
+package protocol HCICodable: Hashable, Sendable {
   /// Reads the value off the front of `reader`; throws where the bytes end or make no sense.
   init(decoding reader: inout ByteReader) throws(WireError)
 
@@ -12,28 +12,28 @@ public protocol HCICodable: Hashable, Sendable {
 /// A value that consists of others, one after the other.
 ///
 /// A type names its parameters once, in `layout`; that list serves both directions.
-public protocol HCIRecord: HCICodable {
+package protocol HCIRecord: HCICodable {
   /// The parameters in wire order.
   static var layout: HCILayout<Self> { get }
 }
 
 extension HCIRecord {
   /// Reads the parameters in the order of `layout`.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     self = try Self.layout.decode(&reader)
   }
 
   /// Writes the parameters in the order of `layout`.
-  public func encode(into writer: inout ByteWriter) { Self.layout.encode(self, &writer) }
+  package func encode(into writer: inout ByteWriter) { Self.layout.encode(self, &writer) }
 }
 
 /// Encodes and decodes a record as a sequence of parameters.
-public struct HCILayout<Value>: Sendable {
+package struct HCILayout<Value>: Sendable {
   let decode: @Sendable (inout ByteReader) throws(WireError) -> Value
   let encode: @Sendable (Value, inout ByteWriter) -> Void
 
   /// A layout from an initializer and the parameters that it takes, both in wire order.
-  public init<each Field: HCICodable>(
+  package init<each Field: HCICodable>(
     _ make: @escaping @Sendable (repeat each Field) -> Value,
     _ take: @escaping @Sendable (Value) -> (repeat each Field)
   ) {
@@ -48,15 +48,15 @@ public struct HCILayout<Value>: Sendable {
 }
 
 /// No parameters at all.
-public struct NoParameters: HCICodable {
+package struct NoParameters: HCICodable {
   /// The only value.
-  public init() {}
+  package init() {}
 
   /// Reads nothing.
-  public init(decoding reader: inout ByteReader) throws(WireError) {}
+  package init(decoding reader: inout ByteReader) throws(WireError) {}
 
   /// Writes nothing.
-  public func encode(into writer: inout ByteWriter) {}
+  package func encode(into writer: inout ByteWriter) {}
 }
 
 extension ByteReader {

@@ -1,9 +1,9 @@
-public import Essentials
+package import Essentials
 
 /// The parameters of a command from host to controller (Core 5.4, Vol 4, Part E, §5.4.1).
 ///
 /// Commands are named as the specification names them, without `HCI_`.
-public protocol HCICommand: HCICodable {
+package protocol HCICommand: HCICodable {
   /// The type of the return parameters after the status in the Command Complete event.
   associatedtype Return: HCICodable = NoParameters
 
@@ -13,7 +13,7 @@ public protocol HCICommand: HCICodable {
 
 extension HCICommand {
   /// The whole packet: opcode, length, parameters.
-  public var packet: HCIPacket {
+  package var packet: HCIPacket {
     var writer = ByteWriter(capacity: 40)
     writer.uint16(Self.opcode.rawValue)
     writer.uint8(0)
@@ -25,21 +25,21 @@ extension HCICommand {
 }
 
 /// A command without parameters.
-public protocol ParameterlessCommand: HCICommand {
+package protocol ParameterlessCommand: HCICommand {
   /// The only value.
   init()
 }
 
 extension ParameterlessCommand {
   /// Reads nothing.
-  public init(decoding reader: inout ByteReader) throws(WireError) { self.init() }
+  package init(decoding reader: inout ByteReader) throws(WireError) { self.init() }
 
   /// Writes nothing.
-  public func encode(into writer: inout ByteWriter) {}
+  package func encode(into writer: inout ByteWriter) {}
 }
 
 /// A command whose only parameter is a connection handle.
-public protocol ConnectionCommand: HCIRecord, HCICommand {
+package protocol ConnectionCommand: HCIRecord, HCICommand {
   /// The connection that the command concerns.
   var handle: UInt16 { get }
 
@@ -48,14 +48,14 @@ public protocol ConnectionCommand: HCIRecord, HCICommand {
 }
 
 /// A command as it arrives at the controller: which one, and its parameters still as bytes.
-public struct HCICommandHeader: Hashable, Sendable {
+package struct HCICommandHeader: Hashable, Sendable {
   /// The opcode of the command.
-  public var opcode: HCIOpcode
+  package var opcode: HCIOpcode
   /// Its parameters.
-  public var parameters: ArraySlice<UInt8>
+  package var parameters: ArraySlice<UInt8>
 
   /// Reads a command packet, from the opcode on. Throws if bytes follow the parameters.
-  public init(decoding packet: ArraySlice<UInt8>) throws(WireError) {
+  package init(decoding packet: ArraySlice<UInt8>) throws(WireError) {
     var reader = ByteReader(packet)
     opcode = try reader.value()
     parameters = try reader.counted()
@@ -63,7 +63,7 @@ public struct HCICommandHeader: Hashable, Sendable {
   }
 
   /// Reads the parameters as those of `Command`; throws also where bytes are left over.
-  public func decode<Command: HCICommand>(
+  package func decode<Command: HCICommand>(
     as type: Command.Type = Command.self
   ) throws(WireError) -> Command {
     var reader = ByteReader(parameters)

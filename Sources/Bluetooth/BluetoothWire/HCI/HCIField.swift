@@ -4,7 +4,7 @@ public import Essentials
 
 extension HCICodable where Self: FixedWidthInteger {
   /// Reads a number, least significant byte first.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     let bytes: ArraySlice<UInt8>
     do throws(Truncated) {
       bytes = try reader.slice(Self.bitWidth / 8)
@@ -19,7 +19,7 @@ extension HCICodable where Self: FixedWidthInteger {
   }
 
   /// Writes a number, least significant byte first.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     for index in 0..<(Self.bitWidth / 8) {
       writer.uint8(UInt8(truncatingIfNeeded: self >> (8 * index)))
     }
@@ -48,7 +48,7 @@ extension Bool: HCICodable {
 
 extension HCICodable where Self: RawRepresentable, RawValue: HCICodable & BinaryInteger {
   /// Reads the raw value; throws where none of the type's values has it.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     let raw = try RawValue(decoding: &reader)
     guard let value = Self(rawValue: raw) else {
       throw .invalidValue(field: "\(Self.self)", value: Int(truncatingIfNeeded: raw))
@@ -57,14 +57,14 @@ extension HCICodable where Self: RawRepresentable, RawValue: HCICodable & Binary
   }
 
   /// Writes the raw value.
-  public func encode(into writer: inout ByteWriter) { rawValue.encode(into: &writer) }
+  package func encode(into writer: inout ByteWriter) { rawValue.encode(into: &writer) }
 }
 
 extension HCIOpcode: HCICodable {}
 extension HCIStatus: HCICodable {}
 
 /// A parameter with one reserved value that means "none".
-public protocol HCIOptionalField: HCICodable {
+package protocol HCIOptionalField: HCICodable {
   /// The first byte of the value that means "none".
   static var absentMark: UInt8 { get }
   /// Number of bytes of the parameter, also of the value that means "none".
@@ -73,7 +73,7 @@ public protocol HCIOptionalField: HCICodable {
 
 extension Optional: HCICodable where Wrapped: HCIOptionalField {
   /// Reads the value, or nil if its first byte is `absentMark`.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     if reader.remaining.first == Wrapped.absentMark {
       do throws(Truncated) { _ = try reader.slice(Wrapped.byteCount) } catch {
         throw WireError(error)
@@ -85,7 +85,7 @@ extension Optional: HCICodable where Wrapped: HCIOptionalField {
   }
 
   /// Writes the value, or the mark for "none" and zeros.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     if let self { return self.encode(into: &writer) }
     writer.uint8(Wrapped.absentMark)
     for _ in 1..<Wrapped.byteCount { writer.uint8(0) }
@@ -124,25 +124,25 @@ extension DeviceAddress: HCIOptionalField {
 
 /// An address together with whether it is an identity that the controller found in its resolving
 /// list (types 2 and 3) or what went over the air (types 0 and 1).
-public struct PeerAddress: HCIOptionalField {
+package struct PeerAddress: HCIOptionalField {
   /// The peer's address.
-  public var address: DeviceAddress
+  package var address: DeviceAddress
   /// Whether the peer used a private address that the controller resolved to this identity.
-  public var isIdentity: Bool
+  package var isIdentity: Bool
 
   /// A peer by its address.
-  public init(_ address: DeviceAddress, isIdentity: Bool = false) {
+  package init(_ address: DeviceAddress, isIdentity: Bool = false) {
     self.address = address
     self.isIdentity = isIdentity
   }
 
   /// The type of an address that isn't there: an anonymous advertiser's.
-  public static var absentMark: UInt8 { 0xFF }
+  package static var absentMark: UInt8 { 0xFF }
   /// A byte for the type and six for the address.
-  public static var byteCount: Int { 7 }
+  package static var byteCount: Int { 7 }
 
   /// Reads the type and the address. Type 0xFE, an unresolvable private address, is a random one.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     let type = try UInt8(decoding: &reader)
     guard type <= 3 || type == 0xFE else {
       throw .invalidValue(field: "address type", value: Int(type))
@@ -153,7 +153,7 @@ public struct PeerAddress: HCIOptionalField {
   }
 
   /// Writes the type and the address.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     writer.uint8(address.kind.rawValue | (isIdentity ? 2 : 0))
     address.append(to: &writer)
   }

@@ -1,7 +1,7 @@
-public import Essentials
+package import Essentials
 
 /// The role of a device on a link.
-public enum LinkRole: UInt8, HCICodable {
+package enum LinkRole: UInt8, HCICodable {
   /// Made the connection.
   case central = 0
   /// Advertised and was connected to.
@@ -9,7 +9,7 @@ public enum LinkRole: UInt8, HCICodable {
 }
 
 /// The type of address that a device uses for itself (Core 5.4, Vol 4, Part E, §7.8.5).
-public enum OwnAddressType: UInt8, HCICodable {
+package enum OwnAddressType: UInt8, HCICodable {
   /// The public address.
   case `public` = 0
   /// The random address that LE Set Random Address gave it.
@@ -35,7 +35,7 @@ public enum AdvertisingType: UInt8, HCICodable {
 }
 
 /// The filter policy for scan and connection requests (Core 5.4, Vol 4, Part E, §7.8.5).
-public enum AdvertisingFilterPolicy: UInt8, HCICodable {
+package enum AdvertisingFilterPolicy: UInt8, HCICodable {
   /// Requests of all devices.
   case unfiltered = 0
   /// Scan requests only of devices in the filter accept list.
@@ -47,25 +47,25 @@ public enum AdvertisingFilterPolicy: UInt8, HCICodable {
 }
 
 /// The advertising channels that are used.
-public struct AdvertisingChannels: OptionSet, HCICodable {
+package struct AdvertisingChannels: OptionSet, HCICodable {
   /// The bits, one for each channel.
-  public let rawValue: UInt8
+  package let rawValue: UInt8
 
   /// A set of channels from its bits.
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Channel 37, 2402 MHz.
-  public static let channel37 = AdvertisingChannels(rawValue: 1)
+  package static let channel37 = AdvertisingChannels(rawValue: 1)
   /// Channel 38, 2426 MHz.
-  public static let channel38 = AdvertisingChannels(rawValue: 2)
+  package static let channel38 = AdvertisingChannels(rawValue: 2)
   /// Channel 39, 2480 MHz.
-  public static let channel39 = AdvertisingChannels(rawValue: 4)
+  package static let channel39 = AdvertisingChannels(rawValue: 4)
   /// All three.
-  public static let all: AdvertisingChannels = [.channel37, .channel38, .channel39]
+  package static let all: AdvertisingChannels = [.channel37, .channel38, .channel39]
 }
 
 /// Whether a scanner sends scan requests.
-public enum ScanType: UInt8, HCICodable {
+package enum ScanType: UInt8, HCICodable {
   /// Listens only.
   case passive = 0
   /// Sends scan requests.
@@ -73,7 +73,7 @@ public enum ScanType: UInt8, HCICodable {
 }
 
 /// The filter policy of a scanner (Core 5.4, Vol 4, Part E, §7.8.10).
-public enum ScanFilterPolicy: UInt8, HCICodable {
+package enum ScanFilterPolicy: UInt8, HCICodable {
   /// That of all devices, except directed advertising for another device.
   case basicUnfiltered = 0
   /// That of devices in the filter accept list, with the same exception.
@@ -85,7 +85,7 @@ public enum ScanFilterPolicy: UInt8, HCICodable {
 }
 
 /// The filter for advertising that a scanner already reported.
-public enum DuplicateFilter: UInt8, HCICodable {
+package enum DuplicateFilter: UInt8, HCICodable {
   /// Reports it again.
   case off = 0
   /// Reports it once.
@@ -95,7 +95,7 @@ public enum DuplicateFilter: UInt8, HCICodable {
 }
 
 /// The devices that an initiator connects to.
-public enum InitiatorFilterPolicy: UInt8, HCICodable {
+package enum InitiatorFilterPolicy: UInt8, HCICodable {
   /// The device whose address is given.
   case peerAddress = 0
   /// The first device of the filter accept list that is received.
@@ -119,36 +119,36 @@ public enum PHY: UInt8, HCIOptionalField {
 }
 
 /// Several PHYs.
-public struct PHYSet: OptionSet, HCICodable {
+package struct PHYSet: OptionSet, HCICodable {
   /// The bits, one for each PHY.
-  public let rawValue: UInt8
+  package let rawValue: UInt8
 
   /// A set of PHYs from its bits.
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// LE 1M: one million symbols per second.
-  public static let le1M = PHYSet(rawValue: 1)
+  package static let le1M = PHYSet(rawValue: 1)
   /// Two million symbols a second.
-  public static let le2M = PHYSet(rawValue: 2)
+  package static let le2M = PHYSet(rawValue: 2)
   /// LE Coded: one million symbols per second, with several symbols for each bit.
-  public static let leCoded = PHYSet(rawValue: 4)
+  package static let leCoded = PHYSet(rawValue: 4)
 }
 
 /// The PHYs that a host would like; nil where it has no preference.
 public struct PHYPreference: HCIRecord {
   /// For sending.
-  public var transmit: PHYSet?
+  package var transmit: PHYSet?
   /// For receiving.
-  public var receive: PHYSet?
+  package var receive: PHYSet?
 
   /// A preference for each direction.
-  public init(transmit: PHYSet?, receive: PHYSet?) {
+  package init(transmit: PHYSet?, receive: PHYSet?) {
     self.transmit = transmit
     self.receive = receive
   }
 
   /// A byte with a flag for each direction that has no preference; then the sets.
-  public static let layout = HCILayout(
+  package static let layout = HCILayout(
     { (noPreference: UInt8, transmit: PHYSet, receive: PHYSet) in
       PHYPreference(
         transmit: noPreference & 1 == 0 ? transmit : nil,
@@ -161,63 +161,63 @@ public struct PHYPreference: HCIRecord {
 }
 
 /// The scan interval and window of a receiver (Core 5.4, Vol 4, Part E, §7.8.10).
-public struct ScanTiming: HCIRecord {
+package struct ScanTiming: HCIRecord {
   /// From the start of one listening to the next, in units of 0.625 ms.
-  public var intervalUnits625us: UInt16
+  package var intervalUnits625us: UInt16
   /// The scan window, in units of 0.625 ms.
-  public var windowUnits625us: UInt16
+  package var windowUnits625us: UInt16
 
   /// A timing from its raw values; at first, 10 ms in every 10 ms.
-  public init(intervalUnits625us: UInt16 = 16, windowUnits625us: UInt16 = 16) {
+  package init(intervalUnits625us: UInt16 = 16, windowUnits625us: UInt16 = 16) {
     self.intervalUnits625us = intervalUnits625us
     self.windowUnits625us = windowUnits625us
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(intervalUnits625us:windowUnits625us:)) {
+  package static let layout = HCILayout(Self.init(intervalUnits625us:windowUnits625us:)) {
     ($0.intervalUnits625us, $0.windowUnits625us)
   }
 }
 
 /// The timing of a connection as it is.
-public struct ConnectionTiming: HCIRecord {
+package struct ConnectionTiming: HCIRecord {
   /// From one connection event to the next, in units of 1.25 ms.
-  public var intervalUnits1250us: UInt16
+  package var intervalUnits1250us: UInt16
   /// The peripheral latency: the number of connection events that the peripheral may skip.
-  public var latency: UInt16
+  package var latency: UInt16
   /// After how long a silence the link counts as lost, in units of 10 ms.
-  public var timeoutUnits10ms: UInt16
+  package var timeoutUnits10ms: UInt16
 
   /// A timing from its raw values.
-  public init(intervalUnits1250us: UInt16, latency: UInt16, timeoutUnits10ms: UInt16) {
+  package init(intervalUnits1250us: UInt16, latency: UInt16, timeoutUnits10ms: UInt16) {
     self.intervalUnits1250us = intervalUnits1250us
     self.latency = latency
     self.timeoutUnits10ms = timeoutUnits10ms
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(intervalUnits1250us:latency:timeoutUnits10ms:)) {
+  package static let layout = HCILayout(Self.init(intervalUnits1250us:latency:timeoutUnits10ms:)) {
     ($0.intervalUnits1250us, $0.latency, $0.timeoutUnits10ms)
   }
 }
 
 /// The connection parameters that a host requests (Core 5.4, Vol 4, Part E, §7.8.12).
-public struct ConnectionTimingRequest: HCIRecord {
+package struct ConnectionTimingRequest: HCIRecord {
   /// The shortest connection interval, in units of 1.25 ms.
-  public var intervalMinUnits1250us: UInt16
+  package var intervalMinUnits1250us: UInt16
   /// The longest connection interval, in units of 1.25 ms.
-  public var intervalMaxUnits1250us: UInt16
+  package var intervalMaxUnits1250us: UInt16
   /// The peripheral latency: the number of connection events that the peripheral may skip.
-  public var latency: UInt16
+  package var latency: UInt16
   /// After how long a silence the link counts as lost, in units of 10 ms.
-  public var timeoutUnits10ms: UInt16
+  package var timeoutUnits10ms: UInt16
   /// The shortest connection event that is of use, in units of 0.625 ms.
-  public var eventLengthMinUnits625us: UInt16
+  package var eventLengthMinUnits625us: UInt16
   /// The longest connection event that is of use, in units of 0.625 ms.
-  public var eventLengthMaxUnits625us: UInt16
+  package var eventLengthMaxUnits625us: UInt16
 
   /// A request from its raw values.
-  public init(
+  package init(
     intervalMinUnits1250us: UInt16, intervalMaxUnits1250us: UInt16, latency: UInt16,
     timeoutUnits10ms: UInt16, eventLengthMinUnits625us: UInt16 = 0,
     eventLengthMaxUnits625us: UInt16 = 0
@@ -231,7 +231,7 @@ public struct ConnectionTimingRequest: HCIRecord {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(
+  package static let layout = HCILayout(
     Self.init(
       intervalMinUnits1250us:intervalMaxUnits1250us:latency:timeoutUnits10ms:
       eventLengthMinUnits625us:eventLengthMaxUnits625us:)
@@ -244,29 +244,29 @@ public struct ConnectionTimingRequest: HCIRecord {
 }
 
 /// The data channels in use, one bit each from channel 0 to 36.
-public struct ChannelMap: HCICodable {
+package struct ChannelMap: HCICodable {
   /// The 37 bits.
-  public var bits: UInt64
+  package var bits: UInt64
 
   /// A map from its bits; those above channel 36 are dropped.
-  public init(bits: UInt64) { self.bits = bits & 0x1F_FFFF_FFFF }
+  package init(bits: UInt64) { self.bits = bits & 0x1F_FFFF_FFFF }
 
   /// Reads five bytes.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     do throws(Truncated) { self.init(bits: try reader.littleEndian(5)) } catch {
       throw WireError(error)
     }
   }
 
   /// Writes five bytes.
-  public func encode(into writer: inout ByteWriter) { writer.littleEndian(bits, count: 5) }
+  package func encode(into writer: inout ByteWriter) { writer.littleEndian(bits, count: 5) }
 
   /// All 37 channels.
-  public static let all = ChannelMap(bits: .max)
+  package static let all = ChannelMap(bits: .max)
 }
 
 /// The data to which controller-to-host flow control applies.
-public enum HostFlowControl: UInt8, HCICodable {
+package enum HostFlowControl: UInt8, HCICodable {
   /// No data.
   case off = 0
   /// ACL packets.
@@ -278,25 +278,25 @@ public enum HostFlowControl: UInt8, HCICodable {
 }
 
 /// The properties of extended advertising events (Core 5.4, Vol 4, Part E, §7.8.53).
-public struct AdvertisingEventProperties: OptionSet, HCICodable {
+package struct AdvertisingEventProperties: OptionSet, HCICodable {
   /// The bits, one for each property.
-  public let rawValue: UInt16
+  package let rawValue: UInt16
 
   /// Properties from their bits.
-  public init(rawValue: UInt16) { self.rawValue = rawValue }
+  package init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// Others may connect.
-  public static let connectable = AdvertisingEventProperties(rawValue: 1 << 0)
+  package static let connectable = AdvertisingEventProperties(rawValue: 1 << 0)
   /// Scannable: the advertiser answers scan requests.
-  public static let scannable = AdvertisingEventProperties(rawValue: 1 << 1)
+  package static let scannable = AdvertisingEventProperties(rawValue: 1 << 1)
   /// Directed advertising, for one peer.
-  public static let directed = AdvertisingEventProperties(rawValue: 1 << 2)
+  package static let directed = AdvertisingEventProperties(rawValue: 1 << 2)
   /// High duty cycle directed advertising, for 1.28 s.
-  public static let highDutyCycle = AdvertisingEventProperties(rawValue: 1 << 3)
+  package static let highDutyCycle = AdvertisingEventProperties(rawValue: 1 << 3)
   /// Legacy advertising PDUs, which devices before Bluetooth 5 can receive.
-  public static let legacy = AdvertisingEventProperties(rawValue: 1 << 4)
+  package static let legacy = AdvertisingEventProperties(rawValue: 1 << 4)
   /// Anonymous advertising, without the advertiser's address.
-  public static let anonymous = AdvertisingEventProperties(rawValue: 1 << 5)
+  package static let anonymous = AdvertisingEventProperties(rawValue: 1 << 5)
   /// The transmit power is included in the extended header.
-  public static let includesPower = AdvertisingEventProperties(rawValue: 1 << 6)
+  package static let includesPower = AdvertisingEventProperties(rawValue: 1 << 6)
 }

@@ -4,7 +4,7 @@
 /// into several packets.
 ///
 /// One redactor must process all packets between a host and a controller, in their order.
-public struct KeyRedactor: Sendable {
+package struct KeyRedactor: Sendable {
   /// An L2CAP frame that has begun, in one direction of one connection.
   private struct Frame: Sendable {
     /// Its first bytes: length, channel, and the code of a Security Manager PDU.
@@ -37,10 +37,10 @@ public struct KeyRedactor: Sendable {
   private var frames: [Stream: Frame] = [:]
 
   /// A redactor at the start of a capture.
-  public init() {}
+  package init() {}
 
   /// The packet without its keys.
-  public mutating func redacted(_ packet: HCIPacket, isFromHost: Bool) -> HCIPacket {
+  package mutating func redacted(_ packet: HCIPacket, isFromHost: Bool) -> HCIPacket {
     let keys: Range<Int>?
     switch packet.kind {
     case .command: keys = Self.keyBytes(ofCommand: packet.bytes)

@@ -1,4 +1,4 @@
-public import Essentials
+package import Essentials
 
 extension HCIOpcode {
   /// The assigned name and bit of a known command.
@@ -125,42 +125,42 @@ extension HCIOpcode {
 }
 
 /// The commands that a controller knows (Core 5.4, Vol 4, Part E, §6.27).
-public struct SupportedCommands: HCICodable {
+package struct SupportedCommands: HCICodable {
   /// The 64 bytes of the bitmap.
-  public private(set) var bitmap: [UInt8]
+  package private(set) var bitmap: [UInt8]
 
   /// Just these commands, as far as we know their bits.
-  public init(_ commands: some Sequence<HCIOpcode> = []) {
+  package init(_ commands: some Sequence<HCIOpcode> = []) {
     bitmap = [UInt8](repeating: 0, count: 64)
     for command in commands { insert(command) }
   }
 
   /// All the commands that we know.
-  public static let allKnown = SupportedCommands(HCIOpcode.assigned.keys)
+  package static let allKnown = SupportedCommands(HCIOpcode.assigned.keys)
 
   /// Whether the controller knows `command`; false also for a command whose bit we don't know.
-  public func contains(_ command: HCIOpcode) -> Bool {
+  package func contains(_ command: HCIOpcode) -> Bool {
     guard let bit = HCIOpcode.assigned[command]?.supportBit else { return false }
     return bitmap[bit / 8] & 1 << (bit % 8) != 0
   }
 
   /// Adds a command. Ignores a command whose bit is unknown, for which `contains` stays false.
-  public mutating func insert(_ command: HCIOpcode) {
+  package mutating func insert(_ command: HCIOpcode) {
     guard let bit = HCIOpcode.assigned[command]?.supportBit else { return }
     bitmap[bit / 8] |= 1 << (bit % 8)
   }
 
   /// Removes a command.
-  public mutating func remove(_ command: HCIOpcode) {
+  package mutating func remove(_ command: HCIOpcode) {
     guard let bit = HCIOpcode.assigned[command]?.supportBit else { return }
     bitmap[bit / 8] &= ~(1 << (bit % 8))
   }
 
   /// Reads the 64 bytes.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     do throws(Truncated) { bitmap = Array(try reader.slice(64)) } catch { throw WireError(error) }
   }
 
   /// Writes the 64 bytes.
-  public func encode(into writer: inout ByteWriter) { writer.append(bitmap) }
+  package func encode(into writer: inout ByteWriter) { writer.append(bitmap) }
 }

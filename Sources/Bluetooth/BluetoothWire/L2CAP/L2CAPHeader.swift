@@ -48,13 +48,13 @@ public struct L2CAPHeader: Hashable, Sendable {
 }
 
 /// Channel identifiers on an LE-U logical link (Core 5.4, Vol 3, Part A, §2.1).
-public enum L2CAPChannelIdentifier {
+package enum L2CAPChannelIdentifier {
   /// The attribute protocol.
-  public static let attribute: UInt16 = 0x0004
+  package static let attribute: UInt16 = 0x0004
   /// LE signalling.
-  public static let signalling: UInt16 = 0x0005
+  package static let signalling: UInt16 = 0x0005
   /// The security manager.
-  public static let security: UInt16 = 0x0006
+  package static let security: UInt16 = 0x0006
   /// Channels that are opened and closed while the link is connected.
-  public static let dynamic: ClosedRange<UInt16> = 0x0040...0x007F
+  package static let dynamic: ClosedRange<UInt16> = 0x0040...0x007F
 }

@@ -53,7 +53,7 @@ public struct L2CAPReconfigureResult: RawRepresentable, Hashable, Sendable {
 }
 
 /// The reason why a signalling command was rejected (Core 5.4, Vol 3, Part A, §4.1).
-public enum L2CAPRejectReason: Hashable, Sendable {
+package enum L2CAPRejectReason: Hashable, Sendable {
   /// The code is unknown, or not valid in this direction or with this length.
   case commandNotUnderstood
   /// The frame was longer than the receiver's signalling MTU, given here.

@@ -1,7 +1,7 @@
 /// A command on the LE signalling channel (Core 5.4, Vol 3, Part A, §4).
 ///
 /// Each has an identifier, which matches a response with its request and is never zero.
-public enum L2CAPSignal: Hashable, Sendable {
+package enum L2CAPSignal: Hashable, Sendable {
   /// The request with the same identifier was rejected.
   case commandReject(L2CAPRejectReason)
   /// Closes a channel; `destination` is the CID of the receiver of this command.
@@ -31,7 +31,7 @@ public enum L2CAPSignal: Hashable, Sendable {
   case unknown(code: UInt8)
 
   /// The command code on the wire.
-  public var code: UInt8 {
+  package var code: UInt8 {
     switch self {
     case .commandReject: 0x01
     case .disconnectionRequest: 0x06
@@ -51,7 +51,7 @@ public enum L2CAPSignal: Hashable, Sendable {
 
   /// Whether a command with this code must never be answered with a reject, because it is a
   /// response or needs none.
-  public static func isUnanswered(code: UInt8) -> Bool {
+  package static func isUnanswered(code: UInt8) -> Bool {
     switch code {
     case 0x01, 0x03, 0x05, 0x07, 0x09, 0x0B, 0x13, 0x15, 0x16, 0x18, 0x1A: true
     default: false
@@ -60,18 +60,18 @@ public enum L2CAPSignal: Hashable, Sendable {
 }
 
 /// The parameters that a peripheral requests (Core 5.4, Vol 3, Part A, §4.20). Any values.
-public struct L2CAPConnectionParameters: Hashable, Sendable {
+package struct L2CAPConnectionParameters: Hashable, Sendable {
   /// Shortest interval in units of 1.25 ms.
-  public var intervalMinUnits: UInt16
+  package var intervalMinUnits: UInt16
   /// Longest interval in units of 1.25 ms.
-  public var intervalMaxUnits: UInt16
+  package var intervalMaxUnits: UInt16
   /// Connection events that the peripheral may skip.
-  public var latency: UInt16
+  package var latency: UInt16
   /// Supervision timeout in units of 10 ms.
-  public var timeoutUnits: UInt16
+  package var timeoutUnits: UInt16
 
   /// Parameters as they go over the wire.
-  public init(
+  package init(
     intervalMinUnits: UInt16, intervalMaxUnits: UInt16, latency: UInt16, timeoutUnits: UInt16
   ) {
     self.intervalMinUnits = intervalMinUnits
@@ -82,7 +82,7 @@ public struct L2CAPConnectionParameters: Hashable, Sendable {
 
   /// Whether a link can have this timing: every field in its range, and a timeout longer than two
   /// intervals of silence that the latency allows.
-  public var isValid: Bool {
+  package var isValid: Bool {
     (6...3200).contains(intervalMinUnits) && (6...3200).contains(intervalMaxUnits)
       && intervalMinUnits <= intervalMaxUnits && latency <= 499
       && (10...3200).contains(timeoutUnits)
@@ -91,20 +91,20 @@ public struct L2CAPConnectionParameters: Hashable, Sendable {
 }
 
 /// Requests a credit-based channel (Core 5.4, Vol 3, Part A, §4.22).
-public struct L2CAPCreditBasedConnectionRequest: Hashable, Sendable {
+package struct L2CAPCreditBasedConnectionRequest: Hashable, Sendable {
   /// The simplified protocol/service multiplexer: which service.
-  public var spsm: UInt16
+  package var spsm: UInt16
   /// The sender's end.
-  public var source: UInt16
+  package var source: UInt16
   /// The largest service data unit that the sender takes.
-  public var mtu: UInt16
+  package var mtu: UInt16
   /// The largest frame payload that the sender takes.
-  public var mps: UInt16
+  package var mps: UInt16
   /// The initial credits: the number of frames that the receiver may send at first.
-  public var initialCredits: UInt16
+  package var initialCredits: UInt16
 
   /// A request to open a channel.
-  public init(spsm: UInt16, source: UInt16, mtu: UInt16, mps: UInt16, initialCredits: UInt16) {
+  package init(spsm: UInt16, source: UInt16, mtu: UInt16, mps: UInt16, initialCredits: UInt16) {
     self.spsm = spsm
     self.source = source
     self.mtu = mtu
@@ -114,20 +114,20 @@ public struct L2CAPCreditBasedConnectionRequest: Hashable, Sendable {
 }
 
 /// Answers a request for a credit-based channel (Core 5.4, Vol 3, Part A, §4.23).
-public struct L2CAPCreditBasedConnectionResponse: Hashable, Sendable {
+package struct L2CAPCreditBasedConnectionResponse: Hashable, Sendable {
   /// The sender's end; zero if refused, as all that follows.
-  public var destination: UInt16
+  package var destination: UInt16
   /// The largest service data unit that the sender takes.
-  public var mtu: UInt16
+  package var mtu: UInt16
   /// The largest frame payload that the sender takes.
-  public var mps: UInt16
+  package var mps: UInt16
   /// The initial credits: the number of frames that the receiver may send at first.
-  public var initialCredits: UInt16
+  package var initialCredits: UInt16
   /// Whether and why not.
-  public var result: L2CAPResult
+  package var result: L2CAPResult
 
   /// An answer to a request to open a channel.
-  public init(
+  package init(
     destination: UInt16, mtu: UInt16, mps: UInt16, initialCredits: UInt16, result: L2CAPResult
   ) {
     self.destination = destination
@@ -138,27 +138,27 @@ public struct L2CAPCreditBasedConnectionResponse: Hashable, Sendable {
   }
 
   /// A refusal.
-  public static func refusal(_ result: L2CAPResult) -> L2CAPCreditBasedConnectionResponse {
+  package static func refusal(_ result: L2CAPResult) -> L2CAPCreditBasedConnectionResponse {
     L2CAPCreditBasedConnectionResponse(
       destination: 0, mtu: 0, mps: 0, initialCredits: 0, result: result)
   }
 }
 
 /// Requests one to five channels at once (Core 5.4, Vol 3, Part A, §4.25).
-public struct L2CAPEnhancedConnectionRequest: Hashable, Sendable {
+package struct L2CAPEnhancedConnectionRequest: Hashable, Sendable {
   /// The simplified protocol/service multiplexer: which service.
-  public var spsm: UInt16
+  package var spsm: UInt16
   /// The largest service data unit that the sender takes, on each channel.
-  public var mtu: UInt16
+  package var mtu: UInt16
   /// The largest frame payload that the sender takes, on each channel.
-  public var mps: UInt16
+  package var mps: UInt16
   /// The initial credits of each channel: the number of frames that the receiver may send at first.
-  public var initialCredits: UInt16
+  package var initialCredits: UInt16
   /// The sender's ends.
-  public var sources: [UInt16]
+  package var sources: [UInt16]
 
   /// A request to open several channels.
-  public init(spsm: UInt16, mtu: UInt16, mps: UInt16, initialCredits: UInt16, sources: [UInt16]) {
+  package init(spsm: UInt16, mtu: UInt16, mps: UInt16, initialCredits: UInt16, sources: [UInt16]) {
     self.spsm = spsm
     self.mtu = mtu
     self.mps = mps
@@ -168,20 +168,20 @@ public struct L2CAPEnhancedConnectionRequest: Hashable, Sendable {
 }
 
 /// Answers a request for several channels (Core 5.4, Vol 3, Part A, §4.26).
-public struct L2CAPEnhancedConnectionResponse: Hashable, Sendable {
+package struct L2CAPEnhancedConnectionResponse: Hashable, Sendable {
   /// The largest service data unit that the sender takes, on each channel.
-  public var mtu: UInt16
+  package var mtu: UInt16
   /// The largest frame payload that the sender takes, on each channel.
-  public var mps: UInt16
+  package var mps: UInt16
   /// The initial credits of each channel: the number of frames that the receiver may send at first.
-  public var initialCredits: UInt16
+  package var initialCredits: UInt16
   /// Whether all, or why not.
-  public var result: L2CAPResult
+  package var result: L2CAPResult
   /// The sender's ends in the order of the request; zero for a channel that was refused.
-  public var destinations: [UInt16]
+  package var destinations: [UInt16]
 
   /// An answer to a request to open several channels.
-  public init(
+  package init(
     mtu: UInt16, mps: UInt16, initialCredits: UInt16, result: L2CAPResult, destinations: [UInt16]
   ) {
     self.mtu = mtu

@@ -1,17 +1,17 @@
 import Essentials
 
 /// A signalling command with its identifier: the payload of a frame on the signalling channel.
-public struct L2CAPSignalPDU: Hashable, Sendable {
+package struct L2CAPSignalPDU: Hashable, Sendable {
   /// The size of the header before a command's data, in bytes.
-  public static let headerByteCount = 4
+  package static let headerByteCount = 4
 
   /// Pairs a response with its request; never zero in a command that makes sense.
-  public var identifier: UInt8
+  package var identifier: UInt8
   /// The command.
-  public var signal: L2CAPSignal
+  package var signal: L2CAPSignal
 
   /// A command with its identifier.
-  public init(identifier: UInt8, signal: L2CAPSignal) {
+  package init(identifier: UInt8, signal: L2CAPSignal) {
     self.identifier = identifier
     self.signal = signal
   }
@@ -19,7 +19,7 @@ public struct L2CAPSignalPDU: Hashable, Sendable {
   /// Reads a whole C-frame: on LE exactly one command (Core 5.4, Vol 3, Part A, §4).
   ///
   /// Data after the fields of a known command is an error; the data of an unknown one is skipped.
-  public init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
+  package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
     var reader = ByteReader(payload)
     let code = try decoding { () throws(Truncated) in try reader.uint8() }
     identifier = try decoding { () throws(Truncated) in try reader.uint8() }
@@ -36,7 +36,7 @@ public struct L2CAPSignalPDU: Hashable, Sendable {
   }
 
   /// The payload of a frame on the signalling channel.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = ByteWriter(capacity: 26)
     writer.uint8(signal.code)
     writer.uint8(identifier)

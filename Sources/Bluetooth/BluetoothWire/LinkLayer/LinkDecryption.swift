@@ -1,6 +1,6 @@
 /// Decrypts recorded connections with the keys that they may have been encrypted with (Core 5.4, Vol 6,
 /// Part B, §5.1.3; Part E), as far as the recording has all packets since the link was encrypted.
-public struct LinkDecryption: Sendable {
+package struct LinkDecryption: Sendable {
   /// Connections that are followed at a time; of more the one that was silent for longest is forgotten.
   private static let connectionsMax = 256
   private static let headerByteCount = 2
@@ -27,14 +27,14 @@ public struct LinkDecryption: Sendable {
   private let keys: [UInt128]
   private var connections: [Connection] = []
   /// Packets that no key decrypted.
-  public private(set) var failureCount = 0
+  package private(set) var failureCount = 0
 
   /// Decryption with these long term keys, most significant byte first.
-  public init(keys: [SMPValue]) { self.keys = keys.map(\.number) }
+  package init(keys: [SMPValue]) { self.keys = keys.map(\.number) }
 
   /// A packet decrypted, if it was encrypted and a key is known; else as it is. The packets of a
   /// recording, in order.
-  public mutating func decrypted(_ packet: LinkLayerPacket) -> LinkLayerPacket {
+  package mutating func decrypted(_ packet: LinkLayerPacket) -> LinkLayerPacket {
     guard packet.bytes.count >= Self.headerByteCount, !packet.isDecrypted else { return packet }
     let known = connections.firstIndex { $0.accessAddress == packet.accessAddress }
     var connection =

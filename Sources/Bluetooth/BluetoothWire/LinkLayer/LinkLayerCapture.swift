@@ -1,23 +1,23 @@
 import Essentials
 
 /// A packet of a connection on the air, as a capture has it.
-public struct LinkLayerPacket: Hashable, Sendable {
+package struct LinkLayerPacket: Hashable, Sendable {
   /// The time of transmission, in microseconds since 1970.
-  public var microseconds: Int64
+  package var microseconds: Int64
   /// The access address of the connection (Core 5.4, Vol 6, Part B, §2.1.2).
-  public var accessAddress: UInt32
+  package var accessAddress: UInt32
   /// The sender's direction.
-  public var direction: LinkCipher.Direction
+  package var direction: LinkCipher.Direction
   /// The PHY.
-  public var phy: PHY
+  package var phy: PHY
   /// The PDU (Core 5.4, Vol 6, Part B, §2.4): two octets of header, the payload and, where it is still
   /// encrypted, the MIC; without the CRC.
-  public var bytes: [UInt8]
+  package var bytes: [UInt8]
   /// Whether it was encrypted on the air and isn't here.
-  public var isDecrypted: Bool
+  package var isDecrypted: Bool
 
   /// A packet from its parts.
-  public init(
+  package init(
     microseconds: Int64, accessAddress: UInt32, direction: LinkCipher.Direction, phy: PHY,
     bytes: [UInt8], isDecrypted: Bool = false
   ) {
@@ -32,9 +32,9 @@ public struct LinkLayerPacket: Hashable, Sendable {
 
 /// The file format of captures of the link layer that Wireshark opens: libpcap's, with its data link type
 /// 256, LINKTYPE_BLUETOOTH_LE_LL_WITH_PHDR. All numbers are little-endian.
-public enum LinkLayerCapture {
+package enum LinkLayerCapture {
   /// The header of a file.
-  public static let header: [UInt8] = {
+  package static let header: [UInt8] = {
     var writer = ByteWriter(capacity: headerByteCount)
     writer.uint32(magic)
     writer.uint16(2)
@@ -68,7 +68,7 @@ public enum LinkLayerCapture {
   }
 
   /// The bytes of one record.
-  public static func record(_ packet: LinkLayerPacket) -> [UInt8] {
+  package static func record(_ packet: LinkLayerPacket) -> [UInt8] {
     let isCoded = packet.phy == .leCoded
     let count =
       packetHeaderByteCount + (isCoded ? 1 : 0) + packet.bytes.count + crcByteCount
@@ -98,11 +98,11 @@ public enum LinkLayerCapture {
   }
 
   /// Reads the packets of a file, one after the other.
-  public struct Reader: Sendable {
+  package struct Reader: Sendable {
     private var reader: ByteReader
 
     /// Throws unless the bytes begin as such a file does.
-    public init(_ file: ArraySlice<UInt8>) throws(WireError) {
+    package init(_ file: ArraySlice<UInt8>) throws(WireError) {
       reader = ByteReader(file)
       let (found, type) = try decoding { () throws(Truncated) in
         let magic = try reader.uint32()
@@ -115,7 +115,7 @@ public enum LinkLayerCapture {
 
     /// The next packet of a connection, those of advertising left out; nil at the end. Throws where the
     /// file is cut or no such file.
-    public mutating func next() throws(WireError) -> LinkLayerPacket? {
+    package mutating func next() throws(WireError) -> LinkLayerPacket? {
       while !reader.isAtEnd {
         if let packet = try record() { return packet }
       }

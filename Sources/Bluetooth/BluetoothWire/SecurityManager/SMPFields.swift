@@ -61,11 +61,11 @@ extension SMPValue: Hashable {
 ///
 /// The Diffie-Hellman key is one, so its description doesn't contain the bytes either, and they are
 /// overwritten, too.
-public struct SMPCoordinate: Sendable, CustomStringConvertible, CustomReflectable {
+package struct SMPCoordinate: Sendable, CustomStringConvertible, CustomReflectable {
   private let storage: SecretStorage
 
   /// A coordinate of 32 bytes, most significant first; nil for another number of bytes.
-  public init?(_ bytes: some Collection<UInt8>) {
+  package init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == 32 else { return nil }
     storage = SecretStorage(
       high: bytes.prefix(16).reduce(0) { $0 << 8 | UInt128($1) },
@@ -76,7 +76,7 @@ public struct SMPCoordinate: Sendable, CustomStringConvertible, CustomReflectabl
   package init(high: UInt128, low: UInt128) { storage = SecretStorage(high: high, low: low) }
 
   /// The bytes, most significant first; a copy that isn't overwritten.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     storage.high.mostSignificantFirst + storage.low.mostSignificantFirst
   }
 
@@ -90,20 +90,20 @@ public struct SMPCoordinate: Sendable, CustomStringConvertible, CustomReflectabl
   func encode(into writer: inout ByteWriter) { writer.append(bytes.reversed()) }
 
   /// That it is a coordinate, not which.
-  public var description: String { "32 bytes" }
+  package var description: String { "32 bytes" }
 
   /// Shows nothing of the bytes.
-  public var customMirror: Mirror { Mirror(self, children: []) }
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension SMPCoordinate: Hashable {
   /// Whether all bytes are equal, in a time that doesn't depend on where they differ.
-  public static func == (left: SMPCoordinate, right: SMPCoordinate) -> Bool {
+  package static func == (left: SMPCoordinate, right: SMPCoordinate) -> Bool {
     (left.storage.high ^ right.storage.high) | (left.storage.low ^ right.storage.low) == 0
   }
 
   /// Feeds the bytes to a hasher.
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(storage.high)
     hasher.combine(storage.low)
   }
@@ -117,22 +117,22 @@ extension UInt128 {
 }
 
 /// The pairing features of a device (Core 5.4, Vol 3, Part H, §3.5.1).
-public struct SMPPairingFeatures: Hashable, Sendable {
+package struct SMPPairingFeatures: Hashable, Sendable {
   /// The device's input and output capabilities.
-  public var ioCapability: SMPIOCapability
+  package var ioCapability: SMPIOCapability
   /// Whether it has data of the peer that came out of band.
-  public var hasOutOfBandData: Bool
+  package var hasOutOfBandData: Bool
   /// The requested kind of pairing.
-  public var authenticationRequirements: SMPAuthenticationRequirements
+  package var authenticationRequirements: SMPAuthenticationRequirements
   /// The longest encryption key it takes, 7 to 16 bytes.
-  public var maximumEncryptionKeyByteCount: Int
+  package var maximumEncryptionKeyByteCount: Int
   /// The keys that the initiator distributes.
-  public var initiatorKeys: SMPKeyDistribution
+  package var initiatorKeys: SMPKeyDistribution
   /// The keys that the responder distributes.
-  public var responderKeys: SMPKeyDistribution
+  package var responderKeys: SMPKeyDistribution
 
   /// Features from their fields.
-  public init(
+  package init(
     ioCapability: SMPIOCapability, hasOutOfBandData: Bool = false,
     authenticationRequirements: SMPAuthenticationRequirements,
     maximumEncryptionKeyByteCount: Int = 16, initiatorKeys: SMPKeyDistribution,
@@ -189,41 +189,41 @@ public enum SMPIOCapability: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// The requested kind of pairing: AuthReq (Core 5.4, Vol 3, Part H, §3.5.1, figure 3.3).
-public struct SMPAuthenticationRequirements: OptionSet, Hashable, Sendable {
+package struct SMPAuthenticationRequirements: OptionSet, Hashable, Sendable {
   /// The byte on the wire.
-  public let rawValue: UInt8
+  package let rawValue: UInt8
   /// Creates requirements from their byte; reserved bits are preserved.
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
   /// Bonding: the keys are stored. The field has two bits, of which the higher is reserved.
-  public static let bonding = SMPAuthenticationRequirements(rawValue: 1 << 0)
+  package static let bonding = SMPAuthenticationRequirements(rawValue: 1 << 0)
   /// Protection against a man in the middle.
-  public static let mitmProtection = SMPAuthenticationRequirements(rawValue: 1 << 2)
+  package static let mitmProtection = SMPAuthenticationRequirements(rawValue: 1 << 2)
   /// LE Secure Connections.
-  public static let secureConnections = SMPAuthenticationRequirements(rawValue: 1 << 3)
+  package static let secureConnections = SMPAuthenticationRequirements(rawValue: 1 << 3)
   /// Keypresses are notified while a passkey is typed.
-  public static let keypressNotifications = SMPAuthenticationRequirements(rawValue: 1 << 4)
+  package static let keypressNotifications = SMPAuthenticationRequirements(rawValue: 1 << 4)
   /// The function h7 is supported, for keys of another transport.
-  public static let ct2 = SMPAuthenticationRequirements(rawValue: 1 << 5)
+  package static let ct2 = SMPAuthenticationRequirements(rawValue: 1 << 5)
 }
 
 /// The keys that a device distributes (Core 5.4, Vol 3, Part H, §3.6.1).
-public struct SMPKeyDistribution: OptionSet, Hashable, Sendable {
+package struct SMPKeyDistribution: OptionSet, Hashable, Sendable {
   /// The byte on the wire.
-  public let rawValue: UInt8
+  package let rawValue: UInt8
   /// Creates a set of keys from its byte; reserved bits are preserved.
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
   /// The long term key, of legacy pairing.
-  public static let encryptionKey = SMPKeyDistribution(rawValue: 1 << 0)
+  package static let encryptionKey = SMPKeyDistribution(rawValue: 1 << 0)
   /// The identity resolving key and the identity address.
-  public static let identityKey = SMPKeyDistribution(rawValue: 1 << 1)
+  package static let identityKey = SMPKeyDistribution(rawValue: 1 << 1)
   /// The connection signature resolving key.
-  public static let signingKey = SMPKeyDistribution(rawValue: 1 << 2)
+  package static let signingKey = SMPKeyDistribution(rawValue: 1 << 2)
   /// A link key for BR/EDR is derived.
-  public static let linkKey = SMPKeyDistribution(rawValue: 1 << 3)
+  package static let linkKey = SMPKeyDistribution(rawValue: 1 << 3)
 }
 
 /// A keypress during the entry of a passkey (Core 5.4, Vol 3, Part H, §3.5.8).
-public enum SMPKeypress: UInt8, Hashable, Sendable, CaseIterable {
+package enum SMPKeypress: UInt8, Hashable, Sendable, CaseIterable {
   /// Typing began.
   case entryStarted = 0
   /// A digit was typed.

@@ -4,7 +4,7 @@ import Essentials
 ///
 /// Keys, random numbers and check values are in the order of the specification's figures and
 /// functions, most significant byte first; on the wire they are the other way round.
-public enum SMPPDU: Hashable, Sendable {
+package enum SMPPDU: Hashable, Sendable {
   /// The initiator requests pairing (§3.5.1).
   case pairingRequest(SMPPairingFeatures)
   /// The responder agrees to pair (§3.5.2).
@@ -35,7 +35,7 @@ public enum SMPPDU: Hashable, Sendable {
   case securityRequest(SMPAuthenticationRequirements)
 
   /// The first byte on the wire (§3.3).
-  public var code: UInt8 {
+  package var code: UInt8 {
     switch self {
     case .pairingRequest: 0x01
     case .pairingResponse: 0x02
@@ -61,7 +61,7 @@ extension SMPPDU {
   /// Throws `unknownCode` for a code that the specification doesn't define, `invalidValue` for a
   /// field with a value that it reserves, and the other errors where the length isn't the code's.
   /// Reserved bits of bit fields are ignored, as the specification demands.
-  public init(decoding bytes: ArraySlice<UInt8>) throws(WireError) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(WireError) {
     var reader = ByteReader(bytes)
     let code = try reader.byte()
     var pdu = try Self.pairing(code, &reader)
@@ -108,7 +108,7 @@ extension SMPPDU {
   }
 
   /// The encoded PDU.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = ByteWriter(capacity: 65)
     writer.uint8(code)
     switch self {

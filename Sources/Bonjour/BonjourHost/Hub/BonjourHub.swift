@@ -28,7 +28,8 @@ package final class BonjourHub: Sendable {
   ///     ended is replaced.
   ///   - servesOthers: Whether other users must be able to connect.
   ///   - configuration: Host name and interfaces, in which programs have to agree.
-  ///   - admits: Whether the program at a connected socket may use it. Called on the event loop.
+  ///   - admits: How much the program at a connected socket may use of it; nil if nothing. Called on the
+  ///     event loop.
   ///   - fileCheckSpan: How often it looks whether its path still names its socket, to listen again if not.
   ///   - log: Called with a sentence for each interface that can't be used, with the reason, if there
   ///     is no room for more programs, and about a socket that was removed.
@@ -36,7 +37,7 @@ package final class BonjourHub: Sendable {
   package static func start(
     at path: String, servesOthers: Bool = false,
     configuration: BonjourConfiguration = BonjourConfiguration(),
-    admits: @escaping @Sendable (Int32) -> Bool, fileCheckSpan: TimeSpan = .seconds(5),
+    admits: @escaping @Sendable (Int32) -> BonjourAdmission?, fileCheckSpan: TimeSpan = .seconds(5),
     log: (@Sendable (String) -> Void)? = nil
   ) throws(SystemError) -> BonjourHub {
     let listener = try listen(at: path, servesOthers: servesOthers)

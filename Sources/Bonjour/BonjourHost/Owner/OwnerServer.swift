@@ -21,8 +21,8 @@ final class OwnerServer {
   private let loop: EpollLoop
   private let onEvent: (OwnerMachine.Event) -> Void
   private let log: (@Sendable (String) -> Void)?
-  /// Whether the hub's rules let a connected program through.
-  private let admits: @Sendable (Int32) -> Bool
+  /// How much the hub's rules allow a connected program; nil if nothing.
+  private let admits: @Sendable (Int32) -> BonjourAdmission?
   private var listener: WatchedDescriptor?
   private var connections: [ClientID: Connection] = [:]
   /// The processes of the clients.
@@ -37,11 +37,11 @@ final class OwnerServer {
 
   /// - Parameters:
   ///   - loop: The event loop of everything here.
-  ///   - admits: Whether the program at a connected socket may be served.
+  ///   - admits: How much the program at a connected socket may use; nil if nothing.
   ///   - log: Called when there is no room for another client.
   ///   - onEvent: Called with connections, messages and ends.
   init(
-    on loop: EpollLoop, admits: @escaping @Sendable (Int32) -> Bool,
+    on loop: EpollLoop, admits: @escaping @Sendable (Int32) -> BonjourAdmission?,
     log: (@Sendable (String) -> Void)?, onEvent: @escaping (OwnerMachine.Event) -> Void
   ) {
     self.loop = loop
@@ -97,12 +97,12 @@ final class OwnerServer {
     let id = ClientID(rawValue: lastNumber)
     let hasRoom = DescriptorLimit.hasRoom()
     // The rules may need a descriptor to read about the program.
-    let isAdmitted = !hasRoom || admits(descriptor)
+    let admission = hasRoom ? admits(descriptor) : BonjourAdmission()
     let connection = Connection(descriptor, on: loop) { [weak self] _, event in
       self?.handle(event, id)
     }
     guard let connection else { return }
-    guard isAdmitted else {
+    guard let admission else {
       _ = connection.send(OwnerMessage.rejected(.otherUser))
       return connection.close()
     }
@@ -116,7 +116,7 @@ final class OwnerServer {
       self?.processEnded(id)
     }
     connection.onBacklogChange = { [weak self] in self?.backlogChanged(by: $0) }
-    onEvent(.connected(id, userID: userID))
+    onEvent(.connected(id, userID: userID, requestCountMax: admission.requestCountMax))
   }
 
   private func handle(_ event: Connection.Event, _ id: ClientID) {

@@ -6,7 +6,7 @@ extension DNSMessage {
   /// A record whose data is malformed for its type gets opaque data, so that the other records
   /// remain usable (RFC 6762, §6.1 requires that for NSEC). Any other malformation throws. Bytes
   /// after the last record are ignored.
-  public init(decoding bytes: ArraySlice<UInt8>) throws(DNSWireError) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(DNSWireError) {
     var reader = DNSReader(bytes)
     header = DNSHeader(id: try reader.uint16(), flags: try reader.uint16())
     let questionCount = Int(try reader.uint16())

@@ -1,18 +1,18 @@
 /// A DNS message: a header, questions and three lists of records.
-public struct DNSMessage: Hashable, Sendable {
+package struct DNSMessage: Hashable, Sendable {
   /// The message ID and flags.
-  public var header: DNSHeader
+  package var header: DNSHeader
   /// The questions.
-  public var questions: [DNSQuestion]
+  package var questions: [DNSQuestion]
   /// The answers; in a query the known answers (RFC 6762, §7.1).
-  public var answers: [DNSRecord]
+  package var answers: [DNSRecord]
   /// In a probe, the proposed records (RFC 6762, §8.2).
-  public var authorities: [DNSRecord]
+  package var authorities: [DNSRecord]
   /// Additional records, which the receiver will probably query next.
-  public var additionals: [DNSRecord]
+  package var additionals: [DNSRecord]
 
   /// Creates a message.
-  public init(
+  package init(
     header: DNSHeader, questions: [DNSQuestion] = [], answers: [DNSRecord] = [],
     authorities: [DNSRecord] = [], additionals: [DNSRecord] = []
   ) {
@@ -25,53 +25,53 @@ public struct DNSMessage: Hashable, Sendable {
 }
 
 /// The header of a message (RFC 1035, §4.1.1; RFC 6762, §18).
-public struct DNSHeader: Hashable, Sendable {
+package struct DNSHeader: Hashable, Sendable {
   /// The size in bytes, including the counts of the four lists.
-  public static let byteCount = 12
+  package static let byteCount = 12
 
   /// The message ID: matches a response to its query; 0 in multicast.
-  public var id: UInt16
+  package var id: UInt16
   /// All flags in wire format, with QR as the highest bit.
-  public var flags: UInt16
+  package var flags: UInt16
 
   /// Creates a header from its ID and flags.
-  public init(id: UInt16 = 0, flags: UInt16) {
+  package init(id: UInt16 = 0, flags: UInt16) {
     self.id = id
     self.flags = flags
   }
 
   /// The header of all multicast queries: all zero.
-  public static let query = DNSHeader(flags: 0)
+  package static let query = DNSHeader(flags: 0)
   /// The header of all Multicast DNS responses: QR and AA are set.
-  public static let response = DNSHeader(flags: 0x8400)
+  package static let response = DNSHeader(flags: 0x8400)
 
   /// QR: this is a response.
-  public var isResponse: Bool {
+  package var isResponse: Bool {
     get { flags & 0x8000 != 0 }
     set { set(0x8000, newValue) }
   }
   /// OPCODE: 0 is a standard query, the only one in Multicast DNS.
-  public var operation: UInt8 {
+  package var operation: UInt8 {
     get { UInt8(flags >> 11 & 0xF) }
     set { flags = flags & ~0x7800 | UInt16(newValue & 0xF) << 11 }
   }
   /// AA: the answer is authoritative.
-  public var isAuthoritative: Bool {
+  package var isAuthoritative: Bool {
     get { flags & 0x0400 != 0 }
     set { set(0x0400, newValue) }
   }
   /// TC: the message is truncated; in a Multicast DNS query, more known answers follow.
-  public var isTruncated: Bool {
+  package var isTruncated: Bool {
     get { flags & 0x0200 != 0 }
     set { set(0x0200, newValue) }
   }
   /// RD: recursion desired.
-  public var wantsRecursion: Bool {
+  package var wantsRecursion: Bool {
     get { flags & 0x0100 != 0 }
     set { set(0x0100, newValue) }
   }
   /// RCODE: 0 is no error.
-  public var responseCode: UInt8 {
+  package var responseCode: UInt8 {
     get { UInt8(flags & 0xF) }
     set { flags = flags & ~0xF | UInt16(newValue & 0xF) }
   }

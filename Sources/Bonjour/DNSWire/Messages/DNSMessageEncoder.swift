@@ -4,20 +4,20 @@ import Essentials
 ///
 /// One that doesn't fit leaves the message unchanged, so that the caller can send it and begin the
 /// next message. The four sections must be filled in their order.
-public struct DNSMessageEncoder: Sendable {
+package struct DNSMessageEncoder: Sendable {
   /// Sizes of packets.
-  public enum Limits {
+  package enum Limits {
     /// The maximum UDP payload in one Ethernet frame over IPv6, whose header is longer than that of
     /// IPv4. Packets of at most this size are not fragmented.
-    public static let unfragmentedByteCount = 1_500 - 40 - 8
+    package static let unfragmentedByteCount = 1_500 - 40 - 8
     /// The maximum size of a Multicast DNS packet, with the headers of IP and UDP (RFC 6762, §17).
-    public static let packetByteCountMax = 9_000
+    package static let packetByteCountMax = 9_000
     /// The maximum size without the headers of IPv6 and UDP.
-    public static let byteCountMax = packetByteCountMax - 40 - 8
+    package static let byteCountMax = packetByteCountMax - 40 - 8
   }
 
   /// The names that are compressed.
-  public enum Compression: Hashable, Sendable {
+  package enum Compression: Hashable, Sendable {
     /// All names that Multicast DNS allows, including the target of SRV and the next name of NSEC
     /// (RFC 6762, §18.14).
     case multicast
@@ -29,7 +29,7 @@ public struct DNSMessageEncoder: Sendable {
   }
 
   /// The four sections of a message.
-  public enum Section: Int, Comparable, Sendable {
+  package enum Section: Int, Comparable, Sendable {
     /// Questions.
     case question
     /// Answers, or known answers.
@@ -40,22 +40,23 @@ public struct DNSMessageEncoder: Sendable {
     case additional
 
     /// Whether `a` comes before `b` in a message.
-    public static func < (a: Section, b: Section) -> Bool { a.rawValue < b.rawValue }
+    package static func < (a: Section, b: Section) -> Bool { a.rawValue < b.rawValue }
   }
 
   /// The message ID and flags; can be changed until `bytes` is read.
-  public var header: DNSHeader
+  package var header: DNSHeader
   /// The maximum size of the message in bytes.
-  public let byteCountMax: Int
+  package let byteCountMax: Int
   /// The number of elements in each section.
-  public private(set) var counts: (questions: Int, answers: Int, authorities: Int, additionals: Int)
+  package private(set) var counts:
+    (questions: Int, answers: Int, authorities: Int, additionals: Int)
   private let compression: Compression
   private var section = Section.question
   private var body: [UInt8]
   private var suffixes = SuffixTable()
 
   /// Creates a message of at most `byteCountMax` bytes, which is at most 65,535.
-  public init(
+  package init(
     header: DNSHeader, byteCountMax: Int = Limits.unfragmentedByteCount,
     compression: Compression = .multicast
   ) {
@@ -67,13 +68,13 @@ public struct DNSMessageEncoder: Sendable {
   }
 
   /// The current size of the message in bytes.
-  public var byteCount: Int { body.count }
+  package var byteCount: Int { body.count }
 
   /// Whether the message has no question or record.
-  public var isEmpty: Bool { body.count == DNSHeader.byteCount }
+  package var isEmpty: Bool { body.count == DNSHeader.byteCount }
 
   /// Appends a question. Returns false and changes nothing if it doesn't fit.
-  public mutating func append(_ question: DNSQuestion) -> Bool {
+  package mutating func append(_ question: DNSQuestion) -> Bool {
     precondition(section == .question, "questions come before records")
     return piece { encoder in
       encoder.write(question.name, isCompressed: encoder.compression != .none)
@@ -87,7 +88,7 @@ public struct DNSMessageEncoder: Sendable {
   /// Appends a record to the current section or a later one. Returns false and changes nothing if
   /// it doesn't fit. `ttlSeconds` replaces the record's own TTL: known answers have the remaining
   /// TTL.
-  public mutating func append(
+  package mutating func append(
     _ record: DNSRecord, to section: Section, ttlSeconds: UInt32? = nil
   ) -> Bool {
     precondition(section >= self.section && section != .question, "lists come in their order")
@@ -112,7 +113,7 @@ public struct DNSMessageEncoder: Sendable {
   }
 
   /// The encoded message.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var bytes = body
     let fields = [
       header.id, header.flags, UInt16(counts.questions), UInt16(counts.answers),
@@ -194,7 +195,7 @@ public struct DNSMessageEncoder: Sendable {
 
 extension DNSMessage {
   /// Encodes the message in one packet. Throws `messageTooLong` if it doesn't fit.
-  public func encoded(
+  package func encoded(
     byteCountMax: Int = 65_535, compression: DNSMessageEncoder.Compression = .multicast
   ) throws(DNSWireError) -> [UInt8] {
     let (bytes, rest) = encodedPrefix(byteCountMax: byteCountMax, compression: compression)
@@ -204,7 +205,7 @@ extension DNSMessage {
 
   /// Encodes as much of the message as fits. Returns the rest in a message with the same header:
   /// the first element that doesn't fit, and everything after it.
-  public func encodedPrefix(
+  package func encodedPrefix(
     byteCountMax: Int, compression: DNSMessageEncoder.Compression = .multicast
   ) -> (bytes: [UInt8], rest: DNSMessage?) {
     var encoder = DNSMessageEncoder(
@@ -228,7 +229,7 @@ extension DNSMessage {
 
 extension DNSMessageEncoder {
   /// Appends records while they fit. Returns those that didn't.
-  public mutating func append(_ records: [DNSRecord], to section: Section) -> [DNSRecord] {
+  package mutating func append(_ records: [DNSRecord], to section: Section) -> [DNSRecord] {
     Array(records.drop { append($0, to: section) })
   }
 }

@@ -45,7 +45,7 @@ extension DNSRecordData: CustomStringConvertible {
 
 extension DNSQuestion: CustomStringConvertible {
   /// The name, the type, and whether a unicast response is requested.
-  public var description: String {
+  package var description: String {
     "\(name) \(type)\(wantsUnicastResponse ? " QU" : "")"
   }
 }

@@ -115,18 +115,18 @@ public struct DNSService: Hashable, Sendable {
 }
 
 /// A question of a message: a name, a type and a class.
-public struct DNSQuestion: Hashable, Sendable {
+package struct DNSQuestion: Hashable, Sendable {
   /// The name.
-  public var name: DNSName
+  package var name: DNSName
   /// The type of the requested records; `any` for all.
-  public var type: DNSType
+  package var type: DNSType
   /// The class of the requested records; `any` for all.
-  public var questionClass: DNSClass
+  package var questionClass: DNSClass
   /// The QU bit: whether a unicast response is requested (RFC 6762, §5.4).
-  public var wantsUnicastResponse: Bool
+  package var wantsUnicastResponse: Bool
 
   /// Creates a question, by default of class IN.
-  public init(
+  package init(
     name: DNSName, type: DNSType, questionClass: DNSClass = .in, wantsUnicastResponse: Bool = false
   ) {
     self.name = name
@@ -136,7 +136,7 @@ public struct DNSQuestion: Hashable, Sendable {
   }
 
   /// Whether a record of this name, class and type answers the question.
-  public func isAnswered(by record: DNSRecord) -> Bool {
+  package func isAnswered(by record: DNSRecord) -> Bool {
     (type == record.type || type == .any)
       && (questionClass == record.recordClass || questionClass == .any) && name == record.name
   }

@@ -1,15 +1,15 @@
-public import DNSWire
+package import DNSWire
 import Essentials
 
 /// The name and the type of a question. The class is always IN.
-public struct QuestionKey: Hashable, Sendable {
+package struct QuestionKey: Hashable, Sendable {
   /// The name of the question.
-  public var name: DNSName
+  package var name: DNSName
   /// The type of the question; `any` for all.
-  public var type: DNSType
+  package var type: DNSType
 
   /// Creates a key from a name and a type.
-  public init(_ name: DNSName, _ type: DNSType) {
+  package init(_ name: DNSName, _ type: DNSType) {
     self.name = name
     self.type = type
   }

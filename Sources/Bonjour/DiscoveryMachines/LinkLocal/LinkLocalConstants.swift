@@ -1,30 +1,30 @@
-public import Essentials
+package import Essentials
 
 /// The constants of RFC 3927, §9. They are not configurable.
-public enum LinkLocalConstants {
+package enum LinkLocalConstants {
   /// PROBE_WAIT: the maximum delay before the first probe, so that hosts that are switched on
   /// together don't send at the same time.
-  public static let probeWait = TimeSpan.seconds(1)
+  package static let probeWait = TimeSpan.seconds(1)
   /// PROBE_NUM: the number of probes.
-  public static let probeCount = 3
+  package static let probeCount = 3
   /// PROBE_MIN: the shortest pause between probes.
-  public static let probeIntervalMin = TimeSpan.seconds(1)
+  package static let probeIntervalMin = TimeSpan.seconds(1)
   /// PROBE_MAX: the longest pause between probes.
-  public static let probeIntervalMax = TimeSpan.seconds(2)
+  package static let probeIntervalMax = TimeSpan.seconds(2)
   /// ANNOUNCE_WAIT: the delay after the last probe before the address is claimed.
-  public static let announceWait = TimeSpan.seconds(2)
+  package static let announceWait = TimeSpan.seconds(2)
   /// ANNOUNCE_NUM: the number of announcements.
-  public static let announcementCount = 2
+  package static let announcementCount = 2
   /// ANNOUNCE_INTERVAL: the pause between announcements.
-  public static let announceInterval = TimeSpan.seconds(2)
+  package static let announceInterval = TimeSpan.seconds(2)
   /// MAX_CONFLICTS: after this many conflicts, new addresses are tried more slowly.
-  public static let conflictsMax = 10
+  package static let conflictsMax = 10
   /// RATE_LIMIT_INTERVAL: the minimum time between new addresses after ``conflictsMax`` conflicts.
-  public static let rateLimitInterval = TimeSpan.seconds(60)
+  package static let rateLimitInterval = TimeSpan.seconds(60)
   /// DEFEND_INTERVAL: an address is defended at most once in this time; it is released at the next
   /// conflict.
-  public static let defendInterval = TimeSpan.seconds(10)
+  package static let defendInterval = TimeSpan.seconds(10)
   /// The minimum time between replies to requests for the address. A reply is broadcast, so one
   /// serves all requests of this time.
-  public static let replyInterval = TimeSpan.milliseconds(100)
+  package static let replyInterval = TimeSpan.milliseconds(100)
 }

@@ -1,14 +1,14 @@
-public import DNSWire
-public import Essentials
+package import DNSWire
+package import Essentials
 
 /// Browses, resolves and queries for any number of clients on all interfaces of a host (RFC 6762,
 /// §5; RFC 6763).
 ///
 /// Clients with the same request share one question and one cache. Cached records are reported at
 /// once. Every event has its interface: a service on two links is reported twice.
-public struct Querier: Machine, Sendable {
+package struct Querier: Machine, Sendable {
   /// Input of a querier.
-  public enum Event: Sendable {
+  package enum Event: Sendable {
     /// An interface was added, or its addresses or versions changed. If it seems to be on another
     /// link, all queries are sent again there.
     case interfaceChanged(NetworkInterface)
@@ -30,7 +30,7 @@ public struct Querier: Machine, Sendable {
   }
 
   /// Output of the querier: packets to send, and results to deliver.
-  public typealias Action = DiscoveryAction
+  package typealias Action = DiscoveryAction
 
   struct Subscription: Sendable {
     var query: QueryID
@@ -60,12 +60,12 @@ public struct Querier: Machine, Sendable {
   private var outputs: [InterfaceQuerier.Output] = []
 
   /// Creates a querier. `rng` is used for random delays only.
-  public init(rng: SeededGenerator) {
+  package init(rng: SeededGenerator) {
     self.rng = rng
   }
 
   /// Handles an event and appends the resulting actions to `actions`.
-  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+  package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     let start = actions.count
     switch event {
     case .interfaceChanged(let interface): update(interface, now: now)
@@ -89,7 +89,7 @@ public struct Querier: Machine, Sendable {
   }
 
   /// Performs the work that is due at `now`.
-  public mutating func wake(now: Instant, into actions: inout [Action]) {
+  package mutating func wake(now: Instant, into actions: inout [Action]) {
     let start = actions.count
     for index in interfaces.takeDue(now: now) {
       guard let position = position(of: index) else { continue }
@@ -108,13 +108,13 @@ public struct Querier: Machine, Sendable {
   }
 
   /// The time to call `wake`; nil if no timer is running.
-  public var nextWake: Instant? {
+  package var nextWake: Instant? {
     .earliest(
       interfaces.nextWake, .earliest(textWaits.next, clientEnds.next))
   }
 
   /// The number of cached records on all interfaces.
-  public var recordCount: Int { interfaces.reduce(0) { $0 + $1.cache.count } }
+  package var recordCount: Int { interfaces.reduce(0) { $0 + $1.cache.count } }
 
   func position(of index: InterfaceIndex) -> Int? { interfaces.position(of: index) }
 

@@ -2,17 +2,17 @@ public import DNSWire
 public import Essentials
 
 /// The identifier of a query, unique within a querier. The caller chooses it.
-public struct QueryID: RawRepresentable, Hashable, Comparable, Sendable {
+package struct QueryID: RawRepresentable, Hashable, Comparable, Sendable {
   /// The caller's number.
-  public let rawValue: UInt64
+  package let rawValue: UInt64
 
   /// Creates an identifier from its number.
-  public init(rawValue: UInt64) {
+  package init(rawValue: UInt64) {
     self.rawValue = rawValue
   }
 
   /// Whether `a` has the smaller number.
-  public static func < (a: QueryID, b: QueryID) -> Bool { a.rawValue < b.rawValue }
+  package static func < (a: QueryID, b: QueryID) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// A query, which runs until the client stops it.

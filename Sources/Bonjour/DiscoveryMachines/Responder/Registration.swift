@@ -1,19 +1,19 @@
 public import DNSWire
 
 /// The identifier of a registration of a ``Responder``. Its owner chooses it and must not reuse it.
-public struct RegistrationID: RawRepresentable, Hashable, Sendable {
+package struct RegistrationID: RawRepresentable, Hashable, Sendable {
   /// The number.
-  public let rawValue: UInt64
+  package let rawValue: UInt64
 
   /// Creates an identifier from its number; 0 is the host's own registration.
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// The registration of the host's name and addresses.
-  public static let host = RegistrationID(rawValue: 0)
+  package static let host = RegistrationID(rawValue: 0)
 }
 
 /// The behaviour if another host has the name.
-public enum ConflictPolicy: Hashable, Sendable {
+package enum ConflictPolicy: Hashable, Sendable {
   /// The registration gets another name: "Name (2)".
   case rename
   /// The registration ends.
@@ -43,10 +43,10 @@ public struct ServiceRegistration: Hashable, Sendable {
   /// The interface on which it is registered; nil for all.
   public var interface: InterfaceIndex?
   /// The behaviour if another host has the name.
-  public var conflictPolicy: ConflictPolicy
+  package var conflictPolicy: ConflictPolicy
 
   /// Creates a service. Throws if the name of a subtype is too long, or if the TXT record is too long.
-  public init(
+  package init(
     _ name: ServiceName, subtypes: [DNSLabel] = [], host: DNSName? = nil, port: UInt16,
     text: TXTRecord = TXTRecord(), interface: InterfaceIndex? = nil,
     conflictPolicy: ConflictPolicy = .rename

@@ -1,12 +1,12 @@
-public import DNSWire
-public import Essentials
+package import DNSWire
+package import Essentials
 
 /// Registers names and services by Multicast DNS (RFC 6762) on all interfaces of a host: probes
 /// names, announces records, answers queries, defends unique names, and renames after a conflict.
 ///
 /// The host passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
-public struct Responder: Machine, Sendable {
+package struct Responder: Machine, Sendable {
   typealias Constants = ResponderConstants
 
   /// The state of a registration on one link.
@@ -72,24 +72,24 @@ public struct Responder: Machine, Sendable {
   /// - Parameters:
   ///   - hostLabel: The host name without `.local`, 1 to 63 bytes of UTF-8.
   ///   - rng: Used for random delays only.
-  public init(hostLabel: [UInt8], rng: SeededGenerator) throws(DNSWireError) {
+  package init(hostLabel: [UInt8], rng: SeededGenerator) throws(DNSWireError) {
     self.rng = rng
     let name = try DNSName.local.prepending(hostLabel)
     entries[.host] = Entry(content: .host(label: hostLabel), name: name)
   }
 
   /// The host name, even if it has not been probed yet.
-  public var hostName: DNSName { entries[.host]?.name ?? .local }
+  package var hostName: DNSName { entries[.host]?.name ?? .local }
 
   /// The name of a registration, even if it has not been probed yet; nil if the registration
   /// doesn't exist.
-  public func name(of id: RegistrationID) -> DNSName? { entries[id]?.name }
+  package func name(of id: RegistrationID) -> DNSName? { entries[id]?.name }
 
   /// The time to call ``wake(now:into:)``; nil if no timer is running.
-  public var nextWake: Instant? { links.nextWake }
+  package var nextWake: Instant? { links.nextWake }
 
   /// Processes an event and appends the resulting actions.
-  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+  package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     guard !isShutDown else { return }
     let start = actions.count
     switch event {
@@ -137,7 +137,7 @@ public struct Responder: Machine, Sendable {
   }
 
   /// Performs the work that is due at `now`.
-  public mutating func wake(now: Instant, into actions: inout [Action]) {
+  package mutating func wake(now: Instant, into actions: inout [Action]) {
     performDue(now: now, into: &actions)
     assertInvariants()
   }

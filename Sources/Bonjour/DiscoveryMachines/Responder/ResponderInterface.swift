@@ -1,6 +1,6 @@
 extension Responder {
   /// Input of a responder.
-  public enum Event: DiscoveryRequestInput, Sendable {
+  package enum Event: DiscoveryRequestInput, Sendable {
     /// An interface is available, or its addresses or versions changed.
     case interfaceChanged(NetworkInterface)
     /// An interface is available again, or may be connected to another network. All names are
@@ -25,5 +25,5 @@ extension Responder {
   }
 
   /// Output of the responder: packets to send, and results of registrations.
-  public typealias Action = DiscoveryAction
+  package typealias Action = DiscoveryAction
 }

@@ -1,8 +1,8 @@
-public import DNSWire
+package import DNSWire
 
 /// A request of a client, to the discovery machine in its own process or in the owner's process.
 /// Identifiers are chosen by the client.
-public enum DiscoveryRequest: Hashable, Sendable {
+package enum DiscoveryRequest: Hashable, Sendable {
   /// Start a query, on one interface or on all.
   case startQuery(
     QueryID, QueryRequest, on: InterfaceIndex?, options: QueryOptions = QueryOptions())
@@ -26,7 +26,7 @@ public enum DiscoveryRequest: Hashable, Sendable {
   case unregister(RegistrationID)
 
   /// The registration that the request concerns; nil for requests of another kind.
-  public var registration: RegistrationID? {
+  package var registration: RegistrationID? {
     switch self {
     case .registerService(let id, _), .registerRecord(let id, _), .updateText(let id, _),
       .updateRecord(let id, _, _), .setRecord(let id, _, _, _), .unregister(let id):
@@ -48,14 +48,14 @@ public enum DiscoveryRequest: Hashable, Sendable {
 
 /// Input of a machine that also handles client requests. Allows `.unregister(id)` instead of
 /// `.request(.unregister(id))`.
-public protocol DiscoveryRequestInput {
+package protocol DiscoveryRequestInput {
   /// A request of a client.
   static func request(_ request: DiscoveryRequest) -> Self
 }
 
 extension DiscoveryRequestInput {
   /// See ``DiscoveryRequest/startQuery(_:_:on:options:)``.
-  public static func startQuery(
+  package static func startQuery(
     _ id: QueryID, _ request: QueryRequest, on interface: InterfaceIndex?,
     options: QueryOptions = QueryOptions()
   ) -> Self {
@@ -63,44 +63,44 @@ extension DiscoveryRequestInput {
   }
 
   /// See ``DiscoveryRequest/stopQuery(_:)``.
-  public static func stopQuery(_ id: QueryID) -> Self { .request(.stopQuery(id)) }
+  package static func stopQuery(_ id: QueryID) -> Self { .request(.stopQuery(id)) }
 
   /// See ``DiscoveryRequest/reconfirm(_:on:)``.
-  public static func reconfirm(_ record: DNSRecord, on interface: InterfaceIndex?) -> Self {
+  package static func reconfirm(_ record: DNSRecord, on interface: InterfaceIndex?) -> Self {
     .request(.reconfirm(record, on: interface))
   }
 
   /// See ``DiscoveryRequest/registerService(_:_:)``.
-  public static func registerService(
+  package static func registerService(
     _ id: RegistrationID, _ service: ServiceRegistration
   ) -> Self {
     .request(.registerService(id, service))
   }
 
   /// See ``DiscoveryRequest/registerRecord(_:_:)``.
-  public static func registerRecord(_ id: RegistrationID, _ record: RecordRegistration) -> Self {
+  package static func registerRecord(_ id: RegistrationID, _ record: RecordRegistration) -> Self {
     .request(.registerRecord(id, record))
   }
 
   /// See ``DiscoveryRequest/updateText(_:_:)``.
-  public static func updateText(_ id: RegistrationID, _ text: TXTRecord) -> Self {
+  package static func updateText(_ id: RegistrationID, _ text: TXTRecord) -> Self {
     .request(.updateText(id, text))
   }
 
   /// See ``DiscoveryRequest/updateRecord(_:_:ttlSeconds:)``.
-  public static func updateRecord(
+  package static func updateRecord(
     _ id: RegistrationID, _ data: DNSRecordData, ttlSeconds: UInt32
   ) -> Self {
     .request(.updateRecord(id, data, ttlSeconds: ttlSeconds))
   }
 
   /// See ``DiscoveryRequest/setRecord(_:_:_:ttlSeconds:)``.
-  public static func setRecord(
+  package static func setRecord(
     _ id: RegistrationID, _ number: UInt32, _ data: DNSRecordData?, ttlSeconds: UInt32
   ) -> Self {
     .request(.setRecord(id, number, data, ttlSeconds: ttlSeconds))
   }
 
   /// See ``DiscoveryRequest/unregister(_:)``.
-  public static func unregister(_ id: RegistrationID) -> Self { .request(.unregister(id)) }
+  package static func unregister(_ id: RegistrationID) -> Self { .request(.unregister(id)) }
 }

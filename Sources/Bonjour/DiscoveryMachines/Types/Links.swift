@@ -38,33 +38,33 @@ public struct MulticastLink: Hashable, Sendable {
 }
 
 /// A network interface that Multicast DNS uses, and its addresses.
-public struct NetworkInterface: Hashable, Sendable {
+package struct NetworkInterface: Hashable, Sendable {
   /// An address with its prefix length.
-  public struct Address: Hashable, Sendable {
+  package struct Address: Hashable, Sendable {
     /// The address.
-    public var address: InetAddress
+    package var address: InetAddress
     /// The prefix length of its subnet in bits.
-    public var prefixBitCount: Int
+    package var prefixBitCount: Int
 
     /// Creates an address with its prefix length.
-    public init(_ address: InetAddress, prefixBitCount: Int) {
+    package init(_ address: InetAddress, prefixBitCount: Int) {
       self.address = address
       self.prefixBitCount = prefixBitCount
     }
   }
 
   /// The index of the interface.
-  public var index: InterfaceIndex
+  package var index: InterfaceIndex
   /// The versions of IP that Multicast DNS uses on it.
-  public var versions: Set<IPVersion>
+  package var versions: Set<IPVersion>
   /// The addresses that other hosts may use, of both versions.
-  public var addresses: [Address]
+  package var addresses: [Address]
   /// Whether unicast packets arrive reliably. They don't if another program shares the port and may
   /// receive them; then no unicast responses are requested (RFC 6762, §15.1).
-  public var receivesUnicast: Bool
+  package var receivesUnicast: Bool
 
   /// Creates an interface.
-  public init(
+  package init(
     _ index: InterfaceIndex, versions: Set<IPVersion>, addresses: [Address],
     receivesUnicast: Bool = true
   ) {
@@ -75,13 +75,13 @@ public struct NetworkInterface: Hashable, Sendable {
   }
 
   /// The links of the interface, IPv4 first.
-  public var links: [MulticastLink] {
+  package var links: [MulticastLink] {
     IPVersion.allCases.filter(versions.contains).map { MulticastLink(index, $0) }
   }
 
   /// Whether a packet with this source address comes from the interface's own link: Multicast DNS
   /// ignores others (RFC 6762, §11).
-  public func isOnLink(_ source: InetAddress) -> Bool {
+  package func isOnLink(_ source: InetAddress) -> Bool {
     source.isLinkLocal && source.isHost(ofSubnetOf: Self.linkLocalBitCount)
       || addresses.contains {
         source.hasPrefix(of: $0.address, bitCount: $0.prefixBitCount)

@@ -1,21 +1,21 @@
-public import DNSWire
+package import DNSWire
 
 /// The UDP port of Multicast DNS (RFC 6762, §3).
 public let multicastDNSPort: UInt16 = 5353
 
 /// A received message with its link and sender.
-public struct ReceivedMessage: Hashable, Sendable {
+package struct ReceivedMessage: Hashable, Sendable {
   /// The message.
-  public var message: DNSMessage
+  package var message: DNSMessage
   /// The link on which it arrived.
-  public var link: MulticastLink
+  package var link: MulticastLink
   /// The sender.
-  public var source: Endpoint
+  package var source: Endpoint
   /// Whether it was sent to the multicast group, rather than to a unicast address.
-  public var isMulticast: Bool
+  package var isMulticast: Bool
 
   /// Creates a received message.
-  public init(
+  package init(
     _ message: DNSMessage, on link: MulticastLink, from source: Endpoint, isMulticast: Bool
   ) {
     self.message = message
@@ -26,9 +26,9 @@ public struct ReceivedMessage: Hashable, Sendable {
 }
 
 /// A packet to send from port 5353, with a TTL or hop limit of 255.
-public struct OutgoingPacket: Hashable, Sendable {
+package struct OutgoingPacket: Hashable, Sendable {
   /// The destination of a packet.
-  public enum Destination: Hashable, Sendable {
+  package enum Destination: Hashable, Sendable {
     /// The multicast group of Multicast DNS.
     case multicast
     /// One receiver.
@@ -36,14 +36,14 @@ public struct OutgoingPacket: Hashable, Sendable {
   }
 
   /// The payload of the UDP datagram.
-  public var bytes: [UInt8]
+  package var bytes: [UInt8]
   /// The link on which it is sent.
-  public var link: MulticastLink
+  package var link: MulticastLink
   /// The destination.
-  public var destination: Destination
+  package var destination: Destination
 
   /// Creates a packet.
-  public init(_ bytes: [UInt8], on link: MulticastLink, to destination: Destination = .multicast) {
+  package init(_ bytes: [UInt8], on link: MulticastLink, to destination: Destination = .multicast) {
     self.bytes = bytes
     self.link = link
     self.destination = destination

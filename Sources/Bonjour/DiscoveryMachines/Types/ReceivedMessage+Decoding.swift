@@ -4,7 +4,7 @@ extension ReceivedMessage {
   /// Decodes a datagram. Nil if it must be ignored, because it isn't a DNS message, its opcode is
   /// not that of a query, it has an error code (RFC 6762, §18.3 and §18.11), or it comes from port
   /// 0, to which no answer can be sent.
-  public init?(
+  package init?(
     decoding bytes: ArraySlice<UInt8>, on link: MulticastLink, from source: Endpoint,
     isMulticast: Bool
   ) {

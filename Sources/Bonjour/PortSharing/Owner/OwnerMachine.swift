@@ -22,8 +22,9 @@ package struct OwnerMachine: Sendable {
 
   /// Input of the machine.
   package enum Event: Hashable, Sendable {
-    /// A process of this user has connected.
-    case connected(ConnectionID, userID: UInt32)
+    /// A process of this user has connected, and may have this number of requests; nil for the usual
+    /// limit.
+    case connected(ConnectionID, userID: UInt32, requestCountMax: Int? = nil)
     /// A message of a client was received.
     case received(ClientMessage, from: ConnectionID)
     /// The client has sent this number of bytes of an incomplete message.
@@ -73,6 +74,7 @@ package struct OwnerMachine: Sendable {
   struct Client: Sendable {
     let userID: UInt32
     let connectedAt: Instant
+    let limit: Load
     /// The version of the protocol that was agreed on; nil before the greeting.
     var version: UInt16?
     var isGreeted: Bool { version != nil }
@@ -135,7 +137,8 @@ package struct OwnerMachine: Sendable {
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     defer { assertInvariants() }
     switch event {
-    case .connected(let client, let userID): accept(client, userID, now: now, into: &actions)
+    case .connected(let client, let userID, let requestCountMax):
+      accept(client, userID, requestCountMax, now: now, into: &actions)
     case .received(let message, let client):
       received(message, from: client, now: now, into: &actions)
     case .incomplete(let client, let byteCount): noteIncomplete(client, byteCount, into: &actions)
@@ -177,7 +180,8 @@ package struct OwnerMachine: Sendable {
   // MARK: Connections
 
   private mutating func accept(
-    _ id: ConnectionID, _ userID: UInt32, now: Instant, into actions: inout [Action]
+    _ id: ConnectionID, _ userID: UInt32, _ requestCountMax: Int?, now: Instant,
+    into actions: inout [Action]
   ) {
     assert(clients[id] == nil, "a connection's number is used once")
     let user = users[userID] ?? User()
@@ -187,7 +191,9 @@ package struct OwnerMachine: Sendable {
       actions.append(.send(.rejected(.tooManyClients), to: id))
       return actions.append(.close(id))
     }
-    clients[id] = Client(userID: userID, connectedAt: now)
+    var limit = limits.perClient
+    if let requestCountMax { limit.requestCount = min(limit.requestCount, requestCountMax) }
+    clients[id] = Client(userID: userID, connectedAt: now, limit: limit)
     users[userID, default: User()].clientCount += 1
     nextWake = nextWake ?? now + limits.greetingTime
   }
@@ -300,7 +306,7 @@ package struct OwnerMachine: Sendable {
     _ new: Load, insteadOf old: Load = Load(), for id: ConnectionID, into actions: inout [Action]
   ) -> Bool {
     guard let client = clients[id], let user = users[client.userID] else { return false }
-    guard (client.load - old + new).fits(limits.perClient),
+    guard (client.load - old + new).fits(client.limit),
       (user.load - old + new).fits(limits.perUser), (load - old + new).fits(limits.inAll)
     else {
       reject(id, .tooManyRequests, into: &actions)

@@ -92,7 +92,8 @@ extension HubMetrics {
     add(
       .gauge, "connections", "Connections, with or without a greeting of a program.",
       load.connectionCount)
-    add(.gauge, "sessions", "Open sessions of programs.", load.sessionCount)
+    add(
+      .gauge, "sessions", "Sessions of programs, those that are kept included.", load.sessionCount)
     add(
       .gauge, "program_queued_bytes", "Bytes that wait for programs to take them.",
       load.waitingByteCount)

@@ -18,9 +18,13 @@ package struct HubQuotas: Hashable, Sendable {
   package var queuedByteCount: Int?
   /// How long a session is kept that requests it, in seconds, when its program has ended; 0 for not at all.
   package var keptSeconds: Int?
+  /// The services, records and queries of a connection at the hub's Multicast DNS.
+  package var networkRequestCount: Int?
 
   /// The least number of bytes that may wait: a program must get the answers to what it does at its start.
   package static let queuedByteCountMin = 64 << 10
+  /// The services, records and queries that a connection may have without a quota.
+  package static let networkRequestCountMax = 10_000
 
   package init() {}
 

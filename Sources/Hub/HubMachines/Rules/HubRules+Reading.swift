@@ -129,7 +129,7 @@ extension HubQuotas {
   fileprivate init(_ field: JSONField, _ limits: HubLimits) throws(FileFault) {
     let object = try field.object(keys: [
       "connections", "links", "scans", "services", "serviceBytes", "advertisements", "queuedBytes",
-      "keep",
+      "keep", "networkRequests",
     ])
     func quota(_ key: String, _ max: Int, from min: Int = 0) throws(FileFault) -> Int? {
       try object[key]?.integer(Swift.min(min, max)...max)
@@ -144,5 +144,6 @@ extension HubQuotas {
     queuedByteCount = try quota(
       "queuedBytes", limits.waitingByteCountMax, from: Self.queuedByteCountMin)
     keptSeconds = try quota("keep", Int(limits.keptTimeMax.seconds))
+    networkRequestCount = try quota("networkRequests", Self.networkRequestCountMax)
   }
 }

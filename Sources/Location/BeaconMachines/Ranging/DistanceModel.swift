@@ -5,15 +5,15 @@ import Essentials
 ///
 /// The level of one link is inexact: bodies, hands and walls shift it by 6 dB and more, for as long
 /// as nothing moves, and no filter removes that. So the result is an interval.
-public struct DistanceModel: Hashable, Sendable {
+package struct DistanceModel: Hashable, Sendable {
   /// The path loss in dB for ten times the distance is ten times this: 2 in free space, more
   /// indoors.
-  public var pathLossExponent: Double
+  package var pathLossExponent: Double
   /// The standard deviation of a link's level because of shadowing, in dB.
-  public var shadowingDecibels: Double
+  package var shadowingDecibels: Double
 
   /// Creates a model. Both numbers must be positive.
-  public init(pathLossExponent: Double = 2.2, shadowingDecibels: Double = 6) {
+  package init(pathLossExponent: Double = 2.2, shadowingDecibels: Double = 6) {
     precondition(pathLossExponent > 0 && shadowingDecibels > 0, "distances need a spread")
     self.pathLossExponent = pathLossExponent
     self.shadowingDecibels = shadowingDecibels
@@ -22,7 +22,7 @@ public struct DistanceModel: Hashable, Sendable {
   /// The distance at which a beacon with `powerAtOneMetre` is received with `level`, both in dBm.
   ///
   /// - Parameter levelVariance: The variance of the level in dB².
-  public func distance(
+  package func distance(
     level: Double, levelVariance: Double, powerAtOneMetre: Int8
   ) -> DistanceEstimate {
     let perDecibel = Exponential.ln10 / (10 * pathLossExponent)
@@ -34,21 +34,21 @@ public struct DistanceModel: Hashable, Sendable {
 }
 
 /// A distance with its uncertainty. Its logarithm is normally distributed.
-public struct DistanceEstimate: Hashable, Sendable {
+package struct DistanceEstimate: Hashable, Sendable {
   /// The median in metres.
-  public var metres: Double
+  package var metres: Double
   /// The standard deviation of the distance's natural logarithm.
-  public var logarithmicSigma: Double
+  package var logarithmicSigma: Double
 
   /// Creates an estimate.
-  public init(metres: Double, logarithmicSigma: Double) {
+  package init(metres: Double, logarithmicSigma: Double) {
     self.metres = metres
     self.logarithmicSigma = logarithmicSigma
   }
 
   /// The interval in metres within one standard deviation, which contains the distance with a
   /// probability of 68 %.
-  public var interval: ClosedRange<Double> {
+  package var interval: ClosedRange<Double> {
     let factor = Exponential.exp(abs(logarithmicSigma))
     return metres / factor...metres * factor
   }
@@ -58,14 +58,14 @@ public struct DistanceEstimate: Hashable, Sendable {
   ///
   /// That is what `horizontalAccuracy` of Core Location means for a place, and `accuracy` for a
   /// beacon (CLBeacon, `accuracy`).
-  public var accuracyMetres: Double {
+  package var accuracyMetres: Double {
     // The 68.27 % quantile of the normal distribution lies at 0.4752 sigma.
     metres * Exponential.exp(0.4752 * logarithmicSigma)
   }
 }
 
 /// The zone of a beacon's distance; the raw values are those of `CLProximity`.
-public enum BeaconProximity: UInt8, Hashable, Sendable {
+package enum BeaconProximity: UInt8, Hashable, Sendable {
   /// No distance is known, because the beacon was silent for a while.
   case unknown = 0
   /// Within half a metre.

@@ -1,4 +1,4 @@
-public import Essentials
+package import Essentials
 
 /// Estimates the level of one link from an advertiser to a receiver, from measurements that fading
 /// scatters.
@@ -6,7 +6,7 @@ public import Essentials
 /// A Kalman filter of a random walk. The weight of a measurement depends only on the time since the
 /// previous one, not on the values: the estimate of a constant level is therefore unbiased, and
 /// rare measurements get a higher weight.
-public struct LinkFilter: Hashable, Sendable {
+package struct LinkFilter: Hashable, Sendable {
   /// Variance of a single measurement around the level, in dB²: the scatter of 4 dB that multipath
   /// fading over three advertising channels has indoors.
   static let measurementVariance = 16.0
@@ -17,12 +17,12 @@ public struct LinkFilter: Hashable, Sendable {
   static let varianceMax = 400.0
 
   /// The level in dBm; nil before the first measurement.
-  public private(set) var level: Double?
+  package private(set) var level: Double?
   private var variance = LinkFilter.varianceMax
   private var updatedAt = Instant.zero
 
   /// Creates a filter without measurements.
-  public init() {}
+  package init() {}
 
   /// Starts at a level that was measured `count` times.
   init(level: Double, count: Int, now: Instant) {
@@ -34,7 +34,7 @@ public struct LinkFilter: Hashable, Sendable {
   /// Adds a measurement in dBm. Returns false for unknown ones, which are ignored
   /// (``MeasuredStrength/rssi(_:)``).
   @discardableResult
-  public mutating func add(rssi: Int8, now: Instant) -> Bool {
+  package mutating func add(rssi: Int8, now: Instant) -> Bool {
     guard let rssi = MeasuredStrength.rssi(Int(rssi)) else { return false }
     let measured = Double(rssi)
     let prior = variance(at: now)
@@ -48,7 +48,7 @@ public struct LinkFilter: Hashable, Sendable {
   }
 
   /// The variance of the level's error at an instant, in dB².
-  public func variance(at now: Instant) -> Double {
+  package func variance(at now: Instant) -> Double {
     let passed = max(TimeSpan.zero, now - updatedAt).seconds
     return min(Self.varianceMax, variance + passed * Self.walkVariancePerSecond)
   }

@@ -1,38 +1,38 @@
-public import BluetoothWire
-public import Essentials
+package import BluetoothWire
+package import Essentials
 
 /// Reports once a second, for each constraint of an app, the beacons in range and their distances.
 ///
 /// A beacon that changes its address is one beacon: the track with the new address replaces the one
 /// that was silent longest and is about as loud, which is hidden while it stays silent. Two beacons with the same
 /// identity that advertise at the same time are reported separately.
-public struct RangingMachine: Machine, Sendable {
+package struct RangingMachine: Machine, Sendable {
   /// Limits and times.
-  public struct Settings: Hashable, Sendable {
+  package struct Settings: Hashable, Sendable {
     /// The time between two reports.
-    public var reportInterval = TimeSpan.seconds(1)
+    package var reportInterval = TimeSpan.seconds(1)
     /// The silence after which a beacon's proximity is unknown. Apple: within 2 s.
-    public var unknownDelay = TimeSpan.seconds(2)
+    package var unknownDelay = TimeSpan.seconds(2)
     /// The silence after which a beacon is no longer reported. Apple: within 10 s.
-    public var goneDelay = TimeSpan.seconds(10)
+    package var goneDelay = TimeSpan.seconds(10)
     /// The maximum number of tracked beacons, each with an address; about 300 bytes each. Beyond it
     /// a beacon that is heard repeatedly takes the place of one that was heard once, and a louder one
     /// that of a weaker one.
-    public var tracksMax = 8192
+    package var tracksMax = 8192
     /// The maximum number of tracked beacons with the same identity, at least one. Beyond it as
     /// with `tracksMax`.
-    public var sameIdentityMax = 16
+    package var sameIdentityMax = 16
     /// The maximum number of constraints.
-    public var constraintsMax = 256
+    package var constraintsMax = 256
     /// The model for estimating distances from levels.
-    public var distanceModel = DistanceModel()
+    package var distanceModel = DistanceModel()
 
     /// Creates the settings of Apple's systems, as far as they are known.
-    public init() {}
+    package init() {}
   }
 
   /// An event that a host passes to the machine.
-  public enum Event: Hashable, Sendable {
+  package enum Event: Hashable, Sendable {
     /// The receiver has started or stopped scanning.
     case scanning(Bool)
     /// A beacon's advertisement was received.
@@ -40,30 +40,30 @@ public struct RangingMachine: Machine, Sendable {
   }
 
   /// A report that a host passes to the client.
-  public enum Action: Hashable, Sendable {
+  package enum Action: Hashable, Sendable {
     /// The beacons in range that satisfy the constraint, the nearest first and those with unknown
     /// proximity last. When scanning stops, an empty list is reported at once.
     case ranged(BeaconConstraint, [RangedBeacon])
   }
 
   /// The reason why a constraint is not ranged.
-  public enum Failure: Error, Hashable, Sendable {
+  package enum Failure: Error, Hashable, Sendable {
     /// The limit of ranged constraints is reached.
     case tooManyConstraints(max: Int)
   }
 
   /// Counters since the machine was created.
-  public struct Counters: Hashable, Sendable {
+  package struct Counters: Hashable, Sendable {
     /// Sightings that belonged to a constraint.
-    public var matches = 0
+    package var matches = 0
     /// Matches without a signal strength that can be. They change no level.
-    public var unmeasured = 0
+    package var unmeasured = 0
     /// Matches of beacons that exceeded a limit, which were dropped.
-    public var untracked = 0
+    package var untracked = 0
     /// Tracks that were ended to make room for others.
-    public var displaced = 0
+    package var displaced = 0
     /// Calls that were so late that the preceding time was not counted as silence.
-    public var stalls = 0
+    package var stalls = 0
   }
 
   let settings: Settings
@@ -86,7 +86,7 @@ public struct RangingMachine: Machine, Sendable {
   private static var memoryMax: Int { 4096 }
 
   /// Creates a machine without constraints, with a receiver that doesn't scan.
-  public init(settings: Settings = Settings()) {
+  package init(settings: Settings = Settings()) {
     precondition(settings.reportInterval > .zero, "reports need time between them")
     self.settings = settings
     table = BeaconTrackTable(
@@ -94,13 +94,13 @@ public struct RangingMachine: Machine, Sendable {
   }
 
   /// The ranged constraints, in the order in which they were added.
-  public var constraints: [BeaconConstraint] { ranged }
+  package var constraints: [BeaconConstraint] { ranged }
 
   /// The number of tracked beacons, including hidden ones.
-  public var trackCount: Int { table.count }
+  package var trackCount: Int { table.count }
 
   /// The counters of this machine.
-  public var counters: Counters {
+  package var counters: Counters {
     var counters = counted
     counters.stalls = clock.stallCount
     return counters
@@ -109,7 +109,7 @@ public struct RangingMachine: Machine, Sendable {
   // MARK: Constraints
 
   /// Starts ranging a constraint. Does nothing if it is ranged already.
-  public mutating func start(_ constraint: BeaconConstraint, now: Instant) throws(Failure) {
+  package mutating func start(_ constraint: BeaconConstraint, now: Instant) throws(Failure) {
     guard !ranged.contains(constraint) else { return }
     guard ranged.count < settings.constraintsMax else {
       throw .tooManyConstraints(max: settings.constraintsMax)
@@ -122,7 +122,7 @@ public struct RangingMachine: Machine, Sendable {
 
   /// Stops ranging a constraint. Returns false if it was not ranged.
   @discardableResult
-  public mutating func stop(_ constraint: BeaconConstraint) -> Bool {
+  package mutating func stop(_ constraint: BeaconConstraint) -> Bool {
     guard let index = ranged.firstIndex(of: constraint) else { return false }
     ranged.remove(at: index)
     for slot in table.indices {
@@ -133,7 +133,7 @@ public struct RangingMachine: Machine, Sendable {
   }
 
   /// The highest level in dBm of the beacons in range of each UUID that has any.
-  public var highestLevels: [BluetoothUUID: Double] {
+  package var highestLevels: [BluetoothUUID: Double] {
     var highest: [BluetoothUUID: Double] = [:]
     for slot in table.indices {
       guard let track = table[slot], clock.now - track.lastHeard < settings.unknownDelay,
@@ -151,7 +151,7 @@ public struct RangingMachine: Machine, Sendable {
   // MARK: Events
 
   /// Handles an event; appends actions for the client.
-  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+  package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     defer { assertInvariants() }
     advance(to: now)
     switch event {
@@ -170,14 +170,14 @@ public struct RangingMachine: Machine, Sendable {
   }
 
   /// The time to call `wake`; nil if no constraint is ranged.
-  public var nextWake: Instant? {
+  package var nextWake: Instant? {
     guard isScanning, !ranged.isEmpty else { return nil }
     return min(nextReport, clock.nextHeartbeat)
   }
 
   /// Appends reports if they are due. After a stall there is one report, not one for each missed
   /// interval.
-  public mutating func wake(now: Instant, into actions: inout [Action]) {
+  package mutating func wake(now: Instant, into actions: inout [Action]) {
     advance(to: now)
     guard isScanning, !ranged.isEmpty, now >= nextReport else { return }
     let missed = (now - nextReport).nanoseconds / settings.reportInterval.nanoseconds

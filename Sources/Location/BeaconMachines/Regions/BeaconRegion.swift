@@ -1,18 +1,18 @@
 /// A set of beacons to monitor, with the name that identifies it in actions for the client.
-public struct BeaconRegion: Hashable, Sendable {
+package struct BeaconRegion: Hashable, Sendable {
   /// The name. A second region with the same name replaces the first.
-  public var identifier: String
+  package var identifier: String
   /// The beacons that belong to the region.
-  public var constraint: BeaconConstraint
+  package var constraint: BeaconConstraint
   /// Whether entering is reported.
-  public var notifiesOnEntry: Bool
+  package var notifiesOnEntry: Bool
   /// Whether leaving is reported.
-  public var notifiesOnExit: Bool
+  package var notifiesOnExit: Bool
   /// Whether the state is reported when the display is switched on while inside.
-  public var notifiesStateOnDisplay: Bool
+  package var notifiesStateOnDisplay: Bool
 
   /// Creates a region.
-  public init(
+  package init(
     identifier: String, constraint: BeaconConstraint, notifiesOnEntry: Bool = true,
     notifiesOnExit: Bool = true, notifiesStateOnDisplay: Bool = false
   ) {
@@ -25,7 +25,7 @@ public struct BeaconRegion: Hashable, Sendable {
 }
 
 /// The state of a region; the raw values are those of `CLRegionState`.
-public enum BeaconRegionState: UInt8, Hashable, Sendable {
+package enum BeaconRegionState: UInt8, Hashable, Sendable {
   /// The state has not been determined, or can't be while nothing is received.
   case unknown = 0
   /// A beacon of the region was received within the exit delay.
@@ -35,7 +35,7 @@ public enum BeaconRegionState: UInt8, Hashable, Sendable {
 }
 
 /// The reason why a region is not monitored.
-public enum RegionMonitorError: Error, Hashable, Sendable {
+package enum RegionMonitorError: Error, Hashable, Sendable {
   /// The limit of monitored regions is reached.
   case tooManyRegions(max: Int)
   /// The name is longer than the limit, in bytes of UTF-8.

@@ -1,8 +1,8 @@
-public import BluetoothWire
+package import BluetoothWire
 import Essentials
 
 /// The reason why a region monitor can't be restored from a snapshot.
-public enum RegionSnapshotError: Error, Equatable, Sendable {
+package enum RegionSnapshotError: Error, Equatable, Sendable {
   /// The snapshot has no valid header, or an unknown version.
   case unknownVersion
   /// The bytes can't be decoded.
@@ -32,7 +32,7 @@ extension RegionMonitor {
   /// flags, UUID, major and minor number, and the name's length in two bytes and UTF-8.
   ///
   /// It changes with `start`, `stop` and crossings.
-  public var snapshot: [UInt8] {
+  package var snapshot: [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic)
     writer.uint16(UInt16(clamping: monitored.count))
@@ -59,7 +59,7 @@ extension RegionMonitor {
   /// Restores a monitor from the snapshot of another process. All states are unknown at first; a
   /// region that was entered then is not reported as entered again before it is left. The receiver
   /// doesn't scan yet.
-  public init(
+  package init(
     snapshot: ArraySlice<UInt8>, settings: Settings = Settings()
   ) throws(RegionSnapshotError) {
     self.init(settings: settings)

@@ -1,4 +1,4 @@
-public import Essentials
+package import Essentials
 
 /// Detects when the receiver enters and leaves the beacon regions of an app. Reports of entering
 /// and leaving a region alternate strictly.
@@ -8,27 +8,27 @@ public import Essentials
 /// in which the receiver scanned and this machine was called on time: while the radio is off the state
 /// is unknown, and after a stall, of which one second counts, the waiting packets are handled first. Entering again after that is not reported, because leaving was not
 /// reported either.
-public struct RegionMonitor: Machine, Sendable {
+package struct RegionMonitor: Machine, Sendable {
   /// Limits and times.
-  public struct Settings: Hashable, Sendable {
+  package struct Settings: Hashable, Sendable {
     /// The time without a sighting after which a region is left. Apple's is about 30 s, as
     /// observed.
-    public var exitDelay = TimeSpan.seconds(30)
+    package var exitDelay = TimeSpan.seconds(30)
     /// The number of a beacon's mean intervals that the delay lasts if that is longer. Intervals of 4 s
     /// and more make a difference. If sightings are independent, one silence in 3,000 is longer.
-    public var exitDelayInIntervals: Int64 = 8
+    package var exitDelayInIntervals: Int64 = 8
     /// The longest delay that follows from intervals: twice that of the longest advertising interval
     /// of 10.24 s (Core 5.4, Vol 6, Part B, §4.4.2.2.1), of which a receiver may miss half.
-    public var exitDelayMax = TimeSpan.seconds(164)
+    package var exitDelayMax = TimeSpan.seconds(164)
     /// How long the death of the receiver may go unnoticed, from its last sign of life to
     /// `scanning(false)`. Silence in that time may be the receiver's: a region is left only if the
     /// receiver was alive after the last sighting for this long, or for the exit delay if that is
     /// shorter, and until this long before the end of the delay. By default it is noticed at once.
-    public var receiverFailureTimeMax = TimeSpan.zero
+    package var receiverFailureTimeMax = TimeSpan.zero
     /// The maximum number of regions. Apple's number (Region Monitoring and iBeacon).
-    public var regionsMax = 20
+    package var regionsMax = 20
     /// The maximum length of a region's name, in bytes of UTF-8.
-    public var identifierByteCountMax = 1024
+    package var identifierByteCountMax = 1024
 
     /// The exit delay of a beacon that is heard at this mean interval.
     func exitDelay(ofInterval interval: TimeSpan) -> TimeSpan {
@@ -36,11 +36,11 @@ public struct RegionMonitor: Machine, Sendable {
     }
 
     /// Creates the settings of Apple's systems.
-    public init() {}
+    package init() {}
   }
 
   /// An event that a host passes to the machine.
-  public enum Event: Hashable, Sendable {
+  package enum Event: Hashable, Sendable {
     /// The receiver has started or stopped scanning, for example because the radio was switched on
     /// or off.
     case scanning(Bool)
@@ -55,7 +55,7 @@ public struct RegionMonitor: Machine, Sendable {
   }
 
   /// A report that a host passes to the client, in this order.
-  public enum Action: Hashable, Sendable {
+  package enum Action: Hashable, Sendable {
     /// The region was entered, because this beacon was received.
     case entered(identifier: String, BeaconIdentity)
     /// The region was left.
@@ -65,13 +65,13 @@ public struct RegionMonitor: Machine, Sendable {
   }
 
   /// Counters since the machine was created.
-  public struct Counters: Hashable, Sendable {
+  package struct Counters: Hashable, Sendable {
     /// Sightings that were handled while scanning.
-    public var sightings = 0
+    package var sightings = 0
     /// Sightings that matched a region.
-    public var matches = 0
+    package var matches = 0
     /// Calls that were so late that the preceding time was not counted as silence.
-    public var stalls = 0
+    package var stalls = 0
   }
 
   struct Monitored: Sendable {
@@ -97,7 +97,7 @@ public struct RegionMonitor: Machine, Sendable {
   private var counted = Counters()
 
   /// Creates a monitor without regions, with a receiver that doesn't scan.
-  public init(settings: Settings = Settings()) {
+  package init(settings: Settings = Settings()) {
     precondition(
       (0...0xFFFF).contains(settings.regionsMax)
         && (0...0xFFFF).contains(settings.identifierByteCountMax),
@@ -106,23 +106,23 @@ public struct RegionMonitor: Machine, Sendable {
   }
 
   /// The regions, in the order in which they were added.
-  public var regions: [BeaconRegion] { monitored.map(\.region) }
+  package var regions: [BeaconRegion] { monitored.map(\.region) }
 
   /// The regions of which an enter, reported or not, was the last crossing.
   package var enteredRegions: [BeaconRegion] { monitored.filter(\.isEntered).map(\.region) }
 
   /// The state of the region of this name; nil if it isn't monitored.
-  public func state(of identifier: String) -> BeaconRegionState? {
+  package func state(of identifier: String) -> BeaconRegionState? {
     monitored.first { $0.region.identifier == identifier }?.state
   }
 
   /// The identity of the region's beacon that was sighted last; nil if none was sighted.
-  public func lastIdentity(of identifier: String) -> BeaconIdentity? {
+  package func lastIdentity(of identifier: String) -> BeaconIdentity? {
     monitored.first { $0.region.identifier == identifier }?.lastIdentity
   }
 
   /// The counters of this machine.
-  public var counters: Counters {
+  package var counters: Counters {
     var counters = counted
     counters.stalls = clock.stallCount
     return counters
@@ -135,7 +135,7 @@ public struct RegionMonitor: Machine, Sendable {
   ///
   /// - Parameter assumed: The state that the client assumes. If it is `inside`, the next reported
   ///   crossing is an exit.
-  public mutating func start(
+  package mutating func start(
     _ region: BeaconRegion, assuming assumed: BeaconRegionState = .unknown, now: Instant
   ) throws(RegionMonitorError) {
     let byteCount = region.identifier.utf8.count
@@ -166,7 +166,7 @@ public struct RegionMonitor: Machine, Sendable {
 
   /// Stops monitoring the region with this name. Returns false if it was not monitored.
   @discardableResult
-  public mutating func stop(identifier: String) -> Bool {
+  package mutating func stop(identifier: String) -> Bool {
     guard let index = monitored.firstIndex(where: { $0.region.identifier == identifier }) else {
       return false
     }
@@ -181,7 +181,7 @@ public struct RegionMonitor: Machine, Sendable {
   // MARK: Events
 
   /// Handles an event; appends actions for the client.
-  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+  package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     defer { assertInvariants() }
     advance(to: now)
     switch event {
@@ -203,14 +203,14 @@ public struct RegionMonitor: Machine, Sendable {
   ///
   /// While a region can time out, this is at most a second away, so that the machine notices
   /// stalls.
-  public var nextWake: Instant? {
+  package var nextWake: Instant? {
     guard isScanning else { return nil }
     let earliest = monitored.lazy.filter { $0.state != .outside }.map { leaveTime(of: $0) }.min()
     return earliest.map { clock.wake(for: $0) }
   }
 
   /// Leaves the regions without a sighting during the exit delay; appends actions for the client.
-  public mutating func wake(now: Instant, into actions: inout [Action]) {
+  package mutating func wake(now: Instant, into actions: inout [Action]) {
     advance(to: now)
     guard isScanning, clock.isSettled else { return }
     for index in monitored.indices where monitored[index].state != .outside {

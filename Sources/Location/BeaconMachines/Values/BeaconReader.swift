@@ -1,27 +1,27 @@
-public import BluetoothWire
+package import BluetoothWire
 
 /// Finds iBeacons in advertising reports, and counts all reports by kind.
-public struct BeaconReader: Sendable {
+package struct BeaconReader: Sendable {
   /// Counters of the reports.
-  public struct Counters: Hashable, Sendable {
+  package struct Counters: Hashable, Sendable {
     /// iBeacons.
-    public var iBeacons = 0
+    package var iBeacons = 0
     /// Beacons of other formats.
-    public var others = 0
+    package var others = 0
     /// Reports that began like a beacon but were malformed.
-    public var malformed = 0
+    package var malformed = 0
     /// Reports without a beacon.
-    public var foreign = 0
+    package var foreign = 0
   }
 
   /// The counters since this reader was created.
-  public private(set) var counters = Counters()
+  package private(set) var counters = Counters()
 
   /// Creates a reader.
-  public init() {}
+  package init() {}
 
   /// The sighting in this advertising data; nil if it isn't that of an iBeacon.
-  public mutating func sighting(
+  package mutating func sighting(
     in data: ArraySlice<UInt8>, from address: DeviceAddress, rssi: Int8
   ) -> BeaconSighting? {
     switch Beacon.read(AdvertisingData(data)) {

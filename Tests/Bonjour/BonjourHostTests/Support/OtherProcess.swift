@@ -90,7 +90,8 @@ struct OtherProcessTests {
   func hub() async throws {
     let run = String(cString: try #require(getenv(OtherProcess.variable)))
     let hub = try BonjourHub.start(
-      at: hubPath(run), configuration: sharingConfiguration(run), admits: { _ in true })
+      at: hubPath(run), configuration: sharingConfiguration(run),
+      admits: { _ in BonjourAdmission() })
     let line = Array(OtherProcess.ready.utf8)
     _ = unsafe write(STDOUT_FILENO, line, line.count)
     _ = try await Peer(dup(STDIN_FILENO)).read()

@@ -1,28 +1,28 @@
-public import Essentials
+package import Essentials
 
 // Legacy advertising and scanning.
 
 /// Sets the parameters of legacy advertising.
-public struct LESetAdvertisingParameters: HCIRecord, HCICommand {
+package struct LESetAdvertisingParameters: HCIRecord, HCICommand {
   /// LE Set Advertising Parameters (Core 5.4, Vol 4, Part E, §7.8.5).
-  public static let opcode = HCIOpcode.leSetAdvertisingParameters
+  package static let opcode = HCIOpcode.leSetAdvertisingParameters
   /// The shortest interval, in units of 0.625 ms.
-  public var intervalMinUnits625us: UInt16
+  package var intervalMinUnits625us: UInt16
   /// The longest interval, in units of 0.625 ms.
-  public var intervalMaxUnits625us: UInt16
+  package var intervalMaxUnits625us: UInt16
   /// The advertising type.
-  public var type: AdvertisingType
+  package var type: AdvertisingType
   /// Under which address.
-  public var ownAddressType: OwnAddressType
+  package var ownAddressType: OwnAddressType
   /// The target of directed advertising.
-  public var peer: DeviceAddress
+  package var peer: DeviceAddress
   /// On which channels.
-  public var channels: AdvertisingChannels
+  package var channels: AdvertisingChannels
   /// The filter policy for scan and connection requests.
-  public var filterPolicy: AdvertisingFilterPolicy
+  package var filterPolicy: AdvertisingFilterPolicy
 
   /// The command with its parameters.
-  public init(
+  package init(
     intervalMinUnits625us: UInt16 = 0x0800, intervalMaxUnits625us: UInt16 = 0x0800,
     type: AdvertisingType = .connectable, ownAddressType: OwnAddressType = .public,
     peer: DeviceAddress = DeviceAddress(bits: 0, kind: .public),
@@ -38,7 +38,7 @@ public struct LESetAdvertisingParameters: HCIRecord, HCICommand {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(
+  package static let layout = HCILayout(
     Self.init(
       intervalMinUnits625us:intervalMaxUnits625us:type:ownAddressType:peer:channels:filterPolicy:)
   ) {
@@ -50,32 +50,32 @@ public struct LESetAdvertisingParameters: HCIRecord, HCICommand {
 }
 
 /// Reads the power that advertising is sent with.
-public struct LEReadAdvertisingPhysicalChannelTxPower: ParameterlessCommand {
+package struct LEReadAdvertisingPhysicalChannelTxPower: ParameterlessCommand {
   /// The return parameters.
-  public typealias Return = LEReadAdvertisingPhysicalChannelTxPowerReturn
+  package typealias Return = LEReadAdvertisingPhysicalChannelTxPowerReturn
   /// LE Read Advertising Physical Channel Tx Power (Core 5.4, Vol 4, Part E, §7.8.6).
-  public static let opcode = HCIOpcode.leReadAdvertisingPhysicalChannelTxPower
+  package static let opcode = HCIOpcode.leReadAdvertisingPhysicalChannelTxPower
 
   /// The command.
-  public init() {}
+  package init() {}
 }
 
 /// The power of advertising.
-public struct LEReadAdvertisingPhysicalChannelTxPowerReturn: HCIRecord {
+package struct LEReadAdvertisingPhysicalChannelTxPowerReturn: HCIRecord {
   /// The power in dBm.
-  public var dBm: Int8
+  package var dBm: Int8
 
   /// Parameters from their values.
-  public init(dBm: Int8) {
+  package init(dBm: Int8) {
     self.dBm = dBm
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(dBm:)) { $0.dBm }
+  package static let layout = HCILayout(Self.init(dBm:)) { $0.dBm }
 }
 
 /// A command that carries legacy advertising data: a length, and 31 bytes with padding.
-public protocol LegacyDataCommand: HCICommand {
+package protocol LegacyDataCommand: HCICommand {
   /// The data, at most 31 bytes.
   var data: [UInt8] { get }
 
@@ -85,7 +85,7 @@ public protocol LegacyDataCommand: HCICommand {
 
 extension LegacyDataCommand {
   /// Reads a length of at most 31, then 31 bytes.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     let length = Int(try UInt8(decoding: &reader))
     guard length <= 31 else { throw .invalidLength(length) }
     do throws(Truncated) {
@@ -96,7 +96,7 @@ extension LegacyDataCommand {
   }
 
   /// Writes the length, the data and zeros up to 31 bytes.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     precondition(data.count <= 31, "legacy advertising data has 31 bytes at most")
     writer.uint8(UInt8(truncatingIfNeeded: data.count))
     writer.append(data)
@@ -105,58 +105,58 @@ extension LegacyDataCommand {
 }
 
 /// Sets the data of legacy advertising.
-public struct LESetAdvertisingData: LegacyDataCommand {
+package struct LESetAdvertisingData: LegacyDataCommand {
   /// LE Set Advertising Data (Core 5.4, Vol 4, Part E, §7.8.7).
-  public static let opcode = HCIOpcode.leSetAdvertisingData
+  package static let opcode = HCIOpcode.leSetAdvertisingData
   /// The data, at most 31 bytes.
-  public var data: [UInt8]
+  package var data: [UInt8]
 
   /// The command with its parameters.
-  public init(data: [UInt8]) { self.data = data }
+  package init(data: [UInt8]) { self.data = data }
 }
 
 /// Sets the scan response of legacy advertising.
-public struct LESetScanResponseData: LegacyDataCommand {
+package struct LESetScanResponseData: LegacyDataCommand {
   /// LE Set Scan Response Data (Core 5.4, Vol 4, Part E, §7.8.8).
-  public static let opcode = HCIOpcode.leSetScanResponseData
+  package static let opcode = HCIOpcode.leSetScanResponseData
   /// The data, at most 31 bytes.
-  public var data: [UInt8]
+  package var data: [UInt8]
 
   /// The command with its parameters.
-  public init(data: [UInt8]) { self.data = data }
+  package init(data: [UInt8]) { self.data = data }
 }
 
 /// Starts or stops advertising.
-public struct LESetAdvertisingEnable: HCIRecord, HCICommand {
+package struct LESetAdvertisingEnable: HCIRecord, HCICommand {
   /// LE Set Advertising Enable (Core 5.4, Vol 4, Part E, §7.8.9).
-  public static let opcode = HCIOpcode.leSetAdvertisingEnable
+  package static let opcode = HCIOpcode.leSetAdvertisingEnable
   /// Whether to advertise.
-  public var isEnabled: Bool
+  package var isEnabled: Bool
 
   /// The command with its parameters.
-  public init(isEnabled: Bool) {
+  package init(isEnabled: Bool) {
     self.isEnabled = isEnabled
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(isEnabled:)) { $0.isEnabled }
+  package static let layout = HCILayout(Self.init(isEnabled:)) { $0.isEnabled }
 }
 
 /// Sets the parameters of scanning.
-public struct LESetScanParameters: HCIRecord, HCICommand {
+package struct LESetScanParameters: HCIRecord, HCICommand {
   /// LE Set Scan Parameters (Core 5.4, Vol 4, Part E, §7.8.10).
-  public static let opcode = HCIOpcode.leSetScanParameters
+  package static let opcode = HCIOpcode.leSetScanParameters
   /// Whether scanning is active: it requests scan responses.
-  public var type: ScanType
+  package var type: ScanType
   /// The scan interval and window.
-  public var timing: ScanTiming
+  package var timing: ScanTiming
   /// The own address type in scan requests.
-  public var ownAddressType: OwnAddressType
+  package var ownAddressType: OwnAddressType
   /// The filter policy of the scanner.
-  public var filterPolicy: ScanFilterPolicy
+  package var filterPolicy: ScanFilterPolicy
 
   /// The command with its parameters.
-  public init(
+  package init(
     type: ScanType = .passive, timing: ScanTiming = ScanTiming(),
     ownAddressType: OwnAddressType = .public, filterPolicy: ScanFilterPolicy = .basicUnfiltered
   ) {
@@ -167,28 +167,28 @@ public struct LESetScanParameters: HCIRecord, HCICommand {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(type:timing:ownAddressType:filterPolicy:)) {
+  package static let layout = HCILayout(Self.init(type:timing:ownAddressType:filterPolicy:)) {
     ($0.type, $0.timing, $0.ownAddressType, $0.filterPolicy)
   }
 }
 
 /// Starts or stops scanning.
-public struct LESetScanEnable: HCIRecord, HCICommand {
+package struct LESetScanEnable: HCIRecord, HCICommand {
   /// LE Set Scan Enable (Core 5.4, Vol 4, Part E, §7.8.11).
-  public static let opcode = HCIOpcode.leSetScanEnable
+  package static let opcode = HCIOpcode.leSetScanEnable
   /// Whether to scan.
-  public var isEnabled: Bool
+  package var isEnabled: Bool
   /// Whether each device is reported once only.
-  public var filtersDuplicates: Bool
+  package var filtersDuplicates: Bool
 
   /// The command with its parameters.
-  public init(isEnabled: Bool, filtersDuplicates: Bool = false) {
+  package init(isEnabled: Bool, filtersDuplicates: Bool = false) {
     self.isEnabled = isEnabled
     self.filtersDuplicates = filtersDuplicates
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(isEnabled:filtersDuplicates:)) {
+  package static let layout = HCILayout(Self.init(isEnabled:filtersDuplicates:)) {
     ($0.isEnabled, $0.filtersDuplicates)
   }
 }

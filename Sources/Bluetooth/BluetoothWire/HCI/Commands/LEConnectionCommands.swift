@@ -1,22 +1,22 @@
 // Making and tuning connections.
 
 /// Starts connecting; LE Connection Complete reports the outcome.
-public struct LECreateConnection: HCIRecord, HCICommand {
+package struct LECreateConnection: HCIRecord, HCICommand {
   /// LE Create Connection (Core 5.4, Vol 4, Part E, §7.8.12).
-  public static let opcode = HCIOpcode.leCreateConnection
+  package static let opcode = HCIOpcode.leCreateConnection
   /// The scan interval and window while connecting.
-  public var scan: ScanTiming
+  package var scan: ScanTiming
   /// Whether to connect to `peer` or to the devices of the filter accept list.
-  public var filterPolicy: InitiatorFilterPolicy
+  package var filterPolicy: InitiatorFilterPolicy
   /// The peer; ignored where the filter accept list is used.
-  public var peer: PeerAddress
+  package var peer: PeerAddress
   /// The type of the host's own address.
-  public var ownAddressType: OwnAddressType
+  package var ownAddressType: OwnAddressType
   /// The wanted timing.
-  public var timing: ConnectionTimingRequest
+  package var timing: ConnectionTimingRequest
 
   /// The command with its parameters.
-  public init(
+  package init(
     scan: ScanTiming = ScanTiming(), filterPolicy: InitiatorFilterPolicy = .peerAddress,
     peer: PeerAddress = PeerAddress(DeviceAddress(bits: 0, kind: .public)),
     ownAddressType: OwnAddressType = .public, timing: ConnectionTimingRequest
@@ -29,258 +29,258 @@ public struct LECreateConnection: HCIRecord, HCICommand {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(scan:filterPolicy:peer:ownAddressType:timing:)) {
+  package static let layout = HCILayout(Self.init(scan:filterPolicy:peer:ownAddressType:timing:)) {
     ($0.scan, $0.filterPolicy, $0.peer, $0.ownAddressType, $0.timing)
   }
 }
 
 /// Stops connecting; LE Connection Complete follows with Unknown Connection Identifier.
-public struct LECreateConnectionCancel: ParameterlessCommand {
+package struct LECreateConnectionCancel: ParameterlessCommand {
   /// LE Create Connection Cancel (Core 5.4, Vol 4, Part E, §7.8.13).
-  public static let opcode = HCIOpcode.leCreateConnectionCancel
+  package static let opcode = HCIOpcode.leCreateConnectionCancel
 
   /// The command.
-  public init() {}
+  package init() {}
 }
 
 /// Changes the timing of a connection; LE Connection Update Complete reports the outcome.
-public struct LEConnectionUpdate: HCIRecord, HCICommand {
+package struct LEConnectionUpdate: HCIRecord, HCICommand {
   /// LE Connection Update (Core 5.4, Vol 4, Part E, §7.8.18).
-  public static let opcode = HCIOpcode.leConnectionUpdate
+  package static let opcode = HCIOpcode.leConnectionUpdate
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The wanted timing.
-  public var timing: ConnectionTimingRequest
+  package var timing: ConnectionTimingRequest
 
   /// The command with its parameters.
-  public init(handle: UInt16, timing: ConnectionTimingRequest) {
+  package init(handle: UInt16, timing: ConnectionTimingRequest) {
     self.handle = handle
     self.timing = timing
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:timing:)) { ($0.handle, $0.timing) }
+  package static let layout = HCILayout(Self.init(handle:timing:)) { ($0.handle, $0.timing) }
 }
 
 /// Classifies the data channels.
-public struct LESetHostChannelClassification: HCIRecord, HCICommand {
+package struct LESetHostChannelClassification: HCIRecord, HCICommand {
   /// LE Set Host Channel Classification (Core 5.4, Vol 4, Part E, §7.8.19).
-  public static let opcode = HCIOpcode.leSetHostChannelClassification
+  package static let opcode = HCIOpcode.leSetHostChannelClassification
   /// The channels that are not known to be bad.
-  public var channels: ChannelMap
+  package var channels: ChannelMap
 
   /// The command with its parameters.
-  public init(channels: ChannelMap) {
+  package init(channels: ChannelMap) {
     self.channels = channels
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(channels:)) { $0.channels }
+  package static let layout = HCILayout(Self.init(channels:)) { $0.channels }
 }
 
 /// Reads which data channels a connection uses.
-public struct LEReadChannelMap: ConnectionCommand {
+package struct LEReadChannelMap: ConnectionCommand {
   /// The return parameters.
-  public typealias Return = LEReadChannelMapReturn
+  package typealias Return = LEReadChannelMapReturn
   /// LE Read Channel Map (Core 5.4, Vol 4, Part E, §7.8.20).
-  public static let opcode = HCIOpcode.leReadChannelMap
+  package static let opcode = HCIOpcode.leReadChannelMap
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
 
   /// The command with its parameters.
-  public init(handle: UInt16) {
+  package init(handle: UInt16) {
     self.handle = handle
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
+  package static let layout = HCILayout(Self.init(handle:)) { $0.handle }
 }
 
 /// The data channels of a connection.
-public struct LEReadChannelMapReturn: HCIRecord {
+package struct LEReadChannelMapReturn: HCIRecord {
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The channels in use.
-  public var channels: ChannelMap
+  package var channels: ChannelMap
 
   /// Parameters from their values.
-  public init(handle: UInt16, channels: ChannelMap) {
+  package init(handle: UInt16, channels: ChannelMap) {
     self.handle = handle
     self.channels = channels
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:channels:)) { ($0.handle, $0.channels) }
+  package static let layout = HCILayout(Self.init(handle:channels:)) { ($0.handle, $0.channels) }
 }
 
 /// Requests the peer's features, which an event reports.
-public struct LEReadRemoteFeatures: ConnectionCommand {
+package struct LEReadRemoteFeatures: ConnectionCommand {
   /// LE Read Remote Features (Core 5.4, Vol 4, Part E, §7.8.21).
-  public static let opcode = HCIOpcode.leReadRemoteFeatures
+  package static let opcode = HCIOpcode.leReadRemoteFeatures
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
 
   /// The command with its parameters.
-  public init(handle: UInt16) {
+  package init(handle: UInt16) {
     self.handle = handle
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
+  package static let layout = HCILayout(Self.init(handle:)) { $0.handle }
 }
 
 /// Accepts the connection parameters that the peer requested.
-public struct LERemoteConnectionParameterRequestReply: HCIRecord, HCICommand {
+package struct LERemoteConnectionParameterRequestReply: HCIRecord, HCICommand {
   /// The return parameters.
-  public typealias Return = ConnectionHandleReturn
+  package typealias Return = ConnectionHandleReturn
   /// LE Remote Connection Parameter Request Reply (Core 5.4, Vol 4, Part E, §7.8.31).
-  public static let opcode = HCIOpcode.leRemoteConnectionParameterRequestReply
+  package static let opcode = HCIOpcode.leRemoteConnectionParameterRequestReply
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The accepted timing.
-  public var timing: ConnectionTimingRequest
+  package var timing: ConnectionTimingRequest
 
   /// The command with its parameters.
-  public init(handle: UInt16, timing: ConnectionTimingRequest) {
+  package init(handle: UInt16, timing: ConnectionTimingRequest) {
     self.handle = handle
     self.timing = timing
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:timing:)) { ($0.handle, $0.timing) }
+  package static let layout = HCILayout(Self.init(handle:timing:)) { ($0.handle, $0.timing) }
 }
 
 /// Rejects the connection parameters that the peer requested.
-public struct LERemoteConnectionParameterRequestNegativeReply: HCIRecord, HCICommand {
+package struct LERemoteConnectionParameterRequestNegativeReply: HCIRecord, HCICommand {
   /// The return parameters.
-  public typealias Return = ConnectionHandleReturn
+  package typealias Return = ConnectionHandleReturn
   /// LE Remote Connection Parameter Request Negative Reply (Core 5.4, Vol 4, Part E, §7.8.32).
-  public static let opcode = HCIOpcode.leRemoteConnectionParameterRequestNegativeReply
+  package static let opcode = HCIOpcode.leRemoteConnectionParameterRequestNegativeReply
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The reason.
-  public var reason: HCIStatus
+  package var reason: HCIStatus
 
   /// The command with its parameters.
-  public init(handle: UInt16, reason: HCIStatus) {
+  package init(handle: UInt16, reason: HCIStatus) {
     self.handle = handle
     self.reason = reason
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:reason:)) { ($0.handle, $0.reason) }
+  package static let layout = HCILayout(Self.init(handle:reason:)) { ($0.handle, $0.reason) }
 }
 
 /// The connection that a command concerned.
-public struct ConnectionHandleReturn: HCIRecord {
+package struct ConnectionHandleReturn: HCIRecord {
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
 
   /// Parameters from their values.
-  public init(handle: UInt16) {
+  package init(handle: UInt16) {
     self.handle = handle
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
+  package static let layout = HCILayout(Self.init(handle:)) { $0.handle }
 }
 
 /// Suggests how long a connection's packets may be.
-public struct LESetDataLength: HCIRecord, HCICommand {
+package struct LESetDataLength: HCIRecord, HCICommand {
   /// The return parameters.
-  public typealias Return = ConnectionHandleReturn
+  package typealias Return = ConnectionHandleReturn
   /// LE Set Data Length (Core 5.4, Vol 4, Part E, §7.8.33).
-  public static let opcode = HCIOpcode.leSetDataLength
+  package static let opcode = HCIOpcode.leSetDataLength
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The most bytes in a packet, 27 ... 251.
-  public var txOctets: UInt16
+  package var txOctets: UInt16
   /// The longest time for a packet, 328 ... 17040 µs.
-  public var txTimeMicroseconds: UInt16
+  package var txTimeMicroseconds: UInt16
 
   /// The command with its parameters.
-  public init(handle: UInt16, txOctets: UInt16, txTimeMicroseconds: UInt16) {
+  package init(handle: UInt16, txOctets: UInt16, txTimeMicroseconds: UInt16) {
     self.handle = handle
     self.txOctets = txOctets
     self.txTimeMicroseconds = txTimeMicroseconds
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:txOctets:txTimeMicroseconds:)) {
+  package static let layout = HCILayout(Self.init(handle:txOctets:txTimeMicroseconds:)) {
     ($0.handle, $0.txOctets, $0.txTimeMicroseconds)
   }
 }
 
 /// Reads what LE Write Suggested Default Data Length wrote.
-public struct LEReadSuggestedDefaultDataLength: ParameterlessCommand {
+package struct LEReadSuggestedDefaultDataLength: ParameterlessCommand {
   /// The return parameters.
-  public typealias Return = LESuggestedDataLength
+  package typealias Return = LESuggestedDataLength
   /// LE Read Suggested Default Data Length (Core 5.4, Vol 4, Part E, §7.8.34).
-  public static let opcode = HCIOpcode.leReadSuggestedDefaultDataLength
+  package static let opcode = HCIOpcode.leReadSuggestedDefaultDataLength
 
   /// The command.
-  public init() {}
+  package init() {}
 }
 
 /// The data length that the host suggests for new connections.
-public struct LESuggestedDataLength: HCIRecord {
+package struct LESuggestedDataLength: HCIRecord {
   /// The most bytes in a packet, 27 ... 251.
-  public var txOctets: UInt16
+  package var txOctets: UInt16
   /// The longest time for a packet, 328 ... 17040 µs.
-  public var txTimeMicroseconds: UInt16
+  package var txTimeMicroseconds: UInt16
 
   /// Parameters from their values.
-  public init(txOctets: UInt16, txTimeMicroseconds: UInt16) {
+  package init(txOctets: UInt16, txTimeMicroseconds: UInt16) {
     self.txOctets = txOctets
     self.txTimeMicroseconds = txTimeMicroseconds
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(txOctets:txTimeMicroseconds:)) {
+  package static let layout = HCILayout(Self.init(txOctets:txTimeMicroseconds:)) {
     ($0.txOctets, $0.txTimeMicroseconds)
   }
 }
 
 /// Suggests how long packets of new connections may be.
-public struct LEWriteSuggestedDefaultDataLength: HCIRecord, HCICommand {
+package struct LEWriteSuggestedDefaultDataLength: HCIRecord, HCICommand {
   /// LE Write Suggested Default Data Length (Core 5.4, Vol 4, Part E, §7.8.35).
-  public static let opcode = HCIOpcode.leWriteSuggestedDefaultDataLength
+  package static let opcode = HCIOpcode.leWriteSuggestedDefaultDataLength
   /// The suggestion.
-  public var length: LESuggestedDataLength
+  package var length: LESuggestedDataLength
 
   /// The command with its parameters.
-  public init(length: LESuggestedDataLength) {
+  package init(length: LESuggestedDataLength) {
     self.length = length
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(length:)) { $0.length }
+  package static let layout = HCILayout(Self.init(length:)) { $0.length }
 }
 
 /// Reads how long packets the controller can do.
-public struct LEReadMaximumDataLength: ParameterlessCommand {
+package struct LEReadMaximumDataLength: ParameterlessCommand {
   /// The return parameters.
-  public typealias Return = LEMaximumDataLength
+  package typealias Return = LEMaximumDataLength
   /// LE Read Maximum Data Length (Core 5.4, Vol 4, Part E, §7.8.46).
-  public static let opcode = HCIOpcode.leReadMaximumDataLength
+  package static let opcode = HCIOpcode.leReadMaximumDataLength
 
   /// The command.
-  public init() {}
+  package init() {}
 }
 
 /// The maximum data length that the controller supports.
-public struct LEMaximumDataLength: HCIRecord {
+package struct LEMaximumDataLength: HCIRecord {
   /// The most bytes to send in a packet.
-  public var txOctets: UInt16
+  package var txOctets: UInt16
   /// The longest time to send a packet.
-  public var txTimeMicroseconds: UInt16
+  package var txTimeMicroseconds: UInt16
   /// The most bytes to receive in a packet.
-  public var rxOctets: UInt16
+  package var rxOctets: UInt16
   /// The longest time to receive a packet.
-  public var rxTimeMicroseconds: UInt16
+  package var rxTimeMicroseconds: UInt16
 
   /// Parameters from their values.
-  public init(
+  package init(
     txOctets: UInt16, txTimeMicroseconds: UInt16, rxOctets: UInt16, rxTimeMicroseconds: UInt16
   ) {
     self.txOctets = txOctets
@@ -290,7 +290,7 @@ public struct LEMaximumDataLength: HCIRecord {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(
+  package static let layout = HCILayout(
     Self.init(txOctets:txTimeMicroseconds:rxOctets:rxTimeMicroseconds:)
   ) {
     ($0.txOctets, $0.txTimeMicroseconds, $0.rxOctets, $0.rxTimeMicroseconds)
@@ -298,81 +298,81 @@ public struct LEMaximumDataLength: HCIRecord {
 }
 
 /// Reads the PHYs of a connection.
-public struct LEReadPHY: ConnectionCommand {
+package struct LEReadPHY: ConnectionCommand {
   /// The return parameters.
-  public typealias Return = LEReadPHYReturn
+  package typealias Return = LEReadPHYReturn
   /// LE Read PHY (Core 5.4, Vol 4, Part E, §7.8.47).
-  public static let opcode = HCIOpcode.leReadPHY
+  package static let opcode = HCIOpcode.leReadPHY
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
 
   /// The command with its parameters.
-  public init(handle: UInt16) {
+  package init(handle: UInt16) {
     self.handle = handle
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
+  package static let layout = HCILayout(Self.init(handle:)) { $0.handle }
 }
 
 /// The PHYs of a connection.
-public struct LEReadPHYReturn: HCIRecord {
+package struct LEReadPHYReturn: HCIRecord {
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// For sending.
-  public var transmit: PHY
+  package var transmit: PHY
   /// For receiving.
-  public var receive: PHY
+  package var receive: PHY
 
   /// Parameters from their values.
-  public init(handle: UInt16, transmit: PHY, receive: PHY) {
+  package init(handle: UInt16, transmit: PHY, receive: PHY) {
     self.handle = handle
     self.transmit = transmit
     self.receive = receive
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:transmit:receive:)) {
+  package static let layout = HCILayout(Self.init(handle:transmit:receive:)) {
     ($0.handle, $0.transmit, $0.receive)
   }
 }
 
 /// Sets the preferred PHYs of new connections.
-public struct LESetDefaultPHY: HCIRecord, HCICommand {
+package struct LESetDefaultPHY: HCIRecord, HCICommand {
   /// LE Set Default PHY (Core 5.4, Vol 4, Part E, §7.8.48).
-  public static let opcode = HCIOpcode.leSetDefaultPHY
+  package static let opcode = HCIOpcode.leSetDefaultPHY
   /// The wanted PHYs.
-  public var preference: PHYPreference
+  package var preference: PHYPreference
 
   /// The command with its parameters.
-  public init(preference: PHYPreference) {
+  package init(preference: PHYPreference) {
     self.preference = preference
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(preference:)) { $0.preference }
+  package static let layout = HCILayout(Self.init(preference:)) { $0.preference }
 }
 
 /// Requests other PHYs; LE PHY Update Complete reports the outcome.
-public struct LESetPHY: HCIRecord, HCICommand {
+package struct LESetPHY: HCIRecord, HCICommand {
   /// LE Set PHY (Core 5.4, Vol 4, Part E, §7.8.49).
-  public static let opcode = HCIOpcode.leSetPHY
+  package static let opcode = HCIOpcode.leSetPHY
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The wanted PHYs.
-  public var preference: PHYPreference
+  package var preference: PHYPreference
   /// The wanted coding on LE Coded: 0 any, 1 S=2, 2 S=8.
-  public var coding: UInt16
+  package var coding: UInt16
 
   /// The command with its parameters.
-  public init(handle: UInt16, preference: PHYPreference, coding: UInt16 = 0) {
+  package init(handle: UInt16, preference: PHYPreference, coding: UInt16 = 0) {
     self.handle = handle
     self.preference = preference
     self.coding = coding
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:preference:coding:)) {
+  package static let layout = HCILayout(Self.init(handle:preference:coding:)) {
     ($0.handle, $0.preference, $0.coding)
   }
 }

@@ -1,39 +1,39 @@
-public import Essentials
+package import Essentials
 
 // Extended scanning and connecting: parameters for each PHY.
 
 /// The parameters of extended scanning on one PHY.
-public struct ExtendedScanParameters: HCIRecord {
+package struct ExtendedScanParameters: HCIRecord {
   /// Whether scanning is active: it requests scan responses.
-  public var type: ScanType
+  package var type: ScanType
   /// The scan interval and window.
-  public var timing: ScanTiming
+  package var timing: ScanTiming
 
   /// Parameters from their values.
-  public init(type: ScanType = .passive, timing: ScanTiming = ScanTiming()) {
+  package init(type: ScanType = .passive, timing: ScanTiming = ScanTiming()) {
     self.type = type
     self.timing = timing
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(type:timing:)) { ($0.type, $0.timing) }
+  package static let layout = HCILayout(Self.init(type:timing:)) { ($0.type, $0.timing) }
 }
 
 /// Sets the parameters of scanning for each PHY.
-public struct LESetExtendedScanParameters: HCICommand {
+package struct LESetExtendedScanParameters: HCICommand {
   /// LE Set Extended Scan Parameters (Core 5.4, Vol 4, Part E, §7.8.64).
-  public static let opcode = HCIOpcode.leSetExtendedScanParameters
+  package static let opcode = HCIOpcode.leSetExtendedScanParameters
   /// The own address type in scan requests.
-  public var ownAddressType: OwnAddressType
+  package var ownAddressType: OwnAddressType
   /// The filter policy of the scanner.
-  public var filterPolicy: ScanFilterPolicy
+  package var filterPolicy: ScanFilterPolicy
   /// On LE 1M; nil where it isn't scanned.
-  public var le1M: ExtendedScanParameters?
+  package var le1M: ExtendedScanParameters?
   /// On LE Coded; nil where it isn't scanned.
-  public var leCoded: ExtendedScanParameters?
+  package var leCoded: ExtendedScanParameters?
 
   /// The command with its parameters.
-  public init(
+  package init(
     ownAddressType: OwnAddressType = .public, filterPolicy: ScanFilterPolicy = .basicUnfiltered,
     le1M: ExtendedScanParameters?, leCoded: ExtendedScanParameters? = nil
   ) {
@@ -44,7 +44,7 @@ public struct LESetExtendedScanParameters: HCICommand {
   }
 
   /// Reads the address type, the policy, the PHYs, then the parameters of each PHY.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     ownAddressType = try reader.value()
     filterPolicy = try reader.value()
     let phys: PHYSet = try reader.value()
@@ -56,7 +56,7 @@ public struct LESetExtendedScanParameters: HCICommand {
   }
 
   /// Writes the address type, the policy, the PHYs, then the parameters of each PHY.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     ownAddressType.encode(into: &writer)
     filterPolicy.encode(into: &writer)
     var phys: PHYSet = []
@@ -69,20 +69,20 @@ public struct LESetExtendedScanParameters: HCICommand {
 }
 
 /// Starts or stops extended scanning.
-public struct LESetExtendedScanEnable: HCIRecord, HCICommand {
+package struct LESetExtendedScanEnable: HCIRecord, HCICommand {
   /// LE Set Extended Scan Enable (Core 5.4, Vol 4, Part E, §7.8.65).
-  public static let opcode = HCIOpcode.leSetExtendedScanEnable
+  package static let opcode = HCIOpcode.leSetExtendedScanEnable
   /// Whether to scan.
-  public var isEnabled: Bool
+  package var isEnabled: Bool
   /// The filter for advertising that was already reported.
-  public var duplicates: DuplicateFilter
+  package var duplicates: DuplicateFilter
   /// For how long, in units of 10 ms; 0 is until stopped.
-  public var durationUnits10ms: UInt16
+  package var durationUnits10ms: UInt16
   /// From one such scan to the next, in units of 1.28 s; 0 is once.
-  public var periodUnits1280ms: UInt16
+  package var periodUnits1280ms: UInt16
 
   /// The command with its parameters.
-  public init(
+  package init(
     isEnabled: Bool, duplicates: DuplicateFilter = .off, durationUnits10ms: UInt16 = 0,
     periodUnits1280ms: UInt16 = 0
   ) {
@@ -93,7 +93,7 @@ public struct LESetExtendedScanEnable: HCIRecord, HCICommand {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(
+  package static let layout = HCILayout(
     Self.init(isEnabled:duplicates:durationUnits10ms:periodUnits1280ms:)
   ) {
     ($0.isEnabled, $0.duplicates, $0.durationUnits10ms, $0.periodUnits1280ms)
@@ -101,41 +101,41 @@ public struct LESetExtendedScanEnable: HCIRecord, HCICommand {
 }
 
 /// The parameters for initiating connections on one PHY.
-public struct InitiatingParameters: HCIRecord {
+package struct InitiatingParameters: HCIRecord {
   /// The scan interval and window while connecting; ignored for LE 2M.
-  public var scan: ScanTiming
+  package var scan: ScanTiming
   /// The wanted timing of the connection.
-  public var timing: ConnectionTimingRequest
+  package var timing: ConnectionTimingRequest
 
   /// Parameters from their values.
-  public init(scan: ScanTiming = ScanTiming(), timing: ConnectionTimingRequest) {
+  package init(scan: ScanTiming = ScanTiming(), timing: ConnectionTimingRequest) {
     self.scan = scan
     self.timing = timing
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(scan:timing:)) { ($0.scan, $0.timing) }
+  package static let layout = HCILayout(Self.init(scan:timing:)) { ($0.scan, $0.timing) }
 }
 
 /// Starts connecting, with parameters for each PHY.
-public struct LEExtendedCreateConnection: HCICommand {
+package struct LEExtendedCreateConnection: HCICommand {
   /// LE Extended Create Connection [v1] (Core 5.4, Vol 4, Part E, §7.8.66).
-  public static let opcode = HCIOpcode.leExtendedCreateConnection
+  package static let opcode = HCIOpcode.leExtendedCreateConnection
   /// Whether to connect to `peer` or to the devices of the filter accept list.
-  public var filterPolicy: InitiatorFilterPolicy
+  package var filterPolicy: InitiatorFilterPolicy
   /// The type of the host's own address.
-  public var ownAddressType: OwnAddressType
+  package var ownAddressType: OwnAddressType
   /// The peer; ignored where the filter accept list is used.
-  public var peer: PeerAddress
+  package var peer: PeerAddress
   /// For LE 1M; nil where it isn't used.
-  public var le1M: InitiatingParameters?
+  package var le1M: InitiatingParameters?
   /// For LE 2M; nil where it isn't used.
-  public var le2M: InitiatingParameters?
+  package var le2M: InitiatingParameters?
   /// For LE Coded; nil where it isn't used.
-  public var leCoded: InitiatingParameters?
+  package var leCoded: InitiatingParameters?
 
   /// The command with its parameters.
-  public init(
+  package init(
     filterPolicy: InitiatorFilterPolicy = .peerAddress, ownAddressType: OwnAddressType = .public,
     peer: PeerAddress = PeerAddress(DeviceAddress(bits: 0, kind: .public)),
     le1M: InitiatingParameters?, le2M: InitiatingParameters? = nil,
@@ -150,7 +150,7 @@ public struct LEExtendedCreateConnection: HCICommand {
   }
 
   /// Reads the common parameters, the PHYs, then the parameters of each PHY.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     filterPolicy = try reader.value()
     ownAddressType = try reader.value()
     peer = try reader.value()
@@ -164,7 +164,7 @@ public struct LEExtendedCreateConnection: HCICommand {
   }
 
   /// Writes the common parameters, the PHYs, then the parameters of each PHY.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     filterPolicy.encode(into: &writer)
     ownAddressType.encode(into: &writer)
     peer.encode(into: &writer)

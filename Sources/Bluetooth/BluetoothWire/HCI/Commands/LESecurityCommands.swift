@@ -1,20 +1,20 @@
 // Encryption, the filter accept list, and privacy.
 
 /// Encrypts a connection, as its central.
-public struct LEEnableEncryption: HCIRecord, HCICommand {
+package struct LEEnableEncryption: HCIRecord, HCICommand {
   /// LE Enable Encryption (Core 5.4, Vol 4, Part E, §7.8.24).
-  public static let opcode = HCIOpcode.leEnableEncryption
+  package static let opcode = HCIOpcode.leEnableEncryption
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The number that the key was distributed with; 0 with LE Secure Connections.
-  public var random: UInt64
+  package var random: UInt64
   /// The diversifier that the key was distributed with; 0 with LE Secure Connections.
-  public var diversifier: UInt16
+  package var diversifier: UInt16
   /// The key.
-  public var longTermKey: UInt128
+  package var longTermKey: UInt128
 
   /// The command with its parameters.
-  public init(handle: UInt16, random: UInt64, diversifier: UInt16, longTermKey: UInt128) {
+  package init(handle: UInt16, random: UInt64, diversifier: UInt16, longTermKey: UInt128) {
     self.handle = handle
     self.random = random
     self.diversifier = diversifier
@@ -22,281 +22,283 @@ public struct LEEnableEncryption: HCIRecord, HCICommand {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:random:diversifier:longTermKey:)) {
+  package static let layout = HCILayout(Self.init(handle:random:diversifier:longTermKey:)) {
     ($0.handle, $0.random, $0.diversifier, $0.longTermKey)
   }
 }
 
 /// Returns the requested long term key to the controller.
-public struct LELongTermKeyRequestReply: HCIRecord, HCICommand {
+package struct LELongTermKeyRequestReply: HCIRecord, HCICommand {
   /// The return parameters.
-  public typealias Return = ConnectionHandleReturn
+  package typealias Return = ConnectionHandleReturn
   /// LE Long Term Key Request Reply (Core 5.4, Vol 4, Part E, §7.8.25).
-  public static let opcode = HCIOpcode.leLongTermKeyRequestReply
+  package static let opcode = HCIOpcode.leLongTermKeyRequestReply
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The key.
-  public var longTermKey: UInt128
+  package var longTermKey: UInt128
 
   /// The command with its parameters.
-  public init(handle: UInt16, longTermKey: UInt128) {
+  package init(handle: UInt16, longTermKey: UInt128) {
     self.handle = handle
     self.longTermKey = longTermKey
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:longTermKey:)) {
+  package static let layout = HCILayout(Self.init(handle:longTermKey:)) {
     ($0.handle, $0.longTermKey)
   }
 }
 
 /// Reports to the controller that there is no long term key.
-public struct LELongTermKeyRequestNegativeReply: ConnectionCommand {
+package struct LELongTermKeyRequestNegativeReply: ConnectionCommand {
   /// The return parameters.
-  public typealias Return = ConnectionHandleReturn
+  package typealias Return = ConnectionHandleReturn
   /// LE Long Term Key Request Negative Reply (Core 5.4, Vol 4, Part E, §7.8.26).
-  public static let opcode = HCIOpcode.leLongTermKeyRequestNegativeReply
+  package static let opcode = HCIOpcode.leLongTermKeyRequestNegativeReply
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
 
   /// The command with its parameters.
-  public init(handle: UInt16) {
+  package init(handle: UInt16) {
     self.handle = handle
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
+  package static let layout = HCILayout(Self.init(handle:)) { $0.handle }
 }
 
 /// Reads the size of the filter accept list.
-public struct LEReadFilterAcceptListSize: ParameterlessCommand {
+package struct LEReadFilterAcceptListSize: ParameterlessCommand {
   /// The return parameters.
-  public typealias Return = ListSizeReturn
+  package typealias Return = ListSizeReturn
   /// LE Read Filter Accept List Size (Core 5.4, Vol 4, Part E, §7.8.14).
-  public static let opcode = HCIOpcode.leReadFilterAcceptListSize
+  package static let opcode = HCIOpcode.leReadFilterAcceptListSize
 
   /// The command.
-  public init() {}
+  package init() {}
 }
 
 /// The size of a list of devices.
-public struct ListSizeReturn: HCIRecord {
+package struct ListSizeReturn: HCIRecord {
   /// The number; it may change.
-  public var count: UInt8
+  package var count: UInt8
 
   /// Parameters from their values.
-  public init(count: UInt8) {
+  package init(count: UInt8) {
     self.count = count
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(count:)) { $0.count }
+  package static let layout = HCILayout(Self.init(count:)) { $0.count }
 }
 
 /// Empties the filter accept list.
-public struct LEClearFilterAcceptList: ParameterlessCommand {
+package struct LEClearFilterAcceptList: ParameterlessCommand {
   /// LE Clear Filter Accept List (Core 5.4, Vol 4, Part E, §7.8.15).
-  public static let opcode = HCIOpcode.leClearFilterAcceptList
+  package static let opcode = HCIOpcode.leClearFilterAcceptList
 
   /// The command.
-  public init() {}
+  package init() {}
 }
 
 /// Adds a device to the filter accept list.
-public struct LEAddDeviceToFilterAcceptList: HCIRecord, HCICommand {
+package struct LEAddDeviceToFilterAcceptList: HCIRecord, HCICommand {
   /// LE Add Device To Filter Accept List (Core 5.4, Vol 4, Part E, §7.8.16).
-  public static let opcode = HCIOpcode.leAddDeviceToFilterAcceptList
+  package static let opcode = HCIOpcode.leAddDeviceToFilterAcceptList
   /// The device; nil for all that advertise without an address.
-  public var address: DeviceAddress?
+  package var address: DeviceAddress?
 
   /// The command with its parameters.
-  public init(address: DeviceAddress?) {
+  package init(address: DeviceAddress?) {
     self.address = address
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(address:)) { $0.address }
+  package static let layout = HCILayout(Self.init(address:)) { $0.address }
 }
 
 /// Removes a device from the filter accept list.
-public struct LERemoveDeviceFromFilterAcceptList: HCIRecord, HCICommand {
+package struct LERemoveDeviceFromFilterAcceptList: HCIRecord, HCICommand {
   /// LE Remove Device From Filter Accept List (Core 5.4, Vol 4, Part E, §7.8.17).
-  public static let opcode = HCIOpcode.leRemoveDeviceFromFilterAcceptList
+  package static let opcode = HCIOpcode.leRemoveDeviceFromFilterAcceptList
   /// The device; nil for all that advertise without an address.
-  public var address: DeviceAddress?
+  package var address: DeviceAddress?
 
   /// The command with its parameters.
-  public init(address: DeviceAddress?) {
+  package init(address: DeviceAddress?) {
     self.address = address
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(address:)) { $0.address }
+  package static let layout = HCILayout(Self.init(address:)) { $0.address }
 }
 
 /// Adds a device and its keys to the resolving list.
-public struct LEAddDeviceToResolvingList: HCIRecord, HCICommand {
+package struct LEAddDeviceToResolvingList: HCIRecord, HCICommand {
   /// LE Add Device To Resolving List (Core 5.4, Vol 4, Part E, §7.8.38).
-  public static let opcode = HCIOpcode.leAddDeviceToResolvingList
+  package static let opcode = HCIOpcode.leAddDeviceToResolvingList
   /// The device.
-  public var peerIdentity: DeviceAddress
+  package var peerIdentity: DeviceAddress
   /// The device's identity resolving key; 0 where it has none.
-  public var peerKey: UInt128
+  package var peerKey: UInt128
   /// Our identity resolving key for it; 0 where we use none.
-  public var localKey: UInt128
+  package var localKey: UInt128
 
   /// The command with its parameters.
-  public init(peerIdentity: DeviceAddress, peerKey: UInt128, localKey: UInt128) {
+  package init(peerIdentity: DeviceAddress, peerKey: UInt128, localKey: UInt128) {
     self.peerIdentity = peerIdentity
     self.peerKey = peerKey
     self.localKey = localKey
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(peerIdentity:peerKey:localKey:)) {
+  package static let layout = HCILayout(Self.init(peerIdentity:peerKey:localKey:)) {
     ($0.peerIdentity, $0.peerKey, $0.localKey)
   }
 }
 
 /// Removes a device from the resolving list.
-public struct LERemoveDeviceFromResolvingList: HCIRecord, HCICommand {
+package struct LERemoveDeviceFromResolvingList: HCIRecord, HCICommand {
   /// LE Remove Device From Resolving List (Core 5.4, Vol 4, Part E, §7.8.39).
-  public static let opcode = HCIOpcode.leRemoveDeviceFromResolvingList
+  package static let opcode = HCIOpcode.leRemoveDeviceFromResolvingList
   /// The device.
-  public var peerIdentity: DeviceAddress
+  package var peerIdentity: DeviceAddress
 
   /// The command with its parameters.
-  public init(peerIdentity: DeviceAddress) {
+  package init(peerIdentity: DeviceAddress) {
     self.peerIdentity = peerIdentity
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(peerIdentity:)) { $0.peerIdentity }
+  package static let layout = HCILayout(Self.init(peerIdentity:)) { $0.peerIdentity }
 }
 
 /// Empties the resolving list.
-public struct LEClearResolvingList: ParameterlessCommand {
+package struct LEClearResolvingList: ParameterlessCommand {
   /// LE Clear Resolving List (Core 5.4, Vol 4, Part E, §7.8.40).
-  public static let opcode = HCIOpcode.leClearResolvingList
+  package static let opcode = HCIOpcode.leClearResolvingList
 
   /// The command.
-  public init() {}
+  package init() {}
 }
 
 /// Reads the size of the resolving list.
-public struct LEReadResolvingListSize: ParameterlessCommand {
+package struct LEReadResolvingListSize: ParameterlessCommand {
   /// The return parameters.
-  public typealias Return = ListSizeReturn
+  package typealias Return = ListSizeReturn
   /// LE Read Resolving List Size (Core 5.4, Vol 4, Part E, §7.8.41).
-  public static let opcode = HCIOpcode.leReadResolvingListSize
+  package static let opcode = HCIOpcode.leReadResolvingListSize
 
   /// The command.
-  public init() {}
+  package init() {}
 }
 
 /// Reads which private address a device uses now.
-public struct LEReadPeerResolvableAddress: HCIRecord, HCICommand {
+package struct LEReadPeerResolvableAddress: HCIRecord, HCICommand {
   /// The return parameters.
-  public typealias Return = ResolvableAddressReturn
+  package typealias Return = ResolvableAddressReturn
   /// LE Read Peer Resolvable Address (Core 5.4, Vol 4, Part E, §7.8.42).
-  public static let opcode = HCIOpcode.leReadPeerResolvableAddress
+  package static let opcode = HCIOpcode.leReadPeerResolvableAddress
   /// The device.
-  public var peerIdentity: DeviceAddress
+  package var peerIdentity: DeviceAddress
 
   /// The command with its parameters.
-  public init(peerIdentity: DeviceAddress) {
+  package init(peerIdentity: DeviceAddress) {
     self.peerIdentity = peerIdentity
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(peerIdentity:)) { $0.peerIdentity }
+  package static let layout = HCILayout(Self.init(peerIdentity:)) { $0.peerIdentity }
 }
 
 /// Reads which private address we use towards a device now.
-public struct LEReadLocalResolvableAddress: HCIRecord, HCICommand {
+package struct LEReadLocalResolvableAddress: HCIRecord, HCICommand {
   /// The return parameters.
-  public typealias Return = ResolvableAddressReturn
+  package typealias Return = ResolvableAddressReturn
   /// LE Read Local Resolvable Address (Core 5.4, Vol 4, Part E, §7.8.43).
-  public static let opcode = HCIOpcode.leReadLocalResolvableAddress
+  package static let opcode = HCIOpcode.leReadLocalResolvableAddress
   /// The device.
-  public var peerIdentity: DeviceAddress
+  package var peerIdentity: DeviceAddress
 
   /// The command with its parameters.
-  public init(peerIdentity: DeviceAddress) {
+  package init(peerIdentity: DeviceAddress) {
     self.peerIdentity = peerIdentity
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(peerIdentity:)) { $0.peerIdentity }
+  package static let layout = HCILayout(Self.init(peerIdentity:)) { $0.peerIdentity }
 }
 
 /// A resolvable private address.
-public struct ResolvableAddressReturn: HCIRecord {
+package struct ResolvableAddressReturn: HCIRecord {
   /// The address.
-  public var address: DeviceAddress
+  package var address: DeviceAddress
 
   /// Parameters from their values.
-  public init(address: DeviceAddress) { self.address = address }
+  package init(address: DeviceAddress) { self.address = address }
 
   /// The address without its type, which is always random.
-  public static let layout = HCILayout({ (bits: AddressBits) in Self(address: bits.asRandom) }) {
+  package static let layout = HCILayout({ (bits: AddressBits) in Self(address: bits.asRandom) }) {
     AddressBits($0.address)
   }
 }
 
 /// Turns the resolving of private addresses on or off.
-public struct LESetAddressResolutionEnable: HCIRecord, HCICommand {
+package struct LESetAddressResolutionEnable: HCIRecord, HCICommand {
   /// LE Set Address Resolution Enable (Core 5.4, Vol 4, Part E, §7.8.44).
-  public static let opcode = HCIOpcode.leSetAddressResolutionEnable
+  package static let opcode = HCIOpcode.leSetAddressResolutionEnable
   /// Whether the controller resolves.
-  public var isEnabled: Bool
+  package var isEnabled: Bool
 
   /// The command with its parameters.
-  public init(isEnabled: Bool) {
+  package init(isEnabled: Bool) {
     self.isEnabled = isEnabled
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(isEnabled:)) { $0.isEnabled }
+  package static let layout = HCILayout(Self.init(isEnabled:)) { $0.isEnabled }
 }
 
 /// Sets the time after which the controller replaces a private address.
-public struct LESetResolvablePrivateAddressTimeout: HCIRecord, HCICommand {
+package struct LESetResolvablePrivateAddressTimeout: HCIRecord, HCICommand {
   /// LE Set Resolvable Private Address Timeout (Core 5.4, Vol 4, Part E, §7.8.45).
-  public static let opcode = HCIOpcode.leSetResolvablePrivateAddressTimeout
+  package static let opcode = HCIOpcode.leSetResolvablePrivateAddressTimeout
   /// The timeout in seconds, 1 ... 3600.
-  public var seconds: UInt16
+  package var seconds: UInt16
 
   /// The command with its parameters.
-  public init(seconds: UInt16 = 900) {
+  package init(seconds: UInt16 = 900) {
     self.seconds = seconds
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(seconds:)) { $0.seconds }
+  package static let layout = HCILayout(Self.init(seconds:)) { $0.seconds }
 }
 
 /// Sets whether a device may also use its identity address.
-public struct LESetPrivacyMode: HCIRecord, HCICommand {
+package struct LESetPrivacyMode: HCIRecord, HCICommand {
   /// LE Set Privacy Mode (Core 5.4, Vol 4, Part E, §7.8.77).
-  public static let opcode = HCIOpcode.leSetPrivacyMode
+  package static let opcode = HCIOpcode.leSetPrivacyMode
   /// The device.
-  public var peerIdentity: DeviceAddress
+  package var peerIdentity: DeviceAddress
   /// The privacy mode.
-  public var mode: PrivacyMode
+  package var mode: PrivacyMode
 
   /// The command with its parameters.
-  public init(peerIdentity: DeviceAddress, mode: PrivacyMode) {
+  package init(peerIdentity: DeviceAddress, mode: PrivacyMode) {
     self.peerIdentity = peerIdentity
     self.mode = mode
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(peerIdentity:mode:)) { ($0.peerIdentity, $0.mode) }
+  package static let layout = HCILayout(Self.init(peerIdentity:mode:)) {
+    ($0.peerIdentity, $0.mode)
+  }
 }
 
 /// Whether a peer with an identity resolving key may also use its identity address.
-public enum PrivacyMode: UInt8, HCICodable {
+package enum PrivacyMode: UInt8, HCICodable {
   /// Network privacy mode: packets with the peer's identity address are ignored.
   case network = 0
   /// Device privacy mode: packets with the peer's identity address are accepted.

@@ -27,7 +27,7 @@ public struct SubrateRequest: HCIRecord {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(
+  package static let layout = HCILayout(
     Self.init(factorMin:factorMax:latencyMax:continuationNumber:timeoutUnits10ms:)
   ) {
     (
@@ -45,53 +45,53 @@ public struct SubrateRequest: HCIRecord {
 }
 
 /// Sets the acceptable parameters for subrate requests of peripherals on future connections.
-public struct LESetDefaultSubrate: HCIRecord, HCICommand {
+package struct LESetDefaultSubrate: HCIRecord, HCICommand {
   /// LE Set Default Subrate (Core 5.4, Vol 4, Part E, §7.8.123).
-  public static let opcode = HCIOpcode.leSetDefaultSubrate
+  package static let opcode = HCIOpcode.leSetDefaultSubrate
   /// The acceptable parameters.
-  public var request: SubrateRequest
+  package var request: SubrateRequest
 
   /// The command with its parameters.
-  public init(request: SubrateRequest) {
+  package init(request: SubrateRequest) {
     self.request = request
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(request:)) { $0.request }
+  package static let layout = HCILayout(Self.init(request:)) { $0.request }
 }
 
 /// Requests subrating; LE Subrate Change reports the outcome.
-public struct LESubrateRequest: HCIRecord, HCICommand {
+package struct LESubrateRequest: HCIRecord, HCICommand {
   /// LE Subrate Request (Core 5.4, Vol 4, Part E, §7.8.124).
-  public static let opcode = HCIOpcode.leSubrateRequest
+  package static let opcode = HCIOpcode.leSubrateRequest
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The requested parameters.
-  public var request: SubrateRequest
+  package var request: SubrateRequest
 
   /// The command with its parameters.
-  public init(handle: UInt16, request: SubrateRequest) {
+  package init(handle: UInt16, request: SubrateRequest) {
     self.handle = handle
     self.request = request
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:request:)) { ($0.handle, $0.request) }
+  package static let layout = HCILayout(Self.init(handle:request:)) { ($0.handle, $0.request) }
 }
 
 /// The current subrating parameters of a connection.
-public struct Subrate: HCIRecord {
+package struct Subrate: HCIRecord {
   /// The subrate factor: one of this many connection events is used; 1: all.
-  public var factor: UInt16
+  package var factor: UInt16
   /// The peripheral latency, in subrated events.
-  public var latency: UInt16
+  package var latency: UInt16
   /// The continuation number: the number of additional events that are used after one with data.
-  public var continuationNumber: UInt16
+  package var continuationNumber: UInt16
   /// After how long a silence the link counts as lost, in units of 10 ms.
-  public var timeoutUnits10ms: UInt16
+  package var timeoutUnits10ms: UInt16
 
   /// A subrate from its raw values.
-  public init(
+  package init(
     factor: UInt16, latency: UInt16, continuationNumber: UInt16, timeoutUnits10ms: UInt16
   ) {
     self.factor = factor
@@ -101,31 +101,31 @@ public struct Subrate: HCIRecord {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(
+  package static let layout = HCILayout(
     Self.init(factor:latency:continuationNumber:timeoutUnits10ms:)
   ) { ($0.factor, $0.latency, $0.continuationNumber, $0.timeoutUnits10ms) }
 }
 
 /// A connection's subrating changed, or could not be changed.
-public struct LESubrateChange: HCIRecord, HCIEventParameters {
+package struct LESubrateChange: HCIRecord, HCIEventParameters {
   /// LE Subrate Change (Core 5.4, Vol 4, Part E, §7.7.65.35).
-  public static let code = HCIEventCode.le(0x23)
+  package static let code = HCIEventCode.le(0x23)
   /// The status of the command or procedure.
-  public var status: HCIStatus
+  package var status: HCIStatus
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The current parameters.
-  public var subrate: Subrate
+  package var subrate: Subrate
 
   /// The event with its parameters.
-  public init(status: HCIStatus = .success, handle: UInt16, subrate: Subrate) {
+  package init(status: HCIStatus = .success, handle: UInt16, subrate: Subrate) {
     self.status = status
     self.handle = handle
     self.subrate = subrate
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(status:handle:subrate:)) {
+  package static let layout = HCILayout(Self.init(status:handle:subrate:)) {
     ($0.status, $0.handle, $0.subrate)
   }
 }

@@ -1,7 +1,7 @@
-public import Essentials
+package import Essentials
 
 /// One report of received advertising.
-public protocol LEReport: HCICodable {
+package protocol LEReport: HCICodable {
   /// The LE event that carries such reports.
   static var subevent: UInt8 { get }
 }
@@ -10,15 +10,15 @@ public protocol LEReport: HCICodable {
 ///
 /// The specification lists the parameters as arrays, one after the other. Controllers send report
 /// after report, and hosts (Linux, Zephyr, Bumble) read them so; there is nearly always just one.
-public struct AdvertisingReports<Report: LEReport>: HCIEventParameters, Sequence {
+package struct AdvertisingReports<Report: LEReport>: HCIEventParameters, Sequence {
   /// The event that carries such reports.
-  public static var code: HCIEventCode { .le(Report.subevent) }
+  package static var code: HCIEventCode { .le(Report.subevent) }
   /// The number of reports.
-  public let count: Int
+  package let count: Int
   private let bytes: ArraySlice<UInt8>
 
   /// An event with these reports; they must fit into its 255 bytes.
-  public init(_ reports: some Collection<Report>) {
+  package init(_ reports: some Collection<Report>) {
     var writer = ByteWriter(capacity: 64)
     for report in reports { report.encode(into: &writer) }
     precondition(writer.count <= 253, "an event has room for 253 bytes of reports")
@@ -27,7 +27,7 @@ public struct AdvertisingReports<Report: LEReport>: HCIEventParameters, Sequence
   }
 
   /// Reads a count and checks that this number of reports follows.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     count = Int(try UInt8(decoding: &reader))
     let all = reader.remaining
     for _ in 0..<count { _ = try Report(decoding: &reader) }
@@ -35,42 +35,42 @@ public struct AdvertisingReports<Report: LEReport>: HCIEventParameters, Sequence
   }
 
   /// Writes a count and the reports.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     writer.uint8(UInt8(truncatingIfNeeded: count))
     writer.append(bytes)
   }
 
   /// The number of reports.
-  public var underestimatedCount: Int { count }
+  package var underestimatedCount: Int { count }
 
   /// Goes through the reports.
-  public func makeIterator() -> Iterator { Iterator(reader: ByteReader(bytes)) }
+  package func makeIterator() -> Iterator { Iterator(reader: ByteReader(bytes)) }
 
   /// Goes through the reports.
-  public struct Iterator: IteratorProtocol {
+  package struct Iterator: IteratorProtocol {
     var reader: ByteReader
 
     /// The next report.
-    public mutating func next() -> Report? {
+    package mutating func next() -> Report? {
       reader.isAtEnd ? nil : try? Report(decoding: &reader)
     }
   }
 }
 
 /// The reports of one LE Advertising Report event.
-public typealias LEAdvertisingReports = AdvertisingReports<LEAdvertisingReport>
+package typealias LEAdvertisingReports = AdvertisingReports<LEAdvertisingReport>
 /// The reports of one LE Extended Advertising Report event.
-public typealias LEExtendedAdvertisingReports = AdvertisingReports<LEExtendedAdvertisingReport>
+package typealias LEExtendedAdvertisingReports = AdvertisingReports<LEExtendedAdvertisingReport>
 /// The reports of one LE Directed Advertising Report event.
-public typealias LEDirectedAdvertisingReports = AdvertisingReports<LEDirectedAdvertisingReport>
+package typealias LEDirectedAdvertisingReports = AdvertisingReports<LEDirectedAdvertisingReport>
 
 /// A report of legacy scanning (Core 5.4, Vol 4, Part E, §7.7.65.2).
-public struct LEAdvertisingReport: LEReport {
+package struct LEAdvertisingReport: LEReport {
   /// LE Advertising Report.
-  public static let subevent: UInt8 = 0x02
+  package static let subevent: UInt8 = 0x02
 
   /// The kinds of packets that are reported.
-  public enum Kind: UInt8, HCICodable {
+  package enum Kind: UInt8, HCICodable {
     /// ADV_IND: connectable and scannable.
     case connectable = 0
     /// ADV_DIRECT_IND: this device may connect.
@@ -84,16 +84,16 @@ public struct LEAdvertisingReport: LEReport {
   }
 
   /// The kind of PDU.
-  public var kind: Kind
+  package var kind: Kind
   /// The advertiser's address.
-  public var advertiser: PeerAddress
+  package var advertiser: PeerAddress
   /// The advertising data, at most 31 bytes.
-  public var data: ArraySlice<UInt8>
+  package var data: ArraySlice<UInt8>
   /// The RSSI in dBm; nil if it is not available.
-  public var rssi: Int8?
+  package var rssi: Int8?
 
   /// A report from its values.
-  public init(kind: Kind, advertiser: PeerAddress, data: ArraySlice<UInt8>, rssi: Int8?) {
+  package init(kind: Kind, advertiser: PeerAddress, data: ArraySlice<UInt8>, rssi: Int8?) {
     self.kind = kind
     self.advertiser = advertiser
     self.data = data
@@ -101,7 +101,7 @@ public struct LEAdvertisingReport: LEReport {
   }
 
   /// Reads one report.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     kind = try reader.value()
     advertiser = try reader.value()
     data = try reader.counted()
@@ -109,7 +109,7 @@ public struct LEAdvertisingReport: LEReport {
   }
 
   /// Writes one report.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     kind.encode(into: &writer)
     advertiser.encode(into: &writer)
     writer.uint8(UInt8(truncatingIfNeeded: data.count))
@@ -120,20 +120,20 @@ public struct LEAdvertisingReport: LEReport {
 
 /// Advertising directed to a private address that the controller could not resolve
 /// (Core 5.4, Vol 4, Part E, §7.7.65.11).
-public struct LEDirectedAdvertisingReport: HCIRecord, LEReport {
+package struct LEDirectedAdvertisingReport: HCIRecord, LEReport {
   /// LE Directed Advertising Report.
-  public static let subevent: UInt8 = 0x0B
+  package static let subevent: UInt8 = 0x0B
   /// Always `.directed`.
-  public var kind: LEAdvertisingReport.Kind
+  package var kind: LEAdvertisingReport.Kind
   /// The advertiser's address.
-  public var advertiser: PeerAddress
+  package var advertiser: PeerAddress
   /// The target's address.
-  public var target: PeerAddress
+  package var target: PeerAddress
   /// The RSSI in dBm; nil if it is not available.
-  public var rssi: Int8?
+  package var rssi: Int8?
 
   /// A report from its values.
-  public init(
+  package init(
     kind: LEAdvertisingReport.Kind = .directed, advertiser: PeerAddress, target: PeerAddress,
     rssi: Int8?
   ) {
@@ -144,65 +144,65 @@ public struct LEDirectedAdvertisingReport: HCIRecord, LEReport {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(kind:advertiser:target:rssi:)) {
+  package static let layout = HCILayout(Self.init(kind:advertiser:target:rssi:)) {
     ($0.kind, $0.advertiser, $0.target, $0.rssi)
   }
 }
 
 /// A report of extended scanning (Core 5.4, Vol 4, Part E, §7.7.65.13).
-public struct LEExtendedAdvertisingReport: LEReport {
+package struct LEExtendedAdvertisingReport: LEReport {
   /// LE Extended Advertising Report.
-  public static let subevent: UInt8 = 0x0D
+  package static let subevent: UInt8 = 0x0D
   /// The most data that one report carries.
-  public static let dataLengthMax = 229
+  package static let dataLengthMax = 229
 
   /// The type of an extended advertising event.
-  public struct EventType: OptionSet, HCICodable {
+  package struct EventType: OptionSet, HCICodable {
     /// One bit per property; bits 5 and 6 are the data status.
-    public let rawValue: UInt16
+    package let rawValue: UInt16
 
     /// A type from its bits.
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// Connectable advertising.
-    public static let connectable = EventType(rawValue: 1 << 0)
+    package static let connectable = EventType(rawValue: 1 << 0)
     /// Scannable: the advertiser answers scan requests.
-    public static let scannable = EventType(rawValue: 1 << 1)
+    package static let scannable = EventType(rawValue: 1 << 1)
     /// Directed advertising.
-    public static let directed = EventType(rawValue: 1 << 2)
+    package static let directed = EventType(rawValue: 1 << 2)
     /// A scan response.
-    public static let scanResponse = EventType(rawValue: 1 << 3)
+    package static let scanResponse = EventType(rawValue: 1 << 3)
     /// Legacy advertising PDUs, which devices before Bluetooth 5 can receive.
-    public static let legacy = EventType(rawValue: 1 << 4)
+    package static let legacy = EventType(rawValue: 1 << 4)
     /// More data follows in another report.
-    public static let moreToCome = EventType(rawValue: 1 << 5)
+    package static let moreToCome = EventType(rawValue: 1 << 5)
     /// Data is missing, and will not come.
-    public static let truncated = EventType(rawValue: 1 << 6)
+    package static let truncated = EventType(rawValue: 1 << 6)
   }
 
   /// The type of the event.
-  public var type: EventType
+  package var type: EventType
   /// The advertiser's address; nil for anonymous advertising.
-  public var advertiser: PeerAddress?
+  package var advertiser: PeerAddress?
   /// The PHY of the advertising channel.
-  public var primaryPHY: PHY
+  package var primaryPHY: PHY
   /// The PHY of the data; nil where the data was in the advertising channel.
-  public var secondaryPHY: PHY?
+  package var secondaryPHY: PHY?
   /// The advertiser's number for its advertising set, 0 ... 15; nil for legacy advertising.
-  public var setID: UInt8?
+  package var setID: UInt8?
   /// The transmit power in dBm; nil if it is not available.
-  public var txPowerDBm: Int8?
+  package var txPowerDBm: Int8?
   /// The RSSI in dBm; nil if it is not available.
-  public var rssi: Int8?
+  package var rssi: Int8?
   /// The interval of periodic advertising, in units of 1.25 ms; 0 for none.
-  public var periodicIntervalUnits1250us: UInt16
+  package var periodicIntervalUnits1250us: UInt16
   /// The target's address; nil unless the type is directed.
-  public var target: PeerAddress?
+  package var target: PeerAddress?
   /// The advertising data or a part of it.
-  public var data: ArraySlice<UInt8>
+  package var data: ArraySlice<UInt8>
 
   /// A report from its values.
-  public init(
+  package init(
     type: EventType, advertiser: PeerAddress?, primaryPHY: PHY = .le1M, secondaryPHY: PHY? = nil,
     setID: UInt8? = nil, txPowerDBm: Int8? = nil, rssi: Int8?,
     periodicIntervalUnits1250us: UInt16 = 0, target: PeerAddress? = nil, data: ArraySlice<UInt8>
@@ -220,7 +220,7 @@ public struct LEExtendedAdvertisingReport: LEReport {
   }
 
   /// Reads one report.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     type = try reader.value()
     advertiser = try reader.value()
     primaryPHY = try reader.value()
@@ -237,7 +237,7 @@ public struct LEExtendedAdvertisingReport: LEReport {
   }
 
   /// Writes one report.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     type.encode(into: &writer)
     advertiser.encode(into: &writer)
     primaryPHY.encode(into: &writer)

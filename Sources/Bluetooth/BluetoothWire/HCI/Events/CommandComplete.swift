@@ -1,18 +1,18 @@
-public import Essentials
+package import Essentials
 
 /// A command is done (Core 5.4, Vol 4, Part E, §7.7.14).
-public struct CommandComplete: HCIEventParameters {
+package struct CommandComplete: HCIEventParameters {
   /// Command Complete.
-  public static let code = HCIEventCode(0x0E)
+  package static let code = HCIEventCode(0x0E)
   /// The number of commands that the host may send from now on.
-  public var numberOfCommandPackets: UInt8
+  package var numberOfCommandPackets: UInt8
   /// The opcode of the command; `.none` if the event only updates the number of command packets.
-  public var opcode: HCIOpcode
+  package var opcode: HCIOpcode
   /// The return parameters, starting with the status.
-  public var returnParameters: ArraySlice<UInt8>
+  package var returnParameters: ArraySlice<UInt8>
 
   /// The event with its parameters as bytes.
-  public init(
+  package init(
     numberOfCommandPackets: UInt8 = 1, opcode: HCIOpcode, returnParameters: ArraySlice<UInt8>
   ) {
     self.numberOfCommandPackets = numberOfCommandPackets
@@ -21,7 +21,7 @@ public struct CommandComplete: HCIEventParameters {
   }
 
   /// The answer to a command that succeeded and returns `value`.
-  public init<Command: HCICommand>(
+  package init<Command: HCICommand>(
     _ command: Command.Type, returning value: Command.Return, numberOfCommandPackets: UInt8 = 1
   ) {
     var writer = ByteWriter()
@@ -33,17 +33,17 @@ public struct CommandComplete: HCIEventParameters {
   }
 
   /// The answer to a command that returns a status only, or that failed.
-  public init(opcode: HCIOpcode, status: HCIStatus, numberOfCommandPackets: UInt8 = 1) {
+  package init(opcode: HCIOpcode, status: HCIStatus, numberOfCommandPackets: UInt8 = 1) {
     self.init(
       numberOfCommandPackets: numberOfCommandPackets, opcode: opcode,
       returnParameters: [status.rawValue])
   }
 
   /// Whether the command succeeded; nil where nothing was returned.
-  public var status: HCIStatus? { returnParameters.first.map(HCIStatus.init(rawValue:)) }
+  package var status: HCIStatus? { returnParameters.first.map(HCIStatus.init(rawValue:)) }
 
   /// Reads what `Command` returned after the status, which the caller has looked at.
-  public func returned<Command: HCICommand>(
+  package func returned<Command: HCICommand>(
     by command: Command.Type = Command.self
   ) throws(WireError) -> Command.Return {
     var reader = ByteReader(returnParameters.dropFirst())
@@ -51,14 +51,14 @@ public struct CommandComplete: HCIEventParameters {
   }
 
   /// Reads the parameters.
-  public init(decoding reader: inout ByteReader) throws(WireError) {
+  package init(decoding reader: inout ByteReader) throws(WireError) {
     numberOfCommandPackets = try reader.value()
     opcode = try reader.value()
     returnParameters = reader.rest()
   }
 
   /// Writes the parameters.
-  public func encode(into writer: inout ByteWriter) {
+  package func encode(into writer: inout ByteWriter) {
     writer.uint8(numberOfCommandPackets)
     opcode.encode(into: &writer)
     writer.append(returnParameters)

@@ -1,17 +1,17 @@
 import Essentials
 
 /// The code of an event, and of the LE event inside an LE Meta event.
-public struct HCIEventCode: Hashable, Sendable {
+package struct HCIEventCode: Hashable, Sendable {
   /// The event.
-  public var event: UInt8
+  package var event: UInt8
   /// The LE event, where `event` is LE Meta.
-  public var subevent: UInt8?
+  package var subevent: UInt8?
 
   /// An event that is not of LE alone.
   init(_ event: UInt8) { self.event = event }
 
   /// LE Meta (Core 5.4, Vol 4, Part E, §7.7.65).
-  public static let leMeta: UInt8 = 0x3E
+  package static let leMeta: UInt8 = 0x3E
 
   /// The LE event `subevent`.
   static func le(_ subevent: UInt8) -> HCIEventCode {
@@ -22,14 +22,14 @@ public struct HCIEventCode: Hashable, Sendable {
 }
 
 /// The parameters of an event from controller to host (Core 5.4, Vol 4, Part E, §5.4.4).
-public protocol HCIEventParameters: HCICodable {
+package protocol HCIEventParameters: HCICodable {
   /// The event code.
   static var code: HCIEventCode { get }
 }
 
 extension HCIEventParameters {
   /// The whole packet: code, length, parameters.
-  public var packet: HCIPacket {
+  package var packet: HCIPacket {
     var writer = ByteWriter(capacity: 40)
     writer.uint8(Self.code.event)
     writer.uint8(0)
@@ -42,7 +42,7 @@ extension HCIEventParameters {
 }
 
 /// An event from controller to host (Core 5.4, Vol 4, Part E, §7.7).
-public enum HCIEvent: Hashable, Sendable {
+package enum HCIEvent: Hashable, Sendable {
   /// A command is done.
   case commandComplete(CommandComplete)
   /// A command began, or did not.
@@ -101,7 +101,7 @@ public enum HCIEvent: Hashable, Sendable {
   /// Reads an event packet, from the event code on.
   ///
   /// Bytes after the parameters that we know are ignored: later specifications may add some.
-  public init(decoding packet: ArraySlice<UInt8>) throws(WireError) {
+  package init(decoding packet: ArraySlice<UInt8>) throws(WireError) {
     var reader = ByteReader(packet)
     let code: UInt8 = try reader.value()
     var parameters = ByteReader(try reader.counted())
@@ -157,7 +157,7 @@ public enum HCIEvent: Hashable, Sendable {
   }
 
   /// The whole packet: code, length, parameters.
-  public var packet: HCIPacket {
+  package var packet: HCIPacket {
     switch self {
     case .commandComplete(let event): event.packet
     case .commandStatus(let event): event.packet

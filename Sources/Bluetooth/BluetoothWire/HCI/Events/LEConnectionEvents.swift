@@ -1,24 +1,24 @@
 // Events about connections.
 
 /// A connection was made, or could not be.
-public struct LEConnectionComplete: HCIRecord, HCIEventParameters {
+package struct LEConnectionComplete: HCIRecord, HCIEventParameters {
   /// LE Connection Complete (Core 5.4, Vol 4, Part E, §7.7.65.1).
-  public static let code = HCIEventCode.le(0x01)
+  package static let code = HCIEventCode.le(0x01)
   /// The status of the command or procedure.
-  public var status: HCIStatus
+  package var status: HCIStatus
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// Our end.
-  public var role: LinkRole
+  package var role: LinkRole
   /// The other end.
-  public var peer: PeerAddress
+  package var peer: PeerAddress
   /// The timing.
-  public var timing: ConnectionTiming
+  package var timing: ConnectionTiming
   /// The central's clock accuracy: 0 for 500 ppm ... 7 for 20 ppm.
-  public var clockAccuracy: UInt8
+  package var clockAccuracy: UInt8
 
   /// The event with its parameters.
-  public init(
+  package init(
     status: HCIStatus = .success, handle: UInt16, role: LinkRole, peer: PeerAddress,
     timing: ConnectionTiming, clockAccuracy: UInt8 = 0
   ) {
@@ -31,34 +31,34 @@ public struct LEConnectionComplete: HCIRecord, HCIEventParameters {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(status:handle:role:peer:timing:clockAccuracy:)) {
+  package static let layout = HCILayout(Self.init(status:handle:role:peer:timing:clockAccuracy:)) {
     ($0.status, $0.handle, $0.role, $0.peer, $0.timing, $0.clockAccuracy)
   }
 }
 
 /// A connection was made, or could not be; with the private addresses in use.
-public struct LEEnhancedConnectionComplete: HCIRecord, HCIEventParameters {
+package struct LEEnhancedConnectionComplete: HCIRecord, HCIEventParameters {
   /// LE Enhanced Connection Complete [v1] (Core 5.4, Vol 4, Part E, §7.7.65.10).
-  public static let code = HCIEventCode.le(0x0A)
+  package static let code = HCIEventCode.le(0x0A)
   /// The status of the command or procedure.
-  public var status: HCIStatus
+  package var status: HCIStatus
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// Our end.
-  public var role: LinkRole
+  package var role: LinkRole
   /// The other end.
-  public var peer: PeerAddress
+  package var peer: PeerAddress
   /// The resolvable private address that we used; nil for none.
-  public var localPrivateAddress: DeviceAddress?
+  package var localPrivateAddress: DeviceAddress?
   /// The resolvable private address that the peer used; nil for none.
-  public var peerPrivateAddress: DeviceAddress?
+  package var peerPrivateAddress: DeviceAddress?
   /// The timing.
-  public var timing: ConnectionTiming
+  package var timing: ConnectionTiming
   /// The central's clock accuracy: 0 for 500 ppm ... 7 for 20 ppm.
-  public var clockAccuracy: UInt8
+  package var clockAccuracy: UInt8
 
   /// The event with its parameters.
-  public init(
+  package init(
     status: HCIStatus = .success, handle: UInt16, role: LinkRole, peer: PeerAddress,
     localPrivateAddress: DeviceAddress? = nil, peerPrivateAddress: DeviceAddress? = nil,
     timing: ConnectionTiming, clockAccuracy: UInt8 = 0
@@ -74,7 +74,7 @@ public struct LEEnhancedConnectionComplete: HCIRecord, HCIEventParameters {
   }
 
   /// The parameters in wire order. A missing private address is encoded as zero.
-  public static let layout = HCILayout(
+  package static let layout = HCILayout(
     {
       (
         status: HCIStatus, handle: UInt16, role: LinkRole, peer: PeerAddress,
@@ -97,94 +97,94 @@ public struct LEEnhancedConnectionComplete: HCIRecord, HCIEventParameters {
 }
 
 /// A connection's timing changed, or could not be changed.
-public struct LEConnectionUpdateComplete: HCIRecord, HCIEventParameters {
+package struct LEConnectionUpdateComplete: HCIRecord, HCIEventParameters {
   /// LE Connection Update Complete (Core 5.4, Vol 4, Part E, §7.7.65.3).
-  public static let code = HCIEventCode.le(0x03)
+  package static let code = HCIEventCode.le(0x03)
   /// The status of the command or procedure.
-  public var status: HCIStatus
+  package var status: HCIStatus
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The timing.
-  public var timing: ConnectionTiming
+  package var timing: ConnectionTiming
 
   /// The event with its parameters.
-  public init(status: HCIStatus = .success, handle: UInt16, timing: ConnectionTiming) {
+  package init(status: HCIStatus = .success, handle: UInt16, timing: ConnectionTiming) {
     self.status = status
     self.handle = handle
     self.timing = timing
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(status:handle:timing:)) {
+  package static let layout = HCILayout(Self.init(status:handle:timing:)) {
     ($0.status, $0.handle, $0.timing)
   }
 }
 
 /// The features of a peer.
-public struct LEReadRemoteFeaturesComplete: HCIRecord, HCIEventParameters {
+package struct LEReadRemoteFeaturesComplete: HCIRecord, HCIEventParameters {
   /// LE Read Remote Features Complete (Core 5.4, Vol 4, Part E, §7.7.65.4).
-  public static let code = HCIEventCode.le(0x04)
+  package static let code = HCIEventCode.le(0x04)
   /// The status of the command or procedure.
-  public var status: HCIStatus
+  package var status: HCIStatus
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The features that both ends may use.
-  public var features: LEFeatures
+  package var features: LEFeatures
 
   /// The event with its parameters.
-  public init(status: HCIStatus = .success, handle: UInt16, features: LEFeatures) {
+  package init(status: HCIStatus = .success, handle: UInt16, features: LEFeatures) {
     self.status = status
     self.handle = handle
     self.features = features
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(status:handle:features:)) {
+  package static let layout = HCILayout(Self.init(status:handle:features:)) {
     ($0.status, $0.handle, $0.features)
   }
 }
 
 /// The central starts encryption; the controller requests the key from the host.
-public struct LELongTermKeyRequest: HCIRecord, HCIEventParameters {
+package struct LELongTermKeyRequest: HCIRecord, HCIEventParameters {
   /// LE Long Term Key Request (Core 5.4, Vol 4, Part E, §7.7.65.5).
-  public static let code = HCIEventCode.le(0x05)
+  package static let code = HCIEventCode.le(0x05)
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The number that the key was distributed with.
-  public var random: UInt64
+  package var random: UInt64
   /// The diversifier that the key was distributed with.
-  public var diversifier: UInt16
+  package var diversifier: UInt16
 
   /// The event with its parameters.
-  public init(handle: UInt16, random: UInt64, diversifier: UInt16) {
+  package init(handle: UInt16, random: UInt64, diversifier: UInt16) {
     self.handle = handle
     self.random = random
     self.diversifier = diversifier
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:random:diversifier:)) {
+  package static let layout = HCILayout(Self.init(handle:random:diversifier:)) {
     ($0.handle, $0.random, $0.diversifier)
   }
 }
 
 /// The peer requests other connection parameters.
-public struct LERemoteConnectionParameterRequest: HCIRecord, HCIEventParameters {
+package struct LERemoteConnectionParameterRequest: HCIRecord, HCIEventParameters {
   /// LE Remote Connection Parameter Request (Core 5.4, Vol 4, Part E, §7.7.65.6).
-  public static let code = HCIEventCode.le(0x06)
+  package static let code = HCIEventCode.le(0x06)
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The shortest connection interval, in units of 1.25 ms.
-  public var intervalMinUnits1250us: UInt16
+  package var intervalMinUnits1250us: UInt16
   /// The longest connection interval, in units of 1.25 ms.
-  public var intervalMaxUnits1250us: UInt16
+  package var intervalMaxUnits1250us: UInt16
   /// The peripheral latency: the number of connection events that the peripheral may skip.
-  public var latency: UInt16
+  package var latency: UInt16
   /// The supervision timeout, in units of 10 ms.
-  public var timeoutUnits10ms: UInt16
+  package var timeoutUnits10ms: UInt16
 
   /// The event with its parameters.
-  public init(
+  package init(
     handle: UInt16, intervalMinUnits1250us: UInt16, intervalMaxUnits1250us: UInt16, latency: UInt16,
     timeoutUnits10ms: UInt16
   ) {
@@ -196,7 +196,7 @@ public struct LERemoteConnectionParameterRequest: HCIRecord, HCIEventParameters 
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(
+  package static let layout = HCILayout(
     Self.init(handle:intervalMinUnits1250us:intervalMaxUnits1250us:latency:timeoutUnits10ms:)
   ) {
     (
@@ -207,39 +207,39 @@ public struct LERemoteConnectionParameterRequest: HCIRecord, HCIEventParameters 
 }
 
 /// A connection's packets may have another length.
-public struct LEDataLengthChange: HCIRecord, HCIEventParameters {
+package struct LEDataLengthChange: HCIRecord, HCIEventParameters {
   /// LE Data Length Change (Core 5.4, Vol 4, Part E, §7.7.65.7).
-  public static let code = HCIEventCode.le(0x07)
+  package static let code = HCIEventCode.le(0x07)
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// The current data length.
-  public var length: LEMaximumDataLength
+  package var length: LEMaximumDataLength
 
   /// The event with its parameters.
-  public init(handle: UInt16, length: LEMaximumDataLength) {
+  package init(handle: UInt16, length: LEMaximumDataLength) {
     self.handle = handle
     self.length = length
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:length:)) { ($0.handle, $0.length) }
+  package static let layout = HCILayout(Self.init(handle:length:)) { ($0.handle, $0.length) }
 }
 
 /// A connection's PHYs changed, or could not be changed.
-public struct LEPHYUpdateComplete: HCIRecord, HCIEventParameters {
+package struct LEPHYUpdateComplete: HCIRecord, HCIEventParameters {
   /// LE PHY Update Complete (Core 5.4, Vol 4, Part E, §7.7.65.12).
-  public static let code = HCIEventCode.le(0x0C)
+  package static let code = HCIEventCode.le(0x0C)
   /// The status of the command or procedure.
-  public var status: HCIStatus
+  package var status: HCIStatus
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// For sending.
-  public var transmit: PHY
+  package var transmit: PHY
   /// For receiving.
-  public var receive: PHY
+  package var receive: PHY
 
   /// The event with its parameters.
-  public init(status: HCIStatus = .success, handle: UInt16, transmit: PHY, receive: PHY) {
+  package init(status: HCIStatus = .success, handle: UInt16, transmit: PHY, receive: PHY) {
     self.status = status
     self.handle = handle
     self.transmit = transmit
@@ -247,26 +247,26 @@ public struct LEPHYUpdateComplete: HCIRecord, HCIEventParameters {
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(status:handle:transmit:receive:)) {
+  package static let layout = HCILayout(Self.init(status:handle:transmit:receive:)) {
     ($0.status, $0.handle, $0.transmit, $0.receive)
   }
 }
 
 /// The channel selection algorithm of a new connection.
-public struct LEChannelSelectionAlgorithm: HCIRecord, HCIEventParameters {
+package struct LEChannelSelectionAlgorithm: HCIRecord, HCIEventParameters {
   /// LE Channel Selection Algorithm (Core 5.4, Vol 4, Part E, §7.7.65.20).
-  public static let code = HCIEventCode.le(0x14)
+  package static let code = HCIEventCode.le(0x14)
   /// The connection.
-  public var handle: UInt16
+  package var handle: UInt16
   /// 0 for algorithm #1, 1 for algorithm #2.
-  public var algorithm: UInt8
+  package var algorithm: UInt8
 
   /// The event with its parameters.
-  public init(handle: UInt16, algorithm: UInt8) {
+  package init(handle: UInt16, algorithm: UInt8) {
     self.handle = handle
     self.algorithm = algorithm
   }
 
   /// The parameters in wire order.
-  public static let layout = HCILayout(Self.init(handle:algorithm:)) { ($0.handle, $0.algorithm) }
+  package static let layout = HCILayout(Self.init(handle:algorithm:)) { ($0.handle, $0.algorithm) }
 }
