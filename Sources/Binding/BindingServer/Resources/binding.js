@@ -18,7 +18,12 @@ const serve = () => {
   // A stream has room for 64 tabs: those that came last.
   const address = () => {
     const tabs = [...ports.keys()].slice(-64);
-    const queries = tabs.map((tab) => encodeURIComponent(ports.get(tab).query));
+    // A server refuses long addresses.
+    let room = 2e4;
+    const queries = tabs.map((tab) => {
+      const query = encodeURIComponent(ports.get(tab).query);
+      return (room -= query.length) < 0 ? "" : query;
+    });
     return beside("live?tab=" + tabs + "&at=" + encodeURIComponent(queries));
   };
   const open = () => {
@@ -74,8 +79,7 @@ const serve = () => {
         if (each == tab || (isHere && each.split("~")[0] == tab.split("~")[0])) ports.delete(each);
       if (isHere) {
         ports.set(tab, port);
-        // A server refuses long addresses.
-        port.query = query.length < 1e3 ? query : "";
+        port.query = query?.length < 1e3 ? query : "";
       }
       openIn(0);
     };
