@@ -18,7 +18,7 @@ struct Shell: RadioCommand {
       Commands come from standard input, a line each; "help" lists them. On a terminal lines are \
       edited, Tab completes commands and characteristics, the arrow keys bring back the commands of \
       earlier sessions (shell-history beside the bonds, for this user only), Ctrl-C cancels a command \
-      or a line, and errors are printed. Otherwise the first command that fails ends the session with \
+      or a line and at an empty line ends the session, as Ctrl-D does, and errors are printed. Otherwise the first command that fails ends the session with \
       its status. A device that disconnects is connected again when it is back, and its subscriptions \
       continue.
 
@@ -163,7 +163,7 @@ final class ShellSession: Sendable {
       defer { known = error }
       return known == nil
     }
-    if isNew { note("Commands are not kept for the next session: \(error).") }
+    if isNew { note("Commands are not kept for the next session: \(error.reason).") }
   }
 
   /// Completes lines; the first time, discovers the characteristics for the next.

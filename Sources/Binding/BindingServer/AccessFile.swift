@@ -18,15 +18,16 @@
 
     /// The key in the file. The first server that asks creates it, under the file's lock, so that
     /// servers that start together have the same key.
-    func key() throws(StateFileError) -> [UInt8] {
+    /// - Returns: The key, and the path to which a damaged file was moved, whose cookies hold no more.
+    func key() throws(StateFileError) -> (bytes: [UInt8], damagedPath: String?) {
       do throws(StateFileError) {
-        if let key = try file.read(Self.key(decoding:)) { return key }
+        if let key = try file.read(Self.key(decoding:)) { return (key, nil) }
       } catch {
         // A damaged one is kept aside and replaced.
         guard error.kind == .damaged else { throw error }
       }
       var key: [UInt8] = []
-      _ = try file.change(replacingDamaged: true, Self.key(decoding:)) { found in
+      let change = try file.change(replacingDamaged: true, Self.key(decoding:)) { found in
         if let found {
           key = found
           return nil
@@ -34,7 +35,7 @@
         key = Self.makeKey()
         return Self.form.file(of: Array("key \(Hexadecimal.string(key))\n".utf8))
       }
-      return key
+      return (key, change.damagedPath)
     }
 
     private static func makeKey() -> [UInt8] {

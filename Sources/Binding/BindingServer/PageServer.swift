@@ -92,7 +92,7 @@
         throw PageServerError(.badAddress, "\(error.text) is neither an address nor a network")
       }
       let publicName = try Self.publicName(of: configuration)
-      let key = try Self.key(of: configuration)
+      let key = try Self.key(of: configuration, logger)
       let isLocal = Self.isLocal(configuration.host)
       self.configuration = configuration
       self.logger = logger
@@ -134,12 +134,17 @@
 
     /// The key that signs cookies; nil for one of this run.
     private static func key(
-      of configuration: Configuration
+      of configuration: Configuration, _ logger: Logger
     ) throws(PageServerError) -> [UInt8]? {
       if let key = configuration.signingKey { return key }
       guard let path = configuration.keyFile else { return nil }
       do throws(StateFileError) {
-        return try AccessFile(path: path).key()
+        let key = try AccessFile(path: path).key()
+        if let damaged = key.damagedPath {
+          logger.warning(
+            "\(path) was damaged and is now \(damaged): browsers must be invited again")
+        }
+        return key.bytes
       } catch {
         throw PageServerError(.badKeyFile, "\(path) can't be used: \(error.reason)")
       }

@@ -155,7 +155,7 @@
       @Sendable func key() throws -> [UInt8] {
         while true {
           do throws(StateFileError) {
-            return try AccessFile(path: path).key()
+            return try AccessFile(path: path).key().bytes
           } catch {
             // A machine that is so slow that another one has the lock for two seconds.
             guard error.kind == .busy else { throw error }
@@ -187,6 +187,21 @@
           #expect(try await http.send("GET", "/", ["Cookie": cookie]).status == 200)
         }
       }
+    }
+
+    @Test("a damaged file of the key is kept aside, with another key in its place")
+    func damagedKeyFile() throws {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let path = folder.appending(path: "key").path
+      let first = try AccessFile(path: path).key()
+      #expect(first.damagedPath == nil)
+      try Data(contentsOf: URL(filePath: path)).prefix(50).write(to: URL(filePath: path))
+      let second = try AccessFile(path: path).key()
+      #expect(second.bytes != first.bytes && second.bytes.count == AccessFile.keyByteCount)
+      #expect(FileManager.default.fileExists(atPath: try #require(second.damagedPath)))
+      let third = try AccessFile(path: path).key()
+      #expect(third.bytes == second.bytes && third.damagedPath == nil)
     }
 
     @Test("a file that can't have the key is an error, and isn't changed")
