@@ -59,7 +59,7 @@ struct GuaranteeChecker {
     self.rules = rules
   }
 
-  private mutating func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
+  mutating func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
     if !condition { violations.append(text()) }
   }
 
