@@ -128,6 +128,8 @@ let package = Package(
 
     // Apps that come and go: their life, as a phone has it.
     machines("AppMachines", in: "Hub"),
+    // A process's session with the system that runs its app.
+    module("AppSessions", in: "Hub", needs: "Essentials", "AppMachines"),
 
     // Location: beacon regions, ranging and position.
     machines("BeaconMachines", in: "Location", needs: "BluetoothWire"),
@@ -321,6 +323,7 @@ let package = Package(
     .executableTarget(
       name: "radio-states", dependencies: ["CoreBluetooth"], path: "Tests/Support/RadioStates"),
     tests(of: "AppMachines", in: "Hub"),
+    tests(of: "AppSessions", in: "Hub", needs: "AppMachines"),
     tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
       of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",

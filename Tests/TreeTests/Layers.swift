@@ -89,6 +89,8 @@ enum Layers {
     "HubClient": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "HubHost": Module(.hosts, ["Glibc", "Synchronization"]),
     "BluetoothSessions": Module(.hosts, mayTouchTheWorld: false),
+    "AppSessions": Module(
+      .hosts, ["Dispatch", "Foundation", "Synchronization"], mayTouchTheWorld: false),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),
     "SecureConnections": Module(.hosts, mayTouchTheWorld: false),

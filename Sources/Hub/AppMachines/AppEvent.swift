@@ -57,6 +57,8 @@ package struct AppEvent: Hashable, Sendable {
   package var showsAlert: Bool
   /// It is of an accessory that was set up with AccessorySetupKit.
   package var isOfAccessory: Bool
+  /// The person tapped the alert of this notification. The machine sets it.
+  package var isTapped = false
   /// The contents, which only the process understands.
   package var payload: [UInt8]
 
@@ -141,6 +143,14 @@ package struct AppLaunch: Hashable, Sendable {
   package var options: AppLaunchOptions?
   /// The reasons of a launch into the background, each one once.
   package var reasons: [AppWakeReason]
+
+  package init(
+    isInForeground: Bool, options: AppLaunchOptions? = nil, reasons: [AppWakeReason] = []
+  ) {
+    self.isInForeground = isInForeground
+    self.options = options
+    self.reasons = reasons
+  }
 }
 
 /// Something that a process handles, in the order of delivery, and then acknowledges.

@@ -198,7 +198,8 @@ extension AppState {
 
   /// The notification of a tapped alert waits for the process, with a number behind those of all other events.
   mutating func admit(_ opening: Opening, _ number: AppEventID, _ turn: inout Turn) {
-    guard let event = opening.event else { return }
+    guard var event = opening.event else { return }
+    event.isTapped = true
     admit(AppQueue.Entry(id: number, event: event), &turn)
   }
 }
