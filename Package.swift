@@ -10,7 +10,7 @@ let libraries: [Product] = [
   "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Bonjour",
   "BonjourReactive", "BeaconMachines", "DNSWire", "ARPWire", "DiscoveryMachines", "BonjourHost",
   "Binding", "BindingServer", "Simulation", "PeripheralFiles", "SimulatedRadio",
-  "SecureConnections", "CoverFlow", "CoverFlowPage",
+  "SecureConnections", "CoverFlow", "CoverFlowPage", "AppLifecycle",
 ].map { .library(name: $0, targets: [$0]) }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
@@ -130,6 +130,9 @@ let package = Package(
     machines("AppMachines", in: "Hub"),
     // A process's session with the system that runs its app.
     module("AppSessions", in: "Hub", needs: "Essentials", "AppMachines"),
+    // Apple's names for apps.
+    module(
+      "AppLifecycle", in: "Hub", needs: "Essentials", "AppMachines", "AppSessions"),
 
     // Location: beacon regions, ranging and position.
     machines("BeaconMachines", in: "Location", needs: "BluetoothWire"),
@@ -324,6 +327,7 @@ let package = Package(
       name: "radio-states", dependencies: ["CoreBluetooth"], path: "Tests/Support/RadioStates"),
     tests(of: "AppMachines", in: "Hub"),
     tests(of: "AppSessions", in: "Hub", needs: "AppMachines"),
+    tests(of: "AppLifecycle", in: "Hub", needs: "AppMachines", "AppSessions"),
     tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
       of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",

@@ -102,6 +102,7 @@ enum Layers {
     "CoreBluetooth": Module(.api, apple.union(["Logging", "Synchronization"])),
     "CoreLocation": Module(.api, apple.union(["Logging", "Synchronization"])),
     "Bonjour": Module(.api, apple.union(["Synchronization"])),
+    "AppLifecycle": Module(.api, apple.union(["Synchronization"])),
     "CDNSServiceDiscovery": Module(.api),
     "dns_sd": Module(.api, ["Glibc", "Synchronization"]),
 

@@ -143,13 +143,17 @@ package struct AppLaunch: Hashable, Sendable {
   package var options: AppLaunchOptions?
   /// The reasons of a launch into the background, each one once.
   package var reasons: [AppWakeReason]
+  /// The payload of the notification that the person tapped; empty if there is no event for it.
+  package var notification: [UInt8]
 
   package init(
-    isInForeground: Bool, options: AppLaunchOptions? = nil, reasons: [AppWakeReason] = []
+    isInForeground: Bool, options: AppLaunchOptions? = nil, reasons: [AppWakeReason] = [],
+    notification: [UInt8] = []
   ) {
     self.isInForeground = isInForeground
     self.options = options
     self.reasons = reasons
+    self.notification = notification
   }
 }
 

@@ -66,7 +66,9 @@ extension AppState {
     let number = opening.event == nil ? opening.notification : turn.nextEvent()
     options.notification = number
     let hasOptions = number != nil && !description.hasScenes
-    let launch = AppLaunch(isInForeground: true, options: hasOptions ? options : nil, reasons: [])
+    let launch = AppLaunch(
+      isInForeground: true, options: hasOptions ? options : nil,
+      notification: opening.event?.payload ?? [])
     start(launch, awaited: [], &turn)
     if let number { admit(opening, number, &turn) }
   }

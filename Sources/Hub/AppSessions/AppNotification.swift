@@ -19,6 +19,8 @@ package struct AppNotification: Hashable, Codable, Sendable {
   package var isSilent: Bool
   /// The person is shown an alert.
   package var hasAlert: Bool
+  /// When it came, in seconds since 1970. The system sets it.
+  package var date: Double?
 
   package init(
     _ identifier: String, _ origin: Origin, contents: [UInt8], isSilent: Bool = false,

@@ -159,13 +159,16 @@ package final class AppSession: Sendable {
   }
 
   /// Begins a background task; nil if the system gives it no time.
-  package func beginBackgroundTask() -> AppTaskID? {
+  ///
+  /// - Parameter willBegin: Gets the task before it can expire.
+  package func beginBackgroundTask(_ willBegin: (AppTaskID) -> Void = { _ in }) -> AppTaskID? {
     let task = state.withLock { state in
       state.lastTask += 1
       let task = AppTaskID(rawValue: state.lastTask)
       state.beginning.insert(task)
       return task
     }
+    willBegin(task)
     report(.beganBackgroundTask(task))
     let isRefused = state.withLock { state in
       state.beginning.remove(task)

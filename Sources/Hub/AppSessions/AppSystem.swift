@@ -64,6 +64,8 @@ package enum AppRequest: Hashable, Sendable {
   /// Shows a local notification when it is due; the reply is `done` or `refused`. One with the same identifier is
   /// replaced.
   case addNotification(AppNotification)
+  /// Shows a notification that came while the app is in the foreground.
+  case presentNotification(AppNotification)
   /// The reply is `notifications`.
   case pendingNotifications, deliveredNotifications
   /// Nil for all of the app.

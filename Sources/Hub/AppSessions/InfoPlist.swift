@@ -99,6 +99,8 @@ package struct InfoPlist: Hashable, Sendable {
 
 /// Why an `Info.plist` can't be used.
 package enum InfoPlistError: Error, Hashable, Sendable {
+  /// There is such a file, but it can't be read, or the environment names one that doesn't exist.
+  case unreadable(path: String)
   case tooLarge(byteCount: Int)
   /// It is no property list in XML or binary.
   case malformed

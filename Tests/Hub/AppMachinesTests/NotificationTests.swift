@@ -59,18 +59,23 @@ struct NotificationTests {
     for isIcon in [false, true] {
       var phone = TestPhone([])
       phone.terminate([.notifications])
-      phone.arrive(Self.loud)
+      var loud = Self.loud
+      loud.payload = [1, 2]
+      phone.arrive(loud)
       let id = AppEventID(rawValue: phone.machine.numbers.event)
       #expect(phone.takeActions() == [.alert(TestPhone.app, id)])
       phone.person(isIcon ? .opened : .openedAlert(id))
-      let options = phone.takeActions().launches.first?.options
+      let launch = phone.takeActions().launches.first
+      let options = launch?.options
+      #expect(launch?.notification == (isIcon ? [] : [1, 2]))
       phone.finishLaunching([.notifications])
       let deliveries = phone.takeActions().deliveries
       guard !isIcon else {
         #expect(options == nil && deliveries == [.transition(.didBecomeActive)])
         continue
       }
-      #expect(deliveries.last == options?.notification.map { .event($0, Self.loud) })
+      loud.isTapped = true
+      #expect(deliveries.last == options?.notification.map { .event($0, loud) })
     }
   }
 
