@@ -267,6 +267,8 @@ let package = Package(
     example(
       "BeaconExamples", in: "Beacons", needs: "BeaconMachines", "CoreLocation", "CoreLocationAsync",
       "Essentials"),
+    appCode(
+      "AppDelegates", in: "AppDelegates", needs: "AppLifecycle", "CoreBluetooth", "CoreLocation"),
     appCode("BonjourAppCode", in: "BonjourApp", needs: "Bonjour"),
     example("ServiceExamples", in: "Services", needs: "Bonjour", "BonjourReactive", "Reactive"),
     // An app in three files: model, view model, view.
@@ -327,7 +329,13 @@ let package = Package(
       name: "radio-states", dependencies: ["CoreBluetooth"], path: "Tests/Support/RadioStates"),
     tests(of: "AppMachines", in: "Hub"),
     tests(of: "AppSessions", in: "Hub", needs: "AppMachines"),
-    tests(of: "AppLifecycle", in: "Hub", needs: "AppMachines", "AppSessions"),
+    tests(
+      of: "AppLifecycle", in: "Hub", needs: "AppMachines", "AppSessions", "AppDelegates",
+      "app-states", "BluetoothHost", "CoreBluetooth", "CoreLocation", "SimulatedRadio",
+      "Simulation"),
+    // An app that no system runs, which the tests of its life run.
+    .executableTarget(
+      name: "app-states", dependencies: ["AppLifecycle"], path: "Tests/Support/AppStates"),
     tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
       of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",
@@ -519,7 +527,8 @@ let strictMemorySafety: Set<String> = [
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets
 where target.type != .system
-  && !["AppCode", "BeaconAppCode", "BonjourAppCode", "ReactiveAppCode"].contains(target.name)
+  && !["AppCode", "AppDelegates", "BeaconAppCode", "BonjourAppCode", "ReactiveAppCode"].contains(
+    target.name)
 {
   var settings = target.swiftSettings ?? []
   settings += [

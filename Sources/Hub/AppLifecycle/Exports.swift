@@ -1,3 +1,3 @@
 // As UIKit does: code that imports it uses Foundation and queues without importing them.
-@_exported import Dispatch
-@_exported import Foundation
+@_exported public import Dispatch
+@_exported public import Foundation

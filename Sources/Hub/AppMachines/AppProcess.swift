@@ -36,6 +36,8 @@ struct AppProcess: Sendable {
   var stage: Stage
   /// Where it goes once it has finished launching.
   var launchesIntoForeground: Bool
+  /// Where it was started to go.
+  let wasStartedIntoForeground: Bool
   var receivers: Set<AppReceiver> = []
   /// How many more objects there are of receivers that it opened again.
   var extraObjects: [AppReceiver: Int] = [:]

@@ -82,6 +82,7 @@ extension AppState {
     process = AppProcess(
       id: id, stage: .launching(until: turn.now + turn.limits.launchTime),
       launchesIntoForeground: launch.isInForeground,
+      wasStartedIntoForeground: launch.isInForeground,
       restorable: Set(wants.keys.filter(\.isRestored)), awaited: awaited)
     turn.actions.append(.start(self.id, id, launch))
   }
@@ -90,10 +91,18 @@ extension AppState {
     guard var process, case .launching = process.stage else { return }
     if process.launchesIntoForeground {
       process.stage = .active
+      // The person opened it meanwhile.
+      if !process.wasStartedIntoForeground {
+        process.unsent.append(.transition(.willEnterForeground))
+      }
       process.unsent.append(.transition(.didBecomeActive))
     } else {
       process.stage = .background
       process.backgroundSince = turn.now
+      // The person left it meanwhile.
+      if process.wasStartedIntoForeground {
+        process.unsent.append(.transition(.didEnterBackground))
+      }
       process.startTimes(turn.limits, now: turn.now)
       if !process.awaited.isEmpty { process.awaitedUntil = turn.now + turn.limits.eventTime }
     }

@@ -72,7 +72,8 @@ package final class AppSession: Sendable {
     }
   }
 
-  /// Calls back when all instructions up to now were given to their handlers.
+  /// Calls back when all instructions up to now were given to their handlers. Those of the application are operations
+  /// of the main queue: one more there ends after them.
   package func settle(_ done: @escaping @Sendable () -> Void) { queue.async(execute: done) }
 
   private func handle(_ instruction: AppInstruction) {

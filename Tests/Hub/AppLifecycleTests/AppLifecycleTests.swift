@@ -114,6 +114,37 @@ extension AppLifecycleTests {
       await phone.end()
     }
 
+    @Test func `An app that exits on suspend is terminated where others are suspended`() async {
+      var plist = InfoPlist()
+      plist.exitsOnSuspend = true
+      let journal = Journal()
+      let phone = TestPhone(plist) { JournalDelegate(journal) }
+      phone.person(.opened)
+      phone.person(.sentToBackground)
+      await phone.settle()
+      phone.person(.opened)
+      phone.person(.sentToBackground)
+      await phone.settle()
+      #expect(journal.take().last == "willTerminate background")
+      #expect(phone.machineState == .notRunning)
+      await phone.end()
+    }
+
+    @Test func `A program that only uses the application has one that is active`() async {
+      let states = await MainActor.run {
+        let application = UIApplication.shared
+        return (application === UIApplication.shared, application.delegate == nil)
+      }
+      #expect(states.0 && states.1)
+      while await UIApplication.shared.applicationState != .active { await Task.yield() }
+      let task = await UIApplication.shared.beginBackgroundTask()
+      #expect(task != .invalid)
+      await MainActor.run {
+        UIApplication.shared.endBackgroundTask(task)
+        UIApplication.reset()
+      }
+    }
+
     @Test func `The older delegate methods are called where the newer ones aren't there`() async {
       final class Older: NSObject, UIApplicationDelegate {
         let journal: Journal

@@ -207,6 +207,15 @@ extension AppLifecycleTests {
         })
     }
 
+    @Test func `An app whose delegate's class doesn't exist traps`() async {
+      expect(
+        "Unable to instantiate the UIApplication delegate instance.",
+        await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+          @MainActor in
+          UIApplicationMain(0, nil, nil, "Nothing.AtAll")
+        })
+    }
+
     @Test func `A time interval that isn't positive, or is short and repeats, traps`() async {
       expect(
         "time interval must be greater than 0",

@@ -137,7 +137,9 @@ final class TestPhone: AppSystem {
       if let session {
         await withCheckedContinuation { continuation in session.settle { continuation.resume() } }
       }
-      await MainActor.run {}
+      await withCheckedContinuation { continuation in
+        OperationQueue.main.addOperation { continuation.resume() }
+      }
       await Task.yield()
       let count = state.withLock { $0.changeCount }
       quietCount = count == last ? quietCount + 1 : 0

@@ -19,6 +19,22 @@ struct StateTests {
     #expect(phone.takeActions().transitions == [.didBecomeActive])
   }
 
+  @Test("an app that the person leaves or opens while it is launched gets the transition")
+  func changingWhileLaunching() {
+    var phone = TestPhone()
+    phone.person(.opened)
+    phone.person(.sentToBackground)
+    phone.report(.launched)
+    #expect(phone.state == .background)
+    #expect(phone.takeActions().transitions == [.didEnterBackground])
+    phone = TestPhone(.fetch)
+    phone.arrive(AppEvent(.refresh, for: .tasks))
+    phone.person(.opened)
+    phone.report(.launched)
+    #expect(phone.state == .active)
+    #expect(phone.takeActions().transitions == [.willEnterForeground, .didBecomeActive])
+  }
+
   @Test("an app is suspended as soon as applicationDidEnterBackground has returned")
   func leaving() {
     var phone = TestPhone()

@@ -47,6 +47,7 @@ extension UIApplication {
   ///   - keepAliveTimeout: In seconds, ``UIMinimumKeepAliveTimeout`` or more.
   ///   - keepAliveHandler: Called on the main thread.
   /// - Returns: Whether it was set.
+  @discardableResult
   public func setKeepAliveTimeout(
     _ keepAliveTimeout: TimeInterval, handler keepAliveHandler: (() -> Void)? = nil
   ) -> Bool {
@@ -77,21 +78,19 @@ extension UIApplication {
   public func registerForRemoteNotifications() {
     let reply = session.request(.registerForRemoteNotifications)
     if case .deviceToken = reply { isRegisteredForPushes = true }
-    DispatchQueue.main.async {
-      MainActor.assumeIsolated {
-        if case .deviceToken(let token) = reply {
-          self.delegate?.application(
-            self, didRegisterForRemoteNotificationsWithDeviceToken: Data(token))
-        } else {
-          // Apple's error where there is no service for them.
-          let error = NSError(
-            domain: NSCocoaErrorDomain, code: 3010,
-            userInfo: [
-              NSLocalizedDescriptionKey: "remote notifications are not supported in this program"
-            ])
-          self.delegate?.application(
-            self, didFailToRegisterForRemoteNotificationsWithError: error)
-        }
+    UIApplication.onMain {
+      if case .deviceToken(let token) = reply {
+        self.delegate?.application(
+          self, didRegisterForRemoteNotificationsWithDeviceToken: Data(token))
+      } else {
+        // Apple's error where there is no service for them.
+        let error = NSError(
+          domain: NSCocoaErrorDomain, code: 3010,
+          userInfo: [
+            NSLocalizedDescriptionKey: "remote notifications are not supported in this program"
+          ])
+        self.delegate?.application(
+          self, didFailToRegisterForRemoteNotificationsWithError: error)
       }
     }
   }

@@ -26,6 +26,7 @@ extension UIApplication {
   /// - Parameter handler: Called on the main thread shortly before the time ends. An app that has not ended the task
   ///   by then is terminated.
   /// - Returns: The task, which is passed to ``endBackgroundTask(_:)``, or `.invalid` if there is no time.
+  @discardableResult
   public nonisolated func beginBackgroundTask(
     expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil
   ) -> UIBackgroundTaskIdentifier {
@@ -33,6 +34,7 @@ extension UIApplication {
   }
 
   /// The same with a name, which is for debuggers.
+  @discardableResult
   public nonisolated func beginBackgroundTask(
     withName taskName: String?, expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil
   ) -> UIBackgroundTaskIdentifier {

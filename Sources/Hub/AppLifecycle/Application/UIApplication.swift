@@ -18,7 +18,7 @@ internal import Foundation
 
   /// The app. It may be used before `UIApplicationMain(_:_:_:_:)`, too, and is then one without a delegate.
   public class var shared: UIApplication {
-    current ?? begin(.standalone()) { nil }
+    current ?? begin(.standalone(isTerminatedBySignals: false)) { nil }
   }
 
   static var current: UIApplication?

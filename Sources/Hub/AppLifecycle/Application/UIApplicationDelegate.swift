@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// The lifecycle methods of an app with scenes are those of its ``UISceneDelegate``; of the ones here it gets launching,
 /// termination and memory warnings.
-@preconcurrency @MainActor public protocol UIApplicationDelegate: NSObjectProtocol {
+@MainActor public protocol UIApplicationDelegate: NSObjectProtocol {
   /// Launching has begun. Called first.
   func application(
     _ application: UIApplication,

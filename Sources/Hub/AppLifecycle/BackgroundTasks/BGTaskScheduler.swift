@@ -82,6 +82,7 @@ open class BGTaskScheduler: NSObject, @unchecked Sendable {
   ///   - queue: The queue on which the handler is called; nil for one in the background.
   ///   - launchHandler: Called when the task is due.
   /// - Returns: Whether `Info.plist` permits the task.
+  @discardableResult
   open func register(
     forTaskWithIdentifier identifier: String, using queue: DispatchQueue?,
     launchHandler: @escaping (BGTask) -> Void

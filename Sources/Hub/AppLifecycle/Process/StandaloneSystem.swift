@@ -7,9 +7,12 @@ internal import Synchronization
 
 extension AppSession {
   /// The session of a program that no system runs, with the `Info.plist` of the program. It is launched into the
-  /// foreground, becomes active, and is terminated by SIGTERM and SIGINT.
-  static func standalone() -> AppSession {
-    let system = StandaloneSystem()
+  /// foreground, and becomes active.
+  ///
+  /// - Parameter isTerminatedBySignals: SIGTERM and SIGINT terminate it. Not where the program runs by itself, and only
+  ///   uses the application.
+  static func standalone(isTerminatedBySignals: Bool) -> AppSession {
+    let system = StandaloneSystem(isTerminatedBySignals: isTerminatedBySignals)
     let session = AppSession(system: system, infoPlist: programInfoPlist())
     system.start(session)
     return session
@@ -31,10 +34,14 @@ private final class StandaloneSystem: AppSystem {
     var session: AppSession?
     // Kept so that they go on; never used again.
     nonisolated(unsafe) var sources: [any DispatchSourceSignal] = []
+    var isTerminating = false
   }
 
+  private let isTerminatedBySignals: Bool
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "ambit.app-signals")
+
+  init(isTerminatedBySignals: Bool) { self.isTerminatedBySignals = isTerminatedBySignals }
 
   func start(_ session: AppSession) {
     state.withLock { $0.session = session }
@@ -44,7 +51,7 @@ private final class StandaloneSystem: AppSystem {
   func report(_ event: AppMachine.ProcessEvent) {
     switch event {
     case .launched:
-      handleSignals()
+      if isTerminatedBySignals { handleSignals() }
       let session = state.withLock { $0.session }
       session?.receive(.deliver([.transition(.didBecomeActive)]))
     case .exited: exit(0)
@@ -71,14 +78,32 @@ private final class StandaloneSystem: AppSystem {
 
   var backgroundTimeRemaining: TimeSpan? { nil }
 
+  /// Whether a signal came before. Notes that one has come.
+  private func noteSignal() -> Bool {
+    state.withLock { state in
+      defer { state.isTerminating = true }
+      return state.isTerminating
+    }
+  }
+
+  /// Ends the process with a signal, which the sources have blocked.
+  private static func endProcess(_ number: Int32) {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, number)
+    signal(number, SIG_DFL)
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    raise(number)
+  }
+
   /// The first signal lets the app end by itself, and a second one ends it at once.
   private func handleSignals() {
     let session = state.withLock { $0.session }
-    let sources = [SIGTERM, SIGINT].map { number in
+    let sources = [SIGTERM, SIGINT].map { (number: Int32) in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler {
-        signal(number, SIG_DFL)
+      source.setEventHandler { [weak self] in
+        if self?.noteSignal() ?? true { return Self.endProcess(number) }
         session?.receive(.terminate)
       }
       source.resume()

@@ -40,8 +40,12 @@ extension UIApplication {
     UNUserNotificationCenter.current().reset()
   }
 
+  /// Runs something on the main thread, in order.
+  ///
+  /// As an operation: a notification is posted inside, and Foundation waits for an observer on `OperationQueue.main`
+  /// forever where the thread that serves the main queue is neither the main thread nor runs an operation of it.
   nonisolated static func onMain(_ body: @escaping @MainActor @Sendable () -> Void) {
-    DispatchQueue.main.async { MainActor.assumeIsolated(body) }
+    OperationQueue.main.addOperation { MainActor.assumeIsolated(body) }
   }
 
   /// Opens a receiver whose events are handled on the main thread.

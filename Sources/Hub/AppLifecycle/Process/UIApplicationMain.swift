@@ -10,6 +10,7 @@ internal import Glibc
 ///   - principalClassName: Nil. The class of the application is `UIApplication`.
 ///   - delegateClassName: The class of the delegate, as `NSStringFromClass(_:)` writes it. It is made with `init()`.
 /// - Returns: Nothing, as the program ends first.
+@discardableResult
 @preconcurrency @MainActor public func UIApplicationMain(
   _ argc: Int32, _ argv: UnsafeMutablePointer<UnsafeMutablePointer<Int8>?>?,
   _ principalClassName: String?, _ delegateClassName: String?
@@ -45,7 +46,8 @@ extension UIApplicationDelegate {
 @MainActor private func runApplication(
   _ makeDelegate: @escaping @MainActor () -> (any UIApplicationDelegate)?
 ) -> Never {
-  UIApplication.begin(AppSession.current ?? .standalone(), delegate: makeDelegate)
+  UIApplication.begin(
+    AppSession.current ?? .standalone(isTerminatedBySignals: true), delegate: makeDelegate)
   RunLoop.main.run()
   dispatchMain()
 }

@@ -112,7 +112,7 @@ open class UIWindowScene: UIScene {}
 }
 
 /// The events of a scene. All methods are optional, and are called on the main thread.
-@preconcurrency @MainActor public protocol UISceneDelegate: NSObjectProtocol {
+@MainActor public protocol UISceneDelegate: NSObjectProtocol {
   /// The scene was connected.
   func scene(
     _ scene: UIScene, willConnectTo session: UISceneSession,
@@ -130,7 +130,7 @@ open class UIWindowScene: UIScene {}
 }
 
 /// The events of a scene with windows.
-@preconcurrency @MainActor public protocol UIWindowSceneDelegate: UISceneDelegate {}
+@MainActor public protocol UIWindowSceneDelegate: UISceneDelegate {}
 
 extension UISceneDelegate {
   /// Does nothing.
