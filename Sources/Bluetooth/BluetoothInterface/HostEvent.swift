@@ -166,6 +166,8 @@ public enum HostError: Error, Sendable, Hashable {
   case transport(String)
   /// This process is not authorized to use the controller; the text names the missing permission.
   case unauthorized(String)
+  /// The link was ended because its app is suspended and the peer sends more notifications than may wait for it.
+  case tooManyNotifications
 }
 
 /// A report of an advertiser.

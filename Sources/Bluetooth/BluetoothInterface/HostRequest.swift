@@ -181,9 +181,28 @@ public struct ConnectOptions: Sendable, Hashable {
   /// Whether to search for the peer also on LE Coded, if the controller supports it, and to keep
   /// using that PHY, for range instead of speed.
   public var usesCodedPHY = false
+  /// The alerts for the user while the client's app is suspended or not running. A host shows none: whatever
+  /// starts and suspends apps reads them here.
+  public var alerts: ConnectionAlerts = []
 
   /// Creates the options that Apple's central uses by default.
   public init() {}
+}
+
+/// The events of a peer for which an app that is suspended requests an alert.
+public struct ConnectionAlerts: OptionSet, Sendable, Hashable {
+  /// The bits.
+  public let rawValue: UInt8
+
+  /// Creates a set from its bits.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The link is established.
+  public static let connection = ConnectionAlerts(rawValue: 0x01)
+  /// The link has ended.
+  public static let disconnection = ConnectionAlerts(rawValue: 0x02)
+  /// A notification was received.
+  public static let notification = ConnectionAlerts(rawValue: 0x04)
 }
 
 /// The connection parameters of a link (Core 5.4, Vol 6, Part B, §4.5.1).

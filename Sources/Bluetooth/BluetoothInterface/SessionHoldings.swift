@@ -11,11 +11,16 @@ package struct SessionHoldings: Sendable, Hashable {
     package var options: ConnectOptions
     /// Whether the link is established.
     package var isConnected: Bool
+    /// The peer's GAP device name, if it was read over this link or an earlier one.
+    package var name: String?
 
-    package init(peer: DeviceAddress, options: ConnectOptions, isConnected: Bool) {
+    package init(
+      peer: DeviceAddress, options: ConnectOptions, isConnected: Bool, name: String? = nil
+    ) {
       self.peer = peer
       self.options = options
       self.isConnected = isConnected
+      self.name = name
     }
   }
 
@@ -83,6 +88,8 @@ package struct SessionHoldings: Sendable, Hashable {
   /// How many events the hub gave up because no process took them: those beyond its bounds, and requests of peers,
   /// which it has refused.
   package var droppedCount = 0
+  /// What it has discovered of connected peers, by their addresses.
+  package var attributes: [PeerAttributes] = []
 
   package init() {}
 }

@@ -4,7 +4,7 @@ package import EventLoop
 import Glibc
 import HubClientMachines
 package import HubPlaces
-package import HubWire
+import HubWire
 package import Logging
 import Synchronization
 
@@ -15,7 +15,7 @@ import Synchronization
 /// thread; events are delivered on the loop. After fork(2), the child has no loop, as with a host in the process:
 /// sessions work in the process that opened them, and a child must execute a program, whereby the socket is
 /// closed.
-package final class HubSessionProvider: HostSessionProvider {
+package final class HubSessionProvider: KeepingSessionProvider {
   private let driver: HubDriver
 
   /// How long ``isSimulated`` waits for the hub's answer at most.
@@ -99,25 +99,14 @@ package final class HubSessionProvider: HostSessionProvider {
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {
     openSession(
-      name: name, keptFor: .zero, acknowledgesEvents: acknowledgesEvents, onAttached: { _ in },
-      onEvents: onEvents)
+      name: name, keptFor: .zero, acknowledgesEvents: acknowledgesEvents, settle: settle,
+      onAttached: { _ in }, onEvents: onEvents)
   }
 
-  /// Opens a session that the hub keeps for a time when this process ends without closing it: its scan, links,
-  /// subscriptions, services and advertising go on, and a session of the same name in the next process of the app
-  /// gets them.
-  ///
-  /// - Parameters:
-  ///   - name: What the session is for, the same in each run of the app.
-  ///   - keptFor: For how long it shall be kept; the hub may grant less, or nothing.
-  ///   - acknowledgesEvents: Whether the client calls `eventsHandled`.
-  ///   - onAttached: Called before the first events of each connection with a hub that knows names, with the granted
-  ///     time and what the hub has kept since an earlier process. With that, the first events are the links that were
-  ///     open when the process ended and the radio's state then, and the kept events follow. A session that was
-  ///     attached once in this process gets nothing kept: it requests again what it wants.
-  ///   - onEvents: Called with all events of one turn of the loop.
+  /// Opens a session that the hub keeps for a time when this process ends without closing it. See
+  /// ``KeepingSessionProvider``. `settle` is not called.
   package func openSession(
-    name: String, keptFor: TimeSpan, acknowledgesEvents: Bool,
+    name: String, keptFor: TimeSpan, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
     onAttached: @escaping @Sendable (SessionAttachment) -> Void,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {

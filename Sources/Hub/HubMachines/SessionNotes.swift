@@ -13,7 +13,10 @@ struct SessionNotes: Sendable {
     case listener(requiresEncryption: Bool)
     case subscription(DeviceAddress, SubscriptionTarget)
     case unsubscription(DeviceAddress, SubscriptionTarget)
+    case discovery(DeviceAddress, GATTOperation)
     case attendance
+
+    var isDiscovery: Bool { if case .discovery = self { true } else { false } }
   }
 
   private struct Source: Hashable, Sendable {
@@ -35,6 +38,9 @@ struct SessionNotes: Sendable {
   private var listeners: [UInt16: Bool] = [:]
   private var subscriptions: [Source: SubscriptionTarget] = [:]
   private var subscribers: Set<Source> = []
+  private var attributes = DiscoveredAttributes()
+  /// The names of the peers of requested links.
+  private var names: [DeviceAddress: String] = [:]
   private var pending: [RequestToken: [Pending]] = [:]
   private(set) var lastToken: UInt64 = 0
 
@@ -48,7 +54,7 @@ struct SessionNotes: Sendable {
   /// Whether there is nothing to keep.
   var isEmpty: Bool {
     scan == nil && advertising == nil && links.isEmpty && services.isEmpty && listeners.isEmpty
-      && subscriptions.isEmpty && pending.isEmpty
+      && subscriptions.isEmpty && pending.values.joined().allSatisfy(\.isDiscovery)
   }
 
   /// What the session holds.
@@ -58,7 +64,8 @@ struct SessionNotes: Sendable {
     holdings.advertising = advertising
     holdings.links = links.sorted { $0.key.bits < $1.key.bits }.map {
       SessionHoldings.Link(
-        peer: $0.key, options: $0.value, isConnected: connectedLinks.contains($0.key))
+        peer: $0.key, options: $0.value, isConnected: connectedLinks.contains($0.key),
+        name: names[$0.key])
     }
     holdings.agent = agent
     holdings.attendsAllPairings = attendsAllPairings
@@ -73,6 +80,7 @@ struct SessionNotes: Sendable {
       SessionHoldings.Subscriber(peer: $0.peer, handle: $0.handle)
     }
     holdings.lastToken = lastToken
+    holdings.attributes = attributes.peers
     return holdings
   }
 
@@ -109,8 +117,10 @@ struct SessionNotes: Sendable {
     case .stopAdvertising:
       advertising = nil
       advertisingChangeCount += 1
-    case .connect(let peer, let options): links[peer] = options
-    case .disconnect(let peer): links[peer] = nil
+    case .connect(let peer, let options):
+      links[peer] = options
+      names[peer] = openLinks[peer]?.name ?? names[peer]
+    case .disconnect(let peer): removeLink(peer)
     case .setPairingAgent(let capability): agent = capability
     case .removeService(let handle): services.removeAll { $0.published.range.start == handle }
     case .removeAllServices: services = []
@@ -137,6 +147,8 @@ struct SessionNotes: Sendable {
     case .subscribe(let peer, let target, _): expect(.subscription(peer, target), token)
     case .unsubscribe(let peer, let target, _): expect(.unsubscription(peer, target), token)
     case .attendAllPairings: expect(.attendance, token)
+    case .gatt(let peer, let operation, _) where operation.isDiscovery:
+      expect(.discovery(peer, operation), token)
     default: break
     }
   }
@@ -176,6 +188,8 @@ struct SessionNotes: Sendable {
     case (.unsubscription(let peer, let target), _):
       subscriptions[Source(peer: peer, handle: target.valueHandle)] = nil
     case (.attendance, _): attendsAllPairings = true
+    case (.discovery(let peer, let operation), _):
+      if connectedLinks.contains(peer) { attributes.discovered(reply, by: operation, of: peer) }
     default: break
     }
     return nil
@@ -220,14 +234,17 @@ struct SessionNotes: Sendable {
     switch event {
     case .completed(_, .success(.channel(let info))): channels.insert(info.id)
     case .stateChanged(let state): self.state = state
-    case .linkOpened(let info), .linkUpdated(let info): openLinks[info.peer] = info
+    case .linkOpened(let info), .linkUpdated(let info):
+      openLinks[info.peer] = info
+      if let name = info.name, links[info.peer] != nil { names[info.peer] = name }
     case .linkClosed(let peer, _): linkClosed(peer)
     case .connected(let peer): connectedLinks.insert(peer)
-    case .connectionFailed(let peer, _): links[peer] = nil
+    case .connectionFailed(let peer, _): removeLink(peer)
     case .disconnected(let peer, let error, let reconnecting):
       connectedLinks.remove(peer)
+      attributes.remove(peer)
       // Without an error the program gave the link up, and may have requested another one since.
-      if error != nil, !reconnecting { links[peer] = nil }
+      if error != nil, !reconnecting { removeLink(peer) }
     case .pairingPrompt(let peer, _, let id): prompts[id] = peer
     case .pairingEnded(let peer, _): prompts = prompts.filter { $0.value != peer }
     case .serverRequest(let request):
@@ -240,15 +257,21 @@ struct SessionNotes: Sendable {
       subscribers.remove(Source(peer: peer, handle: handle))
     case .channelOpened(let info): channels.insert(info.id)
     case .channelClosed(let id, _): channels.remove(id)
+    case .servicesChanged(let peer, let range): attributes.changed(range, of: peer)
     case .completed, .discovered, .bondNotKept, .valueUpdated, .valuesDropped,
-      .acknowledgementRequested, .servicesChanged, .writesDropped, .requestsExpired,
-      .channelReceived:
+      .acknowledgementRequested, .writesDropped, .requestsExpired, .channelReceived:
       break
     }
   }
 
+  private mutating func removeLink(_ peer: DeviceAddress) {
+    links[peer] = nil
+    names[peer] = nil
+  }
+
   private mutating func linkClosed(_ peer: DeviceAddress) {
     openLinks[peer] = nil
+    attributes.remove(peer)
     subscriptions = subscriptions.filter { $0.key.peer != peer }
     requests = requests.filter { $0.value != peer }
   }

@@ -105,7 +105,7 @@ struct KeptProcessTests {
     let (answers, answer) = AsyncStream.makeStream(of: SessionAttachment.self)
     let (events, event) = AsyncStream.makeStream(of: HostEvent.self)
     let session = provider.openSession(
-      name: Self.name, keptFor: .seconds(60), acknowledgesEvents: false,
+      name: Self.name, keptFor: .seconds(60), acknowledgesEvents: false, settle: nil,
       onAttached: { answer.yield($0) }, onEvents: { for next in $0 { event.yield(next) } })
     var attachments = answers.makeAsyncIterator()
     let attachment = try #require(await attachments.next())

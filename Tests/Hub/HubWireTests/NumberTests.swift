@@ -115,6 +115,7 @@ struct NumberTests {
         "limitReached": 5, "notConnected": 6, "connectionFailed": 7, "disconnected": 8,
         "cancelled": 9, "att": 10, "attTimeout": 11, "invalidResponse": 12,
         "channelRefused": 13, "security": 14, "transport": 15, "unauthorized": 16,
+        "tooManyNotifications": 17,
       ])
     #expect(
       Self.table(GATTOperation.Number.self) == [

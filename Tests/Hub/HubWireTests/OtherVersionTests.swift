@@ -122,6 +122,16 @@ struct OtherVersionTests {
     #expect(try HubMessage.decode(bytes[...]) == .attached(session, attachment))
   }
 
+  @Test("a connection without alerts has the bytes of the first library")
+  func alerts() throws {
+    var options = ConnectOptions()
+    let before = try AppMessage.request(session, .known(.connect(peer, options))).body
+    options.alerts = .disconnection
+    let after = try AppMessage.request(session, .known(.connect(peer, options))).body
+    #expect(after.count == before.count + 1 && after.last == 2)
+    #expect(try AppMessage.decode(after) == .request(session, .known(.connect(peer, options))))
+  }
+
   // MARK: Events
 
   @Test("events of unknown numbers are skipped, and their positions and numbers are known")

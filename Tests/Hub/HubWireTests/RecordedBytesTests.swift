@@ -64,6 +64,13 @@ struct RecordedBytesTests {
     try Self.check(Version1.keptAttachments, "hub-keeping.hex")
   }
 
+  @Test(
+    "recorded connections with alerts, and what a process restores, are read, and written the same")
+  func restoration() throws {
+    try Self.check(Version1.alertingConnections, "app-restoration.hex")
+    try Self.check(Version1.restorations, "hub-restoration.hex")
+  }
+
   @Test("recorded requests to attend all pairings are read, and written with the same bytes")
   func attendance() throws { try Self.check(Version1.attendanceRequests, "app-pairings.hex") }
 
@@ -74,7 +81,8 @@ struct RecordedBytesTests {
     let requests = recorded.compactMap { message -> HostRequest? in
       if case .request(_, .known(let request)) = message { request } else { nil }
     }
-    let events = Version1.hubMessages.values.flatMap { message -> [HostEvent] in
+    let messages = Array(Version1.hubMessages.values) + Array(Version1.restorations.values)
+    let events = messages.flatMap { message -> [HostEvent] in
       if case .events(_, let events) = message { events.events } else { [] }
     }
     var sampler = Sampler(seed: 1)

@@ -136,6 +136,7 @@ extension Sampler {
       return .security(failure(element(of: SecurityFailure.Number.allCases)))
     case .transport: return .transport(text())
     case .unauthorized: return .unauthorized(text())
+    case .tooManyNotifications: return .tooManyNotifications
     }
   }
 

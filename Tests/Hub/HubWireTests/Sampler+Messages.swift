@@ -74,7 +74,8 @@ extension Sampler {
     holdings.advertising = optional { $0.advertisingOptions() }
     holdings.links = list {
       SessionHoldings.Link(
-        peer: $0.address(), options: $0.connectOptions(), isConnected: $0.bool())
+        peer: $0.address(), options: $0.connectOptions(), isConnected: $0.bool(),
+        name: $0.optional { $0.text() })
     }
     holdings.agent = optional { $0.element(of: SMPIOCapability.allCases) }
     holdings.attendsAllPairings = bool()
@@ -100,6 +101,28 @@ extension Sampler {
     holdings.lastToken = number()
     holdings.unhandledCount = count()
     holdings.droppedCount = count()
+    holdings.attributes = list { $0.peerAttributes() }
     return holdings
+  }
+
+  private mutating func peerAttributes() -> PeerAttributes {
+    PeerAttributes(
+      peer: address(),
+      services: list {
+        PeerAttributes.Service(
+          service: RemoteService(uuid: $0.uuid(), range: $0.range(), isPrimary: $0.bool()),
+          isListed: $0.bool(), includedServices: $0.optional { $0.list { $0.number() } },
+          characteristics: $0.optional { $0.list { $0.peerCharacteristic() } })
+      })
+  }
+
+  private mutating func peerCharacteristic() -> PeerAttributes.Characteristic {
+    PeerAttributes.Characteristic(
+      characteristic: RemoteCharacteristic(
+        uuid: uuid(), declarationHandle: number(), valueHandle: number(), endHandle: number(),
+        properties: CharacteristicProperties(rawValue: number())),
+      descriptors: optional {
+        $0.list { RemoteDescriptor(uuid: $0.uuid(), handle: $0.number()) }
+      })
   }
 }

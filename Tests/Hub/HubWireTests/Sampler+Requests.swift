@@ -127,6 +127,7 @@ extension Sampler {
     options.reconnectsAutomatically = bool()
     options.startDelay = span()
     options.usesCodedPHY = bool()
+    options.alerts = ConnectionAlerts(rawValue: number() & 7)
     return options
   }
 

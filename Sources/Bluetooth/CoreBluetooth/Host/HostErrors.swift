@@ -20,6 +20,7 @@ extension HostError {
     case .transport(let text), .unauthorized(let text): Self.error(.unknown, text)
     case .channelRefused(let result): Self.channelError(result)
     case .security(let failure): Self.securityError(failure)
+    case .tooManyNotifications: CBError(.leGattExceededBackgroundNotificationLimit)
     }
   }
 
@@ -37,7 +38,8 @@ extension HostError {
     switch self {
     case .transport, .radioNotReady, .unauthorized, .unsupported: true
     case .att, .invalidResponse, .attTimeout, .notConnected, .cancelled, .connectionFailed,
-      .disconnected, .controller, .invalidArgument, .limitReached, .channelRefused, .security:
+      .disconnected, .controller, .invalidArgument, .limitReached, .channelRefused, .security,
+      .tooManyNotifications:
       false
     }
   }

@@ -1,3 +1,5 @@
+package import BluetoothInterface
+
 /// A message from the hub to an app.
 package enum HubMessage: Hashable, Sendable {
   /// The hub serves the app.

@@ -41,26 +41,6 @@ package struct SessionOpening: Hashable, Sendable {
   }
 }
 
-/// The hub's answer to the opening of a session that has a name, for apps with ``HubAbilities/identity``. It
-/// precedes the events of the session.
-package struct SessionAttachment: Hashable, Sendable {
-  /// Whether the session has its name alone: no other session that is open has it first. Only such a session
-  /// has a claim on things that are kept under the name.
-  package var holdsName: Bool
-  /// How long the hub keeps what the session wants, which may be less than the app asked for.
-  package var keptFor: TimeSpan
-  /// What the hub has kept since an earlier process ended; nil if it has kept nothing, or the opening has no time
-  /// to be kept.
-  package var holdings: SessionHoldings?
-
-  /// Creates an answer.
-  package init(holdsName: Bool, keptFor: TimeSpan, holdings: SessionHoldings? = nil) {
-    self.holdsName = holdsName
-    self.keptFor = keptFor
-    self.holdings = holdings
-  }
-}
-
 extension HubSessionID: HubCodable {
   static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
     HubSessionID(rawValue: try coder.compact(value?.rawValue))

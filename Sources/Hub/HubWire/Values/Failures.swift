@@ -21,6 +21,7 @@ extension HostError: HubChoice {
     case security = 14
     case transport = 15
     case unauthorized = 16
+    case tooManyNotifications = 17
   }
 
   var number: Number {
@@ -41,6 +42,7 @@ extension HostError: HubChoice {
     case .security: .security
     case .transport: .transport
     case .unauthorized: .unauthorized
+    case .tooManyNotifications: .tooManyNotifications
     }
   }
 
@@ -97,6 +99,7 @@ extension HostError: HubChoice {
       return try coder.fields(value, Self.unauthorized) {
         if case .unauthorized(let text) = $0 { text } else { nil }
       }
+    case .tooManyNotifications: return .tooManyNotifications
     }
   }
 

@@ -18,6 +18,7 @@ extension SessionHoldings: HubCodable {
       holdings.lastToken = try coder.compact(value?.lastToken)
       holdings.unhandledCount = try coder.field(value) { $0.unhandledCount }
       holdings.droppedCount = try coder.field(value) { $0.droppedCount }
+      holdings.attributes = try coder.lastAddedField(value, default: []) { $0.attributes }
       return holdings
     }
   }
@@ -28,7 +29,8 @@ extension SessionHoldings.Link: HubCodable {
     try coder.enclosed { coder throws(HubWireError) in
       try Self(
         peer: coder.field(value) { $0.peer }, options: coder.field(value) { $0.options },
-        isConnected: coder.field(value) { $0.isConnected })
+        isConnected: coder.field(value) { $0.isConnected },
+        name: coder.lastAddedField(value, default: nil) { $0.name })
     }
   }
 }
@@ -60,5 +62,34 @@ extension SessionHoldings.Subscription: HubCodable {
 extension SessionHoldings.Subscriber: HubCodable {
   static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
     try Self(peer: coder.field(value) { $0.peer }, handle: coder.field(value) { $0.handle })
+  }
+}
+
+extension PeerAttributes: HubCodable {
+  static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+    try coder.enclosed { coder throws(HubWireError) in
+      try Self(peer: coder.field(value) { $0.peer }, services: coder.field(value) { $0.services })
+    }
+  }
+}
+
+extension PeerAttributes.Service: HubCodable {
+  static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+    try coder.enclosed { coder throws(HubWireError) in
+      try Self(
+        service: coder.field(value) { $0.service }, isListed: coder.field(value) { $0.isListed },
+        includedServices: coder.field(value) { $0.includedServices },
+        characteristics: coder.field(value) { $0.characteristics })
+    }
+  }
+}
+
+extension PeerAttributes.Characteristic: HubCodable {
+  static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+    try coder.enclosed { coder throws(HubWireError) in
+      try Self(
+        characteristic: coder.field(value) { $0.characteristic },
+        descriptors: coder.field(value) { $0.descriptors })
+    }
   }
 }

@@ -41,7 +41,14 @@ extension ConnectOptions: HubCodable {
       options.reconnectsAutomatically = try coder.field(value) { $0.reconnectsAutomatically }
       options.startDelay = try coder.field(value) { $0.startDelay }
       options.usesCodedPHY = try coder.field(value) { $0.usesCodedPHY }
+      options.alerts = try coder.lastAddedField(value, default: []) { $0.alerts }
       return options
     }
+  }
+}
+
+extension ConnectionAlerts: HubCodable {
+  static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+    ConnectionAlerts(rawValue: try coder.byte(value?.rawValue))
   }
 }
