@@ -300,9 +300,6 @@ struct CentralManagerTests {
       peripheral,
       options: [
         CBConnectPeripheralOptionRequiresANCS: false,
-        CBConnectPeripheralOptionNotifyOnConnectionKey: true,
-        CBConnectPeripheralOptionNotifyOnDisconnectionKey: true,
-        CBConnectPeripheralOptionNotifyOnNotificationKey: true,
         CBConnectPeripheralOptionEnableTransportBridgingKey: true,
       ])
     guard case .connect(_, ConnectOptions()) = fixture.host.requests.last else {

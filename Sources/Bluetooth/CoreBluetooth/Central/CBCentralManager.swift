@@ -38,9 +38,11 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     self.init(delegate: delegate, queue: queue, options: nil)
   }
 
-  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil. Of the
-  /// options, the restore identifier is the name by which a running hub knows the manager; the others have
-  /// no effect.
+  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil.
+  ///
+  /// With a restore identifier (`CBCentralManagerOptionRestoreIdentifierKey`), a running hub preserves what the manager
+  /// scans for, its connections and subscriptions when the process ends, and the manager with that identifier in
+  /// the next run gets them: see <doc:LiveInTheBackground>. The other options have no effect.
   public init(
     delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?,
     options: [String: Any]? = nil
@@ -49,8 +51,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     delegateStorage = delegate
     super.init()
     let identifier = options?[CBCentralManagerOptionRestoreIdentifierKey] as? String
-    session.start(
-      for: self, on: CurrentHost.provider, name: SessionName.central(identifier))
+    session.start(for: self, on: CurrentHost.provider, restoreIdentifier: identifier)
   }
 
   /// Creates a manager on a host, for tools that show the complete attribute database if
@@ -58,12 +59,13 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// Attribute, which Core Bluetooth hides.
   package init(
     delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue,
-    host: any HostSessionProvider, showsSystemServices: Bool = false
+    host: any HostSessionProvider, showsSystemServices: Bool = false,
+    restoreIdentifier: String? = nil
   ) {
     session = CentralSession(queue: queue, showsSystemServices: showsSystemServices)
     delegateStorage = delegate
     super.init()
-    session.start(for: self, on: host)
+    session.start(for: self, on: host, restoreIdentifier: restoreIdentifier)
   }
 
   deinit { session.end() }
@@ -71,14 +73,20 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// The object that receives the manager's events; called on the manager's queue.
   open weak var delegate: (any CBCentralManagerDelegate)? {
     get { delegateLock.withLock { delegateStorage } }
-    set { delegateLock.withLock { delegateStorage = newValue } }
+    set {
+      delegateLock.withLock { delegateStorage = newValue }
+      session.connection.delegateChanged()
+    }
   }
 
   /// Receives the calls in the delegate's stead, and forwards them to it. A bridge sets it, and then
   /// receives every call, also after the app has set another delegate.
   package var delegateProxy: (any CBCentralManagerDelegate)? {
     get { delegateLock.withLock { delegateProxyStorage } }
-    set { delegateLock.withLock { delegateProxyStorage = newValue } }
+    set {
+      delegateLock.withLock { delegateProxyStorage = newValue }
+      session.connection.delegateChanged()
+    }
   }
 
   /// The object to call: the proxy or, without one, the delegate.
@@ -145,6 +153,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     if let delay = options?[CBConnectPeripheralOptionStartDelayKey] as? NSNumber {
       connect.startDelay = .milliseconds(Int64(max(0, min(delay.doubleValue, 86_400)) * 1_000))
     }
+    connect.alerts = ConnectionAlerts(options)
     let requiresANCS = options.truth(CBConnectPeripheralOptionRequiresANCS)
     session.connect(peripheral, connect, requiresANCS: requiresANCS)
   }
@@ -170,4 +179,13 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 extension [String: Any]? {
   /// The Boolean value of an option, from `true` or `NSNumber(value: true)`.
   func truth(_ key: String) -> Bool { (self?[key] as? NSNumber)?.boolValue ?? false }
+}
+
+extension ConnectionAlerts {
+  fileprivate init(_ options: [String: Any]?) {
+    self = []
+    if options.truth(CBConnectPeripheralOptionNotifyOnConnectionKey) { insert(.connection) }
+    if options.truth(CBConnectPeripheralOptionNotifyOnDisconnectionKey) { insert(.disconnection) }
+    if options.truth(CBConnectPeripheralOptionNotifyOnNotificationKey) { insert(.notification) }
+  }
 }

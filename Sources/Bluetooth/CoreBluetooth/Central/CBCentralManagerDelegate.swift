@@ -2,7 +2,11 @@
 public protocol CBCentralManagerDelegate: NSObjectProtocol {
   /// The radio's state changed. Also called once soon after the manager was created.
   func centralManagerDidUpdateState(_ central: CBCentralManager)
-  /// Not called yet: state restoration is not supported.
+  /// The manager has what an earlier process of the app left under its restore identifier: `CBCentralManagerRestoredState…` keys
+  /// for what there was. The first call of all, also before the radio's state is known. What came meanwhile follows
+  /// it.
+  ///
+  /// Keep the peripherals: the connections of those that are released are cancelled, after the first state.
   func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any])
   /// A peripheral was discovered. `RSSI` is in dBm, or 127 if the radio can't measure it.
   ///

@@ -49,15 +49,24 @@ final class CentralSession: @unchecked Sendable {
   private var barriers: [DeviceAddress: Int] = [:]
   /// Peripherals whose links ended with the radio; reported after the state.
   private var lostWithRadio: [CBPeripheral] = []
+  private var preservation = Preservation.none
+  /// What the host has kept since an earlier process of the app, until the first state follows.
+  private var holdings: SessionHoldings?
+  private var missedStates = MissedStates()
+  /// Kept until the app has heard of a state: many apps retrieve peripherals then.
+  private var restoredPeripherals: [CBPeripheral] = []
 
   init(queue: DispatchQueue, showsSystemServices: Bool = false) {
     self.showsSystemServices = showsSystemServices
     connection = HostConnection(queue: queue)
   }
 
-  func start(for manager: CBCentralManager, on host: any HostSessionProvider, name: String = "") {
+  func start(
+    for manager: CBCentralManager, on host: any HostSessionProvider, restoreIdentifier: String?
+  ) {
     self.manager = manager
-    connection.open(host, name: name, handler: self)
+    preservation = Preservation(.central, restoreIdentifier, on: host)
+    connection.open(host, preservation, handler: self)
   }
 
   /// The manager is gone: its links are given up, and no event is delivered any more.
@@ -69,6 +78,8 @@ final class CentralSession: @unchecked Sendable {
       isScanningStorage = false
       discoveries = [:]
       lostWithRadio = []
+      holdings = nil
+      restoredPeripherals = []
       return orphanPeripherals()
     }
     reportChanges(of: orphans)
@@ -251,6 +262,12 @@ final class CentralSession: @unchecked Sendable {
   }
 
   private func stateChanged(_ state: CBManagerState) {
+    restore()
+    switch lock.withLock({ missedStates.handling(of: state, after: stateStorage) }) {
+    case .report: break
+    case .wait: return
+    case .isBack: return radioIsBack()
+    }
     guard lock.withLock({ state.isNews(after: stateStorage) }) else { return }
     let (lost, wanted, wasScanning) = lock.withLock {
       stateStorage = state
@@ -270,6 +287,73 @@ final class CentralSession: @unchecked Sendable {
     // A pending connection ends without a call, as Apple's does; a link with one, after the state.
     for peripheral in lost {
       reportDisconnection(of: peripheral, CBError(.peripheralDisconnected), reconnecting: false)
+    }
+    let restored = lock.withLock {
+      defer { restoredPeripherals = [] }
+      return restoredPeripherals
+    }
+    _ = restored  // released outside the lock
+  }
+
+  // MARK: Restoration
+
+  /// Restores what the host has kept, and reports it before anything else. The links that were open and their
+  /// properties are known by now.
+  private func restore() {
+    let found = lock.withLock { () -> (SessionHoldings, [CBPeripheral])? in
+      guard let holdings = self.holdings.take() else { return nil }
+      missedStates.begin()
+      isScanningStorage = holdings.scan != nil
+      scannedServices = holdings.scan?.services ?? []
+      let peripherals = holdings.links.map { restored($0, holdings) }
+      restoredPeripherals = peripherals
+      return (holdings, peripherals)
+    }
+    guard let (holdings, peripherals) = found else { return }
+    reportChanges(of: peripherals)
+    reportManagerChanges()
+    notifyDelegate {
+      $1.centralManager($0, willRestoreState: holdings.centralState(peripherals))
+    }
+    // Completed behind the events that the host has kept.
+    connection.request({ .barrier($0) }) { [weak self] _ in
+      guard let self, lock.withLock({ missedStates.end() }) else { return }
+      stateChanged(.poweredOff)
+    }
+  }
+
+  /// The peripheral of a link that the host has kept. Call with the lock.
+  private func restored(_ link: SessionHoldings.Link, _ holdings: SessionHoldings) -> CBPeripheral {
+    let peripheral = lockedPeripheral(at: link.peer)
+    let hostLink = hostLinks[link.peer]
+    peripheral.record.link.phase = link.isConnected ? .connected : .connecting
+    peripheral.record.deviceName = hostLink?.name ?? link.name
+    guard link.isConnected else { return peripheral }
+    peripheral.record.mtu = max(Limits.mtuMin, hostLink?.mtu ?? Limits.mtuMin)
+    for subscription in holdings.subscriptions where subscription.peer == link.peer {
+      peripheral.record.subscribedHandles.insert(subscription.target.valueHandle)
+    }
+    for attributes in holdings.attributes where attributes.peer == link.peer {
+      peripheral.record.restore(
+        attributes, hidesSystemServices: !showsSystemServices, lock: lock,
+        make: peripheral.makeService)
+    }
+    return peripheral
+  }
+
+  /// The radio was off for a while without the app: links have ended, and all else goes on.
+  private func radioIsBack() {
+    let lost = lock.withLock {
+      defer { lostWithRadio = [] }
+      return lostWithRadio.map { peripheral in
+        let goesOn = peripheral.record.link.phase == .lostWithRadio
+        if goesOn { peripheral.record.link.phase = .connecting }
+        return (peripheral, goesOn)
+      }
+    }
+    reportChanges(of: lost.map(\.0))
+    for (peripheral, goesOn) in lost {
+      reportDisconnection(of: peripheral, CBError(.peripheralDisconnected), reconnecting: goesOn)
     }
   }
 
@@ -463,6 +547,13 @@ final class CentralSession: @unchecked Sendable {
 }
 
 extension CentralSession: HostEventHandler {
+  var hasDelegate: Bool { manager?.receiver != nil }
+
+  func attached(_ attachment: SessionAttachment) {
+    preservation.report(attachment)
+    lock.withLock { holdings = attachment.holdings }
+  }
+
   func handle(_ event: HostEvent) {
     switch event {
     case .stateChanged(let state): stateChanged(state.managerState)

@@ -21,6 +21,10 @@ struct PeripheralRecord {
   /// Every characteristic known, by its value's handle.
   var characteristicsByHandle: [UInt16: CBCharacteristic] = [:]
 
+  /// Subscriptions of an earlier process to characteristics that this one has not discovered, by their values'
+  /// handles.
+  var subscribedHandles: Set<UInt16> = []
+
   /// What all writes without response of a connection share, as only their number matters.
   var writeToken: (value: RequestToken, connectionCount: Int)?
   /// Writes without response that the host has not yet handed to the controller.
@@ -45,6 +49,7 @@ struct PeripheralRecord {
     mtu = Limits.mtuMin
     writesOutstanding = 0
     isWriteBlocked = false
+    subscribedHandles = []
     invalidate(Array(servicesByHandle.values))
     services = nil
     characteristicsByHandle = [:]
@@ -128,10 +133,42 @@ struct PeripheralRecord {
       let characteristic = CBCharacteristic(
         uuid: CBUUID(remote.uuid), properties: CBCharacteristicProperties(remote.properties),
         handles: handles, service: service, lock: lock)
+      characteristic.isNotifyingStorage = subscribedHandles.remove(remote.valueHandle) != nil
       characteristicsByHandle[remote.valueHandle] = characteristic
       list.append(characteristic)
     }
     service.characteristicsStorage = list.sorted { $0.handles.value < $1.handles.value }
+  }
+}
+
+extension PeripheralRecord {
+  /// Takes what an earlier process of the app has discovered over this connection.
+  mutating func restore(
+    _ attributes: PeerAttributes, hidesSystemServices: Bool, lock: SharedLock,
+    make: (RemoteService) -> CBService
+  ) {
+    let visible = attributes.services.filter {
+      !hidesSystemServices || !SystemServices.uuids.contains($0.service.uuid)
+    }
+    let listed = visible.filter(\.isListed).map(\.service)
+    if !listed.isEmpty { merge(services: listed, isComplete: false, make: make) }
+    for found in visible {
+      let service = service(for: found.service, make: make)
+      guard let characteristics = found.characteristics else { continue }
+      merge(
+        characteristics: characteristics.map(\.characteristic), into: service, isComplete: true,
+        lock: lock)
+      for characteristic in characteristics {
+        guard let descriptors = characteristic.descriptors else { continue }
+        characteristicsByHandle[characteristic.characteristic.valueHandle]?.merge(descriptors)
+      }
+    }
+    for found in visible {
+      guard let included = found.includedServices else { continue }
+      servicesByHandle[found.service.range.start]?.includedServicesStorage = included.compactMap {
+        servicesByHandle[$0]
+      }
+    }
   }
 }
 

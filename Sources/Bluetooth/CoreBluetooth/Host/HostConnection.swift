@@ -8,10 +8,19 @@ protocol HostEventHandler: AnyObject, Sendable {
   /// Called on the host's thread for an event that changes the subscribers of a value, before it is
   /// passed to the queue: the app may send a value as soon as a central knows that it has subscribed.
   func subscribersChange(_ event: HostEvent)
+
+  /// Whether there is a delegate, which hears of a restored state.
+  var hasDelegate: Bool { get }
+  /// Called on the host's thread with what the host has kept since an earlier process of the app, before the
+  /// events that follow.
+  func restoredOnHost(_ holdings: SessionHoldings)
+  /// Called on the queue with the host's answer to the opening of a session that is to be kept.
+  func attached(_ attachment: SessionAttachment)
 }
 
 extension HostEventHandler {
   func subscribersChange(_ event: HostEvent) {}
+  func restoredOnHost(_ holdings: SessionHoldings) {}
 }
 
 /// A manager's connection with its host: requests with their completions, events on the manager's
@@ -22,8 +31,14 @@ final class HostConnection: Sendable {
   typealias CompletionCounter = @Sendable (Int, RequestToken) -> Void
 
   private enum Item: Sendable {
+    case attached(SessionAttachment)
     case events([HostEvent])
     case work(@Sendable () -> Void)
+
+    /// Whether a state is restored with it.
+    var isRestoration: Bool {
+      if case .attached(let attachment) = self { attachment.holdings != nil } else { false }
+    }
   }
 
   private struct State: Sendable {
@@ -39,6 +54,9 @@ final class HostConnection: Sendable {
     var counters: [RequestToken: CompletionCounter] = [:]
     var channels: [ChannelID: ChannelPipe] = [:]
     var channelSends: [RequestToken: (pipe: ChannelPipe, byteCount: Int)] = [:]
+    /// A restored state and all that follows it, until there is a delegate. The host bounds it, since events
+    /// here are not acknowledged.
+    var held: [Item]?
   }
 
   private let state = Mutex(State())
@@ -52,14 +70,12 @@ final class HostConnection: Sendable {
 
   /// Opens a session with the host. The handler gets events on the queue from now on.
   func open(
-    _ host: any HostSessionProvider, name: String = "", handler: any HostEventHandler
+    _ host: any HostSessionProvider, _ preservation: Preservation = .none,
+    handler: any HostEventHandler
   ) {
     state.withLock { $0.handler = handler }
     inbox.start { [weak self] in self?.handle($0) }
-    let inbox = inbox
-    let session = host.openSession(
-      name: name, acknowledgesEvents: true, settle: { inbox.settle() },
-      onEvents: { [weak self] in self?.receive($0) })
+    let session = openSession(host, preservation)
     while true {
       let early = state.withLock { state in
         if state.early.isEmpty, !state.isClosed { state.session = session }
@@ -70,6 +86,21 @@ final class HostConnection: Sendable {
       for request in early { session.send(request) }
     }
     if state.withLock({ $0.isClosed }) { session.close() }
+  }
+
+  private func openSession(
+    _ host: any HostSessionProvider, _ preservation: Preservation
+  ) -> any HostSession {
+    let inbox = inbox
+    guard preservation.isKept, let keeping = host as? any KeepingSessionProvider else {
+      return host.openSession(
+        name: preservation.name, acknowledgesEvents: true, settle: { inbox.settle() },
+        onEvents: { [weak self] in self?.receive($0) })
+    }
+    return keeping.openSession(
+      name: preservation.name, keptFor: Limits.keptTime, acknowledgesEvents: true,
+      settle: { inbox.settle() }, onAttached: { [weak self] in self?.receive($0) },
+      onEvents: { [weak self] in self?.receive($0) })
   }
 
   /// The host's loop; nil before there is a session, and after its end.
@@ -162,12 +193,26 @@ final class HostConnection: Sendable {
 
   private func handle(_ batch: [Item]) {
     let handler = state.withLock { $0.handler }
-    for item in batch where !inbox.isClosed {
+    var items = state.withLock { $0.held.take() }.map { $0 + batch } ?? batch
+    if let first = items.firstIndex(where: \.isRestoration), handler?.hasDelegate == false {
+      let waiting = Array(items[first...])
+      state.withLock { if !$0.isClosed { $0.held = waiting } }
+      items.removeSubrange(first...)
+      // It may have been set just before the items were put aside.
+      if handler?.hasDelegate == true { inbox.post(.work {}) }
+    }
+    for item in items where !inbox.isClosed {
       switch item {
+      case .attached(let attachment): handler?.attached(attachment)
       case .events(let events): handle(events, handler)
       case .work(let work): work()
       }
     }
+  }
+
+  /// There is another delegate: what waits for one is delivered to it.
+  func delegateChanged() {
+    if state.withLock({ $0.held != nil }) { enqueue {} }
   }
 
   private func handle(_ events: [HostEvent], _ handler: (any HostEventHandler)?) {
@@ -214,6 +259,14 @@ final class HostConnection: Sendable {
   }
 
   // MARK: Events, on the host's thread
+
+  /// Passes the answer to the opening to the queue.
+  private func receive(_ attachment: SessionAttachment) {
+    if let holdings = attachment.holdings {
+      state.withLock { $0.handler }?.restoredOnHost(holdings)
+    }
+    inbox.post(.attached(attachment))
+  }
 
   /// Passes events to the queue. Bytes of channels go past it.
   private func receive(_ events: [HostEvent]) {

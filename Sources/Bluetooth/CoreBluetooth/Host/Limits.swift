@@ -25,6 +25,8 @@ enum Limits {
   /// How long a central has room before the app is called, if it is less than half a window: a slow link
   /// must not run empty, and a fast one should be filled in large pieces.
   static let updateRoomDelay: TimeSpan = .milliseconds(100)
+  /// For how long a state shall be preserved: without an end, as Apple's is. The host grants what its rules allow.
+  static let keptTime: TimeSpan = .seconds(10 * 366 * 86_400)
   /// Handled events that are acknowledged to the host at once. The host stops peers at a multiple of
   /// this, so that a few that are not acknowledged yet stop nothing.
   static let acknowledgedBatch = 64

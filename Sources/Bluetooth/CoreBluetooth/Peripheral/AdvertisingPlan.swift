@@ -68,6 +68,31 @@ extension AdvertisingPlan {
   }
 }
 
+extension AdvertisingOptions {
+  /// The dictionary from which a plan made the options: without services in the overflow area, which can't be read,
+  /// and with a name as far as it was advertised.
+  var advertisementData: [String: Any] {
+    var dictionary: [String: Any] = [:]
+    var services: [CBUUID] = []
+    for bytes in [data, scanResponse] {
+      for structure in AdvertisingData(bytes[...]) {
+        switch structure.element {
+        case .services(let uuids, _): services += uuids.lazy.map { CBUUID($0) }
+        case .localName(let name, _):
+          dictionary[CBAdvertisementDataLocalNameKey] = String(decoding: name, as: UTF8.self)
+        case .manufacturerData(let company, let content):
+          if company == 0x4C, content.starts(with: [0x02, 0x15]) {
+            dictionary[AdvertisingPlan.beaconKey] = Data(content.dropFirst(2))
+          }
+        default: break
+        }
+      }
+    }
+    if !services.isEmpty { dictionary[CBAdvertisementDataServiceUUIDsKey] = services }
+    return dictionary
+  }
+}
+
 /// Advertising structures that are collected before their types are known.
 private struct Structures {
   let byteCountMax: Int

@@ -27,9 +27,11 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     self.init(delegate: delegate, queue: queue, options: nil)
   }
 
-  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil. Of the
-  /// options, the restore identifier is the name by which a running hub knows the manager; the others have
-  /// no effect.
+  /// Creates a manager that calls its delegate on `queue`, or on the main queue if that is nil.
+  ///
+  /// With a restore identifier (`CBPeripheralManagerOptionRestoreIdentifierKey`), a running hub preserves the manager's
+  /// services and advertising when the process ends, and the manager with that identifier in the next run gets
+  /// them: see <doc:LiveInTheBackground>. The other options have no effect.
   public init(
     delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?,
     options: [String: Any]? = nil
@@ -38,19 +40,18 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     delegateStorage = delegate
     super.init()
     let identifier = options?[CBPeripheralManagerOptionRestoreIdentifierKey] as? String
-    session.start(
-      for: self, on: CurrentHost.provider, name: SessionName.peripheral(identifier))
+    session.start(for: self, on: CurrentHost.provider, restoreIdentifier: identifier)
   }
 
   /// Creates a manager on a host.
   package init(
     delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue,
-    host: any HostSessionProvider
+    host: any HostSessionProvider, restoreIdentifier: String? = nil
   ) {
     session = PeripheralManagerSession(queue: queue)
     delegateStorage = delegate
     super.init()
-    session.start(for: self, on: host)
+    session.start(for: self, on: host, restoreIdentifier: restoreIdentifier)
   }
 
   deinit { session.connection.close() }
@@ -58,14 +59,20 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// The object that receives the manager's events; called on the manager's queue.
   open weak var delegate: (any CBPeripheralManagerDelegate)? {
     get { delegateLock.withLock { delegateStorage } }
-    set { delegateLock.withLock { delegateStorage = newValue } }
+    set {
+      delegateLock.withLock { delegateStorage = newValue }
+      session.connection.delegateChanged()
+    }
   }
 
   /// Receives the calls in the delegate's stead, and forwards them to it. A bridge sets it, and then
   /// receives every call, also after the app has set another delegate.
   package var delegateProxy: (any CBPeripheralManagerDelegate)? {
     get { delegateLock.withLock { delegateProxyStorage } }
-    set { delegateLock.withLock { delegateProxyStorage = newValue } }
+    set {
+      delegateLock.withLock { delegateProxyStorage = newValue }
+      session.connection.delegateChanged()
+    }
   }
 
   /// The object to call: the proxy or, without one, the delegate.

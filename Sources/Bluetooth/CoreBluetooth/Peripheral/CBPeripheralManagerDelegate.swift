@@ -2,7 +2,9 @@
 public protocol CBPeripheralManagerDelegate: NSObjectProtocol {
   /// The radio's state changed. Also called once soon after the manager was created.
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager)
-  /// Not called yet: state restoration is not supported.
+  /// The manager has what an earlier process of the app left under its restore identifier: `CBPeripheralManagerRestoredState…`
+  /// keys for what there was. The first call of all, also before the radio's state is known. What came meanwhile
+  /// follows it.
   func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any])
   /// Advertising started, or failed to start.
   func peripheralManagerDidStartAdvertising(

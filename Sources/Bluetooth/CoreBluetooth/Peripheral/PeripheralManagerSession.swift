@@ -8,7 +8,7 @@ internal import Logging
 ///
 /// All mutable state is guarded by `lock`. The delegate is called on the queue, without it.
 final class PeripheralManagerSession: @unchecked Sendable {
-  private struct Entry {
+  struct Entry {
     let service: CBMutableService
     let characteristics: [CBMutableCharacteristic]
     /// The call of `add` that made it: the same service may be removed and added again.
@@ -23,31 +23,35 @@ final class PeripheralManagerSession: @unchecked Sendable {
     }
   }
 
-  private let lock = SharedLock()
+  let lock = SharedLock()
   let connection: HostConnection
   private let logger = Logger(label: "CoreBluetooth")
-  private weak var manager: CBPeripheralManager?
+  weak var manager: CBPeripheralManager?
 
   // Guarded by `lock`.
   private var stateStorage: CBManagerState = .unknown
-  private var advertising = Advertising.off
+  var advertising = Advertising.off
   /// Counts the calls of `startAdvertising` and `add`.
   private var lastStart: UInt64 = 0
-  private var lastAddition: UInt64 = 0
-  private var entries: [ObjectIdentifier: Entry] = [:]
+  var lastAddition: UInt64 = 0
+  var entries: [ObjectIdentifier: Entry] = [:]
   /// Removed before they were published: to be removed when the host reports their handles.
   private var withdrawn: Set<UInt64> = []
-  private var characteristics: [UInt16: CBMutableCharacteristic] = [:]
+  var characteristics: [UInt16: CBMutableCharacteristic] = [:]
   private var centrals: [DeviceAddress: CBCentral] = [:]
   private var mtus: [DeviceAddress: Int] = [:]
   /// What this manager listens on.
-  private var psms: Set<UInt16> = []
-  private var windows = UpdateWindows()
+  var psms: Set<UInt16> = []
+  var windows = UpdateWindows()
   private var waits: UpdateWaits?
   /// How far apart the used connection events of a central's link are.
   private var intervals: [DeviceAddress: TimeSpan] = [:]
+  var preservation = Preservation.none
+  /// What the host has kept since an earlier process of the app, until the first state follows.
+  var holdings: SessionHoldings?
+  var missedStates = MissedStates()
 
-  private enum Advertising: Equatable {
+  enum Advertising: Equatable {
     case off
     case starting(UInt64)
     case on
@@ -58,12 +62,13 @@ final class PeripheralManagerSession: @unchecked Sendable {
   }
 
   func start(
-    for manager: CBPeripheralManager, on host: any HostSessionProvider, name: String = ""
+    for manager: CBPeripheralManager, on host: any HostSessionProvider, restoreIdentifier: String?
   ) {
     self.manager = manager
+    preservation = Preservation(.peripheral, restoreIdentifier, on: host)
     let token = makeUpdateToken(nil)
     lock.withLock { windows.start(token) }
-    connection.open(host, name: name, handler: self)
+    connection.open(host, preservation, handler: self)
   }
 
   var state: CBManagerState { lock.withLock { stateStorage } }
@@ -81,7 +86,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   // commands from several threads in the same order.
 
   /// Calls the delegate; on the queue only.
-  private func notifyDelegate(
+  func notifyDelegate(
     _ call: (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
   ) {
     guard let manager, let delegate = manager.receiver else { return }
@@ -89,7 +94,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   }
 
   /// Calls the observers of the manager's properties that changed. Call without the lock.
-  private func reportManagerChanges() { manager?.keyValueObservers.propertiesMayHaveChanged() }
+  func reportManagerChanges() { manager?.keyValueObservers.propertiesMayHaveChanged() }
 
   /// Calls the delegate later, on the queue.
   private func notifyDelegateLater(
@@ -409,15 +414,22 @@ final class PeripheralManagerSession: @unchecked Sendable {
 
   // MARK: Events, on the queue
 
-  private func stateChanged(_ state: CBManagerState) {
-    guard lock.withLock({ state.isNews(after: stateStorage) }) else { return }
-    let old = lock.withLock {
-      let old = stateStorage
-      stateStorage = state
-      if state != .poweredOn { advertising = .off }
-      return old
+  func stateChanged(_ state: CBManagerState) {
+    restore()
+    guard lock.withLock({ missedStates.handling(of: state, after: stateStorage) }) == .report else {
+      return
     }
-    if state != .poweredOn, old == .poweredOn { connection.send(.stopAdvertising) }
+    guard lock.withLock({ state.isNews(after: stateStorage) }) else { return }
+    let (old, wasAdvertising) = lock.withLock {
+      defer {
+        stateStorage = state
+        if state != .poweredOn { advertising = .off }
+      }
+      return (stateStorage, advertising == .on)
+    }
+    if state != .poweredOn, old == .poweredOn || wasAdvertising {
+      connection.send(.stopAdvertising)
+    }
     // Below poweredOff, Core Bluetooth clears the local database.
     if state.rawValue < CBManagerState.poweredOff.rawValue, old.rawValue > state.rawValue {
       removeEverything()
@@ -432,7 +444,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   }
 
   /// As above. Call with the lock.
-  private func lockedCentral(_ address: DeviceAddress) -> CBCentral {
+  func lockedCentral(_ address: DeviceAddress) -> CBCentral {
     if let known = centrals[address] { return known }
     let central = CBCentral(address: address)
     central.setMTU(mtus[address] ?? Limits.mtuMin)
@@ -478,7 +490,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   }
 
   /// What all updates to a central share, as only their number matters.
-  private func makeUpdateToken(_ central: DeviceAddress?) -> RequestToken {
+  func makeUpdateToken(_ central: DeviceAddress?) -> RequestToken {
     connection.makeToken { [weak self] count, token in self?.updated(count, central, token) }
   }
 

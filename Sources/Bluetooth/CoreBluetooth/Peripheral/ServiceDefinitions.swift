@@ -80,6 +80,35 @@ extension DescriptorDefinition {
   }
 }
 
+// The inverse, for services that a host has kept.
+
+extension CBMutableService {
+  /// A service as it was published, without the services that it includes.
+  convenience init(_ definition: ServiceDefinition) {
+    self.init(type: CBUUID(definition.uuid), primary: definition.isPrimary)
+    characteristics = definition.characteristics.map { CBMutableCharacteristic($0) }
+  }
+}
+
+extension CBMutableCharacteristic {
+  fileprivate convenience init(_ definition: CharacteristicDefinition) {
+    var properties = CBCharacteristicProperties(definition.properties)
+    if definition.subscribingRequiresEncryption {
+      if properties.remove(.notify) != nil { properties.insert(.notifyEncryptionRequired) }
+      if properties.remove(.indicate) != nil { properties.insert(.indicateEncryptionRequired) }
+    }
+    self.init(
+      type: CBUUID(definition.uuid), properties: properties,
+      value: definition.value.map { Data($0) },
+      permissions: CBAttributePermissions(rawValue: UInt(definition.permissions.rawValue)))
+    guard !definition.descriptors.isEmpty else { return }
+    descriptors = definition.descriptors.map {
+      let uuid = CBUUID($0.uuid)
+      return CBMutableDescriptor(type: uuid, value: CBDescriptor.value(of: uuid, $0.value))
+    }
+  }
+}
+
 extension CBError {
   /// `invalidParameters` with a sentence.
   static func invalid(_ text: String) -> CBError {

@@ -25,7 +25,7 @@ public let CBAdvertisementDataSolicitedServiceUUIDsKey: String = "kCBAdvDataSoli
 /// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is no user interface.
 public let CBCentralManagerOptionShowPowerAlertKey: String = "kCBInitOptionShowPowerAlert"
 /// A `String`: the identifier of the central manager for state restoration, the same in each run of the
-/// app. A running hub knows the manager by it; restoration is not supported yet.
+/// app. A running hub preserves the manager's state under it when the app ends.
 public let CBCentralManagerOptionRestoreIdentifierKey: String = "kCBInitOptionRestoreIdentifier"
 /// Requests media accessories. Ignored.
 public let CBCentralManagerOptionDeviceAccessForMedia: String =
@@ -33,7 +33,7 @@ public let CBCentralManagerOptionDeviceAccessForMedia: String =
 /// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is no user interface.
 public let CBPeripheralManagerOptionShowPowerAlertKey: String = "kCBInitOptionShowPowerAlert"
 /// A `String`: the identifier of the peripheral manager for state restoration, the same in each run of the
-/// app. A running hub knows the manager by it; restoration is not supported yet.
+/// app. A running hub preserves the manager's state under it when the app ends.
 public let CBPeripheralManagerOptionRestoreIdentifierKey: String = "kCBInitOptionRestoreIdentifier"
 
 // MARK: Scanning
@@ -46,16 +46,14 @@ public let CBCentralManagerScanOptionSolicitedServiceUUIDsKey: String =
 
 // MARK: Connecting
 
-/// A Boolean value: whether to alert the user on connection while the app is suspended. Apps are
-/// not suspended on Linux, so this has no effect.
+/// A Boolean value: whether to alert the user on connection while the app is suspended. It is passed to the host,
+/// for what suspends and starts apps; it has no effect on apps that nothing suspends.
 public let CBConnectPeripheralOptionNotifyOnConnectionKey: String =
   "kCBConnectOptionNotifyOnConnection"
-/// A Boolean value: whether to alert the user on disconnection while the app is suspended. No
-/// effect.
+/// A Boolean value: whether to alert the user on disconnection while the app is suspended; as above.
 public let CBConnectPeripheralOptionNotifyOnDisconnectionKey: String =
   "kCBConnectOptionNotifyOnDisconnection"
-/// A Boolean value: whether to alert the user on notifications while the app is suspended. No
-/// effect.
+/// A Boolean value: whether to alert the user on notifications while the app is suspended; as above.
 public let CBConnectPeripheralOptionNotifyOnNotificationKey: String =
   "kCBConnectOptionNotifyOnNotification"
 /// An `NSNumber`: the delay before the connection is started, in seconds; from 0 to one day, and
@@ -75,15 +73,15 @@ public let CBConnectPeripheralOptionEnableAutoReconnect: String =
 
 // MARK: Restoration
 
-/// The peripherals of a restored central manager.
+/// A `[CBPeripheral]`: the peripherals of a restored central manager, connected or with a pending connection.
 public let CBCentralManagerRestoredStatePeripheralsKey: String = "kCBRestoredPeripherals"
-/// The services that a restored central manager scanned for.
+/// A `[CBUUID]`: the services that a restored central manager scans for.
 public let CBCentralManagerRestoredStateScanServicesKey: String = "kCBRestoredScanServices"
-/// The options that a restored central manager scanned with.
+/// A `[String: Any]`: the options with which a restored central manager scans.
 public let CBCentralManagerRestoredStateScanOptionsKey: String = "kCBRestoredScanOptions"
-/// The services of a restored peripheral manager.
+/// A `[CBMutableService]`: the published services of a restored peripheral manager.
 public let CBPeripheralManagerRestoredStateServicesKey: String = "kCBRestoredServices"
-/// The advertisement data of a restored peripheral manager.
+/// A `[String: Any]`: what a restored peripheral manager advertises.
 public let CBPeripheralManagerRestoredStateAdvertisementDataKey: String =
   "kCBRestoredAdvertisement"
 

@@ -12,8 +12,11 @@ struct InboxTests {
   private final class ClosingHandler: HostEventHandler {
     let connection: HostConnection
     let count = Mutex(0)
+    var hasDelegate: Bool { true }
 
     init(_ connection: HostConnection) { self.connection = connection }
+
+    func attached(_ attachment: SessionAttachment) {}
 
     func handle(_ event: HostEvent) {
       count.withLock { $0 += 1 }
