@@ -323,10 +323,13 @@ let package = Package(
       of: "HubClient", in: "Hub", needs: "HubClientMachines", "HubHost", "HubMachines", "HubPlaces",
       "HubWire", "BluetoothHost", "BluetoothInterface", "BluetoothSessions", "BluetoothWire",
       "CoreBluetooth", "CoreLocation", "EventLoop", "SimulatedRadio", "Simulation", "radio-states",
-      logging),
-    // A program of Core Bluetooth, which the tests of the hub's clients run.
+      "restored-central", logging),
+    // Programs of Core Bluetooth, which the tests of the hub's clients run.
     .executableTarget(
       name: "radio-states", dependencies: ["CoreBluetooth"], path: "Tests/Support/RadioStates"),
+    .executableTarget(
+      name: "restored-central", dependencies: ["CoreBluetooth"],
+      path: "Tests/Support/RestoredCentral"),
     tests(of: "AppMachines", in: "Hub"),
     tests(of: "AppSessions", in: "Hub", needs: "AppMachines"),
     tests(

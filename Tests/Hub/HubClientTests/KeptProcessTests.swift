@@ -8,8 +8,10 @@ import Glibc
 import HubClient
 import HubHost
 import HubMachines
+import HubPlaces
 import HubWire
 import SimulatedRadio
+import Simulation
 import Synchronization
 import Testing
 
@@ -131,5 +133,101 @@ struct KeptProcessTests {
     #expect(counts.connectionCount == 0 && counts.sessionCount == 0)
     await hub.close()
     await host.close()
+  }
+
+  /// A world with a device that counts.
+  private static func countingRadio(_ numbers: DeviceNumbers) async throws -> RadioServer {
+    try await RadioServer.start(at: [.unix(path: TestHub.makePath())]) {
+      let world = World(seed: 1, radio: .ideal)
+      _ = world.addDevice(named: "Counter", at: Position(x: 1, y: 0)) { strap in
+        strap.advertisedServices = [0x180D]
+        let measurement = strap.addService(0x180D).addCharacteristic(0x2A37, [.notify])
+        strap.every(.milliseconds(50)) {
+          let number = numbers.next()
+          measurement.notify([UInt8(truncatingIfNeeded: number), UInt8(number >> 8 & 0xFF)])
+        }
+      }
+      return world
+    }
+  }
+
+  /// The numbers of the next lines with values.
+  private static func values(_ count: Int, of run: ProgramRun) async throws -> [Int] {
+    var values: [Int] = []
+    while values.count < count {
+      let line = try #require(await run.next())
+      let number = line.split(separator: " ").last.flatMap { Int($0) }
+      values.append(try #require(line.hasPrefix("value ") ? number : nil, "\(line)"))
+    }
+    return values
+  }
+
+  @Test("an app that is killed while it is subscribed gets the values that came meanwhile, once")
+  func killedApp() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+    let path = try #require(HubPath.user(runtimeFolder: folder.path))
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    let numbers = DeviceNumbers()
+    let radio = try await Self.countingRadio(numbers)
+    let host = try BluetoothHost(radio: try #require(radio.addresses.first))
+    let (reports, continuation) = AsyncStream.makeStream(of: HubReport.self)
+    let hub = try await HubServer.start(at: .ownFolder(path: path), host) { continuation.yield($0) }
+    var closings = reports.makeAsyncIterator()
+    var highest = 0
+    var meanwhile = 0
+    for round in 0..<3 {
+      let run = try ProgramRun("restored-central", ["XDG_RUNTIME_DIR": folder.path])
+      if round == 0 {
+        for line in ["poweredOn", "connected", "notifying true"] {
+          #expect(await run.next() == line)
+        }
+      } else {
+        #expect(await run.next() == "restored 1 Counter notifying true")
+        #expect(await run.next() == "poweredOn")
+      }
+      let values = try await Self.values(20, of: run)
+      let first = try #require(values.first)
+      #expect(values == Array(first..<first + 20))
+      #expect(first > highest)
+      if round > 0 { #expect(first < meanwhile, "a value that came meanwhile") }
+      run.kill()
+      // It may have printed more than was read.
+      while let line = await run.next() {
+        highest = line.split(separator: " ").last.flatMap { Int($0) } ?? highest
+      }
+      while let report = await closings.next() { if case .closed(_, _, nil) = report { break } }
+      // Some values come without a process.
+      meanwhile = await numbers.wait(for: 5)
+    }
+    await hub.close()
+    await host.close()
+    await radio.close()
+    try FileManager.default.removeItem(at: folder)
+  }
+}
+
+/// The numbers of a device, for those that wait for one.
+private final class DeviceNumbers: Sendable {
+  private let last = Atomic(0)
+  private let numbers: AsyncStream<Int>
+  private let continuation: AsyncStream<Int>.Continuation
+
+  init() {
+    (numbers, continuation) = AsyncStream.makeStream(
+      of: Int.self, bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// The next number, on the device's thread.
+  func next() -> Int {
+    let number = last.add(1, ordering: .relaxed).newValue
+    continuation.yield(number)
+    return number
+  }
+
+  /// Waits until this number of others has come; returns the last one.
+  func wait(for count: Int) async -> Int {
+    let first = last.load(ordering: .relaxed)
+    for await number in numbers where number >= first + count { return number }
+    return first
   }
 }

@@ -7,52 +7,6 @@ import HubWire
 import SimulatedRadio
 import Testing
 
-/// A run of a program of this build that prints the states of its radio.
-private final class Run {
-  private let process = Process()
-  private let input = Pipe()
-  private let output = Pipe()
-  private var rest = ""
-
-  /// Starts the program, without the settings of this process.
-  init(_ environment: [String: String]) throws {
-    process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().appending(path: "radio-states")
-    var inherited = ProcessInfo.processInfo.environment
-    for name in ["AMBIT_AUTHORIZATION", "AMBIT_HUB", "AMBIT_RADIO"] { inherited[name] = nil }
-    process.environment = inherited.merging(environment) { $1 }
-    process.standardInput = input
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    try output.fileHandleForWriting.close()
-  }
-
-  /// The next state; nil when the program has ended.
-  func next() async -> String? {
-    while true {
-      if let end = rest.firstIndex(of: "\n") {
-        defer { rest = String(rest[rest.index(after: end)...]) }
-        return String(rest[..<end])
-      }
-      let handle = output.fileHandleForReading
-      let data = await withCheckedContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume(returning: handle.availableData) }
-      }
-      if data.isEmpty { return nil }
-      rest += String(decoding: data, as: UTF8.self)
-    }
-  }
-
-  /// Ends the program and waits for it.
-  func end() async -> Int32 {
-    try? input.fileHandleForWriting.close()
-    while await next() != nil {}
-    process.waitUntilExit()
-    return process.terminationStatus
-  }
-}
-
 @Suite("A program that knows of no hub", .timeLimit(.minutes(5)))
 struct ProgramTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
@@ -72,7 +26,7 @@ struct ProgramTests {
   func foundHub() async throws {
     let host = try BluetoothHost(radio: .standard)
     var hub = try await startHub(host)
-    let run = try Run(["XDG_RUNTIME_DIR": folder.path])
+    let run = try ProgramRun("radio-states", ["XDG_RUNTIME_DIR": folder.path])
     for _ in 0..<2 {
       #expect(await run.next() == "poweredOn")
       #expect(await hub.counts().sessionCount == 1)
@@ -93,7 +47,8 @@ struct ProgramTests {
   func ownRadio(_ environment: [String: String]) async throws {
     let host = try BluetoothHost(radio: .standard)
     let hub = try await startHub(host)
-    let run = try Run(environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 })
+    let run = try ProgramRun(
+      "radio-states", environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 })
     #expect(await run.next() == "poweredOn")
     let counts = await hub.counts()
     #expect(counts.sessionCount == 0 && counts.connectionCount == 0)

@@ -72,7 +72,7 @@ struct DiscoveredAttributesTests {
     attributes.discovered(
       .services([Self.service(0x180D, 10, 19)]), by: .discoverServices(nil), of: Self.peer)
     #expect(attributes.peers.first?.services.map(\.service.range.start) == [10])
-    // What was discovered in it stays.
+    // Its characteristics stay.
     #expect(attributes.peers.first?.services.first?.characteristics?.count == 2)
     attributes.discovered(
       .characteristics([Self.characteristic(0x2A38, 16, 19)]),
@@ -136,7 +136,8 @@ struct DiscoveredAttributesTests {
     #expect(attributes.peers.isEmpty && attributes.count == 0)
   }
 
-  @Test("the next process gets what was discovered over a link, and the peer's name")
+  @Test(
+    "the next process gets the attributes that were discovered over a link, and the peer's name")
   func nextProcess() throws {
     var hub = TestHub()
     let opening = SessionOpening(
