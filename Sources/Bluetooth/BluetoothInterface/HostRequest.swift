@@ -181,8 +181,8 @@ public struct ConnectOptions: Sendable, Hashable {
   /// Whether to search for the peer also on LE Coded, if the controller supports it, and to keep
   /// using that PHY, for range instead of speed.
   public var usesCodedPHY = false
-  /// The alerts for the user while the client's app is suspended or not running. A host shows none: whatever
-  /// starts and suspends apps reads them here.
+  /// The alerts for the user while the client's app is suspended or not running. Hosts show none: they are for a
+  /// manager of apps.
   public var alerts: ConnectionAlerts = []
 
   /// Creates the options that Apple's central uses by default.

@@ -28,12 +28,18 @@ public final class Central: Sendable {
   ///   - host: The host.
   ///   - showsSystemServices: Whether to discover also Generic Access and Generic Attribute, which
   ///     Core Bluetooth hides.
-  public init(host: (any HostSessionProvider)? = nil, showsSystemServices: Bool = false) {
+  ///   - restoreIdentifier: The identifier under which a hub preserves connections and subscriptions for the next
+  ///     process of the app, which gets them by ``restoredPeripherals()``; nil for none.
+  public init(
+    host: (any HostSessionProvider)? = nil, showsSystemServices: Bool = false,
+    restoreIdentifier: String? = nil
+  ) {
     self.host = host ?? CurrentHost.provider
     let listener = CentralListener()
     let queue = DispatchQueue(label: "ambit.central")
     manager = CBCentralManager(
-      delegate: listener, queue: queue, host: self.host, showsSystemServices: showsSystemServices)
+      delegate: listener, queue: queue, host: self.host, showsSystemServices: showsSystemServices,
+      restoreIdentifier: restoreIdentifier)
     self.listener = listener
     listener.serve(self)
   }
@@ -60,6 +66,18 @@ public final class Central: Sendable {
       }
     }
     throw .cancelled
+  }
+
+  // MARK: Restoration
+
+  /// The peripherals that are connected since an earlier process of the app. Waits for the radio's first state. Each
+  /// is returned once.
+  ///
+  /// The first sequence of a characteristic's values begins with those that came meanwhile. Pending connections of an
+  /// earlier process go on: ``connect(_:)`` waits for them, and those that are established before it are returned here.
+  public func restoredPeripherals() async -> [ConnectedPeripheral] {
+    for await state in states() where state != .unknown { break }
+    return listener.takeRestored()
   }
 
   // MARK: Scanning
@@ -179,6 +197,10 @@ private final class CentralListener: NSObject, CBCentralManagerDelegate, Sendabl
     /// The current connections, by identifier.
     var connections: [UUID: Connection] = [:]
     var lastNumber: UInt64 = 0
+    /// Restored connections that no caller has taken.
+    var restored: [ConnectedPeripheral] = []
+    /// Peripherals with a restored pending connection.
+    var pending: [UUID: CBPeripheral] = [:]
   }
 
   private struct Connection: Sendable {
@@ -224,16 +246,27 @@ private final class CentralListener: NSObject, CBCentralManagerDelegate, Sendabl
     }
   }
 
+  /// Restored connections, each once.
+  func takeRestored() -> [ConnectedPeripheral] {
+    state.withLock { state in
+      defer { state.restored = [] }
+      return state.restored
+    }
+  }
+
   /// The object of the current connection, created if necessary.
-  private func connected(_ peripheral: CBPeripheral) -> ConnectedPeripheral? {
+  private func connected(
+    _ peripheral: CBPeripheral, isRestored: Bool = false
+  ) -> ConnectedPeripheral? {
     state.withLock { state in
       guard let central = state.central else { return nil }
       if let known = state.connections[peripheral.identifier]?.peripheral { return known }
       state.lastNumber += 1
       let connected = ConnectedPeripheral(
-        peripheral, central: central, connection: state.lastNumber)
+        peripheral, central: central, connection: state.lastNumber, holdsValues: isRestored)
       state.connections[peripheral.identifier] = Connection(
         number: state.lastNumber, peripheral: connected)
+      if isRestored { state.restored.append(connected) }
       return connected
     }
   }
@@ -256,9 +289,21 @@ private final class CentralListener: NSObject, CBCentralManagerDelegate, Sendabl
     }
   }
 
+  func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
+    for peripheral in CentralRestoration(dict).peripherals {
+      if peripheral.state == .connected {
+        _ = connected(peripheral, isRestored: true)
+      } else {
+        state.withLock { $0.pending[peripheral.identifier] = peripheral }
+      }
+    }
+  }
+
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
+    let wasPending = state.withLock { $0.pending.removeValue(forKey: peripheral.identifier) != nil }
+    let isRestored = wasPending && !connections.isAwaited(peripheral.identifier)
     // If no caller waits any more, there is no reference to the object, whose end ends the connection.
-    if let connected = connected(peripheral) {
+    if let connected = connected(peripheral, isRestored: isRestored) {
       connections.resumeAll(peripheral.identifier, with: .success(connected))
     }
   }

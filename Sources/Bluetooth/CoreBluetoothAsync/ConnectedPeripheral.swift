@@ -12,11 +12,15 @@ public final class ConnectedPeripheral: Sendable {
   private let central: Central
   /// Tells this connection from others with the same peripheral.
   private let connection: UInt64
-  private let listener = PeripheralListener()
+  private let listener: PeripheralListener
   private let room = Mutex(())
 
-  init(_ peripheral: CBPeripheral, central: Central, connection: UInt64) {
+  /// - Parameter holdsValues: Whether values wait for the first sequence of their characteristic.
+  init(
+    _ peripheral: CBPeripheral, central: Central, connection: UInt64, holdsValues: Bool = false
+  ) {
     self.peripheral = peripheral
+    listener = PeripheralListener(holdsValues: holdsValues)
     self.central = central
     self.connection = connection
     peripheral.innerDelegateProxy = listener

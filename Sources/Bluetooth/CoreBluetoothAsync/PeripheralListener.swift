@@ -32,14 +32,24 @@ final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
 
   private struct State: Sendable {
     var readers: [CBCharacteristic: [UInt64: Reader]] = [:]
+    /// The newest values of characteristics that had no reader yet; nil if they are not held.
+    var held: [CBCharacteristic: [Data]]?
+    /// Characteristics whose values are no longer held.
+    var read: Set<CBCharacteristic> = []
     var lastNumber: UInt64 = 0
     var end: BluetoothError?
   }
 
   private let waiters = Waiters<Call, Answer>()
   private let ends = Waiters<Call, Answer>()
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   let modifications = Broadcast<[CBService]>()
+
+  /// - Parameter holdsValues: Whether values wait for the first reader of their characteristic.
+  init(holdsValues: Bool) {
+    state = Mutex(State(held: holdsValues ? [:] : nil))
+    super.init()
+  }
 
   /// Starts something and waits for the call that ends it.
   @discardableResult
@@ -80,6 +90,9 @@ final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
     let (number, end) = state.withLock { state in
       state.lastNumber += 1
       if state.end == nil { state.readers[characteristic, default: [:]][state.lastNumber] = reader }
+      state.read.insert(characteristic)
+      // With the lock, so that no later value is ahead of them.
+      for value in state.held?.removeValue(forKey: characteristic) ?? [] { reader.yield(value) }
       return (state.lastNumber, state.end)
     }
     if let end { reader.finish(throwing: end) }
@@ -169,14 +182,25 @@ final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
     resume(.descriptors(characteristic), error)
   }
 
+  /// The readers of a value. Without one, it may be held for the first.
+  private func readers(of value: Data, of characteristic: CBCharacteristic) -> [Reader] {
+    state.withLock { state in
+      if let readers = state.readers[characteristic] { return Array(readers.values) }
+      guard state.held != nil, !state.read.contains(characteristic) else { return [] }
+      state.held?[characteristic, default: []].append(value)
+      let count = state.held?[characteristic]?.count ?? 0
+      if count > Limits.heldValuesMax { state.held?[characteristic]?.removeFirst() }
+      return []
+    }
+  }
+
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
     peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
-    let readers = state.withLock { $0.readers[characteristic].map { Array($0.values) } ?? [] }
     if error == nil, let value = characteristic.value {
-      for reader in readers { reader.yield(value) }
+      for reader in readers(of: value, of: characteristic) { reader.yield(value) }
     }
     resume(.read(characteristic), error)
   }

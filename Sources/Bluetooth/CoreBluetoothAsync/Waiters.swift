@@ -167,6 +167,8 @@ enum Limits {
   static let discoveriesMax = 4_096
   /// Values that wait for a slow reader; older ones are dropped.
   static let valuesMax = 16_384
+  /// Values of a restored subscription that wait for its first reader: more than a hub keeps. Older ones are dropped.
+  static let heldValuesMax = 1_024
   /// States and modifications that wait; more than any radio's history.
   static let statesMax = 64
 }

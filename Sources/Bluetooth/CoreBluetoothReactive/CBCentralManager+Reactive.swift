@@ -82,6 +82,29 @@ extension Reactive where Base: CBCentralManager {
     return whenPoweredOn.then(connection)
   }
 
+  /// Sends the state that the manager has of an earlier process of the app, once and before all other values; nothing
+  /// if there is none.
+  ///
+  /// A manager without a delegate waits for the first run of any producer; one with a delegate doesn't wait. Later
+  /// runs get the state, too, as long as any run of the manager lasts; the peripherals are kept so long.
+  public var restoration: SignalProducer<CentralRestoration, Never> {
+    CentralProxy.all.producer(of: base) { proxy, notify in
+      let isSent = Mutex(false)
+      let send: @Sendable (CentralRestoration) -> Void = { restored in
+        let isFirst = isSent.withLock { isSent in
+          defer { isSent = true }
+          return !isSent
+        }
+        if isFirst { notify(.value(restored)) }
+      }
+      let observation = proxy.events.observeValues {
+        if case .restored(let restored) = $0 { send(restored) }
+      }
+      if let restored = proxy.restoration.withLock({ $0 }) { send(restored) }
+      return observation
+    }
+  }
+
   /// Sends connections and disconnections of the peers for which
   /// `registerForConnectionEvents(options:)` was called.
   public var connectionEvents: SignalProducer<ConnectionEvent, Never> {

@@ -24,6 +24,29 @@ public enum ChannelPublicationEvent: Sendable {
 
 // Values are sent on the manager's queue.
 extension Reactive where Base: CBPeripheralManager {
+  /// Sends the state that the manager has of an earlier process of the app, once and before all other values; nothing
+  /// if there is none.
+  ///
+  /// A manager without a delegate waits for the first run of any producer; one with a delegate doesn't wait. Later
+  /// runs get the state, too, as long as any run of the manager lasts.
+  public var restoration: SignalProducer<PeripheralManagerRestoration, Never> {
+    PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
+      let isSent = Mutex(false)
+      let send: @Sendable (PeripheralManagerRestoration) -> Void = { restored in
+        let isFirst = isSent.withLock { isSent in
+          defer { isSent = true }
+          return !isSent
+        }
+        if isFirst { notify(.value(restored)) }
+      }
+      let observation = proxy.events.observeValues {
+        if case .restored(let restored) = $0 { send(restored) }
+      }
+      if let restored = proxy.restoration.withLock({ $0 }) { send(restored) }
+      return observation
+    }
+  }
+
   /// Publishes a service while a run lasts.
   ///
   /// A run waits until the radio is on, publishes the service, and then sends it. The run continues

@@ -1,9 +1,11 @@
 internal import CoreBluetooth
 internal import CoreBluetoothAsync
 internal import Reactive
+internal import Synchronization
 
 /// What a central manager's delegate receives.
 enum CentralEvent: Sendable {
+  case restored(CentralRestoration)
   case stateChanged(CBManagerState)
   case discovered(DiscoveredPeripheral)
   case connected(CBPeripheral)
@@ -54,6 +56,8 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
   private enum Only { case scan }
 
   let (events, input) = Signal<CentralEvent, Never>.pipe()
+  /// The restored state, for runs that begin later.
+  let restoration = Mutex<CentralRestoration?>(nil)
   private let connections = Demands<CBPeripheral, [String: any Sendable]?>()
   private let scans = Demands<Only, ScanDemand>()
 
@@ -110,6 +114,9 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
 
   func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
     central.delegate?.centralManager(central, willRestoreState: dict)
+    let restored = CentralRestoration(dict)
+    restoration.withLock { $0 = restored }
+    input.send(value: .restored(restored))
   }
 
   func centralManager(

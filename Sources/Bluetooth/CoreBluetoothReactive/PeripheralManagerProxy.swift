@@ -5,6 +5,7 @@ internal import Synchronization
 
 /// What a peripheral manager's delegate receives.
 enum PeripheralManagerEvent: Sendable {
+  case restored(PeripheralManagerRestoration)
   case stateChanged(CBManagerState)
   case advertisingStarted((any Error)?)
   case serviceAdded(CBService, (any Error)?)
@@ -28,6 +29,8 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   let channelPublications = ChannelPublications()
   /// The services that are being published, each by one run: the answer doesn't identify the run.
   private let publishing = Mutex<Set<CBMutableService>>([])
+  /// The restored state, for runs that begin later.
+  let restoration = Mutex<PeripheralManagerRestoration?>(nil)
   private let advertisements = Demands<Only, [String: any Sendable]>()
 
   func attach(to manager: CBPeripheralManager) { manager.delegateProxy = self }
@@ -78,6 +81,9 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
 
   func peripheralManager(_ manager: CBPeripheralManager, willRestoreState dict: [String: Any]) {
     manager.delegate?.peripheralManager(manager, willRestoreState: dict)
+    let restored = PeripheralManagerRestoration(dict)
+    restoration.withLock { $0 = restored }
+    input.send(value: .restored(restored))
   }
 
   func peripheralManagerDidStartAdvertising(_ manager: CBPeripheralManager, error: (any Error)?) {

@@ -54,44 +54,6 @@ private final class RestoredApp: NSObject, CBCentralManagerDelegate, CBPeriphera
   ) { record.add("characteristics \(text(error))") }
 }
 
-extension SessionHoldings {
-  /// A strap that is connected, discovered and subscribed to, and a phone with a pending connection.
-  fileprivate static func strap(reconnects: Bool = false) -> SessionHoldings {
-    var holdings = SessionHoldings()
-    var options = ConnectOptions()
-    options.reconnectsAutomatically = reconnects
-    holdings.links = [
-      Link(peer: .strap, options: options, isConnected: true),
-      Link(peer: .phone, options: options, isConnected: false, name: "Phone"),
-    ]
-    holdings.subscriptions = [
-      Subscription(
-        peer: .strap,
-        target: SubscriptionTarget(valueHandle: 12, endHandle: 13, usesIndications: false))
-    ]
-    let measurement = RemoteCharacteristic(
-      uuid: 0x2A37, declarationHandle: 11, valueHandle: 12, endHandle: 13, properties: .notify)
-    let location = RemoteCharacteristic(
-      uuid: 0x2A38, declarationHandle: 14, valueHandle: 15, endHandle: 15, properties: .read)
-    let heartRate = PeerAttributes.Service(
-      service: RemoteService(uuid: 0x180D, range: HandleRange(10, 15), isPrimary: true),
-      isListed: true, includedServices: [20],
-      characteristics: [
-        PeerAttributes.Characteristic(
-          characteristic: measurement, descriptors: [RemoteDescriptor(uuid: 0x2902, handle: 13)]),
-        PeerAttributes.Characteristic(characteristic: location),
-      ])
-    let battery = PeerAttributes.Service(
-      service: RemoteService(uuid: 0x180F, range: HandleRange(20, 22), isPrimary: false),
-      isListed: false)
-    let access = PeerAttributes.Service(
-      service: RemoteService(uuid: 0x1800, range: HandleRange(1, 9), isPrimary: true),
-      isListed: true)
-    holdings.attributes = [PeerAttributes(peer: .strap, services: [access, heartRate, battery])]
-    return holdings
-  }
-}
-
 @Suite("A restored central manager")
 struct CentralRestorationTests {
   private let keeping = KeepingHost()
@@ -295,7 +257,7 @@ struct CentralRestorationTests {
     withExtendedLifetime(manager) {}
   }
 
-  @Test("a radio that was off for a while ends links, and not what is pending")
+  @Test("a radio that was off for a while ends links, and no pending connections")
   func radioOffAndOn() {
     let manager = makeManager()
     restore(
@@ -325,7 +287,7 @@ struct CentralRestorationTests {
     #expect(keeping.host.requests == [.disconnect(.phone)])
   }
 
-  @Test("a link that ended because too many values waited is told with the limit's error")
+  @Test("a link that ended because too many values waited ends with the limit's error")
   func limit() {
     let manager = makeManager()
     restore(
