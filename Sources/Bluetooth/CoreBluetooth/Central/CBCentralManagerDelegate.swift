@@ -2,9 +2,9 @@
 public protocol CBCentralManagerDelegate: NSObjectProtocol {
   /// The radio's state changed. Also called once soon after the manager was created.
   func centralManagerDidUpdateState(_ central: CBCentralManager)
-  /// The manager has what an earlier process of the app left under its restore identifier: `CBCentralManagerRestoredState…` keys
-  /// for what there was. The first call of all, also before the radio's state is known. What came meanwhile follows
-  /// it.
+  /// The manager goes on with the state that an earlier process of the app left under its restore identifier. The
+  /// dictionary has those of the `CBCentralManagerRestoredState…` keys that have a value. The first call of all, also
+  /// before the radio's state is known; the events that came meanwhile follow it.
   ///
   /// Keep the peripherals: the connections of those that are released are cancelled, after the first state.
   func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any])

@@ -1,7 +1,7 @@
 internal import BluetoothInterface
 
 extension SessionHoldings {
-  /// What `centralManager(_:willRestoreState:)` gets: keys only for what there was.
+  /// The dictionary for `centralManager(_:willRestoreState:)`. A key without a value is left out.
   func centralState(_ peripherals: [CBPeripheral]) -> [String: Any] {
     var state: [String: Any] = [:]
     if !peripherals.isEmpty { state[CBCentralManagerRestoredStatePeripheralsKey] = peripherals }

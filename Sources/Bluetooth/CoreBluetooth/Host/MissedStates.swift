@@ -1,7 +1,7 @@
 /// The radio's states of the time in which a restored app did not run.
 ///
 /// The host goes on by itself with what it keeps when the radio comes back. So an app hears of a radio that is off,
-/// but not that it was off for a while: it would give up what was restored a moment ago.
+/// but not that it was off for a while: it would give up the restored links and scans.
 struct MissedStates {
   /// What to do about a state.
   enum Handling: Equatable {

@@ -64,7 +64,7 @@ extension Preservation {
   }
 }
 
-/// Logs once what is no mistake of the app.
+/// Logs sentences that report no mistake of the app, each once.
 private enum Notices {
   private static let reported = Mutex<Set<String>>([])
   private static let reportedMax = 64

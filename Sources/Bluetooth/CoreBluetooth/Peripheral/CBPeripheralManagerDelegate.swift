@@ -2,9 +2,9 @@
 public protocol CBPeripheralManagerDelegate: NSObjectProtocol {
   /// The radio's state changed. Also called once soon after the manager was created.
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager)
-  /// The manager has what an earlier process of the app left under its restore identifier: `CBPeripheralManagerRestoredState…`
-  /// keys for what there was. The first call of all, also before the radio's state is known. What came meanwhile
-  /// follows it.
+  /// The manager goes on with the state that an earlier process of the app left under its restore identifier. The
+  /// dictionary has those of the `CBPeripheralManagerRestoredState…` keys that have a value. The first call of all,
+  /// also before the radio's state is known; the events that came meanwhile follow it.
   func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any])
   /// Advertising started, or failed to start.
   func peripheralManagerDidStartAdvertising(

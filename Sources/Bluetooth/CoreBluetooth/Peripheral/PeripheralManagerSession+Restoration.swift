@@ -70,7 +70,7 @@ extension PeripheralManagerSession {
 }
 
 extension SessionHoldings {
-  /// What `peripheralManager(_:willRestoreState:)` gets: keys only for what there was.
+  /// The dictionary for `peripheralManager(_:willRestoreState:)`. A key without a value is left out.
   fileprivate func peripheralState(_ services: [CBMutableService]) -> [String: Any] {
     var state: [String: Any] = [:]
     if !services.isEmpty { state[CBPeripheralManagerRestoredStateServicesKey] = services }
