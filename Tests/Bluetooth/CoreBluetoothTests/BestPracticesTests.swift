@@ -1,4 +1,7 @@
 import BluetoothHost
+import BluetoothInterface
+import BluetoothSessions
+import BluetoothWire
 import CoreBluetooth
 import Essentials
 import SimulatedRadio
@@ -47,6 +50,37 @@ struct BestPracticesTests {
       radio.advance(within: .seconds(60)) { recorder.record.lines.last == "disconnected ok" })
     let measurement = peripheral.services?.first?.characteristics
     #expect(measurement == nil, "what was discovered is void")
+  }
+
+  @Test("an app that was killed restores its lock, whose pending connection completes")
+  func restoresLock() throws {
+    func start(_ keeping: KeepingHost) -> DoorLock {
+      let app = DoorLock()
+      CurrentHost.$override.withValue(keeping) { app.start(on: DispatchQueue(label: "lock")) }
+      return app
+    }
+    let first = KeepingHost()
+    let app = start(first)
+    first.attach(nil)
+    first.host.deliver(.stateChanged(.poweredOn))
+    let report = AdvertisingReport(
+      address: .strap, isConnectable: true, isScannable: true, isLegacy: true, rssi: -60, data: [],
+      heardAt: .zero)
+    first.host.deliver(.discovered(report))
+    #expect(first.host.requests.suffix(2) == [.stopScan, .connect(.strap, ConnectOptions())])
+    #expect(app.lock?.state == .connecting)
+
+    var holdings = SessionHoldings()
+    holdings.links = [
+      SessionHoldings.Link(peer: .strap, options: ConnectOptions(), isConnected: false)
+    ]
+    let second = KeepingHost()
+    let next = start(second)
+    second.attach(holdings)
+    second.host.post(.stateChanged(.poweredOn), .connected(.strap))
+    second.host.settle()
+    #expect(next.lock?.identifier == .strap && next.lock?.state == .connected)
+    #expect(second.host.requests.isEmpty)
   }
 
   @Test("a long message goes in writes without response, none is dropped")

@@ -97,7 +97,7 @@ struct PeripheralManagerRestorationTests {
     keeping.host.settle()
   }
 
-  @Test("its services are restored with values, permissions, descriptors and subscribed centrals")
+  @Test("services are restored with values, permissions, descriptors and subscribed centrals")
   func services() throws {
     restore()
     #expect(record.lines == ["restored unknown, advertising true", "poweredOn"])
@@ -127,7 +127,7 @@ struct PeripheralManagerRestorationTests {
     #expect(definition == Self.holdings().services[0].definition)
   }
 
-  @Test("its advertising goes on, and is in the dictionary as it was begun")
+  @Test("an advertisement goes on, and is in the dictionary as it was begun")
   func advertising() {
     restore()
     #expect(manager.isAdvertising)
