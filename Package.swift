@@ -35,6 +35,9 @@ let package = Package(
     .trait(
       name: "BindingServer",
       description: "Compiles BindingServer, which serves pages with SwiftNIO and hummingbird."),
+    .trait(
+      name: "Messaging",
+      description: "Compiles the client of XMPP: XMPPWire, with Expat, and XMPPMachines."),
     .default(enabledTraits: ["BluetoothHost", "SimulatedRadio", "SecureConnections"]),
   ],
   dependencies: [
@@ -169,6 +172,13 @@ let package = Package(
       ],
       path: "Sources/Bonjour/dns_sd", exclude: ["include", "exports.map"]),
 
+    // Messages over XMPP, with the trait Messaging (docs/decisions/0214-messages-are-a-trait.md).
+    .systemLibrary(name: "CExpat", path: "Sources/Messaging/CExpat"),
+    wire(
+      "XMPPWire", in: "Messaging",
+      needs: .target(name: "CExpat", condition: .when(traits: ["Messaging"]))),
+    machines("XMPPMachines", in: "Messaging", needs: "XMPPWire"),
+
     // Cover flow: what moves, where it stands and which element shows it. Also compiled for the browser,
     // by scripts/build-cover-flow.
     machines("CoverFlow", in: "CoverFlow"),
@@ -298,6 +308,8 @@ let package = Package(
 
     tests("EssentialsTests", needs: "Essentials"),
     tests(of: "JSONWire"),
+    tests(of: "XMPPWire", in: "Messaging", needs: "FuzzTargets"),
+    tests(of: "XMPPMachines", in: "Messaging", needs: "XMPPWire"),
     tests(of: "EventLoop"),
     .testTarget(
       name: "ReactiveTests",
@@ -552,7 +564,8 @@ where target.type != .system
     [
       "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines", "BeaconMachines",
       "Simulation", "SimulationTests", "JSONWire", "BindingMachines", "PageClient",
-      "BindingMachinesTests", "TreeTests", "AppMachines", "AppMachinesTests",
+      "BindingMachinesTests", "TreeTests", "AppMachines", "AppMachinesTests", "XMPPWire",
+      "XMPPMachines", "XMPPMachinesTests",
     ].contains(target.name)
   {
     settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"]))

@@ -59,6 +59,9 @@ enum Layers {
     // The values that messages between programs and hosts carry.
     "BluetoothInterface": Module(.wire),
     "HubWire": Module(.wire),
+    // Headers of Expat, which is as pure as a decoder of ours.
+    "CExpat": Module(.wire),
+    "XMPPWire": Module(.wire),
 
     "BluetoothMachines": Module(.machines),
     "BeaconMachines": Module(.machines),
@@ -69,6 +72,7 @@ enum Layers {
     "ConnectionMachines": Module(.machines),
     "HubMachines": Module(.machines),
     "AppMachines": Module(.machines),
+    "XMPPMachines": Module(.machines),
     "CoverFlow": Module(.machines),
     // The same as functions for a page, and the page's files: bytes.
     "CoverFlowWebAssembly": Module(.machines),

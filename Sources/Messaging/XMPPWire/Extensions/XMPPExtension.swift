@@ -1,0 +1,18 @@
+#if Messaging
+  /// An element that an extension defines, as a typed value.
+  package protocol XMPPExtension: Hashable, Sendable {
+    /// Reads the value; nil if the element is another one, or if what it must have is missing or malformed.
+    init?(_ element: XMLElement)
+    var element: XMLElement { get }
+  }
+
+  extension XMPPExtension {
+    /// The first element of a list that is this extension.
+    package static func first(in elements: [XMLElement]) -> Self? {
+      for element in elements {
+        if let value = Self(element) { return value }
+      }
+      return nil
+    }
+  }
+#endif

@@ -1,0 +1,59 @@
+#if Messaging
+  /// The namespaces of XMPP that this module knows, by the documents that define them.
+  package enum Namespace {
+    package static let xml = "http://www.w3.org/XML/1998/namespace"
+    // RFC 6120.
+    package static let stream = "http://etherx.jabber.org/streams"
+    package static let client = "jabber:client"
+    package static let tls = "urn:ietf:params:xml:ns:xmpp-tls"
+    package static let sasl = "urn:ietf:params:xml:ns:xmpp-sasl"
+    package static let bind = "urn:ietf:params:xml:ns:xmpp-bind"
+    package static let streamErrors = "urn:ietf:params:xml:ns:xmpp-streams"
+    package static let stanzaErrors = "urn:ietf:params:xml:ns:xmpp-stanzas"
+    package static let session = "urn:ietf:params:xml:ns:xmpp-session"
+    // RFC 6121.
+    package static let roster = "jabber:iq:roster"
+    // Extensions (XEPs), by their numbers.
+    /// XEP-0004.
+    package static let forms = "jabber:x:data"
+    /// XEP-0030.
+    package static let discoInfo = "http://jabber.org/protocol/disco#info"
+    package static let discoItems = "http://jabber.org/protocol/disco#items"
+    /// XEP-0059.
+    package static let resultSets = "http://jabber.org/protocol/rsm"
+    /// XEP-0085.
+    package static let chatStates = "http://jabber.org/protocol/chatstates"
+    /// XEP-0115.
+    package static let capabilities = "http://jabber.org/protocol/caps"
+    /// XEP-0184.
+    package static let receipts = "urn:xmpp:receipts"
+    /// XEP-0198.
+    package static let streamManagement = "urn:xmpp:sm:3"
+    /// XEP-0199.
+    package static let ping = "urn:xmpp:ping"
+    /// XEP-0203.
+    package static let delay = "urn:xmpp:delay"
+    /// XEP-0280.
+    package static let carbons = "urn:xmpp:carbons:2"
+    /// XEP-0297.
+    package static let forward = "urn:xmpp:forward:0"
+    /// XEP-0313.
+    package static let archive = "urn:xmpp:mam:2"
+    /// XEP-0313, the form's fields of version 1.1: `before-id`, `after-id`, metadata.
+    package static let archiveExtended = "urn:xmpp:mam:2#extended"
+    /// XEP-0334.
+    package static let hints = "urn:xmpp:hints"
+    /// XEP-0352.
+    package static let clientState = "urn:xmpp:csi:0"
+    /// XEP-0359.
+    package static let stanzaIDs = "urn:xmpp:sid:0"
+    /// XEP-0380.
+    package static let encryption = "urn:xmpp:eme:0"
+    /// XEP-0428.
+    package static let fallback = "urn:xmpp:fallback:0"
+    /// XEP-0440.
+    package static let channelBindings = "urn:xmpp:sasl-cb:0"
+    /// This project's own: the sequence of an installation's messages of a conversation.
+    package static let order = "urn:x-ambit:order:1"
+  }
+#endif

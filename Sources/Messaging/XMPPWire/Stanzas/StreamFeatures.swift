@@ -1,0 +1,39 @@
+#if Messaging
+  /// What a server offers at a point of the negotiation (RFC 6120, §4.3.2).
+  package struct StreamFeatures: Hashable, Sendable {
+    package var offersTLS = false
+    package var demandsTLS = false
+    /// The mechanisms of SASL, as the server names them.
+    package var mechanisms: [String] = []
+    /// The channel bindings that the server supports (XEP-0440); nil if it doesn't name them.
+    package var channelBindings: [String]?
+    package var offersBinding = false
+    package var offersStreamManagement = false
+    package var offersClientState = false
+    /// All that was offered.
+    package var elements: [XMLElement] = []
+
+    package init() {}
+
+    /// Reads `stream:features`; nil for another element.
+    package init?(_ element: XMLElement) {
+      guard element.has("features", Namespace.stream) else { return nil }
+      elements = element.children
+      for feature in elements {
+        switch (feature.name, feature.namespace) {
+        case ("starttls", Namespace.tls):
+          offersTLS = true
+          demandsTLS = feature.child("required", Namespace.tls) != nil
+        case ("mechanisms", Namespace.sasl):
+          mechanisms = feature.children.filter { $0.has("mechanism", Namespace.sasl) }.map(\.text)
+        case ("sasl-channel-binding", Namespace.channelBindings):
+          channelBindings = feature.children.compactMap { $0["type"] }
+        case ("bind", Namespace.bind): offersBinding = true
+        case ("sm", Namespace.streamManagement): offersStreamManagement = true
+        case ("csi", Namespace.clientState): offersClientState = true
+        default: break
+        }
+      }
+    }
+  }
+#endif
