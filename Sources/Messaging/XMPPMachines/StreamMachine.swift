@@ -29,9 +29,11 @@
       /// The stream's parser has failed.
       case invalid(XMLStreamError)
       /// The answer to ``Action/compute(_:)``.
-      case credentials(CredentialAnswer)
+      case credentials(CredentialAnswer, for: CredentialRequest)
       /// Stanzas are to be sent, in this order. Ignored while there is no session, and beyond ``StreamMachine/room``.
       case send([OutgoingStanza])
+      /// Rows that failed for another reason: they are not sent again when the session is resumed.
+      case abandoned([UInt64])
       /// All deliveries of a session up to this count are committed.
       case handled(through: UInt64, session: UInt64)
       /// The app is in use, or is not.
@@ -69,7 +71,39 @@
       case offline(StreamFailure, retryAt: Instant?)
     }
 
+    /// The machine's stage.
+    enum Phase: Sendable {
+      /// The app has to start it.
+      case stopped
+      case pausing(until: Instant)
+      case connecting(deadline: Instant)
+      case connected(StreamConnection)
+    }
+
     let configuration: StreamConfiguration
+    var phase = Phase.stopped
+    var session: StreamSessionState?
+    /// The number of the last session.
+    var lastSession: UInt64
+    /// The strongest mechanism that has succeeded.
+    var provenMechanism: SASLMechanism?
+    /// Connections in sequence that brought nothing.
+    var failureCount = 0
+    var redirectCount = 0
+    /// Where the next connection goes; nil for where the session prefers, or the domain.
+    var nextTarget: StreamTarget?
+    /// Whether the location of the session was tried in vain.
+    var triedLocation = false
+    /// Whether the server refused the wished resource.
+    var isResourceRefused = false
+    /// Whether the app wants the stream again that is being ended.
+    var startsAgain = false
+    var clientState = ClientState.active
+    /// Numbers requests of the machine's own.
+    var requestCount: UInt64 = 0
+    var chance: SeededGenerator
+    var now = Instant.zero
+    var output: [Action] = []
 
     /// Creates the machine of an account.
     ///
@@ -81,17 +115,105 @@
       unacknowledged: [SentStanza] = []
     ) {
       self.configuration = configuration
+      self.session = session.map { StreamSessionState(stored: $0, unacknowledged: unacknowledged) }
+      lastSession = session?.number ?? 0
+      provenMechanism = configuration.provenMechanism
+      chance = SeededGenerator(seed: configuration.seed)
     }
 
     /// The number of stanzas that `send` takes now; 0 without a session.
-    package var room: Int { 0 }
+    package var room: Int {
+      guard case .connected(let connection) = phase, connection.stage.isOnline, let session else {
+        return 0
+      }
+      return max(0, configuration.unacknowledgedMax - session.unacknowledged.count)
+    }
+
+    /// Whether more may be read from the connection: false while deliveries wait to be committed.
+    package var wantsBytes: Bool { (session?.uncommittedCount ?? 0) < Self.uncommittedMax }
+
+    /// Deliveries that wait to be committed, at most, before reading stops.
+    private static let uncommittedMax: UInt64 = 512
+
+    /// Appends an action; bytes join those that are written just before.
+    mutating func perform(_ action: Action) {
+      if case .write(let bytes) = action, case .write(let before)? = output.last {
+        output[output.count - 1] = .write(before + bytes)
+      } else {
+        output.append(action)
+      }
+    }
+
+    mutating func write(_ element: XMLElement) {
+      perform(.write(XMLWriter.bytes(of: element)))
+    }
   }
 
   extension StreamMachine: Machine {
-    package var nextWake: Instant? { nil }
+    package var nextWake: Instant? {
+      switch phase {
+      case .stopped: nil
+      case .pausing(let until): until
+      case .connecting(let deadline): deadline
+      case .connected(let connection): connection.nextWake(configuration.times)
+      }
+    }
 
-    package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {}
+    package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+      self.now = now
+      handle(event)
+      flush(into: &actions)
+    }
 
-    package mutating func wake(now: Instant, into actions: inout [Action]) {}
+    package mutating func wake(now: Instant, into actions: inout [Action]) {
+      self.now = now
+      switch phase {
+      case .stopped: break
+      case .pausing(let until): if until <= now { connect() }
+      case .connecting(let deadline): if deadline <= now { fail(.silent) }
+      case .connected: wakeConnection()
+      }
+      flush(into: &actions)
+    }
+
+    private mutating func flush(into actions: inout [Action]) {
+      assert(violations().isEmpty, violations().joined(separator: "; "))
+      actions += output
+      output.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func handle(_ event: Event) {
+      switch event {
+      case .start: start()
+      case .stop(let keepsSession): stop(keepsSession: keepsSession)
+      case .networkChanged: examine()
+      case .opened(let isEncrypted, let bindings, let nonce):
+        opened(isEncrypted: isEncrypted, bindings, nonce: nonce)
+      case .encrypted(let bindings): encrypted(bindings)
+      case .closed(let failure): closed(failure)
+      case .received(let item): received(item)
+      case .invalid(let error): if case .connected = phase { fail(.invalidXML(error)) }
+      case .credentials(let answer, let request): credentials(answer, for: request)
+      case .send(let stanzas): send(stanzas)
+      case .abandoned(let rows): session?.abandon(rows)
+      case .handled(let count, let number): handled(through: count, session: number)
+      case .clientState(let state): clientStateChanged(state)
+      }
+    }
+
+    private mutating func received(_ item: StreamItem) {
+      guard case .connected(var connection) = phase else { return }
+      connection.lastReceived = now
+      phase = .connected(connection)
+      switch item {
+      case .header(let header):
+        // A server without a version knows no features (RFC 6120, §4.7.5).
+        if header.version?.hasPrefix("1.") != true { fail(.unexpected("stream")) }
+      case .element(let element):
+        if let error = StreamError(element) { return streamFailed(error) }
+        received(element, connection)
+      case .end: ended()
+      }
+    }
   }
 #endif

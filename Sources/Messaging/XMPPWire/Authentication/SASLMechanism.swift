@@ -30,6 +30,11 @@
       }
     }
 
+    /// Whether the mechanism protects less than another one: by its hash function, or because it isn't bound to TLS.
+    package func isWeaker(than other: SASLMechanism) -> Bool {
+      (hash?.byteCount ?? 0) < (other.hash?.byteCount ?? 0) || other.isBound && !isBound
+    }
+
     package static func < (a: SASLMechanism, b: SASLMechanism) -> Bool { a.rank < b.rank }
 
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }

@@ -1,0 +1,227 @@
+#if Messaging
+  internal import Essentials
+  internal import XMPPWire
+
+  /// Connecting, ending, failing, and connecting again.
+  extension StreamMachine {
+    private static let redirectCountMax = 3
+    /// A session that lasts this long was worth its connection.
+    private static let stableTime: TimeSpan = .seconds(30)
+
+    mutating func start() {
+      switch phase {
+      case .stopped:
+        failureCount = 0
+        isResourceRefused = false
+        connect()
+      case .pausing: connect()
+      case .connected(let connection): if connection.stage.isEnding { startsAgain = true }
+      case .connecting: break
+      }
+    }
+
+    mutating func connect() {
+      phase = .connecting(deadline: now + configuration.times.connecting)
+      perform(.open(takeTarget()))
+    }
+
+    private mutating func takeTarget() -> StreamTarget {
+      if let target = nextTarget {
+        nextTarget = nil
+        return target
+      }
+      if !triedLocation, let location = session?.location, let target = StreamTarget(location) {
+        triedLocation = true
+        return target
+      }
+      return .domain
+    }
+
+    /// A pause ends when the network changes, and a connection has to show that it still carries bytes.
+    mutating func examine() {
+      switch phase {
+      case .pausing:
+        failureCount = 0
+        connect()
+      case .connected(let connection): if connection.stage.isOnline { requestAcknowledgement() }
+      // The attempt may be made over the network that is gone.
+      case .connecting:
+        perform(.close)
+        connect()
+      case .stopped: break
+      }
+    }
+
+    mutating func stop(keepsSession: Bool) {
+      startsAgain = false
+      guard case .connected(var connection) = phase else {
+        if case .stopped = phase { return }
+        return fail(.stopped)
+      }
+      guard connection.stage.isOnline, let session else {
+        if connection.stage.isEnding { return }
+        return fail(.stopped)
+      }
+      writeAcknowledgement()
+      guard !keepsSession else { return fail(.stopped) }
+      connection.stage = .ending(deadline: now + configuration.times.ending, isClosed: false)
+      phase = .connected(connection)
+      if session.unacknowledged.isEmpty { closeStream() } else { requestAcknowledgement() }
+    }
+
+    /// Ends the stream on this side, once all is acknowledged or the time for that is over.
+    mutating func closeStream() {
+      guard case .connected(var connection) = phase else { return }
+      writeAcknowledgement()
+      perform(.write(XMLWriter.closing))
+      connection.stage = .ending(deadline: now + configuration.times.ending, isClosed: true)
+      phase = .connected(connection)
+    }
+
+    /// The server has ended the stream.
+    mutating func ended() {
+      guard case .connected(let connection) = phase else { return }
+      perform(.write(XMLWriter.closing))
+      if case .ending(_, let isClosed) = connection.stage {
+        // A stream that both sides close ends its session.
+        if isClosed { dropSession() }
+        return fail(.stopped)
+      }
+      fail(.ended)
+    }
+
+    mutating func closed(_ failure: StreamFailure) {
+      switch phase {
+      case .stopped, .pausing: break
+      case .connecting: fail(failure)
+      case .connected(let connection):
+        if connection.stage.isEnding { return fail(.stopped) }
+        fail(failure)
+      }
+    }
+
+    mutating func streamFailed(_ error: StreamError) {
+      guard case .connected(let connection) = phase else { return }
+      perform(.write(XMLWriter.closing))
+      guard error.condition == .seeOtherHost, connection.isEncrypted,
+        let target = error.otherHost.flatMap({ StreamTarget($0) })
+      else { return fail(.stream(error)) }
+      redirectCount += 1
+      guard redirectCount <= Self.redirectCountMax else {
+        redirectCount = 0
+        return fail(.tooManyRedirects)
+      }
+      perform(.close)
+      nextTarget = target
+      phase = .pausing(until: now)
+      perform(.offline(.stream(error), retryAt: now))
+    }
+
+    /// Forgets the session: what the server didn't acknowledge has an unknown fate.
+    mutating func dropSession() {
+      guard let session else { return }
+      perform(.record(.ended))
+      let rows = session.unacknowledgedRows
+      if !rows.isEmpty { perform(.lost(rows)) }
+      self.session = nil
+      triedLocation = false
+    }
+
+    /// Ends the connection, or the attempt, and plans the next one.
+    mutating func fail(_ failure: StreamFailure) {
+      if case .connected(let connection) = phase {
+        if let error = failure.reportedError, connection.stage.carriesXML {
+          write(error.element)
+          perform(.write(XMLWriter.closing))
+        }
+        if let since = connection.onlineSince, now - since >= Self.stableTime { failureCount = 0 }
+      }
+      perform(.close)
+      if case .wrongAcknowledgement = failure { dropSession() }
+      if session?.id == nil { dropSession() }
+      let retryAt = startsAgain ? now : retryTime(failure)
+      startsAgain = false
+      phase = retryAt.map { .pausing(until: $0) } ?? .stopped
+      perform(.offline(failure, retryAt: retryAt))
+    }
+
+    private mutating func retryTime(_ failure: StreamFailure) -> Instant? {
+      let times = configuration.times
+      let (shortest, longest): (Int64, Int64)
+      switch failure.retry {
+      case .never: return nil
+      case .late:
+        longest = times.longestPause.nanoseconds
+        shortest = longest / 2
+      case .soon:
+        let first = max(0, min(times.firstPause, times.longestPause).nanoseconds)
+        let (doubled, overflow) = first.multipliedReportingOverflow(by: 1 << min(20, failureCount))
+        longest =
+          overflow ? times.longestPause.nanoseconds : min(doubled, times.longestPause.nanoseconds)
+        // Clients that lost their server together come back at different times.
+        shortest = failureCount == 0 ? 0 : longest / 2
+      }
+      failureCount += 1
+      return now
+        + TimeSpan(nanoseconds: Int64.random(in: shortest...max(shortest, longest), using: &chance))
+    }
+
+    mutating func wakeConnection() {
+      guard case .connected(let connection) = phase,
+        let due = connection.nextWake(configuration.times), due <= now
+      else { return }
+      switch connection.stage {
+      case .online:
+        if connection.request == nil { requestAcknowledgement() } else { fail(.silent) }
+      case .ending(_, let isClosed):
+        guard isClosed else { return closeStream() }
+        dropSession()
+        fail(.stopped)
+      default: fail(.silent)
+      }
+    }
+  }
+
+  extension StreamFailure {
+    /// The error that the server gets before the connection ends.
+    fileprivate var reportedError: StreamError? {
+      switch self {
+      case .invalidXML(let error): StreamError(error.condition)
+      case .unexpected: StreamError(.unsupportedStanzaType)
+      case .wrongAcknowledgement: StreamError(.undefinedCondition)
+      case .silent: StreamError(.connectionTimeout)
+      default: nil
+      }
+    }
+  }
+
+  extension StreamTarget {
+    /// Reads `host`, `host:port` or `[IPv6]:port`; nil for anything else.
+    init?(_ text: String) {
+      guard text.utf8.count <= 300, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        return nil
+      }
+      let host: Substring
+      var rest: Substring
+      if text.hasPrefix("[") {
+        guard let end = text.firstIndex(of: "]") else { return nil }
+        host = text[text.index(after: text.startIndex)..<end]
+        rest = text[text.index(after: end)...]
+      } else if text.filter({ $0 == ":" }).count > 1 {
+        // An IPv6 address without brackets has no port.
+        host = text[...]
+        rest = ""
+      } else {
+        host = text.prefix { $0 != ":" }
+        rest = text[host.endIndex...]
+      }
+      guard !host.isEmpty else { return nil }
+      guard !rest.isEmpty else {
+        self = .host(String(host), port: nil)
+        return
+      }
+      guard rest.removeFirst() == ":", let port = UInt16(rest), port > 0 else { return nil }
+      self = .host(String(host), port: port)
+    }
+  }
+#endif
