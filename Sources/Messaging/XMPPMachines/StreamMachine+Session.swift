@@ -116,10 +116,12 @@
       guard var session, position > session.acknowledged else { return }
       let rows = session.acknowledge(through: position)
       self.session = session
+      if !rows.isEmpty {
+        failureCount = 0
+        perform(.acknowledged(rows))
+      }
+      // Last, so that a process that is killed in between finds no row that only its position acknowledges.
       perform(.record(.acknowledged(through: position)))
-      guard !rows.isEmpty else { return }
-      failureCount = 0
-      perform(.acknowledged(rows))
     }
 
     /// Answers requests that nothing above answers, and takes answers to the machine's own.

@@ -83,6 +83,8 @@
     let configuration: StreamConfiguration
     var phase = Phase.stopped
     var session: StreamSessionState?
+    /// Rows that the store shows as sent although the server has acknowledged their positions.
+    var acknowledgedRows: [UInt64]
     /// The number of the last session.
     var lastSession: UInt64
     /// The strongest mechanism that has succeeded.
@@ -110,13 +112,16 @@
     /// - Parameters:
     ///   - session: The session that the store has; nil for none.
     ///   - unacknowledged: The stanzas of rows that were sent in it and not acknowledged, by their positions.
+    ///   - lastSession: The highest number of a session that the store has had.
     package init(
       _ configuration: StreamConfiguration, session: StreamSession? = nil,
-      unacknowledged: [SentStanza] = []
+      unacknowledged: [SentStanza] = [], lastSession: UInt64 = 0
     ) {
       self.configuration = configuration
       self.session = session.map { StreamSessionState(stored: $0, unacknowledged: unacknowledged) }
-      lastSession = session?.number ?? 0
+      acknowledgedRows = unacknowledged.filter { $0.position <= session?.acknowledged ?? 0 }
+        .compactMap(\.stanza.row)
+      self.lastSession = max(lastSession, session?.number ?? 0)
       provenMechanism = configuration.provenMechanism
       chance = SeededGenerator(seed: configuration.seed)
     }
@@ -161,6 +166,10 @@
 
     package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
       self.now = now
+      if !acknowledgedRows.isEmpty {
+        perform(.acknowledged(acknowledgedRows))
+        acknowledgedRows = []
+      }
       handle(event)
       flush(into: &actions)
     }

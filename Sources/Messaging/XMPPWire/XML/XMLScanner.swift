@@ -134,11 +134,15 @@
         guard depth > 0 else { throw .notWellFormed(code: 0) }
         isClosing = true
         state = .tag
-      default:
+      // The first byte of a name; of characters beyond ASCII Expat knows which begin one.
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "_"), UInt8(ascii: ":"), 0x80...:
         state = .tag
+        tagByteCount = 1
         elementCount += 1
         guard elementCount <= limits.elementCountMax else { throw .tooLong(.elements) }
         return try takeTag(byte)
+      default: throw .notWellFormed(code: 0)
       }
       return nil
     }

@@ -1,0 +1,66 @@
+#if Messaging
+  import Essentials
+  import XMPPWire
+
+  extension FuzzTarget {
+    /// A stream of XML, and what its elements are.
+    static let xmpp: [FuzzTarget] = [
+      // In chunks of the size in its first byte a stream must give the same as in one piece, and its elements must be
+      // written as what they were read from.
+      FuzzTarget(name: "XMPPStream") { bytes in
+        guard let first = bytes.first else { return }
+        let stream = XMLWriter.opening(StreamHeader()) + bytes[1...]
+        let whole = streamItems(stream, chunkByteCount: stream.count)
+        let cut = streamItems(stream, chunkByteCount: Int(first) % 16 + 1)
+        precondition(
+          whole.items == cut.items && whole.error == cut.error, "chunks changed the stream")
+        for case .element(let element) in whole.items { checkWriting(element) }
+      },
+      FuzzTarget(name: "SCRAM") { bytes in
+        let first = SCRAM.ClientFirst(user: "user", nonce: "n", binding: .unsupported)
+        let answer = try? SCRAM.ServerFirst(bytes, answering: first, iterations: 4_096...10_000)
+        precondition(answer.map { $0.nonce.utf8.count > 1 && !$0.salt.isEmpty } ?? true)
+        try? SCRAM.check(bytes, SCRAMProof(clientProof: [], serverSignature: [1]))
+      },
+    ]
+
+    private static func streamItems(
+      _ stream: [UInt8], chunkByteCount: Int
+    ) -> (items: [StreamItem], error: XMLStreamError?) {
+      var limits = XMLLimits()
+      limits.nameCountMax = 20
+      limits.stanzaByteCountMax = 4_096
+      let parser = XMLStreamParser(limits: limits)
+      var items: [StreamItem] = []
+      var rest = stream[...]
+      while !rest.isEmpty {
+        parser.append(rest.prefix(chunkByteCount))
+        rest = rest.dropFirst(chunkByteCount)
+        do throws(XMLStreamError) {
+          while let item = try parser.next() { items.append(item) }
+        } catch {
+          return (items, error)
+        }
+      }
+      return (items, nil)
+    }
+
+    private static func checkWriting(_ element: XMLElement) {
+      let parser = XMLStreamParser()
+      parser.append(XMLWriter.opening(StreamHeader()) + XMLWriter.bytes(of: element))
+      _ = try? parser.next()
+      let again = try? parser.next()
+      precondition(
+        again == .element(element), "\(element) came back as \(String(describing: again))")
+      guard let stanza = Stanza(element) else { return }
+      precondition(Stanza(stanza.element) == stanza, "\(stanza) is not written as it was read")
+      guard case .message(let message) = stanza else { return }
+      _ = (message[Carbon.self], message[ArchiveResult.self], message[Delay.self], message.body)
+      if let mark = message[OrderMark.self] { precondition(OrderMark(mark.element) == mark) }
+    }
+  }
+#else
+  extension FuzzTarget {
+    static let xmpp: [FuzzTarget] = []
+  }
+#endif
