@@ -308,7 +308,7 @@ let package = Package(
 
     tests("EssentialsTests", needs: "Essentials"),
     tests(of: "JSONWire"),
-    tests(of: "XMPPWire", in: "Messaging", needs: "FuzzTargets"),
+    tests(of: "XMPPWire", in: "Messaging"),
     tests(of: "XMPPMachines", in: "Messaging", needs: "XMPPWire"),
     tests(of: "EventLoop"),
     .testTarget(
@@ -432,7 +432,7 @@ let package = Package(
       dependencies: [
         "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines", "PortSharing", "BluetoothHost",
         "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials", "HubMachines",
-        "HubWire", "JSONWire", "PeripheralFiles", "Simulation",
+        "HubWire", "JSONWire", "PeripheralFiles", "Simulation", "XMPPWire",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     tests("FuzzReplayTests", needs: "FuzzTargets", "Essentials"),

@@ -55,8 +55,8 @@
     /// A request for an acknowledgement that is not answered.
     struct Request: Sendable {
       var sentAt: Instant
-      /// Where there is no stream management: the ping, and its position. Its answer shows that what was sent before
-      /// has been handled.
+      /// Where there is no stream management: the ping, and its position. Its answer shows that all earlier stanzas
+      /// have been handled.
       var ping: (id: StanzaID, position: UInt64)?
     }
 

@@ -139,7 +139,7 @@
     case ended
     /// The server ended the stream with an error.
     case stream(StreamError)
-    /// The server sent what is not a stream of XML, or more than the limits allow.
+    /// The server sent bytes that are no stream of XML, or more than the limits allow.
     case invalidXML(XMLStreamError)
     /// The server sent an element that has no place in the negotiation; its name.
     case unexpected(String)

@@ -162,8 +162,8 @@
         shortest = failureCount == 0 ? 0 : longest / 2
       }
       failureCount += 1
-      return now
-        + TimeSpan(nanoseconds: Int64.random(in: shortest...max(shortest, longest), using: &chance))
+      let spread = Double(max(0, longest - shortest)) * chance.unit()
+      return now + TimeSpan(nanoseconds: shortest + Int64(spread))
     }
 
     mutating func wakeConnection() {

@@ -30,7 +30,7 @@
         phase = .connected(connection)
         return write(StreamManagement.request.element)
       }
-      // A server handles a client's stanzas in order: its answer to a ping acknowledges what was sent before.
+      // A server handles a client's stanzas in order: its answer to a ping acknowledges the stanzas before it.
       let id = makeRequestID()
       let ping = IQStanza(.get, id: id, payload: [Ping().element]).element
       let position = session.append(OutgoingStanza(row: nil, ping))
@@ -40,7 +40,7 @@
       write(ping)
     }
 
-    /// The last acknowledgement that the server is owed, by what is committed.
+    /// The last acknowledgement that the server is owed, by the committed count.
     mutating func writeAcknowledgement() {
       guard let session, session.isManaged else { return }
       write(StreamManagement.answer(handled: UInt32(truncatingIfNeeded: session.handled)).element)

@@ -12,8 +12,8 @@
     package enum Event: Hashable, Sendable {
       /// The app wants the stream.
       case start
-      /// The app wants it no more. A session that is kept can be resumed by the next process; otherwise what was
-      /// sent is waited for, for a moment, and the server shows the account as gone.
+      /// The app wants it no more. A session that is kept can be resumed by the next process; otherwise
+      /// acknowledgements are waited for, for a moment, and the server shows the account as gone.
       case stop(keepsSession: Bool)
       /// The network has changed: a pause ends, and a connection is examined.
       case networkChanged
@@ -44,14 +44,14 @@
     package enum Action: Hashable, Sendable {
       /// Connect, then report `opened` or `closed`. Nothing that belongs to a connection before is reported from now on.
       case open(StreamTarget)
-      /// Drop what was read and not parsed, restart the parser, establish TLS for the account's domain, and report
+      /// Drop the bytes that were read and not parsed, restart the parser, establish TLS for the account's domain, and report
       /// `encrypted` or `closed`.
       case startTLS
       /// Restart the parser: a new stream follows on the connection.
       case restartParser
       /// Send bytes. All records before this action are on disk by then.
       case write([UInt8])
-      /// Close the connection, after what was written.
+      /// Close the connection, after the bytes that are being sent.
       case close
       /// Compute with the password, off the event loop, and report `credentials`.
       case compute(CredentialRequest)

@@ -18,7 +18,7 @@
     /// The server's stanzas that were delivered, and of these the ones that were committed.
     private(set) var received: UInt64
     private(set) var handled: UInt64
-    /// The server's stanzas by its own count. Less than `received` while it sends again what was delivered before.
+    /// The server's stanzas by its own count. Less than `received` while it repeats stanzas that were delivered before.
     private var streamCount: UInt64
     /// Rows that are not sent again.
     private var abandonedRows: Set<UInt64> = []
@@ -80,7 +80,7 @@
       return received
     }
 
-    /// The count from which the server is to continue: what was delivered and not committed, it sends again.
+    /// The count from which the server is to continue: stanzas that were delivered and not committed come again.
     mutating func beginResumption() -> UInt64 {
       streamCount = handled
       return handled

@@ -31,7 +31,7 @@
     private let parser = XMLStreamParser()
     private var sessionCount = 0
     private var messageCount = 0
-    /// What is to be sent.
+    /// The bytes for the client.
     private(set) var output: [UInt8] = []
     var offersStreamManagement = true
     var allowsResumption = true

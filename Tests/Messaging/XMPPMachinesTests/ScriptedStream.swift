@@ -5,7 +5,7 @@
 
   @testable import XMPPMachines
 
-  /// A machine whose server is the test: it reads the last actions and says what comes next.
+  /// A machine whose server is the test: it reads the last actions and chooses the next event.
   struct ScriptedStream {
     private(set) var machine: StreamMachine
     var now = Instant.zero

@@ -158,7 +158,7 @@
       #expect(stream.actions.isEmpty)
       stream.handle(.handled(through: 3, session: 1))
       #expect(stream.written == [StreamManagement.answer(handled: 3).element])
-      // Counts of other sessions, and of what was never delivered, are ignored.
+      // Counts of other sessions, and of stanzas that were never delivered, are ignored.
       stream.handle(.handled(through: 9, session: 1))
       stream.handle(.handled(through: 2, session: 2))
       stream.receive(.request)

@@ -7,7 +7,7 @@
   /// A client with its store against a model of a server, over a network that cuts anywhere; the client and the server
   /// crash at any action. All from one seed.
   struct StreamRun {
-    /// What is on the client's disk.
+    /// The client's disk.
     private struct Store {
       enum Row: Equatable {
         case waiting
@@ -170,7 +170,7 @@
       }
     }
 
-    /// The connection breaks; some of what was sent has arrived.
+    /// The connection breaks; some of the sent bytes have arrived.
     private mutating func cut() {
       guard isConnected else { return }
       if Bool.random(using: &chance) { carryToServer(isWhole: false) }
@@ -218,7 +218,7 @@
       }
     }
 
-    /// The process is killed, and starts again with what is on its disk.
+    /// The process is killed, and starts again with the content of its disk.
     private mutating func crash() {
       counts.crashed += 1
       crashIn = nil
@@ -250,7 +250,7 @@
       case .restartParser: parser.restart()
       case .write(let bytes): if isConnected { toServer += bytes }
       case .close:
-        // What was written leaves before the end.
+        // Written bytes leave before the end.
         if isConnected, Bool.random(using: &chance) { server.receive(toServer) }
         disconnect()
       case .compute(let request):

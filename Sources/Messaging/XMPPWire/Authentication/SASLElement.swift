@@ -10,7 +10,7 @@
     case failure(SASLFailure)
     case abort
 
-    /// Reads an element that a server or a client sends; nil if it is none or its data are not base64.
+    /// Reads an element that a server or a client sends; nil for another element, or if its data are not base64.
     package init?(_ element: XMLElement) {
       guard element.namespace == Namespace.sasl else { return nil }
       // One "=" is empty data (§6.4.2).

@@ -5,7 +5,7 @@
     case presence(PresenceStanza)
     case iq(IQStanza)
 
-    /// Reads a stanza; nil if the element is none, or an address of it is invalid, or an IQ has no type or identifier.
+    /// Reads a stanza; nil for another element, for an invalid address, and for an IQ without type or identifier.
     package init?(_ element: XMLElement) {
       guard element.namespace == Namespace.client else { return nil }
       switch element.name {
