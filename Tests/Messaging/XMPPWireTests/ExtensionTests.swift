@@ -81,7 +81,7 @@
       for text in ["-1", "4294967296", "x", ""] {
         #expect(StreamManagement(XMLElement("a", Namespace.streamManagement, ["h": text])) == nil)
       }
-      // An identifier without resumption is none.
+      // An identifier without resumption is dropped.
       let element = XMLElement("enabled", Namespace.streamManagement, ["id": "s"])
       #expect(StreamManagement(element) == .enabled(.init(id: nil)))
     }

@@ -129,7 +129,7 @@
       XMLElement("stanza-id", Namespace.stanzaIDs, ["by": by.description, "id": id.text])
     }
 
-    /// The only identifier by an entity; nil if there is none, or if there are several, one of which is forged.
+    /// The only identifier by an entity; nil without one, and if there are several, one of which is forged.
     package static func only(by entity: JID, in payload: [XMLElement]) -> StanzaID? {
       let ids = payload.lazy.compactMap(ServerID.init).filter { $0.by == entity }
       return ids.count == 1 ? ids.first?.id : nil

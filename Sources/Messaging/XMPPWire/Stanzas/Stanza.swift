@@ -122,7 +122,7 @@
     /// The error of a message of kind `error`.
     package var error: StanzaError? { kind == .error ? StanzaError(in: payload) : nil }
 
-    /// The first child that is this extension; nil if there is none, or if it is malformed.
+    /// The first child that is this extension; nil without a well-formed one.
     package subscript<E: XMPPExtension>(_: E.Type) -> E? { E.first(in: payload) }
   }
 
@@ -170,7 +170,7 @@
         ], children: payload)
     }
 
-    /// The first child that is this extension; nil if there is none, or if it is malformed.
+    /// The first child that is this extension; nil without a well-formed one.
     package subscript<E: XMPPExtension>(_: E.Type) -> E? { E.first(in: payload) }
   }
 
@@ -218,7 +218,7 @@
     /// The error of an IQ of kind `error`.
     package var error: StanzaError? { kind == .error ? StanzaError(in: payload) : nil }
 
-    /// The first child that is this extension; nil if there is none, or if it is malformed.
+    /// The first child that is this extension; nil without a well-formed one.
     package subscript<E: XMPPExtension>(_: E.Type) -> E? { E.first(in: payload) }
 
     /// The answer without content, or with some.
