@@ -121,6 +121,21 @@ struct CentralRestorationTests {
     withExtendedLifetime(manager) {}
   }
 
+  @Test("the state is restored before values also where the radio's state is known already")
+  func knownState() {
+    let manager = makeManager()
+    keeping.host.deliver(.stateChanged(.poweredOn))
+    keeping.attach(.strap())
+    keeping.host.deliver(link())
+    #expect(record.lines == ["poweredOn"])
+    keeping.host.deliver(.valueUpdated(.strap, handle: 12, [1]))
+    #expect(
+      record.lines == [
+        "poweredOn", "restored poweredOn: Strap connected, Phone connecting", "value [1]",
+      ])
+    withExtendedLifetime(manager) {}
+  }
+
   @Test("restored peripherals have the attributes that were discovered, and the subscriptions")
   func attributes() throws {
     let manager = makeManager()

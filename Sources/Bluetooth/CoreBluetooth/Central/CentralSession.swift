@@ -50,7 +50,7 @@ final class CentralSession: @unchecked Sendable {
   /// Peripherals whose links ended with the radio; reported after the state.
   private var lostWithRadio: [CBPeripheral] = []
   private var preservation = Preservation.none
-  /// What the host has kept since an earlier process of the app, until the first state follows.
+  /// What the host has kept since an earlier process of the app, until it is restored.
   private var holdings: SessionHoldings?
   private var missedStates = MissedStates()
   /// Kept until the app has heard of a state: many apps retrieve peripherals then.
@@ -262,7 +262,6 @@ final class CentralSession: @unchecked Sendable {
   }
 
   private func stateChanged(_ state: CBManagerState) {
-    restore()
     switch lock.withLock({ missedStates.handling(of: state, after: stateStorage) }) {
     case .report: break
     case .wait: return
@@ -299,7 +298,7 @@ final class CentralSession: @unchecked Sendable {
 
   /// Restores what the host has kept, and reports it before anything else. The links that were open and their
   /// properties are known by now.
-  private func restore() {
+  func restore() {
     let found = lock.withLock { () -> (SessionHoldings, [CBPeripheral])? in
       guard let holdings = self.holdings.take() else { return nil }
       missedStates.begin()

@@ -16,11 +16,15 @@ protocol HostEventHandler: AnyObject, Sendable {
   func restoredOnHost(_ holdings: SessionHoldings)
   /// Called on the queue with the host's answer to the opening of a session that is to be kept.
   func attached(_ attachment: SessionAttachment)
+  /// Called on the queue when the links are known that were open when the earlier process ended: what was kept is
+  /// restored now, before the events that follow.
+  func restore()
 }
 
 extension HostEventHandler {
   func subscribersChange(_ event: HostEvent) {}
   func restoredOnHost(_ holdings: SessionHoldings) {}
+  func restore() {}
 }
 
 /// A manager's connection with its host: requests with their completions, events on the manager's
@@ -57,6 +61,8 @@ final class HostConnection: Sendable {
     /// A restored state and all that follows it, until there is a delegate. The host bounds it, since events
     /// here are not acknowledged.
     var held: [Item]?
+    /// Whether a state is to be restored before the next event that is not about an open link.
+    var isRestoring = false
   }
 
   private let state = Mutex(State())
@@ -203,11 +209,27 @@ final class HostConnection: Sendable {
     }
     for item in items where !inbox.isClosed {
       switch item {
-      case .attached(let attachment): handler?.attached(attachment)
-      case .events(let events): handle(events, handler)
+      case .attached(let attachment):
+        handler?.attached(attachment)
+        state.withLock { $0.isRestoring = attachment.holdings != nil }
+      case .events(let events): handle(restored(events, handler), handler)
       case .work(let work): work()
       }
     }
+  }
+
+  /// Restores a state if these events begin with the open links of an earlier process. Returns the others.
+  private func restored(
+    _ events: [HostEvent], _ handler: (any HostEventHandler)?
+  ) -> [HostEvent] {
+    guard state.withLock({ $0.isRestoring }) else { return events }
+    let links = events.prefix(while: \.isAboutOpenLink)
+    handle(Array(links), handler)
+    let left = Array(events[links.endIndex...])
+    guard !left.isEmpty, !inbox.isClosed else { return left }
+    state.withLock { $0.isRestoring = false }
+    handler?.restore()
+    return left
   }
 
   /// There is another delegate: what waits for one is delivered to it.
@@ -313,6 +335,14 @@ extension HostEvent {
   /// Whether it completes a request with this token.
   fileprivate func completes(_ token: RequestToken) -> Bool {
     if case .completed(token, _) = self { true } else { false }
+  }
+
+  /// Whether it is about a link that is open, or the host's own.
+  fileprivate var isAboutOpenLink: Bool {
+    switch self {
+    case .linkOpened, .linkUpdated, .acknowledgementRequested: true
+    default: false
+    }
   }
 
   /// Whether a central subscribes or unsubscribes with it, or is gone.

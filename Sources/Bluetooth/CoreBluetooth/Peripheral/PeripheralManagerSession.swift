@@ -47,7 +47,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   /// How far apart the used connection events of a central's link are.
   private var intervals: [DeviceAddress: TimeSpan] = [:]
   var preservation = Preservation.none
-  /// What the host has kept since an earlier process of the app, until the first state follows.
+  /// What the host has kept since an earlier process of the app, until it is restored.
   var holdings: SessionHoldings?
   var missedStates = MissedStates()
 
@@ -415,7 +415,6 @@ final class PeripheralManagerSession: @unchecked Sendable {
   // MARK: Events, on the queue
 
   func stateChanged(_ state: CBManagerState) {
-    restore()
     guard lock.withLock({ missedStates.handling(of: state, after: stateStorage) }) == .report else {
       return
     }
