@@ -8,10 +8,12 @@ import HubWire
 extension ClientSession {
   /// A hub with these abilities has opened the session. What it has kept is asked once, before the client hears of
   /// a hub; later, the client has heard the end of it all.
-  mutating func opened(by abilities: HubAbilities) {
+  mutating func opened(by abilities: HubAbilities, into outputs: inout SessionOutputs) {
     guard keptFor > .zero, !wasAttached else { return }
     awaitsAttachment = abilities.contains(.identity)
-    if !awaitsAttachment { attached() }
+    guard !awaitsAttachment else { return }
+    attached()
+    outputs.losses.append("The hub is of an earlier version, and keeps nothing of \(name).")
   }
 
   /// Nothing is asked any more.

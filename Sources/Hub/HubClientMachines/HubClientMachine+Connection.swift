@@ -45,9 +45,9 @@ extension HubClientMachine {
     for id in greeting.openings where sessions[id] == nil { write(.closeSession(id)) }
     for id in sessions.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       if let session = sessions[id], id.rawValue > lastOpened { openAtHub(session) }
-      sessions[existing: id].opened(by: welcome.abilities)
-      guard !sessions[existing: id].awaitsAttachment else { continue }
       var outputs = SessionOutputs()
+      sessions[existing: id].opened(by: welcome.abilities, into: &outputs)
+      guard !sessions[existing: id].awaitsAttachment else { continue }
       sessions[existing: id].hubFound(epoch: epoch, into: &outputs)
       take(outputs, of: id, into: &actions)
     }

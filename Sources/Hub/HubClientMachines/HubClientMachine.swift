@@ -206,7 +206,7 @@ package struct HubClientMachine: Sendable {
     switch phase {
     case .connected(let connection):
       openAtHub(session)
-      session.opened(by: connection.abilities)
+      session.opened(by: connection.abilities, into: &outputs)
     case .idle, .opening, .greeting: session.setState(.unknown, into: &outputs)
     case .pausing(_, let failure), .unusable(let failure):
       session.setState(failure.radioState, into: &outputs)

@@ -153,6 +153,9 @@ struct KeptSessionTests {
     other.openSession(Self.one, name: "central:lock", keptFor: Self.span)
     other.request(.startScan(ScanOptions()))
     other.connect()
+    #expect(
+      other.actions.contains(
+        .lost("The hub is of an earlier version, and keeps nothing of central:lock.")))
     #expect(other.takeRequests() == [.startScan(ScanOptions())])
     other.hub(.stateChanged(.poweredOn))
     #expect(other.failures.isEmpty)
