@@ -430,9 +430,9 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines", "PortSharing", "BluetoothHost",
-        "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Essentials", "HubMachines",
-        "HubWire", "JSONWire", "PeripheralFiles", "Simulation", "XMPPWire",
+        "AppMachines", "AppSessions", "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines",
+        "PortSharing", "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire",
+        "Essentials", "HubMachines", "HubWire", "JSONWire", "PeripheralFiles", "Simulation", "XMPPWire",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     tests("FuzzReplayTests", needs: "FuzzTargets", "Essentials"),

@@ -51,6 +51,27 @@ extension AppLifecycleTests {
       await phone.end()
     }
 
+    @Test func `An expiration handler is called once, though the system expires the task twice`()
+      async
+    {
+      let journal = Journal()
+      let phone = TestPhone { JournalDelegate(journal) }
+      phone.person(.opened)
+      await phone.settle()
+      let application = await MainActor.run { UIApplication.shared }
+      let task = application.beginBackgroundTask { journal.write("expired") }
+      let id = AppTaskID(rawValue: UInt64(task.rawValue))
+      for _ in 0..<2 { phone.session?.receive(.expire(id)) }
+      await phone.settle()
+      #expect(journal.all.count { $0 == "expired" } == 1)
+      // A system that refuses it late, after the end.
+      application.endBackgroundTask(task)
+      phone.session?.receive(.refuseBackgroundTask(id))
+      await phone.settle()
+      #expect(journal.all.count { $0 == "expired" } == 1)
+      await phone.end()
+    }
+
     @Test func `An app that doesn't end its background task is terminated`() async {
       let phone = TestPhone { JournalDelegate(Journal()) }
       phone.person(.opened)

@@ -7,7 +7,10 @@ private final class AppProgram {
   private let output = Pipe()
   private var rest = ""
 
-  init(_ arguments: String...) throws {
+  init(_ arguments: String..., plist: URL? = nil) throws {
+    var environment = ProcessInfo.processInfo.environment
+    environment["AMBIT_INFO_PLIST"] = plist?.path
+    process.environment = environment
     process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: "app-states")
     process.arguments = arguments
@@ -69,5 +72,23 @@ struct AppProgramTests {
     #expect(await program.next() == nil)
     program.process.waitUntilExit()
     #expect(program.process.terminationReason == .uncaughtSignal)
+  }
+
+  @Test func `The app's Info plist is the file that the environment names, if it can be used`()
+    async throws
+  {
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).plist")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let plist: [String: Any] = [
+      "UIBackgroundModes": ["fetch"], "BGTaskSchedulerPermittedIdentifiers": ["refresh"],
+    ]
+    for (list, code) in [(plist, 1), (["UIBackgroundModes": "fetch"], 3)] {
+      try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0)
+        .write(to: file)
+      let program = try AppProgram(plist: file)
+      let lines = await program.lines(4)
+      // Permitted, and nothing runs the tasks.
+      #expect(lines.contains("BGTaskSchedulerErrorDomain \(code)"), "\(lines)")
+    }
   }
 }

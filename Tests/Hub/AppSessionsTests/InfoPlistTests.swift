@@ -45,6 +45,19 @@ import Testing
     #expect(throws: InfoPlistError.malformed) { try InfoPlist(bytes: Array("{ a = b; }".utf8)) }
   }
 
+  @Test func `A path without a file is nil, and one that isn't a file can't be read`() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "plist-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appending(path: "Info.plist").path
+    #expect(try InfoPlist.read(path) == nil)
+    #expect(throws: InfoPlistError.unreadable(path: folder.path)) {
+      try InfoPlist.read(folder.path)
+    }
+    try Data(bytes(Self.whole, .xml)).write(to: URL(filePath: path))
+    #expect(try InfoPlist.read(path)?.version == "1.2")
+  }
+
   @Test func `A value of another type is an error that names the key`() {
     let wrong: [(String, Any)] = [
       ("CFBundleIdentifier", 3), ("UIBackgroundModes", "fetch"), ("UIBackgroundModes", [1]),

@@ -39,8 +39,8 @@ final class AppStates: UIResponder, UIApplicationDelegate {
 
   func applicationWillTerminate(_ application: UIApplication) {
     write("terminate")
-    // A program whose person is impatient.
-    while CommandLine.arguments.contains("--hang") {}
+    // Longer than a person waits.
+    if CommandLine.arguments.contains("--hang") { Thread.sleep(forTimeInterval: 30) }
   }
 
   private func write(_ text: String) {
