@@ -28,8 +28,8 @@
 
     /// Creates an address from its parts; nil if one is empty, too long or has characters that it may not have.
     package init?(local: String?, domain: String, resource: String?) {
-      guard Self.isPart(domain, without: "@/\"&'<>"), local.map(Self.isLocal) ?? true,
-        resource.map({ Self.isPart($0, without: "", hasSpaces: true) }) ?? true
+      guard Self.isDomain(domain), local.map(Self.isLocal) ?? true,
+        resource.map({ Self.isPart($0) { $0 >= 0x20 } }) ?? true
       else { return nil }
       self.local = local
       self.domain = domain
@@ -62,13 +62,31 @@
     /// Whether both are addresses of one account.
     package func isSameAccount(as other: JID) -> Bool { bare == other.bare }
 
-    private static func isLocal(_ text: String) -> Bool { isPart(text, without: "\"&'/:<>@") }
-
-    private static func isPart(_ text: String, without: String, hasSpaces: Bool = false) -> Bool {
-      guard (1...partByteCountMax).contains(text.utf8.count) else { return false }
-      return text.utf8.allSatisfy { byte in
-        (byte > 0x20 || byte == 0x20 && hasSpaces) && byte != 0x7F && !without.utf8.contains(byte)
+    private static func isLocal(_ text: String) -> Bool {
+      isPart(text) { byte in
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "/"),
+          UInt8(ascii: ":"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "@"):
+          false
+        default: byte > 0x20
+        }
       }
+    }
+
+    private static func isDomain(_ text: String) -> Bool {
+      isPart(text) { byte in
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "/"),
+          UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "@"):
+          false
+        default: byte > 0x20
+        }
+      }
+    }
+
+    private static func isPart(_ text: String, _ mayContain: (UInt8) -> Bool) -> Bool {
+      (1...partByteCountMax).contains(text.utf8.count)
+        && text.utf8.allSatisfy { $0 != 0x7F && mayContain($0) }
     }
   }
 

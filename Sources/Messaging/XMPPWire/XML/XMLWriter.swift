@@ -70,8 +70,18 @@
       append("'")
     }
 
+    /// Whether a byte is an ASCII character that is written as it is, as most are.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+      switch byte {
+      case UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "'"): false
+      case 0x20..<0x80: true
+      default: false
+      }
+    }
+
     /// Characters that XML can't carry become U+FFFD: one of them would end the stream, with all other messages.
     private mutating func appendEscaped(_ text: String, isAttribute: Bool) {
+      guard !text.utf8.allSatisfy(Self.isPlain) else { return append(text) }
       for scalar in text.unicodeScalars {
         switch scalar {
         case "&": append("&amp;")
