@@ -80,10 +80,10 @@
     func requestDeadline(_ times: StreamTimes) -> Instant? {
       guard let request else { return nil }
       let quiet = max(request.sentAt, lastReceived) + times.answer
-      let longest = TimeSpan(
-        nanoseconds: times.answer.nanoseconds.multipliedReportingOverflow(by: Self.patience)
-          .partialValue)
-      return min(quiet, request.sentAt + longest)
+      let longest = times.answer.nanoseconds.multipliedReportingOverflow(by: Self.patience)
+      return min(
+        quiet,
+        request.sentAt + TimeSpan(nanoseconds: longest.overflow ? .max : longest.partialValue))
     }
 
     func nextWake(_ times: StreamTimes) -> Instant? {
