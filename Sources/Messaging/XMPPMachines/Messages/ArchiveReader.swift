@@ -1,0 +1,174 @@
+#if Messaging
+  import Essentials
+
+  /// Reads the own archive from the entries that were read last, page by page. The last entries are
+  /// read again, and must come again: an archive that has lost or renumbered entries is recognised.
+  struct ArchiveReader: Sendable {
+    /// What a page or a failure leads to.
+    enum Step: Hashable {
+      case query(ArchiveRequest)
+      /// The archive does not continue where it ended. It is read from a time; a gap is told.
+      case gap(since: WallTime, ArchiveRequest)
+      case done(isWhole: Bool)
+      case stalled
+      /// The answer belongs to no query that runs.
+      case ignored
+    }
+
+    private enum Anchor { case overlap, last, date }
+
+    let limits: MessageLimits
+    /// The last entries that were read, oldest first.
+    private(set) var marks: [ArchiveMark]
+    private(set) var query: ArchiveRequest?
+    private(set) var deadline: Instant?
+    /// When to begin again after a failure, or with the next reading.
+    private(set) var nextStart: Instant?
+    private var anchor = Anchor.overlap
+    private var expected: Set<String> = []
+    private var entryCount = 0
+    private var pageCount = 0
+    private var failureCount = 0
+    private var lastPage: Set<String> = []
+    private var lastQuery: UInt64 = 0
+
+    init(limits: MessageLimits, marks: [ArchiveMark]) {
+      self.limits = limits
+      self.marks = marks
+    }
+
+    var isRunning: Bool { query != nil }
+    var wake: Instant? { query == nil ? nextStart : deadline }
+
+    mutating func start(now: Instant) -> ArchiveRequest {
+      failureCount = 0
+      return restart(now)
+    }
+
+    mutating func stop() {
+      query = nil
+      deadline = nil
+      nextStart = nil
+    }
+
+    private mutating func restart(_ now: Instant) -> ArchiveRequest {
+      anchor = .overlap
+      return begin(marks.first.map { .after($0.id) } ?? .beginning, marks.dropFirst(), now)
+    }
+
+    private mutating func begin(
+      _ start: ArchiveRequest.Start, _ known: ArraySlice<ArchiveMark>, _ now: Instant
+    ) -> ArchiveRequest {
+      expected = Set(known.map(\.id))
+      entryCount = 0
+      pageCount = 0
+      lastPage = []
+      return next(start, now)
+    }
+
+    private mutating func next(_ start: ArchiveRequest.Start, _ now: Instant) -> ArchiveRequest {
+      lastQuery += 1
+      let query = ArchiveRequest(id: lastQuery, start: start, countMax: limits.pageCount)
+      self.query = query
+      deadline = now + limits.queryPatience
+      nextStart = nil
+      return query
+    }
+
+    /// Whether a page answers the query that runs.
+    func isCurrent(_ page: ArchivePage) -> Bool { query?.id == page.query }
+
+    /// Takes a page whose entries the machine has handled.
+    mutating func handle(_ page: ArchivePage, now: Instant) -> Step {
+      guard isCurrent(page) else { return .ignored }
+      let ids = Set(page.entries.map(\.mark.id))
+      expected.subtract(ids)
+      entryCount += page.entries.count
+      pageCount += 1
+      let isAtEnd = page.isComplete || page.entries.isEmpty
+      if !expected.isEmpty, isAtEnd || entryCount >= 2 * limits.overlapCount {
+        return reanchor(now)
+      }
+      let isRepeated = page.entries.first.map { lastPage.contains($0.mark.id) } ?? false
+      guard
+        page.isComplete || !(page.entries.isEmpty || isRepeated || pageCount >= limits.pageCountMax)
+      else {
+        finish(now)
+        return .stalled
+      }
+      let known = Set(marks.map(\.id))
+      marks += page.entries.lazy.map(\.mark).filter { !known.contains($0.id) }
+      marks.removeFirst(max(0, marks.count - limits.overlapCount))
+      lastPage = ids
+      if !page.isComplete, let last = page.entries.last {
+        return .query(next(.after(last.mark.id), now))
+      }
+      finish(now)
+      return .done(isWhole: true)
+    }
+
+    private mutating func finish(_ now: Instant) {
+      query = nil
+      deadline = nil
+      nextStart = now + limits.archiveInterval
+    }
+
+    private mutating func reanchor(_ now: Instant) -> Step {
+      guard let last = marks.last else {
+        finish(now)
+        return .stalled
+      }
+      anchor = .date
+      marks = []
+      return .gap(
+        since: last.date, begin(.date(last.date - limits.overlapTime), [], now))
+    }
+
+    /// Takes the failure of a query.
+    mutating func fail(_ id: UInt64, isUnknownItem: Bool, now: Instant) -> Step {
+      guard query?.id == id else { return .ignored }
+      guard isUnknownItem else { return retry(now) }
+      switch anchor {
+      case .overlap where marks.count > 1:
+        anchor = .last
+        return .query(begin(marks.last.map { .after($0.id) } ?? .beginning, [], now))
+      case .overlap, .last: return reanchor(now)
+      case .date: return retry(now)
+      }
+    }
+
+    private mutating func retry(_ now: Instant) -> Step {
+      failureCount += 1
+      query = nil
+      deadline = nil
+      if failureCount >= limits.queryRetryMax {
+        finish(now)
+        return .done(isWhole: false)
+      }
+      nextStart = now + .seconds(5) * Int64(failureCount)
+      return .ignored
+    }
+
+    /// Handles a query without an answer, or begins to read. Nil if nothing is due.
+    mutating func wake(now: Instant) -> Step? {
+      if let query, let deadline, deadline <= now {
+        return fail(query.id, isUnknownItem: false, now: now)
+      }
+      guard query == nil, let nextStart, nextStart <= now else { return nil }
+      return .query(
+        failureCount > 0 && failureCount < limits.queryRetryMax ? restart(now) : start(now: now))
+    }
+
+    /// Whether a failed reading will be tried again soon.
+    var waitsForRetry: Bool {
+      query == nil && nextStart != nil && failureCount > 0 && failureCount < limits.queryRetryMax
+    }
+
+    func violations() -> [String] {
+      var found: [String] = []
+      if marks.count > limits.overlapCount { found.append("too many entries of the archive") }
+      if (query == nil) != (deadline == nil) { found.append("a query and its deadline disagree") }
+      return found
+    }
+  }
+#endif

@@ -1,0 +1,68 @@
+#if Messaging
+  package import XMPPWire
+
+  /// A change of the store.
+  package enum MessageChange: Hashable, Sendable {
+    case insertOutgoing(OutgoingRow)
+    case setFate(RowID, MessageFate)
+    /// The position in stream management, before the stanza's bytes leave.
+    case setPosition(RowID, UInt64?)
+    case setClosingCount(RowID, Int)
+    /// A message that was never sent gets a place in a new stream.
+    case renumber(RowID, OrderElement)
+    case insertIncoming(IncomingRow)
+    /// A message that was held back goes to the app.
+    case release(RowID, sequence: Int64, IncomingRow.Arrival)
+    /// The app has taken the row with this sequence.
+    case acknowledgeIncoming(sequence: Int64)
+    case addKey(SeenKey)
+    case setIncomingStream(IncomingStream)
+    case forgetIncomingStream(sender: String, OrderStreamID)
+    case setOutgoingStream(OutgoingStream)
+    /// The last entries of the archive that were read, oldest first.
+    case setArchiveMarks([ArchiveMark])
+    /// With another id than the one before, positions of messages that are not confirmed become 0.
+    case setSession(StoredSession?)
+    /// The mechanism with which the account was authenticated; weaker ones are refused from then on.
+    case setMechanism(String)
+    case setInboundCount(UInt64)
+  }
+
+  /// Changes of the store that are made together, and what may be done when they are on disk. If they
+  /// can't be written, nothing of the rest is done; the driver writes the same changes again, or
+  /// begins anew with a machine from the store.
+  package struct MessageCommit: Sendable {
+    package var changes: [MessageChange] = []
+    package var then: [MessageAction] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { changes.isEmpty && then.isEmpty }
+
+    /// Adds the changes and actions of a later commit, so that both cost one write.
+    package mutating func append(_ later: MessageCommit) {
+      changes += later.changes
+      then += later.then
+    }
+  }
+
+  /// The part of a store that a machine begins with.
+  package struct StoredMessages: Hashable, Sendable {
+    /// Rows whose fate is not final, by id. Rows that the server has may lack their content.
+    package var outgoing: [OutgoingRow] = []
+    /// Rows that are held back, by id.
+    package var held: [IncomingRow] = []
+    package var incomingStreams: [IncomingStream] = []
+    package var outgoingStreams: [OutgoingStream] = []
+    package var archiveMarks: [ArchiveMark] = []
+    package var session: StoredSession?
+    /// The name of the strongest mechanism that has succeeded.
+    package var mechanism: String?
+    /// The highest numbers that were given.
+    package var lastOutgoing: Int64 = 0
+    package var lastIncoming: Int64 = 0
+    package var lastSequence: Int64 = 0
+
+    package init() {}
+  }
+#endif

@@ -1,0 +1,268 @@
+#if Messaging
+  import Essentials
+  import XMPPWire
+
+  extension MessageMachine {
+    mutating func loadIncoming(_ stored: StoredMessages, _ now: Instant) {
+      for stream in stored.incomingStreams {
+        var order = IncomingOrder()
+        order.next = stream.next
+        order.lastUse = stream.lastUse
+        lastUse = max(lastUse, stream.lastUse)
+        streams[StreamKey(sender: stream.sender, stream: stream.stream)] = order
+      }
+      for row in stored.held.sorted(by: { $0.id < $1.id }) {
+        heldCount += 1
+        guard let order = row.order, row.kind == .message else {
+          waitingForArchive.append(row.id)
+          continue
+        }
+        let key = StreamKey(sender: row.peer, stream: order.stream)
+        streams[key, default: IncomingOrder()].held[order.number] = IncomingOrder.Held(
+          row: row.id, byteCount: row.content.byteCount)
+        heldByteCount += row.content.byteCount
+        watchHole(key, now)
+      }
+    }
+
+    /// The keys by which the store is searched for a message before it comes to the machine.
+    package static func keys(of message: InboundMessage, account: String) -> [SeenKey] {
+      var keys: [SeenKey] = []
+      if let id = message.archiveID { keys.append(.archive(id)) }
+      guard case .content(let content) = message.kind else { return keys }
+      let sender = message.sender ?? account
+      let name = message.originID ?? message.id ?? ""
+      if sender == account { keys.append(.sent(name)) }
+      if !name.isEmpty {
+        keys.append(.message(sender: sender, name: name, digest: content.digest))
+      }
+      if let order = message.order, order.isValid, sender != account {
+        keys.append(.order(sender: sender, order.stream, order.number, name: name))
+        keys.append(.number(sender: sender, order.stream, order.number))
+      }
+      return keys
+    }
+
+    /// The id of a row of the outbox that a message names; nil if it names none.
+    package static func outgoingName(of message: InboundMessage, account: String) -> String? {
+      switch message.kind {
+      case .receipt(let id), .displayed(let id), .error(_, let id): id
+      case .content where (message.sender ?? account) == account: message.originID ?? message.id
+      case .content, .void, .missing, .other: nil
+      }
+    }
+
+    /// Handles a message stanza, or an entry of the archive.
+    mutating func receive(
+      _ item: LookedUp, entry: ArchiveMark?, _ now: Instant, _ commit: inout MessageCommit
+    ) {
+      var item = item
+      if let entry { item.message.archiveID = entry.id }
+      let message = item.message
+      if case .carbon(let from) = message.wrapper, (from ?? account) != account {
+        commit.then.append(.report(.forgedCarbon(from: from ?? "")))
+        return
+      }
+      let sender = message.sender ?? account
+      let isOwn = sender == account
+      switch message.kind {
+      case .content(let content):
+        if isOwn {
+          receiveOwn(item, content, entry, &commit)
+        } else {
+          receive(item, content, from: sender, entry, now, &commit)
+        }
+      case .void:
+        guard !isOwn, let order = message.order, order.isValid else { return }
+        fill(order, sender, now, &commit)
+      case .receipt(let name):
+        if isOwn {
+          receipts.removeAll { $0.name == name && $0.recipient == message.recipient }
+        } else {
+          confirmed(name, .received, by: sender, message.order, item.lookup, now, &commit)
+        }
+      case .displayed(let name):
+        if !isOwn { confirmed(name, .displayed, by: sender, nil, item.lookup, now, &commit) }
+      case .missing(let stream, let range):
+        if !isOwn, entry == nil { missing(stream, range, for: sender, now, &commit) }
+      case .error(let condition, let name):
+        bounced(name, condition, from: sender, item.lookup, &commit)
+      case .other: break
+      }
+    }
+
+    // MARK: Rows
+
+    mutating func makeRow(_ kind: IncomingRow.Kind, peer: String, date: WallTime) -> IncomingRow {
+      lastIncoming += 1
+      return IncomingRow(id: RowID(rawValue: lastIncoming), kind: kind, peer: peer, date: date)
+    }
+
+    func insert(_ row: IncomingRow, _ commit: inout MessageCommit) {
+      commit.changes.append(.insertIncoming(row))
+    }
+
+    /// Hands a row to the app.
+    mutating func release(
+      _ row: RowID, _ arrival: IncomingRow.Arrival, _ commit: inout MessageCommit
+    ) {
+      lastSequence += 1
+      commit.changes.append(.release(row, sequence: lastSequence, arrival))
+      commit.then.append(.deliver(through: lastSequence))
+    }
+
+    private func isKnown(_ key: SeenKey, _ lookup: StoreLookup) -> Bool {
+      lookup.known.contains(key) || recentKeys.contains(key)
+    }
+
+    /// Remembers keys, in memory until their changes are on disk for sure.
+    private mutating func remember(_ keys: [SeenKey], _ commit: inout MessageCommit) {
+      for key in keys where recentKeys.insert(key).inserted {
+        recentKeyOrder.append(key)
+        switch key {
+        case .archive, .message: commit.changes.append(.addKey(key))
+        // The rows themselves have these.
+        case .sent, .order, .number: break
+        }
+      }
+      guard recentKeyOrder.count > 2 * limits.recentKeyCountMax else { return }
+      let old = recentKeyOrder.prefix(limits.recentKeyCountMax)
+      recentKeys.subtract(old)
+      recentKeyOrder.removeFirst(old.count)
+    }
+
+    // MARK: Messages
+
+    private mutating func receive(
+      _ item: LookedUp, _ content: MessageContent, from sender: String, _ entry: ArchiveMark?,
+      _ now: Instant, _ commit: inout MessageCommit
+    ) {
+      let message = item.message
+      let name = message.originID ?? message.id ?? ""
+      let order = message.order.flatMap { $0.isValid ? $0 : nil }
+      if order != nil { showsOrder(sender, &commit) }
+      let keys = Self.keys(of: message, account: account)
+      let known = Set(keys.filter { isKnown($0, item.lookup) })
+      let isEntryKnown = entry.map { known.contains(.archive($0.id)) } ?? false
+      if isDuplicate(message, content, sender, name, known) {
+        remember(keys.filter { !known.contains($0) }, &commit)
+        // Also what has come with another number was meant for this one.
+        if let order { fill(order, sender, now, &commit) }
+        if !isEntryKnown { confirm(message, sender, order) }
+        return
+      }
+      var row = makeRow(.message, peer: sender, date: message.date)
+      row.originID = name
+      row.order = order
+      row.content = content
+      insert(row, &commit)
+      let isRenumbered =
+        order.map { known.contains(.number(sender: sender, $0.stream, $0.number)) } ?? false
+      remember(keys, &commit)
+      confirm(message, sender, order)
+      if isRenumbered {
+        commit.then.append(.report(.renumbered(from: sender)))
+        release(row.id, .renumbered, &commit)
+      } else if let order {
+        place(row, order, now, &commit)
+      } else {
+        placeWithoutOrder(row.id, isFromArchive: entry != nil, &commit)
+      }
+    }
+
+    private func isDuplicate(
+      _ message: InboundMessage, _ content: MessageContent, _ sender: String, _ name: String,
+      _ known: Set<SeenKey>
+    ) -> Bool {
+      if let id = message.archiveID, known.contains(.archive(id)) { return true }
+      guard !name.isEmpty else { return false }
+      if known.contains(.message(sender: sender, name: name, digest: content.digest)) {
+        return true
+      }
+      guard let order = message.order else { return false }
+      return known.contains(.order(sender: sender, order.stream, order.number, name: name))
+    }
+
+    /// A row without order goes to the app, after those that the archive has.
+    private mutating func placeWithoutOrder(
+      _ row: RowID, isFromArchive: Bool, _ commit: inout MessageCommit
+    ) {
+      guard isCatchingUp, !isFromArchive else { return release(row, .inOrder, &commit) }
+      waitingForArchive.append(row)
+      heldCount += 1
+      guard heldCount > limits.heldCountMax else { return }
+      release(waitingForArchive.removeFirst(), .inOrder, &commit)
+      heldCount -= 1
+    }
+
+    /// A message of this account: of this store, or of another device.
+    private mutating func receiveOwn(
+      _ item: LookedUp, _ content: MessageContent, _ entry: ArchiveMark?,
+      _ commit: inout MessageCommit
+    ) {
+      let message = item.message
+      let name = message.originID ?? message.id ?? ""
+      let peer = message.recipient ?? account
+      if let id = byOriginID[name] {
+        hasSeenOwnInArchive = hasSeenOwnInArchive || entry != nil
+        if entry != nil { advance(id, to: .archived, &commit) }
+        if peer != account { return }
+      } else if let row = item.lookup.outgoing, row.originID == name {
+        hasSeenOwnInArchive = hasSeenOwnInArchive || entry != nil
+        if entry != nil, row.fate.precedes(.archived) {
+          commit.changes.append(.setFate(row.id, .archived))
+          commit.then.append(.fate(row.id, .archived))
+        }
+        return
+      } else if let order = message.order, order.isValid {
+        foundForeign(order, peer: peer)
+      }
+      let keys = Self.keys(of: message, account: account)
+      let known = Set(keys.filter { isKnown($0, item.lookup) })
+      let isKnownEntry = message.archiveID.map { known.contains(.archive($0)) } ?? false
+      let isKnownContent = known.contains(
+        .message(sender: account, name: name, digest: content.digest))
+      remember(keys.filter { !known.contains($0) }, &commit)
+      if isKnownEntry || (!name.isEmpty && isKnownContent) { return }
+      var row = makeRow(.sentElsewhere, peer: peer, date: message.date)
+      row.originID = name
+      row.order = message.order
+      row.content = content
+      insert(row, &commit)
+      placeWithoutOrder(row.id, isFromArchive: entry != nil, &commit)
+    }
+
+    // MARK: Receipts
+
+    /// A receipt is sent again for a message that comes again: the first one may be lost.
+    private mutating func confirm(
+      _ message: InboundMessage, _ sender: String, _ order: OrderElement?
+    ) {
+      // A carbon was confirmed by the device that got the message itself, or by none.
+      guard message.wantsReceipt, let name = message.name else { return }
+      let receipt = PendingReceipt(recipient: sender, name: name, order: order)
+      guard !receipts.contains(receipt) else { return }
+      receipts.append(receipt)
+      if receipts.count > limits.heldCountMax { receipts.removeFirst() }
+    }
+
+    /// Receipts wait for the end of the archive, which may have those of other devices.
+    mutating func flushReceipts(_ commit: inout MessageCommit) {
+      guard isConnected, !receipts.isEmpty else { return }
+      if isCatchingUp, archive.isRunning, receipts.count < limits.receiptCountMax { return }
+      for receipt in receipts {
+        let kind = OutboundStanza.Kind.receipt(receipt.name, receipt.order)
+        commit.then.append(
+          .transmit(OutboundStanza(recipient: receipt.recipient, kind: kind, row: nil)))
+      }
+      receipts = []
+    }
+
+    private mutating func showsOrder(_ sender: String, _ commit: inout MessageCommit) {
+      guard var stream = conversations[sender]?.stream, !stream.peerHasOrder else { return }
+      stream.peerHasOrder = true
+      conversations[sender]?.stream = stream
+      commit.changes.append(.setOutgoingStream(stream))
+    }
+  }
+#endif

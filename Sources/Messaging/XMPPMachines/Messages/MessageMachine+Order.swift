@@ -1,0 +1,179 @@
+#if Messaging
+  import Essentials
+  import XMPPWire
+
+  /// Streams of senders: what goes to the app, what is held back, holes and gaps.
+  extension MessageMachine {
+    private mutating func openStream(
+      _ key: StreamKey, _ order: OrderElement, _ commit: inout MessageCommit
+    ) {
+      lastUse += 1
+      guard streams[key] == nil else {
+        streams[key]?.lastUse = lastUse
+        return
+      }
+      var stream = IncomingOrder()
+      stream.lastUse = lastUse
+      if let since = order.since, since >= 1, since <= order.number {
+        let distance = min(order.number - since, limits.sinceDistanceMax)
+        stream.next = order.number - distance
+      } else if order.number == 1 {
+        stream.next = 1
+      } else if !isCatchingUp {
+        stream.next = order.number
+      }
+      streams[key] = stream
+      forgetOldStream(of: key.sender, &commit)
+    }
+
+    /// A sender has few devices. The stream that was used least recently makes place.
+    private mutating func forgetOldStream(of sender: String, _ commit: inout MessageCommit) {
+      let all = streams.filter { $0.key.sender == sender }
+      guard all.count > limits.streamsPerSenderMax,
+        let oldest = all.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
+      else { return }
+      while streams[existing: oldest].hasHole { skipHole(oldest, .zero, &commit) }
+      streams[oldest] = nil
+      commit.changes.append(.forgetIncomingStream(sender: sender, oldest.stream))
+    }
+
+    private func save(_ key: StreamKey, _ commit: inout MessageCommit) {
+      guard let stream = streams[key], let next = stream.next else { return }
+      commit.changes.append(
+        .setIncomingStream(
+          IncomingStream(
+            sender: key.sender, stream: key.stream, next: next, lastUse: stream.lastUse)))
+    }
+
+    /// Puts a new row at its place in its stream.
+    mutating func place(
+      _ row: IncomingRow, _ order: OrderElement, _ now: Instant, _ commit: inout MessageCommit
+    ) {
+      let key = StreamKey(sender: row.peer, stream: order.stream)
+      openStream(key, order, &commit)
+      switch streams[existing: key].place(order.number) {
+      case .next:
+        streams[existing: key].next = order.number + 1
+        release(row.id, .inOrder, &commit)
+        releaseContiguous(key, &commit)
+        save(key, &commit)
+      case .late: release(row.id, .late, &commit)
+      case .taken:
+        commit.then.append(.report(.renumbered(from: row.peer)))
+        release(row.id, .renumbered, &commit)
+      case .held:
+        streams[existing: key].held[order.number] = IncomingOrder.Held(
+          row: row.id, byteCount: row.content.byteCount)
+        heldCount += 1
+        heldByteCount += row.content.byteCount
+        boundHeld(key, now, &commit)
+      }
+      watchHole(key, now)
+    }
+
+    /// A number that has no message of its own.
+    mutating func fill(
+      _ order: OrderElement, _ sender: String, _ now: Instant, _ commit: inout MessageCommit
+    ) {
+      let key = StreamKey(sender: sender, stream: order.stream)
+      if let next = streams[key]?.next, order.number < next { return }
+      openStream(key, order, &commit)
+      switch streams[existing: key].place(order.number) {
+      case .late, .taken: break
+      case .next:
+        streams[existing: key].next = order.number + 1
+        releaseContiguous(key, &commit)
+        save(key, &commit)
+      case .held:
+        streams[existing: key].voids.insert(order.number)
+        boundHeld(key, now, &commit)
+      }
+      watchHole(key, now)
+    }
+
+    private mutating func releaseContiguous(_ key: StreamKey, _ commit: inout MessageCommit) {
+      for held in streams[existing: key].takeContiguous() { release(held, &commit) }
+    }
+
+    private mutating func release(_ held: IncomingOrder.Held, _ commit: inout MessageCommit) {
+      heldCount -= 1
+      heldByteCount -= held.byteCount
+      release(held.row, .inOrder, &commit)
+    }
+
+    /// Gives up a hole: a gap is told as a row, before what follows it.
+    private mutating func skipHole(
+      _ key: StreamKey, _ now: Instant, _ commit: inout MessageCommit
+    ) {
+      let (missing, taken) = streams[existing: key].skipHole()
+      if let missing {
+        let row = makeRow(.gap(key.stream, missing), peer: key.sender, date: wall(now))
+        insert(row, &commit)
+        release(row.id, .inOrder, &commit)
+      }
+      for held in taken { release(held, &commit) }
+      save(key, &commit)
+    }
+
+    private mutating func boundHeld(
+      _ key: StreamKey, _ now: Instant, _ commit: inout MessageCommit
+    ) {
+      while streams[existing: key].waitingCount > limits.heldCountPerStreamMax
+        || heldCount > limits.heldCountMax || heldByteCount > limits.heldByteCountMax
+      {
+        let isOwn = streams[existing: key].hasHole
+        guard let full = isOwn ? key : streams.first(where: { $0.value.hasHole })?.key else {
+          return
+        }
+        commit.then.append(.report(.heldTooMany(from: full.sender)))
+        skipHole(full, now, &commit)
+      }
+    }
+
+    /// The archive was read: the first number of each stream that was seen is its first one.
+    mutating func setBaseLines(_ now: Instant, _ commit: inout MessageCommit) {
+      for (key, stream) in streams where stream.next == nil { skipHole(key, now, &commit) }
+    }
+
+    // MARK: Holes
+
+    /// Sets the times of a hole.
+    mutating func watchHole(_ key: StreamKey, _ now: Instant) {
+      guard var stream = streams[key], stream.hasHole else { return }
+      let since = stream.holeSince ?? now
+      stream.holeSince = since
+      schedule(since + limits.holdBackMax)
+      if isConnected, !isCatchingUp {
+        let waits = stream.waitsSince ?? now
+        stream.waitsSince = waits
+        schedule(waits + limits.holdBack)
+        schedule(requestTime(stream, waits))
+      }
+      streams[key] = stream
+    }
+
+    private func requestTime(_ stream: IncomingOrder, _ waits: Instant) -> Instant {
+      stream.missingRequested.map { $0 + limits.missingInterval } ?? waits + limits.missingDelay
+    }
+
+    mutating func wakeStreams(_ now: Instant, _ commit: inout MessageCommit) {
+      for key in streams.keys.sorted(by: { ($0.sender, $0.stream) < ($1.sender, $1.stream) }) {
+        guard let stream = streams[key], stream.hasHole else { continue }
+        let isOver =
+          stream.holeSince.map { $0 + limits.holdBackMax <= now } ?? false
+          || stream.waitsSince.map { $0 + limits.holdBack <= now } ?? false
+        if isOver {
+          skipHole(key, now, &commit)
+        } else if let waits = stream.waitsSince, isConnected, let hole = stream.hole,
+          requestTime(stream, waits) <= now
+        {
+          streams[existing: key].missingRequested = now
+          let kind = OutboundStanza.Kind.missing(key.stream, hole)
+          commit.then.append(
+            .transmit(OutboundStanza(recipient: key.sender, kind: kind, row: nil)))
+        }
+        watchHole(key, now)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,146 @@
+#if Messaging
+  import Essentials
+  import XMPPWire
+
+  /// Receipts of recipients, and what is sent again without them.
+  extension MessageMachine {
+    /// The row that a receipt, marker or error names. The store has rows that are no longer in memory.
+    private func row(_ name: String, _ lookup: StoreLookup) -> OutgoingRow? {
+      if let id = byOriginID[name], let entry = entries[id] { return entry.row }
+      return lookup.outgoing.flatMap { $0.originID == name ? $0 : nil }
+    }
+
+    /// A recipient confirms a message.
+    mutating func confirmed(
+      _ name: String, _ fate: MessageFate, by sender: String, _ order: OrderElement?,
+      _ lookup: StoreLookup, _ now: Instant, _ commit: inout MessageCommit
+    ) {
+      guard let row = row(name, lookup) else { return }
+      guard row.peer == sender else {
+        commit.then.append(.report(.forgedReceipt(from: sender)))
+        return
+      }
+      if entries[row.id] != nil {
+        advance(row.id, to: fate, &commit)
+      } else if row.fate.precedes(fate) {
+        commit.changes.append(.setFate(row.id, fate))
+        commit.then.append(.fate(row.id, fate))
+      }
+      guard let order, order.stream == row.order.stream, order.number == row.order.number else {
+        return
+      }
+      confirmOrder(row, now, &commit)
+    }
+
+    /// The recipient's account knows order, and has this message. Earlier ones without a receipt were
+    /// lost, or their receipts were.
+    private mutating func confirmOrder(
+      _ row: OutgoingRow, _ now: Instant, _ commit: inout MessageCommit
+    ) {
+      guard var conversation = conversations[row.peer],
+        conversation.stream.stream == row.order.stream
+      else { return }
+      let number = row.order.number
+      if !conversation.stream.peerHasOrder || conversation.stream.confirmed < number {
+        conversation.stream.peerHasOrder = true
+        conversation.stream.confirmed = max(conversation.stream.confirmed, number)
+        commit.changes.append(.setOutgoingStream(conversation.stream))
+      }
+      conversation.resendStep = 0
+      conversation.resendAt = nil
+      conversations[row.peer] = conversation
+      sendUnconfirmed(of: row.peer, below: number, now, &commit)
+      watchReceipts(of: row.peer, now)
+    }
+
+    /// Reads rows again that are at the server and have no receipt.
+    private mutating func sendUnconfirmed(
+      of peer: String, below number: UInt64, _ now: Instant, _ commit: inout MessageCommit
+    ) {
+      guard maySend, let conversation = conversations[peer] else { return }
+      var earlier: [UInt64] = []
+      for (candidate, id) in conversation.rows where candidate < number {
+        guard let entry = entries[id], entry.stage == .settled else { continue }
+        if let last = entry.lastSent, now - last < limits.resendPause { continue }
+        earlier.append(candidate)
+      }
+      for candidate in earlier.sorted().prefix(limits.resendCountMax) {
+        commit.then.append(.load(conversation.stream.stream, candidate...candidate))
+      }
+    }
+
+    /// Sets the time after which a conversation's messages without receipts are sent again.
+    mutating func watchReceipts(of peer: String, _ now: Instant) {
+      guard isConnected, let conversation = conversations[peer], conversation.stream.peerHasOrder,
+        !conversation.rows.isEmpty
+      else { return }
+      let due = conversation.resendAt ?? now + resendDelay(conversation.resendStep)
+      conversations[peer]?.resendAt = due
+      schedule(due)
+    }
+
+    private func resendDelay(_ step: Int) -> TimeSpan {
+      limits.resendDelays[safe: step] ?? limits.resendDelays.last ?? .seconds(86_400)
+    }
+
+    mutating func wakeOutbox(_ now: Instant, _ commit: inout MessageCommit) {
+      for (id, due) in deadlines {
+        if due <= now { fail(id, .deadline, &commit) } else { schedule(due) }
+      }
+      for (peer, conversation) in conversations {
+        guard let due = conversation.resendAt else { continue }
+        if due > now {
+          schedule(due)
+          continue
+        }
+        conversations[peer]?.resendAt = nil
+        guard isConnected else { continue }
+        if !conversation.rows.isEmpty {
+          conversations[peer]?.resendStep += 1
+          sendUnconfirmed(of: peer, below: .max, now, &commit)
+        }
+        watchReceipts(of: peer, now)
+      }
+    }
+
+    /// A recipient asks for numbers of a stream.
+    mutating func missing(
+      _ stream: OrderStreamID, _ range: ClosedRange<UInt64>, for peer: String, _ now: Instant,
+      _ commit: inout MessageCommit
+    ) {
+      guard maySend, let conversation = conversations[peer], conversation.stream.stream == stream,
+        range.lowerBound >= 1, range.lowerBound < conversation.stream.next
+      else { return }
+      if let last = conversation.lastMissing, now - last < limits.resendPause { return }
+      conversations[peer]?.lastMissing = now
+      if !conversation.stream.peerHasOrder {
+        conversations[peer]?.stream.peerHasOrder = true
+        commit.changes.append(.setOutgoingStream(conversations[existing: peer].stream))
+      }
+      let last = min(
+        range.upperBound, conversation.stream.next - 1,
+        range.lowerBound + UInt64(limits.heldCountPerStreamMax) - 1)
+      commit.then.append(.load(stream, range.lowerBound...last))
+    }
+
+    /// A message came back with an error, from the recipient, its server or the own server.
+    mutating func bounced(
+      _ name: String, _ condition: String, from sender: String, _ lookup: StoreLookup,
+      _ commit: inout MessageCommit
+    ) {
+      guard let row = row(name, lookup), entries[row.id] != nil else { return }
+      let isTrusted =
+        sender == row.peer || sender == account || sender == Self.domain(of: row.peer)
+        || sender == Self.domain(of: account)
+      guard isTrusted else {
+        commit.then.append(.report(.forgedReceipt(from: sender)))
+        return
+      }
+      fail(row.id, .refused(condition), &commit)
+    }
+
+    private static func domain(of jid: String) -> Substring {
+      jid.firstIndex(of: "@").map { jid[jid.index(after: $0)...] } ?? jid[...]
+    }
+  }
+#endif

@@ -1,0 +1,45 @@
+#if Messaging
+  import Essentials
+  import XMPPWire
+
+  /// A row of the outbox in memory.
+  struct OutboxEntry: Sendable {
+    enum Stage: Hashable, Sendable {
+      /// Waits to be sent.
+      case queued
+      /// Handed to the stream; the server has not confirmed it.
+      case underWay
+      /// Was under way when its session ended. The archive decides whether it is sent again.
+      case uncertain
+      /// At the server.
+      case settled
+    }
+
+    var row: OutgoingRow
+    var stage: Stage
+    var lastSent: Instant?
+    /// Whether the own archive was read, after this was sent, without finding it.
+    var wasMissed = false
+  }
+
+  /// What waits for receipts in a conversation.
+  struct Conversation: Sendable {
+    var stream: OutgoingStream
+    /// The rows of this stream in memory, by number.
+    var rows: [UInt64: RowID] = [:]
+    /// Numbers of failed messages, for which a void is to be sent.
+    var voids: Set<UInt64> = []
+    /// When to send again what has no receipt.
+    var resendAt: Instant?
+    var resendStep = 0
+    var lastMissing: Instant?
+    /// The archive has messages of the stream that this store has not sent.
+    var isCopied = false
+
+    /// The least number for which the receiver may wait.
+    func since(_ number: UInt64, distance: UInt64) -> UInt64 {
+      let least = number > distance ? number - distance : 1
+      return min(number, max(stream.confirmed + 1, least))
+    }
+  }
+#endif
