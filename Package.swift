@@ -51,6 +51,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.0"),
     .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.10.0"),
+    // What the trait Messaging needs (docs/decisions/0217-the-store-of-messages.md).
+    .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
     // What only this package itself needs, its programs and its documentation: no product may need
     // one of them, or users of a product have to fetch it (docs/decisions/0054-what-consumers-fetch.md).
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
@@ -178,6 +180,9 @@ let package = Package(
       "XMPPWire", in: "Messaging",
       needs: .target(name: "CExpat", condition: .when(traits: ["Messaging"]))),
     machines("XMPPMachines", in: "Messaging", needs: "XMPPWire"),
+    host(
+      "MessagingHost", in: "Messaging", needs: "StateFiles", "XMPPMachines", "XMPPWire",
+      messagingProduct("GRDB", of: "GRDB.swift")),
 
     // Cover flow: what moves, where it stands and which element shows it. Also compiled for the browser,
     // by scripts/build-cover-flow.
@@ -310,6 +315,9 @@ let package = Package(
     tests(of: "JSONWire"),
     tests(of: "XMPPWire", in: "Messaging"),
     tests(of: "XMPPMachines", in: "Messaging", needs: "XMPPWire"),
+    tests(
+      of: "MessagingHost", in: "Messaging", needs: "XMPPMachines", "XMPPWire", "store-program",
+      messagingProduct("GRDB", of: "GRDB.swift")),
     tests(of: "EventLoop"),
     .testTarget(
       name: "ReactiveTests",
@@ -422,6 +430,10 @@ let package = Package(
     // Drives a headless Chromium, and runs a program that serves pages, for tests of pages.
     .target(name: "WebDriver", path: "Tests/Support/WebDriver"),
     .target(name: "PageProgram", path: "Tests/Support/PageProgram"),
+    // Writes into a store until a test ends it.
+    .executableTarget(
+      name: "store-program", dependencies: ["MessagingHost", "XMPPMachines", "XMPPWire"],
+      path: "Tests/Support/StoreProgram"),
     tests("WebDriverTests", in: "Support", needs: "WebDriver"),
 
     tests("TreeTests"),
@@ -523,6 +535,11 @@ func path(_ folders: String?...) -> String { folders.compactMap(\.self).joined(s
 /// A product that is fetched and compiled with the trait `BindingServer` only.
 func serverProduct(_ name: String, of package: String) -> Target.Dependency {
   .product(name: name, package: package, condition: .when(traits: ["BindingServer"]))
+}
+
+/// A product that is fetched and compiled with the trait `Messaging` only.
+func messagingProduct(_ name: String, of package: String) -> Target.Dependency {
+  .product(name: name, package: package, condition: .when(traits: ["Messaging"]))
 }
 
 // Fuzz/run asks for it: libFuzzer has its main function, and a dependency may have no such flags.

@@ -92,6 +92,7 @@ enum Layers {
     "HubPlaces": Module(.hosts, ["Glibc"]),
     "HubClient": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "HubHost": Module(.hosts, ["Glibc", "Synchronization"]),
+    "MessagingHost": Module(.hosts, ["Glibc", "GRDB", "Synchronization"]),
     "BluetoothSessions": Module(.hosts, mayTouchTheWorld: false),
     "AppSessions": Module(
       .hosts, ["Dispatch", "Foundation", "Synchronization"], mayTouchTheWorld: false),

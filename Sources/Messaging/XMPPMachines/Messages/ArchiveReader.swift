@@ -7,7 +7,7 @@
     /// What a page or a failure leads to.
     enum Step: Hashable {
       case query(ArchiveRequest)
-      /// The archive does not continue where it ended. It is read from a time; a gap is told.
+      /// The archive does not continue where it ended. It is read from a time; a gap is reported.
       case gap(since: WallTime, ArchiveRequest)
       case done(isWhole: Bool)
       case stalled

@@ -71,7 +71,7 @@
   package struct StoreLookup: Hashable, Sendable {
     /// Those of the message's keys that the store has.
     package var known: Set<SeenKey>
-    /// The row of the outbox with the id that the message names; nil if there is none.
+    /// The row of the outbox with the id that the message names; nil if the store has no such row.
     package var outgoing: OutgoingRow?
 
     package init(known: Set<SeenKey> = [], outgoing: OutgoingRow? = nil) {
@@ -194,7 +194,7 @@
     case query(ArchiveRequest)
     /// The inbox has rows for the app up to this sequence.
     case deliver(through: Int64)
-    /// The server may be told that so many stanzas were handled.
+    /// The stream may confirm this number of stanzas to the server.
     case confirm(count: UInt64)
     case fate(RowID, MessageFate)
     /// The archive was read to its end. `isWhole`: without a failure.
@@ -216,7 +216,7 @@
     case restoredCopy(peer: String)
     /// The archive's answers don't end, or don't go on.
     case archiveStalled
-    /// The bound of messages that are held back is reached; a gap is told early.
+    /// The bound of messages that are held back is reached; a gap is reported early.
     case heldTooMany(from: String)
   }
 
@@ -233,7 +233,7 @@
     package var heldCountMax = 4_096
     package var heldByteCountMax = 16 << 20
     package var streamsPerSenderMax = 32
-    /// How far before its number a message may say that its stream begins.
+    /// How far before its number a message may place the beginning of its stream.
     package var sinceDistanceMax: UInt64 = 256
     /// How long a hole is waited for before the sender is asked, while connected and caught up.
     package var missingDelay: TimeSpan = .seconds(2)

@@ -146,7 +146,7 @@
       let isEntryKnown = entry.map { known.contains(.archive($0.id)) } ?? false
       if isDuplicate(message, content, sender, name, known) {
         remember(keys.filter { !known.contains($0) }, &commit)
-        // Also what has come with another number was meant for this one.
+        // Its number is filled, too, if it came with another one before.
         if let order { fill(order, sender, now, &commit) }
         if !isEntryKnown { confirm(message, sender, order) }
         return

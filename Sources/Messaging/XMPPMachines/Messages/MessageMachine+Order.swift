@@ -2,7 +2,7 @@
   import Essentials
   import XMPPWire
 
-  /// Streams of senders: what goes to the app, what is held back, holes and gaps.
+  /// Streams of senders: messages for the app, those that wait, holes and gaps.
   extension MessageMachine {
     private mutating func openStream(
       _ key: StreamKey, _ order: OrderElement, _ commit: inout MessageCommit
@@ -101,7 +101,7 @@
       release(held.row, .inOrder, &commit)
     }
 
-    /// Gives up a hole: a gap is told as a row, before what follows it.
+    /// Gives up a hole: a row reports the gap, before the messages after it.
     private mutating func skipHole(
       _ key: StreamKey, _ now: Instant, _ commit: inout MessageCommit
     ) {

@@ -2,7 +2,7 @@
   import Essentials
   import XMPPWire
 
-  /// Receipts of recipients, and what is sent again without them.
+  /// Receipts of recipients, and messages that are sent again without them.
   extension MessageMachine {
     /// The row that a receipt, marker or error names. The store has rows that are no longer in memory.
     private func row(_ name: String, _ lookup: StoreLookup) -> OutgoingRow? {
@@ -103,7 +103,7 @@
       }
     }
 
-    /// A recipient asks for numbers of a stream.
+    /// A recipient requests numbers of a stream.
     mutating func missing(
       _ stream: OrderStreamID, _ range: ClosedRange<UInt64>, for peer: String, _ now: Instant,
       _ commit: inout MessageCommit

@@ -11,7 +11,7 @@
   /// - An outgoing message is sent until the server has it, and until the recipient's account has
   ///   confirmed it if that account knows the order element.
   /// - An incoming message is handed to the app once, in the order of its stream.
-  /// - Messages that don't come within a time are told as a gap, as a row of the inbox.
+  /// - Messages that don't come within a time become a gap, as a row of the inbox.
   package struct MessageMachine: Sendable {
     /// The bare JID of the account.
     package let account: String

@@ -73,7 +73,7 @@
     /// It was not delivered. A later receipt corrects that.
     case failed(FailureReason)
 
-    /// Whether another fate is told after this one.
+    /// Whether the other fate may follow this one.
     func precedes(_ other: MessageFate) -> Bool { rank < other.rank }
 
     private var rank: Int {
@@ -152,7 +152,7 @@
     /// How a message is related to those before it.
     package enum Arrival: Hashable, Sendable {
       case inOrder
-      /// After a gap for it was told, or from before the first message of its stream.
+      /// After a gap was reported for it, or from before the first message of its stream.
       case late
       /// Another message had the same number: the sender's store was restored from a copy.
       case renumbered

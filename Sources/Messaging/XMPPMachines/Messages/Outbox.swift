@@ -29,7 +29,7 @@
     var rows: [UInt64: RowID] = [:]
     /// Numbers of failed messages, for which a void is to be sent.
     var voids: Set<UInt64> = []
-    /// When to send again what has no receipt.
+    /// When messages without receipts are sent again.
     var resendAt: Instant?
     var resendStep = 0
     var lastMissing: Instant?

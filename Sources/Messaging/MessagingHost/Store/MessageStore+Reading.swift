@@ -1,0 +1,207 @@
+#if Messaging
+  import GRDB
+  package import XMPPMachines
+  package import XMPPWire
+
+  extension MessageStore {
+    /// What the machines begin with.
+    package func load() throws(StoreError) -> StoredMessages {
+      try read { database in
+        var stored = StoredMessages()
+        stored.outgoing = try Self.rows(
+          database,
+          """
+          SELECT outgoing.* FROM outgoing LEFT JOIN outgoingStream ON outgoingStream.peer = outgoing.peer
+          WHERE fate <= 2 AND (fate < 2 OR IFNULL(hasOrder, 0) = 1) ORDER BY id
+          """, hasContent: { $0 == .stored })
+        stored.held = try Row.fetchAll(
+          database, sql: "SELECT * FROM incoming WHERE sequence IS NULL ORDER BY id"
+        ).map(Self.incoming)
+        stored.incomingStreams = try Row.fetchAll(database, sql: "SELECT * FROM incomingStream")
+          .compactMap { row in
+            guard let stream = OrderStreamID(row["stream"]) else { return nil }
+            return IncomingStream(
+              sender: row["sender"], stream: stream, next: UInt64(bitPattern: row["next"]),
+              lastUse: row["lastUse"])
+          }
+        stored.outgoingStreams = try Row.fetchAll(database, sql: "SELECT * FROM outgoingStream")
+          .compactMap { row in
+            guard let stream = OrderStreamID(row["stream"]) else { return nil }
+            return OutgoingStream(
+              peer: row["peer"], stream: stream, next: UInt64(bitPattern: row["next"]),
+              confirmed: UInt64(bitPattern: row["confirmed"]), peerHasOrder: row["hasOrder"])
+          }
+        stored.archiveMarks = try Row.fetchAll(database, sql: "SELECT * FROM mark ORDER BY place")
+          .map { ArchiveMark(id: $0["id"], date: $0["date"]) }
+        stored.session = try Row.fetchOne(database, sql: "SELECT * FROM session").map { row in
+          StoredSession(
+            id: row["id"], jid: row["jid"], location: row["location"],
+            inboundCount: UInt64(bitPattern: row["inbound"]),
+            outboundCount: UInt64(bitPattern: row["outbound"]))
+        }
+        stored.mechanism = try String.fetchOne(
+          database, sql: "SELECT value FROM setting WHERE name = 'mechanism'")
+        func highest(_ column: String, _ table: String) throws -> Int64 {
+          try Int64.fetchOne(database, sql: "SELECT MAX(\(column)) FROM \(table)") ?? 0
+        }
+        stored.lastOutgoing = try highest("id", "outgoing")
+        stored.lastIncoming = try highest("id", "incoming")
+        stored.lastSequence = try highest("sequence", "incoming")
+        return stored
+      }
+    }
+
+    /// Rows of the outbox that have a position in the stored session and are not confirmed, with
+    /// their content, by position.
+    package func sentRows() throws(StoreError) -> [OutgoingRow] {
+      try read { database in
+        try Self.rows(
+          database,
+          "SELECT * FROM outgoing WHERE fate <= 2 AND fate = 0 AND position > 0 ORDER BY position")
+      }
+    }
+
+    /// Rows of the outbox with these numbers of a stream, at most 256.
+    package func outgoing(
+      stream: OrderStreamID, range: ClosedRange<UInt64>
+    ) throws(StoreError) -> [OutgoingRow] {
+      try read { database in
+        try Self.rows(
+          database,
+          """
+          SELECT * FROM outgoing WHERE stream = ? AND number BETWEEN ? AND ? ORDER BY number
+          LIMIT 256
+          """,
+          [
+            stream.description, Int64(clamping: range.lowerBound),
+            Int64(clamping: range.upperBound),
+          ])
+      }
+    }
+
+    /// The history of outgoing messages to a peer, the newest first.
+    package func outgoing(to peer: String, limit: Int) throws(StoreError) -> [OutgoingRow] {
+      try read { database in
+        try Self.rows(
+          database, "SELECT * FROM outgoing WHERE peer = ? ORDER BY id DESC LIMIT ?", [peer, limit])
+      }
+    }
+
+    /// Rows of the inbox that the app has not acknowledged, above a sequence, in their order.
+    package func inbox(
+      after sequence: Int64, limit: Int
+    ) throws(StoreError) -> [IncomingRow] {
+      try read { database in
+        try Row.fetchAll(
+          database.cachedStatement(
+            sql: """
+              SELECT * FROM incoming WHERE sequence > ? AND isTaken = 0 ORDER BY sequence LIMIT ?
+              """), arguments: [sequence, limit]
+        ).map(Self.incoming)
+      }
+    }
+
+    /// The history of a conversation's inbox, the newest first, with what the app has taken.
+    package func history(of peer: String, limit: Int) throws(StoreError) -> [IncomingRow] {
+      try read { database in
+        try Row.fetchAll(
+          database,
+          sql: """
+            SELECT * FROM incoming WHERE peer = ? AND sequence IS NOT NULL
+            ORDER BY sequence DESC LIMIT ?
+            """, arguments: [peer, limit]
+        ).map(Self.incoming)
+      }
+    }
+
+    /// The peers of all conversations.
+    package func peers() throws(StoreError) -> [String] {
+      try read { database in
+        try String.fetchAll(
+          database,
+          sql: """
+            SELECT peer FROM outgoingStream
+            UNION SELECT peer FROM incoming WHERE kind < 3 ORDER BY 1
+            """)
+      }
+    }
+
+    /// What the store has about a message.
+    package func lookup(
+      _ message: InboundMessage, account: String
+    ) throws(StoreError) -> StoreLookup {
+      let keys = MessageMachine.keys(of: message, account: account)
+      let name = MessageMachine.outgoingName(of: message, account: account)
+      if keys.isEmpty, name == nil { return StoreLookup() }
+      return try read { database in
+        var lookup = StoreLookup()
+        for key in keys where try Self.isKnown(key, database) { lookup.known.insert(key) }
+        if let name {
+          lookup.outgoing = try Self.rows(
+            database, "SELECT * FROM outgoing WHERE origin = ?", [name]
+          ).first
+        }
+        return lookup
+      }
+    }
+
+    private static func isKnown(_ key: SeenKey, _ database: Database) throws -> Bool {
+      func exists(_ sql: String, _ arguments: StatementArguments) throws -> Bool {
+        try Int.fetchOne(database.cachedStatement(sql: sql), arguments: arguments) != nil
+      }
+      switch key {
+      case .archive, .message:
+        return try exists("SELECT 1 FROM seen WHERE name = ?", [key.storedName])
+      case .sent(let name): return try exists("SELECT 1 FROM outgoing WHERE origin = ?", [name])
+      case .order(let sender, let stream, let number, let name):
+        return try exists(
+          """
+          SELECT 1 FROM incoming WHERE stream = ? AND number = ? AND peer = ? AND origin = ?
+          AND kind = 0 AND stream IS NOT NULL LIMIT 1
+          """, [stream.description, Int64(bitPattern: number), sender, name])
+      case .number(let sender, let stream, let number):
+        return try exists(
+          """
+          SELECT 1 FROM incoming WHERE stream = ? AND number = ? AND peer = ?
+          AND kind = 0 AND stream IS NOT NULL LIMIT 1
+          """, [stream.description, Int64(bitPattern: number), sender])
+      }
+    }
+
+    // MARK: Rows
+
+    private static func rows(
+      _ database: Database, _ sql: String, _ arguments: StatementArguments = [],
+      hasContent: (MessageFate) -> Bool = { _ in true }
+    ) throws -> [OutgoingRow] {
+      try Row.fetchAll(database.cachedStatement(sql: sql), arguments: arguments).compactMap { row in
+        guard let stream = OrderStreamID(row["stream"]) else { return nil }
+        let fate = FateCode.decode(row["fate"], row["reason"])
+        let position: Int64? = row["position"]
+        return OutgoingRow(
+          id: RowID(rawValue: row["id"]), peer: row["peer"], originID: row["origin"],
+          order: OrderElement(stream: stream, number: UInt64(bitPattern: row["number"])),
+          content: hasContent(fate)
+            ? MessageContent(body: row["body"], elements: row["elements"]) : nil,
+          fate: fate, position: position.map { UInt64(bitPattern: $0) }, deadline: row["deadline"],
+          closingCount: row["closings"], date: row["date"])
+      }
+    }
+
+    private static func incoming(_ row: Row) -> IncomingRow {
+      let stream = (row["stream"] as String?).flatMap { OrderStreamID($0) }
+      let number = (row["number"] as Int64?).map { UInt64(bitPattern: $0) }
+      let since = (row["since"] as Int64?).map { UInt64(bitPattern: $0) }
+      let code = KindCode(code: row["kind"], stream: stream, number: number, last: row["last"])
+      var order: OrderElement?
+      if code.code < 2, let stream, let number {
+        order = OrderElement(stream: stream, number: number, since: since)
+      }
+      return IncomingRow(
+        id: RowID(rawValue: row["id"]), kind: code.kind, peer: row["peer"],
+        originID: row["origin"], order: order,
+        content: MessageContent(body: row["body"], elements: row["elements"]),
+        arrival: ArrivalCode.decode(row["arrival"]), date: row["date"], sequence: row["sequence"])
+    }
+  }
+#endif

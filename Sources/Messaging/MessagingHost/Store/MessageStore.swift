@@ -1,0 +1,115 @@
+#if Messaging
+  import EventLoop
+  import GRDB
+  import Glibc
+  import StateFiles
+  package import XMPPMachines
+
+  /// The store of an account: an SQLite database in a folder of the user's own.
+  ///
+  /// One process at a time has it. All functions block until the disk has done it, and may be
+  /// called from any thread; changes are made one after the other. A process that is killed leaves
+  /// the changes of all calls of ``apply(_:)`` that have returned, and of no other one but the last.
+  package final class MessageStore: Sendable {
+    /// The path of the database.
+    package let path: String
+    let pool: DatabasePool
+    private let lock: StoreLock
+
+    /// Opens the store, and creates it with its folder if it doesn't exist.
+    ///
+    /// A damaged file is moved aside; the next call creates a new one.
+    package init(path: String) throws(StoreError) {
+      self.path = path
+      lock = try StoreLock(path: path)
+      do {
+        pool = try Self.open(path)
+      } catch let error as DatabaseError where Self.isDamage(error) {
+        throw .damaged(keptAt: Self.setAside(path))
+      } catch {
+        throw Self.storeError(error)
+      }
+    }
+
+    private static func open(_ path: String) throws -> DatabasePool {
+      try refuseLaterVersion(path)
+      var configuration = Configuration()
+      configuration.maximumReaderCount = 2
+      configuration.busyMode = .timeout(5)
+      let pool = try DatabasePool(path: path, configuration: configuration)
+      // GRDB has lowered it to NORMAL, with which the last commits are lost when the power fails.
+      try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+      try StoreSchema.migrator.migrate(pool)
+      return pool
+    }
+
+    /// `DatabasePool` writes into what it opens.
+    private static func refuseLaterVersion(_ path: String) throws {
+      var configuration = Configuration()
+      configuration.readonly = true
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      defer { try? queue.close() }
+      guard try queue.read(StoreSchema.migrator.hasBeenSuperseded) else { return }
+      throw StoreError.laterVersion
+    }
+
+    /// Closes the database and lets other processes have it. Later calls fail.
+    package func close() {
+      // GRDB closes the connections that can't do this last. The log is as good as the file.
+      _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+      try? pool.close()
+      lock.release()
+    }
+
+    /// Makes all changes, or none.
+    package func apply(_ changes: [MessageChange]) throws(StoreError) {
+      guard !changes.isEmpty else { return }
+      do {
+        try pool.writeWithoutTransaction { database in
+          try database.inTransaction(.immediate) {
+            try StoreWriter.apply(changes, to: database)
+            return .commit
+          }
+        }
+      } catch {
+        throw Self.storeError(error)
+      }
+    }
+
+    /// Reads what the last commit has left.
+    func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+      do {
+        return try pool.read(body)
+      } catch {
+        throw Self.storeError(error)
+      }
+    }
+
+    // MARK: Errors
+
+    private static func isDamage(_ error: DatabaseError) -> Bool {
+      [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
+    }
+
+    static func storeError(_ error: any Error) -> StoreError {
+      if let error = error as? StoreError { return error }
+      guard let error = error as? DatabaseError else { return .unusable("\(error)") }
+      if isDamage(error) { return .damaged(keptAt: nil) }
+      if error.resultCode == .SQLITE_FULL { return .full }
+      return .unusable(error.message ?? "SQLite's error \(error.extendedResultCode.rawValue)")
+    }
+
+    /// Moves the database and its log to names that are not used, and returns the first; nil if
+    /// they can't be moved.
+    private static func setAside(_ path: String) -> String? {
+      for number in 1...999 {
+        let new = "\(path).damaged-\(number)"
+        if access(new, F_OK) == 0 { continue }
+        guard rename(path, new) == 0 else { return nil }
+        for suffix in ["-wal", "-shm"] { _ = rename(path + suffix, new + suffix) }
+        return new
+      }
+      return nil
+    }
+  }
+#endif

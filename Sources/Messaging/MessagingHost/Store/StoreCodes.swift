@@ -1,0 +1,96 @@
+#if Messaging
+  import XMPPMachines
+  import XMPPWire
+
+  /// The numbers of fates in the store. Those up to 2 are not final for all.
+  enum FateCode {
+    static func encode(_ fate: MessageFate) -> (code: Int, reason: String?) {
+      switch fate {
+      case .stored: (0, nil)
+      case .acknowledged: (1, nil)
+      case .archived: (2, nil)
+      case .received: (3, nil)
+      case .displayed: (4, nil)
+      case .failed(.deadline): (5, nil)
+      case .failed(.closesStream(let condition)): (6, condition)
+      case .failed(.refused(let condition)): (7, condition)
+      }
+    }
+
+    /// An unknown number is a failure: only a later version could have written it.
+    static func decode(_ code: Int, _ reason: String?) -> MessageFate {
+      switch code {
+      case 0: .stored
+      case 1: .acknowledged
+      case 2: .archived
+      case 3: .received
+      case 4: .displayed
+      case 5: .failed(.deadline)
+      case 6: .failed(.closesStream(reason ?? ""))
+      default: .failed(.refused(reason ?? ""))
+      }
+    }
+  }
+
+  enum ArrivalCode {
+    static func encode(_ arrival: IncomingRow.Arrival) -> Int {
+      switch arrival {
+      case .inOrder: 0
+      case .late: 1
+      case .renumbered: 2
+      }
+    }
+
+    static func decode(_ code: Int) -> IncomingRow.Arrival {
+      switch code {
+      case 1: .late
+      case 2: .renumbered
+      default: .inOrder
+      }
+    }
+  }
+
+  /// The columns of a row of the inbox that depend on its kind.
+  struct KindCode {
+    var code: Int
+    var stream: OrderStreamID?
+    var number: UInt64?
+    /// The last number of a gap, or the time since which the archive has one.
+    var last: Int64?
+
+    static func encode(_ row: IncomingRow) -> KindCode {
+      switch row.kind {
+      case .message: KindCode(code: 0, stream: row.order?.stream, number: row.order?.number)
+      case .sentElsewhere: KindCode(code: 1, stream: row.order?.stream, number: row.order?.number)
+      case .gap(let stream, let range):
+        KindCode(
+          code: 2, stream: stream, number: range.lowerBound,
+          last: Int64(bitPattern: range.upperBound))
+      case .archiveGap(let since): KindCode(code: 3, last: since)
+      }
+    }
+
+    var kind: IncomingRow.Kind {
+      switch code {
+      case 1: return .sentElsewhere
+      case 2:
+        let first = number ?? 0
+        guard let stream, let last, UInt64(bitPattern: last) >= first else { return .message }
+        return .gap(stream, first...UInt64(bitPattern: last))
+      case 3: return .archiveGap(since: last ?? 0)
+      default: return .message
+      }
+    }
+  }
+
+  extension SeenKey {
+    /// The name in the table of keys; nil for keys that rows have.
+    var storedName: String? {
+      switch self {
+      case .archive(let id): "a \(id)"
+      case .message(let sender, let name, let digest): "m \(sender) \(digest) \(name)"
+      case .sent, .order, .number: nil
+      }
+    }
+  }
+#endif

@@ -1,0 +1,58 @@
+#if Messaging
+  import GRDB
+
+  /// The tables of the store. A migration is never changed after it was released.
+  enum StoreSchema {
+    static var migrator: DatabaseMigrator {
+      var migrator = DatabaseMigrator()
+      migrator.registerMigration("1") { database in
+        for statement in first { try database.execute(sql: statement) }
+      }
+      return migrator
+    }
+
+    /// 64-bit numbers without a sign are stored by their bits; streams as 32 hexadecimal digits.
+    private static let first = [
+      """
+      CREATE TABLE outgoing (
+        id INTEGER PRIMARY KEY, peer TEXT NOT NULL, origin TEXT NOT NULL UNIQUE,
+        stream TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL, elements TEXT NOT NULL,
+        fate INTEGER NOT NULL, reason TEXT, position INTEGER, deadline INTEGER,
+        closings INTEGER NOT NULL, date INTEGER NOT NULL)
+      """,
+      "CREATE INDEX outgoingOrder ON outgoing (stream, number)",
+      "CREATE INDEX outgoingOpen ON outgoing (id) WHERE fate <= 2",
+      """
+      CREATE TABLE incoming (
+        id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, peer TEXT NOT NULL, origin TEXT NOT NULL,
+        stream TEXT, number INTEGER, since INTEGER, last INTEGER, body TEXT NOT NULL,
+        elements TEXT NOT NULL, arrival INTEGER NOT NULL, date INTEGER NOT NULL, sequence INTEGER,
+        isTaken INTEGER NOT NULL)
+      """,
+      """
+      CREATE INDEX incomingOrder ON incoming (stream, number, peer)
+        WHERE stream IS NOT NULL AND kind = 0
+      """,
+      "CREATE UNIQUE INDEX incomingSequence ON incoming (sequence) WHERE sequence IS NOT NULL",
+      "CREATE INDEX incomingHeld ON incoming (id) WHERE sequence IS NULL",
+      "CREATE TABLE seen (name TEXT PRIMARY KEY) WITHOUT ROWID",
+      """
+      CREATE TABLE incomingStream (
+        sender TEXT NOT NULL, stream TEXT NOT NULL, next INTEGER NOT NULL, lastUse INTEGER NOT NULL,
+        PRIMARY KEY (sender, stream)) WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE outgoingStream (
+        peer TEXT PRIMARY KEY, stream TEXT NOT NULL, next INTEGER NOT NULL,
+        confirmed INTEGER NOT NULL, hasOrder INTEGER NOT NULL) WITHOUT ROWID
+      """,
+      "CREATE TABLE mark (place INTEGER PRIMARY KEY, id TEXT NOT NULL, date INTEGER NOT NULL)",
+      """
+      CREATE TABLE session (
+        only INTEGER PRIMARY KEY CHECK (only = 1), id TEXT NOT NULL, jid TEXT NOT NULL,
+        location TEXT, inbound INTEGER NOT NULL, outbound INTEGER NOT NULL)
+      """,
+      "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    ]
+  }
+#endif

@@ -1,0 +1,144 @@
+#if Messaging
+  import GRDB
+  import XMPPMachines
+  import XMPPWire
+
+  /// Writes changes into the tables, in a transaction of the caller.
+  enum StoreWriter {
+    static func apply(_ changes: [MessageChange], to database: Database) throws {
+      // Of the counts in one transaction the last one counts.
+      var inboundCount: UInt64?
+      for change in changes {
+        if case .setInboundCount(let count) = change {
+          inboundCount = count
+        } else {
+          if case .setSession = change { inboundCount = nil }
+          try apply(change, to: database)
+        }
+      }
+      if let inboundCount {
+        try run(
+          database, "UPDATE session SET inbound = ?", [Int64(bitPattern: inboundCount)])
+      }
+    }
+
+    private static func run(
+      _ database: Database, _ sql: String, _ arguments: StatementArguments = []
+    ) throws {
+      try database.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    private static func apply(_ change: MessageChange, to database: Database) throws {
+      switch change {
+      case .insertOutgoing(let row): try insert(row, database)
+      case .setFate(let id, let fate):
+        let (code, reason) = FateCode.encode(fate)
+        try run(
+          database, "UPDATE outgoing SET fate = ?, reason = ? WHERE id = ?",
+          [code, reason, id.rawValue])
+      case .setPosition(let id, let position):
+        try run(
+          database, "UPDATE outgoing SET position = ? WHERE id = ?",
+          [position.map { Int64(bitPattern: $0) }, id.rawValue])
+      case .setClosingCount(let id, let count):
+        try run(database, "UPDATE outgoing SET closings = ? WHERE id = ?", [count, id.rawValue])
+      case .renumber(let id, let order):
+        try run(
+          database, "UPDATE outgoing SET stream = ?, number = ? WHERE id = ?",
+          [order.stream.description, Int64(bitPattern: order.number), id.rawValue])
+      case .insertIncoming(let row): try insert(row, database)
+      case .release(let id, let sequence, let arrival):
+        try run(
+          database, "UPDATE incoming SET sequence = ?, arrival = ? WHERE id = ?",
+          [sequence, ArrivalCode.encode(arrival), id.rawValue])
+      case .acknowledgeIncoming(let sequence):
+        try run(database, "UPDATE incoming SET isTaken = 1 WHERE sequence = ?", [sequence])
+      case .addKey(let key):
+        guard let name = key.storedName else { return }
+        try run(database, "INSERT OR IGNORE INTO seen VALUES (?)", [name])
+      case .setIncomingStream, .forgetIncomingStream, .setOutgoingStream:
+        try applyToStreams(change, database)
+      case .setArchiveMarks(let marks): try set(marks, database)
+      case .setSession(let session): try set(session, database)
+      case .setMechanism(let name):
+        try run(
+          database, "INSERT OR REPLACE INTO setting VALUES ('mechanism', ?)", [name])
+      case .setInboundCount: break
+      }
+    }
+
+    private static func insert(_ row: OutgoingRow, _ database: Database) throws {
+      let (code, reason) = FateCode.encode(row.fate)
+      try run(
+        database, "INSERT INTO outgoing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+          row.id.rawValue, row.peer, row.originID, row.order.stream.description,
+          Int64(bitPattern: row.order.number), row.content?.body ?? "", row.content?.elements ?? "",
+          code, reason, row.position.map { Int64(bitPattern: $0) }, row.deadline, row.closingCount,
+          row.date,
+        ])
+    }
+
+    private static func insert(_ row: IncomingRow, _ database: Database) throws {
+      let kind = KindCode.encode(row)
+      try run(
+        database, "INSERT INTO incoming VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+        [
+          row.id.rawValue, kind.code, row.peer, row.originID, kind.stream?.description,
+          kind.number.map { Int64(bitPattern: $0) },
+          row.order?.since.map { Int64(bitPattern: $0) },
+          kind.last, row.content.body, row.content.elements,
+          ArrivalCode.encode(row.arrival), row.date, row.sequence,
+        ])
+    }
+
+    private static func applyToStreams(_ change: MessageChange, _ database: Database) throws {
+      switch change {
+      case .setIncomingStream(let stream):
+        try run(
+          database, "INSERT OR REPLACE INTO incomingStream VALUES (?, ?, ?, ?)",
+          [
+            stream.sender, stream.stream.description, Int64(bitPattern: stream.next),
+            stream.lastUse,
+          ])
+      case .forgetIncomingStream(let sender, let stream):
+        try run(
+          database, "DELETE FROM incomingStream WHERE sender = ? AND stream = ?",
+          [sender, stream.description])
+      case .setOutgoingStream(let stream):
+        try run(
+          database, "INSERT OR REPLACE INTO outgoingStream VALUES (?, ?, ?, ?, ?)",
+          [
+            stream.peer, stream.stream.description, Int64(bitPattern: stream.next),
+            Int64(bitPattern: stream.confirmed), stream.peerHasOrder,
+          ])
+      default: break
+      }
+    }
+
+    private static func set(_ marks: [ArchiveMark], _ database: Database) throws {
+      try run(database, "DELETE FROM mark")
+      for (place, mark) in marks.enumerated() {
+        try run(database, "INSERT INTO mark VALUES (?, ?, ?)", [place, mark.id, mark.date])
+      }
+    }
+
+    private static func set(_ session: StoredSession?, _ database: Database) throws {
+      let old = try String.fetchOne(
+        database.cachedStatement(sql: "SELECT id FROM session"))
+      if session?.id != old {
+        // Positions are of one session.
+        try run(
+          database,
+          "UPDATE outgoing SET position = 0 WHERE fate = 0 AND position IS NOT NULL")
+      }
+      guard let session else { return try run(database, "DELETE FROM session") }
+      try run(
+        database, "INSERT OR REPLACE INTO session VALUES (1, ?, ?, ?, ?, ?)",
+        [
+          session.id, session.jid, session.location, Int64(bitPattern: session.inboundCount),
+          Int64(bitPattern: session.outboundCount),
+        ])
+    }
+  }
+#endif
