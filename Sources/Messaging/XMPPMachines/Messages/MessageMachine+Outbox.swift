@@ -118,6 +118,7 @@
       _ row: OutgoingRow, _ content: MessageContent, _ now: Instant, _ commit: inout MessageCommit
     ) {
       entries[row.id]?.lastSent = now
+      watchReceipts(of: row.peer, now)
       let kind = OutboundStanza.Kind.message(
         originID: row.originID, withSince(row.order, peer: row.peer), content)
       let isTracked = entries[row.id]?.stage == .underWay

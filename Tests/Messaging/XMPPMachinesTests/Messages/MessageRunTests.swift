@@ -32,12 +32,15 @@
       arguments: 0..<partCount)
     func runs(part: UInt64) {
       var failedSeeds: [UInt64] = []
-      var (runCount, messageCount) = (0, 0)
+      var (runCount, messageCount, killedCount, resumedCount, copyCount) = (0, 0, 0, 0, 0)
       for seed in Self.seeds where seed % Self.partCount == part && Self.isInShare(seed) {
         var run = MessageRun(seed: seed)
         run.perform()
         runCount += 1
         messageCount += run.world.accepted.count
+        killedCount += run.world.killedCount
+        resumedCount += run.world.resumedCount
+        copyCount += run.world.reports["restoredCopy"] ?? 0
         let findings = run.findings()
         guard !findings.isEmpty else { continue }
         failedSeeds.append(seed)
@@ -47,6 +50,9 @@
       }
       #expect(failedSeeds.isEmpty, "seeds \(failedSeeds.prefix(100)), \(failedSeeds.count) in all")
       #expect(messageCount >= runCount * 10, "hardly anything was sent")
+      #expect(killedCount >= runCount / 2, "hardly a process was killed")
+      #expect(resumedCount >= runCount / 2, "hardly a session was resumed")
+      #expect(runCount < 100 || copyCount > 0, "no copy of a store was noticed")
     }
   }
 

@@ -137,16 +137,17 @@
       case .killServer, .loseConfirmed: killServer()
       case .restoreCopy:
         guard devices[device].machine != nil else { return }
-        if let snapshot = devices[device].snapshot, random.below(2) == 0 {
+        if let snapshot = devices[device].snapshot {
           kill(device)
           devices[device].store = snapshot.store
           devices[device].taken = snapshot.taken
           devices[device].snapshot = nil
+          restoredCount += 1
           for index in accepted.indices.dropFirst(snapshot.acceptedCount)
           where accepted[index].device == device {
             accepted[index].isOptional = true
           }
-        } else if devices[device].snapshot == nil {
+        } else {
           devices[device].snapshot = (
             devices[device].store, accepted.count, devices[device].taken
           )

@@ -45,6 +45,10 @@
     /// The device and the session of each connection.
     var connections: [Int: (device: Int, session: String)] = [:]
     var lastConnection = 0
+    var restoredCount = 0
+    var killedCount = 0
+    var resumedCount = 0
+    var reports: [String: Int] = [:]
     var serverLife = 0
     /// FIFO of each connection and direction.
     var lastArrival: [String: Instant] = [:]

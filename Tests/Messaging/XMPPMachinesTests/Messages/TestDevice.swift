@@ -109,7 +109,10 @@
         handle(device, .loaded(devices[device].store.outgoing(of: stream, range)))
       case .caughtUp: devices[device].caughtUpCount += 1
       case .refused: findings.append("a message was refused")
-      case .fate, .report: break
+      case .report(let report):
+        let name = "\(report)".prefix { $0 != "(" }
+        reports[String(name), default: 0] += 1
+      case .fate: break
       }
     }
 
@@ -171,6 +174,7 @@
       for _ in 0..<min(devices[device].pending.count, random.below(3)) {
         devices[device].store.apply(devices[device].pending.removeFirst().changes)
       }
+      killedCount += 1
       endConnection(of: device)
       devices[device].pending = []
       devices[device].machine = nil
@@ -235,6 +239,7 @@
 
     private mutating func resume(_ device: Int, _ id: String, _ connection: Int) {
       guard var session = server.sessions[id] else { return }
+      resumedCount += 1
       session.connection = connection
       connections[connection] = (device, id)
       devices[device].connection = connection

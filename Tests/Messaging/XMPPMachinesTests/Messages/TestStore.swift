@@ -5,6 +5,7 @@
   /// A store in memory. A commit is applied as a whole.
   struct TestStore: Sendable {
     var outgoing: [RowID: OutgoingRow] = [:]
+    var rowOfName: [String: RowID] = [:]
     var incoming: [RowID: IncomingRow] = [:]
     var rowOfSequence: [Int64: RowID] = [:]
     var acknowledged: Set<Int64> = []
@@ -26,6 +27,7 @@
       case .insertOutgoing(let row):
         if outgoing.updateValue(row, forKey: row.id) != nil { violations.append("\(row.id) twice") }
         keys.insert(.sent(row.originID))
+        rowOfName[row.originID] = row.id
       case .setFate(let id, let fate): edit(id) { $0.fate = fate }
       case .setPosition(let id, let position): edit(id) { $0.position = position }
       case .setClosingCount(let id, let count): edit(id) { $0.closingCount = count }
@@ -107,7 +109,7 @@
       var lookup = StoreLookup()
       lookup.known = keys.intersection(MessageMachine.keys(of: message, account: account))
       if let name = MessageMachine.outgoingName(of: message, account: account) {
-        lookup.outgoing = outgoing.values.first { $0.originID == name }
+        lookup.outgoing = rowOfName[name].flatMap { outgoing[$0] }
       }
       return LookedUp(message, lookup)
     }
