@@ -23,6 +23,8 @@
         stream.next = order.number
       }
       streams[key] = stream
+      // The next process must not take what waits for the beginning.
+      save(key, &commit)
       forgetOldStream(of: key.sender, &commit)
     }
 
