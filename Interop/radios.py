@@ -31,8 +31,8 @@ async def end(process):
             await process.wait()
 
 
-def _free_ports(count):
-    """Ports that nobody has, and that the system gives to nobody by itself (ip_local_port_range) before they are
+def free_ports(count):
+    """Ports that no program uses, and that the system gives to nobody by itself (ip_local_port_range) before they are
     used. Those of other processes of this run are others; where another program takes one, it is seldom the same."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 5
     ports = []
@@ -81,7 +81,7 @@ async def rootcanal_radio():
 
     binary = pathlib.Path(rootcanal.binaries.get_package_binary_resource_path("rootcanal"))
     binary.chmod(binary.stat().st_mode | stat.S_IXUSR)
-    hci, link, link_ble, test = _free_ports(4)
+    hci, link, link_ble, test = free_ports(4)
     process = await asyncio.create_subprocess_exec(
         binary,
         "-configuration", f"tcp_server {{ tcp_port: {hci} configuration {{ strict: false }} }}",

@@ -1,0 +1,150 @@
+"""Prosody as a child process of a test, with accounts, certificates and an archive of its own."""
+
+import asyncio
+import contextlib
+import datetime
+import pathlib
+import shutil
+import socket
+import ssl
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+import limits
+from debian_programs import Programs
+from radios import end, free_ports
+
+DOMAIN = "chat.example"
+PASSWORD = "correct horse"
+LAUNCHER = pathlib.Path(__file__).parent / "xmpp/prosody"
+PACKAGES = ("prosody", "lua5.4", "lua-dbi-sqlite3")
+
+# Everything that Prosody does by default and the tests don't need stays off: other servers, statistics, files.
+CONFIGURATION = """
+run_as_root = true
+modules_enabled = {{
+  "roster"; "saslauth"; "tls"; "disco"; "carbons"; "pep"; "blocklist"; "smacks"; "csi_simple"; "ping"; "mam";
+}}
+modules_disabled = {{ "s2s" }}
+authentication = "internal_hashed"
+password_hash = "SHA-256"
+c2s_require_encryption = true
+interfaces = {{ "127.0.0.1" }}
+c2s_ports = {{ {port} }}
+c2s_direct_tls_ports = {{ {tls_port} }}
+ssl = {{ key = "{state}/server.key"; certificate = "{state}/server.pem" }}
+c2s_direct_tls_ssl = {{ key = "{state}/server.key"; certificate = "{state}/server.pem" }}
+data_path = "{state}/data"
+storage = {{ archive = "sql" }}
+sql = {{ driver = "SQLite3"; database = "{state}/archive.sqlite" }}
+default_archive_policy = true
+archive_expires_after = "never"
+log = {{ {{ levels = {{ min = "{log_level}" }}; to = "console" }} }}
+{extra}
+VirtualHost "{domain}"
+"""
+
+
+class Certificates:
+    """An authority, and the certificate that it gave to a server for its domain."""
+
+    def __init__(self, folder, domain=DOMAIN, valid_days=30):
+        self.authority = folder / "authority.pem"
+        key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.timezone.utc)
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Authority of a test")])
+
+        def certificate(subject, subject_key):
+            return (
+                x509.CertificateBuilder().subject_name(subject).issuer_name(name)
+                .public_key(subject_key.public_key()).serial_number(x509.random_serial_number())
+                .not_valid_before(now - datetime.timedelta(days=60))
+                .not_valid_after(now + datetime.timedelta(days=valid_days)))
+
+        authority = certificate(name, key).add_extension(
+            x509.BasicConstraints(ca=True, path_length=0), critical=True).sign(key, hashes.SHA256())
+        self.authority.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
+        own_key = ec.generate_private_key(ec.SECP256R1())
+        own = certificate(
+            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, domain)]), own_key).add_extension(
+                x509.SubjectAlternativeName([x509.DNSName(domain)]), critical=False).sign(
+                    key, hashes.SHA256())
+        (folder / "server.pem").write_bytes(own.public_bytes(serialization.Encoding.PEM))
+        (folder / "server.key").write_bytes(own_key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+
+
+class Prosody:
+    """A server that can be killed and started again, with the same ports, accounts and archive."""
+
+    def __init__(self, state, extra="", certificate_domain=DOMAIN, valid_days=30, log_level="info"):
+        self.state, self.domain = state, DOMAIN
+        self._root = Programs("prosody", PACKAGES).root
+        self.port, self.tls_port = free_ports(2)
+        self.process = None
+        state.mkdir(exist_ok=True)
+        self.authority = Certificates(state, certificate_domain, valid_days).authority
+        (state / "prosody.cfg.lua").write_text(CONFIGURATION.format(
+            state=state, port=self.port, tls_port=self.tls_port, domain=DOMAIN, extra=extra,
+            log_level=log_level))
+
+    @property
+    def log(self):
+        """What the server has written since it was first started."""
+        path = self.state / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    async def register(self, *names):
+        """Makes accounts, whose password is PASSWORD."""
+        for name in names:
+            process = await asyncio.create_subprocess_exec(
+                LAUNCHER, self._root, self.state, "prosodyctl", "register", name, self.domain, PASSWORD,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
+            output, _ = await process.communicate()
+            assert process.returncode == 0, output.decode()
+
+    async def start(self):
+        """Starts the server, and returns when it listens."""
+        with open(self.state / "log", "ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                LAUNCHER, self._root, self.state, "prosody", "-F", stdout=log, stderr=log,
+                stdin=asyncio.subprocess.DEVNULL)
+        async with asyncio.timeout(limits.EVENT):
+            while not self._listens():
+                assert self.process.returncode is None, self.log
+                await asyncio.sleep(0.02)
+
+    def _listens(self):
+        for port in (self.port, self.tls_port):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) != 0:
+                    return False
+        return True
+
+    async def kill(self):
+        """Ends the server as a crash does."""
+        self.process.kill()
+        await self.process.wait()
+
+    async def stop(self):
+        if self.process:
+            await end(self.process)
+
+    def tls(self):
+        """A client's context that trusts the server's authority alone."""
+        return ssl.create_default_context(cafile=str(self.authority))
+
+
+@contextlib.asynccontextmanager
+async def prosody(state, *names, **options):
+    """A running server with these accounts. Its state is removed with it."""
+    server = Prosody(state, **options)
+    try:
+        await server.register(*names)
+        await server.start()
+        yield server
+    finally:
+        await server.stop()
+        shutil.rmtree(state, ignore_errors=True)
