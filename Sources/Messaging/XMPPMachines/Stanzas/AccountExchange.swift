@@ -1,0 +1,94 @@
+#if Messaging
+  package import XMPPWire
+
+  /// Reads what a server delivers for one account, and asks it what the account's archive can do.
+  package struct AccountExchange: Sendable {
+    /// What a stanza means.
+    package enum Item: Hashable, Sendable {
+      case message(InboundMessage)
+      /// The answer to a query of the archive.
+      case page(query: UInt64, entries: [ArchiveCollector.Entry], isComplete: Bool)
+      case queryFailed(query: UInt64, isUnknownItem: Bool)
+      /// The account's abilities are known: the session can be used.
+      case ready(isResumed: Bool, hasArchive: Bool)
+      case nothing
+    }
+
+    /// What to do at the beginning of a session.
+    package enum Beginning: Hashable, Sendable {
+      /// Send this, and wait for `ready`.
+      case query(XMLElement)
+      case ready(hasArchive: Bool)
+    }
+
+    private static let infoID = "ambit-account-info"
+
+    private let account: JID
+    private var reader: MessageReader
+    private var collector = ArchiveCollector()
+    /// Whether the account has an archive; nil until its server has told.
+    private var hasArchive: Bool?
+    /// Whether the session whose abilities are asked for was resumed; nil if none are.
+    private var asksForResumed: Bool?
+
+    package init(account: JID) {
+      self.account = account.bare
+      reader = MessageReader(account: account)
+    }
+
+    /// A session begins.
+    package mutating func begin(_ online: StreamOnline) -> Beginning {
+      if online.isResumed, let hasArchive { return .ready(hasArchive: hasArchive) }
+      asksForResumed = online.isResumed
+      guard let id = StanzaID(Self.infoID) else { return .ready(hasArchive: false) }
+      return .query(
+        IQStanza(.get, id: id, to: account, payload: [DiscoInfo().element]).element)
+    }
+
+    /// A session ends.
+    package mutating func end() {
+      asksForResumed = nil
+      collector.stop()
+    }
+
+    /// The stanza of a query of the archive.
+    package mutating func begin(_ query: ArchiveRequest) -> XMLElement? {
+      guard let stanza = MessageWriter.query(query, account: account) else { return nil }
+      collector.begin(query)
+      return stanza.element
+    }
+
+    /// A stanza has come at `wall`, in milliseconds since 1970.
+    package mutating func take(_ element: XMLElement, wall: WallTime) -> Item {
+      if let iq = IQStanza(element) { return take(iq) }
+      switch reader.read(element, wall: wall) {
+      case .message(let message): return .message(message)
+      case .archived(let query, let mark, let message):
+        collector.take(query, mark, message)
+        return .nothing
+      case .other: return .nothing
+      }
+    }
+
+    private mutating func take(_ answer: IQStanza) -> Item {
+      if let isResumed = asksForResumed, answer.id.text == Self.infoID, !answer.isRequest,
+        answer.from.map({ $0 == account }) ?? true
+      {
+        asksForResumed = nil
+        // A server that knows no abilities of accounts has no archive either.
+        let features = answer[DiscoInfo.self]?.features ?? []
+        let found = features.contains(Namespace.archive)
+        hasArchive = found
+        reader.guardsArchiveIDs = features.contains(Namespace.stanzaIDs)
+        return .ready(isResumed: isResumed, hasArchive: found)
+      }
+      switch collector.take(answer, account: account) {
+      case .page(let query, let entries, let isComplete):
+        return .page(query: query, entries: entries, isComplete: isComplete)
+      case .failed(let query, let isUnknownItem):
+        return .queryFailed(query: query, isUnknownItem: isUnknownItem)
+      case nil: return .nothing
+      }
+    }
+  }
+#endif

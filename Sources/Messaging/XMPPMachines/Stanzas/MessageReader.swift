@@ -1,0 +1,153 @@
+#if Messaging
+  package import XMPPWire
+
+  /// Reads message stanzas as the machine of messages takes them: without carbons and archive results around them.
+  package struct MessageReader: Sendable {
+    /// What a message stanza is.
+    package enum Item: Hashable, Sendable {
+      /// A message of the own account, or to it.
+      case message(InboundMessage)
+      /// A result of a query of the own archive; its message is nil if it has none that can be read.
+      case archived(query: String, ArchiveMark, InboundMessage?)
+      /// Anything else. It only counts as a stanza.
+      case other
+    }
+
+    /// The account's bare address.
+    package let account: JID
+    /// Whether the account's server announces that it guards the ids of its archive (XEP-0359, §5).
+    package var guardsArchiveIDs = false
+
+    package init(account: JID) { self.account = account.bare }
+
+    /// Reads a stanza that came at `wall`, in milliseconds since 1970.
+    package func read(_ element: XMLElement, wall: WallTime) -> Item {
+      guard let stanza = MessageStanza(element) else { return .other }
+      if isOwn(stanza.from), let result = stanza[ArchiveResult.self], let query = result.query {
+        let date = result.forwarded.delay?.stamp.milliseconds ?? wall
+        return .archived(
+          query: query, ArchiveMark(id: result.id.text, date: date),
+          read(result.forwarded.message, archiveID: result.id, .none, date: date))
+      }
+      if let carbon = stanza[Carbon.self] {
+        let forwarded =
+          switch carbon {
+          case .sent(let inner), .received(let inner): inner
+          }
+        let date = forwarded.delay?.stamp.milliseconds ?? wall
+        return read(
+          forwarded.message, archiveID: archiveID(forwarded.message),
+          .carbon(from: stanza.from?.description), date: date
+        ).map(Item.message) ?? .other
+      }
+      return read(stanza, archiveID: archiveID(stanza), .none, date: date(stanza) ?? wall)
+        .map(Item.message) ?? .other
+    }
+
+    private func isOwn(_ sender: JID?) -> Bool { sender.map { $0 == account } ?? true }
+
+    private func archiveID(_ stanza: MessageStanza) -> StanzaID? {
+      guard guardsArchiveIDs else { return nil }
+      return ServerID.only(by: account, in: stanza.payload)
+    }
+
+    /// When the own server got a message that it delivers late. Other delays are the sender's claims.
+    private func date(_ stanza: MessageStanza) -> WallTime? {
+      for case let delay? in stanza.payload.lazy.map(Delay.init) {
+        guard let from = delay.from, from.domain == account.domain else { continue }
+        return delay.stamp.milliseconds
+      }
+      return nil
+    }
+
+    /// Nil for messages of rooms, which have an order of their own.
+    private func read(
+      _ stanza: MessageStanza, archiveID: StanzaID?, _ wrapper: InboundMessage.Wrapper,
+      date: WallTime
+    ) -> InboundMessage? {
+      guard stanza.kind != .groupchat else { return nil }
+      let order = stanza.payload.lazy.compactMap(OrderElement.init(reading:)).first
+      return InboundMessage(
+        sender: stanza.from?.bare.description, recipient: stanza.to?.bare.description,
+        id: stanza.id?.text, originID: stanza[OriginID.self]?.id.text, archiveID: archiveID?.text,
+        order: order, wantsReceipt: stanza[Receipt.self] == .request && stanza.id != nil,
+        kind: kind(stanza, hasOrder: order != nil), wrapper: wrapper, date: date)
+    }
+
+    private func kind(_ stanza: MessageStanza, hasOrder: Bool) -> InboundMessage.Kind {
+      if stanza.kind == .error {
+        guard let id = stanza.id, let error = stanza.error else { return .other }
+        return .error(error.condition.rawValue, of: id.text)
+      }
+      if let missing = stanza[MissingRequest.self] {
+        return .missing(missing.stream, missing.numbers)
+      }
+      if stanza.payload.contains(where: { $0.has("order", Namespace.order) && $0["void"] != nil }) {
+        return .void
+      }
+      if stanza.body == nil {
+        if case .received(let id)? = stanza[Receipt.self] { return .receipt(id.text) }
+        if let marker = stanza.payload.first(where: { $0.has("displayed", Self.markers) }),
+          let id = marker["id"].flatMap({ StanzaID($0) })
+        {
+          return .displayed(id.text)
+        }
+        let content = stanza.payload.contains { !Self.isPassing($0) }
+        guard content || hasOrder else { return .other }
+      }
+      return .content(MessageContent(reading: stanza))
+    }
+
+    private static let markers = "urn:xmpp:chat-markers:0"
+    /// Namespaces of elements that are no content by themselves.
+    private static let passing: Set = [
+      Namespace.chatStates, Namespace.hints, Namespace.stanzaIDs, Namespace.delay,
+      Namespace.receipts,
+      Namespace.order, Namespace.encryption, Namespace.fallback, markers,
+      "http://jabber.org/protocol/pubsub#event", "jabber:x:delay",
+    ]
+
+    /// Whether an element by itself is no message for a person: typing, hints, events.
+    private static func isPassing(_ element: XMLElement) -> Bool {
+      passing.contains(element.namespace)
+        || element.namespace == Namespace.client && element.name == "thread"
+    }
+  }
+
+  extension OrderElement {
+    /// Nil for another element, and for one that is malformed.
+    package init?(reading element: XMLElement) {
+      guard let mark = OrderMark(element) else { return nil }
+      self.init(
+        stream: mark.stream, number: mark.number,
+        since: element["since"].flatMap { UInt64($0) })
+      guard isValid else { return nil }
+    }
+  }
+
+  extension MessageContent {
+    /// The content of a stanza. A text that only stands in for what this client doesn't know is kept among the
+    /// elements, and is not the body.
+    init(reading stanza: MessageStanza) {
+      let isStandIn =
+        stanza.payload.contains { EncryptionMark($0) != nil || $0.name == "encrypted" }
+        || stanza.payload.contains { FallbackMark($0).map { $0.range == nil } ?? false }
+      var writer = XMLWriter()
+      for element in stanza.payload where !Self.isOfMachines(element) {
+        if !isStandIn, element.has("body", Namespace.client) { continue }
+        writer.write(element, inside: Namespace.client)
+      }
+      self.init(
+        body: isStandIn ? "" : stanza.body ?? "",
+        elements: String(decoding: writer.bytes, as: UTF8.self))
+    }
+
+    /// Whether the machines read and write an element, so that it is no content.
+    private static func isOfMachines(_ element: XMLElement) -> Bool {
+      [
+        Namespace.order, Namespace.receipts, Namespace.stanzaIDs, Namespace.hints, Namespace.delay,
+        Namespace.chatStates,
+      ].contains(element.namespace)
+    }
+  }
+#endif
