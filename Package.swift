@@ -2,15 +2,15 @@
 // Table of the products, the packages that they need, and the targets.
 import PackageDescription
 
-/// The modules that other packages may use; each is a product of its name. `BindingServer` is empty without the
-/// trait of that name.
+/// The modules that other packages may use; each is a product of its name. `BindingServer` and `Messaging` are empty
+/// without the traits of these names.
 let libraries: [Product] = [
   "Essentials", "JSONWire", "Reactive", "ReactiveFoundation", "CoreBluetooth", "CoreBluetoothAsync",
   "CoreBluetoothReactive", "CoreLocation", "CoreLocationAsync", "CoreLocationReactive",
   "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Bonjour",
   "BonjourReactive", "BeaconMachines", "DNSWire", "ARPWire", "DiscoveryMachines", "BonjourHost",
   "Binding", "BindingServer", "Simulation", "PeripheralFiles", "SimulatedRadio",
-  "SecureConnections", "CoverFlow", "CoverFlowPage", "AppLifecycle",
+  "SecureConnections", "CoverFlow", "CoverFlowPage", "AppLifecycle", "Messaging",
 ].map { .library(name: $0, targets: [$0]) }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
@@ -37,7 +37,7 @@ let package = Package(
       description: "Compiles BindingServer, which serves pages with SwiftNIO and hummingbird."),
     .trait(
       name: "Messaging",
-      description: "Compiles the client of XMPP: XMPPWire, with Expat, and XMPPMachines."),
+      description: "Compiles Messaging, a client of XMPP, with SwiftNIO, Expat and SQLite."),
     .default(enabledTraits: ["BluetoothHost", "SimulatedRadio", "SecureConnections"]),
   ],
   dependencies: [
@@ -51,8 +51,9 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.0"),
     .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.10.0"),
-    // What the trait Messaging needs (docs/decisions/0217-the-store-of-messages.md).
+    // What the trait Messaging needs, beside SwiftNIO (docs/decisions/0217-the-store-of-messages.md).
     .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
     // What only this package itself needs, its programs and its documentation: no product may need
     // one of them, or users of a product have to fetch it (docs/decisions/0054-what-consumers-fetch.md).
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
@@ -180,9 +181,19 @@ let package = Package(
       "XMPPWire", in: "Messaging",
       needs: .target(name: "CExpat", condition: .when(traits: ["Messaging"]))),
     machines("XMPPMachines", in: "Messaging", needs: "XMPPWire"),
+    // The C library's resolver (docs/decisions/0218-the-connection-of-an-account.md).
+    .systemLibrary(name: "CResolver", path: "Sources/Messaging/CResolver"),
     host(
-      "MessagingHost", in: "Messaging", needs: "StateFiles", "XMPPMachines", "XMPPWire",
-      messagingProduct("GRDB", of: "GRDB.swift")),
+      "MessagingHost", in: "Messaging", needs: "DNSWire", "StateFiles", "XMPPMachines", "XMPPWire",
+      .target(name: "CLibcrypto", condition: .when(traits: ["Messaging"])),
+      .target(name: "CResolver", condition: .when(traits: ["Messaging"])),
+      messagingProduct("GRDB", of: "GRDB.swift"),
+      messagingProduct("NIOCore", of: "swift-nio"), messagingProduct("NIOPosix", of: "swift-nio"),
+      messagingProduct("NIOSSL", of: "swift-nio-ssl"),
+      messagingProduct("NIOTLS", of: "swift-nio")),
+    module(
+      "Messaging", in: "Messaging", needs: "Essentials", "MessagingHost", "XMPPMachines", "XMPPWire"
+    ),
 
     // Cover flow: what moves, where it stands and which element shows it. Also compiled for the browser,
     // by scripts/build-cover-flow.
@@ -316,8 +327,9 @@ let package = Package(
     tests(of: "XMPPWire", in: "Messaging"),
     tests(of: "XMPPMachines", in: "Messaging", needs: "XMPPWire"),
     tests(
-      of: "MessagingHost", in: "Messaging", needs: "XMPPMachines", "XMPPWire", "store-program",
-      messagingProduct("GRDB", of: "GRDB.swift")),
+      of: "MessagingHost", in: "Messaging", needs: "DNSWire", "XMPPMachines", "XMPPWire",
+      "store-program", messagingProduct("GRDB", of: "GRDB.swift")),
+    tests(of: "Messaging", in: "Messaging"),
     tests(of: "EventLoop"),
     .testTarget(
       name: "ReactiveTests",

@@ -1,6 +1,6 @@
 // The functions of OpenSSL 3's libcrypto that this package calls, as its manual pages declare them:
 // EC_GROUP_new(3), EC_POINT_new(3), EC_POINT_add(3), BN_bn2bin(3), BN_cmp(3), BN_set_flags(3),
-// ERR_clear_error(3), SHA256(3), HMAC(3). Because they are declared here, a program builds where
+// ERR_clear_error(3), SHA256(3), HMAC(3), EVP_DigestInit(3), PKCS5_PBKDF2_HMAC(3). Because they are declared here, a program builds where
 // libcrypto.so.3 is installed and its headers (libssl-dev) are not. A test compares the declarations
 // with the headers where these are installed.
 #pragma once
@@ -10,6 +10,7 @@ typedef struct bignum_st BIGNUM;
 typedef struct bignum_ctx BN_CTX;
 typedef struct ec_group_st EC_GROUP;
 typedef struct ec_point_st EC_POINT;
+typedef struct engine_st ENGINE;
 typedef struct evp_md_st EVP_MD;
 
 BIGNUM *BN_bin2bn(const unsigned char *bytes, int count, BIGNUM *result);
@@ -34,8 +35,15 @@ void EC_POINT_clear_free(EC_POINT *point);
 
 void ERR_clear_error(void);
 
+const EVP_MD *EVP_sha1(void);
 const EVP_MD *EVP_sha256(void);
+const EVP_MD *EVP_sha512(void);
+int EVP_Digest(const void *bytes, size_t count, unsigned char *digest, unsigned int *digest_count,
+               const EVP_MD *function, ENGINE *engine);
 unsigned char *SHA256(const unsigned char *bytes, size_t count, unsigned char *digest);
 unsigned char *HMAC(const EVP_MD *function, const void *key, int key_count,
                     const unsigned char *bytes, size_t count, unsigned char *code,
                     unsigned int *code_count);
+int PKCS5_PBKDF2_HMAC(const char *password, int password_count, const unsigned char *salt,
+                      int salt_count, int iteration_count, const EVP_MD *function, int key_count,
+                      unsigned char *key);

@@ -82,6 +82,7 @@ enum Layers {
     // Headers of the C library.
     "CLinux": Module(.hosts),
     "CLibcrypto": Module(.hosts),
+    "CResolver": Module(.hosts),
     "EventLoop": Module(.hosts, ["Glibc", "Synchronization"]),
     "StateFiles": Module(.hosts, ["Glibc", "Synchronization"]),
     "RunLoopSupport": Module(
@@ -92,7 +93,8 @@ enum Layers {
     "HubPlaces": Module(.hosts, ["Glibc"]),
     "HubClient": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "HubHost": Module(.hosts, ["Glibc", "Synchronization"]),
-    "MessagingHost": Module(.hosts, ["Glibc", "GRDB", "Synchronization"]),
+    "MessagingHost": Module(
+      .hosts, ["GRDB", "Glibc", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "Synchronization"]),
     "BluetoothSessions": Module(.hosts, mayTouchTheWorld: false),
     "AppSessions": Module(
       .hosts, ["Dispatch", "Foundation", "Synchronization"], mayTouchTheWorld: false),
@@ -109,6 +111,7 @@ enum Layers {
     "Bonjour": Module(.api, apple.union(["Synchronization"])),
     "AppLifecycle": Module(.api, apple.union(["Synchronization"])),
     "CDNSServiceDiscovery": Module(.api),
+    "Messaging": Module(.api, ["Synchronization"]),
     "dns_sd": Module(.api, ["Glibc", "Synchronization"]),
 
     "Reactive": Module(

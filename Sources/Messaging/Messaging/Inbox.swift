@@ -1,0 +1,86 @@
+#if Messaging
+  internal import MessagingHost
+  internal import XMPPMachines
+
+  /// The entries of an account's inbox, in their order: first those that were handed over before and not acknowledged,
+  /// then those that come. They wait on disk until they are read, so that a slow reader costs no memory.
+  public struct Inbox: AsyncSequence, Sendable {
+    /// An entry.
+    public typealias Element = InboxItem
+    /// The store can't be read.
+    public typealias Failure = MessagingError
+
+    let host: AccountHost
+    let arrivals: Updates<Int64>
+
+    /// Begins with the first entry that isn't acknowledged.
+    public func makeAsyncIterator() -> Iterator { Iterator(inbox: self) }
+
+    /// Reads entries one after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+      /// So many entries are read at a time.
+      private static let countMax = 64
+
+      private let inbox: Inbox
+      private var last: Int64 = 0
+      private var read: ArraySlice<IncomingRow> = []
+
+      fileprivate init(inbox: Inbox) { self.inbox = inbox }
+
+      /// The next entry; nil when the account has ended, or the task was cancelled.
+      public mutating func next() async throws(MessagingError) -> InboxItem? {
+        while true {
+          if let row = read.popFirst() {
+            last = row.sequence ?? last
+            return InboxItem(row)
+          }
+          do {
+            read = try await inbox.host.inbox(after: last, limit: Self.countMax)[...]
+          } catch {
+            throw .store("the inbox can't be read: \(error)")
+          }
+          guard read.isEmpty else { continue }
+          guard await inbox.arrivals.makeAsyncIterator().next() != nil else { return nil }
+        }
+      }
+    }
+  }
+
+  extension InboxItem {
+    init(_ row: IncomingRow) {
+      let kind: Kind =
+        switch row.kind {
+        case .message: .message
+        case .sentElsewhere: .sentElsewhere
+        case .gap(_, let numbers): .gap(count: UInt64(numbers.count))
+        case .archiveGap: .archiveGap
+        }
+      let arrival: Arrival =
+        switch row.arrival {
+        case .inOrder: .inOrder
+        case .late: .late
+        case .renumbered: .renumbered
+        }
+      self.init(
+        row: row.sequence ?? 0, kind: kind, peer: row.peer, body: row.content.body,
+        elements: row.content.elements, originID: row.originID, number: row.order?.number,
+        arrival: arrival, time: row.date)
+    }
+  }
+
+  extension MessageState {
+    init(_ fate: MessageFate) {
+      self =
+        switch fate {
+        case .stored: .stored
+        case .acknowledged: .acknowledged
+        case .archived: .archived
+        case .received: .received
+        case .displayed: .displayed
+        case .failed(.deadline): .failed(.deadline)
+        case .failed(.closesStream(let condition)): .failed(.closesStream(condition))
+        case .failed(.refused(let condition)): .failed(.refused(condition))
+        }
+    }
+  }
+#endif

@@ -1,0 +1,24 @@
+#if Messaging
+  internal import MessagingHost
+
+  extension MessagingAccount {
+    /// Opens the file of messages.
+    static func openStore(_ path: String) throws(MessagingError) -> any AccountStore {
+      do throws(StoreError) {
+        return try MessageStore(path: path)
+      } catch {
+        throw MessagingError(error)
+      }
+    }
+  }
+
+  extension MessagingError {
+    init(_ error: StoreError) {
+      if case .inUse(let processID) = error {
+        self = .storeInUse(processID: processID)
+      } else {
+        self = .store(error.sentence)
+      }
+    }
+  }
+#endif

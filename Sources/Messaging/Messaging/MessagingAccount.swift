@@ -1,0 +1,294 @@
+#if Messaging
+  internal import Essentials
+  internal import MessagingHost
+  internal import Synchronization
+  internal import XMPPMachines
+  internal import XMPPWire
+
+  /// An account of XMPP whose messages are never lost: each is on this machine's disk before it leaves, and until the
+  /// app has taken it.
+  ///
+  ///     let account = try MessagingAccount(
+  ///       .init(address: "ann@chat.example", password: password, storePath: path))
+  ///     account.start()
+  ///     let id = try await account.send("Good morning", to: "bob@chat.example")
+  ///     for try await item in account.inbox() {
+  ///       print(item.peer, item.body)
+  ///       await account.acknowledge(item)
+  ///     }
+  ///
+  /// It connects by itself, and again after a pause when the connection fails. One process at a time uses the store of
+  /// an account. Methods and sequences may be used from any thread.
+  public final class MessagingAccount: Sendable {
+    /// A server's address.
+    public struct Server: Hashable, Sendable {
+      /// A host name or an IP address.
+      public var host: String
+      /// The port.
+      public var port: UInt16
+      /// Whether TLS begins with the first byte (XEP-0368) instead of inside the stream.
+      public var isDirectTLS: Bool
+
+      /// Creates an address.
+      public init(host: String, port: UInt16, isDirectTLS: Bool = false) {
+        self.host = host
+        self.port = port
+        self.isDirectTLS = isDirectTLS
+      }
+    }
+
+    /// The settings of an account.
+    public struct Configuration: Sendable {
+      /// The account's address, such as `ann@chat.example`.
+      public var address: String
+      /// The account's password. It isn't stored.
+      public var password: String
+      /// The path of the file of messages, which is created with its folders, for this user only.
+      public var storePath: String
+      /// A server to be used instead of those that the domain names. Its certificate must be valid for the domain.
+      public var server: Server?
+      /// A PEM file of authorities that are trusted besides the system's.
+      public var authorityFile: String?
+      /// The SHA-256 digest of the server's public key (SubjectPublicKeyInfo), 32 bytes; nil for any key.
+      public var pin: [UInt8]?
+      /// The resource of the account's address that is wished for; nil for one that the server chooses.
+      public var resource: String?
+      /// The name under which other clients show this program.
+      public var programName = "Ambit"
+
+      /// Creates settings for an account whose domain names its servers.
+      public init(address: String, password: String, storePath: String) {
+        self.address = address
+        self.password = password
+        self.storePath = storePath
+      }
+    }
+
+    /// The longest text of a message in bytes: servers close the connection on larger stanzas.
+    public static let bodyByteCountMax = 200_000
+
+    private typealias Acceptance = CheckedContinuation<Result<MessageID, MessagingError>, Never>
+
+    private struct Shared {
+      var tickets: [UInt64: Acceptance] = [:]
+      var lastTicket: UInt64 = 0
+      var statistics = MessagingStatistics()
+      var storeProblem: String?
+      var connection = ConnectionState.stopped
+      var hasEnded = false
+    }
+
+    /// What the host's reports change.
+    private final class Reports: Sendable {
+      let shared = Mutex(Shared())
+      let connections = UpdateFeed<Bool, ConnectionState>()
+      let states = UpdateFeed<MessageID, MessageStateChange>()
+      let catchUps = UpdateFeed<Bool, CatchUp>()
+      let arrivals = UpdateFeed<Bool, Int64>()
+    }
+
+    /// The account's address.
+    public let address: String
+    private let host: AccountHost
+    private let reports = Reports()
+
+    /// Opens the store of an account. It isn't connected before ``start()``.
+    public init(_ configuration: Configuration) throws(MessagingError) {
+      guard let jid = JID(typed: configuration.address), jid.local != nil else {
+        throw .invalidAddress(configuration.address)
+      }
+      address = jid.bare.description
+      let store = try Self.openStore(configuration.storePath)
+      var settings = ServerSettings(domain: jid.domain)
+      settings.endpoint = configuration.server.map {
+        ServerEndpoint(
+          host: $0.host, port: $0.port, encryption: $0.isDirectTLS ? .directTLS : .startTLS)
+      }
+      settings.authorityFile = configuration.authorityFile
+      settings.pin = configuration.pin
+      let reports = reports
+      do {
+        host = try AccountHost(
+          AccountStart(
+            account: jid.bare, password: configuration.password, settings: settings, store: store,
+            resource: configuration.resource, program: configuration.programName),
+          observer: AccountObserver(
+            changed: { Self.take($0, reports) }, perform: { Self.take($0, reports) },
+            committed: { Self.tookCommit($0, reports) }))
+      } catch {
+        throw (error as? StoreError).map { MessagingError($0) } ?? .store("\(error)")
+      }
+    }
+
+    deinit { host.stop(keepsSession: true) }
+
+    /// The form in which an address is used; nil if the text is no address of an account.
+    public static func normalizedAddress(_ text: String) -> String? {
+      guard let jid = JID(typed: text), jid.local != nil else { return nil }
+      return jid.bare.description
+    }
+
+    // MARK: The connection
+
+    /// Connects, and stays connected. After ``ConnectionState/offline(reason:isFinal:)`` with `isFinal`, tries again.
+    public func start() { host.start() }
+
+    /// Ends the connection.
+    ///
+    /// - Parameter keepsSession: Whether the server keeps this session for a process that follows soon.
+    public func stop(keepsSession: Bool = true) {
+      host.stop(keepsSession: keepsSession)
+    }
+
+    /// Tells the server whether a person uses the app, so that it may hold back what can wait (XEP-0352).
+    public func setInUse(_ isInUse: Bool) { host.setInUse(isInUse) }
+
+    /// The connection at this moment.
+    public var connectionState: ConnectionState { reports.shared.withLock(\.connection) }
+
+    /// Changes of the connection from now on.
+    public func connectionStates() -> Updates<ConnectionState> { reports.connections.updates() }
+
+    /// Each time that the server's archive was read from now on: everything that was sent before is in the inbox.
+    public func catchUps() -> Updates<CatchUp> { reports.catchUps.updates() }
+
+    // MARK: Sending
+
+    /// Sends a message. Returns when it is on disk: it is then sent even if this process is killed now.
+    ///
+    /// - Parameters:
+    ///   - body: The text.
+    ///   - recipient: The address of the recipient's account.
+    ///   - deadline: The time after which the message fails if the server doesn't have it; nil for never.
+    public func send(
+      _ body: String, to recipient: String, deadline: Duration? = nil
+    ) async throws(MessagingError) -> MessageID {
+      guard let peer = JID(typed: recipient), peer.local != nil else {
+        throw .invalidAddress(recipient)
+      }
+      let count = body.utf8.count
+      guard count <= Self.bodyByteCountMax else {
+        throw .tooLarge(byteCount: count, byteCountMax: Self.bodyByteCountMax)
+      }
+      guard body.isXMLText else { throw .invalidText }
+      let patience = deadline.map(Self.span)
+      let result = await withCheckedContinuation { (continuation: Acceptance) in
+        let ticket: UInt64? = reports.shared.withLock { shared in
+          guard shared.storeProblem == nil else { return nil }
+          shared.lastTicket += 1
+          shared.tickets[shared.lastTicket] = continuation
+          return shared.lastTicket
+        }
+        guard let ticket else {
+          let problem = reports.shared.withLock(\.storeProblem) ?? ""
+          return continuation.resume(returning: .failure(.store(problem)))
+        }
+        host.send(ticket: ticket, to: peer, MessageContent(body: body), patience: patience)
+      }
+      return try result.get()
+    }
+
+    /// A time of up to ten years.
+    private static func span(_ duration: Duration) -> TimeSpan {
+      let limited = max(.zero, min(duration, .seconds(10 * 365 * 86_400))).components
+      return TimeSpan(
+        nanoseconds: limited.seconds * 1_000_000_000 + limited.attoseconds / 1_000_000_000)
+    }
+
+    /// Changes of the fates of messages from now on.
+    public func stateChanges() -> Updates<MessageStateChange> { reports.states.updates() }
+
+    // MARK: Receiving
+
+    /// The entries of the inbox that were not acknowledged, and those that come. Iterate one at a time.
+    public func inbox() -> Inbox { Inbox(host: host, arrivals: reports.arrivals.updates()) }
+
+    /// The first entries of the inbox that were not acknowledged, at most `limit`.
+    public func waitingItems(limit: Int = 256) async throws(MessagingError) -> [InboxItem] {
+      do {
+        return try await host.inbox(after: 0, limit: limit).map { InboxItem($0) }
+      } catch {
+        throw .store("the inbox can't be read: \(error)")
+      }
+    }
+
+    /// The app has taken an entry: it is not handed over again. Returns when that is on disk.
+    public func acknowledge(_ item: InboxItem) async { await acknowledge(row: item.row) }
+
+    /// The same for the entry with this row.
+    public func acknowledge(row: Int64) async { await host.acknowledge(sequence: row) }
+
+    /// The conversations that the store has.
+    public func conversations() async throws(MessagingError) -> [Conversation] {
+      do {
+        return try await host.peers().map { Conversation(peer: $0) }
+      } catch {
+        throw .store("\(error)")
+      }
+    }
+
+    /// What was counted since this account was opened.
+    public var statistics: MessagingStatistics { reports.shared.withLock(\.statistics) }
+
+    // MARK: Reports of the host
+
+    private static func take(_ connection: AccountObserver.Connection, _ reports: Reports) {
+      let state: ConnectionState =
+        switch connection {
+        case .connecting: .connecting
+        case .online(let address, let isResumed): .online(address: address, isResumed: isResumed)
+        case .offline(.stopped, _): .stopped
+        case .offline(let failure, let isFinal):
+          .offline(reason: failure.sentence, isFinal: isFinal)
+        }
+      reports.shared.withLock { shared in
+        shared.connection = state
+        guard case .online(_, let isResumed) = state else { return }
+        shared.statistics.sessions += 1
+        if isResumed { shared.statistics.resumedSessions += 1 }
+      }
+      reports.connections.send(state, for: true)
+    }
+
+    private static func take(_ action: MessageAction, _ reports: Reports) {
+      switch action {
+      case .accepted(let ticket, let row):
+        finish(ticket, .success(MessageID(rawValue: row.rawValue)), reports)
+      case .refused(let ticket): finish(ticket, .failure(.outboxFull), reports)
+      case .fate(let row, let fate):
+        let id = MessageID(rawValue: row.rawValue)
+        reports.states.send(MessageStateChange(id: id, state: MessageState(fate)), for: id)
+      case .deliver(let sequence): reports.arrivals.send(sequence, for: true)
+      case .caughtUp(let isWhole): reports.catchUps.send(CatchUp(isWhole: isWhole), for: true)
+      case .report(let report):
+        switch report {
+        case .forgedCarbon, .forgedReceipt:
+          reports.shared.withLock { $0.statistics.forged += 1 }
+        default: break
+        }
+      default: break
+      }
+    }
+
+    private static func finish(
+      _ ticket: UInt64, _ result: Result<MessageID, MessagingError>, _ reports: Reports
+    ) {
+      let waiting = reports.shared.withLock { shared in
+        if case .success = result { shared.statistics.accepted += 1 }
+        return shared.tickets.removeValue(forKey: ticket)
+      }
+      waiting?.resume(returning: result)
+    }
+
+    private static func tookCommit(_ problem: String?, _ reports: Reports) {
+      reports.shared.withLock { shared in
+        shared.storeProblem = problem
+        if problem == nil {
+          shared.statistics.commits += 1
+        } else {
+          shared.statistics.failedCommits += 1
+        }
+      }
+    }
+  }
+#endif

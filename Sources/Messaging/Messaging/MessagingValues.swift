@@ -1,0 +1,170 @@
+#if Messaging
+  /// A message that was sent from here: the number of its row in the store.
+  public struct MessageID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The number of the row.
+    public var rawValue: Int64
+
+    /// Creates the id of a row.
+    public init(rawValue: Int64) { self.rawValue = rawValue }
+
+    /// The number of the row.
+    public var description: String { String(rawValue) }
+  }
+
+  /// The fate of a message that was sent from here.
+  ///
+  /// Fates only advance, with one exception: a receipt that arrives late replaces `failed`.
+  public enum MessageState: Hashable, Sendable {
+    /// It is on this machine's disk, and is sent when there is a connection.
+    case stored
+    /// The server has confirmed that it has the message in memory (XEP-0198). A crash of the server may still lose
+    /// it; it is sent again then.
+    case acknowledged
+    /// It is in the account's archive at the server. The last state for recipients whose apps aren't known to
+    /// confirm reliably.
+    case archived
+    /// The recipient's app has confirmed it (XEP-0184).
+    case received
+    /// The recipient has displayed it (XEP-0333).
+    case displayed
+    /// It was not delivered, for this reason.
+    case failed(Failure)
+
+    /// The reason why a message was not delivered.
+    public enum Failure: Hashable, Sendable {
+      /// The deadline that the app had set has passed.
+      case deadline
+      /// The server has closed the connection twice because of this message; its condition.
+      case closesStream(String)
+      /// The server, or the recipient's, has refused it; its condition.
+      case refused(String)
+    }
+  }
+
+  /// A change of the fate of a message that was sent from here.
+  public struct MessageStateChange: Hashable, Sendable {
+    /// The message.
+    public var id: MessageID
+    /// Its new state.
+    public var state: MessageState
+  }
+
+  /// An entry of the inbox. Each is handed over once for each acknowledgement, in the order of its numbers.
+  public struct InboxItem: Hashable, Sendable {
+    /// What an entry is.
+    public enum Kind: Hashable, Sendable {
+      /// A message of the peer.
+      case message
+      /// A message to the peer that another device of this account has sent.
+      case sentElsewhere
+      /// So many messages of the peer are missing here, and did not arrive in time.
+      case gap(count: UInt64)
+      /// The server's archive no longer continues where it was read last: messages since then may be missing.
+      case archiveGap
+    }
+
+    /// How a message is related to those before it.
+    public enum Arrival: Hashable, Sendable {
+      /// After the message before it.
+      case inOrder
+      /// After a gap for it was reported, or from before the first message of its sender's installation.
+      case late
+      /// Another message had the same number: the sender's store was restored from a copy.
+      case renumbered
+    }
+
+    /// The place in the inbox, which is acknowledged.
+    public var row: Int64
+    /// What the entry is.
+    public var kind: Kind
+    /// The address of the peer's account.
+    public var peer: String
+    /// The text; empty if the message has none that this app can show.
+    public var body: String
+    /// The message's other elements as XML, as they came: unknown and encrypted content.
+    public var elements: String
+    /// The id that the sender gave the message; empty if there is none.
+    public var originID: String
+    /// The message's number among those of its sender's installation to this account; nil from apps without numbers.
+    public var number: UInt64?
+    /// How the message is related to those before it.
+    public var arrival: Arrival
+    /// Milliseconds since 1970 when the server got it, by the server's clock.
+    public var time: Int64
+  }
+
+  /// How far the server's archive was read.
+  public struct CatchUp: Hashable, Sendable {
+    /// Whether it was read to its end. Otherwise the rest is read later.
+    public var isWhole: Bool
+  }
+
+  /// The connection of an account with its server.
+  public enum ConnectionState: Hashable, Sendable {
+    /// It isn't wanted.
+    case stopped
+    /// It is being established.
+    case connecting
+    /// Messages are sent and received as they come.
+    case online(address: String, isResumed: Bool)
+    /// It failed or ended for this reason, and is established again after a pause unless `isFinal`.
+    case offline(reason: String, isFinal: Bool)
+  }
+
+  /// A conversation with a peer.
+  public struct Conversation: Hashable, Sendable {
+    /// The address of the peer's account.
+    public var peer: String
+  }
+
+  /// The counts of an account since it was opened.
+  public struct MessagingStatistics: Hashable, Sendable {
+    /// Messages that were stored to be sent.
+    public var accepted = 0
+    /// Connections that became usable.
+    public var sessions = 0
+    /// Those of them that resumed a session.
+    public var resumedSessions = 0
+    /// Carbons and receipts that were ignored because another sender forged them.
+    public var forged = 0
+    /// Transactions of the store.
+    public var commits = 0
+    /// Attempts to write a transaction that failed, for which there was another one.
+    public var failedCommits = 0
+  }
+
+  /// Why an account can't be opened, or refuses a request.
+  public enum MessagingError: Error, Hashable, Sendable {
+    /// The text isn't the address of an account.
+    case invalidAddress(String)
+    /// Another process uses the store.
+    case storeInUse(processID: Int32?)
+    /// The store can't be read or written.
+    case store(String)
+    /// More messages wait than the outbox takes.
+    case outboxFull
+    /// The message is larger than servers take.
+    case tooLarge(byteCount: Int, byteCountMax: Int)
+    /// The text has characters that XML doesn't have.
+    case invalidText
+    /// The account has ended.
+    case ended
+  }
+
+  extension MessagingError: CustomStringConvertible {
+    /// One sentence without a full stop.
+    public var description: String {
+      switch self {
+      case .invalidAddress(let text):
+        "\"\(text)\" is no address of an account, such as ann@chat.example"
+      case .storeInUse(let processID):
+        "another process\(processID.map { " (\($0))" } ?? "") uses the account's messages"
+      case .store(let reason): reason
+      case .outboxFull: "too many messages wait to be sent"
+      case .tooLarge(let count, let most): "the message has \(count) bytes; \(most) are the most"
+      case .invalidText: "the text has control characters, which messages can't have"
+      case .ended: "the account has ended"
+      }
+    }
+  }
+#endif

@@ -1,0 +1,139 @@
+#if Messaging
+  internal import EventLoop
+  package import Essentials
+  package import NIOCore
+  internal import NIOPosix
+  internal import Synchronization
+  package import XMPPMachines
+  package import XMPPWire
+
+  /// What the host of an account begins with.
+  package struct AccountStart: Sendable {
+    var settings: ServerSettings
+    var password: String
+    var store: any AccountStore
+    var stream: StreamConfiguration
+    var messages: StoredMessages
+    var session: StreamSession?
+    var unacknowledged: [SentStanza]
+
+    /// Reads the store.
+    ///
+    /// - Parameters:
+    ///   - account: The account's bare address.
+    ///   - resource: The resource that is wished for; the server chooses one if nil.
+    ///   - program: The name under which the program shows itself to other clients.
+    package init(
+      account: JID, password: String, settings: ServerSettings, store: any AccountStore,
+      resource: String? = nil, program: String
+    ) throws {
+      self.settings = settings
+      self.password = password
+      self.store = store
+      messages = try store.load()
+      var generator = SystemRandomNumberGenerator()
+      stream = StreamConfiguration(account: account, seed: generator.next())
+      stream.resource = resource
+      stream.provenMechanism = messages.mechanism.flatMap { SASLMechanism(rawValue: $0) }
+      stream.unacknowledgedMax = 1_024
+      stream.abilities = DiscoInfo(
+        identities: [.init(category: "client", type: "pc", name: program)],
+        features: [Namespace.discoInfo, Namespace.ping, Namespace.receipts, Namespace.order])
+      unacknowledged = []
+      guard let stored = messages.session, let jid = JID(stored.jid) else { return }
+      var session = StreamSession(
+        number: 1, id: stored.id.isEmpty ? nil : stored.id, location: stored.location, jid: jid)
+      session.handled = stored.inboundCount
+      session.acknowledged = stored.outboundCount
+      self.session = session
+      unacknowledged = try store.sentRows().compactMap { row in
+        guard let position = row.position, position > stored.outboundCount,
+          let element = MessageWriter.element(row)
+        else { return nil }
+        return SentStanza(
+          position: position,
+          OutgoingStanza(row: UInt64(clamping: row.id.rawValue), element))
+      }
+    }
+  }
+
+  /// One account with its connection, its machines and its store. May be used from any thread.
+  ///
+  /// Everything happens on one event loop, also the writing of the store: a message leaves, and is confirmed to the
+  /// server, only after the transaction that has it.
+  package final class AccountHost: Sendable {
+    private let driver: NIOLoopBound<AccountDriver>
+    private let loop: any EventLoop
+    private let inbox = Mutex<[AccountDriver.Request]>([])
+
+    /// Creates a host that isn't connected. Blocks until its event loop has taken it.
+    ///
+    /// - Parameter loop: Nil for one of the process's own.
+    package init(
+      _ start: AccountStart, observer: AccountObserver, on loop: (any EventLoop)? = nil
+    ) throws {
+      let loop = loop ?? MultiThreadedEventLoopGroup.singleton.next()
+      self.loop = loop
+      driver = try loop.submit {
+        NIOLoopBound(AccountDriver(start, observer: observer, on: loop), eventLoop: loop)
+      }.wait()
+    }
+
+    /// Connects, and stays connected.
+    package func start() { post(.stream(.start)) }
+
+    /// Ends the connection. With `keepsSession` the server keeps messages for this session for some minutes.
+    package func stop(keepsSession: Bool) { post(.stream(.stop(keepsSession: keepsSession))) }
+
+    /// Tells the server whether the app is in use.
+    package func setInUse(_ isInUse: Bool) {
+      post(.stream(.clientState(isInUse ? .active : .inactive)))
+    }
+
+    /// Sends a message. The observer hears `accepted` or `refused` with the ticket.
+    package func send(
+      ticket: UInt64, to peer: JID, _ content: MessageContent, patience: TimeSpan?
+    ) {
+      post(
+        .messages(
+          .send(
+            ticket: ticket, peer: peer.bare.description, originID: RandomText.id(), content,
+            patience: patience, wall: WallClock.now)))
+    }
+
+    /// The app has taken a row of the inbox. Returns when that is on disk.
+    package func acknowledge(sequence: Int64) async {
+      await withCheckedContinuation { continuation in
+        post(.acknowledge(sequence) { continuation.resume() })
+      }
+    }
+
+    /// Rows of the inbox above a place that the app has not acknowledged, in their order.
+    package func inbox(after sequence: Int64, limit: Int) async throws -> [IncomingRow] {
+      try await loop.submit { [driver] in
+        try driver.value.inbox(after: sequence, limit: limit)
+      }.get()
+    }
+
+    /// The peers of all conversations.
+    package func peers() async throws -> [String] {
+      try await loop.submit { [driver] in try driver.value.peers() }.get()
+    }
+
+    /// All that is posted until the event loop takes it is one transaction.
+    private func post(_ request: AccountDriver.Request) {
+      let isFirst = inbox.withLock { requests in
+        requests.append(request)
+        return requests.count == 1
+      }
+      guard isFirst else { return }
+      loop.execute { [self] in
+        let requests = inbox.withLock { requests in
+          defer { requests = [] }
+          return requests
+        }
+        driver.value.handle(requests)
+      }
+    }
+  }
+#endif

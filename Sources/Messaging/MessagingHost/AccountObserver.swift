@@ -1,0 +1,30 @@
+#if Messaging
+  package import XMPPMachines
+
+  /// What an account's driver reports. Called on its event loop.
+  package struct AccountObserver: Sendable {
+    /// The connection of an account with its server.
+    package enum Connection: Sendable {
+      case connecting
+      case online(address: String, isResumed: Bool)
+      /// Not connected. If `isFinal`, it is not tried again without the app.
+      case offline(StreamFailure, isFinal: Bool)
+    }
+
+    package var changed: @Sendable (Connection) -> Void
+    /// An action of the machine of messages that is for the app.
+    package var perform: @Sendable (MessageAction) -> Void
+    /// A transaction of the store was written, or failed for this reason and is tried again.
+    package var committed: @Sendable (String?) -> Void
+
+    package init(
+      changed: @escaping @Sendable (Connection) -> Void,
+      perform: @escaping @Sendable (MessageAction) -> Void,
+      committed: @escaping @Sendable (String?) -> Void
+    ) {
+      self.changed = changed
+      self.perform = perform
+      self.committed = committed
+    }
+  }
+#endif

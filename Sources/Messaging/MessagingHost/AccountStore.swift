@@ -1,0 +1,26 @@
+#if Messaging
+  package import XMPPMachines
+  package import XMPPWire
+
+  /// What the driver needs of the store of an account. Blocks until the disk has done it.
+  package protocol AccountStore: Sendable {
+    /// What the machines begin with.
+    func load() throws(StoreError) -> StoredMessages
+    /// Rows of the outbox that have a position in the stored session, by position.
+    func sentRows() throws(StoreError) -> [OutgoingRow]
+    /// Makes all changes, or none.
+    func apply(_ changes: [MessageChange]) throws(StoreError)
+    /// What the store has about a message.
+    func lookup(_ message: InboundMessage, account: String) throws(StoreError) -> StoreLookup
+    /// Rows of the outbox with these numbers of a stream.
+    func outgoing(
+      stream: OrderStreamID, range: ClosedRange<UInt64>
+    ) throws(StoreError) -> [OutgoingRow]
+    /// Rows of the inbox that the app has not acknowledged, above a place, in their order.
+    func inbox(after sequence: Int64, limit: Int) throws(StoreError) -> [IncomingRow]
+    /// The peers of all conversations.
+    func peers() throws(StoreError) -> [String]
+  }
+
+  extension MessageStore: AccountStore {}
+#endif
