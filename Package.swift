@@ -274,6 +274,18 @@ let package = Package(
     .executableTarget(
       name: "ambit-page", dependencies: ["AmbitCLI", "AmbitPage"],
       path: "Programs/ambit-page/Main"),
+    // The commands about messages, compiled when one is first asked for
+    // (docs/decisions/0219-messages-are-a-program-of-their-own.md).
+    .target(
+      name: "AmbitMessage",
+      dependencies: [
+        "AmbitCLI", "Essentials", "JSONWire", "StateFiles", plugIn("Messaging"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Programs/ambit-message", exclude: ["Main"]),
+    .executableTarget(
+      name: "ambit-message", dependencies: ["AmbitCLI", "AmbitMessage"],
+      path: "Programs/ambit-message/Main"),
 
     // DNS messages as text and back, for the tests against other implementations.
     .executableTarget(
@@ -330,6 +342,7 @@ let package = Package(
       of: "MessagingHost", in: "Messaging", needs: "DNSWire", "XMPPMachines", "XMPPWire",
       "store-program", messagingProduct("GRDB", of: "GRDB.swift")),
     tests(of: "Messaging", in: "Messaging"),
+    tests(of: "AmbitMessage", needs: "JSONWire", "Messaging", "StateFiles"),
     tests(of: "EventLoop"),
     .testTarget(
       name: "ReactiveTests",

@@ -41,6 +41,7 @@ struct Ambit: AsyncParsableCommand {
         ambit hub --radio hci0                share the radio among programs
         ambit hub status                      programs that use it, and their links
         ambit linklocal eth0                  a link-local IPv4 address
+        ambit message send bob@chat.example   send a message over XMPP
         ambit locate --map map.json walk.csv  where a beacon was among receivers
         ambit trace score a.mbd b.mbd         errors of position estimates
 
@@ -54,6 +55,7 @@ struct Ambit: AsyncParsableCommand {
       Hub.self,
       Status.self, Bonds.self, Browse.self, Resolve.self, Publish.self, NetworkQuery.self,
       LinkLocal.self, Locate.self, Trace.self, Beacons.self, BeaconGroup.self, Monitor.self,
+      AccountCommand.self, MessageCommand.self, ChatCommand.self,
     ],
     defaultSubcommand: Watch.self)
 }

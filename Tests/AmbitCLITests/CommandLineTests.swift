@@ -69,7 +69,7 @@ struct CommandLineTests {
 
   @Test("every command has help with examples")
   func help() {
-    #expect(Ambit.configuration.subcommands.count == 27)
+    #expect(Ambit.configuration.subcommands.count == 30)
     for command in Ambit.configuration.subcommands where command != Radio.self {
       #expect(
         command.helpMessage().contains("EXAMPLES:"), "\(command.configuration.commandName ?? "")")

@@ -141,9 +141,12 @@ enum Layers {
       .programs, apple.union(["ArgumentParser", "Logging", "Synchronization"])),
     "AmbitPage": Module(
       .programs, ["ArgumentParser", "Foundation"], filesThatTouchTheWorld: []),
+    "AmbitMessage": Module(
+      .programs, ["ArgumentParser", "Foundation", "Glibc"], filesThatTouchTheWorld: []),
     // The executables, which only start the command line and the page.
     "ambit": Module(.programs),
     "ambit-page": Module(.programs),
+    "ambit-message": Module(.programs),
   ]
 
   /// Names of what reads a clock, draws chance or opens a socket, as source code has them.

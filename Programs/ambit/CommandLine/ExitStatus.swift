@@ -31,7 +31,7 @@ package enum ExitStatus: Int32, CaseIterable {
   case terminated = 143
 
   /// The table in the help.
-  static let help = """
+  package static let help = """
     EXIT STATUS:
       0    done                             69   radio missing, off or vanished
       1    tried and failed                 73   a file cannot be written
@@ -50,7 +50,7 @@ package enum ExitStatus: Int32, CaseIterable {
 
 /// Why a command ends early: one sentence for people and a status for scripts.
 package struct CommandFailure: Error, Hashable {
-  var status: ExitStatus
+  package var status: ExitStatus
   /// One sentence, without a full stop.
   package var sentence: String
   /// Whether a device refused one operation; others may still work.

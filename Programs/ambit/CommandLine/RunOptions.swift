@@ -1,7 +1,7 @@
-import ArgumentParser
+package import ArgumentParser
 
 /// What every command takes that goes on, or that waits for something.
-struct RunOptions: ParsableArguments {
+package struct RunOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The time limit: 10, 2.5, 500ms, 30s, 2m. Commands that run until Ctrl-C end then; "
@@ -13,13 +13,15 @@ struct RunOptions: ParsableArguments {
       }
       return seconds
     })
-  var timeout: Seconds?
+  package var timeout: Seconds?
 
   @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
-  var json = false
+  package var json = false
+
+  package init() {}
 
   /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C.
-  func untilTime(_ body: @escaping @Sendable () async throws -> Void) async throws {
+  package func untilTime(_ body: @escaping @Sendable () async throws -> Void) async throws {
     guard let timeout else { return try await body() }
     _ = try await race(timeout.duration, body)
   }

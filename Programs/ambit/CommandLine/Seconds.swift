@@ -1,9 +1,9 @@
 import ArgumentParser
-import Essentials
+package import Essentials
 
 /// A length of time as people type it: `10`, `2.5`, `500ms`, `30s`, `2m`, `1h`.
-struct Seconds: Hashable, ExpressibleByArgument, CustomStringConvertible {
-  var span: TimeSpan
+package struct Seconds: Hashable, ExpressibleByArgument, CustomStringConvertible {
+  package var span: TimeSpan
 
   init(span: TimeSpan) { self.span = span }
 
@@ -21,17 +21,17 @@ struct Seconds: Hashable, ExpressibleByArgument, CustomStringConvertible {
     span = TimeSpan(nanoseconds: Int64(number * nanoseconds))
   }
 
-  init?(argument: String) { self.init(argument) }
+  package init?(argument: String) { self.init(argument) }
 
   /// A year: longer makes no sense, and sums with the clock must not overflow.
   private static let longest = 366.0 * 24 * 3600e9
 
-  var duration: Duration { .nanoseconds(span.nanoseconds) }
+  package var duration: Duration { .nanoseconds(span.nanoseconds) }
 
-  var description: String {
+  package var description: String {
     let seconds = span.seconds
     return seconds == seconds.rounded() ? "\(Int(seconds)) s" : "\(seconds) s"
   }
 
-  static let defaultValueDescription = "seconds"
+  package static let defaultValueDescription = "seconds"
 }

@@ -63,16 +63,7 @@ struct PageCommand: ParsableCommand {
   ///
   /// - Throws: `CommandFailure` if it can't be executed.
   func run() throws {
-    let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().appending(path: "ambit-page").path
     let arguments = Main.movingOptions(Array(CommandLine.arguments.dropFirst())).dropFirst()
-    // Options in place of the command line's, which C strings end with a null pointer.
-    var words = ([program] + arguments).map { strdup($0) } + [nil]
-    defer { for word in words { free(word) } }
-    execv(program, &words)
-    let reason = String(cString: strerror(errno))
-    throw CommandFailure(
-      .failure,
-      "the page's program, \(program), can't be started: \(reason); build the product ambit-page")
+    try ProgramReplacement.execute("ambit-page", arguments, for: "the page")
   }
 }

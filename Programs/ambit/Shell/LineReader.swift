@@ -3,7 +3,7 @@ import Foundation
 
 /// Reads lines, each when one is requested, so that a long script is not held in memory. One task at a
 /// time.
-final class LineReader: Sendable {
+package final class LineReader: Sendable {
   private struct State {
     var waiting: CheckedContinuation<String?, Never>?
     /// A line is being read.
@@ -17,10 +17,10 @@ final class LineReader: Sendable {
   private let readLine: @Sendable () -> String?
 
   /// - Parameter readLine: Waits for a line; returns nil at the end of the input.
-  init(_ readLine: @escaping @Sendable () -> String?) { self.readLine = readLine }
+  package init(_ readLine: @escaping @Sendable () -> String?) { self.readLine = readLine }
 
   /// The next line; nil at the end of the input, when the task is cancelled, and after `stopWaiting`.
-  func next() async -> String? {
+  package func next() async -> String? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let (line, mustRead): (String??, Bool) = state.update { state in

@@ -160,7 +160,7 @@ package struct Output: Sendable {
   var showsProgress: Bool
   private static let progressIsShown = Mutex(false)
 
-  init(isJSON: Bool) {
+  package init(isJSON: Bool) {
     let environment = ProcessInfo.processInfo.environment
     style =
       isJSON

@@ -1,8 +1,8 @@
 /// Text from outside, made fit for a terminal and a column.
-enum Fit {
+package enum Fit {
   /// The text without anything that a terminal would obey: controls, escapes, direction overrides
   /// become `�`.
-  static func safe(_ text: String) -> String {
+  package static func safe(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { !isShown($0) }) else { return text }
     var safe = String.UnicodeScalarView()
     for scalar in text.unicodeScalars { safe.append(isShown(scalar) ? scalar : "\u{FFFD}") }

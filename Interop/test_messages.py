@@ -1,0 +1,114 @@
+"""Messages of ours through Prosody, with slixmpp as the other client and with faults: none may be lost, doubled or out
+of order as an app sees them."""
+
+import asyncio
+import random
+
+import pytest
+import pytest_asyncio
+
+from xmpp_peers import peer
+from xmpp_pipe import ours
+from xmpp_server import prosody
+
+
+@pytest_asyncio.fixture
+async def server(tmp_path):
+    async with prosody(tmp_path / "prosody", "ann", "bob") as running:
+        yield running
+
+
+async def test_messages_and_receipts_pass_between_slixmpp_and_ours_in_both_directions(server, tmp_path):
+    async with ours(server, "ann", tmp_path / "ann") as ann, peer(server, "bob") as bob:
+        id = await ann.send("bob", "Good <morning> & \"you\" 😀")
+        assert await bob.bodies(1) == ["Good <morning> & \"you\" 😀"]
+        await ann.event("receipt", id=id)
+        sent = bob.say("ann", "And to you")
+        assert (await ann.event("received", body="And to you"))["peer"] == "bob@chat.example"
+        await bob.until(lambda: sent in bob.receipts)
+    assert ann.bodies == ["And to you"]
+
+
+async def test_two_programs_of_ours_number_their_messages(server, tmp_path):
+    async with ours(server, "ann", tmp_path / "ann") as ann, ours(server, "bob", tmp_path / "bob") as bob:
+        ids = [await ann.send("bob", f"message {number}") for number in range(50)]
+        await bob.until(lambda: len(bob.bodies) >= 50)
+        for id in ids:
+            await ann.event("receipt", id=id)
+    assert bob.bodies == [f"message {number}" for number in range(50)]
+    assert [event["number"] for event in bob.events if event["event"] == "received"] == list(range(1, 51))
+
+
+async def test_what_another_device_of_the_account_sends_and_receives_is_in_the_inbox(server, tmp_path):
+    async with ours(server, "ann", tmp_path / "ann") as ann, peer(server, "ann", "other") as other, \
+            peer(server, "bob") as bob:
+        await ann.event("caught-up", whole=True)
+        other.say("bob", "From my other device")
+        found = await ann.event("sent-elsewhere", body="From my other device")
+        assert found["peer"] == "bob@chat.example"
+        bob.say("ann", "To all devices")
+        await ann.event("received", body="To all devices")
+        await asyncio.sleep(1)
+    assert ann.bodies == ["From my other device", "To all devices"]
+
+
+async def test_messages_that_were_sent_to_us_offline_are_caught_up_once(server, tmp_path):
+    expected = [f"message {number}" for number in range(150)]
+    async with ours(server, "ann", tmp_path / "ann") as ann:
+        await ann.event("caught-up", whole=True)
+        await ann.stop()
+        async with peer(server, "bob") as bob:
+            for body in expected:
+                bob.say("ann", body)
+            async with asyncio.timeout(60):
+                while len(await bob.archived("ann")) < len(expected):
+                    await asyncio.sleep(0.2)
+        await ann.start()
+        await ann.until(lambda: len(ann.bodies) >= len(expected))
+        await ann.stop()
+        # A process that follows gets nothing again.
+        before = len(ann.events)
+        await ann.start()
+        await ann.until(lambda: any(event["event"] == "caught-up" for event in ann.events[before:]))
+    assert ann.bodies == expected
+    assert len({event["row"] for event in ann.events if "row" in event}) == len(expected)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_nothing_is_lost_doubled_or_out_of_order_while_everything_is_killed(server, tmp_path, seed):
+    """Both programs of ours and the server are killed in the middle of a stream of messages."""
+    chance = random.Random(seed)
+    count = 300
+    expected = [f"message {number}" for number in range(count)]
+    async with ours(server, "ann", tmp_path / "ann") as ann, ours(server, "bob", tmp_path / "bob") as bob:
+        faults = sorted(chance.sample(range(10, count - 10), 9))
+        kinds = ["sender", "receiver", "server"] * 3
+        chance.shuffle(kinds)
+        ids = []
+        for number, body in enumerate(expected):
+            if faults and number == faults[0]:
+                faults.pop(0)
+                await fault(kinds.pop(), server, ann, bob)
+            # What was not accepted is the app's to send again.
+            while not (id := await ann.send("bob", body)):
+                await ann.start()
+            ids.append(id)
+        await bob.until(lambda: len(bob.bodies) >= count, 120)
+        await ann.until(lambda: all("receipt" in ann.states(id) for id in ids), 120)
+        await asyncio.sleep(2)
+    assert bob.bodies == expected, f"seed {seed}"
+    assert not [event for event in bob.events if event["event"] == "gap"], f"seed {seed}"
+
+
+async def fault(kind, server, ann, bob):
+    match kind:
+        case "sender":
+            # What is on its way to the program may be accepted or not.
+            await ann.kill()
+            await ann.start()
+        case "receiver":
+            await bob.kill()
+            await bob.start()
+        case "server":
+            await server.kill()
+            await server.start()

@@ -1,0 +1,104 @@
+#if Messaging
+  import AmbitCLI
+  import Essentials
+  import JSONWire
+  import Messaging
+
+  /// What commands do about the connection of their account.
+  enum AccountWatch {
+    /// Throws when the connection has failed and is not tried again.
+    static func failIfFinal(_ connections: Updates<ConnectionState>) async throws {
+      for await state in connections {
+        guard case .offline(let reason, isFinal: true) = state else { continue }
+        throw CommandFailure.offline(reason)
+      }
+    }
+
+    /// Prints how the connection changes; throws when it has failed and is not tried again.
+    static func report(_ connections: Updates<ConnectionState>, _ output: Output) async throws {
+      for await state in connections {
+        if output.isJSON {
+          if let object = MessageJSON.connection(state) { output.object(object, isOfRadio: false) }
+        } else if case .offline(let reason, isFinal: false) = state {
+          output.warn("\(reason); trying again")
+        }
+        guard case .offline(let reason, isFinal: true) = state else { continue }
+        throw CommandFailure.offline(reason)
+      }
+    }
+  }
+
+  extension MessagingAccount {
+    /// The time for the server to confirm the last messages.
+    private static var finishTime: Duration { .seconds(3) }
+
+    /// Ends the connection in order; the server keeps the session for the next command.
+    func finish() async throws {
+      let states = connectionStates()
+      switch connectionState {
+      case .stopped, .offline: return
+      case .connecting, .online: break
+      }
+      stop(keepsSession: true)
+      _ = try? await race(Self.finishTime) {
+        for await state in states {
+          if case .stopped = state { return }
+        }
+      }
+    }
+  }
+
+  extension RunOptions {
+    /// Runs `body` until it is done; false if the time limit ended it before.
+    func limited(_ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
+      guard let timeout else {
+        try await body()
+        return true
+      }
+      return try await race(timeout.duration) {
+        try await body()
+        return true
+      } ?? false
+    }
+  }
+
+  extension Output {
+    /// Prints an object with `--json`, and a line otherwise.
+    func object(_ object: JSON, or text: String) {
+      if isJSON { self.object(object, isOfRadio: false) } else { line(text) }
+    }
+  }
+
+  /// Prints entries of the inbox, and acknowledges them.
+  enum InboxPrinter {
+    /// Prints entries as they come.
+    static func follow(_ account: MessagingAccount, _ output: Output) async throws {
+      do {
+        for try await item in account.inbox() {
+          show(item, output)
+          await account.acknowledge(item)
+        }
+      } catch {
+        throw CommandFailure(error)
+      }
+    }
+
+    /// Prints the entries that wait, and returns.
+    static func printWaiting(_ account: MessagingAccount, _ output: Output) async throws {
+      do throws(MessagingError) {
+        while case let items = try await account.waitingItems(), !items.isEmpty {
+          for item in items {
+            show(item, output)
+            await account.acknowledge(item)
+          }
+        }
+      } catch {
+        throw CommandFailure(error)
+      }
+    }
+
+    static func show(_ item: InboxItem, _ output: Output) {
+      output.object(MessageJSON.item(item), or: MessageText.text(item))
+    }
+  }
+#endif

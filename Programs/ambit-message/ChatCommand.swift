@@ -1,0 +1,92 @@
+#if Messaging
+  import AmbitCLI
+  import ArgumentParser
+  import Foundation
+  import Messaging
+
+  /// A conversation with one account, a line a message.
+  struct ChatCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "chat", abstract: "Chat over XMPP, a line a message.",
+      discussion: """
+        Each line that is typed is a message. Messages of others than the address stay in the inbox.
+
+        EXAMPLES:
+          ambit chat bob@chat.example
+        """)
+
+    @OptionGroup var options: AccountOptions
+
+    @Argument(help: "The other account's address.")
+    var peer: Recipient
+
+    func run() async throws {
+      let account = try options.open()
+      let output = options.output
+      let peer = peer.address
+      let changes = account.stateChanges()
+      let connections = account.connectionStates()
+      account.start()
+      try await options.run.untilTime {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { try await Self.show(peer, account, output) }
+          group.addTask { await Self.show(changes, output) }
+          group.addTask { try await AccountWatch.report(connections, output) }
+          group.addTask {
+            try await Self.send(to: peer, account, output)
+            throw EndOfInput()
+          }
+          defer { group.cancelAll() }
+          do {
+            while try await group.next() != nil {}
+          } catch is EndOfInput {}
+        }
+      }
+      try await account.finish()
+    }
+
+    private struct EndOfInput: Error {}
+
+    private static func show(
+      _ peer: String, _ account: MessagingAccount, _ output: Output
+    ) async throws {
+      do {
+        for try await item in account.inbox() where item.peer == peer {
+          InboxPrinter.show(item, output)
+          await account.acknowledge(item)
+        }
+      } catch {
+        throw CommandFailure(error)
+      }
+    }
+
+    private static func show(_ changes: Updates<MessageStateChange>, _ output: Output) async {
+      for await change in changes {
+        if output.isJSON {
+          output.object(MessageJSON.change(change), isOfRadio: false)
+        } else {
+          output.note("[\(change.id)] \(MessageText.text(change.state))")
+        }
+      }
+    }
+
+    private static func send(
+      to peer: String, _ account: MessagingAccount, _ output: Output
+    ) async throws {
+      let lines = LineReader { Swift.readLine() }
+      while let line = await lines.next() {
+        guard !line.allSatisfy(\.isWhitespace) else { continue }
+        do throws(MessagingError) {
+          let id = try await account.send(line, to: peer)
+          if output.isJSON {
+            output.object(MessageJSON.accepted(id, to: peer, reference: nil), isOfRadio: false)
+          } else {
+            output.note("[\(id)] Stored.")
+          }
+        } catch {
+          output.warn(error.description)
+        }
+      }
+    }
+  }
+#endif

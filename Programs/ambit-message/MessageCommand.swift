@@ -1,0 +1,172 @@
+#if Messaging
+  import AmbitCLI
+  import ArgumentParser
+  import Foundation
+  import JSONWire
+  import Messaging
+
+  /// Messages of an account.
+  struct MessageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "message", abstract: "Send and receive messages over XMPP; none is lost.",
+      discussion: """
+        A message is on this machine's disk before it is sent, and until it was taken. What could not \
+        be sent is sent by the next command of the account. docs/messages.md describes states, and the \
+        lines of "ambit message pipe".
+
+        EXAMPLES:
+          ambit message send bob@chat.example "Good morning"
+          ambit message send bob@chat.example --until received < letter.txt
+          ambit message read
+          ambit message follow --json
+          ambit message pipe
+        """,
+      subcommands: [MessageSend.self, MessageRead.self, MessageFollow.self, MessagePipe.self])
+  }
+
+  /// Sends one message.
+  struct MessageSend: AsyncParsableCommand {
+    /// The state that is waited for.
+    enum Goal: String, ExpressibleByArgument, CaseIterable {
+      case stored, server, received
+    }
+
+    static let configuration = CommandConfiguration(
+      commandName: "send", abstract: "Send a message.",
+      discussion: """
+        The text is an argument, or else standard input. The command ends when the message is on \
+        this machine's disk (--until stored), at the server, or confirmed by the recipient's app. \
+        Where --timeout ends it before, with status 75, the message stays and is sent later.
+
+        EXAMPLES:
+          ambit message send bob@chat.example "Good morning"
+          ambit message send bob@chat.example --until received --timeout 60 "Are you there?"
+          ambit message send bob@chat.example --until stored < letter.txt
+        """)
+
+    @OptionGroup var options: AccountOptions
+
+    @Argument(help: "The recipient's address.")
+    var recipient: Recipient
+
+    @Argument(help: "The text. Default: standard input.")
+    var text: String?
+
+    @Option(help: ArgumentHelp("stored, server or received.", valueName: "state"))
+    var until: Goal = .server
+
+    func run() async throws {
+      let body = try text ?? StandardInput.text(byteCountMax: MessagingAccount.bodyByteCountMax)
+      guard !body.isEmpty else { throw CommandFailure(.badData, "the message has no text") }
+      let account = try options.open()
+      let output = options.output
+      let changes = account.stateChanges()
+      let connections = account.connectionStates()
+      account.start()
+      let id: MessageID
+      do throws(MessagingError) {
+        id = try await account.send(body, to: recipient.address)
+      } catch {
+        throw CommandFailure(error)
+      }
+      output.object(
+        MessageJSON.accepted(id, to: recipient.address, reference: nil), or: "Stored.")
+      guard until != .stored else { return try await account.finish() }
+      let goal = until
+      let isDone = try await options.run.limited {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { try await Self.wait(for: id, goal, changes, output) }
+          group.addTask { try await AccountWatch.failIfFinal(connections) }
+          defer { group.cancelAll() }
+          try await group.next()
+        }
+      }
+      try await account.finish()
+      guard isDone else {
+        throw CommandFailure(
+          .timedOut, "the message is stored, and will be sent by the next command of the account")
+      }
+    }
+
+    private static func wait(
+      for id: MessageID, _ goal: Goal, _ changes: Updates<MessageStateChange>, _ output: Output
+    ) async throws {
+      for await change in changes where change.id == id {
+        output.object(MessageJSON.change(change), or: MessageText.text(change.state))
+        switch change.state {
+        case .failed(let failure):
+          throw CommandFailure(.failure, "the message failed: \(MessageText.text(failure))")
+        case .stored: continue
+        case .acknowledged, .archived: if goal == .server { return }
+        case .received, .displayed: return
+        }
+      }
+    }
+  }
+
+  /// Prints what waits in the inbox.
+  struct MessageRead: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "read", abstract: "Print messages that were not read, and mark them as read.",
+      discussion: """
+        Connects, catches up with the server's archive, prints what came since the last time and ends. \
+        A message counts as read when it was printed.
+
+        EXAMPLES:
+          ambit message read
+          ambit message read --json
+        """)
+
+    @OptionGroup var options: AccountOptions
+
+    func run() async throws {
+      let account = try options.open()
+      let output = options.output
+      let catchUps = account.catchUps()
+      let connections = account.connectionStates()
+      account.start()
+      let isDone = try await options.run.limited {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { for await catchUp in catchUps where catchUp.isWhole { return } }
+          group.addTask { try await AccountWatch.failIfFinal(connections) }
+          defer { group.cancelAll() }
+          try await group.next()
+        }
+      }
+      try await InboxPrinter.printWaiting(account, output)
+      try await account.finish()
+      guard isDone else {
+        throw CommandFailure(.timedOut, "the server's archive was not read to its end")
+      }
+    }
+  }
+
+  /// Prints messages as they come.
+  struct MessageFollow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "follow", abstract: "Print messages as they come, until Ctrl-C.",
+      discussion: """
+        EXAMPLES:
+          ambit message follow
+          ambit message follow --json --timeout 10m
+        """)
+
+    @OptionGroup var options: AccountOptions
+
+    func run() async throws {
+      let account = try options.open()
+      let output = options.output
+      let connections = account.connectionStates()
+      account.start()
+      try await options.run.untilTime {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { try await InboxPrinter.follow(account, output) }
+          group.addTask { try await AccountWatch.report(connections, output) }
+          defer { group.cancelAll() }
+          try await group.next()
+        }
+      }
+      try await account.finish()
+    }
+  }
+#endif

@@ -1,0 +1,129 @@
+#if Messaging
+  import AmbitCLI
+  import Essentials
+  import Foundation
+  import JSONWire
+  import Messaging
+
+  /// Messages as objects; docs/messages.md lists the keys.
+  enum MessageJSON {
+    static func accepted(_ id: MessageID, to recipient: String, reference: String?) -> JSON {
+      .object([
+        "event": .string("accepted"), "id": .integer(id.rawValue), "to": .string(recipient),
+        "reference": reference.map(JSON.string),
+      ])
+    }
+
+    static func change(_ change: MessageStateChange) -> JSON {
+      let id = JSON.integer(change.id.rawValue)
+      switch change.state {
+      case .stored: return .object(["event": .string("stored"), "id": id])
+      case .acknowledged: return .object(["event": .string("acked"), "id": id])
+      case .archived: return .object(["event": .string("archived"), "id": id])
+      case .received: return .object(["event": .string("receipt"), "id": id])
+      case .displayed: return .object(["event": .string("displayed"), "id": id])
+      case .failed(let failure):
+        return .object([
+          "event": .string("failed"), "id": id, "reason": .string(MessageText.text(failure)),
+        ])
+      }
+    }
+
+    static func item(_ item: InboxItem) -> JSON {
+      let event: String
+      var count: UInt64?
+      switch item.kind {
+      case .message: event = "received"
+      case .sentElsewhere: event = "sent-elsewhere"
+      case .gap(let missing):
+        event = "gap"
+        count = missing
+      case .archiveGap: event = "gap"
+      }
+      return .object([
+        "event": .string(event), "row": .integer(item.row), "peer": .string(item.peer),
+        "number": item.number.map { .integer(Int64(clamping: $0)) },
+        "body": item.body.isEmpty ? nil : .string(item.body),
+        "elements": item.elements.isEmpty ? nil : .string(item.elements),
+        "origin": item.originID.isEmpty ? nil : .string(item.originID),
+        "arrival": item.arrival == .inOrder ? nil : .string("\(item.arrival)"),
+        "count": count.map { .integer(Int64(clamping: $0)) },
+        "time": .string(MessageText.time(item)),
+      ])
+    }
+
+    static func connection(_ state: ConnectionState) -> JSON? {
+      switch state {
+      case .stopped, .connecting: nil
+      case .online(let address, let isResumed):
+        .object([
+          "event": .string("online"), "address": .string(address), "resumed": .bool(isResumed),
+        ])
+      case .offline(let reason, let isFinal):
+        .object([
+          "event": .string("offline"), "reason": .string(reason), "final": .bool(isFinal),
+        ])
+      }
+    }
+
+    static func statistics(_ statistics: MessagingStatistics) -> JSON {
+      func number(_ value: Int) -> JSON { .integer(Int64(value)) }
+      return .object([
+        "event": .string("stats"), "accepted": number(statistics.accepted),
+        "sessions": number(statistics.sessions), "resumed": number(statistics.resumedSessions),
+        "forged": number(statistics.forged), "commits": number(statistics.commits),
+        "failedCommits": number(statistics.failedCommits),
+      ])
+    }
+  }
+
+  /// Messages as lines for people.
+  enum MessageText {
+    static func text(_ state: MessageState) -> String {
+      switch state {
+      case .stored: "Stored."
+      case .acknowledged: "At the server."
+      case .archived: "In the server's archive."
+      case .received: "Received."
+      case .displayed: "Displayed."
+      case .failed(let failure): "Failed: \(text(failure))."
+      }
+    }
+
+    static func text(_ failure: MessageState.Failure) -> String {
+      switch failure {
+      case .deadline: "it was not sent in time"
+      case .closesStream(let condition): "the server closes the connection on it: \(condition)"
+      case .refused(let condition): "it was refused: \(condition)"
+      }
+    }
+
+    static func text(_ item: InboxItem) -> String {
+      let head = "\(time(item)) \(item.peer)"
+      switch item.kind {
+      case .message: return Fit.safe("\(head): \(content(item))\(remark(item))")
+      case .sentElsewhere: return Fit.safe("\(head) <- \(content(item))\(remark(item))")
+      case .gap(let count): return Fit.safe("\(head): messages that are missing: \(count)")
+      case .archiveGap: return Fit.safe("\(head): the server no longer has all earlier messages")
+      }
+    }
+
+    /// The time at the server.
+    static func time(_ item: InboxItem) -> String {
+      Date(timeIntervalSince1970: Double(item.time) / 1_000)
+        .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    private static func content(_ item: InboxItem) -> String {
+      item.body.isEmpty ? "(a message that this program can't show)" : item.body
+    }
+
+    private static func remark(_ item: InboxItem) -> String {
+      switch item.arrival {
+      case .inOrder: ""
+      case .late: " (late)"
+      case .renumbered: " (number used twice)"
+      }
+    }
+  }
+#endif

@@ -1,0 +1,173 @@
+#if Messaging
+  import AmbitCLI
+  import ArgumentParser
+  import Essentials
+  import Foundation
+  import JSONWire
+  import Messaging
+
+  /// Sends and receives messages for another program, an object a line.
+  struct MessagePipe: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "pipe", abstract: "Send and receive messages for another program.",
+      discussion: """
+        Reads commands from standard input and writes events to standard output, one JSON object a \
+        line; docs/messages.md describes them. Ends with standard input.
+
+        EXAMPLES:
+          ambit message pipe
+          echo '{"command": "send", "to": "bob@chat.example", "body": "Hello"}' | ambit message pipe
+        """)
+
+    @OptionGroup var options: AccountOptions
+
+    func run() async throws {
+      let account = try options.open()
+      let output = Output(isJSON: true)
+      let changes = account.stateChanges()
+      let connections = account.connectionStates()
+      let catchUps = account.catchUps()
+      account.start()
+      try await options.run.untilTime {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask {
+            for await change in changes {
+              output.object(MessageJSON.change(change), isOfRadio: false)
+            }
+          }
+          group.addTask { await Self.tell(catchUps, output) }
+          group.addTask { try await AccountWatch.report(connections, output) }
+          group.addTask { try await Self.handOver(account, output) }
+          group.addTask {
+            try await Self.readCommands(account, output)
+            throw EndOfInput()
+          }
+          defer { group.cancelAll() }
+          do {
+            while try await group.next() != nil {}
+          } catch is EndOfInput {}
+        }
+      }
+      try await account.finish()
+    }
+
+    private struct EndOfInput: Error {}
+
+    private static func tell(_ catchUps: Updates<CatchUp>, _ output: Output) async {
+      for await catchUp in catchUps {
+        output.object(
+          .object(["event": .string("caught-up"), "whole": .bool(catchUp.isWhole)]),
+          isOfRadio: false)
+      }
+    }
+
+    /// Hands entries over. The other program acknowledges them.
+    private static func handOver(_ account: MessagingAccount, _ output: Output) async throws {
+      do {
+        for try await item in account.inbox() { InboxPrinter.show(item, output) }
+      } catch {
+        throw CommandFailure(error)
+      }
+    }
+
+    private static func readCommands(_ account: MessagingAccount, _ output: Output) async throws {
+      let lines = LineReader { Swift.readLine() }
+      while let line = await lines.next() {
+        guard !line.allSatisfy(\.isWhitespace) else { continue }
+        do throws(FileFault) {
+          await perform(try PipeCommand(line: line), account, output)
+        } catch {
+          output.object(
+            .object(["event": .string("error"), "reason": .string(error.reason)]),
+            isOfRadio: false)
+        }
+      }
+    }
+
+    private static func perform(
+      _ command: PipeCommand, _ account: MessagingAccount, _ output: Output
+    ) async {
+      switch command {
+      case .send(let recipient, let body, let reference, let deadline):
+        do throws(MessagingError) {
+          let id = try await account.send(body, to: recipient, deadline: deadline)
+          output.object(
+            MessageJSON.accepted(id, to: recipient, reference: reference), isOfRadio: false)
+        } catch {
+          output.object(
+            .object([
+              "event": .string("refused"), "reference": reference.map(JSON.string),
+              "reason": .string(error.description),
+            ]), isOfRadio: false)
+        }
+      case .acknowledge(let row):
+        await account.acknowledge(row: row)
+      case .setInUse(let isInUse): account.setInUse(isInUse)
+      case .statistics:
+        output.object(MessageJSON.statistics(account.statistics), isOfRadio: false)
+      }
+    }
+  }
+
+  /// A line of standard input of `ambit message pipe`.
+  enum PipeCommand: Hashable {
+    case send(to: String, body: String, reference: String?, deadline: Duration?)
+    case acknowledge(row: Int64)
+    case setInUse(Bool)
+    case statistics
+
+    private static let keys = ["command", "to", "body", "reference", "deadline", "row"]
+    /// The longest line in bytes: a text of the longest message, with every character escaped.
+    private static let byteCountMax = 6 * MessagingAccount.bodyByteCountMax + 4_096
+
+    init(line: String) throws(FileFault) {
+      guard line.utf8.count <= Self.byteCountMax else {
+        throw FileFault(
+          offset: nil, path: "", reason: "the line is longer than \(Self.byteCountMax) bytes")
+      }
+      let object = try JSONField(parsing: Array(line.utf8)).object(keys: Self.keys)
+      let command = try object.required("command", "a text")
+      switch try command.string() {
+      case "send":
+        self = .send(
+          to: try object.required("to", "an address").string(),
+          body: try object.required("body", "a text").string(),
+          reference: try object["reference"]?.string(),
+          deadline: try object["deadline"]?.seconds(from: .zero, to: .seconds(366 * 86_400))
+            .duration)
+      case "ack":
+        self = .acknowledge(
+          row: Int64(try object.required("row", "a number").integer(1...Int(1 << 53))))
+      case "background": self = .setInUse(false)
+      case "foreground": self = .setInUse(true)
+      case "stats": self = .statistics
+      case let other:
+        throw command.fault(
+          "unknown command \"\(other.prefix(64))\"; the commands are send, ack, background, "
+            + "foreground, stats")
+      }
+    }
+  }
+
+  extension TimeSpan {
+    fileprivate var duration: Duration { .nanoseconds(nanoseconds) }
+  }
+
+  /// Standard input as one text.
+  enum StandardInput {
+    static func text(byteCountMax: Int) throws(CommandFailure) -> String {
+      var bytes: [UInt8] = []
+      while let data = try? FileHandle.standardInput.read(upToCount: 65_536), !data.isEmpty {
+        bytes += data
+        guard bytes.count <= byteCountMax else {
+          throw CommandFailure(.badData, "a message has at most \(byteCountMax) bytes")
+        }
+      }
+      if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        throw CommandFailure(.badData, "the text is not UTF-8")
+      }
+      return text
+    }
+  }
+#endif

@@ -1,0 +1,20 @@
+import Foundation
+
+/// Programs that perform commands of `ambit`, in the folder of `ambit`.
+enum ProgramReplacement {
+  /// Replaces this process by a program, so that signals, the terminal and the exit status are its own.
+  ///
+  /// - Throws: `CommandFailure` if it can't be executed.
+  static func execute(_ name: String, _ arguments: some Sequence<String>, for what: String) throws {
+    let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+      .deletingLastPathComponent().appending(path: name).path
+    // Options in place of the command line's, which C strings end with a null pointer.
+    var words = ([program] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    execv(program, &words)
+    let reason = String(cString: strerror(errno))
+    throw CommandFailure(
+      .failure,
+      "the program of \(what), \(program), can't be started: \(reason); build the product \(name)")
+  }
+}
