@@ -10,7 +10,7 @@
 
     /// Reads the first line of a file descriptor, or a line at the terminal.
     ///
-    /// - Parameter descriptor: Nil for the terminal, or standard input where that is none.
+    /// - Parameter descriptor: Nil for the terminal, or for standard input if it is another file.
     static func read(
       from descriptor: Int32?, for address: String
     ) throws(CommandFailure) -> String {

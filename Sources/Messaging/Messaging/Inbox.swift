@@ -18,7 +18,7 @@
 
     /// Reads entries one after the other.
     public struct Iterator: AsyncIteratorProtocol {
-      /// So many entries are read at a time.
+      /// The number of entries that are read at a time.
       private static let countMax = 64
 
       private let inbox: Inbox

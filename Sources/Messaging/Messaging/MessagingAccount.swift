@@ -227,7 +227,7 @@
       }
     }
 
-    /// What was counted since this account was opened.
+    /// The counts since this account was opened.
     public var statistics: MessagingStatistics { reports.shared.withLock(\.statistics) }
 
     // MARK: Reports of the host

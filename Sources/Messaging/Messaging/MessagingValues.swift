@@ -57,7 +57,7 @@
       case message
       /// A message to the peer that another device of this account has sent.
       case sentElsewhere
-      /// So many messages of the peer are missing here, and did not arrive in time.
+      /// `count` messages of the peer are missing here, and did not arrive in time.
       case gap(count: UInt64)
       /// The server's archive no longer continues where it was read last: messages since then may be missing.
       case archiveGap
@@ -83,7 +83,7 @@
     public var body: String
     /// The message's other elements as XML, as they came: unknown and encrypted content.
     public var elements: String
-    /// The id that the sender gave the message; empty if there is none.
+    /// The id that the sender gave the message; empty without one.
     public var originID: String
     /// The message's number among those of its sender's installation to this account; nil from apps without numbers.
     public var number: UInt64?

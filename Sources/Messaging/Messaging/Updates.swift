@@ -52,7 +52,7 @@
         return nil
       }
 
-      /// The first change that was not read; nil if there is none.
+      /// The first change that was not read; nil if all were.
       mutating func next() -> Value? { order.popFirst().flatMap { values.removeValue(forKey: $0) } }
     }
 

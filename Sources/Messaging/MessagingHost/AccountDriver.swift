@@ -421,7 +421,7 @@
 
   /// One transaction of the store, and the actions after it.
   private struct Batch {
-    /// So many changes are one transaction at most, as far as they come from different inputs.
+    /// The maximum number of changes in one transaction, as far as they come from different inputs.
     static let countMax = 512
 
     enum Later {

@@ -90,7 +90,7 @@
       among weights: [UInt16], using chance: inout some RandomNumberGenerator
     ) -> Int {
       let shares = weights.map { $0 == 0 ? 1 : 100 * Int($0) }
-      var number = Int.random(in: 0..<shares.reduce(0, +), using: &chance)
+      var number = Int(chance.next(upperBound: UInt64(shares.reduce(0, +))))
       for (index, share) in shares.enumerated() {
         if number < share { return index }
         number -= share

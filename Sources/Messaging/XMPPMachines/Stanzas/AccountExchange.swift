@@ -1,7 +1,7 @@
 #if Messaging
   package import XMPPWire
 
-  /// Reads what a server delivers for one account, and asks it what the account's archive can do.
+  /// Reads the stanzas that a server delivers for one account, and requests the account's abilities.
   package struct AccountExchange: Sendable {
     /// What a stanza means.
     package enum Item: Hashable, Sendable {

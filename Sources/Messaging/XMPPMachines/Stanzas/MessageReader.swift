@@ -126,7 +126,7 @@
   }
 
   extension MessageContent {
-    /// The content of a stanza. A text that only stands in for what this client doesn't know is kept among the
+    /// The content of a stanza. A text that only replaces content for clients without an extension is kept among the
     /// elements, and is not the body.
     init(reading stanza: MessageStanza) {
       let isStandIn =
