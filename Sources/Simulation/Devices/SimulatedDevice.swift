@@ -162,6 +162,7 @@ public final class SimulatedDevice {
     configuration.name = name
     configuration.appearance = appearance
     configuration.hasKeyAgreement = world.keyAgreement != nil
+    configuration.checksSilentController = world.checksSilentControllers
     // A host that is new in each run of a program pairs with it again.
     configuration.bondReplacement = .always
     if controller.address.kind == .random { configuration.address = controller.address }

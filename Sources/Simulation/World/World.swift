@@ -31,6 +31,9 @@ public final class World {
   /// The P-256 key agreement for devices that are added from now on; without it they support legacy
   /// pairing only. It takes no virtual time.
   package var keyAgreement: (any KeyAgreement)?
+  /// Whether devices that are added from now on check their controllers when these send nothing
+  /// (`HostConfiguration.checksSilentController`).
+  package var checksSilentControllers = true
   /// Called when a device displays a text, with the device's name and the text.
   public var onDisplay: ((_ device: String, _ text: String) -> Void)?
   /// Called with each packet of each connection when it is sent, whether it is received or lost:

@@ -45,6 +45,7 @@ struct ControllerWatch: Sendable {
     }
   }
 
+  private let checksSilence: Bool
   private var mark: LESuggestedDataLength?
   /// When it was proven well or asked last; nil while no controller is up.
   private var quietSince: Instant?
@@ -52,8 +53,12 @@ struct ControllerWatch: Sendable {
   var isScanning = false
   private var refusals = Activity.allCases.map { _ in Refusals() }
 
+  /// - Parameter checksSilence: Whether a controller that sends nothing is asked.
+  init(checksSilence: Bool) { self.checksSilence = checksSilence }
+
   /// The time of the next check of the controller.
   var nextWake: Instant {
+    guard checksSilence else { return .distantFuture }
     let silenceMax = isScanning ? Limits.scanSilenceMax : Limits.silenceMax
     return quietSince.map { $0 + silenceMax } ?? .distantFuture
   }

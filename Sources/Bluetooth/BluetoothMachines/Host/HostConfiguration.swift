@@ -42,6 +42,9 @@ public struct HostConfiguration: Sendable, Hashable {
   /// Whether the driver supports P-256 key agreement. Without it, only legacy pairing is supported.
   /// `BluetoothHost` sets this property.
   public var hasKeyAgreement = false
+  /// Whether a controller that sends nothing for ten seconds is asked whether it lives. A simulated one reports that it
+  /// lost its power, and a test of days in virtual time would wait for the answers.
+  package var checksSilentController = true
 
   /// The default configuration.
   public init() {}

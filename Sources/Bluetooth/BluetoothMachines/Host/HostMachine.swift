@@ -108,7 +108,7 @@ package struct HostMachine: Machine, Sendable {
   /// The address for controllers that have none.
   var madeUpAddress: DeviceAddress?
   var recovery = ControllerRecovery()
-  var watch = ControllerWatch()
+  var watch: ControllerWatch
 
   var clients: [ClientID] = []
   var backlog = EventBacklog()
@@ -157,6 +157,7 @@ package struct HostMachine: Machine, Sendable {
     secrets: SecretGenerator? = nil
   ) {
     self.configuration = configuration
+    watch = ControllerWatch(checksSilence: configuration.checksSilentController)
     privateAddress = PrivateAddress(interval: configuration.privateAddressInterval)
     self.random = random
     var predictable = random
