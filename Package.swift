@@ -10,7 +10,8 @@ let libraries: [Product] = [
   "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Bonjour",
   "BonjourReactive", "BeaconMachines", "DNSWire", "ARPWire", "DiscoveryMachines", "BonjourHost",
   "Binding", "BindingServer", "Simulation", "PeripheralFiles", "SimulatedRadio",
-  "SecureConnections", "CoverFlow", "CoverFlowPage", "AppLifecycle", "Messaging",
+  "SecureConnections", "CoverFlow", "CoverFlowPage", "AppLifecycle", "AppLifecycleTesting",
+  "Messaging",
 ].map { .library(name: $0, targets: [$0]) }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
@@ -134,11 +135,21 @@ let package = Package(
 
     // Apps that come and go: their life, as a phone has it.
     machines("AppMachines", in: "Hub"),
+    // A hub whose programs are apps that come and go.
+    machines(
+      "AppHubMachines", in: "Hub", needs: "BluetoothWire", "BluetoothInterface", "HubWire",
+      "HubMachines", "AppMachines"),
     // A process's session with the system that runs its app.
     module("AppSessions", in: "Hub", needs: "Essentials", "AppMachines"),
     // Apple's names for apps.
     module(
       "AppLifecycle", in: "Hub", needs: "Essentials", "AppMachines", "AppSessions"),
+    // A phone in virtual time, for tests of apps in the background.
+    module(
+      "AppLifecycleTesting", in: "Hub", needs: "Essentials", "BluetoothWire", "BluetoothInterface",
+      "BluetoothMachines", "BluetoothHost", "BluetoothSessions", "SimulatedRadio", "Simulation",
+      "HubWire", "HubMachines", "HubClientMachines", "AppMachines", "AppHubMachines",
+      "AppSessions", "AppLifecycle"),
 
     // Location: beacon regions, ranging and position.
     machines("BeaconMachines", in: "Location", needs: "BluetoothWire"),
@@ -308,6 +319,7 @@ let package = Package(
     appCode(
       "AppDelegates", in: "AppDelegates", needs: "AppLifecycle", "CoreBluetooth", "CoreLocation"),
     appCode("BonjourAppCode", in: "BonjourApp", needs: "Bonjour"),
+    example("DoorLock", in: "DoorLock", needs: "CoreBluetooth"),
     example("ServiceExamples", in: "Services", needs: "Bonjour", "BonjourReactive", "Reactive"),
     // An app in three files: model, view model, view.
     page("sign-in", in: "SignIn", files: ["Site/index.html", "Site/style.css"], needs: "Reactive"),
@@ -384,6 +396,12 @@ let package = Package(
     // An app that no system runs, which the tests of its life run.
     .executableTarget(
       name: "app-states", dependencies: ["AppLifecycle"], path: "Tests/Support/AppStates"),
+    tests(
+      of: "AppLifecycleTesting", in: "Hub", needs: "AppLifecycle", "BluetoothInterface",
+      "BluetoothHost", "BluetoothWire", "CoreBluetooth", "DoorLock", "SimulatedRadio", "Simulation"),
+    tests(
+      of: "AppHubMachines", in: "Hub", needs: "AppMachines", "HubClientMachines", "HubMachines",
+      "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
       of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",
@@ -638,6 +656,9 @@ if Context.environment["AMBIT_BENCHMARKS"] != nil {
       .product(name: "NIOPosix", package: "swift-nio"),
       .product(name: "HTTPTypes", package: "swift-http-types"), logging,
       .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")),
+    benchmark(
+      "apps-benchmarks", in: "Apps", needs: "BenchmarkSupport", "Essentials", "BluetoothWire",
+      "BluetoothInterface", "AppLifecycleTesting", "CoreBluetooth", "SimulatedRadio", "Simulation"),
     benchmark(
       "position-benchmarks", in: "Position", needs: "BenchmarkSupport", "Essentials",
       "BeaconMachines"),

@@ -73,6 +73,7 @@ enum Layers {
     "HubMachines": Module(.machines),
     "AppMachines": Module(.machines),
     "XMPPMachines": Module(.machines),
+    "AppHubMachines": Module(.machines),
     "CoverFlow": Module(.machines),
     // The same as functions for a page, and the page's files: bytes.
     "CoverFlowWebAssembly": Module(.machines),
@@ -95,7 +96,7 @@ enum Layers {
     "HubHost": Module(.hosts, ["Glibc", "Synchronization"]),
     "MessagingHost": Module(
       .hosts, ["GRDB", "Glibc", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "Synchronization"]),
-    "BluetoothSessions": Module(.hosts, mayTouchTheWorld: false),
+    "BluetoothSessions": Module(.hosts, ["Synchronization"], mayTouchTheWorld: false),
     "AppSessions": Module(
       .hosts, ["Dispatch", "Foundation", "Synchronization"], mayTouchTheWorld: false),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
@@ -136,6 +137,10 @@ enum Layers {
         "Synchronization", "UnixSignals",
       ],
       mayTouchTheWorld: true),
+
+    // A phone with a radio and apps, for tests: no other module depends on it.
+    "AppLifecycleTesting": Module(
+      .programs, ["Dispatch", "Synchronization"], mayTouchTheWorld: false),
 
     "AmbitCLI": Module(
       .programs, apple.union(["ArgumentParser", "Logging", "Synchronization"])),

@@ -1,6 +1,7 @@
 package import BluetoothInterface
 internal import EventLoop
 internal import HubClient
+internal import Synchronization
 
 #if BluetoothHost
   internal import BluetoothHost
@@ -19,7 +20,7 @@ package enum CurrentHost {
   package static var provider: any HostSessionProvider {
     if let override { return override }
     #if BluetoothHost
-      if BluetoothHost.current == nil, let hub { return hub }
+      if BluetoothHost.current == nil, let provider = ofApp ?? hub { return provider }
       #if SecureConnections
         SecureConnections.install()
       #endif
@@ -28,7 +29,7 @@ package enum CurrentHost {
       #endif
       return BluetoothHost.current ?? BluetoothHost.shared
     #else
-      return hub
+      return ofApp ?? hub
     #endif
   }
 
@@ -39,7 +40,9 @@ package enum CurrentHost {
       ownAuthorization == .allowed ? HubChoice.current.provider() : nil
 
     /// Whether the current host is the one of the whole process, and not one set for the task.
-    package static var isShared: Bool { override == nil && BluetoothHost.current == nil }
+    package static var isShared: Bool {
+      override == nil && BluetoothHost.current == nil && ofApp == nil
+    }
   #else
     /// The hub, or a radio that can't be used and has the reason: without the trait `BluetoothHost`, the process has
     /// no host of its own (docs/decisions/0204-the-host-in-the-process-is-a-trait.md).
@@ -48,8 +51,17 @@ package enum CurrentHost {
         named: ProcessEnvironment.value(BluetoothAuthorization.variable)))
 
     /// Whether the current host is the one of the whole process, and not one set for the task.
-    package static var isShared: Bool { override == nil }
+    package static var isShared: Bool { override == nil && ofApp == nil }
   #endif
+
+  /// The host of the system that runs the app of this process, such as a simulated phone: all its managers use it,
+  /// also those that it makes outside of tasks.
+  package static var ofApp: (any HostSessionProvider)? {
+    get { ofAppStorage.withLock { $0 } }
+    set { ofAppStorage.withLock { $0 = newValue } }
+  }
+
+  private static let ofAppStorage = Mutex<(any HostSessionProvider)?>(nil)
 
   /// A host in place of all others, such as a hub that no variable names, in tests.
   @TaskLocal package static var override: (any HostSessionProvider)?
@@ -63,7 +75,9 @@ package enum CurrentHost {
   /// environment allows it.
   package static var authorization: BluetoothAuthorization {
     let own = ownAuthorization
-    guard own == .allowed, let host = override ?? (isShared ? hub : nil) else { return own }
+    guard own == .allowed, let host = override ?? ofApp ?? (isShared ? hub : nil) else {
+      return own
+    }
     return authorization(by: host)
   }
 

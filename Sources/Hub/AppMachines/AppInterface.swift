@@ -60,6 +60,8 @@ extension AppMachine {
     case warning
     /// One app has to go. Another report follows if that isn't enough.
     case critical
+    /// This app has to go, if it is suspended.
+    case criticalFor(AppID)
   }
 
   package enum RadioChange: Hashable, Sendable {
@@ -119,6 +121,20 @@ extension AppMachine {
   package func backgroundTimeRemaining(of id: AppID, now: Instant) -> TimeSpan? {
     apps[id]?.backgroundTimeRemaining(limits, now: now)
   }
+
+  /// How many events wait for an app.
+  package func waitingCount(of id: AppID) -> Int { apps[id]?.queue.count ?? 0 }
+
+  /// Whether an app has the background mode that events for a receiver need.
+  package func hasMode(for receiver: AppReceiver, of id: AppID) -> Bool {
+    guard let app = apps[id], let mode = AppEvent(.callback, for: receiver).mode else {
+      return false
+    }
+    return app.description.modes.isSuperset(of: mode)
+  }
+
+  /// The number of the next event that arrives for an app that is installed.
+  package var nextEvent: AppEventID { AppEventID(rawValue: numbers.event + 1) }
 
   /// The states of all apps, in the order of their names.
   package var status: [AppStatus] { apps.keys.sorted().map { apps[existing: $0].status } }

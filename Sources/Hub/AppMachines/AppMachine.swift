@@ -179,6 +179,9 @@ package struct AppMachine: Sendable {
         return actions.append(.report(.noSuspendedApp))
       }
       change(longest.1, now, &actions) { app, turn in app.end(because: .memoryPressure, &turn) }
+    case .criticalFor(let id):
+      guard apps[id]?.suspendedSince != nil else { return actions.append(.report(.noSuspendedApp)) }
+      change(id, now, &actions) { app, turn in app.end(because: .memoryPressure, &turn) }
     }
   }
 

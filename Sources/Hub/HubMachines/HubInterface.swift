@@ -83,6 +83,8 @@ extension HubMachine {
     case turnEnded
     /// The time that was given by `nextWake` has come.
     case wake
+    /// A kept session, by the host's session, is of no use any more.
+    case keepingEnded(HubSessionKey)
     /// The hub ends.
     case ending
   }

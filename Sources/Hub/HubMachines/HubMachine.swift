@@ -86,6 +86,7 @@ package struct HubMachine: Sendable {
     case .statusRead(let host): statusRead(host, now: now, into: &actions)
     case .turnEnded: turnEnded(into: &actions)
     case .wake: wake(now: now, into: &actions)
+    case .keepingEnded(let key): endKeeping(key, into: &actions)
     case .ending: end(now: now, into: &actions)
     }
     assert(violations(perTable: 8).isEmpty, "\(violations(perTable: 8)) after \(event)")

@@ -1,0 +1,37 @@
+package import BluetoothInterface
+package import HubWire
+
+// For a system that decides itself how long sessions of its apps are kept.
+
+extension HubMachine {
+  /// An open session of a program.
+  package struct OpenSession: Hashable, Sendable {
+    /// The name of its manager; empty without one.
+    package var manager: String
+    /// The host's session.
+    package var hostKey: HubSessionKey
+  }
+
+  /// The open sessions of a connection.
+  package func sessions(of id: HubConnectionID) -> [HubSessionID: OpenSession] {
+    connections[id]?.sessions.mapValues {
+      OpenSession(manager: $0.manager, hostKey: $0.hostKey)
+    } ?? [:]
+  }
+
+  /// What a session wants and holds, as far as its program has heard of it; nil for a session that is gone, or that
+  /// ends with its program.
+  package func holdings(of hostKey: HubSessionKey) -> SessionHoldings? {
+    if let identity = keptIdentities[hostKey] { return keptSessions[identity]?.holdings }
+    let key = movedSessions[hostKey] ?? hostKey
+    return connections[key.connection]?.sessions[key.session]?.notes?.holdings
+  }
+
+  /// Whether a session is kept for the next process of its program.
+  package func isKept(_ hostKey: HubSessionKey) -> Bool { keptIdentities[hostKey] != nil }
+
+  /// Closes a kept session.
+  mutating func endKeeping(_ hostKey: HubSessionKey, into actions: inout [Action]) {
+    closeKept(into: &actions) { $0.state.hostKey == hostKey }
+  }
+}

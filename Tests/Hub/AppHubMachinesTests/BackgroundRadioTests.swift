@@ -1,0 +1,68 @@
+import BluetoothInterface
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import AppHubMachines
+
+@Suite
+struct BackgroundRadioTests {
+  private let token = RequestToken(rawValue: 5)
+
+  @Test func `A scan in the background needs services and reports no duplicates`() {
+    var radio = BackgroundRadio()
+    var scan = ScanOptions()
+    scan.services = [0x180D]
+    scan.allowsDuplicates = true
+    #expect(radio.sent(.startScan(scan)) == [.startScan(scan)])
+    var background = scan
+    background.allowsDuplicates = false
+    #expect(radio.follow(.background) == [.startScan(background)])
+    #expect(radio.follow(.background).isEmpty)
+    #expect(radio.follow(.off) == [.stopScan])
+    #expect(!radio.isScanning)
+    #expect(radio.follow(.foreground) == [.startScan(scan)])
+    #expect(radio.sent(.stopScan) == nil)
+    #expect(radio.follow(.background).isEmpty)
+  }
+
+  @Test func `Advertising in the background keeps neither the name nor services`() {
+    var radio = BackgroundRadio()
+    var options = AdvertisingOptions()
+    options.data = [2, 0x01, 6, 3, 0x03, 0x0D, 0x18, 3, 0x09, 0x41, 0x42]
+    options.scanResponse = [3, 0x08, 0x41, 0x42]
+    _ = radio.sent(.startAdvertising(options, token))
+    var background = options
+    background.data = [2, 0x01, 6]
+    background.scanResponse = []
+    background.interval = .seconds(1)
+    #expect(radio.follow(.background) == [.startAdvertising(background, BackgroundRadio.token)])
+  }
+
+  @Test func `A beacon ends in the background`() {
+    var radio = BackgroundRadio()
+    var options = AdvertisingOptions()
+    options.data = [2, 0x01, 6, 5, 0xFF, 0x4C, 0x00, 0x02, 0x15]
+    _ = radio.sent(.startAdvertising(options, token))
+    #expect(radio.follow(.background) == [.stopAdvertising])
+    #expect(radio.follow(.foreground) == [.startAdvertising(options, BackgroundRadio.token)])
+  }
+
+  @Test func `A request that isn't allowed is completed, and has no effect`() {
+    var radio = BackgroundRadio()
+    _ = radio.follow(.off)
+    let request = HostRequest.startAdvertising(AdvertisingOptions(), token)
+    #expect(radio.sent(request) == [request, .stopAdvertising])
+    #expect(!radio.isAdvertising)
+  }
+
+  @Test func `Malformed advertising data is cut where it ends`() {
+    for data: [UInt8] in [[], [0], [5], [5, 1], [1, 9, 200, 1], [255, 255], [2, 1]] {
+      var radio = BackgroundRadio()
+      var options = AdvertisingOptions()
+      options.data = data
+      _ = radio.sent(.startAdvertising(options, token))
+      #expect(radio.follow(.background).count == 1)
+    }
+  }
+}

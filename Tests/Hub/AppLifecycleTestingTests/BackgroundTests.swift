@@ -1,0 +1,176 @@
+import AppLifecycleTesting
+import Essentials
+import Foundation
+import SimulatedRadio
+import Simulation
+import Synchronization
+import Testing
+
+@testable import DoorLock
+
+@Suite(.serialized)
+struct BackgroundTests {
+  @Test func `A suspended app without the mode gets its events in the foreground`() async throws {
+    try await SimulatedPhone.run(seed: 3, apps: [.foregroundLock]) { phone in
+      let lock = LockDevice(of: phone)
+      let app = phone[.foregroundLock]
+      app.open()
+      try phone.until("connected", limit: .seconds(10)) { lock.isConnected }
+      phone.advance(by: .seconds(1))
+      app.sendToBackground()
+      #expect(app.state == .suspended)
+      lock.moveOutOfRange()
+      phone.advance(by: .hours(1))
+      #expect(app.state == .suspended)
+      #expect(app.callbackNames.contains("didDisconnect") == false)
+      #expect(app.waitingEventCount == 1)
+      app.open()
+      #expect(app.callbackNames.last == "didDisconnect")
+      #expect(app.waitingEventCount == 0)
+    }
+  }
+
+  @Test func `A suspended app without the mode is not launched after its termination`() async throws
+  {
+    try await SimulatedPhone.run(seed: 3, apps: [.foregroundLock]) { phone in
+      let lock = LockDevice(of: phone)
+      let app = phone[.foregroundLock]
+      app.open()
+      try phone.until("connected", limit: .seconds(10)) { lock.isConnected }
+      app.sendToBackground()
+      app.terminate(.memoryPressure)
+      #expect(app.pendingConnectionCount == 0)
+      #expect(app.connectionCount == 0)
+      phone.advance(by: .seconds(5))
+      #expect(!lock.isConnected)
+      lock.moveOutOfRange()
+      lock.moveIntoRange()
+      phone.advance(by: .hours(1))
+      #expect(app.launches.count == 1)
+    }
+  }
+
+  @Test func `An alert is shown for a connection that was requested with it`() async throws {
+    try await SimulatedPhone.run(seed: 3, apps: [.doorLock]) { phone in
+      let lock = LockDevice(of: phone)
+      let app = phone[.doorLock]
+      app.open()
+      try phone.until("connected", limit: .seconds(10)) { lock.isConnected }
+      app.sendToBackground()
+      lock.moveOutOfRange()
+      phone.advance(by: .minutes(1))
+      #expect(app.alerts.isEmpty)
+      lock.moveIntoRange()
+      phone.advance(by: .minutes(1))
+      #expect(app.alerts.count == 1)
+      app.open(try #require(app.alerts.first))
+      #expect(app.state == .active)
+    }
+  }
+
+  @Test func `The same seed gives the same run`() async throws {
+    var runs: [[SimulatedCallback]] = []
+    for _ in 0..<2 {
+      let run = try await SimulatedPhone.run(seed: 11, apps: [.doorLock]) { phone in
+        let lock = LockDevice(of: phone)
+        let app = phone[.doorLock]
+        app.open()
+        phone.advance(by: .seconds(20))
+        app.sendToBackground()
+        for _ in 0..<2 {
+          lock.moveOutOfRange()
+          phone.advance(by: .minutes(10))
+          app.terminate(.memoryPressure)
+          lock.moveIntoRange()
+          phone.advance(by: .minutes(10))
+        }
+        #expect(lock.openedCount == 2)
+        return app.callbacks
+      }
+      runs.append(run)
+    }
+    #expect(runs[0] == runs[1])
+    #expect(runs[0].count > 15)
+  }
+
+  @Test func `A manager that is made late in a launch gets its state and its events`() async throws
+  {
+    try await SimulatedPhone.run(seed: 12, apps: [.lateLock]) { phone in
+      let lock = LockDevice(of: phone)
+      let app = phone[.lateLock]
+      app.open()
+      try phone.until("connected", limit: .seconds(10)) { lock.isConnected }
+      phone.advance(by: .seconds(1))
+      app.sendToBackground()
+      lock.moveOutOfRange()
+      phone.advance(by: .minutes(1))
+      app.terminate(.memoryPressure)
+      lock.moveIntoRange()
+      phone.advance(by: .minutes(1))
+      #expect(lock.openedCount == 1)
+      #expect(app.callbackNames.first == "willRestoreState")
+      #expect(app.state == .suspended)
+    }
+  }
+
+  @Test func `An app that makes no manager runs for ten seconds and is not launched again`()
+    async throws
+  {
+    let hasManager = Mutex(true)
+    let forgetful = SimulatedApp(
+      "com.example.forgetful", infoPlist: ["UIBackgroundModes": ["bluetooth-central"]]
+    ) { _ in hasManager.withLock { $0 } ? LockManager() : NSObject() }
+    try await SimulatedPhone.run(seed: 13, apps: [forgetful]) { phone in
+      let lock = LockDevice(of: phone)
+      let app = phone[forgetful]
+      app.open()
+      try phone.until("connected", limit: .seconds(10)) { lock.isConnected }
+      phone.advance(by: .seconds(1))
+      app.sendToBackground()
+      lock.moveOutOfRange()
+      phone.advance(by: .minutes(1))
+      app.terminate(.memoryPressure)
+      hasManager.withLock { $0 = false }
+      lock.moveIntoRange()
+      phone.advance(by: .hours(1))
+      #expect(app.launches.count == 2)
+      #expect(app.state == .suspended)
+      #expect(app.backgroundTime >= .seconds(10))
+      #expect(app.backgroundTime < .seconds(12))
+      #expect(phone.reports.contains { $0.contains("a manager that it didn't make") })
+    }
+  }
+
+  @Test func `An app that is started while another one is suspended ends that one`() async throws {
+    try await SimulatedPhone.run(seed: 14, apps: [.doorLock, .foregroundLock]) { phone in
+      let app = phone[.doorLock]
+      app.open()
+      app.sendToBackground()
+      phone.advance(by: .seconds(1))
+      #expect(app.state == .suspended)
+      phone[.foregroundLock].open()
+      phone.advance(by: .seconds(1))
+      #expect(phone[.foregroundLock].state == .active)
+      #expect(app.state == .notRunning)
+    }
+  }
+
+  @Test func `A year in which nothing happens costs nothing`() async throws {
+    try await SimulatedPhone.run(seed: 15, apps: [.doorLock]) { phone in
+      let lock = LockDevice(of: phone)
+      let app = phone[.doorLock]
+      app.open()
+      try phone.until("connected", limit: .seconds(10)) { lock.isConnected }
+      app.sendToBackground()
+      lock.moveOutOfRange()
+      phone.advance(by: .minutes(1))
+      app.terminate(.memoryPressure)
+      phone.advance(by: .hours(1))
+      // Neither the phone nor the device asks its controller whether it lives.
+      let next = phone.radio.withWorld { $0.nextEventTime } ?? .distantFuture
+      #expect(next - phone.now > .days(1))
+      phone.advance(by: .days(365))
+      #expect(app.pendingConnectionCount == 1)
+    }
+  }
+}
