@@ -21,15 +21,21 @@ extension ClientSession {
     awaitsAttachment = false
     wasAttached = true
     earlyEnds = []
+    endsAll = false
   }
 
   /// Notes what the client ends before the hub has answered what it has kept.
   mutating func noteEarlyEnd(_ request: HostRequest) {
-    guard keptFor > .zero, !wasAttached else { return }
+    guard keptFor > .zero, !wasAttached, !endsAll else { return }
     switch request {
     case .stopScan, .stopAdvertising, .disconnect, .removeAllServices, .unpublishChannel:
       earlyEnds.removeAll { $0 == request }
-      guard earlyEnds.count < HubClientLimits.earlyEndsMax else { return }
+      guard earlyEnds.count < HubClientLimits.earlyEndsMax else {
+        // A link that the client has given up must not stay open because its end wasn't noted.
+        endsAll = true
+        earlyEnds = []
+        return
+      }
       earlyEnds.append(request)
     default: break
     }
@@ -46,17 +52,24 @@ extension ClientSession {
     self.attachment = attachment
     outputs.attachment = attachment
     guard awaitsAttachment else { return }
-    let ends = earlyEnds
-    attached()
-    if let holdings = attachment.holdings {
-      lastToken = max(lastToken, try Self.checkedToken(of: holdings))
+    var ends = earlyEnds
+    var holdings = attachment.holdings
+    if endsAll, let kept = holdings {
+      ends = kept.ends
+      outputs.attachment?.holdings = nil
+      outputs.losses.append(
+        "More than \(HubClientLimits.earlyEndsMax) things were ended before the hub answered, so all that it "
+          + "had kept is ended.")
     }
+    attached()
+    if let holdings { lastToken = max(lastToken, try Self.checkedToken(of: holdings)) }
     // What the client has ended ends before what it has begun since.
-    if attachment.holdings != nil { for end in ends { send(end, into: &outputs) } }
+    if holdings != nil { for end in ends { send(end, into: &outputs) } }
+    if ends.contains(.setPairingAgent(nil)) { holdings?.agent = nil }
     let waited = waiting
     waiting = []
     hubFound(epoch: epoch, into: &outputs)
-    if let holdings = attachment.holdings { try adopt(holdings, without: ends) }
+    if let holdings { try adopt(holdings, without: ends) }
     for request in waited { forward(request, into: &outputs) }
   }
 
@@ -110,5 +123,13 @@ extension ClientSession {
       !wants.services.isTaken(service.published.range),
       wants.services.add(service.definition, service.published) != nil
     else { throw .unexpected("handles of a service that are not its own") }
+  }
+}
+
+extension SessionHoldings {
+  /// The requests that end all of it.
+  fileprivate var ends: [HostRequest] {
+    [.stopScan, .stopAdvertising, .setPairingAgent(nil)] + links.map { .disconnect($0.peer) }
+      + listeners.map { .unpublishChannel(psm: $0.psm) } + [.removeAllServices]
   }
 }

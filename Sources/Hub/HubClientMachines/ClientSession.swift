@@ -51,6 +51,8 @@ struct ClientSession: Sendable {
   var wasAttached = false
   /// What the client has ended before the answer. It ends kept things, too.
   var earlyEnds: [HostRequest] = []
+  /// Whether it has ended more than is noted. All kept things end then.
+  var endsAll = false
 
   /// How many services the hub has not published again. The client hears that the radio is on when it has:
   /// its app may send a value at once.
@@ -177,7 +179,7 @@ struct ClientSession: Sendable {
     if name.utf8.count > HubProtocol.textByteCountMax {
       found.append("the name of session \(id.rawValue) has no room in a message")
     }
-    if wasAttached, awaitsAttachment || !earlyEnds.isEmpty {
+    if wasAttached, awaitsAttachment || !earlyEnds.isEmpty || endsAll {
       found.append("session \(id.rawValue) waits for an answer that it has")
     }
     if earlyEnds.count > HubClientLimits.earlyEndsMax { found.append("too many ends are noted") }

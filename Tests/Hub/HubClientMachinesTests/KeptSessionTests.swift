@@ -143,6 +143,45 @@ struct KeptSessionTests {
     #expect(rig.takeEvents() == [.disconnected(Self.peer, nil, reconnecting: false)])
   }
 
+  @Test("a client that ends more than is noted gets nothing of what was kept, and the log has it")
+  func manyEarly() {
+    var rig = MachineRig()
+    rig.openSession(Self.one, name: "central:lock", keptFor: Self.span)
+    let others = (1...UInt64(HubClientLimits.earlyEndsMax)).map {
+      DeviceAddress(bits: $0, kind: .public)
+    }
+    for other in others { rig.request(.disconnect(other)) }
+    // The one that has no room is that of the kept link.
+    rig.request(.disconnect(Self.peer))
+    rig.request(.connect(others[0], ConnectOptions()))
+    rig.connect([.bluetooth, .identity])
+    rig.hub(Self.attachment())
+    #expect(
+      rig.takeRequests() == [
+        .stopScan, .stopAdvertising, .setPairingAgent(nil), .disconnect(Self.peer),
+        .unpublishChannel(psm: 0x80), .removeAllServices, .connect(others[0], ConnectOptions()),
+      ])
+    let wants = rig.machine.sessions[Self.one]?.wants
+    #expect(wants?.scan == nil && wants?.advertising == nil && wants?.channels.isEmpty == true)
+    #expect(wants?.links.count == 1 && wants?.services.services.isEmpty == true)
+    #expect(rig.attachments.map(\.1.holdings) == [nil])
+    let losses = rig.actions.compactMap { if case .lost(let loss) = $0 { loss } else { nil } }
+    #expect(losses.count == 1 && losses.first?.contains("all that it had kept is ended") == true)
+  }
+
+  @Test("as many ends as are noted end nothing else of what was kept")
+  func noted() {
+    var rig = MachineRig()
+    rig.openSession(Self.one, name: "central:lock", keptFor: Self.span)
+    for number in 1...UInt64(HubClientLimits.earlyEndsMax) {
+      rig.request(.disconnect(DeviceAddress(bits: number, kind: .public)))
+    }
+    rig.connect([.bluetooth, .identity])
+    rig.hub(Self.attachment())
+    #expect(rig.attachments.map(\.1.holdings) == [Self.holdings])
+    #expect(rig.machine.sessions[Self.one]?.wants.scan != nil)
+  }
+
   @Test("a hub that keeps nothing, and one that doesn't know names, are used at once")
   func nothingKept() {
     var rig = Self.opened()
