@@ -54,6 +54,8 @@ struct AttributeDatabase: Sendable {
     let uuid: BluetoothUUID
     let range: HandleRange
     let owner: ClientID?
+    /// The definition without values.
+    let layout: ServiceDefinition
   }
 
   /// All attributes, in the order of their handles.
@@ -62,6 +64,7 @@ struct AttributeDatabase: Sendable {
   /// The client characteristic configuration of a characteristic value, by the value's handle.
   private(set) var configurationHandles: [UInt16: UInt16] = [:]
   private var knownHash: [UInt8]?
+  private var vacated = VacatedHandles()
 
   /// The position of the first attribute whose handle is not below `handle`.
   func position(atOrAfter handle: UInt16) -> Int {
@@ -92,7 +95,8 @@ struct AttributeDatabase: Sendable {
 
   // MARK: Change
 
-  /// Adds a service behind the last one; in a gap where no handles are left there.
+  /// Adds a service: with the handles that the same one had, or else behind the last one; in a gap where no handles
+  /// are left there.
   mutating func add(
     _ definition: ServiceDefinition, owner: ClientID?
   ) throws(HostError) -> PublishedService {
@@ -101,16 +105,19 @@ struct AttributeDatabase: Sendable {
       throw .limitReached("attributes")
     }
     try check(definition)
-    guard let start = room(for: count) else { throw .limitReached("attributes") }
+    let layout = definition.layout
+    let formerStart = vacated.take(layout)
+    guard let start = formerStart ?? room(for: count) else { throw .limitReached("attributes") }
     let range = HandleRange(start, start + UInt16(count - 1))
     var builder = ServiceBuilder(owner: owner, range: range)
     builder.declare(definition, including: services)
     let position = position(atOrAfter: start)
     attributes.insert(contentsOf: builder.attributes, at: position)
-    services.append(Service(uuid: definition.uuid, range: range, owner: owner))
+    services.append(Service(uuid: definition.uuid, range: range, owner: owner, layout: layout))
     for characteristic in builder.published {
       configurationHandles[characteristic.valueHandle] = characteristic.configurationHandle
     }
+    if formerStart == nil, Int(start) <= highestHandle { vacated.remove(range) }
     highestHandle = max(highestHandle, Int(range.end))
     knownHash = nil
     return PublishedService(range: range, characteristics: builder.published)
@@ -121,7 +128,9 @@ struct AttributeDatabase: Sendable {
     guard
       let index = services.firstIndex(where: { $0.range.start == start && $0.owner == owner })
     else { return nil }
-    let range = services.remove(at: index).range
+    let service = services.remove(at: index)
+    let range = service.range
+    vacated.add(service.layout, range)
     for attribute in attributes(in: range) {
       configurationHandles.removeValue(forKey: attribute.handle)
     }
@@ -158,7 +167,7 @@ struct AttributeDatabase: Sendable {
   private var highestHandle = 0
 
   /// The first handle of a free range for this number of attributes; nil if there is none. Handles
-  /// of removed services are not reused while others are free, because a peer may have cached them.
+  /// of removed services are not reused for others while more are free, because a peer may have cached them.
   private func room(for count: Int) -> UInt16? {
     if highestHandle + count <= 0xFFFF { return UInt16(highestHandle + 1) }
     var free = 1

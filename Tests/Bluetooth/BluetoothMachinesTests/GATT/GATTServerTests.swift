@@ -289,17 +289,49 @@ struct GATTServerTests {
     #expect(bench.receive("0a 0300") == ["0b54657374"])
   }
 
-  @Test("a removed service's handles are not given out again")
+  @Test("handles of a removed service are those of the same one later, and of no other")
   func handles() throws {
     var bench = ServerBench()
     let first = try bench.add(.everything)
     bench.act { $0.removeService(first.range.start, owner: ServerBench.owner, now: $1, into: &$2) }
+    // What peers see differs, or who may use it.
+    var others = [ServiceDefinition.everything, .everything, .everything]
+    others[0].characteristics[1].permissions = []
+    others[1].isPrimary = false
+    others[2].characteristics.removeLast()
+    var end = first.range.end
+    for other in others {
+      let published = try bench.add(other)
+      #expect(published.range.start > end)
+      end = published.range.end
+    }
+    // A value is no part of what peers have cached.
+    var same = ServiceDefinition.everything
+    for index in same.characteristics.indices where same.characteristics[index].value != nil {
+      same.characteristics[index].value = [42]
+    }
+    #expect(try bench.add(same) == first)
     let second = try bench.add(.everything)
-    #expect(second.range.start > first.range.end)
+    #expect(second.range.start > end)
     bench.act {
       $0.removeService(second.range.start, owner: ClientID(rawValue: 8), now: $1, into: &$2)
     }
     #expect(bench.receive("06 0100 ffff 0028 0d18").first?.hasPrefix("07") == true)
+  }
+
+  @Test("services of a program that is started again get their handles, in the order of before")
+  func restart() throws {
+    var bench = ServerBench()
+    let hash = bench.server.databaseHash()
+    let definitions = [
+      ServiceDefinition.everything, ServiceDefinition(uuid: 0x180F), .everything,
+    ]
+    let first = try definitions.map { try bench.add($0) }
+    let published = bench.server.databaseHash()
+    bench.act { $0.removeAllServices(owner: ServerBench.owner, now: $1, into: &$2) }
+    #expect(bench.server.databaseHash() == hash)
+    #expect(try definitions.map { try bench.add($0) } == first)
+    #expect(bench.server.databaseHash() == published)
   }
 
   @Test("a definition that cannot be served is refused with a reason")
