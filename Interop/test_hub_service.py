@@ -108,6 +108,48 @@ async def test_a_killed_hub_is_started_again_behind_its_socket_and_keeps_its_bon
         assert await machine.run("cat", BONDS) == bonds
 
 
+async def test_programs_publish_and_browse_through_the_service(machine, installed):
+    await machine.run("ip", "link", "add", "lan", "type", "veth", "peer", "name", "far")
+    try:
+        await machine.run("ip", "address", "add", "10.77.0.1/24", "dev", "lan")
+        for name in ("lo", "lan", "far"):
+            await machine.run("ip", "link", "set", name, "up")
+        await installed("--radio", "sim")
+        assert await machine.property("ActiveState") == "inactive"
+        publish = ("/opt/ambit/ambit", "publish", "Lamp", "_light._tcp", "8080")
+        async with machine.running(*publish):
+            # The socket of Multicast DNS starts the hub, too.
+            found = await machine.until(
+                '(?m)^.*"serviceCount":1,.*$', "ambit", "hub", "status", "--json")
+            programs = json.loads(found[0])["networkPrograms"]
+            assert [(program["name"], program["user"]) for program in programs] == [("ambit", 0)]
+            await machine.until("Lamp", "ambit", "browse", "_light._tcp", "--once", "--json")
+            # Its sockets are those of the hub alone.
+            sockets = await machine.run("ss", "--udp", "--all", "--numeric", "--processes", "sport", "=", ":5353")
+            hub = await machine.property("MainPID")
+            assert f"pid={hub}," in sockets and sockets.count("pid=") == sockets.count(f"pid={hub},")
+        # A program that ends has nothing there any more.
+        await machine.until('"networkPrograms":\\[\\]', "ambit", "hub", "status", "--json")
+        # Without rules the system's hub serves root alone, and others use the port by themselves.
+        await machine.until(
+            '"refusedNetworkCount":[1-9]', "sh", "-c",
+            "setpriv --reuid=1000 --regid=1000 --clear-groups ambit browse _light._tcp --once --timeout 1 >/dev/null;"
+            " ambit hub status --json")
+    finally:
+        await machine.run("ip", "link", "delete", "lan")
+
+
+async def test_a_hub_without_multicast_dns_has_no_socket_for_it(machine, installed):
+    await installed("--radio", "sim", "--no-network")
+    await hub_process(machine)
+    assert (await machine.attempt("ls", "/run/ambit/hub.bonjour"))[0] != 0
+    judgement = ("systemd-analyze", "security", "--no-pager", "ambit-hub.service")
+    assert (await machine.attempt(*judgement, "--threshold=5"))[0] == 0
+    # Installed again with it, the running hub has it.
+    await installed("--radio", "sim")
+    assert (await machine.attempt("ls", "/run/ambit/hub.bonjour"))[0] == 0
+
+
 async def test_a_frozen_hub_is_restarted_by_the_watchdog(machine, installed):
     await installed("--radio", "sim")
     frozen = await hub_process(machine)

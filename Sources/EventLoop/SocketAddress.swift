@@ -107,6 +107,13 @@ package struct SocketAddress: Hashable, Sendable {
     self = address
   }
 
+  /// The path of a UNIX socket; nil for other families, and for a socket without one.
+  package var path: String? {
+    // Behind the family, without what follows the first zero (unix(7)).
+    let path = bytes.dropFirst(MemoryLayout<sa_family_t>.size).prefix { $0 != 0 }
+    return family == AF_UNIX && !path.isEmpty ? String(validating: path, as: UTF8.self) : nil
+  }
+
   /// The port of an IPv4 or IPv6 address; nil for a UNIX socket.
   package var port: UInt16? {
     guard [AF_INET, AF_INET6].contains(family), bytes.count >= 4 else { return nil }

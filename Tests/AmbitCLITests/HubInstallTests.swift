@@ -19,9 +19,11 @@ struct HubInstallTests {
   }
 
   private static func units(
-    _ radio: String = "hci0", executable: String = "/usr/bin/env"
+    _ radio: String = "hci0", executable: String = "/usr/bin/env", runsNetwork: Bool = true
   ) throws -> HubUnits {
-    try HubUnits(.system, radio: RadioChoice(parsing: radio), executable: executable)
+    try HubUnits(
+      .system, radio: RadioChoice(parsing: radio), executable: executable,
+      runsNetwork: runsNetwork)
   }
 
   private var units: UnitFolder { UnitFolder(path: folder.path) }
@@ -201,9 +203,10 @@ struct HubInstallTests {
       "hci0", "uart:/dev/ttyUSB0", "uart:/dev/ttyAMA0", "tcp:192.0.2.1:9100",
       "tcp:radio.local:9100",
       "unix:/run/radio", "sim",
-    ])
-  func exposure(_ radio: String) throws {
-    _ = try units.write(try Self.units(radio).files, replacesOthers: false)
+    ], [true, false])
+  func exposure(_ radio: String, runsNetwork: Bool) throws {
+    let files = try Self.units(radio, runsNetwork: runsNetwork).files
+    _ = try units.write(files, replacesOthers: false)
     let text = try analyze([
       "security", "--offline=yes", "--no-pager", units.place(of: "ambit-hub.service"),
     ])

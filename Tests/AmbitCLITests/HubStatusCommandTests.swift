@@ -206,7 +206,7 @@ struct HubStatusCommandTests {
       (.milliseconds(-5), "0 s"), (.seconds(59), "59 s"), (.seconds(61), "1 min 1 s"),
       (.seconds(7_260), "2 h 1 min"), (.seconds(90_000), "1 d 1 h"),
     ]
-    for (span, text) in spans { #expect(HubStatusText.text(span) == text) }
+    for (span, text) in spans { #expect(HubWords.text(span) == text) }
   }
 
   @Test("every key that hub status --json writes is documented")

@@ -11,11 +11,11 @@ struct HubUnitTests {
 
   private static func units(
     _ radio: String, _ scope: HubUnits.Scope = .system, executable: String = executable,
-    options: [String] = [], device: HubUnits.Device? = nil
+    options: [String] = [], runsNetwork: Bool = true, device: HubUnits.Device? = nil
   ) throws -> HubUnits {
     try HubUnits(
       scope, radio: RadioChoice(parsing: radio), executable: executable, options: options,
-      device: device)
+      runsNetwork: runsNetwork, device: device)
   }
 
   private static func lines(_ units: HubUnits, _ name: String) throws -> [String] {
@@ -31,11 +31,28 @@ struct HubUnitTests {
     try lines(units, "ambit-hub.socket")
   }
 
-  @Test("a controller's hub has a user of its own, CAP_NET_ADMIN alone, and no network")
+  @Test("a hub that runs Multicast DNS has a socket for it, and Internet sockets without a bound")
+  func multicastDNS() throws {
+    for (radio, families) in [("hci0", "AF_UNIX AF_BLUETOOTH"), ("sim", "AF_UNIX")] {
+      let units = try Self.units(radio)
+      let lines = try Self.service(units)
+      #expect(lines.contains("RestrictAddressFamilies=\(families) AF_INET AF_INET6 AF_NETLINK"))
+      #expect(!lines.contains { $0.hasPrefix("IPAddress") || $0.hasPrefix("PrivateNetwork=") })
+      #expect(lines.contains("ExecStart=/usr/local/bin/ambit hub run --radio \(radio)"))
+      #expect(try Self.socket(units).contains("ListenStream=/run/ambit/hub.bonjour"))
+      let without = try Self.units(radio, runsNetwork: false)
+      #expect(try !Self.socket(without).contains { $0.contains("bonjour") })
+    }
+    let user = try Self.units("sim", .user)
+    #expect(try Self.socket(user).contains("ListenStream=%t/ambit/hub.bonjour"))
+  }
+
+  @Test("a controller's hub has a user of its own, CAP_NET_ADMIN alone, and no network if it may")
   func controller() throws {
-    let lines = try Self.service(Self.units("hci0"))
+    let lines = try Self.service(Self.units("hci0", runsNetwork: false))
     for line in [
-      "ExecStart=/usr/local/bin/ambit hub run --radio hci0", "Type=notify", "WatchdogSec=20",
+      "ExecStart=/usr/local/bin/ambit hub run --radio hci0 --no-network", "Type=notify",
+      "WatchdogSec=20",
       "DynamicUser=yes", "StateDirectory=ambit", "Environment=XDG_STATE_HOME=%S",
       "AmbientCapabilities=CAP_NET_ADMIN", "CapabilityBoundingSet=CAP_NET_ADMIN",
       "RestrictAddressFamilies=AF_UNIX AF_BLUETOOTH", "IPAddressDeny=any", "PrivateDevices=yes",
@@ -72,11 +89,12 @@ struct HubUnitTests {
 
   @Test("a serial radio may use all devices of its driver if it can be plugged in and out")
   func serial() throws {
-    let usb = try Self.service(Self.units("uart:/dev/ttyUSB0@1000000,flow"))
+    let usb = try Self.service(
+      Self.units("uart:/dev/ttyUSB0@1000000,flow", runsNetwork: false))
     for line in [
       "DeviceAllow=char-ttyUSB rw", "SupplementaryGroups=dialout", "CapabilityBoundingSet=",
       "PrivateNetwork=yes", "Wants=modprobe@usbserial.service",
-      "ExecStart=/usr/local/bin/ambit hub run --radio uart:/dev/ttyUSB0@1000000,flow",
+      "ExecStart=/usr/local/bin/ambit hub run --radio uart:/dev/ttyUSB0@1000000,flow --no-network",
     ] { #expect(usb.contains(line), "\(line)") }
     #expect(!usb.contains("PrivateDevices=yes"))
 
@@ -111,12 +129,12 @@ struct HubUnitTests {
 
   @Test("a radio on the network may talk to its address alone, and to all if its host is a name")
   func network() throws {
-    let lines = try Self.service(Self.units("tcp:192.0.2.1:9100"))
+    let lines = try Self.service(Self.units("tcp:192.0.2.1:9100", runsNetwork: false))
     #expect(lines.contains("IPAddressDeny=any") && lines.contains("IPAddressAllow=192.0.2.1"))
     #expect(lines.contains("RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK"))
-    let other = try Self.service(Self.units("tcp:[2001:db8::1]:9100"))
+    let other = try Self.service(Self.units("tcp:[2001:db8::1]:9100", runsNetwork: false))
     #expect(other.contains("IPAddressAllow=2001:db8::1"))
-    let name = try Self.service(Self.units("tcp:radio.local:9100"))
+    let name = try Self.service(Self.units("tcp:radio.local:9100", runsNetwork: false))
     #expect(!name.contains { $0.hasPrefix("IPAddress") })
   }
 

@@ -46,8 +46,8 @@ struct HubRun: RadioCommand {
       it is ready, and as long as its event loop works.
 
       Programs publish and browse services of the local network through the hub, too, at the path of its socket \
-      with ".bonjour" behind. --no-network leaves the port of Multicast DNS to Avahi, and to each program. A hub \
-      whose socket systemd opened does so, too.
+      with ".bonjour" behind. --no-network leaves the port of Multicast DNS to Avahi, and to each program. Where systemd \
+      opened sockets, those whose paths end so are for Multicast DNS.
 
       Metrics for Prometheus are at the same path with ".metrics" behind, for the hub's user and root: \
       "curl --unix-socket /run/ambit/hub.metrics http://hub/metrics". They name no device and no program.
@@ -103,15 +103,23 @@ struct HubRun: RadioCommand {
     let output = session.output
     let allowed: HubRules
     let server: HubServer
+    let sockets: ServiceManager.Sockets
     do throws(HubServerError) {
       allowed = try HubRulesFile.load(rules)
+      sockets = try ServiceManager.sockets()
+      try checkNetwork(sockets)
       server = try await HubServer.start(
-        at: place(), host, rules: allowed, version: Ambit.configuration.version
+        at: place(sockets), host, rules: allowed, version: Ambit.configuration.version
       ) { report.yield($0) }
     } catch { throw Self.failure(error) }
-    let bonjour = startBonjour(beside: server.path, allowed, output)
+    let bonjour = startBonjour(at: sockets.network, beside: server.path, allowed, output)
+    if let bonjour {
+      await server.setNetwork { [weak bonjour] in
+        (await bonjour?.status()).map(HubNetworkStatus.init)
+      }
+    }
     let metrics = await startMetrics(of: server, output)
-    HubText.serving(server.path, bonjour: bonjour?.path, session)
+    HubText.serving(server.path, runsBonjour: bonjour != nil, bonjour: bonjour?.path, session)
     if let warning = server.warning { output.warn(warning) }
     Task { for await report in reports { HubText.report(report, output) } }
     ServiceManager.notify("READY=1")
@@ -132,36 +140,51 @@ struct HubRun: RadioCommand {
     try result.get()
   }
 
-  private func place() throws(HubServerError) -> HubSocket {
+  private func place(_ sockets: ServiceManager.Sockets) throws(HubServerError) -> HubSocket {
     if let socket { return .path(socket) }
-    if let open = try ServiceManager.socket() { return open }
-    return try .standard()
+    return sockets.radio.isEmpty ? try .standard() : .open(sockets.radio)
+  }
+
+  /// Fails if systemd opened a socket that the options leave out: programs would wait there without an answer.
+  private func checkNetwork(_ sockets: ServiceManager.Sockets) throws(HubServerError) {
+    if !network, !sockets.network.isEmpty {
+      throw HubServerError(
+        .failed,
+        "The service manager opened a socket for Multicast DNS, which --no-network leaves out: "
+          + "\"ambit hub install --no-network\" writes units without it.")
+    }
   }
 
   /// Runs Multicast DNS for programs; nil if none is wanted. Where it can't be run, the reason is printed, and
   /// programs do without the hub's.
   ///
   /// - Parameters:
-  ///   - path: The path of the hub's socket; nil if the service manager opened it, which has no second one.
+  ///   - sockets: Those that the service manager opened for it.
+  ///   - path: The path of the hub's socket; nil if the service manager opened it.
   ///   - rules: Which programs may use the hub.
   ///   - output: Where problems are printed.
   private func startBonjour(
-    beside path: String?, _ rules: HubRules, _ output: Output
+    at sockets: [HubSocket.OpenSocket], beside path: String?, _ rules: HubRules, _ output: Output
   ) -> BonjourHub? {
-    guard network, let path else { return nil }
+    guard network, path != nil || !sockets.isEmpty else { return nil }
     // Printing may take long, which must hold up neither the radio nor the network.
     let (problems, problem) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingOldest(64))
     Task { for await problem in problems { output.warn(problem.trimmingSuffix(".")) } }
+    let admits = { @Sendable (descriptor: Int32, socket: String?) -> BonjourAdmission? in
+      PeerReader.system.quotas(descriptor, at: socket, rules).map {
+        BonjourAdmission(requestCountMax: $0.networkRequestCount)
+      }
+    }
+    guard sockets.isEmpty, let path else {
+      let sockets = sockets.map { BonjourSocket(descriptor: $0.descriptor, name: $0.name) }
+      return BonjourHub.start(at: sockets, admits: admits, log: { problem.yield($0) })
+    }
     let own = HubPath.bonjour(beside: path)
     do throws(SystemError) {
       return try BonjourHub.start(
-        at: own, servesOthers: rules.mayAllowOthers,
-        admits: { descriptor in
-          PeerReader.system.quotas(descriptor, rules).map {
-            BonjourAdmission(requestCountMax: $0.networkRequestCount)
-          }
-        }, log: { problem.yield($0) })
+        at: own, servesOthers: rules.mayAllowOthers, admits: { admits($0, nil) },
+        log: { problem.yield($0) })
     } catch {
       problem.yield(
         "The hub cannot run Multicast DNS for programs at \(Fit.safe(own)): \(error.text).")
@@ -204,19 +227,30 @@ struct HubRun: RadioCommand {
 /// What a hub prints.
 enum HubText {
   /// That it serves, where, and with which radio.
-  static func serving(_ path: String?, bonjour: String?, _ session: Session) {
+  ///
+  /// - Parameters:
+  ///   - path: The path of its socket; nil for one of the service manager.
+  ///   - runsBonjour: Whether it runs Multicast DNS for programs.
+  ///   - bonjour: The path of the socket for that; nil for one of the service manager.
+  ///   - session: The session of the command.
+  static func serving(
+    _ path: String?, runsBonjour: Bool, bonjour: String?, _ session: Session
+  ) {
     if session.output.isJSON {
       return session.output.object(
         .object([
           "event": .string("serving"), "socket": path.map { .string($0) },
-          "bonjour": bonjour.map { .string($0) },
+          "bonjour": bonjour.map { .string($0) }, "runsMulticastDNS": .bool(runsBonjour),
           "radio": .string(session.host.radioText),
           "simulated": .bool(session.host.isSimulated),
         ]))
     }
     let place = path.map { Fit.safe($0) } ?? "the socket of the service manager"
     session.output.line("Hub at \(place), with a radio: \(session.radioTitle)")
-    if let bonjour { session.output.line("Multicast DNS for programs at \(Fit.safe(bonjour))") }
+    if runsBonjour {
+      let place = bonjour.map { Fit.safe($0) } ?? "the socket of the service manager"
+      session.output.line("Multicast DNS for programs at \(place)")
+    }
     if session.host.isSimulated {
       session.output.line("All devices that programs find through it are simulated.")
     }

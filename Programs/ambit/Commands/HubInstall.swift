@@ -12,7 +12,8 @@ struct HubInstall: AsyncParsableCommand {
       Writes ambit-hub.socket and ambit-hub.service, and starts the socket; the first program that \
       connects starts the hub. The system's hub runs as a user of its own with the one capability that \
       a controller takes, and serves root and the users that its rules allow. A user's hub serves \
-      simulated, TCP, UNIX and serial radios. docs/hub-service.md has the details.
+      simulated, TCP, UNIX and serial radios. It runs Multicast DNS for programs, too, and takes \
+      Internet sockets for it; --no-network leaves both out. docs/hub-service.md has the details.
 
       EXAMPLES:
         ambit hub install --radio hci0 --print
@@ -32,6 +33,9 @@ struct HubInstall: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("Accepted pairings, as for other commands.", valueName: "policy"))
   var pair: String?
+
+  @Flag(inversion: .prefixedNo, help: "Multicast DNS for the programs beside the radio.")
+  var network = true
 
   @Flag(help: "Print the files, and change nothing. Takes no root.")
   var print = false
@@ -61,9 +65,9 @@ struct HubInstall: AsyncParsableCommand {
     if written.isEmpty { output.line("The units are installed already, and unchanged.") }
     try SystemctlRun(isRunning: place.isRunning, show: output.line).run([
       place.arguments(["daemon-reload"]),
+      // A hub that runs has the old command line, and a socket the old paths. The next program starts the hub.
+      place.arguments(["stop", HubUnits.serviceName, HubUnits.socketName]),
       place.arguments(["enable", "--now", HubUnits.socketName]),
-      // A hub that runs has the old command line.
-      place.arguments(["try-restart", HubUnits.serviceName]),
     ])
     for line in Self.remarks(units) { output.line(line) }
   }
@@ -90,7 +94,8 @@ struct HubInstall: AsyncParsableCommand {
     let executable = try ServiceProgram.path()
     do throws(HubUnitsError) {
       return try HubUnits(
-        options.scope, radio: radio, executable: executable, options: more, device: device)
+        options.scope, radio: radio, executable: executable, options: more,
+        runsNetwork: network, device: device)
     } catch { throw CommandFailure(.usage, error.sentence) }
   }
 

@@ -31,6 +31,7 @@ struct HubStatusText {
     var lines = head.map { style.dim(Fit.column($0.title, 10)) + fit($0.text, columns - 10) }
     lines += table(programs, columns, style)
     lines += table(links, columns, style)
+    lines += table(networkPrograms, columns, style)
     return lines
   }
 
@@ -40,37 +41,23 @@ struct HubStatusText {
 
   private var head: [(title: String, text: String)] {
     let counts = status.counts
-    let radio = status.radio
-    let radioParts = [
-      radio.name, StatusReport.text(radio.state), radio.address,
-      radio.isSimulated ? "simulated" : nil,
-    ]
     var lines = [
       (
         "hub",
         "\(path), version \(status.version), process \(status.processID), for "
-          + Self.text(status.uptime)
+          + HubWords.text(status.uptime)
       ),
-      ("radio", Self.list(radioParts)),
+      ("radio", HubWords.text(status.radio)),
     ]
-    if let problem = radio.problem { lines.append(("problem", problem)) }
-    lines.append(("programs", Self.total(status.programs.count, counts.otherProgramCount)))
-    lines.append(("links", Self.total(status.links.count, counts.otherLinkCount)))
-    lines.append(
-      (
-        "refused",
-        Self.counts([
-          (counts.refusedCount, "connection"), (counts.limitedRequestCount, "request"),
-        ])
-      ))
-    lines.append(
-      (
-        "dropped",
-        Self.counts([
-          (counts.droppedValueCount, "value"), (counts.droppedReportCount, "advertising report"),
-          (counts.expiredRequestCount, "unanswered request"),
-        ])
-      ))
+    if let problem = status.radio.problem { lines.append(("problem", problem)) }
+    lines.append(("programs", HubWords.total(status.programs.count, counts.otherProgramCount)))
+    lines.append(("links", HubWords.total(status.links.count, counts.otherLinkCount)))
+    if !status.networkPrograms.isEmpty || counts.refusals.otherNetworkProgramCount > 0 {
+      let otherCount = counts.refusals.otherNetworkProgramCount
+      lines.append(("network", HubWords.total(status.networkPrograms.count, otherCount)))
+    }
+    lines.append(("refused", HubWords.refused(counts)))
+    lines.append(("dropped", HubWords.dropped(counts)))
     return lines
   }
 
@@ -78,55 +65,36 @@ struct HubStatusText {
     guard !status.programs.isEmpty else { return [] }
     let rows = status.programs.map { program in
       [
-        program.app, "\(program.processID)", "\(program.userID)", Self.text(program.age),
-        program.lastUse.map(Self.text) ?? "–", Self.holdings(of: program),
-        Self.waits(of: program),
+        program.app, "\(program.processID)", "\(program.userID)", program.unit ?? "–",
+        HubWords.text(program.age),
+        program.lastUse.map(HubWords.text) ?? "–", HubWords.holdings(of: program),
+        HubWords.waits(of: program),
       ]
     }
-    return [["PROGRAM", "PROCESS", "USER", "FOR", "USED RADIO", "HOLDS", "WAITS FOR"]] + rows
-  }
-
-  private static func text(_ use: RadioUse) -> String {
-    return "\(use.reason.rawValue), \(text(use.age)) ago"
-  }
-
-  private static func holdings(of program: Program) -> String {
-    counts([
-      (program.sessionCount, "session"), (program.scanCount, "scan"),
-      (program.advertisementCount, "advertisement"), (program.linkCount, "link"),
-      (program.subscriptionCount, "subscription"), (program.serviceCount, "service"),
-      (program.listenerCount, "PSM"), (program.channelCount, "channel"),
-    ])
-  }
-
-  private static func waits(of program: Program) -> String {
-    let waiting = [
-      count(program.requestCount, "request"), count(program.waitingByteCount, "byte"),
-      count(program.unhandledEventCount, "event"),
-      program.droppedCount > 0 ? "\(program.droppedCount) dropped" : nil,
-      program.lateCount > 0 ? "late" : nil, program.isHeldBack ? "held back" : nil,
-      program.keptFor > .zero ? "kept, \(Int(program.keptFor.seconds.rounded(.up))) s left" : nil,
-    ]
-    let text = list(waiting)
-    return text.isEmpty ? "nothing" : text
+    return [["PROGRAM", "PROCESS", "USER", "UNIT", "FOR", "USED RADIO", "HOLDS", "WAITS FOR"]]
+      + rows
   }
 
   private var links: [[String]] {
     guard !status.links.isEmpty else { return [] }
     let rows = status.links.map { link in
-      let users = link.users.map { names[$0] ?? "connection \($0)" }
-      let others = link.userCount > users.count ? "\(link.userCount - users.count) more" : nil
-      let usage = Self.list(users + [others])
-      let state = Self.list([
-        link.stage, link.isEncrypted ? "encrypted" : nil, link.isHeldBack ? "held back" : nil,
-        Self.count(link.queuedByteCount, "byte"), Self.count(link.operationCount, "operation"),
-      ])
-      return [
-        link.name ?? "–", link.peer, link.role?.rawValue ?? "–", state,
-        usage.isEmpty ? "nobody" : usage,
+      [
+        link.name ?? "–", link.peer, link.role?.rawValue ?? "–", HubWords.state(of: link),
+        HubWords.users(of: link, names),
       ]
     }
     return [["PEER", "ADDRESS", "ROLE", "STATE", "USED BY"]] + rows
+  }
+
+  private var networkPrograms: [[String]] {
+    guard !status.networkPrograms.isEmpty else { return [] }
+    let rows = status.networkPrograms.map { program in
+      [
+        HubWords.name(of: program, among: status.programs), "\(program.processID)",
+        "\(program.userID)", HubWords.holdings(of: program),
+      ]
+    }
+    return [["MULTICAST DNS", "PROCESS", "USER", "HOLDS"]] + rows
   }
 
   /// Rows in columns; the last column takes the rest of the line. The first row is the header.
@@ -144,32 +112,6 @@ struct HubStatusText {
     return [""] + [style.dim(lines[0])] + lines.dropFirst()
   }
 
-  private static func total(_ count: Int, _ otherCount: Int) -> String {
-    otherCount > 0 ? "\(count), and \(otherCount) that are not listed" : "\(count)"
-  }
-
-  private static func counts(_ counts: [(Int, String)]) -> String {
-    let text = list(counts.map { count($0.0, $0.1) })
-    return text.isEmpty ? "nothing" : text
-  }
-
-  private static func count(_ count: Int, _ thing: String) -> String? {
-    count > 0 ? "\(count) \(thing)\(count == 1 ? "" : "s")" : nil
-  }
-
-  private static func list(_ parts: [String?]) -> String {
-    parts.compactMap(\.self).filter { !$0.isEmpty }.joined(separator: ", ")
-  }
-
-  /// A span of time in the two largest units.
-  static func text(_ span: TimeSpan) -> String {
-    let seconds = Int(max(0, span.seconds))
-    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400)
-    if days > 0 { return "\(days) d \(hours % 24) h" }
-    if hours > 0 { return "\(hours) h \(minutes % 60) min" }
-    return minutes > 0 ? "\(minutes) min \(seconds % 60) s" : "\(seconds) s"
-  }
-
   // MARK: For scripts
 
   /// The object that `--json` writes.
@@ -185,6 +127,7 @@ struct HubStatusText {
       "isSimulated": .bool(status.radio.isSimulated),
       "programs": .array(status.programs.map(Self.json)),
       "links": .array(status.links.map(Self.json)),
+      "networkPrograms": .array(status.networkPrograms.map(Self.json)),
       "connectionCount": Self.json(counts.connectionCount),
       "otherProgramCount": Self.json(counts.otherProgramCount),
       "otherLinkCount": Self.json(counts.otherLinkCount),
@@ -193,6 +136,11 @@ struct HubStatusText {
       "droppedValueCount": Self.json(counts.droppedValueCount),
       "droppedReportCount": Self.json(counts.droppedReportCount),
       "expiredRequestCount": Self.json(counts.expiredRequestCount),
+      "shortenedKeepingCount": Self.json(counts.refusals.shortenedKeepingCount),
+      "unkeptSessionCount": Self.json(counts.refusals.unkeptSessionCount),
+      "refusedNetworkCount": Self.json(counts.refusals.networkConnectionCount),
+      "limitedNetworkRequestCount": Self.json(counts.refusals.networkRequestCount),
+      "otherNetworkProgramCount": Self.json(counts.refusals.otherNetworkProgramCount),
     ])
   }
 
@@ -200,6 +148,7 @@ struct HubStatusText {
     .object([
       "connection": .integer(Int64(clamping: program.connection)), "app": .string(program.app),
       "process": json(program.processID), "user": json(Int(program.userID)),
+      "unit": program.unit.map { .string($0) },
       "age": .number(program.age.seconds), "sessionCount": json(program.sessionCount),
       "scanCount": json(program.scanCount),
       "advertisementCount": json(program.advertisementCount),
@@ -225,6 +174,15 @@ struct HubStatusText {
       "pendingOperationCount": json(link.operationCount),
       "users": .array(link.users.map { .integer(Int64(clamping: $0)) }),
       "userCount": json(link.userCount),
+    ])
+  }
+
+  private static func json(_ program: HubWire.HubStatus.NetworkProgram) -> JSON {
+    .object([
+      "process": json(program.processID), "user": json(Int(program.userID)),
+      "name": .string(program.name), "serviceCount": json(program.serviceCount),
+      "recordCount": json(program.recordCount), "browserCount": json(program.browserCount),
+      "queryCount": json(program.queryCount), "waitingByteCount": json(program.waitingByteCount),
     ])
   }
 

@@ -1,5 +1,6 @@
 import BluetoothHost
 import Essentials
+import HubPlaces
 
 /// The units of systemd that run a hub: a socket, and a service that is started by the first program that
 /// connects. Pure: everything that depends on the machine is a parameter.
@@ -31,6 +32,8 @@ struct HubUnits: Hashable, Sendable {
 
   let scope: Scope
   let radio: RadioChoice
+  /// Whether the hub runs Multicast DNS for programs.
+  let runsNetwork: Bool
   /// The program and its arguments.
   let command: [String]
   private let program: String
@@ -49,11 +52,12 @@ struct HubUnits: Hashable, Sendable {
   ///   - radio: The radio, with absolute paths.
   ///   - executable: The path of `ambit`.
   ///   - options: More options of `ambit hub run`.
+  ///   - runsNetwork: Whether the hub runs Multicast DNS for programs.
   ///   - device: The device file of a serial radio, if it is there.
   /// - Throws: If no such hub can run.
   init(
     _ scope: Scope, radio: RadioChoice, executable: String, options: [String] = [],
-    device: Device? = nil
+    runsNetwork: Bool = true, device: Device? = nil
   ) throws(HubUnitsError) {
     guard let program = UnitText.program(executable) else {
       throw HubUnitsError.programName(executable)
@@ -75,8 +79,11 @@ struct HubUnits: Hashable, Sendable {
     }
     self.scope = scope
     self.radio = radio
+    self.runsNetwork = runsNetwork
     self.program = program
-    command = [executable, "hub", "run", "--radio", radio.description] + options
+    command =
+      [executable, "hub", "run", "--radio", radio.description] + options
+      + (runsNetwork ? [] : ["--no-network"])
   }
 
   /// The files.
@@ -100,12 +107,13 @@ struct HubUnits: Hashable, Sendable {
     let comment =
       scope == .system
       ? "\n# All users may connect; the hub decides by its rules which programs it serves." : ""
+    let network = runsNetwork ? "\nListenStream=\(HubPath.bonjour(beside: path))" : ""
     return """
       [Unit]
       Description=Socket of the Ambit hub
 
       [Socket]
-      ListenStream=\(path)\(comment)
+      ListenStream=\(path)\(network)\(comment)
       SocketMode=\(socketMode)
       DirectoryMode=\(folderMode)
       RemoveOnStop=yes
@@ -169,8 +177,7 @@ struct HubUnits: Hashable, Sendable {
       # The user channel of a controller takes CAP_NET_ADMIN, in the first network namespace.
       AmbientCapabilities=CAP_NET_ADMIN
       CapabilityBoundingSet=CAP_NET_ADMIN
-      RestrictAddressFamilies=AF_UNIX AF_BLUETOOTH
-      IPAddressDeny=any
+      \(families("AF_BLUETOOTH"))
       PrivateDevices=yes
       DevicePolicy=closed
       """
@@ -180,31 +187,41 @@ struct HubUnits: Hashable, Sendable {
       DevicePolicy=closed
       \(serial.rules.map { "DeviceAllow=\($0) rw" }.joined(separator: "\n"))
       SupplementaryGroups=\(serial.group)
-      \(Self.noNetwork)
+      \(network)
       """
     case .tcp(let host, _):
       """
       CapabilityBoundingSet=
-      # AF_NETLINK is for the lookup of names.
+      # AF_NETLINK is for the lookup of names, and for the interfaces of Multicast DNS.
       RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
-      \(Self.peers(host))PrivateDevices=yes
+      \(runsNetwork ? "" : Self.peers(host))PrivateDevices=yes
       DevicePolicy=closed
       """
     case .unix, .simulated:
       """
-      \(Self.noNetwork)
+      \(network)
       PrivateDevices=yes
       DevicePolicy=closed
       """
     }
   }
 
-  private static let noNetwork = """
-    CapabilityBoundingSet=
-    RestrictAddressFamilies=AF_UNIX
-    IPAddressDeny=any
-    PrivateNetwork=yes
-    """
+  /// What a hub without a controller may use: no network, unless it runs Multicast DNS.
+  private var network: String {
+    "CapabilityBoundingSet=\n" + families() + (runsNetwork ? "" : "\nPrivateNetwork=yes")
+  }
+
+  /// The kinds of sockets. Multicast DNS talks to all addresses: those of a local network may be any.
+  private func families(_ other: String? = nil) -> String {
+    let families = ["AF_UNIX", other].compactMap(\.self)
+    guard runsNetwork else {
+      return "RestrictAddressFamilies=\(families.joined(separator: " "))\nIPAddressDeny=any"
+    }
+    return """
+      # Multicast DNS; AF_NETLINK is for the interfaces.
+      RestrictAddressFamilies=\((families + ["AF_INET", "AF_INET6", "AF_NETLINK"]).joined(separator: " "))
+      """
+  }
 
   /// The addresses that a radio's host may have; every address for a host that is a name.
   private static func peers(_ host: String) -> String {

@@ -86,9 +86,17 @@ package final class HubServer: Sendable {
 
   /// The numbers for monitoring.
   package func metrics() async -> HubMetrics {
-    let host = await loop.run { [core] in core.value.host }
+    let (host, readNetwork) = await loop.run { [core] in (core.value.host, core.value.readNetwork) }
     let snapshot = await host.snapshot()
-    return await loop.run { [core] in core.value.metrics(snapshot) }
+    let network = await readNetwork()
+    return await loop.run { [core] in core.value.metrics(snapshot, network) }
+  }
+
+  /// Sets how the state of the hub's Multicast DNS is read, for the state and the metrics of the hub.
+  ///
+  /// - Parameter read: Called on any thread. Its result is awaited before a question is answered.
+  package func setNetwork(_ read: @escaping @Sendable () async -> HubNetworkStatus?) async {
+    await loop.run { [core] in core.value.readNetwork = read }
   }
 
   /// Tells all programs that the hub ends, closes their sessions and connections, and removes the socket.

@@ -37,6 +37,8 @@ final class HubServerCore {
   private var isPerforming = false
   private var isTurnEndScheduled = false
   private var isClosed = false
+  /// Reads the state of the hub's Multicast DNS; nil without it.
+  var readNetwork: @Sendable () async -> HubNetworkStatus? = { nil }
   private var lastStatusRead: Instant?
   private var wakeTimer: (any LoopTimer)?
   private var wakeSetFor: Instant?
@@ -287,23 +289,26 @@ final class HubServerCore {
     guard !isClosed else { return }
     lastStatusRead = .now
     let core = LoopConfined(WeakCore(self), to: loop)
-    Task { [host, loop] in
+    Task { [host, loop, readNetwork] in
       let snapshot = await host.snapshot()
-      loop.execute { core.value.core?.statusRead(snapshot) }
+      let network = await readNetwork()
+      loop.execute { core.value.core?.statusRead(snapshot, network) }
     }
   }
 
-  private func statusRead(_ snapshot: HostSnapshot) {
-    if !isClosed { handle(.statusRead(hostStatus(snapshot))) }
+  private func statusRead(_ snapshot: HostSnapshot, _ network: HubNetworkStatus?) {
+    if !isClosed { handle(.statusRead(hostStatus(snapshot, network))) }
   }
 
   /// The numbers for monitoring, with a snapshot of the host.
-  func metrics(_ snapshot: HostSnapshot) -> HubMetrics {
-    machine.metrics(hostStatus(snapshot), radioRestartCount: radio.restartCount)
+  func metrics(_ snapshot: HostSnapshot, _ network: HubNetworkStatus?) -> HubMetrics {
+    machine.metrics(hostStatus(snapshot, network), radioRestartCount: radio.restartCount)
   }
 
   /// The host's part of the state.
-  private func hostStatus(_ snapshot: HostSnapshot) -> HubHostStatus {
+  private func hostStatus(
+    _ snapshot: HostSnapshot, _ network: HubNetworkStatus?
+  ) -> HubHostStatus {
     var clients: [UInt32: HubSessionKey] = [:]
     for (key, session) in sessions {
       if let client = session as? HostClient { clients[client.id.rawValue] = key }
@@ -313,6 +318,7 @@ final class HubServerCore {
       radio: HubStatus.Radio(
         snapshot, name: host.radio.description, problem: host.problem,
         isSimulated: host.isSimulated))
+    status.network = network
     status.add(snapshot, clients)
     return status
   }

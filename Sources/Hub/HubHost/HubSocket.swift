@@ -67,7 +67,7 @@ package struct HubServerError: Error, Hashable, Sendable, CustomStringConvertibl
   /// A description in one sentence for users.
   package let description: String
 
-  init(_ kind: Kind, _ description: String) {
+  package init(_ kind: Kind, _ description: String) {
     self.kind = kind
     self.description = description
   }

@@ -13,9 +13,17 @@ package struct PeerReader: Sendable {
   }
 
   /// How much the program at a connected socket may use, by the rules; nil if they deny it.
-  package func quotas(_ descriptor: Int32, _ rules: HubRules) -> HubQuotas? {
-    guard let peer = peer(descriptor, rules),
-      case .allowed(let quotas) = rules.verdict(on: peer, hubUserID: geteuid())
+  ///
+  /// - Parameters:
+  ///   - descriptor: The connected socket.
+  ///   - socket: The name of the listening socket that it connected to; nil if that has none.
+  ///   - rules: The rules.
+  package func quotas(
+    _ descriptor: Int32, at socket: String? = nil, _ rules: HubRules
+  ) -> HubQuotas? {
+    guard var peer = peer(descriptor, rules) else { return nil }
+    peer.socket = socket
+    guard case .allowed(let quotas) = rules.verdict(on: peer, hubUserID: geteuid())
     else { return nil }
     return quotas
   }
@@ -26,7 +34,8 @@ package struct PeerReader: Sendable {
     return HubPeer(
       userID: credentials.userID, processID: credentials.processID,
       groupIDs: rules.needGroups ? credentials.groupIDs(of: descriptor) : nil,
-      units: rules.needUnits ? units(credentials.processID, descriptor) : nil)
+      // Also without rules about them, for the hub's state.
+      units: units(credentials.processID, descriptor))
   }
 
   /// The units of a process. The process must be alive after its groups were read: another one could have got its

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import HubPlaces
 
 /// The service manager that started the program, if it is one with systemd's protocols (sd_notify(3),
 /// sd_listen_fds(3)).
@@ -7,20 +8,28 @@ package enum ServiceManager {
   /// The first descriptor that it passes.
   private static let firstDescriptor: Int32 = 3
 
-  /// The listening UNIX sockets that it opened for the program, with the names of `FileDescriptorName=`; nil if it
+  /// The sockets that it opened for a hub.
+  package struct Sockets: Hashable, Sendable {
+    /// Those of the radio.
+    package var radio: [HubSocket.OpenSocket] = []
+    /// Those of Multicast DNS: their paths end as ``HubPlaces/HubPath/bonjour(beside:)`` has it.
+    package var network: [HubSocket.OpenSocket] = []
+  }
+
+  /// The listening UNIX sockets that it opened for the program, with the names of `FileDescriptorName=`; none if it
   /// opened none.
   ///
   /// - Throws: If it passed something else.
-  package static func socket() throws(HubServerError) -> HubSocket? {
+  package static func sockets() throws(HubServerError) -> Sockets {
     guard let process = ProcessEnvironment.value("LISTEN_PID"), Int32(process) == getpid(),
       let text = ProcessEnvironment.value("LISTEN_FDS"), let count = Int32(text), count > 0
-    else { return nil }
+    else { return Sockets() }
     // Before the descriptors are looked at, of which there may be fewer.
     guard count <= socketCountMax else {
       throw HubServerError(.failed, "A hub has at most \(socketCountMax) sockets.")
     }
     let names = names(ProcessEnvironment.value("LISTEN_FDNAMES"), count: Int(count))
-    var sockets: [HubSocket.OpenSocket] = []
+    var sockets = Sockets()
     for (index, name) in names.enumerated() {
       let descriptor = firstDescriptor + Int32(index)
       guard isListening(descriptor) else {
@@ -29,9 +38,18 @@ package enum ServiceManager {
       }
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
       _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-      sockets.append(HubSocket.OpenSocket(descriptor: descriptor, name: name))
+      let socket = HubSocket.OpenSocket(descriptor: descriptor, name: name)
+      if isOfNetwork(descriptor) {
+        sockets.network.append(socket)
+      } else {
+        sockets.radio.append(socket)
+      }
     }
-    return .open(sockets)
+    return sockets
+  }
+
+  private static func isOfNetwork(_ descriptor: Int32) -> Bool {
+    SocketAddress(boundTo: descriptor)?.path?.hasSuffix(HubPath.bonjour(beside: "")) == true
   }
 
   /// One socket for each policy; more are a mistake.

@@ -39,6 +39,8 @@ package struct HubHostStatus: Sendable {
   package var droppedValueCount = 0
   package var droppedReportCount = 0
   package var expiredRequestCount = 0
+  /// What the hub's Multicast DNS does; nil without it.
+  package var network: HubNetworkStatus?
 
   package init(version: String, processID: Int, uptime: TimeSpan, radio: HubStatus.Radio) {
     self.version = version

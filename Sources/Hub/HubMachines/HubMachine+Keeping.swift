@@ -53,19 +53,24 @@ extension HubMachine {
     nextKeptEnd = min(nextKeptEnd ?? kept.deadline, kept.deadline)
   }
 
-  private func mayKeep(
+  private mutating func mayKeep(
     _ state: SessionState, as identity: SessionIdentity, _ connection: ConnectionState
   ) -> Bool {
-    guard let notes = state.notes, !notes.isEmpty, !isEnding,
-      notes.lastToken <= HubProtocol.keptTokenMax,
-      keptSessions.keys.count(where: { $0.userID == identity.userID })
-        < connection.limits.keptSessionCountPerUserMax
-    else { return false }
+    guard let notes = state.notes, !notes.isEmpty, !isEnding else { return false }
     // Another process of the program goes on, or this one has connected again before its end was noticed.
-    return !connections.values.contains { other in
+    let isOpen = connections.values.contains { other in
       other.peer.userID == identity.userID && other.app == identity.app
         && other.sessions.values.contains { $0.manager == identity.manager }
     }
+    guard !isOpen else { return false }
+    guard notes.lastToken <= HubProtocol.keptTokenMax,
+      keptSessions.keys.count(where: { $0.userID == identity.userID })
+        < connection.limits.keptSessionCountPerUserMax
+    else {
+      totals.unkeptSessionCount += 1
+      return false
+    }
+    return true
   }
 
   // MARK: Events
@@ -106,6 +111,7 @@ extension HubMachine {
       try connections[id]?.writer.append(HubMessage.attached(opening.id, attachment))
     } catch {
       // Services with more bytes than a message are no reason to end the connection.
+      totals.unkeptSessionCount += 1
       actions.append(.closeSession(kept.state.hostKey))
       return false
     }

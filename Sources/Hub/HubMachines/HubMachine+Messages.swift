@@ -112,6 +112,7 @@ extension HubMachine {
       return refuse(id, HubRefusal(.limitReached, text), now: now, into: &actions)
     }
     totals.sessionCount += 1
+    if opening.keptFor > connection.limits.keptTimeMax { totals.shortenedKeepingCount += 1 }
     let holdsName = hold(opening, of: id)
     let keptFor = keepingTime(opening, holdsName: holdsName, of: id)
     if !resume(opening, keptFor: keptFor, of: id, into: &actions) {

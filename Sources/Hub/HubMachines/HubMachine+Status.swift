@@ -69,6 +69,8 @@ extension HubMachine {
     status.counts.droppedValueCount = host.droppedValueCount
     status.counts.droppedReportCount = host.droppedReportCount
     status.counts.expiredRequestCount = host.expiredRequestCount
+    status.counts.refusals.shortenedKeepingCount = totals.shortenedKeepingCount
+    status.counts.refusals.unkeptSessionCount = totals.unkeptSessionCount
     for (other, connection) in connections.sorted(by: { $0.key < $1.key }) where other != id {
       guard let app = connection.app else { continue }
       guard isSeen(connection.peer.userID) else {
@@ -85,8 +87,21 @@ extension HubMachine {
         status.counts.otherLinkCount += 1
       }
     }
+    addNetwork(host.network, to: &status, isSeen)
     status.cut()
     return status
+  }
+
+  /// Adds the programs of Multicast DNS whose users may be seen, and counts the others.
+  private func addNetwork(
+    _ network: HubNetworkStatus?, to status: inout HubStatus, _ isSeen: (UInt32) -> Bool
+  ) {
+    guard let network else { return }
+    status.networkPrograms = network.programs.filter { isSeen($0.userID) }
+    status.counts.refusals.otherNetworkProgramCount =
+      network.programs.count - status.networkPrograms.count
+    status.counts.refusals.networkConnectionCount = network.refusalCounts.values.reduce(0, +)
+    status.counts.refusals.networkRequestCount = network.limitedRequestCount
   }
 
   private func program(
@@ -105,6 +120,7 @@ extension HubMachine {
     program.waitingByteCount = connection.waitingByteCount
     program.isHeldBack = connection.isPaused
     program.lastUse = connection.lastUse.map { RadioUse($0.reason, age: now - $0.time) }
+    program.unit = connection.peer.units?.last
     for state in connection.sessions.values {
       program.unhandledEventCount += state.ledger.unhandledCount
       program.droppedCount += state.droppedCount

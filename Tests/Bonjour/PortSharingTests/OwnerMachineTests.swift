@@ -63,6 +63,40 @@ struct OwnerMachineTests {
     #expect(act(&machine, .received(.ping, from: anna)) == [.send(.pong, to: anna)])
   }
 
+  @Test(
+    "what clients have is counted by its kind, and so are requests beyond a quota, and refusals")
+  func counts() throws {
+    var machine = machine()
+    #expect(act(&machine, .connected(anna, userID: 1_000, requestCountMax: 4)) == [])
+    _ = act(&machine, .received(.hello(versions: 1...3, configuration), from: anna))
+    let type = try Sample.type()
+    let browser = DiscoveryRequest.startQuery(query, .browse(type), on: nil)
+    let other = DiscoveryRequest.startQuery(QueryID(rawValue: 2), .serviceTypes(), on: nil)
+    let service = DiscoveryRequest.registerService(registration, try Sample.service("Lamp"))
+    for request in [browser, other, service] {
+      _ = act(&machine, .received(.request(request), from: anna))
+    }
+    var statuses = machine.clientStatuses
+    #expect(statuses.map(\.id) == [anna])
+    #expect(statuses.first?.status.serviceCount == 1 && statuses.first?.status.recordCount == 0)
+    #expect(statuses.first?.status.browserCount == 1 && statuses.first?.status.queryCount == 1)
+    #expect(machine.refusals.requestCount == 0 && machine.refusals.connectionCounts.isEmpty)
+    _ = act(&machine, .received(.request(.stopQuery(query)), from: anna))
+    statuses = machine.clientStatuses
+    #expect(statuses.first?.status.browserCount == 0 && statuses.first?.status.queryCount == 1)
+    // The fifth request is one too many.
+    for number in 3...5 as ClosedRange<UInt64> {
+      let more = DiscoveryRequest.startQuery(QueryID(rawValue: number), .browse(type), on: nil)
+      _ = act(&machine, .received(.request(more), from: anna))
+    }
+    #expect(machine.clientStatuses.isEmpty)
+    #expect(machine.refusals.requestCount == 1)
+    #expect(machine.refusals.connectionCounts == [.rejected(.tooManyRequests): 1])
+    #expect(act(&machine, .connected(ben, userID: 1_000)) == [])
+    _ = act(&machine, .invalidMessage(ben))
+    #expect(machine.refusals.connectionCounts[.rejected(.invalidMessage)] == 1)
+  }
+
   @Test("clients with the same numbers get different ones, and each its own answers")
   func numbers() throws {
     var machine = machine()

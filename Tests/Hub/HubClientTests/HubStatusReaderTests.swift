@@ -125,6 +125,84 @@ struct HubStatusReaderTests {
     #expect(failure == .refused(refusal))
   }
 
+  /// A moment, and not the usual pause.
+  private static let moment = TimeSpan.milliseconds(1)
+
+  @Test("the states of a hub follow one another on one connection, with one question at a time")
+  func following() async throws {
+    let (greetings, questions) = (MessageCount(), MessageCount())
+    let hub = try await TestHub.start(at: path) { message, connection in
+      switch message {
+      case .greeting:
+        greetings.add()
+        connection.send(Self.welcome)
+      case .status(let number):
+        questions.add()
+        #expect(Int(number) == questions.value)
+        connection.send(.status(number, Self.state))
+      default: Issue.record("an unexpected message: \(message)")
+      }
+    }
+    var answerCount = 0
+    for await result in HubStatusReader.states(
+      for: "page", at: path, within: Self.ample, pause: Self.moment)
+    {
+      #expect((try? result.get()) == Self.state)
+      answerCount += 1
+      if answerCount == 5 { break }
+    }
+    #expect(greetings.value == 1 && questions.value >= 5)
+    await hub.kill()
+  }
+
+  @Test("a hub that ends is reported with the reason, and read again when it is back")
+  func restarting() async throws {
+    let answer: @Sendable (AppMessage, TestHub.Connection) -> Void = { message, connection in
+      if case .greeting = message { connection.send(Self.welcome) }
+      if case .status(let number) = message { connection.send(.status(number, Self.state)) }
+    }
+    var hub = try await TestHub.start(at: path, onMessage: answer)
+    var steps = HubStatusReader.states(
+      for: "page", at: path, within: Self.ample, pause: Self.moment
+    )
+    .makeAsyncIterator()
+    #expect(try await steps.next()?.get() == Self.state)
+    await hub.kill()
+    var failure: HubFailure?
+    while failure == nil, let result = await steps.next() {
+      do throws(HubFailure) { _ = try result.get() } catch { failure = error }
+    }
+    #expect(failure == .ended || failure == .notReached(.transport("There is no hub at \(path).")))
+    hub = try await TestHub.start(at: path, onMessage: answer)
+    var state: HubStatus?
+    while state == nil, let result = await steps.next() { state = try? result.get() }
+    #expect(state == Self.state)
+    await hub.kill()
+  }
+
+  @Test("a hub that answers once and then no longer is reported as silent")
+  func fallingSilent() async throws {
+    let hub = try await TestHub.start(at: path) { message, connection in
+      if case .greeting = message { connection.send(Self.welcome) }
+      if message == .status(1) { connection.send(.status(1, Self.state)) }
+    }
+    var failures: [HubFailure] = []
+    var hasAnswered = false
+    let limit = TimeSpan.milliseconds(300)
+    for await result in HubStatusReader.states(
+      for: "page", at: path, within: limit, pause: Self.moment)
+    {
+      do throws(HubFailure) {
+        _ = try result.get()
+        hasAnswered = true
+      } catch { failures.append(error) }
+      // A busy machine may be late with the first answer, too.
+      if hasAnswered, !failures.isEmpty { break }
+    }
+    #expect(failures.allSatisfy { $0 == .silent })
+    await hub.kill()
+  }
+
   @Test("an answer without a question, another number, events and garbage are not believed")
   func hostile() async throws {
     let early = try await failure { _, connection in connection.send(.status(1, Self.state)) }

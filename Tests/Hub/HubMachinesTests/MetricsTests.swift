@@ -82,6 +82,32 @@ struct MetricsTests {
     #expect(!lines.contains { $0.contains("C0:FF") || $0.contains("Strap") })
   }
 
+  @Test(
+    "what programs have in Multicast DNS is in the metrics, and nothing of it without a network")
+  func network() {
+    #expect(!lines().contains { $0.contains("network") })
+    var host = StatusTests.host
+    var programs = [7, 8].map { HubStatus.NetworkProgram(processID: $0, userID: 1, name: "Lamp") }
+    programs[0].serviceCount = 2
+    programs[1].serviceCount = 1
+    programs[1].recordCount = 4
+    programs[1].browserCount = 5
+    programs[1].queryCount = 6
+    host.network = HubNetworkStatus(
+      programs: programs, refusalCounts: ["denied": 2, "silent": 0], limitedRequestCount: 3)
+    let lines = self.lines(host)
+    for line in [
+      "ambit_hub_network_programs 2", "ambit_hub_network_services 3",
+      "ambit_hub_network_records 4", "ambit_hub_network_queries{kind=\"services\"} 5",
+      "ambit_hub_network_queries{kind=\"other\"} 6", "ambit_hub_limited_network_requests_total 3",
+      "ambit_hub_refused_network_connections_total{reason=\"denied\"} 2",
+      "ambit_hub_refused_network_connections_total{reason=\"silent\"} 0",
+    ] {
+      #expect(lines.contains { $0 == line }, "\(line)")
+    }
+    #expect(!lines.contains { $0.contains("Lamp") })
+  }
+
   @Test("every family has one description and type, and names by the conventions of Prometheus")
   func conventions() {
     var host = StatusTests.host

@@ -28,7 +28,7 @@ struct HostileBytesTests {
     }
     for message in single {
       guard case .events(let session, _) = message else {
-        try Self.expectTruncated([message])
+        try Self.expectTruncated([message.withoutAdditions])
         continue
       }
       // Without an event, a message of events is complete.
@@ -209,5 +209,14 @@ extension HubWireMessage {
   /// Whether it was read with events that can't be written again.
   fileprivate var hasUnknownEvents: Bool {
     if case .events(_, let events)? = self as? HubMessage { !events.unknown.isEmpty } else { false }
+  }
+}
+
+extension HubMessage {
+  /// The message without what a later version has added behind its last field, where one of the first version ends.
+  fileprivate var withoutAdditions: HubMessage {
+    guard case .status(let number, var status) = self else { return self }
+    status.networkPrograms = []
+    return .status(number, status)
   }
 }

@@ -9,7 +9,8 @@ extension Sampler {
       problem: optional { $0.text() }, isSimulated: bool())
     var status = HubStatus(
       version: text(), processID: count(), uptime: span(), radio: radio,
-      programs: list { $0.hubProgram() }, links: list { $0.hubLink() })
+      programs: list { $0.hubProgram() }, links: list { $0.hubLink() },
+      networkPrograms: list { $0.networkProgram() })
     status.counts.connectionCount = count()
     status.counts.otherProgramCount = count()
     status.counts.otherLinkCount = count()
@@ -18,6 +19,11 @@ extension Sampler {
     status.counts.droppedValueCount = count()
     status.counts.droppedReportCount = count()
     status.counts.expiredRequestCount = count()
+    status.counts.refusals.shortenedKeepingCount = count()
+    status.counts.refusals.unkeptSessionCount = count()
+    status.counts.refusals.networkConnectionCount = count()
+    status.counts.refusals.networkRequestCount = count()
+    status.counts.refusals.otherNetworkProgramCount = count()
     return status
   }
 
@@ -41,6 +47,17 @@ extension Sampler {
     program.lastUse = optional {
       RadioUse($0.element(of: RadioUse.Reason.allCases), age: $0.span())
     }
+    program.unit = optional { $0.text() }
+    return program
+  }
+
+  mutating func networkProgram() -> HubStatus.NetworkProgram {
+    var program = HubStatus.NetworkProgram(processID: count(), userID: number(), name: text())
+    program.serviceCount = count()
+    program.recordCount = count()
+    program.browserCount = count()
+    program.queryCount = count()
+    program.waitingByteCount = count()
     return program
   }
 

@@ -16,18 +16,28 @@ struct StatusTests {
       age: TimeSpan(nanoseconds: .min))
     for path in counts { program[keyPath: path] = .max }
     program.lastUse = RadioUse(.scan, age: TimeSpan(nanoseconds: .min))
+    program.keptFor = TimeSpan(nanoseconds: .min)
+    program.unit = name
     var link = HubStatus.Link(
       peer: name, name: name, role: .peripheral, stage: name,
       users: [UInt64](repeating: .max, count: userCount))
     link.queuedByteCount = .max
     link.operationCount = .max
+    var network = HubStatus.NetworkProgram(processID: .max, userID: .max, name: name)
+    for path in networkCounts { network[keyPath: path] = .max }
     return HubStatus(
       version: name, processID: .max, uptime: TimeSpan(nanoseconds: .min),
       radio: HubStatus.Radio(
         name: text, state: .poweredOff, address: text, problem: text, isSimulated: true),
       programs: [HubStatus.Program](repeating: program, count: programCount),
-      links: [HubStatus.Link](repeating: link, count: linkCount))
+      links: [HubStatus.Link](repeating: link, count: linkCount),
+      networkPrograms: [HubStatus.NetworkProgram](repeating: network, count: programCount))
   }
+
+  private static let networkCounts:
+    [any WritableKeyPath<HubStatus.NetworkProgram, Int> & Sendable] = [
+      \.serviceCount, \.recordCount, \.browserCount, \.queryCount, \.waitingByteCount,
+    ]
 
   private static let counts: [any WritableKeyPath<HubStatus.Program, Int> & Sendable] = [
     \.sessionCount, \.scanCount, \.advertisementCount, \.linkCount, \.subscriptionCount,
@@ -47,13 +57,32 @@ struct StatusTests {
       Issue.record("no state")
       return
     }
-    #expect(read.programs.count == HubStatus.programCountMax)
-    #expect(read.counts.otherProgramCount == 3 && read.counts.otherLinkCount == 2)
+    let programCount = HubStatus.programCountMax + 3
+    #expect(read.programs.count > 2_000)
+    #expect(read.programs.count + read.counts.otherProgramCount == programCount)
+    #expect(
+      read.networkPrograms.count + read.counts.refusals.otherNetworkProgramCount == programCount)
+    #expect(read.counts.otherLinkCount == 2)
     #expect(read.links.count == HubStatus.linkCountMax)
     #expect(
       read.links.allSatisfy {
         $0.users.count == HubStatus.userCountMax && $0.userCount == HubStatus.userCountMax + 1
       })
+  }
+
+  @Test("as many programs as a hub serves have room, with names as programs have them")
+  func usual() throws {
+    var status = Self.largest(
+      programCount: HubStatus.programCountMax, linkCount: 32, userCount: 8)
+    for index in status.programs.indices {
+      status.programs[index].app = "museum-guide-2"
+      status.programs[index].unit = "user@1000.service/museum-guide-2.service"
+      status.networkPrograms[index].name = "museum-guide-2"
+    }
+    let expected = status
+    status.cut()
+    #expect(status == expected)
+    #expect(try HubMessage.status(.max, status).frame.count < HubProtocol.messageByteCountMax)
   }
 
   @Test("a state that has room is not changed by cutting it")

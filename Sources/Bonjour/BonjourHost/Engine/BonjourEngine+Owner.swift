@@ -10,13 +10,14 @@ extension BonjourEngine {
   func ownership(of driver: BonjourDriver, _ service: HubService) -> Ownership {
     Ownership(
       driver: driver,
-      server: OwnerServer(on: loop, admits: service.admits, log: log) { [weak self] in
-        self?.handle([$0])
-      },
+      server: OwnerServer(
+        on: loop, admits: service.admits, log: log,
+        onRefusal: { [weak self] in self?.noteRefusal($0) },
+        onEvent: { [weak self] in self?.handle([$0]) }),
       machine: OwnerMachine(
         configuration: configuration.shared,
         limits: OwnerMachine.Limits(connectionsMax: HubService.connectionsMax)),
-      listener: service.listener, timer: loop.makeTimer { [weak self] in self?.wakeOwner() })
+      sockets: service.sockets, timer: loop.makeTimer { [weak self] in self?.wakeOwner() })
   }
 
   /// Ends the work for other processes; each does without the hub.
@@ -30,16 +31,21 @@ extension BonjourEngine {
     _ completion: @escaping () -> Void
   ) {
     ownership.timer.cancel()
-    if let listener = ownership.listener { close(listener) }
+    for socket in ownership.sockets ?? [] { close(socket.descriptor) }
     ownership.server.flush()
     ownership.driver.stop(handingOver: continued, completion)
     ownership.server.stop()
   }
 
+  private func noteRefusal(_ reason: OwnerMachine.Refusals.Reason) {
+    guard case .owning(let ownership) = state else { return }
+    ownership.machine.refused(reason)
+  }
+
   func acceptClients() {
-    guard case .owning(let ownership) = state, let listener = ownership.listener else { return }
-    ownership.listener = nil
-    ownership.server.start(listener)
+    guard case .owning(let ownership) = state, let sockets = ownership.sockets else { return }
+    ownership.sockets = nil
+    ownership.server.start(sockets)
   }
 
   /// Lets an owner whose process was stopped notice first that clients have left it: all of them,

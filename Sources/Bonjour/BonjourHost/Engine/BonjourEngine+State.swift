@@ -79,8 +79,8 @@ extension BonjourEngine {
     let driver: BonjourDriver
     let server: OwnerServer
     var machine: OwnerMachine
-    /// The socket that listens, until clients are accepted.
-    var listener: Int32?
+    /// The sockets that listen, until clients are accepted.
+    var sockets: [BonjourSocket]?
     let timer: any LoopTimer
     var timerSetFor: Instant?
     /// What clients sent while this process was stopped, until all of it is read; nil otherwise.
@@ -89,13 +89,13 @@ extension BonjourEngine {
     var isHandling = false
 
     init(
-      driver: BonjourDriver, server: OwnerServer, machine: OwnerMachine, listener: Int32,
-      timer: any LoopTimer
+      driver: BonjourDriver, server: OwnerServer, machine: OwnerMachine,
+      sockets: [BonjourSocket], timer: any LoopTimer
     ) {
       self.driver = driver
       self.server = server
       self.machine = machine
-      self.listener = listener
+      self.sockets = sockets
       self.timer = timer
     }
 

@@ -50,12 +50,13 @@ extension BonjourEngine {
       Glibc.close(listener)
       return
     }
-    if let unused = ownership.listener {
+    let socket = BonjourSocket(descriptor: listener)
+    if let unused = ownership.sockets {
       // Programs are not accepted yet.
-      close(unused)
-      ownership.listener = listener
+      for socket in unused { close(socket.descriptor) }
+      ownership.sockets = [socket]
     } else {
-      ownership.server.start(listener)
+      ownership.server.start([socket])
     }
   }
 }

@@ -20,13 +20,17 @@ final class OwnerServer {
 
   private let loop: EpollLoop
   private let onEvent: (OwnerMachine.Event) -> Void
+  /// Called with the reason when a connection is refused here, or dropped.
+  private let onRefusal: (OwnerMachine.Refusals.Reason) -> Void
   private let log: (@Sendable (String) -> Void)?
   /// How much the hub's rules allow a connected program; nil if nothing.
-  private let admits: @Sendable (Int32) -> BonjourAdmission?
-  private var listener: WatchedDescriptor?
+  private let admits: HubService.Admits
+  private var listeners: [WatchedDescriptor] = []
   private var connections: [ClientID: Connection] = [:]
   /// The processes of the clients.
   private var processes: [ClientID: PeerProcessWatch] = [:]
+  /// The numbers and names of these.
+  private(set) var clientProcesses: [ClientID: ClientProcess] = [:]
   private var unflushed: Set<ClientID> = []
   /// Clients that get nothing more, and are dropped with the next ``flush()``.
   private var overfull: Set<ClientID> = []
@@ -37,39 +41,49 @@ final class OwnerServer {
 
   /// - Parameters:
   ///   - loop: The event loop of everything here.
-  ///   - admits: How much the program at a connected socket may use; nil if nothing.
+  ///   - admits: How much the program at a connected socket may use, by the name of the listening socket; nil if
+  ///     nothing.
   ///   - log: Called when there is no room for another client.
+  ///   - onRefusal: Called with the reason when a connection is refused here, or dropped.
   ///   - onEvent: Called with connections, messages and ends.
   init(
-    on loop: EpollLoop, admits: @escaping @Sendable (Int32) -> BonjourAdmission?,
-    log: (@Sendable (String) -> Void)?, onEvent: @escaping (OwnerMachine.Event) -> Void
+    on loop: EpollLoop, admits: @escaping HubService.Admits,
+    log: (@Sendable (String) -> Void)?,
+    onRefusal: @escaping (OwnerMachine.Refusals.Reason) -> Void,
+    onEvent: @escaping (OwnerMachine.Event) -> Void
   ) {
     self.loop = loop
     self.admits = admits
     self.log = log
+    self.onRefusal = onRefusal
     self.onEvent = onEvent
   }
 
-  /// Accepts connections to a listening descriptor, instead of an earlier one, and owns it from now on.
-  func start(_ descriptor: Int32) {
-    listener?.close()
-    listener = nil
-    do throws(SystemError) {
-      listener = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
-        self?.accept()
-      }
-    } catch { log?("Programs cannot use the hub's Multicast DNS: \(error.text).") }
+  /// Accepts connections to listening sockets, instead of earlier ones, and owns them from now on.
+  func start(_ sockets: [BonjourSocket]) {
+    for listener in listeners { listener.close() }
+    listeners = []
+    for socket in sockets {
+      do throws(SystemError) {
+        let descriptor = socket.descriptor
+        let listener = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
+          self?.accept(at: socket)
+        }
+        listeners.append(listener)
+      } catch { log?("Programs cannot use the hub's Multicast DNS: \(error.text).") }
+    }
   }
 
   /// Closes all connections; each client does without the hub.
   func stop() {
-    listener?.close()
-    listener = nil
+    for listener in listeners { listener.close() }
+    listeners = []
     let all = connections
     connections = [:]
     for connection in all.values { connection.close() }
     for process in processes.values { process.close() }
     processes = [:]
+    clientProcesses = [:]
   }
 
   // MARK: Accepting
@@ -77,10 +91,12 @@ final class OwnerServer {
   /// How long to wait where no descriptor is free.
   private static let pause = TimeSpan.seconds(1)
 
-  private func accept() {
-    guard let listener else { return }
+  private func accept(at socket: BonjourSocket) {
+    guard let listener = listeners.first(where: { $0.descriptor == socket.descriptor }) else {
+      return
+    }
     switch OwnerSocketAddress.accept(listener.descriptor) {
-    case .success(let (descriptor, userID)?): adopt(descriptor, userID: userID)
+    case .success(let (descriptor, userID)?): adopt(descriptor, userID: userID, at: socket.name)
     case .success(nil): break
     case .failure(let error) where error.number == EMFILE && DescriptorLimit.hasRoom():
       // There is now; readiness is reported again.
@@ -92,26 +108,29 @@ final class OwnerServer {
     }
   }
 
-  private func adopt(_ descriptor: Int32, userID: UInt32) {
+  private func adopt(_ descriptor: Int32, userID: UInt32, at socket: String?) {
     lastNumber += 1
     let id = ClientID(rawValue: lastNumber)
     let hasRoom = DescriptorLimit.hasRoom()
     // The rules may need a descriptor to read about the program.
-    let admission = hasRoom ? admits(descriptor) : BonjourAdmission()
+    let admission = hasRoom ? admits(descriptor, socket) : BonjourAdmission()
     let connection = Connection(descriptor, on: loop) { [weak self] _, event in
       self?.handle(event, id)
     }
     guard let connection else { return }
     guard let admission else {
+      onRefusal(.rejected(.otherUser))
       _ = connection.send(OwnerMessage.rejected(.otherUser))
       return connection.close()
     }
     guard hasRoom else {
       reportFull()
+      onRefusal(.rejected(.tooManyClients))
       _ = connection.send(OwnerMessage.rejected(.tooManyClients))
       return connection.close()
     }
     connections[id] = connection
+    clientProcesses[id] = ClientProcess(of: descriptor)
     processes[id] = PeerProcessWatch(of: descriptor, on: loop) { [weak self] in
       self?.processEnded(id)
     }
@@ -131,6 +150,7 @@ final class OwnerServer {
 
   private func remove(_ id: ClientID) -> Connection? {
     processes.removeValue(forKey: id)?.close()
+    clientProcesses[id] = nil
     return connections.removeValue(forKey: id)
   }
 
@@ -196,12 +216,18 @@ final class OwnerServer {
     }
     let dropped = overfull
     overfull = []
-    for id in dropped.sorted() { drop(id) }
+    for id in dropped.sorted() {
+      onRefusal(.backlog)
+      drop(id)
+    }
     let excess = backlogByteCount - Limits.totalBacklogByteCountMax
     if excess > 0 {
       onEvent(.congested(connections.mapValues { $0.backlogByteCount }, excess: excess))
     }
   }
+
+  /// How many bytes a client has not taken yet.
+  func backlogByteCount(of id: ClientID) -> Int { connections[id]?.backlogByteCount ?? 0 }
 
   private func backlogChanged(by byteCount: Int) { backlogByteCount += byteCount }
 

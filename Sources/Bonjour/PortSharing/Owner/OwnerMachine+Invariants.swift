@@ -31,6 +31,9 @@ extension OwnerMachine {
       if nextWake == nil { found.append("a greeting is waited for without an end") }
       if client.load != Load() { found.append("client \(id.rawValue) has a load before it greets") }
     }
+    if !client.browsers.allSatisfy({ client.queries[$0] != nil }) {
+      found.append("client \(id.rawValue) browses with a query that it doesn't have")
+    }
     for (query, number) in client.queries.prefix(16) {
       if let owner = queryOwners[number], owner == (id, query) { continue }
       found.append("query \(number.rawValue) is of another client than \(id.rawValue)")

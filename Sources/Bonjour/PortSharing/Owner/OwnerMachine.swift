@@ -81,6 +81,8 @@ package struct OwnerMachine: Sendable {
     /// Whether it understands what came with the second version.
     var isRecent: Bool { (version ?? 0) >= PortSharingProtocol.cacheVersion }
     var queries: [QueryID: QueryID] = [:]
+    /// Those of them that look for services.
+    var browsers: Set<QueryID> = []
     var registrations: [RegistrationID: ClientRegistration] = [:]
     var load = Load()
     var incompleteByteCount = 0
@@ -90,6 +92,7 @@ package struct OwnerMachine: Sendable {
   /// A registration of a client.
   struct ClientRegistration: Sendable {
     let number: RegistrationID
+    let isService: Bool
     var load: Load
     /// The records that were added to the service, by their numbers.
     var addedRecords: [UInt32: Load] = [:]
@@ -116,6 +119,8 @@ package struct OwnerMachine: Sendable {
   /// Identifiers of clients' requests are above this one.
   static let firstNumber: UInt64 = 1 << 63
   var lastNumber = firstNumber
+  /// What was refused so far.
+  package internal(set) var refusals = Refusals()
   /// When the owner last ran.
   package private(set) var ranAt: Instant?
 
@@ -169,7 +174,7 @@ package struct OwnerMachine: Sendable {
     for (id, client) in clients.sorted(by: { $0.key < $1.key }) where !client.isGreeted {
       let end = client.connectedAt + limits.greetingTime
       guard end > now else {
-        dismiss(id, into: &actions)
+        dismiss(id, because: .silent, into: &actions)
         continue
       }
       // Not more often, however many there are.
@@ -188,6 +193,7 @@ package struct OwnerMachine: Sendable {
     let hasRoom =
       clients.count < limits.clientsMax && user.clientCount < limits.clientsPerUserMax
     guard hasRoom else {
+      refusals.count(.rejected(.tooManyClients))
       actions.append(.send(.rejected(.tooManyClients), to: id))
       return actions.append(.close(id))
     }
@@ -202,13 +208,17 @@ package struct OwnerMachine: Sendable {
     _ id: ConnectionID, _ reason: OwnerMessage.RejectionReason, into actions: inout [Action]
   ) {
     guard clients[id] != nil else { return }
+    refusals.count(.rejected(reason))
     actions.append(.send(.rejected(reason), to: id))
     actions.append(.close(id))
     forget(id, into: &actions)
   }
 
   /// Disconnects a client without a message; it may connect again.
-  private mutating func dismiss(_ id: ConnectionID, into actions: inout [Action]) {
+  private mutating func dismiss(
+    _ id: ConnectionID, because reason: Refusals.Reason, into actions: inout [Action]
+  ) {
+    refusals.count(reason)
     actions.append(.close(id))
     forget(id, into: &actions)
   }
@@ -255,7 +265,7 @@ package struct OwnerMachine: Sendable {
     }
     let most = clients.filter { $0.value.userID == heaviest }
       .max { ($0.value.incompleteByteCount, $0.key) < ($1.value.incompleteByteCount, $1.key) }
-    if let most { dismiss(most.key, into: &actions) }
+    if let most { dismiss(most.key, because: .unread, into: &actions) }
   }
 
   /// Drops clients that do not read until the excess is gone: always the one with the most of the
@@ -279,7 +289,7 @@ package struct OwnerMachine: Sendable {
     {
       excess -= count
       waiting[existing: user].total -= count
-      dismiss(id, into: &actions)
+      dismiss(id, because: .backlog, into: &actions)
     }
   }
 
@@ -309,6 +319,7 @@ package struct OwnerMachine: Sendable {
     guard (client.load - old + new).fits(client.limit),
       (user.load - old + new).fits(limits.perUser), (load - old + new).fits(limits.inAll)
     else {
+      refusals.requestCount += 1
       reject(id, .tooManyRequests, into: &actions)
       return false
     }
@@ -358,14 +369,20 @@ package struct OwnerMachine: Sendable {
       guard allow(.query, for: id, into: &actions) else { return }
       let number = QueryID(rawValue: nextNumber())
       clients[existing: id].queries[query] = number
+      if case .browse = what { clients[existing: id].browsers.insert(query) }
       queryOwners[number] = (id, query)
       actions.append(.forward(.startQuery(number, what, on: index, options: options)))
     case .registerService(let registration, let service):
-      guard let number = add(registration, Load(service), of: id, into: &actions) else { return }
+      let load = Load(service)
+      guard let number = add(registration, load, isService: true, of: id, into: &actions) else {
+        return
+      }
       actions.append(.forward(.registerService(number, service)))
     case .registerRecord(let registration, let record):
       let load = Load(record.record.data)
-      guard let number = add(registration, load, of: id, into: &actions) else { return }
+      guard let number = add(registration, load, isService: false, of: id, into: &actions) else {
+        return
+      }
       actions.append(.forward(.registerRecord(number, record)))
     case .stopQuery(let query):
       guard let number = remove(query, of: id) else { return }
@@ -377,7 +394,11 @@ package struct OwnerMachine: Sendable {
       update(request, of: id, into: &actions)
     case .reconfirm:
       // Only a hint (RFC 6762, §10.4), so requests above the limit are dropped.
-      if mayReconfirm(id, now: now) { actions.append(.forward(request)) }
+      if mayReconfirm(id, now: now) {
+        actions.append(.forward(request))
+      } else {
+        refusals.requestCount += 1
+      }
     }
   }
 
@@ -430,7 +451,8 @@ package struct OwnerMachine: Sendable {
   }
 
   private mutating func add(
-    _ registration: RegistrationID, _ load: Load, of id: ConnectionID, into actions: inout [Action]
+    _ registration: RegistrationID, _ load: Load, isService: Bool, of id: ConnectionID,
+    into actions: inout [Action]
   ) -> RegistrationID? {
     guard clients[id]?.registrations[registration] == nil else {
       reject(id, .invalidMessage, into: &actions)
@@ -439,13 +461,14 @@ package struct OwnerMachine: Sendable {
     guard allow(load, for: id, into: &actions) else { return nil }
     let number = RegistrationID(rawValue: nextNumber())
     clients[existing: id].registrations[registration] = ClientRegistration(
-      number: number, load: load)
+      number: number, isService: isService, load: load)
     registrationOwners[number] = (id, registration)
     return number
   }
 
   private mutating func remove(_ query: QueryID, of id: ConnectionID) -> QueryID? {
     guard let number = clients[id]?.queries.removeValue(forKey: query) else { return nil }
+    clients[id]?.browsers.remove(query)
     let owner = queryOwners.removeValue(forKey: number)
     assert(owner?.client == id, "query \(number) is of another client than \(id)")
     change(from: .query, to: Load(), of: id)

@@ -74,6 +74,7 @@ extension HubMachine {
     metrics.addHoldings(host, load.sessions)
     metrics.addTotals(totals, limitedRequestCount: limitedRequestCount)
     metrics.addHost(host, radioRestartCount: radioRestartCount)
+    if let network = host.network { metrics.addNetwork(network) }
     return metrics
   }
 }
@@ -127,6 +128,14 @@ extension HubMetrics {
       .counter, "limited_requests_total", "Requests that were refused because of a limit or quota.",
       limitedRequestCount)
     add(
+      .counter, "shortened_keepings_total",
+      "Sessions whose program requested to keep them for longer than it may.",
+      totals.shortenedKeepingCount)
+    add(
+      .counter, "unkept_sessions_total",
+      "Sessions that were to be kept, and were closed with their program for lack of room.",
+      totals.unkeptSessionCount)
+    add(
       .counter, "refused_connections_total",
       "Connections that were refused, or ended for a reason of the hub.", by: "reason",
       HubRefusal.Reason.allCases.map { ($0.label, totals.refusalCounts[$0] ?? 0) })
@@ -140,6 +149,35 @@ extension HubMetrics {
     add(
       .counter, "advertising_reports_total",
       "Advertising reports, each counted for each program that got it.", totals.reportCount)
+  }
+
+  fileprivate mutating func addNetwork(_ network: HubNetworkStatus) {
+    let programs = network.programs
+    func sum(_ count: (HubStatus.NetworkProgram) -> Int) -> Int {
+      programs.reduce(0) { $0 + count($1) }
+    }
+    add(
+      .gauge, "network_programs", "Programs that use the hub's Multicast DNS.", programs.count)
+    add(
+      .gauge, "network_services", "Services of programs in Multicast DNS.",
+      sum { $0.serviceCount })
+    add(
+      .gauge, "network_records", "Other records of programs in Multicast DNS.",
+      sum { $0.recordCount })
+    add(
+      .gauge, "network_queries", "Queries of programs in Multicast DNS.", by: "kind",
+      [("services", sum { $0.browserCount }), ("other", sum { $0.queryCount })])
+    add(
+      .gauge, "network_queued_bytes", "Bytes of Multicast DNS that wait for programs.",
+      sum { $0.waitingByteCount })
+    add(
+      .counter, "limited_network_requests_total",
+      "Services, records, queries and reconfirmations that were refused because of a limit or quota.",
+      network.limitedRequestCount)
+    add(
+      .counter, "refused_network_connections_total",
+      "Connections with Multicast DNS that were refused, or ended for a reason of the hub.",
+      by: "reason", network.refusalCounts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
   }
 
   fileprivate mutating func addHost(_ host: HubHostStatus, radioRestartCount: Int) {

@@ -17,6 +17,10 @@ struct HubTotals: Hashable, Sendable {
   var valueCount = 0
   /// Advertising reports among them, each for one program.
   var reportCount = 0
+  /// Sessions whose program requested to keep them for longer than it may.
+  var shortenedKeepingCount = 0
+  /// Sessions that were to be kept, and were closed with their program for lack of room.
+  var unkeptSessionCount = 0
 
   /// A session's events are passed to its program.
   mutating func passed(_ events: [HostEvent]) {

@@ -7,7 +7,8 @@ extension HubStatus: HubCodable {
       version: coder.name(value) { $0.version }, processID: coder.field(value) { $0.processID },
       uptime: coder.field(value) { $0.uptime }, radio: coder.field(value) { $0.radio },
       counts: coder.field(value) { $0.counts }, programs: coder.field(value) { $0.programs },
-      links: coder.field(value) { $0.links })
+      links: coder.field(value) { $0.links },
+      networkPrograms: coder.lastAddedField(value, default: []) { $0.networkPrograms })
   }
 }
 
@@ -34,8 +35,47 @@ extension HubStatus.Counts: HubCodable {
       counts.droppedValueCount = try coder.field(value) { $0.droppedValueCount }
       counts.droppedReportCount = try coder.field(value) { $0.droppedReportCount }
       counts.expiredRequestCount = try coder.field(value) { $0.expiredRequestCount }
+      counts.refusals = try coder.lastAddedField(value, default: HubStatus.Refusals()) {
+        $0.refusals
+      }
       return counts
     }
+  }
+}
+
+extension HubStatus.Refusals: HubCodable {
+  static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+    try coder.enclosed { coder throws(HubWireError) in
+      var refusals = HubStatus.Refusals()
+      refusals.shortenedKeepingCount = try coder.field(value) { $0.shortenedKeepingCount }
+      refusals.unkeptSessionCount = try coder.field(value) { $0.unkeptSessionCount }
+      refusals.networkConnectionCount = try coder.field(value) { $0.networkConnectionCount }
+      refusals.networkRequestCount = try coder.field(value) { $0.networkRequestCount }
+      refusals.otherNetworkProgramCount = try coder.field(value) { $0.otherNetworkProgramCount }
+      return refusals
+    }
+  }
+}
+
+extension HubStatus.NetworkProgram: HubCodable {
+  static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+    try coder.enclosed { coder throws(HubWireError) in
+      var program = try HubStatus.NetworkProgram(
+        processID: coder.field(value) { $0.processID }, userID: coder.field(value) { $0.userID },
+        name: coder.name(value) { $0.name })
+      program.serviceCount = try coder.field(value) { $0.serviceCount }
+      program.recordCount = try coder.field(value) { $0.recordCount }
+      program.browserCount = try coder.field(value) { $0.browserCount }
+      program.queryCount = try coder.field(value) { $0.queryCount }
+      program.waitingByteCount = try coder.field(value) { $0.waitingByteCount }
+      return program
+    }
+  }
+
+  static func codedList<C: HubCoder>(
+    _ values: [Self]?, by coder: inout C
+  ) throws(HubWireError) -> [Self] {
+    try codedElements(values, max: HubStatus.networkProgramCountMax, by: &coder)
   }
 }
 
@@ -60,13 +100,19 @@ extension HubStatus.Program: HubCodable {
       program.droppedCount = try coder.field(value) { $0.droppedCount }
       program.lateCount = try coder.field(value) { $0.lateCount }
       program.isHeldBack = try coder.field(value) { $0.isHeldBack }
-      // The first is written if the second is.
-      if value?.lastUse != nil {
+      // A field is written if a later one is.
+      if value?.lastUse != nil || value?.unit != nil {
         program.keptFor = try coder.addedField(value, default: .zero) { $0.keptFor }
       } else {
         program.keptFor = try coder.lastAddedField(value, default: .zero) { $0.keptFor }
       }
-      program.lastUse = try coder.lastAddedField(value, default: nil) { $0.lastUse }
+      if value?.unit != nil {
+        program.lastUse = try coder.addedField(value, default: nil) { $0.lastUse }
+      } else {
+        program.lastUse = try coder.lastAddedField(value, default: nil) { $0.lastUse }
+      }
+      program.unit = try coder.lastAddedField(value, default: nil) { $0.unit.map(HubName.init) }?
+        .text
       return program
     }
   }
@@ -99,6 +145,15 @@ extension HubStatus.Link: HubCodable {
     _ values: [Self]?, by coder: inout C
   ) throws(HubWireError) -> [Self] {
     try codedElements(values, max: HubStatus.linkCountMax, by: &coder)
+  }
+}
+
+/// A name as a value of its own, which may be missing.
+private struct HubName: HubCodable, Equatable {
+  var text: String
+
+  static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+    try HubName(text: coder.name(value) { $0.text })
   }
 }
 

@@ -4,8 +4,8 @@ package import Essentials
 /// The state of a hub: its radio, the programs that it serves, and the links of its host.
 ///
 /// It is for people and scripts, and rare, so it is a copy of everything. It has no values of characteristics,
-/// no keys and no advertising data. Its lists and texts are bounded so that it always fits in a message;
-/// ``cut()`` counts the rest.
+/// no keys and no advertising data. Its lists and texts are bounded, and ``cut()`` removes and counts what has no room
+/// in a message.
 package struct HubStatus: Hashable, Sendable {
   /// The maximum number of programs: as many as a hub serves.
   package static let programCountMax = 1 << 12
@@ -13,6 +13,8 @@ package struct HubStatus: Hashable, Sendable {
   package static let linkCountMax = 1 << 10
   /// The maximum number of the users of a link that are listed.
   package static let userCountMax = 1 << 5
+  /// The maximum number of programs of Multicast DNS.
+  package static let networkProgramCountMax = 1 << 12
   /// The maximum length of a name in bytes. Longer ones are cut.
   package static let nameByteCountMax = 1 << 7
 
@@ -30,10 +32,13 @@ package struct HubStatus: Hashable, Sendable {
   package var programs: [Program]
   /// The links of the host, and the requests for links.
   package var links: [Link]
+  /// The programs that use the hub's Multicast DNS, in the order in which they connected. An earlier hub doesn't
+  /// report them.
+  package var networkPrograms: [NetworkProgram]
 
   package init(
     version: String, processID: Int, uptime: TimeSpan, radio: Radio, counts: Counts = Counts(),
-    programs: [Program] = [], links: [Link] = []
+    programs: [Program] = [], links: [Link] = [], networkPrograms: [NetworkProgram] = []
   ) {
     self.version = version
     self.processID = processID
@@ -42,6 +47,7 @@ package struct HubStatus: Hashable, Sendable {
     self.counts = counts
     self.programs = programs
     self.links = links
+    self.networkPrograms = networkPrograms
   }
 
   /// The hub's radio.
@@ -85,6 +91,24 @@ package struct HubStatus: Hashable, Sendable {
     package var droppedReportCount = 0
     /// Requests of peers that no program answered in time.
     package var expiredRequestCount = 0
+    /// What the hub has refused otherwise. An earlier hub doesn't report it.
+    package var refusals = Refusals()
+
+    package init() {}
+  }
+
+  /// What the hub has refused besides connections to its radio and requests of these.
+  package struct Refusals: Hashable, Sendable {
+    /// Sessions whose program requested to keep them for longer than it may.
+    package var shortenedKeepingCount = 0
+    /// Sessions that were to be kept, and were closed with their program for lack of room.
+    package var unkeptSessionCount = 0
+    /// Connections with the hub's Multicast DNS that were refused, or ended for a reason of the hub.
+    package var networkConnectionCount = 0
+    /// Services, records, queries and reconfirmations of Multicast DNS beyond a limit or quota.
+    package var networkRequestCount = 0
+    /// Programs of Multicast DNS that are not listed.
+    package var otherNetworkProgramCount = 0
 
     package init() {}
   }
@@ -128,6 +152,8 @@ package struct HubStatus: Hashable, Sendable {
     package var keptFor = TimeSpan.zero
     /// Why and when it last made the radio work; nil if it didn't, or the hub is of an earlier version.
     package var lastUse: RadioUse?
+    /// The unit of systemd that it belongs to; nil if it belongs to none, or none is known.
+    package var unit: String?
 
     package init(
       connection: UInt64, app: String, processID: Int, userID: UInt32, age: TimeSpan
@@ -175,14 +201,28 @@ package struct HubStatus: Hashable, Sendable {
     }
   }
 
-  /// Removes and counts the entries that have no room in a message.
-  package mutating func cut() {
-    counts.otherProgramCount += max(0, programs.count - Self.programCountMax)
-    programs.removeSubrange(min(programs.count, Self.programCountMax)...)
-    counts.otherLinkCount += max(0, links.count - Self.linkCountMax)
-    links.removeSubrange(min(links.count, Self.linkCountMax)...)
-    for index in links.indices where links[index].users.count > Self.userCountMax {
-      links[index].users.removeSubrange(Self.userCountMax...)
+  /// A program that uses the hub's Multicast DNS, on a connection of its own.
+  package struct NetworkProgram: Hashable, Sendable {
+    /// The number of its process; 0 for one in another namespace of processes.
+    package var processID: Int
+    package var userID: UInt32
+    /// The name of its process, which it may choose; empty if it isn't known.
+    package var name: String
+    /// The number of its services.
+    package var serviceCount = 0
+    /// The number of other records that it has registered.
+    package var recordCount = 0
+    /// The number of its queries for services of a type.
+    package var browserCount = 0
+    /// The number of its other queries.
+    package var queryCount = 0
+    /// Bytes that wait for it.
+    package var waitingByteCount = 0
+
+    package init(processID: Int, userID: UInt32, name: String = "") {
+      self.processID = processID
+      self.userID = userID
+      self.name = name
     }
   }
 }
