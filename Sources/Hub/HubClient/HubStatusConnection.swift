@@ -42,7 +42,7 @@ final class HubStatusConnection {
     self.onResult = onResult
   }
 
-  /// Asks, unless a question has no answer yet. Connects before the first question.
+  /// Sends a question, unless one has no answer yet. Connects before the first one.
   func ask() {
     guard !isClosed, !isAsking else { return }
     isAsking = true

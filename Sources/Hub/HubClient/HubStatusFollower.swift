@@ -3,7 +3,7 @@ import EventLoop
 import HubClientMachines
 import HubWire
 
-/// Asks a hub for its state again and again. Used on its loop only, until it is closed.
+/// Reads the state of a hub again and again. Used on its loop only, until it is closed.
 final class HubStatusFollower {
   private let app: String
   private let path: String
@@ -28,7 +28,7 @@ final class HubStatusFollower {
     self.onResult = onResult
   }
 
-  /// Connects, and asks for the first time.
+  /// Connects, and sends the first question.
   func begin() {
     timer = loop.makeTimer { [weak self] in self?.ask() }
     ask()

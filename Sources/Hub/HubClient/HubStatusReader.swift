@@ -3,12 +3,12 @@ package import EventLoop
 package import HubClientMachines
 package import HubWire
 
-/// Asks a hub for its state, on a connection of its own.
+/// Reads the state of a hub, on a connection of its own.
 package enum HubStatusReader {
   /// The usual pause before the next question, at least.
   package static let pauseMin = TimeSpan.seconds(2)
 
-  /// Asks the hub that listens at a path once. The hub is believed if root or this user runs it.
+  /// Reads the state of the hub that listens at a path once. The hub is believed if root or this user runs it.
   ///
   /// - Parameters:
   ///   - path: Where the hub listens.
