@@ -42,6 +42,8 @@ final class Nearby {
   private let removeBond: @MainActor (DeviceAddress) -> Void
   /// Where a service is, with its text.
   let resolve: ServiceLookup
+  /// The hub whose radio is used; nil for a radio of the program's own.
+  let hub: HubWatch?
 
   /// Finds out where a service is: a line for each thing to know.
   typealias ServiceLookup = @Sendable (NetworkTable.Row) async -> [DetailField]
@@ -51,17 +53,19 @@ final class Nearby {
   ///   - answer: Takes the answer to a question of a pairing.
   ///   - removeBond: Removes the bond with a peer.
   ///   - resolve: Finds out where a service is.
+  ///   - hub: The hub whose radio is used; nil for a radio of the program's own.
   init(
     connect: @escaping @MainActor (Sighting) -> ConnectedDevice? = { _ in nil },
     answer: @escaping @MainActor (PairingPromptID, PairingAnswer) -> Void = { _, _ in },
     removeBond: @escaping @MainActor (DeviceAddress) -> Void = { _ in },
-    resolve: @escaping ServiceLookup = { _ in [] }
+    resolve: @escaping ServiceLookup = { _ in [] }, hub: HubWatch? = nil
   ) {
     snapshot = Property(capturing: mutableSnapshot)
     self.connect = connect
     self.answer = answer
     self.removeBond = removeBond
     self.resolve = resolve
+    self.hub = hub
   }
 
   subscript(id: String) -> NearbyThing? { history[id] }

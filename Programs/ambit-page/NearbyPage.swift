@@ -54,6 +54,7 @@ final class NearbyPage: ViewModel {
   let detail: NearbyDetail
   let pairing: PairingPage
   let invitation: InvitationPage
+  let hub: HubPage
 
   static let bindings: Bindings<NearbyPage> = [
     "text": .twoWay(\.text), "kind": .twoWay(\.kind), "company": .twoWay(\.company),
@@ -82,7 +83,7 @@ final class NearbyPage: ViewModel {
     "star": .action(\.star), "hide": .action(\.hide), "markAllSeen": .action(\.markAllSeen),
     "open": .action(\.open),
     "detail": .group(\.detail), "pairing": .group(\.pairing),
-    "invitation": .group(\.invitation),
+    "invitation": .group(\.invitation), "hub": .group(\.hub),
   ]
 
   /// - Parameters:
@@ -102,6 +103,7 @@ final class NearbyPage: ViewModel {
     open = Action(onMainActor: detail.open)
     pairing = PairingPage(nearby)
     invitation = InvitationPage(invite)
+    hub = HubPage(nearby.hub)
     let (texts, checks) = (
       [text, kind, company, service], [isStarredOnly, isNewOnly, showsHidden]
     )
@@ -147,6 +149,9 @@ final class NearbyPage: ViewModel {
       $0 <= LevelHistory.range.lowerBound ? "any" : "≥ \(NearbyRow.text(dBm: $0))"
     }
   }
+
+  func appeared() { hub.setSeen(true) }
+  func disappeared() { hub.setSeen(false) }
 
   /// The search text, debounced.
   private static func searched(

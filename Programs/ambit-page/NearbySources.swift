@@ -7,6 +7,7 @@ import CoreBluetoothAsync
 import DNSWire
 import DiscoveryMachines
 import Essentials
+import HubClient
 import Reactive
 
 /// What feeds the page: the radio, the network, the questions of pairings.
@@ -62,7 +63,16 @@ final class NearbySources {
       resolve: { row in
         guard let network else { return [] }
         return await ServiceSearch(host: network).fields(of: row)
-      })
+      }, hub: Self.hubWatch(session))
+  }
+
+  /// Reads the state of the hub whose radio the session uses; nil for a radio of its own.
+  private static func hubWatch(_ session: Session) -> HubWatch? {
+    guard case .hub(_, let path) = session.host else { return nil }
+    let clock = MonotonicClock()
+    return HubWatch(
+      path: path, now: { clock.now },
+      results: { HubStatusReader.states(for: "ambit page", at: path) })
   }
 
   /// Listens until the task is cancelled; then ends all links in good order.
