@@ -82,8 +82,8 @@ extension Reactive where Base: CBCentralManager {
     return whenPoweredOn.then(connection)
   }
 
-  /// Sends the state that the manager has of an earlier process of the app, once and before all other values; nothing
-  /// if there is none.
+  /// Sends the state that the manager has of an earlier process of the app, once and before all other values, or
+  /// nothing.
   ///
   /// A manager without a delegate waits for the first run of any producer; one with a delegate doesn't wait. Later
   /// runs get the state, too, as long as any run of the manager lasts; the peripherals are kept so long.

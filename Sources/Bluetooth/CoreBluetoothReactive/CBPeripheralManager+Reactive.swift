@@ -24,8 +24,8 @@ public enum ChannelPublicationEvent: Sendable {
 
 // Values are sent on the manager's queue.
 extension Reactive where Base: CBPeripheralManager {
-  /// Sends the state that the manager has of an earlier process of the app, once and before all other values; nothing
-  /// if there is none.
+  /// Sends the state that the manager has of an earlier process of the app, once and before all other values, or
+  /// nothing.
   ///
   /// A manager without a delegate waits for the first run of any producer; one with a delegate doesn't wait. Later
   /// runs get the state, too, as long as any run of the manager lasts.

@@ -125,7 +125,7 @@ struct ConnectionState: Sendable {
     sessionLoad += session.load
   }
 
-  /// Removes a session; nil if there is none.
+  /// Removes a session; nil for an unknown one.
   mutating func close(_ session: HubSessionID) -> SessionState? {
     guard let closed = sessions.removeValue(forKey: session) else { return nil }
     sessionLoad = sessionLoad - closed.load

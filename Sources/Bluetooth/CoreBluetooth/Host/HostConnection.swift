@@ -16,8 +16,8 @@ protocol HostEventHandler: AnyObject, Sendable {
   func restoredOnHost(_ holdings: SessionHoldings)
   /// Called on the queue with the host's answer to the opening of a session that is to be kept.
   func attached(_ attachment: SessionAttachment)
-  /// Called on the queue when the links are known that were open when the earlier process ended: what was kept is
-  /// restored now, before the events that follow.
+  /// Called on the queue when the links are known that were open when the earlier process ended, to restore the kept
+  /// state before the events that follow.
   func restore()
 }
 

@@ -3,7 +3,7 @@ package struct MetricsRequest: Sendable {
   /// The maximum size of a request: that of Prometheus and of proxies is some hundred bytes.
   package static let byteCountMax = 8 << 10
 
-  /// What a request asks for.
+  /// The subject of a request.
   package enum Outcome: Hashable, Sendable {
     /// The metrics, or only the head of the answer.
     case metrics(isHead: Bool)
@@ -24,7 +24,7 @@ package struct MetricsRequest: Sendable {
 
   package init() {}
 
-  /// Takes the next bytes. Returns what is asked for once the head is complete, or has no chance to be; nil before.
+  /// Takes the next bytes. Returns the subject once the head is complete, or has no chance to be; nil before.
   package mutating func append(_ next: [UInt8]) -> Outcome? {
     // Lines may end without a carriage return (RFC 9112, §2.2).
     let before = max(0, bytes.count - 1)
