@@ -66,6 +66,7 @@ public struct PeripheralPlayer: Sendable {
   /// All recorded notifications, in the order of time.
   private let timeline: [(time: TimeSpan, index: Index, number: Int)]
   private let recorded: Set<Index>
+  private let characteristicCount: Int
   private var timelineTrack: Track?
   private var advertisingTrack: Track?
   private var pending: [Pending] = []
@@ -93,6 +94,7 @@ public struct PeripheralPlayer: Sendable {
     }
     timeline = all.sorted { ($0.time, $0.index, $0.number) < ($1.time, $1.index, $1.number) }
     recorded = Set(all.map(\.index))
+    characteristicCount = values.count
     if file.advertising?.changes.isEmpty == false { advertisingTrack = Track(start: now) }
   }
 
@@ -106,6 +108,7 @@ public struct PeripheralPlayer: Sendable {
   public mutating func write(
     _ index: Index, _ value: [UInt8], now: Instant, into actions: inout [Action]
   ) -> Result<Void, ATTErrorCode> {
+    defer { assertInvariants() }
     let characteristic = file[index]
     if let answer = characteristic.answers.first(where: { $0.written == value }) {
       if let error = answer.error { return .failure(error) }
@@ -142,6 +145,7 @@ public struct PeripheralPlayer: Sendable {
 
   /// Updates whether a characteristic has subscribers.
   public mutating func setSubscribed(_ index: Index, _ isSubscribed: Bool, now: Instant) {
+    defer { assertInvariants() }
     if isSubscribed { subscribed.insert(index) } else { subscribed.remove(index) }
     if subscribed.isDisjoint(with: recorded) {
       timelineTrack = nil
@@ -170,6 +174,7 @@ public struct PeripheralPlayer: Sendable {
     playNotifications(now: now, into: &actions)
     advanceCycles(now: now, into: &actions)
     playAdvertising(now: now, into: &actions)
+    assertInvariants()
   }
 
   private mutating func playPending(now: Instant, into actions: inout [Action]) {
@@ -296,5 +301,53 @@ public struct PeripheralPlayer: Sendable {
     track.next = 0
     let rounds = (now - track.start).nanoseconds / length.nanoseconds
     track.round = max(track.round + 1, rounds)
+  }
+}
+
+// MARK: - Invariants
+
+extension PeripheralPlayer {
+  private func assertInvariants() {
+    assert(violations(perTable: 8).isEmpty, violations(perTable: 8).joined(separator: "; "))
+  }
+
+  /// How the tables contradict the file or each other; a sentence for each contradiction.
+  ///
+  /// - Parameter limit: The number of rows of each table that are checked.
+  func violations(perTable limit: Int = .max) -> [String] {
+    var found = trackViolations()
+    if pending.count > Limits.pendingCount { found.append("too many answers are pending") }
+    for (one, next) in zip(pending, pending.dropFirst()).prefix(limit) where one.time > next.time {
+      found.append("the pending answers are out of order")
+    }
+    if turn.count < 0 || turn.count > Limits.turnCount {
+      found.append("a turn has \(turn.count) notifications")
+    }
+    if firstCycle != 0, firstCycle >= cycles.count { found.append("no list is the first") }
+    for (index, cycle) in cycles.prefix(limit) {
+      if file[index].interval == nil { found.append("a value is repeated without an interval") }
+      if cycle.next >= max(file[index].values.count, 2) {
+        found.append("a list goes on after its end")
+      }
+    }
+    if values.count != characteristicCount { found.append("not all characteristics have a value") }
+    return found
+  }
+
+  private func trackViolations() -> [String] {
+    var found: [String] = []
+    if (timelineTrack != nil) == subscribed.isDisjoint(with: recorded) {
+      found.append("the recording is played without a subscriber, or not to one")
+    }
+    if let track = timelineTrack, track.next > timeline.count {
+      found.append("the recording is played beyond its end")
+    }
+    if let track = advertisingTrack, track.next > (file.advertising?.changes.count ?? 0) + 1 {
+      found.append("advertising is played beyond its end")
+    }
+    if timelineTrack != nil, file.repeats, timelineTrack?.next == timeline.count {
+      found.append("a repeated recording has stopped")
+    }
+    return found
   }
 }
