@@ -6,11 +6,11 @@ enum CoverPicture {
   private static let hueCount = 24
   private static let folder = "picture/"
 
-  /// The path of a thing's picture. The same thing has the same colour whenever it comes.
-  static func path(of thing: NearbyThing) -> String {
+  /// The path of an item's picture. The same item has the same colour whenever it comes.
+  static func path(of item: NearbyItem) -> String {
     // FNV-1a: what Swift hashes with differs from run to run.
-    let hash = thing.id.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
-    return "\(folder)\(thing.kind.rawValue.lowercased())-\(Int(hash % UInt32(hueCount))).svg"
+    let hash = item.id.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+    return "\(folder)\(item.kind.rawValue.lowercased())-\(Int(hash % UInt32(hueCount))).svg"
   }
 
   /// The picture at a path; nil if no picture has this path.
@@ -19,7 +19,7 @@ enum CoverPicture {
     let parts = path.dropFirst(folder.count).dropLast(4).split(
       separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, let number = Int(parts[1]), (0..<hueCount).contains(number),
-      let kind = NearbyThing.Kind.allCases.first(where: { $0.rawValue.lowercased() == parts[0] })
+      let kind = NearbyItem.Kind.allCases.first(where: { $0.rawValue.lowercased() == parts[0] })
     else { return nil }
     let hue = number * 360 / hueCount
     return """
@@ -35,7 +35,7 @@ enum CoverPicture {
       """
   }
 
-  private static func shape(of kind: NearbyThing.Kind) -> String {
+  private static func shape(of kind: NearbyItem.Kind) -> String {
     switch kind {
     case .device:
       // Two arcs to each side of a case with a lamp.

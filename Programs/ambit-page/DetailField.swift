@@ -2,7 +2,7 @@ import AmbitCLI
 import BluetoothWire
 import Essentials
 
-/// One thing to know of something nearby: a field of its advertisement, a string of its TXT record.
+/// A fact about an item: a field of its advertisement, a string of its TXT record.
 struct DetailField: Identifiable, Hashable, Sendable {
   /// Its place among the fields.
   var id = 0

@@ -5,12 +5,12 @@ import BluetoothWire
 import Essentials
 import Reactive
 
-/// The state that all tabs of the page share: nearby things, marks, and connected devices.
+/// The state that all tabs of the page share: nearby items, marks, and connected devices.
 @MainActor
 final class Nearby {
-  /// The nearby things at a time.
+  /// The nearby items at a time.
   struct Snapshot: Sendable {
-    var things: [NearbyThing] = []
+    var items: [NearbyItem] = []
     /// Time since the page began.
     var now = Instant.zero
     /// The devices with a link.
@@ -45,7 +45,7 @@ final class Nearby {
   /// The hub whose radio is used; nil for a radio of the program's own.
   let hub: HubWatch?
 
-  /// Finds out where a service is: a line for each thing to know.
+  /// Finds out where a service is: a line for each fact.
   typealias ServiceLookup = @Sendable (NetworkTable.Row) async -> [DetailField]
 
   /// - Parameters:
@@ -68,7 +68,7 @@ final class Nearby {
     self.hub = hub
   }
 
-  subscript(id: String) -> NearbyThing? { history[id] }
+  subscript(id: String) -> NearbyItem? { history[id] }
 
   /// Updates the snapshot.
   func update(
@@ -81,7 +81,7 @@ final class Nearby {
       connected: Set(connected.value.keys), kept: kept, now: now)
     let linked = Set(connected.value.filter { $0.value.isLinked }.keys)
     mutableSnapshot.value = Snapshot(
-      things: history.things, now: now, linked: linked,
+      items: history.items, now: now, linked: linked,
       isFull: devices.count >= NearbyTable.Limits.deviceCount, overflowCount: overflowCount,
       problem: problem)
   }
@@ -106,7 +106,7 @@ final class Nearby {
 
   /// What comes from now on is new.
   func markAllSeen() {
-    let last = history.things.last?.number ?? 0
+    let last = history.items.last?.number ?? 0
     marks.modify { $0.lastNumberSeen = last }
   }
 
@@ -151,8 +151,8 @@ final class Nearby {
   /// A peer's name and its address, since several peers can have the same name. The name is
   /// isolated (Unicode Standard Annex 9), so that it can't reverse the digits beside it.
   private func name(of peer: DeviceAddress) -> String {
-    let thing = snapshot.value.things.last { $0.sighting?.address == peer && $0.presence != .gone }
-    return thing?.name.map { "\u{2068}\($0)\u{2069} (\(peer))" } ?? "\(peer)"
+    let item = snapshot.value.items.last { $0.sighting?.address == peer && $0.presence != .gone }
+    return item?.name.map { "\u{2068}\($0)\u{2069} (\(peer))" } ?? "\(peer)"
   }
 
   /// Adds the question of a pairing; it replaces an earlier one of the same pairing.

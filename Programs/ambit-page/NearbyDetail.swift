@@ -4,7 +4,7 @@ import Binding
 import Essentials
 import Reactive
 
-/// The details of one thing: its advertising data, and its attributes once it is connected.
+/// The details of one item: its advertising data, and its attributes once it is connected.
 final class NearbyDetail: ViewModel {
   let openID = MutableProperty<String?>(nil)
   let isOpen: Property<Bool>
@@ -47,23 +47,23 @@ final class NearbyDetail: ViewModel {
 
   init(_ nearby: Nearby) {
     let openID = openID
-    let thing = Property.combineLatest(openID, nearby.snapshot)
-      .map { id, snapshot in snapshot.things.first { $0.id == id } }
-    isOpen = thing.map { $0 != nil }.skipRepeats()
-    title = thing.map { $0?.title ?? "" }.skipRepeats()
-    subtitle = thing.combineLatest(with: nearby.snapshot)
+    let item = Property.combineLatest(openID, nearby.snapshot)
+      .map { id, snapshot in snapshot.items.first { $0.id == id } }
+    isOpen = item.map { $0 != nil }.skipRepeats()
+    title = item.map { $0?.title ?? "" }.skipRepeats()
+    subtitle = item.combineLatest(with: nearby.snapshot)
       .map { Self.subtitle($0, now: $1.now) }.skipRepeats()
-    points = thing.map { $0?.levels.points ?? "" }.skipRepeats()
-    strength = thing.map { $0?.strength.map(NearbyRow.text(dBm:)) ?? "" }.skipRepeats()
-    isConnectable = thing.map { $0?.sighting.map { $0.isConnectable != false } ?? false }
+    points = item.map { $0?.levels.points ?? "" }.skipRepeats()
+    strength = item.map { $0?.strength.map(NearbyRow.text(dBm:)) ?? "" }.skipRepeats()
+    isConnectable = item.map { $0?.sighting.map { $0.isConnectable != false } ?? false }
       .skipRepeats()
     let marks = openID.combineLatest(with: nearby.marks)
     isStarred = marks.map { id, marks in "\(id.map(marks.starred.contains) ?? false)" }
       .skipRepeats()
     isHidden = marks.map { id, marks in "\(id.map(marks.hidden.contains) ?? false)" }.skipRepeats()
 
-    let heard = thing.combineLatest(with: nearby.snapshot).map { Self.fields(of: $0, in: $1) }
-    let network = thing.map { $0?.network }.skipRepeats()
+    let heard = item.combineLatest(with: nearby.snapshot).map { Self.fields(of: $0, in: $1) }
+    let network = item.map { $0?.network }.skipRepeats()
     let resolved = Property(
       initial: [],
       then: network.producer.flatMap(.latest) { Self.fields(of: $0, nearby.resolve) }
@@ -96,27 +96,27 @@ final class NearbyDetail: ViewModel {
     close = act { _ in openID.value = nil }
   }
 
-  /// Opens a thing, in place of the one that is open.
+  /// Opens an item, in place of the one that is open.
   func open(_ id: String) { openID.value = id }
 
-  private nonisolated static func subtitle(_ thing: NearbyThing?, now: Instant) -> String {
-    guard let thing else { return "" }
-    var parts = [thing.kind.rawValue, thing.company ?? "", thing.distance ?? ""]
-    switch thing.presence {
+  private nonisolated static func subtitle(_ item: NearbyItem?, now: Instant) -> String {
+    guard let item else { return "" }
+    var parts = [item.kind.rawValue, item.company ?? "", item.distance ?? ""]
+    switch item.presence {
     case .here: break
-    case .fading, .gone: parts.append("seen \(Age.text(now - thing.lastSeen)) ago")
+    case .fading, .gone: parts.append("seen \(Age.text(now - item.lastSeen)) ago")
     }
     return parts.filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
   /// The fields of an advertisement. A beacon is also a region, with an exit delay.
   private nonisolated static func fields(
-    of thing: NearbyThing?, in snapshot: Nearby.Snapshot
+    of item: NearbyItem?, in snapshot: Nearby.Snapshot
   ) -> [DetailField] {
-    guard let thing, let sighting = thing.sighting else { return [] }
+    guard let item, let sighting = item.sighting else { return [] }
     let fields = DetailField.all(of: sighting)
-    guard thing.kind == .beacon else { return fields }
-    let isInside = snapshot.now - thing.lastSeen < RegionMonitor.Settings().exitDelay
+    guard item.kind == .beacon else { return fields }
+    let isInside = snapshot.now - item.lastSeen < RegionMonitor.Settings().exitDelay
     let state = snapshot.problem != nil ? "unknown" : isInside ? "inside" : "outside"
     return DetailField.numbered(fields + [DetailField(name: "Region", value: state)])
   }

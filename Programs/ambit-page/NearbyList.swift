@@ -1,15 +1,15 @@
 import AmbitCLI
 
-/// The listed things and their order: a value that is updated with each change.
+/// The listed items and their order: a value that is updated with each change.
 struct NearbyList: Sendable {
   /// What a list depends on.
   struct Content: Sendable {
     var snapshot = Nearby.Snapshot()
     var filter = NearbyFilter()
     var marks = NearbyMarks()
-    /// The thing that is open.
+    /// The item that is open.
     var open: String?
-    /// The maximum number of listed things.
+    /// The maximum number of listed items.
     var countMax = NearbyPage.pageCount
   }
 
@@ -21,7 +21,7 @@ struct NearbyList: Sendable {
   private(set) var rows: [NearbyRow] = []
   /// How many more would be listed if there were no `countMax`.
   private(set) var remainingCount = 0
-  /// Whether the filter hides all things, or the search finds none.
+  /// Whether the filter hides all items, or the search finds none.
   private(set) var isNothingListed = false
   private(set) var summary = ""
   private(set) var kinds: [NearbyChoice] = []
@@ -35,27 +35,27 @@ struct NearbyList: Sendable {
     var next = self
     switch step {
     case .content(let content): next.content = content
-    case .sort(let rule): next.order.sort(content.snapshot.things, by: rule)
+    case .sort(let rule): next.order.sort(content.snapshot.items, by: rule)
     }
     next.update()
     return next
   }
 
   private mutating func update() {
-    let (things, filter, marks) = (content.snapshot.things, content.filter, content.marks)
-    let listed = order.ordered(filter.filtered(things, marks))
+    let (items, filter, marks) = (content.snapshot.items, content.filter, content.marks)
+    let listed = order.ordered(filter.filtered(items, marks))
     // What one works with is never among the rest.
-    let shown = listed.enumerated().filter { place, thing in
-      place < content.countMax || thing.id == content.open || marks.starred.contains(thing.id)
-        || content.snapshot.linked.contains(thing.id)
+    let shown = listed.enumerated().filter { place, item in
+      place < content.countMax || item.id == content.open || marks.starred.contains(item.id)
+        || content.snapshot.linked.contains(item.id)
     }.map(\.element)
     remainingCount = listed.count - shown.count
-    rows = shown.map { thing in
+    rows = shown.map { item in
       NearbyRow(
-        thing, marks, isOpen: content.open == thing.id,
-        isConnected: content.snapshot.linked.contains(thing.id), now: content.snapshot.now)
+        item, marks, isOpen: content.open == item.id,
+        isConnected: content.snapshot.linked.contains(item.id), now: content.snapshot.now)
     }
-    let here = things.filter { $0.presence != .gone }
+    let here = items.filter { $0.presence != .gone }
     isNothingListed = listed.isEmpty && !(here.isEmpty && filter.text.isEmpty)
     summary = Self.summary(listed.count, here.count, filter)
     if content.snapshot.isFull { summary += "; no room for more devices" }

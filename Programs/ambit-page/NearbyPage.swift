@@ -8,7 +8,7 @@ import Reactive
 final class NearbyPage: ViewModel {
   /// Typing has to pause so long before it is searched for, in seconds.
   nonisolated static let quietTime = 0.5
-  /// The number of things per page, by which "show more" extends the list: a browser that lays out
+  /// The number of items per page, by which "show more" extends the list: a browser that lays out
   /// thousands of rows on every change does nothing else.
   nonisolated static let pageCount = 200
 
@@ -26,17 +26,17 @@ final class NearbyPage: ViewModel {
   /// Sorts the list by the chosen order; also done when another order is chosen.
   let sort: Action<Void, Never, Never>
   let clearFilters: Action<Void, Never, Never>
-  /// Lists another page of things.
+  /// Lists another page of items.
   let showMore: Action<Void, Never, Never>
 
   // MARK: List
 
-  let things: Property<[NearbyRow]>
+  let items: Property<[NearbyRow]>
   /// How many there are, or why there are none.
   let summary: Property<String>
   let problem: Property<String?>
   let isFiltered: Property<Bool>
-  /// Whether the filter hides all things, or the search finds none.
+  /// Whether the filter hides all items, or the search finds none.
   let isNothingListed: Property<Bool>
   /// What `showMore` would show; nil where all is listed.
   let moreText: Property<String?>
@@ -45,7 +45,7 @@ final class NearbyPage: ViewModel {
   let companies: Property<[NearbyChoice]>
   let services: Property<[NearbyChoice]>
 
-  // MARK: Actions on a thing
+  // MARK: Actions on an item
 
   let star: Action<String, Never, Never>
   let hide: Action<String, Never, Never>
@@ -62,8 +62,8 @@ final class NearbyPage: ViewModel {
     "isStarredOnly": .twoWay(\.isStarredOnly), "isNewOnly": .twoWay(\.isNewOnly),
     "showsHidden": .twoWay(\.showsHidden), "order": .twoWay(\.order), "sort": .action(\.sort),
     "clearFilters": .action(\.clearFilters),
-    "things": .list(
-      \.things,
+    "items": .list(
+      \.items,
       [
         "id": .value(\.id), "title": .value(\.title), "kind": .value(\.kind),
         "summary": .value(\.summary), "strength": .value(\.strength), "points": .value(\.points),
@@ -87,7 +87,7 @@ final class NearbyPage: ViewModel {
   ]
 
   /// - Parameters:
-  ///   - id: The thing to open, as soon as it is there: the page's address names it.
+  ///   - id: The item to open, as soon as it is there: the page's address names it.
   ///   - invite: Makes an address that admits another browser.
   init(
     _ nearby: Nearby, scheduler: any DateScheduler, opening id: String? = nil,
@@ -134,7 +134,7 @@ final class NearbyPage: ViewModel {
       then: SignalProducer.merge([
         contents.producer.map { NearbyList.Step.content($0) }, sorts.map { .sort($0) },
       ]).scan(NearbyList()) { $0.following($1) })
-    things = list.map { $0.rows }
+    items = list.map { $0.rows }
     summary = list.map { $0.summary }.skipRepeats()
     kinds = list.map { $0.kinds }.skipRepeats()
     companies = list.map { $0.companies }.skipRepeats()

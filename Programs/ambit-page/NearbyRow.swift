@@ -1,7 +1,7 @@
 import AmbitCLI
 import Essentials
 
-/// A thing as a row of the page's table, and as a cover.
+/// An item as a row of the page's table, and as a cover.
 struct NearbyRow: Identifiable, Hashable, Sendable {
   let id: String
   var title: String
@@ -29,23 +29,23 @@ struct NearbyRow: Identifiable, Hashable, Sendable {
     [summary, strength].filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
-  init(_ thing: NearbyThing, _ marks: NearbyMarks, isOpen: Bool, isConnected: Bool, now: Instant) {
-    id = thing.id
-    title = thing.title
-    kind = thing.kind.rawValue
-    summary = [thing.distance ?? "", thing.summary].filter { !$0.isEmpty }.joined(separator: " · ")
-    strength = thing.strength.map { Self.text(dBm: $0) } ?? ""
-    points = thing.levels.points
-    let isHere = isConnected || thing.kind == .service && thing.presence == .here
-    seen = isHere ? "now" : Age.text(now - thing.lastSeen)
-    isFading = thing.presence != .here
-    isStarred = marks.starred.contains(thing.id)
-    isHidden = marks.hidden.contains(thing.id)
-    isNew = marks.isNew(thing)
+  init(_ item: NearbyItem, _ marks: NearbyMarks, isOpen: Bool, isConnected: Bool, now: Instant) {
+    id = item.id
+    title = item.title
+    kind = item.kind.rawValue
+    summary = [item.distance ?? "", item.summary].filter { !$0.isEmpty }.joined(separator: " · ")
+    strength = item.strength.map { Self.text(dBm: $0) } ?? ""
+    points = item.levels.points
+    let isHere = isConnected || item.kind == .service && item.presence == .here
+    seen = isHere ? "now" : Age.text(now - item.lastSeen)
+    isFading = item.presence != .here
+    isStarred = marks.starred.contains(item.id)
+    isHidden = marks.hidden.contains(item.id)
+    isNew = marks.isNew(item)
     self.isConnected = isConnected
     self.isOpen = isOpen
-    isConnectable = thing.sighting.map { $0.isConnectable != false } ?? false
-    picture = CoverPicture.path(of: thing)
+    isConnectable = item.sighting.map { $0.isConnectable != false } ?? false
+    picture = CoverPicture.path(of: item)
   }
 
   /// With the minus sign of mathematics.
@@ -63,7 +63,7 @@ struct NearbyChoice: Identifiable, Hashable, Sendable {
   /// More than anybody reads.
   private static let countMax = 200
 
-  /// The choices that some things have, in alphabetical order; the one that is chosen stays.
+  /// The choices that some items have, in alphabetical order; the one that is chosen stays.
   static func all(of names: [String], with chosen: String) -> [NearbyChoice] {
     var counts = Dictionary(grouping: names) { $0 }.mapValues(\.count)
     if !chosen.isEmpty { counts[chosen, default: 0] += 0 }

@@ -39,9 +39,9 @@ struct NearbyPageTests {
         devices: table.byArrival, network: network, beacons: [], problem: problem, now: now)
     }
 
-    var titles: [String] { page.things.value.map(\.title) }
+    var titles: [String] { page.items.value.map(\.title) }
     func row(_ title: String) throws -> NearbyRow {
-      try #require(page.things.value.first { $0.title == title })
+      try #require(page.items.value.first { $0.title == title })
     }
 
     func type(_ text: String) {
@@ -73,10 +73,10 @@ struct NearbyPageTests {
     #expect(rig.page.summary.value == "2000 nearby; no room for more devices")
     #expect(!rig.page.isNothingListed.value)
     // A browser gets as many as it can show.
-    #expect(rig.page.things.value.count == 200)
+    #expect(rig.page.items.value.count == 200)
     #expect(rig.page.moreText.value == "Show 200 of 1800 more")
     rig.page.showMore.apply().start()
-    #expect(rig.page.things.value.count == 400)
+    #expect(rig.page.items.value.count == 400)
     #expect(rig.page.moreText.value == "Show 200 of 1600 more")
     rig.type("lamp")
     #expect(rig.titles == ["Lamp"], "searches go over all")
@@ -84,7 +84,7 @@ struct NearbyPageTests {
     rig.type("strap")
     #expect(rig.page.isNothingListed.value)
     rig.page.clearFilters.apply().start()
-    #expect(rig.page.things.value.count == 200, "what is filtered anew begins anew")
+    #expect(rig.page.items.value.count == 200, "what is filtered anew begins anew")
     rig.page.star.apply("ID-Lamp").start()
     rig.page.open.apply("ID-1500").start()
     #expect(rig.titles.suffix(2) == ["1500", "Lamp"], "what one works with is listed")
@@ -198,9 +198,9 @@ struct NearbyPageTests {
     let other = NearbyPage(rig.nearby, scheduler: rig.scheduler)
     rig.page.hide.apply("ID-Lamp").start()
     #expect(rig.titles == ["Strap"])
-    #expect(other.things.value.map(\.title) == ["Strap"])
+    #expect(other.items.value.map(\.title) == ["Strap"])
     other.showsHidden.value = true
-    #expect(other.things.value.map(\.title) == ["Lamp", "Strap"])
+    #expect(other.items.value.map(\.title) == ["Lamp", "Strap"])
     #expect(rig.titles == ["Strap"])
     // Only a device that was seen can be marked.
     rig.page.hide.apply("nobody").start()
@@ -239,7 +239,7 @@ struct NearbyPageTests {
       fields.contains {
         $0.name == "Manufacturer data" && $0.value == "Apple, Inc." && $0.bytes == "10 05"
       })
-    #expect(rig.page.things.value.first?.isOpen == true)
+    #expect(rig.page.items.value.first?.isOpen == true)
     detail.close.apply().start()
     #expect(!detail.isOpen.value)
     rig.page.open.apply("nobody").start()
@@ -365,7 +365,7 @@ struct NearbyPageTests {
       history.update(devices: table.byArrival, network: [], beacons: [], now: now)
       now = now + .seconds(1)
     }
-    #expect(history.things.count == NearbyHistory.Limits.thingCount)
+    #expect(history.items.count == NearbyHistory.Limits.itemCount)
     #expect(history["0-0"] == nil && history["1-0"] != nil && history["5-999"] != nil)
   }
 }
@@ -422,7 +422,7 @@ struct ShownValueTests {
 
   @Test("pictures are drawn for listed items and nothing else")
   func pictures() throws {
-    let thing = NearbyThing(
+    let thing = NearbyItem(
       id: "x", kind: .beacon, summary: "", firstSeen: .zero, lastSeen: .zero, number: 1)
     let svg = try #require(CoverPicture.svg(at: CoverPicture.path(of: thing)))
     #expect(svg.hasPrefix("<svg"))

@@ -4,7 +4,7 @@ import BluetoothWire
 import Essentials
 
 /// Something that is or was nearby, as the page lists it.
-struct NearbyThing: Identifiable, Hashable, Sendable {
+struct NearbyItem: Identifiable, Hashable, Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case device = "Device"
     case beacon = "Beacon"
@@ -98,27 +98,27 @@ struct LevelHistory: Hashable, Sendable {
 /// Everything that was seen since the page began, in the order in which it came.
 struct NearbyHistory: Sendable {
   enum Limits {
-    /// The limit of things; the one that has been gone longest is removed.
-    static let thingCount = 5_000
+    /// The limit of items; the one that has been gone longest is removed.
+    static let itemCount = 5_000
     /// The time for which an unregistered service is still shown.
     static let fadesFor = TimeSpan.seconds(10)
   }
 
-  private var byID: [String: NearbyThing] = [:]
+  private var byID: [String: NearbyItem] = [:]
   private var arrivals = 0
   private var nextLevel: Instant?
 
-  /// The things in the order of arrival.
-  var things: [NearbyThing] { byID.values.sorted { $0.number < $1.number } }
-  subscript(id: String) -> NearbyThing? { byID[id] }
+  /// The items in the order of arrival.
+  var items: [NearbyItem] { byID.values.sorted { $0.number < $1.number } }
+  subscript(id: String) -> NearbyItem? { byID[id] }
 
   static func id(ofService name: String) -> String { "service " + name }
 
-  /// Updates the things.
+  /// Updates the items.
   ///
   /// - Parameters:
   ///   - connected: The connected devices, most of which don't advertise during a connection.
-  ///   - kept: Things that are never removed for lack of space.
+  ///   - kept: Items that are never removed for lack of space.
   mutating func update(
     devices: [NearbyTable.Device], network: [NetworkTable.Row], beacons: [BeaconSurvey.Row],
     connected: Set<String> = [], kept: Set<String> = [], now: Instant
@@ -152,25 +152,25 @@ struct NearbyHistory: Sendable {
   ) {
     let sighting = device.sighting
     arrive(sighting.identifier, .device, now: now)
-    guard var thing = byID.removeValue(forKey: sighting.identifier) else { return }
-    defer { byID[thing.id] = thing }
+    guard var item = byID.removeValue(forKey: sighting.identifier) else { return }
+    defer { byID[item.id] = item }
     if isLevelDue {
-      thing.levels.add(now - device.lastHeard < LevelHistory.step ? device.strength?.shown : nil)
+      item.levels.add(now - device.lastHeard < LevelHistory.step ? device.strength?.shown : nil)
     }
-    thing.strength = device.strength?.shown
-    thing.lastSeen = device.lastHeard
-    thing.presence = device.isQuiet(now: now) ? .fading : .here
-    thing.distance = distance
-    guard thing.sighting.map({ !$0.saysTheSame(as: sighting) }) ?? true else { return }
-    thing.sighting = sighting
-    thing.kind = sighting.beacon == nil ? .device : .beacon
-    thing.name = sighting.name
-    thing.summary = sighting.summary
-    thing.company = sighting.company.map {
+    item.strength = device.strength?.shown
+    item.lastSeen = device.lastHeard
+    item.presence = device.isQuiet(now: now) ? .fading : .here
+    item.distance = distance
+    guard item.sighting.map({ !$0.hasSameContent(as: sighting) }) ?? true else { return }
+    item.sighting = sighting
+    item.kind = sighting.beacon == nil ? .device : .beacon
+    item.name = sighting.name
+    item.summary = sighting.summary
+    item.company = sighting.company.map {
       AssignedNumbers.companyName($0) ?? "Company \($0)"
     }
-    thing.services = sighting.services.map { AssignedNumbers.serviceName($0) ?? "\($0)" }
-    thing.updateSearchText()
+    item.services = sighting.services.map { AssignedNumbers.serviceName($0) ?? "\($0)" }
+    item.updateSearchText()
   }
 
   private mutating func update(_ row: NetworkTable.Row, now: Instant) {
@@ -186,25 +186,25 @@ struct NearbyHistory: Sendable {
     byID[id]?.updateSearchText()
   }
 
-  private mutating func arrive(_ id: String, _ kind: NearbyThing.Kind, now: Instant) {
+  private mutating func arrive(_ id: String, _ kind: NearbyItem.Kind, now: Instant) {
     guard byID[id] == nil else { return }
     arrivals += 1
-    byID[id] = NearbyThing(
+    byID[id] = NearbyItem(
       id: id, kind: kind, summary: "", firstSeen: now, lastSeen: now, number: arrivals)
   }
 
   private mutating func forget(allBut kept: Set<String>) {
-    let surplus = byID.count - Limits.thingCount
+    let surplus = byID.count - Limits.itemCount
     guard surplus > 0 else { return }
     let gone = byID.values.filter { $0.presence == .gone && !kept.contains($0.id) }
       .sorted { $0.lastSeen < $1.lastSeen }
-    for thing in gone.prefix(surplus) { byID[thing.id] = nil }
+    for item in gone.prefix(surplus) { byID[item.id] = nil }
   }
 }
 
 extension Sighting {
   /// Whether two advertisements are equal, apart from their strength.
-  fileprivate func saysTheSame(as other: Sighting) -> Bool {
+  fileprivate func hasSameContent(as other: Sighting) -> Bool {
     var same = self
     same.rssi = other.rssi
     return same == other
