@@ -119,6 +119,8 @@ extension HostMachine {
     due(session.nextWake)
   }
 
+  // Not inlined: the optimizer copies `withSession` for each closure that is passed to it.
+  @inline(never)
   private mutating func take(
     _ output: ControllerSession.Output, now: Instant, into actions: inout [Action]
   ) {

@@ -29,6 +29,8 @@ extension HostMachine {
     return gatt.nextWake
   }
 
+  // Not inlined: the optimizer copies `withGATT` for each closure that is passed to it.
+  @inline(never)
   private mutating func take(
     _ output: GATTClientSession.Output, from handle: UInt16, now: Instant,
     into actions: inout [Action]

@@ -18,6 +18,8 @@ extension HostMachine {
     swap(&produced, &outputs.server)
   }
 
+  // Not inlined: the optimizer copies `withServer` for each closure that is passed to it.
+  @inline(never)
   private mutating func take(
     _ output: GATTServer.Output, now: Instant, into actions: inout [Action]
   ) {

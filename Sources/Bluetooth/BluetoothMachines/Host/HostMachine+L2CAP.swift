@@ -23,6 +23,8 @@ extension HostMachine {
     swap(&produced, &outputs.l2cap)
   }
 
+  // Not inlined: the optimizer copies `withL2CAP` for each closure that is passed to it.
+  @inline(never)
   private mutating func take(
     _ output: L2CAPLink.Output, from index: Int, now: Instant, into actions: inout [Action]
   ) {

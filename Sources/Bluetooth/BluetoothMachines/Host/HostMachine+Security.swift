@@ -85,6 +85,8 @@ extension HostMachine {
     return true
   }
 
+  // Not inlined: the optimizer copies `withSecurity` for each closure that is passed to it.
+  @inline(never)
   private mutating func take(
     _ output: LinkSecurity.Output, from handle: UInt16, now: Instant,
     into actions: inout [Action]
