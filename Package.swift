@@ -488,7 +488,8 @@ let package = Package(
       dependencies: [
         "AppMachines", "AppSessions", "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines",
         "PortSharing", "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire",
-        "Essentials", "HubMachines", "HubWire", "JSONWire", "PeripheralFiles", "Simulation", "XMPPWire",
+        "Essentials", "HubMachines", "HubWire", "JSONWire", "PeripheralFiles", "Simulation",
+        "XMPPWire",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     tests("FuzzReplayTests", needs: "FuzzTargets", "Essentials"),
