@@ -32,6 +32,23 @@ struct EndTests {
     #expect(phone.takeActions().reports == [.noSuspendedApp])
   }
 
+  @Test("an app whose memory is needed ends if it is suspended, and goes on otherwise")
+  func memoryOfOneApp() {
+    var phone = TestPhone()
+    phone.run()
+    _ = phone.takeActions()
+    phone.handle(.memoryPressure(.criticalFor(TestPhone.app)))
+    #expect(phone.takeActions().reports == [.noSuspendedApp])
+    #expect(phone.state == .active)
+    phone.person(.sentToBackground)
+    phone.acknowledgeAll()
+    _ = phone.takeActions()
+    phone.handle(.memoryPressure(.criticalFor(TestPhone.other)))
+    #expect(phone.takeActions().reports == [.noSuspendedApp])
+    phone.handle(.memoryPressure(.criticalFor(TestPhone.app)))
+    #expect(phone.takeActions() == [.kill(phone.process)])
+  }
+
   @Test("an app that runs gets a memory warning, a suspended one doesn't")
   func memoryWarning() {
     var phone = TestPhone()

@@ -54,6 +54,24 @@ struct KeepingTests {
     return (attachment.holdings, events)
   }
 
+  @Test("a kept session whose keeping ends is closed, and an open one isn't")
+  mutating func endOfKeeping() throws {
+    let id = try central()
+    let key = HubSessionKey(id)
+    #expect(hub.machine.sessions(of: id)[Self.one]?.hostKey == key)
+    #expect(hub.machine.holdings(of: key)?.links.map(\.peer) == [Self.peer])
+    hub.handle(.keepingEnded(key))
+    #expect(hub.machine.sessions(of: id)[Self.one]?.hostKey == key)
+    hub.handle(.disconnected(id))
+    #expect(hub.machine.isKept(key))
+    #expect(hub.machine.holdings(of: key)?.scan != nil)
+    _ = hub.takeActions()
+    hub.handle(.keepingEnded(key))
+    #expect(hub.takeActions() == [.closeSession(key)])
+    #expect(!hub.machine.isKept(key))
+    #expect(hub.machine.holdings(of: key) == nil)
+  }
+
   /// A program that scans, is connected and has subscribed, and has acknowledged all but the last two events.
   private mutating func central() throws -> HubConnectionID {
     let id = try start()
