@@ -137,7 +137,7 @@ enum MainQueue {
   /// Whether this code runs on it.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) != nil }
 
-  /// Waits for what is on it, and for what that adds to it, a few times: an app may pass a callback on to it.
+  /// Waits for its work, and for the work that this adds, a few times: an app may pass a callback on to it.
   static func settle() {
     guard !isCurrent else { return }
     for _ in 0..<turnCount { DispatchQueue.main.sync {} }

@@ -166,7 +166,7 @@ struct BackgroundTests {
       phone.advance(by: .minutes(1))
       app.terminate(.memoryPressure)
       phone.advance(by: .hours(1))
-      // Neither the phone nor the device asks its controller whether it lives.
+      // Neither the phone nor the device checks its silent controller.
       let next = phone.radio.withWorld { $0.nextEventTime } ?? .distantFuture
       #expect(next - phone.now > .days(1))
       phone.advance(by: .days(365))
