@@ -8,7 +8,7 @@
   /// Messages of an account.
   struct MessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "message", abstract: "Send and receive messages over XMPP; none is lost.",
+      commandName: "message", abstract: "Send and receive messages over XMPP.",
       discussion: """
         A message is on this machine's disk before it is sent, and until it was taken. What could not \
         be sent is sent by the next command of the account. docs/messages.md describes states, and the \

@@ -33,7 +33,7 @@ struct AccountCommand: MessageProgramCommand {
 struct MessageCommand: MessageProgramCommand {
   static let name = "message"
   static let configuration = CommandConfiguration(
-    commandName: name, abstract: "Send and receive messages over XMPP; none is lost.",
+    commandName: name, abstract: "Send and receive messages over XMPP.",
     discussion: """
       EXAMPLES:
         ambit message send bob@chat.example "Good morning"

@@ -5,7 +5,7 @@
   internal import XMPPMachines
   internal import XMPPWire
 
-  /// An account of XMPP whose messages are never lost: each is on this machine's disk before it leaves, and until the
+  /// An account of XMPP. Each of its messages is on this machine's disk before it leaves, and until the
   /// app has taken it.
   ///
   ///     let account = try MessagingAccount(
