@@ -111,11 +111,11 @@ let package = Package(
     // Lets `import CoreBluetooth.CBUUID` compile.
     .systemLibrary(name: "CoreBluetoothSubmodules", path: "Sources/Submodules/CoreBluetooth"),
     module(
-      "CoreBluetoothAsync", in: "Bluetooth", needs: "CoreBluetooth", "BluetoothInterface",
-      "BluetoothSessions"),
+      "CoreBluetoothAsync", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetooth",
+      "BluetoothInterface", "BluetoothSessions"),
     module(
-      "CoreBluetoothReactive", in: "Bluetooth", needs: "CoreBluetooth", "CoreBluetoothAsync",
-      "Reactive"),
+      "CoreBluetoothReactive", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetooth",
+      "CoreBluetoothAsync", "Reactive"),
 
     // The hub: where programs look for one.
     module("HubPlaces", in: "Hub", needs: "EventLoop"),
@@ -158,10 +158,10 @@ let package = Package(
       "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "BeaconMachines", logging),
     // Lets `import CoreLocation.CLLocation` compile.
     .systemLibrary(name: "CoreLocationSubmodules", path: "Sources/Submodules/CoreLocation"),
-    module("CoreLocationAsync", in: "Location", needs: "CoreLocation"),
+    module("CoreLocationAsync", in: "Location", needs: "RunLoopSupport", "CoreLocation"),
     module(
-      "CoreLocationReactive", in: "Location", needs: "CoreLocation", "CoreLocationAsync", "Reactive"
-    ),
+      "CoreLocationReactive", in: "Location", needs: "RunLoopSupport", "CoreLocation",
+      "CoreLocationAsync", "Reactive"),
 
     // Bonjour: wire, machines, host, API.
     wire("DNSWire", in: "Bonjour"),
@@ -426,12 +426,12 @@ let package = Package(
       of: "SecureConnections", in: "Bluetooth", needs: "BluetoothHost", "BluetoothMachines",
       "BluetoothWire"),
     tests(
-      of: "CoreBluetooth", in: "Bluetooth", needs: "CoreBluetoothAsync", "BluetoothHost",
-      "SimulatedRadio", "Simulation", "PeripheralFiles", "BluetoothInterface", "BluetoothMachines",
+      of: "CoreBluetooth", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetoothAsync",
+      "BluetoothHost", "SimulatedRadio", "Simulation", "PeripheralFiles", "BluetoothInterface", "BluetoothMachines",
       "BluetoothSessions", "BluetoothWire", "AppCode", "BestPractices"),
     tests(
-      of: "CoreBluetoothReactive", in: "Bluetooth", needs: "CoreBluetooth", "CoreBluetoothAsync",
-      "Reactive", "BluetoothHost", "SimulatedRadio", "Simulation", "BluetoothInterface",
+      of: "CoreBluetoothReactive", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetooth",
+      "CoreBluetoothAsync", "Reactive", "BluetoothHost", "SimulatedRadio", "Simulation", "BluetoothInterface",
       "BluetoothWire", "BestPractices"),
     tests(
       of: "CoreLocation", in: "Location", needs: "CoreLocationAsync", "CoreLocationReactive",

@@ -1,5 +1,6 @@
 public import CoreBluetooth
 internal import Foundation
+internal import RunLoopSupport
 internal import Synchronization
 
 /// A connected peripheral for `async` code.
@@ -10,23 +11,18 @@ public final class ConnectedPeripheral: Sendable {
   /// The underlying peripheral. Its delegate is free for the program, and is called first.
   public let peripheral: CBPeripheral
   private let central: Central
-  /// Tells this connection from others with the same peripheral.
-  private let connection: UInt64
-  private let listener: PeripheralListener
-  private let room = Mutex(())
+  private let connection: SharedConnection
+  /// The reason for the end of the connection, once it has ended.
+  private let endError = Mutex<BluetoothError?>(nil)
+  private let ends = EventObservers<BluetoothError>()
 
-  /// - Parameter holdsValues: Whether values wait for the first sequence of their characteristic.
-  init(
-    _ peripheral: CBPeripheral, central: Central, connection: UInt64, holdsValues: Bool = false
-  ) {
+  init(_ peripheral: CBPeripheral, central: Central, connection: SharedConnection) {
     self.peripheral = peripheral
-    listener = PeripheralListener(holdsValues: holdsValues)
     self.central = central
     self.connection = connection
-    peripheral.innerDelegateProxy = listener
   }
 
-  deinit { central.released(peripheral, connection: connection) }
+  deinit { connection.released() }
 
   /// The peripheral's identifier.
   public var identifier: UUID { peripheral.identifier }
@@ -35,16 +31,46 @@ public final class ConnectedPeripheral: Sendable {
   /// Whether the peripheral is connected.
   public var isConnected: Bool { peripheral.state == .connected }
 
-  func ended(_ error: BluetoothError) { listener.ended(error) }
+  // MARK: The end of the connection
+
+  private var end: BluetoothError? { endError.withLock { $0 } }
+
+  func ended(_ error: BluetoothError) {
+    endError.withLock { $0 = error }
+    ends.send(error)
+  }
+
+  /// Calls `notify` when the connection has ended, maybe twice.
+  private func observeEnd(_ notify: @escaping @Sendable (BluetoothError) -> Void)
+    -> ListenerRegistration
+  {
+    let registration = ends.add(notify)
+    if let end { notify(end) }
+    return registration
+  }
 
   /// Disconnects, and returns when the connection has ended.
   public func disconnect() async {
-    if !listener.hasEnded { central.manager.cancelPeripheralConnection(peripheral) }
-    _ = await listener.waitForEnd()
+    if end == nil { central.manager.cancelPeripheralConnection(peripheral) }
+    _ = await waitForDisconnection()
   }
 
   /// Waits until the connection has ended, and returns the reason.
-  public func waitForDisconnection() async -> BluetoothError { await listener.waitForEnd() }
+  public func waitForDisconnection() async -> BluetoothError {
+    do throws(BluetoothError) {
+      return try await result { done in observeEnd { done(.success($0)) } }
+    } catch {
+      return error
+    }
+  }
+
+  /// Makes a request over this connection.
+  private func perform<Value: Sendable>(
+    _ request: PeripheralRequest<Value>
+  ) async throws(BluetoothError) -> Value {
+    if let end { throw end }
+    return try await result { done in peripheral.perform(request, done) }
+  }
 
   // MARK: Discovering
 
@@ -53,8 +79,7 @@ public final class ConnectedPeripheral: Sendable {
   public func discoverServices(
     _ uuids: [CBUUID]? = nil
   ) async throws(BluetoothError) -> [CBService] {
-    try await listener.wait(.services) { peripheral.discoverServices(uuids) }
-    return (peripheral.services ?? []).filter { uuids?.contains($0.uuid) ?? true }
+    try await perform(.services(uuids))
   }
 
   /// Discovers the services that a service includes.
@@ -62,10 +87,7 @@ public final class ConnectedPeripheral: Sendable {
   public func discoverIncludedServices(
     _ uuids: [CBUUID]? = nil, for service: CBService
   ) async throws(BluetoothError) -> [CBService] {
-    try await listener.wait(.includedServices(service)) {
-      peripheral.discoverIncludedServices(uuids, for: service)
-    }
-    return (service.includedServices ?? []).filter { uuids?.contains($0.uuid) ?? true }
+    try await perform(.includedServices(uuids, of: service))
   }
 
   /// Discovers the characteristics of a service with these UUIDs, or all if nil.
@@ -73,10 +95,7 @@ public final class ConnectedPeripheral: Sendable {
   public func discoverCharacteristics(
     _ uuids: [CBUUID]? = nil, for service: CBService
   ) async throws(BluetoothError) -> [CBCharacteristic] {
-    try await listener.wait(.characteristics(service)) {
-      peripheral.discoverCharacteristics(uuids, for: service)
-    }
-    return (service.characteristics ?? []).filter { uuids?.contains($0.uuid) ?? true }
+    try await perform(.characteristics(uuids, of: service))
   }
 
   /// Discovers the descriptors of a characteristic.
@@ -84,10 +103,7 @@ public final class ConnectedPeripheral: Sendable {
   public func discoverDescriptors(
     for characteristic: CBCharacteristic
   ) async throws(BluetoothError) -> [CBDescriptor] {
-    try await listener.wait(.descriptors(characteristic)) {
-      peripheral.discoverDescriptors(for: characteristic)
-    }
-    return characteristic.descriptors ?? []
+    try await perform(.descriptors(of: characteristic))
   }
 
   /// Discovers all attributes. For tools that explore a peripheral; apps should discover only the
@@ -121,98 +137,66 @@ public final class ConnectedPeripheral: Sendable {
 
   /// Emits the services that the peripheral has removed or changed.
   public func modifiedServices() -> AsyncStream<[CBService]> {
-    listener.modifications.stream(bufferMax: Limits.statesMax)
+    AsyncStream(bufferMax: Limits.statesMax) { notify in
+      let registration = peripheral.observeModifiedServices { notify(.value($0)) }
+      registration.add(observeEnd { _ in notify(.completed) })
+      return registration
+    }
   }
 
   // MARK: Values
 
   /// Reads a whole value. While notifications are enabled, a notified value may be returned.
   public func read(_ characteristic: CBCharacteristic) async throws(BluetoothError) -> Data {
-    try await listener.wait(.read(characteristic)) { peripheral.readValue(for: characteristic) }
-    return characteristic.value ?? Data()
+    try await perform(.read(characteristic))
   }
 
   /// Reads a descriptor. The value is then in its `value` property.
   public func read(_ descriptor: CBDescriptor) async throws(BluetoothError) {
-    try await listener.wait(.readDescriptor(descriptor)) {
-      peripheral.readValue(for: descriptor)
-    }
+    _ = try await perform(.read(descriptor))
   }
 
-  /// Writes a value. A write without response waits until there is space to send it.
+  /// Writes a value. A write without response waits until there is space to send it, after those
+  /// that were started before.
   public func write(
     _ data: Data, to characteristic: CBCharacteristic,
     type: CBCharacteristicWriteType = .withResponse
   ) async throws(BluetoothError) {
     switch type {
-    case .withResponse:
-      try await listener.wait(.write(characteristic)) {
-        peripheral.writeValue(data, for: characteristic, type: .withResponse)
-      }
+    case .withResponse: try await perform(.write(data, to: characteristic))
     case .withoutResponse:
-      while !writeIfThereIsRoom(data, to: characteristic) {
-        // Room may have come between the question and the waiting.
-        try await listener.wait(.room) {
-          if peripheral.canSendWriteWithoutResponse { listener.thereIsRoom() }
-        }
+      if let end { throw end }
+      try await result { done in
+        peripheral.writeWithoutResponse(data, to: characteristic, done)
       }
-    }
-  }
-
-  /// Several tasks may write: the room that one has seen, another must not take.
-  private func writeIfThereIsRoom(_ data: Data, to characteristic: CBCharacteristic) -> Bool {
-    room.withLock { _ in
-      guard peripheral.canSendWriteWithoutResponse else { return false }
-      peripheral.writeValue(data, for: characteristic, type: .withoutResponse)
-      return true
     }
   }
 
   /// Writes a descriptor.
   public func write(_ data: Data, to descriptor: CBDescriptor) async throws(BluetoothError) {
-    try await listener.wait(.writeDescriptor(descriptor)) {
-      peripheral.writeValue(data, for: descriptor)
-    }
+    try await perform(.write(data, to: descriptor))
   }
 
   /// Emits notified and indicated values. Notifications are enabled while the sequence is iterated.
-  /// It throws a `BluetoothError` if the subscription is refused, the connection ends or the
-  /// peripheral removes the characteristic's service.
+  /// It throws a `BluetoothError` if the subscription is refused, the connection ends, the
+  /// peripheral removes the characteristic's service, or the host has dropped values.
   public func values(of characteristic: CBCharacteristic) -> AsyncThrowingStream<Data, any Error> {
-    let (stream, continuation) = AsyncThrowingStream.makeStream(
-      of: Data.self, bufferingPolicy: .bufferingNewest(Limits.valuesMax))
-    let number = listener.addReader(continuation, of: characteristic)
-    let subscription = Task { [peripheral, listener] in
-      do throws(BluetoothError) {
-        try await listener.wait(.notify(characteristic)) {
-          peripheral.setNotifyValue(true, for: characteristic)
-        }
-      } catch {
-        if error != .cancelled { continuation.finish(throwing: error) }
+    AsyncThrowingStream(bufferMax: Limits.valuesMax) { notify in
+      if let end {
+        notify(.failed(end))
+        return ListenerRegistration()
       }
+      return peripheral.observeValues(of: characteristic, notify)
     }
-    continuation.onTermination = { [peripheral, listener] _ in
-      subscription.cancel()
-      listener.removeReader(number, of: characteristic) {
-        guard peripheral.state == .connected else { return }
-        listener.expectNotification(of: characteristic)
-        peripheral.setNotifyValue(false, for: characteristic)
-      }
-    }
-    return stream
   }
 
   /// Reads the RSSI of the link, in dBm.
   public func readRSSI() async throws(BluetoothError) -> Int {
-    guard case .rssi(let value) = try await listener.wait(.rssi, { peripheral.readRSSI() })
-    else { return 127 }
-    return value
+    try await perform(.rssi)
   }
 
   /// Opens an L2CAP channel to a PSM of the peripheral.
   public func openChannel(psm: CBL2CAPPSM) async throws(BluetoothError) -> CBL2CAPChannel {
-    let answer = try await listener.wait(.channel) { peripheral.openL2CAPChannel(psm) }
-    guard case .channel(let channel) = answer else { throw .disconnected(nil) }
-    return channel
+    try await perform(.channel(psm: psm))
   }
 }

@@ -1,7 +1,7 @@
 public import CoreBluetooth
 public import CoreBluetoothAsync
 public import Reactive
-internal import Synchronization
+internal import RunLoopSupport
 
 /// A discovered peripheral and its advertisement.
 public struct DiscoveredPeripheral: Sendable {
@@ -31,23 +31,10 @@ extension Reactive where Base: CBCentralManager {
   ) -> SignalProducer<DiscoveredPeripheral, BluetoothError> {
     let central: CBCentralManager = base
     let demand = ScanDemand(services: services, allowsDuplicates: allowDuplicates)
-    return CentralProxy.all.producer(of: central) { proxy, notify in
-      let observation = proxy.events.observeValues { event in
-        switch event {
-        case .discovered(let found):
-          if demand.includes(found.advertisement) { notify(.value(found)) }
-        case .stateChanged(let state):
-          if state.isFinal { notify(.failed(.notAvailable(state))) }
-        default: break
-        }
-      }
-      let scan = proxy.scan(demand, with: central)
-      if central.state.isFinal { notify(.failed(.notAvailable(central.state))) }
-      return AnyDisposable {
-        observation?.dispose()
-        scan.dispose()
-      }
-    }
+    return SignalProducer(listening: { notify in
+      central.observeDiscoveries(matching: demand, notify)
+    })
+    .map { DiscoveredPeripheral(peripheral: $0, advertisement: $1) }
   }
 
   /// A connection to a peripheral, established or pending while a run lasts.
@@ -76,9 +63,9 @@ extension Reactive where Base: CBCentralManager {
     to peripheral: CBPeripheral, options: [String: any Sendable]? = nil
   ) -> SignalProducer<CBPeripheral, BluetoothError> {
     let central: CBCentralManager = base
-    let connection = CentralProxy.all.producer(of: central) { proxy, notify in
-      ConnectionRun(to: peripheral, notify).start(proxy, central, options)
-    }
+    let connection = SignalProducer(listening: { notify in
+      central.observeConnection(to: peripheral, options: options, notify)
+    })
     return whenPoweredOn.then(connection)
   }
 
@@ -88,114 +75,21 @@ extension Reactive where Base: CBCentralManager {
   /// A manager without a delegate waits for the first run of any producer; one with a delegate doesn't wait. Later
   /// runs get the state, too, as long as any run of the manager lasts; the peripherals are kept so long.
   public var restoration: SignalProducer<CentralRestoration, Never> {
-    CentralProxy.all.producer(of: base) { proxy, notify in
-      let isSent = Mutex(false)
-      let send: @Sendable (CentralRestoration) -> Void = { restored in
-        let isFirst = isSent.withLock { isSent in
-          defer { isSent = true }
-          return !isSent
-        }
-        if isFirst { notify(.value(restored)) }
-      }
-      let observation = proxy.events.observeValues {
-        if case .restored(let restored) = $0 { send(restored) }
-      }
-      if let restored = proxy.restoration.withLock({ $0 }) { send(restored) }
-      return observation
-    }
+    let central: CBCentralManager = base
+    return SignalProducer(listening: { notify in
+      central.observeRestoration { notify(.value($0)) }
+    })
   }
 
   /// Sends connections and disconnections of the peers for which
   /// `registerForConnectionEvents(options:)` was called.
   public var connectionEvents: SignalProducer<ConnectionEvent, Never> {
-    CentralProxy.all.producer(of: base) { proxy, notify in
-      proxy.events.observeValues {
-        if case .connectionEvent(let event, let peripheral) = $0 {
-          notify(.value((event, peripheral)))
-        }
-      }
-    }
+    let central: CBCentralManager = base
+    return SignalProducer(listening: { notify in
+      central.observeConnectionEvents { notify(.value(($0, $1))) }
+    })
   }
 
   /// A connection event and the peripheral that it concerns.
   public typealias ConnectionEvent = (event: CBConnectionEvent, peripheral: CBPeripheral)
-}
-
-/// One run of a connection.
-private final class ConnectionRun: Sendable {
-  typealias Notify = @Sendable (Signal<CBPeripheral, BluetoothError>.Event) -> Void
-
-  private enum Phase { case new, waiting, connected }
-
-  private let peripheral: CBPeripheral
-  private let notify: Notify
-  private let phase = Mutex(Phase.new)
-
-  init(to peripheral: CBPeripheral, _ notify: @escaping Notify) {
-    self.peripheral = peripheral
-    self.notify = notify
-  }
-
-  func start(
-    _ proxy: CentralProxy, _ central: CBCentralManager, _ options: [String: any Sendable]?
-  ) -> any Disposable {
-    // Reports the reason when what others do with the peripheral ends.
-    let listener = PeripheralProxy.all.retain(for: peripheral)
-    listener.addReporter()
-    let observation = proxy.events.observeValues { self.handle($0, listener) }
-    let demand = proxy.connect(peripheral, options, with: central)
-    phase.withLock { if $0 == .new { $0 = .waiting } }
-    if peripheral.state == .connected { connected() }
-    if central.state != .poweredOn { end(listener, .notAvailable(central.state)) }
-    return AnyDisposable { [peripheral] in
-      observation?.dispose()
-      demand.dispose()
-      listener.removeReporter()
-      if peripheral.state != .connected { listener.ended(.disconnected(nil), for: peripheral) }
-      PeripheralProxy.all.release(for: peripheral)
-    }
-  }
-
-  private func handle(_ event: CentralEvent, _ listener: PeripheralProxy) {
-    switch event {
-    case .connected(peripheral): connected()
-    case .failedToConnect(peripheral, let error):
-      notify(.failed(.connectionFailed(error as? CBError ?? CBError(.connectionFailed))))
-    case .disconnected(peripheral, let error, let isReconnecting):
-      disconnected(error, isReconnecting, listener)
-    case .stateChanged(let state):
-      if state != .poweredOn { end(listener, .notAvailable(state)) }
-    default: break
-    }
-  }
-
-  private func connected() {
-    let isNews = phase.withLock { phase in
-      defer { phase = .connected }
-      return phase != .connected
-    }
-    if isNews { notify(.value(peripheral)) }
-  }
-
-  private func disconnected(
-    _ error: (any Error)?, _ isReconnecting: Bool, _ listener: PeripheralProxy
-  ) {
-    let reason = BluetoothError.disconnected(error.map { $0 as? CBError ?? CBError(.unknown) })
-    let before = phase.withLock { phase in
-      defer { if phase == .connected { phase = .waiting } }
-      return phase
-    }
-    // Also of a connection that no run made.
-    listener.ended(reason, for: peripheral)
-    if isReconnecting { return }
-    // The end of an earlier connection doesn't concern this run, which waits for the next one.
-    guard before == .connected || before == .waiting && peripheral.state == .disconnected
-    else { return }
-    notify(error == nil ? .completed : .failed(reason))
-  }
-
-  private func end(_ listener: PeripheralProxy, _ error: BluetoothError) {
-    listener.ended(error, for: peripheral)
-    notify(.failed(error))
-  }
 }

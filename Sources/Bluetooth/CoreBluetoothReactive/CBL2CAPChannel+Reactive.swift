@@ -1,6 +1,7 @@
 public import CoreBluetooth
 public import CoreBluetoothAsync
 public import Reactive
+internal import RunLoopSupport
 internal import Synchronization
 
 extension CBL2CAPChannel: ReactiveExtensionsProvider {}
@@ -19,19 +20,19 @@ extension Reactive where Base: CBL2CAPChannel {
   ///   another run is active.
   public var receivedData: SignalProducer<Data, BluetoothError> {
     let channel: CBL2CAPChannel = base
-    return ChannelProxy.all.producer(of: channel) { proxy, notify in
-      guard proxy.beginReading() else {
+    return ChannelListener.all.producer(of: channel) { listener, notify in
+      guard listener.beginReading() else {
         notify(.failed(.refused(CBError(.invalidParameters))))
         return nil
       }
       let reader = ChannelReader(of: channel, notify)
-      let observation = proxy.changes.observeValues { reader.read() }
+      let registration = listener.changes.add { reader.read() }
       channel.enqueue { reader.read() }
-      return AnyDisposable {
-        observation?.dispose()
+      registration.add {
         reader.stop()
-        proxy.endReading()
+        listener.endReading()
       }
+      return registration
     }
   }
 
@@ -45,30 +46,30 @@ extension Reactive where Base: CBL2CAPChannel {
   ///   cause is nil if one of the sides closed the channel.
   public func write(_ data: Data) -> SignalProducer<Never, BluetoothError> {
     let channel: CBL2CAPChannel = base
-    return SignalProducer(registering: { notify in
-      let proxy = ChannelProxy.all.retain(for: channel)
-      let held = RequestObserver<Never>(notify)
+    return SignalProducer(requesting: { done in
+      let listener = ChannelListener.all.retain(for: channel)
+      let observer = ResultObserver(done)
       let write = ChannelWrite(of: data, to: channel)
-      let number = proxy.writes.add {
+      let number = listener.writes.add {
         write.send()
       } done: { error in
-        held.send(error.map { .failure($0) } ?? .success(nil))
-        ChannelProxy.all.release(for: channel)
+        observer.send(error.map { .failure($0) } ?? .success(()))
+        ChannelListener.all.release(for: channel)
       }
-      return AnyDisposable { [weak proxy] in
-        held.cancel()
-        guard write.cancel(), proxy?.writes.remove(number) == true else { return }
-        ChannelProxy.all.release(for: channel)
+      return ListenerRegistration { [weak listener] in
+        observer.cancel()
+        guard write.cancel(), listener?.writes.remove(number) == true else { return }
+        ChannelListener.all.release(for: channel)
       }
     })
   }
 }
 
-/// Listens to a channel for all runs.
-private final class ChannelProxy: DelegateProxy, Sendable {
-  static let all = DelegateProxies<ChannelProxy>()
+/// Observes a channel for all producers.
+private final class ChannelListener: DelegateListener, Sendable {
+  static let all = DelegateListeners<ChannelListener>()
 
-  let (changes, input) = Signal<Void, Never>.pipe()
+  let changes = EventObservers<Void>()
   let writes = RoomQueue()
   private let isRead = Mutex(false)
 
@@ -76,13 +77,13 @@ private final class ChannelProxy: DelegateProxy, Sendable {
     channel.observeChanges { [weak self] in
       guard let self else { return }
       writes.sendWaiting()
-      input.send(value: ())
+      changes.send(())
     }
   }
 
   func detach(from channel: CBL2CAPChannel) { channel.observeChanges(nil) }
 
-  /// Notes that a run reads; false if another does.
+  /// Records that a run reads; false if another does.
   func beginReading() -> Bool {
     isRead.withLock { isRead in
       defer { isRead = true }
@@ -95,7 +96,7 @@ private final class ChannelProxy: DelegateProxy, Sendable {
 
 /// One run that reads.
 private final class ChannelReader: Sendable {
-  typealias Notify = @Sendable (Signal<Data, BluetoothError>.Event) -> Void
+  typealias Notify = @Sendable (ListenerEvent<Data, BluetoothError>) -> Void
 
   /// At once: what a slow observer has in hand.
   private static let byteCountMax = 65_536

@@ -16,8 +16,3 @@ extension Reactive where Base: CBManager {
       .then(.empty)
   }
 }
-
-extension CBManagerState {
-  /// Whether the radio will not be on by itself.
-  var isFinal: Bool { self == .unsupported || self == .unauthorized }
-}

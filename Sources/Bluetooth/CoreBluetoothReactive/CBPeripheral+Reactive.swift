@@ -1,6 +1,7 @@
 public import CoreBluetooth
 public import CoreBluetoothAsync
 public import Reactive
+internal import RunLoopSupport
 
 extension CBPeripheral: ReactiveExtensionsProvider {}
 
@@ -8,7 +9,7 @@ extension CBPeripheral: ReactiveExtensionsProvider {}
 // `.disconnected` where the peripheral is not connected and when the connection ends; its error is
 // that of the connection if a run of `connection(to:options:)` made it, else nil where this side
 // cancelled it and `.peripheralDisconnected` where it didn't. A run that is disposed of before the
-// answer comes lets go of everything but the peripheral, which it holds until then: the answer must
+// answer comes releases everything but the peripheral, which it retains until then: the answer must
 // not be taken for that to the next request.
 extension Reactive where Base: CBPeripheral {
   /// Sends the current state of the connection and each change.
@@ -20,11 +21,10 @@ extension Reactive where Base: CBPeripheral {
   /// Sends the services that the peripheral has removed or changed. Discover those that the app
   /// needs again.
   public var modifiedServices: SignalProducer<[CBService], Never> {
-    PeripheralProxy.all.producer(of: base) { proxy, notify in
-      proxy.events.observeValues {
-        if case .modifiedServices(let services) = $0 { notify(.value(services)) }
-      }
-    }
+    let peripheral: CBPeripheral = base
+    return SignalProducer(listening: { notify in
+      peripheral.observeModifiedServices { notify(.value($0)) }
+    })
   }
 
   // MARK: Discovering
@@ -33,44 +33,28 @@ extension Reactive where Base: CBPeripheral {
   public func discoverServices(
     _ uuids: [CBUUID]? = nil
   ) -> SignalProducer<[CBService], BluetoothError> {
-    request(.services) {
-      $0.discoverServices(uuids)
-    } value: {
-      ($0.services ?? []).filter { uuids?.contains($0.uuid) ?? true }
-    }
+    perform(.services(uuids))
   }
 
   /// Discovers the included services of a service with these UUIDs, or all if nil.
   public func discoverIncludedServices(
     _ uuids: [CBUUID]? = nil, for service: CBService
   ) -> SignalProducer<[CBService], BluetoothError> {
-    request(.includedServices(service)) {
-      $0.discoverIncludedServices(uuids, for: service)
-    } value: { _ in
-      (service.includedServices ?? []).filter { uuids?.contains($0.uuid) ?? true }
-    }
+    perform(.includedServices(uuids, of: service))
   }
 
   /// Discovers the characteristics of a service with these UUIDs, or all if nil.
   public func discoverCharacteristics(
     _ uuids: [CBUUID]? = nil, for service: CBService
   ) -> SignalProducer<[CBCharacteristic], BluetoothError> {
-    request(.characteristics(service)) {
-      $0.discoverCharacteristics(uuids, for: service)
-    } value: { _ in
-      (service.characteristics ?? []).filter { uuids?.contains($0.uuid) ?? true }
-    }
+    perform(.characteristics(uuids, of: service))
   }
 
   /// Discovers the descriptors of a characteristic.
   public func discoverDescriptors(
     for characteristic: CBCharacteristic
   ) -> SignalProducer<[CBDescriptor], BluetoothError> {
-    request(.descriptors(characteristic)) {
-      $0.discoverDescriptors(for: characteristic)
-    } value: { _ in
-      characteristic.descriptors ?? []
-    }
+    perform(.descriptors(of: characteristic))
   }
 
   /// Discovers one service and one of its characteristics, and sends the characteristic. Fails with
@@ -89,20 +73,12 @@ extension Reactive where Base: CBPeripheral {
 
   /// Reads a whole value. While notifications are enabled, a notified value may be sent.
   public func read(_ characteristic: CBCharacteristic) -> SignalProducer<Data, BluetoothError> {
-    request(.read(characteristic)) {
-      $0.readValue(for: characteristic)
-    } value: { _ in
-      characteristic.value ?? Data()
-    }
+    perform(.read(characteristic))
   }
 
   /// Reads a descriptor, and sends it. The value is in its `value` property.
   public func read(_ descriptor: CBDescriptor) -> SignalProducer<CBDescriptor, BluetoothError> {
-    request(.readDescriptor(descriptor)) {
-      $0.readValue(for: descriptor)
-    } value: { _ in
-      descriptor
-    }
+    perform(.read(descriptor))
   }
 
   /// Writes a value. Completes when the peripheral has acknowledged it or, for a write without
@@ -112,33 +88,32 @@ extension Reactive where Base: CBPeripheral {
     _ data: Data, to characteristic: CBCharacteristic,
     type: CBCharacteristicWriteType = .withResponse
   ) -> SignalProducer<Never, BluetoothError> {
-    switch type {
-    case .withoutResponse: writeWithoutResponse(data, to: characteristic)
-    case .withResponse:
-      request(.write(characteristic)) {
-        $0.writeValue(data, for: characteristic, type: .withResponse)
+    let peripheral: CBPeripheral = base
+    return SignalProducer(requesting: { done in
+      switch type {
+      case .withoutResponse: peripheral.writeWithoutResponse(data, to: characteristic, done)
+      case .withResponse: peripheral.perform(.write(data, to: characteristic), done)
       }
-    }
+    })
   }
 
   /// Writes a descriptor, and completes when the peripheral has acknowledged it.
-  public func write(_ data: Data, to descriptor: CBDescriptor) -> SignalProducer<
-    Never, BluetoothError
-  > {
-    request(.writeDescriptor(descriptor)) { $0.writeValue(data, for: descriptor) }
+  public func write(
+    _ data: Data, to descriptor: CBDescriptor
+  ) -> SignalProducer<Never, BluetoothError> {
+    let peripheral: CBPeripheral = base
+    return SignalProducer(requesting: { done in
+      peripheral.perform(.write(data, to: descriptor), done)
+    })
   }
 
   /// Sends a value when there is space for writes without response: at once if there is space, and
   /// each time that space becomes available again.
   public var writeReadiness: SignalProducer<Void, Never> {
     let peripheral: CBPeripheral = base
-    return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in
-      let observation = proxy.events.observeValues {
-        if case .readyToWrite = $0 { notify(.value(())) }
-      }
-      if peripheral.canSendWriteWithoutResponse { notify(.value(())) }
-      return observation
-    }
+    return SignalProducer(listening: { notify in
+      peripheral.observeWriteReadiness { notify(.value(())) }
+    })
   }
 
   /// Sends notified and indicated values. The first run for a characteristic enables notifications,
@@ -154,102 +129,26 @@ extension Reactive where Base: CBPeripheral {
     of characteristic: CBCharacteristic
   ) -> SignalProducer<Data, BluetoothError> {
     let peripheral: CBPeripheral = base
-    return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in
-      let connection = peripheral.connectionNumber ?? -1
-      let observation = proxy.events.observeValues { event in
-        switch event {
-        case .value(characteristic, let value): notify(.value(value))
-        case .valuesLost(characteristic, let error), .notNotifying(characteristic, let error):
-          notify(.failed(error))
-        case .modifiedServices(let services):
-          if services.contains(where: { $0 === characteristic.service }) {
-            notify(.failed(.notFound(characteristic.uuid)))
-          }
-        case .ended(let first, let error):
-          if connection < first {
-            notify(error == .disconnected(nil) ? .completed : .failed(error))
-          }
-        default: break
-        }
-      }
-      let subscription = proxy.subscribe(to: characteristic, of: peripheral)
-      if peripheral.connectionNumber != connection { notify(.failed(.disconnected(nil))) }
-      return AnyDisposable {
-        observation?.dispose()
-        subscription.dispose()
-      }
-    }
+    return SignalProducer(listening: { notify in
+      peripheral.observeValues(of: characteristic, notify)
+    })
   }
 
   /// Reads the RSSI of the link, in dBm.
   public func readRSSI() -> SignalProducer<Int, BluetoothError> {
-    request(.rssi, { $0.readRSSI() }) { _, answer in
-      if case .rssi(let value) = answer { value } else { nil }
-    }
+    perform(.rssi)
   }
 
   /// Opens an L2CAP channel to a PSM of the peripheral.
   public func openChannel(psm: CBL2CAPPSM) -> SignalProducer<CBL2CAPChannel, BluetoothError> {
-    request(.channel, { $0.openL2CAPChannel(psm) }) { _, answer in
-      if case .channel(let channel) = answer { channel } else { nil }
-    }
+    perform(.channel(psm: psm))
   }
 
-  // MARK: How
-
-  private func writeWithoutResponse(
-    _ data: Data, to characteristic: CBCharacteristic
-  ) -> SignalProducer<Never, BluetoothError> {
-    let peripheral: CBPeripheral = base
-    return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in
-      let number = proxy.writes.add(over: peripheral.firstConnectionNotOver) {
-        // Core Bluetooth drops such writes.
-        if let refusal = peripheral.refusal(ofWriting: data, to: characteristic) {
-          return .failed(refusal)
-        }
-        guard peripheral.canSendWriteWithoutResponse else { return .full }
-        peripheral.writeValue(data, for: characteristic, type: .withoutResponse)
-        return .sent
-      } done: {
-        notify($0.map { .failed($0) } ?? .completed)
-      }
-      return AnyDisposable { proxy.writes.remove(number) }
-    }
-  }
-
-  /// A request whose answer is what the peripheral then knows.
-  private func request<Value: Sendable>(
-    _ kind: Requests.Kind, _ ask: @escaping @Sendable (CBPeripheral) -> Void,
-    value: @escaping @Sendable (CBPeripheral) -> Value
-  ) -> SignalProducer<Value, BluetoothError> {
-    request(kind, ask) { peripheral, _ in value(peripheral) }
-  }
-
-  /// A request whose answer is that it was done.
-  private func request(
-    _ kind: Requests.Kind, _ ask: @escaping @Sendable (CBPeripheral) -> Void
-  ) -> SignalProducer<Never, BluetoothError> {
-    request(kind, ask) { _, _ in nil }
-  }
-
-  private func request<Value: Sendable>(
-    _ kind: Requests.Kind, _ ask: @escaping @Sendable (CBPeripheral) -> Void,
-    value: @escaping @Sendable (CBPeripheral, Requests.Answer) -> Value?
+  private func perform<Value: Sendable>(
+    _ request: PeripheralRequest<Value>
   ) -> SignalProducer<Value, BluetoothError> {
     let peripheral: CBPeripheral = base
-    return SignalProducer(registering: { notify in
-      let proxy = PeripheralProxy.all.retain(for: peripheral)
-      let held = RequestObserver(notify)
-      // Called once in any case, which is when the proxy is not needed any more.
-      let number = proxy.requests.make(kind, of: peripheral, { ask(peripheral) }) { result in
-        held.send(result.map { value(peripheral, $0) })
-        PeripheralProxy.all.release(for: peripheral)
-      }
-      return AnyDisposable { [weak proxy] in
-        held.cancel()
-        proxy?.requests.cancel(number)
-      }
-    })
+    return SignalProducer(requesting: { done in peripheral.perform(request, done) })
   }
 }
 
@@ -257,22 +156,5 @@ extension Result where Failure == BluetoothError {
   /// The value if there is one.
   fileprivate init(_ value: Success?, orThrow error: BluetoothError) {
     self = value.map { .success($0) } ?? .failure(error)
-  }
-}
-
-extension CBPeripheral {
-  /// Why a write without response can't be made; nil if it can.
-  fileprivate func refusal(
-    ofWriting data: Data, to characteristic: CBCharacteristic
-  ) -> BluetoothError? {
-    guard state == .connected else { return .disconnected(nil) }
-    guard hasDiscovered(characteristic) else { return .notFound(characteristic.uuid) }
-    guard characteristic.properties.contains(.writeWithoutResponse) else {
-      return BluetoothError(CBATTError(.requestNotSupported))
-    }
-    guard data.count <= maximumWriteValueLength(for: .withoutResponse) else {
-      return BluetoothError(CBATTError(.invalidAttributeValueLength))
-    }
-    return nil
   }
 }

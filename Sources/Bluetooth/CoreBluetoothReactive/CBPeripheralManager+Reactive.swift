@@ -1,6 +1,7 @@
 public import CoreBluetooth
 public import CoreBluetoothAsync
 public import Reactive
+internal import RunLoopSupport
 internal import Synchronization
 
 /// The start or end of a central's subscription to a characteristic.
@@ -30,20 +31,8 @@ extension Reactive where Base: CBPeripheralManager {
   /// A manager without a delegate waits for the first run of any producer; one with a delegate doesn't wait. Later
   /// runs get the state, too, as long as any run of the manager lasts.
   public var restoration: SignalProducer<PeripheralManagerRestoration, Never> {
-    PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
-      let isSent = Mutex(false)
-      let send: @Sendable (PeripheralManagerRestoration) -> Void = { restored in
-        let isFirst = isSent.withLock { isSent in
-          defer { isSent = true }
-          return !isSent
-        }
-        if isFirst { notify(.value(restored)) }
-      }
-      let observation = proxy.events.observeValues {
-        if case .restored(let restored) = $0 { send(restored) }
-      }
-      if let restored = proxy.restoration.withLock({ $0 }) { send(restored) }
-      return observation
+    PeripheralManagerListener.all.producer(of: base) { listener, notify in
+      listener.restoration.observe { notify(.value($0)) }
     }
   }
 
@@ -58,14 +47,14 @@ extension Reactive where Base: CBPeripheralManager {
     of service: CBMutableService
   ) -> SignalProducer<CBMutableService, BluetoothError> {
     let manager: CBPeripheralManager = base
-    let publication = PeripheralManagerProxy.all.producer(of: manager) {
-      (proxy, notify: @escaping Notify<CBMutableService>) in
-      guard proxy.beginPublishing(service) else {
+    let publication = PeripheralManagerListener.all.producer(of: manager) {
+      (listener, notify: @escaping Notify<CBMutableService>) in
+      guard listener.beginPublishing(service) else {
         notify(.failed(.refused(CBError(.invalidParameters))))
         return nil
       }
       let isAdded = Mutex<Bool?>(nil)
-      let observation = proxy.events.observeValues { event in
+      let registration = listener.events.add { event in
         switch event {
         case .serviceAdded(service, let error):
           // The first answer is to this run; others may publish it later, too.
@@ -74,7 +63,7 @@ extension Reactive where Base: CBPeripheralManager {
             return isAdded == nil
           }
           guard isAnswer else { return }
-          proxy.endPublishing(service)
+          listener.endPublishing(service)
           notify(error.map { .failed(BluetoothError($0)) } ?? .value(service))
         case .stateChanged(let state):
           if state.rawValue < CBManagerState.poweredOff.rawValue {
@@ -85,12 +74,12 @@ extension Reactive where Base: CBPeripheralManager {
       }
       manager.add(service)
       if manager.state != .poweredOn { notify(.failed(.notAvailable(manager.state))) }
-      return AnyDisposable {
-        observation?.dispose()
+      registration.add {
         let answer = isAdded.withLock { $0 }
         if answer != false { manager.withdraw(service) }
-        if answer == nil { proxy.endPublishing(service) }
+        if answer == nil { listener.endPublishing(service) }
       }
+      return registration
     }
     return whenPoweredOn.then(publication)
   }
@@ -107,8 +96,8 @@ extension Reactive where Base: CBPeripheralManager {
     _ data: [String: any Sendable]
   ) -> SignalProducer<Void, BluetoothError> {
     let manager: CBPeripheralManager = base
-    return PeripheralManagerProxy.all.producer(of: manager) { proxy, notify in
-      let observation = proxy.events.observeValues { event in
+    return PeripheralManagerListener.all.producer(of: manager) { listener, notify in
+      let registration = listener.events.add { event in
         switch event {
         case .advertisingStarted(let error):
           notify(error.map { .failed(BluetoothError($0)) } ?? .value(()))
@@ -117,12 +106,9 @@ extension Reactive where Base: CBPeripheralManager {
         default: break
         }
       }
-      let advertising = proxy.advertise(data, with: manager)
+      registration.add(listener.advertise(data, with: manager))
       if manager.state.isFinal { notify(.failed(.notAvailable(manager.state))) }
-      return AnyDisposable {
-        observation?.dispose()
-        advertising.dispose()
-      }
+      return registration
     }
   }
 
@@ -141,7 +127,7 @@ extension Reactive where Base: CBPeripheralManager {
   ) -> SignalProducer<ChannelPublicationEvent, BluetoothError> {
     let manager: CBPeripheralManager = base
     let publication = SignalProducer<ChannelPublicationEvent, BluetoothError>(
-      registering: { notify in
+      listening: { notify in
         let run = ChannelPublicationRun(of: manager, notify)
         return run.start(withEncryption: encryptionRequired)
       })
@@ -150,8 +136,8 @@ extension Reactive where Base: CBPeripheralManager {
 
   /// Sends the subscriptions of centrals to characteristics, and their ends.
   public var subscriptionChanges: SignalProducer<SubscriptionChange, Never> {
-    PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
-      proxy.events.observeValues { event in
+    PeripheralManagerListener.all.producer(of: base) { listener, notify in
+      listener.events.add { event in
         switch event {
         case .subscribed(let central, let characteristic):
           notify(
@@ -175,8 +161,8 @@ extension Reactive where Base: CBPeripheralManager {
   /// During a run the manager's delegate doesn't get these requests, as each must be answered once.
   /// If there are several runs, all of them get each request, and exactly one must respond.
   public var readRequests: SignalProducer<CBATTRequest, Never> {
-    PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
-      proxy.reads.observe { notify(.value($0)) }
+    PeripheralManagerListener.all.producer(of: base) { listener, notify in
+      listener.reads.observe { notify(.value($0)) }
     }
   }
 
@@ -184,8 +170,8 @@ extension Reactive where Base: CBPeripheralManager {
   /// the first request. During a run the manager's delegate doesn't get these requests, as with
   /// ``readRequests``.
   public var writeRequests: SignalProducer<[CBATTRequest], Never> {
-    PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
-      proxy.writes.observe { notify(.value($0)) }
+    PeripheralManagerListener.all.producer(of: base) { listener, notify in
+      listener.writes.observe { notify(.value($0)) }
     }
   }
 
@@ -201,20 +187,20 @@ extension Reactive where Base: CBPeripheralManager {
     onSubscribedCentrals centrals: [CBCentral]? = nil
   ) -> SignalProducer<Never, BluetoothError> {
     let manager: CBPeripheralManager = base
-    return PeripheralManagerProxy.all.producer(of: manager) { proxy, notify in
-      let observation = proxy.events.observeValues {
+    return PeripheralManagerListener.all.producer(of: manager) { listener, notify in
+      let registration = listener.events.add {
         if case .stateChanged(let state) = $0, state != .poweredOn {
           notify(.failed(.notAvailable(state)))
         }
       }
       guard manager.state == .poweredOn else {
         notify(.failed(.notAvailable(manager.state)))
-        return observation
+        return registration
       }
       // Those that get it: others, which may be stalled, are not waited for.
       let subscribers = Set((characteristic.subscribedCentrals ?? []).map(\.identifier))
       let lane = centrals.map { subscribers.intersection($0.map(\.identifier)) } ?? subscribers
-      let number = proxy.updates.add(lane: lane) {
+      let number = listener.updates.add(lane: lane) {
         if let refusal = manager.refusal(ofUpdating: characteristic) { return .failed(refusal) }
         let isSent = manager.updateValue(
           value, for: characteristic, onSubscribedCentrals: centrals)
@@ -222,26 +208,25 @@ extension Reactive where Base: CBPeripheralManager {
       } done: {
         notify($0.map { .failed($0) } ?? .completed)
       }
-      return AnyDisposable {
-        observation?.dispose()
-        proxy.updates.remove(number)
-      }
+      registration.add { listener.updates.remove(number) }
+      return registration
     }
   }
 
   /// Sends a value each time that space for updates becomes available again.
   public var updateReadiness: SignalProducer<Void, Never> {
-    PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
-      proxy.events.observeValues { if case .readyToUpdate = $0 { notify(.value(())) } }
+    PeripheralManagerListener.all.producer(of: base) { listener, notify in
+      listener.events.add { if case .readyToUpdate = $0 { notify(.value(())) } }
     }
   }
 
-  private typealias Notify<Value> = @Sendable (Signal<Value, BluetoothError>.Event) -> Void
+  private typealias Notify<Value: Sendable> =
+    @Sendable (ListenerEvent<Value, BluetoothError>) -> Void
 }
 
 /// One run of a channel's publication.
 private final class ChannelPublicationRun: Sendable {
-  typealias Notify = @Sendable (Signal<ChannelPublicationEvent, BluetoothError>.Event) -> Void
+  typealias Notify = @Sendable (ListenerEvent<ChannelPublicationEvent, BluetoothError>) -> Void
 
   private enum Phase { case waiting, published(CBL2CAPPSM), ended }
 
@@ -254,9 +239,9 @@ private final class ChannelPublicationRun: Sendable {
     self.notify = notify
   }
 
-  func start(withEncryption encryptionRequired: Bool) -> any Disposable {
-    let proxy = PeripheralManagerProxy.all.retain(for: manager)
-    let observation = proxy.events.observeValues { event in
+  func start(withEncryption encryptionRequired: Bool) -> ListenerRegistration {
+    let listener = PeripheralManagerListener.all.retain(for: manager)
+    let registration = listener.events.add { event in
       switch event {
       case .channelOpened(let channel):
         if case .published(channel.psm) = self.phase.withLock({ $0 }) {
@@ -267,17 +252,17 @@ private final class ChannelPublicationRun: Sendable {
       default: break
       }
     }
-    // The proxy is needed for the answer, also by a run that has ended.
-    _ = PeripheralManagerProxy.all.retain(for: manager)
-    proxy.channelPublications.add(requiresEncryption: encryptionRequired, of: manager) {
+    // The listener is needed for the answer, also by a run that has ended.
+    _ = PeripheralManagerListener.all.retain(for: manager)
+    listener.channelPublications.add(requiresEncryption: encryptionRequired, of: manager) {
       self.answered($0)
-      PeripheralManagerProxy.all.release(for: self.manager)
+      PeripheralManagerListener.all.release(for: self.manager)
     }
-    return AnyDisposable {
-      observation?.dispose()
+    registration.add {
       self.end()
-      PeripheralManagerProxy.all.release(for: self.manager)
+      PeripheralManagerListener.all.release(for: self.manager)
     }
+    return registration
   }
 
   private func answered(_ result: Result<CBL2CAPPSM, BluetoothError>) {

@@ -1,4 +1,5 @@
 public import CoreLocation
+internal import RunLoopSupport
 internal import Synchronization
 
 /// Whether a region was entered or left.
@@ -25,13 +26,15 @@ public enum RegionCrossing: Hashable, Sendable {
 /// It uses the Bluetooth host that is current in the task that creates it.
 public final class Beacons: Sendable {
   private let manager: CLLocationManager
-  private let listener = LocationListener()
+  private let listener: LocationListener
 
   /// Creates an object that uses the current Bluetooth host.
   public init() {
     manager = CLLocationManager(queue: DispatchQueue(label: "CoreLocationAsync.Beacons"))
-    listener.attach(to: manager)
+    listener = LocationListener.all.retain(for: manager)
   }
+
+  deinit { LocationListener.all.release(for: manager) }
 
   /// The underlying manager, for example to request authorization. Its delegate is free for the
   /// program, which is called before the sequences get their elements.
@@ -42,13 +45,15 @@ public final class Beacons: Sendable {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CLAuthorizationStatus.self, bufferingPolicy: .bufferingNewest(1))
     let last = Last<CLAuthorizationStatus>()
-    let number = listener.add { event in
-      guard case .authorizationChanged(let status) = event, last.isNews(status) else { return }
-      continuation.yield(status)
+    let observation = LocationListener.all.registration(for: manager) { listener in
+      listener.events.add { event in
+        guard case .authorizationChanged(let status) = event, last.isNews(status) else { return }
+        continuation.yield(status)
+      }
     }
     let status = manager.authorizationStatus
     if last.isNews(status) { continuation.yield(status) }
-    continuation.onTermination = { [self] _ in listener.remove(number) }
+    continuation.onTermination = { _ in observation.cancel() }
     return stream
   }
 
@@ -63,7 +68,7 @@ public final class Beacons: Sendable {
   ) -> AsyncThrowingStream<[CLBeacon], any Error> {
     let (stream, continuation) = AsyncThrowingStream.makeStream(
       of: [CLBeacon].self, bufferingPolicy: .bufferingNewest(1))
-    let number = listener.add { event in
+    let observation = listener.events.add { event in
       switch event {
       case .ranged(let beacons, constraint): continuation.yield(beacons)
       case .rangingFailed(constraint, let error, isFinal: true):
@@ -72,7 +77,7 @@ public final class Beacons: Sendable {
       }
     }
     continuation.onTermination = { [self] _ in
-      listener.remove(number)
+      observation.cancel()
       listener.stopRanging(constraint, with: manager)
     }
     listener.startRanging(constraint, with: manager)
@@ -117,7 +122,7 @@ public final class Beacons: Sendable {
   ) -> AsyncThrowingStream<Value, any Error> {
     let (stream, continuation) = AsyncThrowingStream.makeStream(
       of: Value.self, bufferingPolicy: .bufferingNewest(waitingCount))
-    let number = listener.add { event in
+    let observation = listener.events.add { event in
       if case .monitoringFailed(region, let error) = event {
         continuation.finish(throwing: error)
       } else if let value = value(event) {
@@ -125,7 +130,7 @@ public final class Beacons: Sendable {
       }
     }
     continuation.onTermination = { [self] _ in
-      listener.remove(number)
+      observation.cancel()
       listener.stopMonitoring(region, with: manager)
     }
     listener.startMonitoring(region, with: manager)

@@ -1,4 +1,5 @@
 package import CoreLocation
+package import RunLoopSupport
 internal import Synchronization
 
 /// A delegate call of a location manager about beacons.
@@ -18,68 +19,28 @@ package enum LocationEvent: Sendable {
 ///
 /// It counts the observers of a constraint or a region: the first starts ranging or monitoring, the
 /// last stops it, unless the program had started it before.
-package final class LocationListener: NSObject, CLLocationManagerDelegate, Sendable {
-  package typealias Observer = @Sendable (LocationEvent) -> Void
+package final class LocationListener: NSObject, CLLocationManagerDelegate, DelegateListener,
+  Sendable
+{
+  package static let all = DelegateListeners<LocationListener>()
+
+  package let events = EventObservers<LocationEvent>()
 
   private struct State {
-    var observers: [Int: Observer] = [:]
-    var lastObserver = 0
     var ranged: [CLBeaconIdentityConstraint: Int] = [:]
     var monitored: [CLRegion: Int] = [:]
-    /// Received the calls before this one: the listener of `Beacons`, whose manager has producers, too.
-    /// It counts for both, so that neither stops what the other one needs.
-    var inner: LocationListener?
   }
 
   private let state = Mutex(State())
-
-  private var inner: LocationListener? { state.withLock { $0.inner } }
 
   package override init() { super.init() }
 
   // MARK: The manager
 
-  /// Receives the manager's calls from now on.
-  package func attach(to manager: CLLocationManager) {
-    let inner = manager.delegateProxy as? LocationListener
-    if inner === self { return }
-    state.withLock { $0.inner = inner }
-    manager.delegateProxy = self
-  }
+  package func attach(to manager: CLLocationManager) { manager.delegateProxy = self }
 
-  /// Receives no calls of the manager any more.
   package func detach(from manager: CLLocationManager) {
-    let inner = state.withLock { $0.inner.take() }
-    if manager.delegateProxy === self { manager.delegateProxy = inner }
-  }
-
-  /// The object to forward calls to.
-  private func next(of manager: CLLocationManager) -> (any CLLocationManagerDelegate)? {
-    if let inner { return inner }
-    return manager.delegate
-  }
-
-  // MARK: Observers
-
-  /// Adds an observer of events, and returns the number to pass to `remove(_:)`.
-  package func add(_ observer: @escaping Observer) -> Int {
-    state.withLock { state in
-      state.lastObserver += 1
-      state.observers[state.lastObserver] = observer
-      return state.lastObserver
-    }
-  }
-
-  package func remove(_ number: Int) {
-    let old = state.withLock { $0.observers.removeValue(forKey: number) }
-    _ = old  // Released outside the lock.
-  }
-
-  private func report(_ event: LocationEvent) {
-    let observers = state.withLock { state in
-      state.observers.sorted { $0.key < $1.key }.map(\.value)
-    }
-    for observer in observers { observer(event) }
+    if manager.delegateProxy === self { manager.delegateProxy = nil }
   }
 
   // MARK: Requests
@@ -88,7 +49,6 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
   package func startRanging(
     _ constraint: CLBeaconIdentityConstraint, with manager: CLLocationManager
   ) {
-    if let inner { return inner.startRanging(constraint, with: manager) }
     let isFirst = state.withLock { state in
       // Ranging that the program started is counted, too, and so never stopped here.
       if state.ranged[constraint] == nil, manager.rangedBeaconConstraints.contains(constraint) {
@@ -103,7 +63,6 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
   package func stopRanging(
     _ constraint: CLBeaconIdentityConstraint, with manager: CLLocationManager
   ) {
-    if let inner { return inner.stopRanging(constraint, with: manager) }
     let isLast = state.withLock { $0.ranged.release(constraint) }
     if isLast { manager.stopRangingBeacons(satisfying: constraint) }
   }
@@ -111,7 +70,6 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
   /// Monitors a region until `stopMonitoring` was called once for each call of this function, and
   /// requests its state.
   package func startMonitoring(_ region: CLBeaconRegion, with manager: CLLocationManager) {
-    if let inner { return inner.startMonitoring(region, with: manager) }
     let isFirst = state.withLock { state in
       if state.monitored[region] == nil, manager.monitoredRegions.contains(region) {
         state.monitored[region] = 1
@@ -124,7 +82,6 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
   }
 
   package func stopMonitoring(_ region: CLBeaconRegion, with manager: CLLocationManager) {
-    if let inner { return inner.stopMonitoring(region, with: manager) }
     let isLast = state.withLock { $0.monitored.release(region) }
     if isLast { manager.stopMonitoring(for: region) }
   }
@@ -147,73 +104,73 @@ extension Dictionary where Value == Int {
 
 extension LocationListener {
   package func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
-    next(of: manager)?.locationManagerDidChangeAuthorization(manager)
-    report(.authorizationChanged(manager.authorizationStatus))
+    manager.delegate?.locationManagerDidChangeAuthorization(manager)
+    events.send(.authorizationChanged(manager.authorizationStatus))
   }
 
   package func locationManager(
     _ manager: CLLocationManager, didStartMonitoringFor region: CLRegion
-  ) { next(of: manager)?.locationManager(manager, didStartMonitoringFor: region) }
+  ) { manager.delegate?.locationManager(manager, didStartMonitoringFor: region) }
 
   package func locationManager(_ manager: CLLocationManager, didEnterRegion region: CLRegion) {
-    next(of: manager)?.locationManager(manager, didEnterRegion: region)
-    report(.entered(region))
+    manager.delegate?.locationManager(manager, didEnterRegion: region)
+    events.send(.entered(region))
   }
 
   package func locationManager(_ manager: CLLocationManager, didExitRegion region: CLRegion) {
-    next(of: manager)?.locationManager(manager, didExitRegion: region)
-    report(.exited(region))
+    manager.delegate?.locationManager(manager, didExitRegion: region)
+    events.send(.exited(region))
   }
 
   package func locationManager(
     _ manager: CLLocationManager, didDetermineState state: CLRegionState, for region: CLRegion
   ) {
-    next(of: manager)?.locationManager(manager, didDetermineState: state, for: region)
-    report(.determined(state, region))
+    manager.delegate?.locationManager(manager, didDetermineState: state, for: region)
+    events.send(.determined(state, region))
   }
 
   package func locationManager(
     _ manager: CLLocationManager, monitoringDidFailFor region: CLRegion?,
     withError error: any Error
   ) {
-    next(of: manager)?.locationManager(manager, monitoringDidFailFor: region, withError: error)
-    report(.monitoringFailed(region, self.error(error, or: .regionMonitoringFailure)))
+    manager.delegate?.locationManager(manager, monitoringDidFailFor: region, withError: error)
+    events.send(.monitoringFailed(region, self.error(error, or: .regionMonitoringFailure)))
   }
 
   package func locationManager(
     _ manager: CLLocationManager, didRange beacons: [CLBeacon],
     satisfying beaconConstraint: CLBeaconIdentityConstraint
   ) {
-    next(of: manager)?.locationManager(manager, didRange: beacons, satisfying: beaconConstraint)
-    report(.ranged(beacons, beaconConstraint))
+    manager.delegate?.locationManager(manager, didRange: beacons, satisfying: beaconConstraint)
+    events.send(.ranged(beacons, beaconConstraint))
   }
 
   package func locationManager(
     _ manager: CLLocationManager, didFailRangingFor beaconConstraint: CLBeaconIdentityConstraint,
     error: any Error
   ) {
-    next(of: manager)?.locationManager(manager, didFailRangingFor: beaconConstraint, error: error)
+    manager.delegate?.locationManager(manager, didFailRangingFor: beaconConstraint, error: error)
     let error = self.error(error, or: .rangingFailure)
     let isFinal = error.code != .rangingUnavailable || !manager.mayRangeLater
-    report(.rangingFailed(beaconConstraint, error, isFinal: isFinal))
+    events.send(.rangingFailed(beaconConstraint, error, isFinal: isFinal))
   }
 
   package func locationManager(
     _ manager: CLLocationManager, didRangeBeacons beacons: [CLBeacon], in region: CLBeaconRegion
-  ) { next(of: manager)?.locationManager(manager, didRangeBeacons: beacons, in: region) }
+  ) { manager.delegate?.locationManager(manager, didRangeBeacons: beacons, in: region) }
 
   package func locationManager(
     _ manager: CLLocationManager, rangingBeaconsDidFailFor region: CLBeaconRegion,
     withError error: any Error
   ) {
-    next(of: manager)?.locationManager(manager, rangingBeaconsDidFailFor: region, withError: error)
+    manager.delegate?.locationManager(manager, rangingBeaconsDidFailFor: region, withError: error)
   }
 
   package func locationManager(
     _ manager: CLLocationManager, didFailWithError error: any Error
-  ) { next(of: manager)?.locationManager(manager, didFailWithError: error) }
+  ) { manager.delegate?.locationManager(manager, didFailWithError: error) }
 
   package func locationManager(
     _ manager: CLLocationManager, didFinishDeferredUpdatesWithError error: (any Error)?
-  ) { next(of: manager)?.locationManager(manager, didFinishDeferredUpdatesWithError: error) }
+  ) { manager.delegate?.locationManager(manager, didFinishDeferredUpdatesWithError: error) }
 }

@@ -1,6 +1,7 @@
 public import CoreLocation
 public import CoreLocationAsync
 public import Reactive
+internal import RunLoopSupport
 
 extension CLLocationManager: ReactiveExtensionsProvider {}
 
@@ -10,11 +11,11 @@ extension Reactive where Base: CLLocationManager {
   public var authorizations: SignalProducer<CLAuthorizationStatus, Never> {
     let manager: CLLocationManager = base
     return LocationListener.all.producer(of: manager) { listener, notify in
-      let number = listener.add { event in
+      let registration = listener.events.add { event in
         if case .authorizationChanged(let status) = event { notify(.value(status)) }
       }
       notify(.value(manager.authorizationStatus))
-      return AnyDisposable { listener.remove(number) }
+      return registration
     }.skipRepeats()
   }
 
@@ -30,7 +31,7 @@ extension Reactive where Base: CLLocationManager {
   ) -> SignalProducer<[CLBeacon], CLError> {
     let manager: CLLocationManager = base
     return LocationListener.all.producer(of: manager) { listener, notify in
-      let number = listener.add { event in
+      let registration = listener.events.add { event in
         switch event {
         case .ranged(let beacons, constraint): notify(.value(beacons))
         case .rangingFailed(constraint, let error, isFinal: true): notify(.failed(error))
@@ -38,10 +39,8 @@ extension Reactive where Base: CLLocationManager {
         }
       }
       listener.startRanging(constraint, with: manager)
-      return AnyDisposable {
-        listener.remove(number)
-        listener.stopRanging(constraint, with: manager)
-      }
+      registration.add { listener.stopRanging(constraint, with: manager) }
+      return registration
     }
   }
 
@@ -74,7 +73,7 @@ extension Reactive where Base: CLLocationManager {
   ) -> SignalProducer<Value, CLError> {
     let manager: CLLocationManager = base
     return LocationListener.all.producer(of: manager) { listener, notify in
-      let number = listener.add { event in
+      let registration = listener.events.add { event in
         if case .monitoringFailed(region, let error) = event {
           notify(.failed(error))
         } else if let value = value(event) {
@@ -82,14 +81,25 @@ extension Reactive where Base: CLLocationManager {
         }
       }
       listener.startMonitoring(region, with: manager)
-      return AnyDisposable {
-        listener.remove(number)
-        listener.stopMonitoring(region, with: manager)
-      }
+      registration.add { listener.stopMonitoring(region, with: manager) }
+      return registration
     }
   }
 }
 
-extension LocationListener: DelegateProxy {
-  static let all = DelegateProxies<LocationListener>()
+extension DelegateListeners where Listener == LocationListener {
+  /// A producer whose runs use the manager's listener.
+  fileprivate func producer<Value: Sendable, Failure: Error>(
+    of manager: CLLocationManager,
+    _ register:
+      @escaping @Sendable (
+        _ listener: LocationListener,
+        _ notify: @escaping @Sendable (Signal<Value, Failure>.Event) -> Void
+      ) -> ListenerRegistration
+  ) -> SignalProducer<Value, Failure> {
+    SignalProducer(registering: { notify in
+      let registration = self.registration(for: manager) { register($0, notify) }
+      return AnyDisposable { registration.cancel() }
+    })
+  }
 }

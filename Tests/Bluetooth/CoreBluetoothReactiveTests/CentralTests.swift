@@ -92,7 +92,7 @@ struct CentralTests {
     pair.advance(seconds: 1)
     #expect(peripheral.state == .disconnected)
     #expect(pair.log.lines == ["connection interrupted"])
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("disposing of a connection that is waited for cancels it")
@@ -107,7 +107,7 @@ struct CentralTests {
     pair.advance(seconds: 10)
     #expect(peripheral.state == .disconnected)
     #expect(pair.log.lines == ["connection interrupted"])
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("a connection that is lost fails with the reason, and so do its operations")
@@ -129,7 +129,7 @@ struct CentralTests {
         "connection failed: disconnected connectionTimeout",
         "values failed: disconnected connectionTimeout",
       ])
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
     withExtendedLifetime(runs) {}
   }
 
@@ -142,7 +142,7 @@ struct CentralTests {
     pair.central.cancelPeripheralConnection(peripheral)
     pair.wait(for: "connection completed", "values completed")
     #expect(pair.log.lines.count == 2)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("the last of two runs with one peripheral ends the connection")
@@ -159,7 +159,7 @@ struct CentralTests {
     pair.advance(seconds: 5)
     #expect(peripheral.state == .disconnected)
     #expect(pair.log.lines == ["connection interrupted", "other interrupted"])
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("a connection that is wanted again at once comes about again")
@@ -175,7 +175,7 @@ struct CentralTests {
     #expect(pair.log.lines == ["connection interrupted", "next: connected"])
     next.dispose()
     pair.advance(seconds: 1)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("when the radio goes the connection fails; tried again, it waits for the radio")
@@ -193,7 +193,7 @@ struct CentralTests {
     run.dispose()
     pair.advance(seconds: 1)
     #expect(peripheral.state == .disconnected)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("a connection that is waited for fails when the radio goes")
@@ -204,7 +204,7 @@ struct CentralTests {
     pair.advance(seconds: 5)
     pair.crash(pair.phone)
     pair.wait(for: "connection failed: not available, poweredOff")
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("the app's delegate receives every call, and stays the delegate")

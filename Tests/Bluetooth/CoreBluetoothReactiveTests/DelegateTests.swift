@@ -73,7 +73,7 @@ struct DelegateTests {
     #expect(disconnect(again) == ["connection completed"])
     next.dispose()
     #expect(pair.central.delegate == nil)
-    pair.expectNoProxies(of: again)
+    pair.expectNoListeners(of: again)
     withExtendedLifetime((first, second)) {}
   }
 

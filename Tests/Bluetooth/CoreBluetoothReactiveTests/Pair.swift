@@ -2,14 +2,15 @@ import BluetoothHost
 import BluetoothInterface
 import BluetoothWire
 import CoreBluetooth
-import CoreBluetoothAsync
 import Essentials
 import Reactive
+import RunLoopSupport
 import SimulatedRadio
 import Simulation
 import Synchronization
 import Testing
 
+@testable import CoreBluetoothAsync
 @testable import CoreBluetoothReactive
 
 /// Lines that several observers write.
@@ -186,10 +187,10 @@ final class Pair: Sendable {
     return try #require(found.withLock { $0 })
   }
 
-  /// Expects that no producer observes the phone any more.
-  func expectNoProxies(of peripheral: CBPeripheral) {
-    #expect(CentralProxy.all.useCount(for: central) == 0)
-    #expect(PeripheralProxy.all.useCount(for: peripheral) == 0)
+  /// Expects that neither a producer nor a sequence observes the phone any more.
+  func expectNoListeners(of peripheral: CBPeripheral) {
+    #expect(CentralListener.all.useCount(for: central) == 0)
+    #expect(PeripheralListener.all.useCount(for: peripheral) == 0)
     #expect(central.delegateProxy == nil)
     #expect(peripheral.delegateProxy == nil)
     #expect(central.keyValueObservers.count == 0)

@@ -3,6 +3,7 @@ import CoreBluetooth
 import CoreBluetoothAsync
 import Essentials
 import Reactive
+import RunLoopSupport
 import SimulatedRadio
 import Simulation
 import Testing
@@ -38,7 +39,7 @@ struct PeripheralManagerTests {
     #expect(!manager.isAdvertising)
     publication.dispose()
     pair.advance(seconds: 1)
-    #expect(PeripheralManagerProxy.all.useCount(for: manager) == 0)
+    #expect(PeripheralManagerListener.all.useCount(for: manager) == 0)
     #expect(manager.delegateProxy == nil)
     #expect(manager.keyValueObservers.count == 0)
   }

@@ -1,13 +1,14 @@
 import BluetoothHost
 import CoreBluetooth
-import CoreBluetoothAsync
 import Essentials
 import Reactive
+import RunLoopSupport
 import SimulatedRadio
 import Simulation
 import Synchronization
 import Testing
 
+@testable import CoreBluetoothAsync
 @testable import CoreBluetoothReactive
 
 @Suite("A peripheral's producers")
@@ -43,7 +44,7 @@ struct PeripheralTests {
     #expect(pair.written.withLock { $0 } == [Data([3])])
     run.dispose()
     pair.advance(seconds: 1)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("an error of the peripheral is the request's")
@@ -78,7 +79,7 @@ struct PeripheralTests {
     #expect(pair.log.lines == ["first interrupted", "second completed"])
     run.dispose()
     pair.advance(seconds: 1)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("notifications go on with the first observer and off with the last")
@@ -106,7 +107,7 @@ struct PeripheralTests {
     #expect(pair.gadgetLog.lines.count { $0.hasPrefix("subscribed") } == 2)
     run.dispose()
     pair.advance(seconds: 1)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("a pending request fails when the peripheral goes, and waits for nothing")
@@ -125,7 +126,7 @@ struct PeripheralTests {
     _ = peripheral.reactive.values(of: setPoint).record("values", in: pair.log)
     #expect(
       pair.log.lines == ["late failed: disconnected here", "values failed: disconnected here"])
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("a pending request fails when the radio goes")
@@ -142,7 +143,7 @@ struct PeripheralTests {
     let failures = pair.log.lines.filter { $0.contains("failed") }
     #expect(failures.count == 3, "\(failures)")
     pair.advance(seconds: 60)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("a connection that the app makes itself ends with the known reason")
@@ -163,7 +164,7 @@ struct PeripheralTests {
     }
     #expect(
       pair.log.lines == ["values completed", "values failed: disconnected peripheralDisconnected"])
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("values fail when the peripheral withdraws the service")
@@ -213,9 +214,9 @@ struct PeripheralTests {
     pair.answer.withLock { $0 = nil }
     _ = peripheral.reactive.read(new).record("read", in: pair.log)
     // What a thread does that was held up since the first connection ended.
-    let proxy = PeripheralProxy.all.retain(for: peripheral)
-    proxy.ended(.disconnected(nil), for: peripheral)
-    PeripheralProxy.all.release(for: peripheral)
+    let listener = PeripheralListener.all.retain(for: peripheral)
+    listener.ended(.disconnected(nil), for: peripheral)
+    PeripheralListener.all.release(for: peripheral)
     pair.advance(seconds: 1)
     #expect(!pair.log.lines.contains { $0.contains("failed") || $0.contains("completed") })
     _ = pair.manager.reactive.updateValue(Data([7]), for: pair.reading).start()
@@ -237,7 +238,7 @@ struct PeripheralTests {
     #expect(pair.written.withLock { $0 } == values.filter { $0 != values[300] })
     run.dispose()
     pair.advance(seconds: 1)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("a thousand writes without response wait for room, and arrive in order")
@@ -261,7 +262,7 @@ struct PeripheralTests {
     ready.dispose()
     run.dispose()
     pair.advance(seconds: 1)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("a slow observer gets all values in order: the peripheral is held back")
@@ -292,7 +293,7 @@ struct PeripheralTests {
     values.dispose()
     run.dispose()
     pair.advance(seconds: 1)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 
   @Test("concurrent runs that are started and disposed of at random leave nothing behind")
@@ -317,7 +318,7 @@ struct PeripheralTests {
     }
     // The reads are answered, and only the connection is left.
     let isQuiet = pair.radio.advance(within: .seconds(600)) {
-      PeripheralProxy.all.useCount(for: peripheral) == 1
+      PeripheralListener.all.useCount(for: peripheral) == 1
     }
     #expect(isQuiet)
     pair.advance(seconds: 10)
@@ -327,6 +328,6 @@ struct PeripheralTests {
     run.dispose()
     pair.advance(seconds: 5)
     #expect(peripheral.state == .disconnected)
-    pair.expectNoProxies(of: peripheral)
+    pair.expectNoListeners(of: peripheral)
   }
 }

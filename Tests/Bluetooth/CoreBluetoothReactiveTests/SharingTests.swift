@@ -1,13 +1,14 @@
 import BluetoothHost
 import CoreBluetooth
-import CoreBluetoothAsync
 import Essentials
 import Foundation
 import Reactive
+import RunLoopSupport
 import SimulatedRadio
 import Synchronization
 import Testing
 
+@testable import CoreBluetoothAsync
 @testable import CoreBluetoothReactive
 
 @Suite("What several runs share")
@@ -51,13 +52,13 @@ struct SharingTests {
     let kept = demands.add(7, for: "scan") { applied.apply($0) }
     await onThreads { number in
       for _ in 0..<500 {
-        demands.add(number, for: "scan") { applied.apply($0) }.dispose()
+        demands.add(number, for: "scan") { applied.apply($0) }.cancel()
         demands.reapply("scan") { applied.apply($0) }
       }
     }
     #expect(applied.overlapCount == 0)
     #expect(applied.last == [7])
-    kept.dispose()
+    kept.cancel()
     #expect(applied.last == [])
     demands.reapply("scan") { _ in Issue.record("there is nothing to apply") }
   }
@@ -65,14 +66,14 @@ struct SharingTests {
   @Test("the callback that applies demands may change them")
   func reentrantDemands() {
     let (demands, applied) = (Demands<String, Int>(), Applied())
-    let other = SerialDisposable()
+    let other = ListenerRegistration()
     let run = demands.add(1, for: "scan") { [weak demands] now in
       applied.apply(now)
-      if now == [1] { other.inner = demands?.add(2, for: "scan") { applied.apply($0) } }
+      if now == [1] { other.add(demands?.add(2, for: "scan") { applied.apply($0) }) }
     }
     #expect(applied.last == [1, 2])
-    other.dispose()
-    run.dispose()
+    other.cancel()
+    run.cancel()
     #expect(applied.last == [] && applied.overlapCount == 0)
   }
 

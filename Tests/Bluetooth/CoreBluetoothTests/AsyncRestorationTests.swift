@@ -62,10 +62,29 @@ struct AsyncRestorationTests {
     let central = restore()
     let phone = PeerIdentifier.uuid(of: .phone)
     let connection = Task { try await central.connect(phone) }
-    while keeping.host.requests.isEmpty { await Task.yield() }
+    while central.callerCount(of: phone) == 0 { await Task.yield() }
     keeping.host.deliver(.connected(.phone))
     let connected = try await connection.value
     #expect(connected.identifier == phone)
     #expect(await central.restoredPeripherals().map(\.identifier) == [.strap])
+  }
+  @Test("a restored connection that is lost ends its peripheral, also if the host would reconnect")
+  func loss() async throws {
+    let central = restore()
+    let strap = try #require(await central.restoredPeripherals().first)
+    let measurement = try #require(strap.peripheral.services?.first?.characteristics?.first)
+    let timeout = HostError.disconnected(HCIStatus(rawValue: 0x08))
+    keeping.host.deliver(.disconnected(.strap, timeout, reconnecting: true))
+    #expect(await strap.waitForDisconnection() == .disconnected(CBError(.connectionTimeout)))
+    await #expect(throws: BluetoothError.self) { try await strap.read(measurement) }
+    #expect(keeping.host.requests.contains(.disconnect(.strap)))
+  }
+
+  @Test("restored connections that no caller has taken end with their central")
+  func release() {
+    do { _ = restore() }
+    #expect(keeping.host.requests.contains(.disconnect(.strap)))
+    #expect(keeping.host.requests.contains(.disconnect(.phone)))
+    #expect(keeping.host.isClosed)
   }
 }

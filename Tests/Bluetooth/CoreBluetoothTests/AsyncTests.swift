@@ -2,6 +2,7 @@ import BluetoothHost
 import BluetoothInterface
 import CoreBluetooth
 import Essentials
+import RunLoopSupport
 import SimulatedRadio
 import Simulation
 import Synchronization
@@ -226,33 +227,119 @@ struct AsyncTests {
     #expect(error == .notFound(HeartRateMonitor.measurementUUID))
     #expect(isConnected)
   }
-}
 
-@Suite("Waiters")
-struct WaiterTests {
-  @Test("a cancelled waiter still takes the answer that was meant for it")
-  func cancelled() async throws {
-    let waiters = Waiters<Int, String>()
-    let (started, start) = AsyncStream.makeStream(of: Int.self)
-    let first = Task { try await waiters.wait(for: 1) { start.yield(1) } }
-    var order = started.makeAsyncIterator()
-    _ = await order.next()
-    let second = Task { try await waiters.wait(for: 1) { start.yield(2) } }
-    _ = await order.next()
-    first.cancel()
-    await #expect(throws: BluetoothError.cancelled) { try await first.value }
-    #expect(waiters.resume(1, with: .success("first")))
-    #expect(waiters.resume(1, with: .success("second")))
-    #expect(!waiters.resume(1, with: .success("third")))
-    #expect(try await second.value == "second")
+  @Test(
+    "operations over a connection that has ended throw the reason of its end, and wait for nothing")
+  func afterEnd() async throws {
+    let central = Central(host: phone)
+    let (radio, strapHost) = (radio, strapHost)
+    let errors = try await run(radio) { () -> [BluetoothError] in
+      var errors: [BluetoothError] = []
+      for await discovery in central.scan(services: [HeartRateMonitor.serviceUUID]) {
+        let connected = try await central.connect(discovery.id)
+        let measurement = try await connected.characteristic(
+          HeartRateMonitor.measurementUUID, of: HeartRateMonitor.serviceUUID)
+        let modifications = connected.modifiedServices()
+        radio.withController(of: strapHost) { $0.position = Position(x: 100_000, y: 0) }
+        errors.append(await connected.waitForDisconnection())
+        for await _ in modifications {}
+        do throws(BluetoothError) {
+          _ = try await connected.read(measurement)
+        } catch {
+          errors.append(error)
+        }
+        do throws(BluetoothError) {
+          try await connected.write(Data([1]), to: measurement, type: .withoutResponse)
+        } catch {
+          errors.append(error)
+        }
+        do {
+          for try await _ in connected.values(of: measurement) {}
+        } catch {
+          errors.append(error as? BluetoothError ?? .cancelled)
+        }
+        break
+      }
+      return errors
+    }
+    let reason = BluetoothError.disconnected(CBError(.connectionTimeout))
+    #expect(errors == [reason, reason, reason, reason])
   }
 
-  @Test("after the end everybody gets the error at once")
-  func end() async {
-    let waiters = Waiters<Int, String>()
-    waiters.failAll(.disconnected(nil), isEnd: true)
-    await #expect(throws: BluetoothError.disconnected(nil)) {
-      try await waiters.wait(for: 1, start: {})
+  @Test("states end with the central, and begin with the present state")
+  func states() async {
+    radio.advance(by: .seconds(1))
+    var central: Central? = Central(host: phone)
+    radio.advance(by: .seconds(1))
+    var states = central?.states().makeAsyncIterator()
+    #expect(await states?.next() == .poweredOn)
+    central = nil
+    #expect(await states?.next() == nil)
+  }
+
+  @Test("a write without response that the characteristic doesn't take is refused")
+  func refusedWrite() async throws {
+    let central = Central(host: phone)
+    let error = try await run(radio) { () -> BluetoothError? in
+      for await discovery in central.scan(services: [HeartRateMonitor.serviceUUID]) {
+        let connected = try await central.connect(discovery.id)
+        let measurement = try await connected.characteristic(
+          HeartRateMonitor.measurementUUID, of: HeartRateMonitor.serviceUUID)
+        do throws(BluetoothError) {
+          try await connected.write(Data([1]), to: measurement, type: .withoutResponse)
+        } catch {
+          return error
+        }
+        break
+      }
+      return nil
     }
+    #expect(error == BluetoothError(CBATTError(.requestNotSupported)))
+  }
+}
+
+@Suite("Results of registrations as functions")
+struct AsyncResultTests {
+  @Test(
+    "a result that comes before the registration is returned is taken, and the registration ended")
+  func atOnce() async throws {
+    let endCount = Mutex(0)
+    let value: Int = try await result { done in
+      done(.success(1))
+      done(.success(2))
+      return ListenerRegistration { endCount.withLock { $0 += 1 } }
+    }
+    #expect(value == 1 && endCount.withLock { $0 } == 1)
+  }
+
+  @Test("a cancelled task ends its registration, and gets the error at once")
+  func cancelled() async {
+    let (started, start) = AsyncStream.makeStream(of: Void.self)
+    let endCount = Mutex(0)
+    let task = Task { () async throws -> Int in
+      try await result { _ in
+        start.yield(())
+        return ListenerRegistration { endCount.withLock { $0 += 1 } }
+      }
+    }
+    for await _ in started { break }
+    task.cancel()
+    await #expect(throws: BluetoothError.cancelled) { try await task.value }
+    #expect(endCount.withLock { $0 } == 1)
+  }
+
+  @Test("a task that was cancelled before it began registers nothing")
+  func cancelledBefore() async {
+    let (open, opener) = AsyncStream.makeStream(of: Void.self)
+    let task = Task { () async throws -> Int in
+      for await _ in open {}
+      return try await result { _ in
+        Issue.record("registered")
+        return ListenerRegistration()
+      }
+    }
+    task.cancel()
+    opener.finish()
+    await #expect(throws: BluetoothError.cancelled) { try await task.value }
   }
 }

@@ -10,7 +10,7 @@ internal import EventLoop
 /// manager's state falls below `.poweredOff`, or the manager is released: retrieve or discover the
 /// peripheral again.
 open class CBPeripheral: CBPeer, @unchecked Sendable {
-  // Unchecked: `record` is guarded by the session's lock, delegate and proxies by `delegateLock`.
+  // Unchecked: `record` is guarded by the session's lock, delegate and proxy by `delegateLock`.
 
   let session: CentralSession
   /// Guarded by the session's lock.
@@ -18,7 +18,6 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   private let delegateLock = SharedLock()
   private weak var delegateStorage: (any CBPeripheralDelegate)?
   private weak var delegateProxyStorage: (any CBPeripheralDelegate)?
-  private weak var innerProxyStorage: (any CBPeripheralDelegate)?
 
   init(session: CentralSession, address: DeviceAddress, link: PeripheralLink) {
     self.session = session
@@ -47,18 +46,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     set { delegateLock.withLock { delegateProxyStorage = newValue } }
   }
 
-  /// As `delegateProxy`, which forwards the calls to this one: a place for another bridge, so that the
-  /// two don't displace each other.
-  package var innerDelegateProxy: (any CBPeripheralDelegate)? {
-    get { delegateLock.withLock { innerProxyStorage } }
-    set { delegateLock.withLock { innerProxyStorage = newValue } }
-  }
-
-  /// The object that `delegateProxy` forwards calls to.
-  package var receiverBehindProxy: (any CBPeripheralDelegate)? { innerDelegateProxy ?? delegate }
-
-  /// The object to call: the outermost proxy or, without one, the delegate.
-  var receiver: (any CBPeripheralDelegate)? { delegateProxy ?? receiverBehindProxy }
+  /// The object to call: the proxy or, without one, the delegate.
+  var receiver: (any CBPeripheralDelegate)? { delegateProxy ?? delegate }
 
   /// The device name that was read after connecting, or the advertised name before.
   open var name: String? { withRecord { $0.name } }

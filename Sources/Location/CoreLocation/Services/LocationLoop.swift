@@ -4,7 +4,7 @@ internal import BluetoothWire
 internal import Essentials
 internal import EventLoop
 
-/// The state machines with their actions. On the host's event loop only.
+/// The state machines with their actions. On the loop of the session only.
 struct LocationLoop {
   var regions = RegionMonitor()
   var conditions = RegionMonitor(settings: .conditions)

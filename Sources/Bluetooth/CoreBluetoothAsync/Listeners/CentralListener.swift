@@ -1,26 +1,23 @@
-internal import CoreBluetooth
-internal import CoreBluetoothAsync
-internal import Reactive
-internal import Synchronization
+package import CoreBluetooth
+package import RunLoopSupport
 
-/// What a central manager's delegate receives.
-enum CentralEvent: Sendable {
-  case restored(CentralRestoration)
+/// A call of a central manager's delegate.
+package enum CentralEvent: Sendable {
   case stateChanged(CBManagerState)
-  case discovered(DiscoveredPeripheral)
+  case discovered(CBPeripheral, Discovery)
   case connected(CBPeripheral)
   case failedToConnect(CBPeripheral, (any Error)?)
   case disconnected(CBPeripheral, (any Error)?, isReconnecting: Bool)
   case connectionEvent(CBConnectionEvent, CBPeripheral)
 }
 
-/// What one run scans for.
-struct ScanDemand: Sendable {
+/// The discoveries that one observer of a scan receives.
+package struct ScanDemand: Sendable {
   /// Nil for all advertisers.
   let services: [CBUUID]?
   let allowsDuplicates: Bool
 
-  init(services: [CBUUID]?, allowsDuplicates: Bool) {
+  package init(services: [CBUUID]?, allowsDuplicates: Bool) {
     // Core Bluetooth takes an empty list for all advertisers, too.
     self.services = services?.isEmpty == true ? nil : services
     self.allowsDuplicates = allowsDuplicates
@@ -49,31 +46,34 @@ struct ScanDemand: Sendable {
   }
 }
 
-/// Listens to a central manager for all runs.
-final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sendable {
-  static let all = DelegateProxies<CentralProxy>()
+/// The delegate of a central manager for all sequences, functions and producers.
+package final class CentralListener: NSObject, CBCentralManagerDelegate, DelegateListener, Sendable
+{
+  package static let all = DelegateListeners<CentralListener>()
 
   private enum Only { case scan }
 
-  let (events, input) = Signal<CentralEvent, Never>.pipe()
-  /// The restored state, for runs that begin later.
-  let restoration = Mutex<CentralRestoration?>(nil)
+  package let events = EventObservers<CentralEvent>()
+  let restoration = RestoredState<CentralRestoration>()
   private let connections = Demands<CBPeripheral, [String: any Sendable]?>()
   private let scans = Demands<Only, ScanDemand>()
 
-  func attach(to central: CBCentralManager) { central.delegateProxy = self }
+  package override init() { super.init() }
 
-  func detach(from central: CBCentralManager) {
+  package func attach(to central: CBCentralManager) { central.delegateProxy = self }
+
+  package func detach(from central: CBCentralManager) {
     if central.delegateProxy === self { central.delegateProxy = nil }
   }
 
-  // MARK: What runs want
+  // MARK: Shared resources
 
-  func scan(_ demand: ScanDemand, with central: CBCentralManager) -> any Disposable {
-    scans.add(demand, for: .scan) { CentralProxy.scan($0, with: central) }
+  /// Scans until the last registration is cancelled, while the radio is on.
+  func scan(_ demand: ScanDemand, with central: CBCentralManager) -> ListenerRegistration {
+    scans.add(demand, for: .scan) { CentralListener.scan($0, with: central) }
   }
 
-  /// A scan that begins when the radio is on replaces the one that runs, if there is one.
+  /// A scan replaces the previous one.
   private static func scan(_ demands: [ScanDemand], with central: CBCentralManager) {
     guard central.state == .poweredOn else { return }
     if let all = ScanDemand.union(of: demands) {
@@ -85,9 +85,10 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
     }
   }
 
+  /// Connects, and cancels the connection when the last registration is cancelled.
   func connect(
     _ peripheral: CBPeripheral, _ options: [String: any Sendable]?, with central: CBCentralManager
-  ) -> any Disposable {
+  ) -> ListenerRegistration {
     connections.add(options, for: peripheral) { demands in
       guard central.state == .poweredOn else { return }
       let state = peripheral.state
@@ -103,66 +104,61 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
 
   // MARK: CBCentralManagerDelegate
 
-  func centralManagerDidUpdateState(_ central: CBCentralManager) {
+  package func centralManagerDidUpdateState(_ central: CBCentralManager) {
     central.delegate?.centralManagerDidUpdateState(central)
-    // The scan went with the radio.
+    // The scan ended with the radio.
     if central.state == .poweredOn {
-      scans.reapply(.scan) { CentralProxy.scan($0, with: central) }
+      scans.reapply(.scan) { CentralListener.scan($0, with: central) }
     }
-    input.send(value: .stateChanged(central.state))
+    events.send(.stateChanged(central.state))
   }
 
-  func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
+  package func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
     central.delegate?.centralManager(central, willRestoreState: dict)
-    let restored = CentralRestoration(dict)
-    restoration.withLock { $0 = restored }
-    input.send(value: .restored(restored))
+    restoration.send(CentralRestoration(dict))
   }
 
-  func centralManager(
+  package func centralManager(
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
     advertisementData: [String: Any], rssi RSSI: NSNumber
   ) {
     central.delegate?.centralManager(
       central, didDiscover: peripheral, advertisementData: advertisementData, rssi: RSSI)
-    input.send(
-      value: .discovered(
-        DiscoveredPeripheral(
-          peripheral: peripheral,
-          advertisement: Discovery(peripheral, advertisementData, RSSI))))
+    events.send(
+      .discovered(peripheral, Discovery(peripheral, advertisementData, RSSI)))
   }
 
-  func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
+  package func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
     central.delegate?.centralManager(central, didConnect: peripheral)
-    input.send(value: .connected(peripheral))
+    events.send(.connected(peripheral))
   }
 
-  func centralManager(
+  package func centralManager(
     _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?
   ) {
     central.delegate?.centralManager(central, didFailToConnect: peripheral, error: error)
-    input.send(value: .failedToConnect(peripheral, error))
+    events.send(.failedToConnect(peripheral, error))
   }
 
-  func centralManager(
+  package func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
     timestamp: CFAbsoluteTime, isReconnecting: Bool, error: (any Error)?
   ) {
     central.delegate?.centralManager(
       central, didDisconnectPeripheral: peripheral, timestamp: timestamp,
       isReconnecting: isReconnecting, error: error)
-    input.send(value: .disconnected(peripheral, error, isReconnecting: isReconnecting))
+    events.send(.disconnected(peripheral, error, isReconnecting: isReconnecting))
   }
 
-  func centralManager(
+  package func centralManager(
     _ central: CBCentralManager, connectionEventDidOccur event: CBConnectionEvent,
     for peripheral: CBPeripheral
   ) {
     central.delegate?.centralManager(central, connectionEventDidOccur: event, for: peripheral)
-    input.send(value: .connectionEvent(event, peripheral))
+    events.send(.connectionEvent(event, peripheral))
   }
 
-  func centralManager(
+  package func centralManager(
     _ central: CBCentralManager, didUpdateANCSAuthorizationFor peripheral: CBPeripheral
   ) {
     central.delegate?.centralManager(central, didUpdateANCSAuthorizationFor: peripheral)

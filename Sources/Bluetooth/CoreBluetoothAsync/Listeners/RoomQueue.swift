@@ -1,21 +1,20 @@
-internal import CoreBluetooth
-internal import CoreBluetoothAsync
+package import CoreBluetooth
 internal import Synchronization
 
-/// What waits for room in buffers: first come, first served, for each receiver. A lane whose buffer is
-/// full holds up only those that have a receiver in common with it.
-final class RoomQueue: Sendable {
-  /// What came of sending something.
-  enum Outcome: Sendable {
+/// Values that wait for space in buffers, in order for each receiver. A lane whose buffer is full
+/// delays only lanes that have a receiver in common with it.
+package final class RoomQueue: Sendable {
+  /// The result of sending a value.
+  package enum Outcome: Sendable {
     case sent
-    /// There is no room: it waits.
+    /// There is no space: the value waits.
     case full
-    /// It can't be sent any more.
+    /// The value can't be sent any more.
     case failed(BluetoothError)
   }
 
   /// The receivers of the items of one lane. Lanes without any share no receiver with others.
-  typealias Lane = Set<UUID>
+  package typealias Lane = Set<UUID>
 
   private struct Item: Sendable {
     let number: UInt64
@@ -92,7 +91,10 @@ final class RoomQueue: Sendable {
 
   private let state = Mutex(State())
 
-  /// Sends something as soon as there is room.
+  /// Creates an empty queue.
+  package init() {}
+
+  /// Sends a value as soon as there is space.
   ///
   /// - Parameters:
   ///   - connection: The number of the connection over which it would be sent, where that may end.
@@ -100,7 +102,7 @@ final class RoomQueue: Sendable {
   ///   - send: Called by one thread at a time, in order, without a lock.
   ///   - done: Called once it was sent, or with the error that ended the waiting.
   /// - Returns: The number by which it can be given up.
-  func add(
+  package func add(
     over connection: Int = 0, lane: Lane = [], _ send: @escaping @Sendable () -> Outcome,
     done: @escaping @Sendable (BluetoothError?) -> Void
   ) -> UInt64 {
@@ -115,11 +117,11 @@ final class RoomQueue: Sendable {
     return number
   }
 
-  /// Gives something up that was not sent. What waited only behind it is sent.
+  /// Removes a value that was not sent. Values that waited only behind it are sent.
   ///
-  /// - Returns: Whether it was there; if so, its completion won't be called.
+  /// - Returns: Whether it was still waiting; if so, its completion won't be called.
   @discardableResult
-  func remove(_ number: UInt64) -> Bool {
+  package func remove(_ number: UInt64) -> Bool {
     // Released without the lock: what it captured may end with it.
     let item = state.withLock { $0.take(number) }
     guard item != nil else { return false }
@@ -128,7 +130,7 @@ final class RoomQueue: Sendable {
   }
 
   /// Sends items while there is space. Returns at once if another thread is sending.
-  func sendWaiting() {
+  package func sendWaiting() {
     let isFirst = state.withLock { state in
       state.fullLanes = []
       state.roomCount += 1
@@ -156,7 +158,7 @@ final class RoomQueue: Sendable {
   /// Nothing will be sent any more over connections that have ended.
   ///
   /// - Parameter connection: The first one that is not over.
-  func fail(before connection: Int, _ error: BluetoothError) {
+  package func fail(before connection: Int, _ error: BluetoothError) {
     let items = state.withLock { state in
       let numbers = state.items.values.filter { $0.connection < connection }.map(\.number)
       return numbers.sorted().compactMap { state.take($0) }

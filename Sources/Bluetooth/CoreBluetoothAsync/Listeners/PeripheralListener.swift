@@ -1,15 +1,14 @@
-internal import CoreBluetooth
-internal import CoreBluetoothAsync
-internal import Reactive
+package import CoreBluetooth
+package import RunLoopSupport
 internal import Synchronization
 
-/// What a peripheral's delegate receives, beside the answers to requests.
-enum PeripheralEvent: Sendable {
+/// A call of a peripheral's delegate that answers no request.
+package enum PeripheralEvent: Sendable {
   /// A value was notified, or read.
   case value(CBCharacteristic, Data)
   /// Notifications were lost.
   case valuesLost(CBCharacteristic, BluetoothError)
-  /// A subscription was refused.
+  /// The peripheral refused to enable notifications.
   case notNotifying(CBCharacteristic, BluetoothError)
   case modifiedServices([CBService])
   case readyToWrite
@@ -17,27 +16,30 @@ enum PeripheralEvent: Sendable {
   case ended(before: Int, BluetoothError)
 }
 
-/// The delegate of a peripheral for all runs.
+/// The delegate of a peripheral for all sequences, functions and producers.
 ///
-/// A peripheral's delegate is not notified of the end of its connection. If a run of
-/// `connection(to:options:)` is, it reports the end here with the reason; else the state shows it.
-final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Sendable {
-  static let all = DelegateProxies<PeripheralProxy>()
+/// A peripheral's delegate is not notified of the end of its connection. If an observed connection
+/// of the manager is, it reports the end here with the reason; else the state shows it.
+package final class PeripheralListener: NSObject, CBPeripheralDelegate, DelegateListener, Sendable {
+  package static let all = DelegateListeners<PeripheralListener>()
 
-  let (events, input) = Signal<PeripheralEvent, Never>.pipe()
+  package let events = EventObservers<PeripheralEvent>()
   let requests = Requests()
   let writes = RoomQueue()
+  let held = HeldValues()
   private let subscriptions = Subscriptions()
   private let state = Mutex(State())
 
   private struct State: Sendable {
     var observation: NSKeyValueObservation?
-    /// How many runs report the end of the connection with its reason.
+    /// How many observed connections report the end with its reason.
     var reporterCount = 0
     var wasDisconnecting = false
   }
 
-  func attach(to peripheral: CBPeripheral) {
+  package override init() { super.init() }
+
+  package func attach(to peripheral: CBPeripheral) {
     peripheral.delegateProxy = self
     if state.withLock({ $0.observation == nil }) {
       let observation = peripheral.observe(\.state) { [weak self] peripheral, _ in
@@ -47,7 +49,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     }
   }
 
-  func detach(from peripheral: CBPeripheral) {
+  package func detach(from peripheral: CBPeripheral) {
     let observation = state.withLock { state in
       defer { state.observation = nil }
       return state.observation
@@ -56,27 +58,22 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     if peripheral.delegateProxy === self { peripheral.delegateProxy = nil }
   }
 
-  /// The object to forward calls to.
-  private func next(of peripheral: CBPeripheral) -> (any CBPeripheralDelegate)? {
-    peripheral.receiverBehindProxy
-  }
-
-  // MARK: What runs want
-
-  func subscribe(to characteristic: CBCharacteristic, of peripheral: CBPeripheral) -> any Disposable
+  /// Enables notifications, if they are not, until the last registration is cancelled.
+  func subscribe(to characteristic: CBCharacteristic, of peripheral: CBPeripheral)
+    -> ListenerRegistration
   {
-    subscriptions.change(characteristic, runCount: 1, of: peripheral)
-    return AnyDisposable { [subscriptions] in
-      subscriptions.change(characteristic, runCount: -1, of: peripheral)
+    subscriptions.change(characteristic, observerCount: 1, of: peripheral)
+    return ListenerRegistration { [subscriptions] in
+      subscriptions.change(characteristic, observerCount: -1, of: peripheral)
     }
   }
 
   // MARK: The end of the connection
 
-  /// Adds a run that reports the end with its reason.
+  /// Adds an observed connection that reports the end with its reason.
   func addReporter() { state.withLock { $0.reporterCount += 1 } }
 
-  /// Removes such a run.
+  /// Removes such a connection.
   func removeReporter() { state.withLock { $0.reporterCount -= 1 } }
 
   /// The app cancels the connection of a peripheral that is then disconnecting; others don't.
@@ -96,12 +93,13 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
 
   /// Fails the pending operations of connections that have ended. Another thread may have
   /// established the next connection already: its operations go on.
-  func ended(_ error: BluetoothError, for peripheral: CBPeripheral) {
+  package func ended(_ error: BluetoothError, for peripheral: CBPeripheral) {
     let first = peripheral.firstConnectionNotOver
     requests.fail(before: first, error)
     writes.fail(before: first, error)
     subscriptions.reset(of: peripheral)
-    input.send(value: .ended(before: first, error))
+    held.end()
+    events.send(.ended(before: first, error))
   }
 
   // MARK: CBPeripheralDelegate
@@ -112,108 +110,115 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     requests.answer(kind, error.map { .failure(BluetoothError($0)) } ?? .success(answer))
   }
 
-  func peripheralDidUpdateName(_ peripheral: CBPeripheral) {
-    next(of: peripheral)?.peripheralDidUpdateName(peripheral)
+  package func peripheralDidUpdateName(_ peripheral: CBPeripheral) {
+    peripheral.delegate?.peripheralDidUpdateName(peripheral)
   }
 
-  func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
-    next(of: peripheral)?.peripheral(peripheral, didModifyServices: invalidatedServices)
-    input.send(value: .modifiedServices(invalidatedServices))
+  package func peripheral(
+    _ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]
+  ) {
+    peripheral.delegate?.peripheral(peripheral, didModifyServices: invalidatedServices)
+    events.send(.modifiedServices(invalidatedServices))
   }
 
-  func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
-    next(of: peripheral)?.peripheral(peripheral, didReadRSSI: RSSI, error: error)
+  package func peripheral(
+    _ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?
+  ) {
+    peripheral.delegate?.peripheral(peripheral, didReadRSSI: RSSI, error: error)
     answer(.rssi, error, .rssi(RSSI.intValue))
   }
 
-  func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
-    next(of: peripheral)?.peripheral(peripheral, didDiscoverServices: error)
+  package func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+    peripheral.delegate?.peripheral(peripheral, didDiscoverServices: error)
     answer(.services, error)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService,
     error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(
+    peripheral.delegate?.peripheral(
       peripheral, didDiscoverIncludedServicesFor: service, error: error)
     answer(.includedServices(service), error)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
     error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(
+    peripheral.delegate?.peripheral(
       peripheral, didDiscoverCharacteristicsFor: service, error: error)
     answer(.characteristics(service), error)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(
+    peripheral.delegate?.peripheral(
       peripheral, didDiscoverDescriptorsFor: characteristic, error: error)
     answer(.descriptors(characteristic), error)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
+    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
     if let error = error as? CBError, error.droppedNotificationCount != nil {
-      return input.send(value: .valuesLost(characteristic, BluetoothError(error)))
+      return events.send(.valuesLost(characteristic, BluetoothError(error)))
     }
-    if error == nil { input.send(value: .value(characteristic, characteristic.value ?? Data())) }
+    if error == nil {
+      let value = characteristic.value ?? Data()
+      if !held.hold(value, of: characteristic) { events.send(.value(characteristic, value)) }
+    }
     answer(.read(characteristic), error)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
+    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
     answer(.readDescriptor(descriptor), error)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
+    peripheral.delegate?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
     answer(.write(characteristic), error)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
+    peripheral.delegate?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
     answer(.writeDescriptor(descriptor), error)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(
+    peripheral.delegate?.peripheral(
       peripheral, didUpdateNotificationStateFor: characteristic, error: error)
     if let error, !characteristic.isNotifying {
-      input.send(value: .notNotifying(characteristic, BluetoothError(error)))
+      events.send(.notNotifying(characteristic, BluetoothError(error)))
     }
     subscriptions.changed(characteristic, of: peripheral)
   }
 
-  func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {
-    next(of: peripheral)?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
+  package func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {
+    peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
     writes.sendWaiting()
-    input.send(value: .readyToWrite)
+    events.send(.readyToWrite)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(peripheral, didOpen: channel, error: error)
+    peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: error)
     if let channel {
       answer(.channel, nil, .channel(channel))
     } else {
@@ -221,16 +226,16 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     }
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didReceive results: CBChannelSoundingProcedureResults?,
     error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(peripheral, didReceive: results, error: error)
+    peripheral.delegate?.peripheral(peripheral, didReceive: results, error: error)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didCompleteChannelSoundingSession error: (any Error)?
   ) {
-    next(of: peripheral)?.peripheral(peripheral, didCompleteChannelSoundingSession: error)
+    peripheral.delegate?.peripheral(peripheral, didCompleteChannelSoundingSession: error)
   }
 }

@@ -1,10 +1,10 @@
 internal import CoreBluetooth
 internal import Synchronization
 
-/// The characteristics whose values runs want.
+/// The characteristics whose values streams and runs observe.
 final class Subscriptions: Sendable {
   private struct Entry: Sendable {
-    var runCount = 0
+    var observerCount = 0
     /// Whether notifications are on, as far as this side turned them on.
     var isOn = false
     /// Whether they are being turned on, or off.
@@ -13,18 +13,19 @@ final class Subscriptions: Sendable {
 
   private let entries = Mutex<[CBCharacteristic: Entry]>([:])
 
-  /// Adds a run, or removes it, and turns notifications on or off if need be.
-  func change(_ characteristic: CBCharacteristic, runCount change: Int, of peripheral: CBPeripheral)
-  {
-    entries.withLock { $0[characteristic, default: Entry()].runCount += change }
+  /// Adds an observer, or removes it, and turns notifications on or off if need be.
+  func change(
+    _ characteristic: CBCharacteristic, observerCount change: Int, of peripheral: CBPeripheral
+  ) {
+    entries.withLock { $0[characteristic, default: Entry()].observerCount += change }
     turn(characteristic, of: peripheral)
   }
 
-  /// Starts one change at a time; when it has ended, compares with the number of runs again.
+  /// Starts one change at a time; when it has ended, compares with the number of observers again.
   private func turn(_ characteristic: CBCharacteristic, of peripheral: CBPeripheral) {
     let mustBeOn = entries.withLock { entries -> Bool? in
       guard let entry = entries[characteristic], entry.change == nil else { return nil }
-      let mustBeOn = entry.runCount > 0
+      let mustBeOn = entry.observerCount > 0
       guard mustBeOn != entry.isOn, peripheral.state == .connected else {
         if !mustBeOn { entries[characteristic] = nil }
         return nil
@@ -46,7 +47,7 @@ final class Subscriptions: Sendable {
       entries[characteristic]?.isOn = change && characteristic.isNotifying
       return true
     }
-    // Runs that failed because of the error are gone by now.
+    // Observers that failed because of the error are removed by now.
     if isOwn { turn(characteristic, of: peripheral) }
   }
 
@@ -55,7 +56,8 @@ final class Subscriptions: Sendable {
   func reset(of peripheral: CBPeripheral) {
     entries.withLock { entries in
       for (characteristic, entry) in entries where !peripheral.hasDiscovered(characteristic) {
-        entries[characteristic] = entry.runCount > 0 ? Entry(runCount: entry.runCount) : nil
+        entries[characteristic] =
+          entry.observerCount > 0 ? Entry(observerCount: entry.observerCount) : nil
       }
     }
   }

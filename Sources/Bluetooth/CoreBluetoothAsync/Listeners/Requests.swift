@@ -1,5 +1,4 @@
 internal import CoreBluetooth
-internal import CoreBluetoothAsync
 internal import Synchronization
 
 /// Requests to one peripheral that wait for the delegate's call that answers them. Those of one
@@ -19,7 +18,7 @@ final class Requests: Sendable {
     case channel
   }
 
-  /// What the call brought.
+  /// The result that the call brought, where the peripheral's objects don't have it.
   enum Answer: Sendable {
     case done
     case rssi(Int)

@@ -1,10 +1,9 @@
-internal import CoreBluetoothAsync
-internal import Reactive
+package import RunLoopSupport
 internal import Synchronization
 
-/// What several runs demand of something that there is once: a scan, a connection, the
-/// notifications of a characteristic.
-final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
+/// What several streams and runs demand of a resource that they share: the scan of a manager, the
+/// connection of a peripheral, the advertising of a manager.
+package final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
   private struct Entry: Sendable {
     var demands: [UInt64: Demand] = [:]
     /// Whether a thread applies them.
@@ -20,27 +19,30 @@ final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// Adds a demand, until the disposable is disposed of.
+  /// Creates an object without demands.
+  package init() {}
+
+  /// Adds a demand, until the registration is cancelled.
   ///
   /// - Parameter apply: Called with the current demands, without a lock and by one thread at a
   ///   time, after each change. It must do nothing if they are already satisfied.
-  func add(
+  package func add(
     _ demand: Demand, for key: Key, apply: @escaping @Sendable ([Demand]) -> Void
-  ) -> any Disposable {
+  ) -> ListenerRegistration {
     let number = state.withLock { state in
       state.lastNumber += 1
       state.entries[key, default: Entry()].demands[state.lastNumber] = demand
       return state.lastNumber
     }
     changed(key, apply)
-    return AnyDisposable { [self] in
+    return ListenerRegistration { [self] in
       state.withLock { _ = $0.entries[key]?.demands.removeValue(forKey: number) }
       changed(key, apply)
     }
   }
 
   /// Applies the demands once more, if there are any.
-  func reapply(_ key: Key, _ apply: ([Demand]) -> Void) {
+  package func reapply(_ key: Key, _ apply: ([Demand]) -> Void) {
     if state.withLock({ $0.entries[key]?.demands.isEmpty == false }) { changed(key, apply) }
   }
 

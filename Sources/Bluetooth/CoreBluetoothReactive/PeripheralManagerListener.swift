@@ -1,11 +1,10 @@
 internal import CoreBluetooth
 internal import CoreBluetoothAsync
-internal import Reactive
+internal import RunLoopSupport
 internal import Synchronization
 
-/// What a peripheral manager's delegate receives.
+/// A call of a peripheral manager's delegate.
 enum PeripheralManagerEvent: Sendable {
-  case restored(PeripheralManagerRestoration)
   case stateChanged(CBManagerState)
   case advertisingStarted((any Error)?)
   case serviceAdded(CBService, (any Error)?)
@@ -15,13 +14,15 @@ enum PeripheralManagerEvent: Sendable {
   case channelOpened(CBL2CAPChannel)
 }
 
-/// Listens to a peripheral manager for all runs.
-final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, DelegateProxy, Sendable {
-  static let all = DelegateProxies<PeripheralManagerProxy>()
+/// The delegate of a peripheral manager for all producers.
+final class PeripheralManagerListener: NSObject, CBPeripheralManagerDelegate, DelegateListener,
+  Sendable
+{
+  static let all = DelegateListeners<PeripheralManagerListener>()
 
   private enum Only { case advertising }
 
-  let (events, input) = Signal<PeripheralManagerEvent, Never>.pipe()
+  let events = EventObservers<PeripheralManagerEvent>()
   /// Requests are answered once: by their observers or, without observers, by the delegate.
   let reads = ObservedRequests<CBATTRequest>()
   let writes = ObservedRequests<[CBATTRequest]>()
@@ -29,8 +30,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   let channelPublications = ChannelPublications()
   /// The services that are being published, each by one run: the answer doesn't identify the run.
   private let publishing = Mutex<Set<CBMutableService>>([])
-  /// The restored state, for runs that begin later.
-  let restoration = Mutex<PeripheralManagerRestoration?>(nil)
+  let restoration = RestoredState<PeripheralManagerRestoration>()
   private let advertisements = Demands<Only, [String: any Sendable]>()
 
   func attach(to manager: CBPeripheralManager) { manager.delegateProxy = self }
@@ -46,16 +46,16 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     publishing.withLock { $0.insert(service).inserted }
   }
 
-  /// Notes that the answer has come, or that the run does not wait for it any more.
+  /// Records that the answer has come, or that the run does not wait for it any more.
   func endPublishing(_ service: CBMutableService) {
     _ = publishing.withLock { $0.remove(service) }
   }
 
   func advertise(
     _ data: [String: any Sendable], with manager: CBPeripheralManager
-  ) -> any Disposable {
+  ) -> ListenerRegistration {
     advertisements.add(data, for: .advertising) {
-      PeripheralManagerProxy.advertise($0, with: manager)
+      PeripheralManagerListener.advertise($0, with: manager)
     }
   }
 
@@ -74,28 +74,28 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     manager.delegate?.peripheralManagerDidUpdateState(manager)
     // Advertising ended with the radio.
     if manager.state == .poweredOn {
-      advertisements.reapply(.advertising) { PeripheralManagerProxy.advertise($0, with: manager) }
+      advertisements.reapply(.advertising) {
+        PeripheralManagerListener.advertise($0, with: manager)
+      }
     }
-    input.send(value: .stateChanged(manager.state))
+    events.send(.stateChanged(manager.state))
   }
 
   func peripheralManager(_ manager: CBPeripheralManager, willRestoreState dict: [String: Any]) {
     manager.delegate?.peripheralManager(manager, willRestoreState: dict)
-    let restored = PeripheralManagerRestoration(dict)
-    restoration.withLock { $0 = restored }
-    input.send(value: .restored(restored))
+    restoration.send(PeripheralManagerRestoration(dict))
   }
 
   func peripheralManagerDidStartAdvertising(_ manager: CBPeripheralManager, error: (any Error)?) {
     manager.delegate?.peripheralManagerDidStartAdvertising(manager, error: error)
-    input.send(value: .advertisingStarted(error))
+    events.send(.advertisingStarted(error))
   }
 
   func peripheralManager(
     _ manager: CBPeripheralManager, didAdd service: CBService, error: (any Error)?
   ) {
     manager.delegate?.peripheralManager(manager, didAdd: service, error: error)
-    input.send(value: .serviceAdded(service, error))
+    events.send(.serviceAdded(service, error))
   }
 
   func peripheralManager(
@@ -103,7 +103,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     didSubscribeTo characteristic: CBCharacteristic
   ) {
     manager.delegate?.peripheralManager(manager, central: central, didSubscribeTo: characteristic)
-    input.send(value: .subscribed(central, characteristic))
+    events.send(.subscribed(central, characteristic))
   }
 
   func peripheralManager(
@@ -112,7 +112,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   ) {
     manager.delegate?.peripheralManager(
       manager, central: central, didUnsubscribeFrom: characteristic)
-    input.send(value: .unsubscribed(central, characteristic))
+    events.send(.unsubscribed(central, characteristic))
   }
 
   func peripheralManager(_ manager: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
@@ -136,7 +136,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   func peripheralManagerIsReady(toUpdateSubscribers manager: CBPeripheralManager) {
     manager.delegate?.peripheralManagerIsReady(toUpdateSubscribers: manager)
     updates.sendWaiting()
-    input.send(value: .readyToUpdate)
+    events.send(.readyToUpdate)
   }
 
   func peripheralManager(
@@ -157,29 +157,27 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     _ manager: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?
   ) {
     manager.delegate?.peripheralManager(manager, didOpen: channel, error: error)
-    if let channel { input.send(value: .channelOpened(channel)) }
+    if let channel { events.send(.channelOpened(channel)) }
   }
 }
 
 /// Requests of centrals, for the observers that answer them.
 final class ObservedRequests<Request: Sendable>: Sendable {
-  private let (signal, input) = Signal<Request, Never>.pipe()
+  private let observers = EventObservers<Request>()
   private let observerCount = Mutex(0)
 
   /// Observes the requests from now on.
-  func observe(_ action: @escaping @Sendable (Request) -> Void) -> any Disposable {
-    let observation = signal.observeValues(action)
+  func observe(_ action: @escaping @Sendable (Request) -> Void) -> ListenerRegistration {
+    let registration = observers.add(action)
     observerCount.withLock { $0 += 1 }
-    return AnyDisposable { [self] in
-      observerCount.withLock { $0 -= 1 }
-      observation?.dispose()
-    }
+    registration.add { [self] in observerCount.withLock { $0 -= 1 } }
+    return registration
   }
 
   /// Sends a request; false if there is no observer.
   func send(_ request: Request) -> Bool {
     guard observerCount.withLock({ $0 }) > 0 else { return false }
-    input.send(value: request)
+    observers.send(request)
     return true
   }
 }
