@@ -427,11 +427,13 @@ let package = Package(
       "BluetoothWire"),
     tests(
       of: "CoreBluetooth", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetoothAsync",
-      "BluetoothHost", "SimulatedRadio", "Simulation", "PeripheralFiles", "BluetoothInterface", "BluetoothMachines",
+      "BluetoothHost", "SimulatedRadio", "Simulation", "PeripheralFiles", "BluetoothInterface",
+      "BluetoothMachines",
       "BluetoothSessions", "BluetoothWire", "AppCode", "BestPractices"),
     tests(
       of: "CoreBluetoothReactive", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetooth",
-      "CoreBluetoothAsync", "Reactive", "BluetoothHost", "SimulatedRadio", "Simulation", "BluetoothInterface",
+      "CoreBluetoothAsync", "Reactive", "BluetoothHost", "SimulatedRadio", "Simulation",
+      "BluetoothInterface",
       "BluetoothWire", "BestPractices"),
     tests(
       of: "CoreLocation", in: "Location", needs: "CoreLocationAsync", "CoreLocationReactive",
