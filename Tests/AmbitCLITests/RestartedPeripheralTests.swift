@@ -84,7 +84,7 @@ struct RestartedPeripheralTests {
   }
 
   @Test(
-    "handles that peers know hold after a restart if the services are the same, and else change")
+    "peers' handles are valid after a restart if the services are the same, and else change")
   func handles() async throws {
     let folder = try TestFolder()
     let file = try folder.file("lamp.json", Self.lamp(#"{"uuid": "2A1A", "value": {"uint8": 1}}"#))

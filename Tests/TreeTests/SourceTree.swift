@@ -21,6 +21,8 @@ struct SourceFile: Sendable {
     if path.hasPrefix("Programs/ambit/Main/") { return "ambit" }
     if path.hasPrefix("Programs/ambit-page/Main/") { return "ambit-page" }
     if path.hasPrefix("Programs/ambit-page/") { return "AmbitPage" }
+    if path.hasPrefix("Programs/ambit-message/Main/") { return "ambit-message" }
+    if path.hasPrefix("Programs/ambit-message/") { return "AmbitMessage" }
     if path.hasPrefix("Programs/ambit/") { return "AmbitCLI" }
     guard parts.first == "Sources" else { return nil }
     // The innermost: a domain's folder may have the name of its face.

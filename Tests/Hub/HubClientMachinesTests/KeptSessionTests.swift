@@ -169,7 +169,7 @@ struct KeptSessionTests {
     #expect(losses.count == 1 && losses.first?.contains("all that it had kept is ended") == true)
   }
 
-  @Test("as many ends as are noted end nothing else of what was kept")
+  @Test("the maximum number of noted ends ends nothing else that the hub has kept")
   func noted() {
     var rig = MachineRig()
     rig.openSession(Self.one, name: "central:lock", keptFor: Self.span)

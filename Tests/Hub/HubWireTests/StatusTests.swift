@@ -70,7 +70,7 @@ struct StatusTests {
       })
   }
 
-  @Test("as many programs as a hub serves have room, with names as programs have them")
+  @Test("a status has room for all programs that a hub serves, with names as programs have them")
   func usual() throws {
     var status = Self.largest(
       programCount: HubStatus.programCountMax, linkCount: 32, userCount: 8)

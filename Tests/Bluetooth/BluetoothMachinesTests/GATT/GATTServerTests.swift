@@ -289,7 +289,7 @@ struct GATTServerTests {
     #expect(bench.receive("0a 0300") == ["0b54657374"])
   }
 
-  @Test("handles of a removed service are those of the same one later, and of no other")
+  @Test("the handles of a removed service are those of the same one later, and of no other")
   func handles() throws {
     var bench = ServerBench()
     let first = try bench.add(.everything)
