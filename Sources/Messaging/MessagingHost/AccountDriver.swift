@@ -225,8 +225,9 @@
         try take(exchange.take(element, wall: WallClock.now), count)
         inboundCount = count
       } catch {
-        // The stanza isn't handled: the server delivers it again.
+        // The server delivers it again when the session is resumed.
         observer.committed(error.sentence)
+        handle(.undelivered(count))
         drop("the store can't be read")
       }
     }

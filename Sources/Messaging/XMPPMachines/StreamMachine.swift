@@ -36,6 +36,8 @@
       case abandoned([UInt64])
       /// All deliveries of a session up to this count are committed.
       case handled(through: UInt64, session: UInt64)
+      /// The delivery with this count can't be handled, and neither can later ones: a resumption brings them again.
+      case undelivered(UInt64)
       /// The app is in use, or is not.
       case clientState(ClientState)
     }
@@ -206,6 +208,7 @@
       case .send(let stanzas): send(stanzas)
       case .abandoned(let rows): session?.abandon(rows)
       case .handled(let count, let number): handled(through: count, session: number)
+      case .undelivered(let count): session?.takeBack(from: count)
       case .clientState(let state): clientStateChanged(state)
       }
     }

@@ -80,6 +80,12 @@
       return received
     }
 
+    /// Forgets deliveries from a count on, which a resumption brings again.
+    mutating func takeBack(from count: UInt64) {
+      guard count > handled, count <= received else { return }
+      received = count - 1
+    }
+
     /// The count from which the server is to continue: stanzas that were delivered and not committed come again.
     mutating func beginResumption() -> UInt64 {
       streamCount = handled

@@ -183,6 +183,22 @@
       #expect(stream.actions == [.deliver(ScriptedStream.incoming("c"), count: 3)])
     }
 
+    @Test("a stanza that the driver could not handle is delivered again after a resumption")
+    func undelivered() throws {
+      var stream = try ScriptedStream()
+      stream.goOnline()
+      stream.receive(ScriptedStream.incoming("a"))
+      stream.receive(ScriptedStream.incoming("b"))
+      stream.handle(.undelivered(2))
+      stream.handle(.handled(through: 1, session: 1))
+      stream.handle(.closed(.transport("reset")))
+      stream.reconnect()
+      #expect(stream.written == [StreamManagement.resume(previous: "id1", handled: 1).element])
+      stream.receive(.resumed(previous: "id1", handled: 0))
+      stream.receive(ScriptedStream.incoming("b"))
+      #expect(stream.actions == [.deliver(ScriptedStream.incoming("b"), count: 2)])
+    }
+
     @Test("reading stops while hundreds of deliveries wait to be committed, and goes on after")
     func backPressure() throws {
       var stream = try ScriptedStream()
