@@ -75,7 +75,6 @@
       var statistics = MessagingStatistics()
       var storeProblem: String?
       var connection = ConnectionState.stopped
-      var hasEnded = false
     }
 
     /// What the host's reports change.
@@ -85,6 +84,14 @@
       let states = UpdateFeed<MessageID, MessageStateChange>()
       let catchUps = UpdateFeed<Bool, CatchUp>()
       let arrivals = UpdateFeed<Bool, Int64>()
+
+      /// Ends the sequences of readers that have outlived the account.
+      func end() {
+        connections.end()
+        states.end()
+        catchUps.end()
+        arrivals.end()
+      }
     }
 
     /// The account's address.
@@ -120,7 +127,10 @@
       }
     }
 
-    deinit { host.stop(keepsSession: true) }
+    deinit {
+      host.stop(keepsSession: true)
+      reports.end()
+    }
 
     /// The form in which an address is used; nil if the text is no address of an account.
     public static func normalizedAddress(_ text: String) -> String? {
