@@ -6,11 +6,14 @@
 
   /// What commands do about the connection of their account.
   enum AccountWatch {
-    /// Throws when the connection has failed and is not tried again.
-    static func failIfFinal(_ connections: Updates<ConnectionState>) async throws {
+    /// Throws when the connection has failed and is not tried again; warns when it is tried again.
+    static func failIfFinal(
+      _ connections: Updates<ConnectionState>, _ output: Output
+    ) async throws {
       for await state in connections {
-        guard case .offline(let reason, isFinal: true) = state else { continue }
-        throw CommandFailure.offline(reason)
+        guard case .offline(let reason, let isFinal) = state else { continue }
+        guard !isFinal else { throw CommandFailure.offline(reason) }
+        output.warn("\(reason); trying again")
       }
     }
 

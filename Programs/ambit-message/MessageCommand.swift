@@ -76,7 +76,7 @@
       let isDone = try await options.run.limited {
         try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask { try await Self.wait(for: id, goal, changes, output) }
-          group.addTask { try await AccountWatch.failIfFinal(connections) }
+          group.addTask { try await AccountWatch.failIfFinal(connections, output) }
           defer { group.cancelAll() }
           try await group.next()
         }
@@ -128,7 +128,7 @@
       let isDone = try await options.run.limited {
         try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask { for await catchUp in catchUps where catchUp.isWhole { return } }
-          group.addTask { try await AccountWatch.failIfFinal(connections) }
+          group.addTask { try await AccountWatch.failIfFinal(connections, output) }
           defer { group.cancelAll() }
           try await group.next()
         }
