@@ -74,30 +74,39 @@
 
   /// Prints entries of the inbox, and acknowledges them.
   enum InboxPrinter {
-    /// Prints entries as they come.
+    /// Prints entries as they come. Ends when a part of the output is lost.
     static func follow(_ account: MessagingAccount, _ output: Output) async throws {
       do {
         for try await item in account.inbox() {
-          show(item, output)
-          await account.acknowledge(item)
+          guard await take(item, account, output) else { return }
         }
       } catch {
         throw CommandFailure(error)
       }
     }
 
-    /// Prints the entries that wait, and returns.
+    /// Prints the entries that wait, and returns. Ends when a part of the output is lost.
     static func printWaiting(_ account: MessagingAccount, _ output: Output) async throws {
       do throws(MessagingError) {
         while case let items = try await account.waitingItems(), !items.isEmpty {
           for item in items {
-            show(item, output)
-            await account.acknowledge(item)
+            guard await take(item, account, output) else { return }
           }
         }
       } catch {
         throw CommandFailure(error)
       }
+    }
+
+    /// Prints an entry, and acknowledges it. False if it isn't known to be printed: a reader that takes nothing is no
+    /// longer waited for after a signal or the time limit.
+    static func take(
+      _ item: InboxItem, _ account: MessagingAccount, _ output: Output
+    ) async -> Bool {
+      show(item, output)
+      guard !Output.hasLostText else { return false }
+      await account.acknowledge(item)
+      return true
     }
 
     static func show(_ item: InboxItem, _ output: Output) {

@@ -52,8 +52,7 @@
     ) async throws {
       do {
         for try await item in account.inbox() where item.peer == peer {
-          InboxPrinter.show(item, output)
-          await account.acknowledge(item)
+          guard await InboxPrinter.take(item, account, output) else { return }
         }
       } catch {
         throw CommandFailure(error)

@@ -298,7 +298,7 @@ package struct Output: Sendable {
   private static let lost = Guarded(false)
 
   /// Whether a part of standard output was not written, because its reader was not waited for any more.
-  static var hasLostText: Bool { lost.value }
+  package static var hasLostText: Bool { lost.value }
 
   private static let backlogs = Mutex<[Int32: OutputBacklog]>([:])
 
