@@ -7,6 +7,8 @@
   enum PasswordInput {
     /// The longest password, in bytes.
     private static let byteCountMax = 1_024
+    /// The time in milliseconds between two looks for a signal.
+    private static let pollTime: CInt = 100
 
     /// Reads the first line of a file descriptor, or a line at the terminal.
     ///
@@ -35,6 +37,13 @@
       var bytes: [UInt8] = []
       // Byte by byte: what follows the line is for others.
       while bytes.count <= byteCountMax {
+        // A read that waits can't be cancelled: Ctrl-C would leave the terminal without an echo.
+        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while Glibc.poll(&poll, 1, pollTime) <= 0 {
+          guard !Task.isCancelled else {
+            throw CommandFailure(.noInput, "the password was not entered")
+          }
+        }
         var byte: UInt8 = 0
         let count = Glibc.read(descriptor, &byte, 1)
         if count < 0, errno == EINTR { continue }
