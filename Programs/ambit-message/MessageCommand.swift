@@ -127,7 +127,7 @@
       account.start()
       let isDone = try await options.run.limited {
         try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask { for await catchUp in catchUps where catchUp.isWhole { return } }
+          group.addTask { await Self.wait(for: catchUps, output) }
           group.addTask { try await AccountWatch.failIfFinal(connections, output) }
           defer { group.cancelAll() }
           try await group.next()
@@ -137,6 +137,15 @@
       try await account.finish()
       guard isDone else {
         throw CommandFailure(.timedOut, "the server's archive was not read to its end")
+      }
+    }
+
+    private static func wait(for catchUps: Updates<CatchUp>, _ output: Output) async {
+      for await catchUp in catchUps {
+        if !catchUp.isWhole {
+          output.warn("the server has no archive, or does not let it be read to its end")
+        }
+        return
       }
     }
   }

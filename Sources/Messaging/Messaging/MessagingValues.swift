@@ -95,7 +95,7 @@
 
   /// How far the server's archive was read.
   public struct CatchUp: Hashable, Sendable {
-    /// Whether it was read to its end. Otherwise the rest is read later.
+    /// Whether it was read to its end. Otherwise the rest is read later, or the server has no archive.
     public var isWhole: Bool
   }
 

@@ -197,7 +197,7 @@
     /// The stream may confirm this number of stanzas to the server.
     case confirm(count: UInt64)
     case fate(RowID, MessageFate)
-    /// The archive was read to its end. `isWhole`: without a failure.
+    /// The archive was read. `isWhole`: to its end; false if there is no archive, too.
     case caughtUp(isWhole: Bool)
     /// Read these numbers of a stream from the outbox, and report them.
     case load(OrderStreamID, ClosedRange<UInt64>)

@@ -249,7 +249,7 @@
       sendVoids(&commit)
       for key in streams.keys { watchHole(key, now) }
       for peer in conversations.keys { watchReceipts(of: peer, now) }
-      if hasArchive { commit.then.append(.caughtUp(isWhole: isWhole)) }
+      commit.then.append(.caughtUp(isWhole: isWhole))
     }
   }
 #endif

@@ -103,6 +103,15 @@
       #expect(bench.actions.contains(.caughtUp(isWhole: false)))
     }
 
+    @Test("without an archive nothing is waited for, and the app hears that")
+    func none() {
+      var bench = MachineBench()
+      bench.connect(hasArchive: false)
+      #expect(bench.actions.contains(.caughtUp(isWhole: false)))
+      bench.send("1")
+      #expect(bench.sentTexts == ["1"])
+    }
+
     @Test("a confirmed message that the archive doesn't have is sent again, once")
     func lostByServer() {
       var bench = MachineBench()
