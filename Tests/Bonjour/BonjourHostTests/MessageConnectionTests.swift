@@ -140,10 +140,10 @@ struct SharingConnectionTests {
     let loop = EpollLoop.shared
     let (events, continuation) = AsyncStream.makeStream(of: OwnerMachine.Event.self)
     let server = try await loop.make {
-      let server = OwnerServer(on: loop, admits: { _ in BonjourAdmission() }, log: nil) {
-        continuation.yield($0)
-      }
-      server.start(listener)
+      let server = OwnerServer(
+        on: loop, admits: { _, _ in BonjourAdmission() }, log: nil, onRefusal: { _ in },
+        onEvent: { continuation.yield($0) })
+      server.start([BonjourSocket(descriptor: listener)])
       return server
     }
     let trust = OwnerMachine.Trust(userID: geteuid())
