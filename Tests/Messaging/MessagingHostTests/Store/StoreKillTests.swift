@@ -81,7 +81,9 @@
         var text = ""
         // The commits are counted, so that the test depends on no time.
         while text.count(where: { $0 == "\n" }) < 3 + 7 * round {
-          text += String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+          let data = output.fileHandleForReading.availableData
+          try #require(!data.isEmpty, "the program ended after \"\(text.suffix(200))\"")
+          text += String(decoding: data, as: UTF8.self)
         }
         #expect(throws: StoreError.inUse(processID: process.processIdentifier)) {
           try MessageStore(path: path)
