@@ -107,7 +107,7 @@ let package = Package(
       plugIn("BluetoothHost"), plugIn("SimulatedRadio"), plugIn("SecureConnections")),
     api(
       "CoreBluetooth", in: "Bluetooth", needs: "KeyValueObserving", "CoreBluetoothSubmodules",
-      "BluetoothWire", "BluetoothInterface", "BluetoothSessions", logging),
+      "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "AppSessions", logging),
     // Lets `import CoreBluetooth.CBUUID` compile.
     .systemLibrary(name: "CoreBluetoothSubmodules", path: "Sources/Submodules/CoreBluetooth"),
     module(
@@ -428,13 +428,12 @@ let package = Package(
     tests(
       of: "CoreBluetooth", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetoothAsync",
       "BluetoothHost", "SimulatedRadio", "Simulation", "PeripheralFiles", "BluetoothInterface",
-      "BluetoothMachines",
-      "BluetoothSessions", "BluetoothWire", "AppCode", "BestPractices"),
+      "BluetoothMachines", "BluetoothSessions", "BluetoothWire", "AppCode", "AppSessions",
+      "BestPractices"),
     tests(
       of: "CoreBluetoothReactive", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetooth",
       "CoreBluetoothAsync", "Reactive", "BluetoothHost", "SimulatedRadio", "Simulation",
-      "BluetoothInterface",
-      "BluetoothWire", "BestPractices"),
+      "BluetoothInterface", "BluetoothWire", "BestPractices"),
     tests(
       of: "CoreLocation", in: "Location", needs: "CoreLocationAsync", "CoreLocationReactive",
       "Reactive", "CoreBluetooth", "BluetoothHost", "SimulatedRadio", "Simulation",

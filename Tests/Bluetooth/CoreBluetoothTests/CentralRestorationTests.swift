@@ -1,3 +1,4 @@
+import AppSessions
 import BluetoothInterface
 import BluetoothWire
 import Essentials
@@ -356,47 +357,61 @@ private final class HeldCharacteristic: @unchecked Sendable {
 struct BackgroundModeTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
 
-  private func read(_ text: String, of program: String? = nil) throws -> (Set<String>?, [String]) {
+  private func read(_ bytes: [UInt8]) throws -> (Set<String>?, [String]) {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appending(path: "Info.plist")
-    try Data(text.utf8).write(to: file)
+    try Data(bytes).write(to: file)
+    return read(at: file.path)
+  }
+
+  private func read(at path: String) -> (Set<String>?, [String]) {
     var reports: [String] = []
-    let modes = BackgroundModes.read(file, of: program) { reports.append($0) }
+    let modes = BackgroundModes.read(
+      { () throws(InfoPlistError) in try InfoPlist.read(path) }, report: { reports.append($0) })
     return (modes, reports)
   }
 
-  private func list(_ entries: String) -> String {
-    "<?xml version=\"1.0\"?><plist version=\"1.0\"><dict>\(entries)</dict></plist>"
+  private func list(_ entries: String) -> [UInt8] {
+    Array("<?xml version=\"1.0\"?><plist version=\"1.0\"><dict>\(entries)</dict></plist>".utf8)
   }
 
   @Test("the modes are read from UIBackgroundModes, and none without it")
   func modes() throws {
-    let array = "<array><string>bluetooth-central</string><integer>7</integer></array>"
+    let array = "<array><string>bluetooth-central</string><string>later</string></array>"
     let declared = try read(list("<key>UIBackgroundModes</key>\(array)"))
-    #expect(declared.0 == ["bluetooth-central"] && declared.1.isEmpty)
+    #expect(declared.0 == ["bluetooth-central", "later"] && declared.1.isEmpty)
     #expect(try read(list("")).0 == [])
-    #expect(try read(list("<key>UIBackgroundModes</key><string>audio</string>")).0 == [])
   }
 
   @Test("a file that is malformed or too long declares nothing known, which is reported")
   func malformed() throws {
     let long = list("<key>A</key><string>\(String(repeating: "a", count: 1 << 20))</string>")
-    for text in ["", "<plist>", "<plist><array/></plist>", long] {
-      let (modes, reports) = try read(text)
+    let text = list("<key>UIBackgroundModes</key><string>bluetooth-central</string>")
+    for bytes in [[], Array("<plist>".utf8), Array("<plist><array/></plist>".utf8), long, text] {
+      let (modes, reports) = try read(bytes)
       #expect(modes == nil && reports.count == 1)
     }
-    var reports: [String] = []
-    #expect(BackgroundModes.read(folder, of: nil) { reports.append($0) } == nil)
-    #expect(reports.count == 1)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (modes, reports) = read(at: folder.path)
+    #expect(modes == nil && reports.count == 1)
   }
 
-  @Test("a file about another program is ignored")
-  func foreign() throws {
-    let text = list("<key>CFBundleExecutable</key><string>other</string>")
-    let (modes, reports) = try read(text, of: "lock")
+  @Test("a binary file with a set, which makes Foundation trap, is reported")
+  func trap() throws {
+    let objects: [UInt8] = [0xC1, 1, 0xA0]
+    var bytes = Array("bplist00".utf8) + objects
+    let table = UInt8(bytes.count)
+    bytes += [8, 10] + [0, 0, 0, 0, 0, 0, 1, 1]
+    for number: UInt8 in [2, 0, table] { bytes += [0, 0, 0, 0, 0, 0, 0, number] }
+    let (modes, reports) = try read(bytes)
+    #expect(modes == nil && reports.count == 1)
+  }
+
+  @Test("without a file nothing is known, and nothing is reported")
+  func missing() {
+    let (modes, reports) = read(at: folder.path)
     #expect(modes == nil && reports.isEmpty)
-    #expect(try read(text, of: "other").0 == [])
-    #expect(try read(text).0 == [])
   }
 }

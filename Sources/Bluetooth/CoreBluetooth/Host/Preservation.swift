@@ -40,7 +40,8 @@ extension Preservation {
     }
     guard let modes = keeping.backgroundModes ?? BackgroundModes.ofProgram else {
       Notices.report(
-        "The program has no Info.plist, so that all of its background modes count as declared.")
+        "The program has no Info.plist that can be used, so that all background modes count as declared."
+      )
       isKept = true
       return
     }
