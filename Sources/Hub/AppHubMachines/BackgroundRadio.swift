@@ -83,7 +83,7 @@ struct BackgroundRadio: Sendable {
     }
   }
 
-  /// Calls `body` with each structure of advertising data: its length, its type and its contents.
+  /// The structures of advertising data, each with its length, its type and its contents.
   private static func structures(of data: [UInt8]) -> [ArraySlice<UInt8>] {
     var found: [ArraySlice<UInt8>] = []
     var rest = data[...]

@@ -84,8 +84,13 @@ extension PhoneCore {
     return .done
   }
 
+  /// The beginning of 2001, from which calendar times count, in seconds since 1970.
+  private static let referenceDate = 978_307_200.0
+
   /// A notification is due, or came from afar.
   func show(_ notification: AppNotification, of id: AppID) {
+    var notification = notification
+    notification.date = loop.calendarTime + Self.referenceDate
     // In the foreground the app decides whether it is shown.
     let isInForeground = state(of: id) == .active || state(of: id) == .inactive
     if !isInForeground, notification.hasAlert {

@@ -101,4 +101,18 @@ struct TaskTests {
       #expect(app.launches.count == 2)
     }
   }
+
+  @Test func `A notification that was shown has the phone's time`() async throws {
+    try await SimulatedPhone.run(seed: 22, apps: [Self.app]) { phone in
+      let app = phone[Self.app]
+      app.open()
+      app.sendToBackground()
+      phone.advance(by: .hours(1))
+      app.receiveRemoteNotification(#"{"aps": {"alert": "Hello"}}"#)
+      let shown = await UNUserNotificationCenter.current().deliveredNotifications()
+      let date = try #require(shown.first?.date)
+      let time = (phone.now - .zero).seconds
+      #expect(abs(date.timeIntervalSinceReferenceDate - time) < 0.001)
+    }
+  }
 }

@@ -28,7 +28,7 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
     set { state.withLock { $0.delegate = newValue } }
   }
 
-  /// Whether the system lets the app alert the person while it doesn't run.
+  /// Whether an extension of the app may show the content of its notifications: not here.
   open var supportsContentExtensions: Bool { false }
 
   // MARK: Authorization
