@@ -63,9 +63,10 @@ final class AppProcess: AppSystem, @unchecked Sendable {
         + "SimulatedPhone.run.")
     // The globals of this program belong to one app at a time.
     if let other {
-      other.end()
       let id = other.id
-      core.execute { $0.reported(.exited(.signal(9), hasOthers: false), by: id) }
+      // Before its managers are released, or the phone would forget what they want.
+      core.execute { $0.replaced(id) }
+      other.end()
     }
     Self.running.withLock { $0 = self }
     CurrentHost.ofApp = provider

@@ -254,6 +254,16 @@ final class PhoneCore: @unchecked Sendable {
     }
   }
 
+  /// A process has ended so that one of another app may run: for its memory, if it was suspended.
+  func replaced(_ id: AppProcessID) {
+    guard let app = processes[id]?.app.id else { return }
+    if state(of: app) == .suspended {
+      handle(.life(.memoryPressure(.criticalFor(app))))
+    } else {
+      reported(.exited(.signal(9), hasOthers: false), by: id)
+    }
+  }
+
   /// The process of an app ends by itself, at once.
   func crash(_ app: AppID) {
     guard let process = processes.values.first(where: { $0.app.id == app }) else { return }

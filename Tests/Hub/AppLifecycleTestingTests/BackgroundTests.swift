@@ -155,6 +155,25 @@ struct BackgroundTests {
     }
   }
 
+  @Test func `An app that another one replaces in the foreground keeps its connection`()
+    async throws
+  {
+    let other = SimulatedApp("com.example.other") { _ in NSObject() }
+    try await SimulatedPhone.run(seed: 16, apps: [.doorLock, other]) { phone in
+      let lock = LockDevice(of: phone)
+      let app = phone[.doorLock]
+      app.open()
+      try phone.until("connected", limit: .seconds(10)) { lock.isConnected }
+      phone.advance(by: .seconds(1))
+      phone[other].open()
+      phone.advance(by: .seconds(1))
+      #expect(phone[other].state == .active)
+      #expect(app.state == .notRunning)
+      #expect(app.connectionCount == 1)
+      #expect(!phone.reports.contains { $0.contains("crashed") })
+    }
+  }
+
   @Test func `A year in which nothing happens costs nothing`() async throws {
     try await SimulatedPhone.run(seed: 15, apps: [.doorLock]) { phone in
       let lock = LockDevice(of: phone)
