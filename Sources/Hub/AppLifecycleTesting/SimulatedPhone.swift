@@ -109,6 +109,7 @@ public final class SimulatedPhone: Sendable {
   /// - Parameters:
   ///   - what: The name of the condition, for the error.
   ///   - limit: The time that passes at most.
+  ///   - condition: Returns whether the condition holds. Called on the thread of the caller.
   /// - Throws: ``SimulatedPhoneTimeout`` if it doesn't hold then.
   public func until(
     _ what: String, limit: TimeSpan, _ condition: () -> Bool
