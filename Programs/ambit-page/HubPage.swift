@@ -16,6 +16,8 @@ final class HubPage: ViewModel {
   /// Whether there is a hub. The page has no place for one otherwise.
   let isUsed: Bool
   let isOpen = MutableProperty(false)
+  /// `true` or `false`, the value of `aria-expanded`.
+  let isExpanded: Property<String>
   let toggle: Action<Void, Never, Never>
   /// The hub, its version, and for how long it has run.
   let title: Property<String>
@@ -41,7 +43,8 @@ final class HubPage: ViewModel {
   private var isWatching = false
 
   static let bindings: Bindings<HubPage> = [
-    "isUsed": .value(\.isUsed), "isOpen": .oneWay(\.isOpen), "toggle": .action(\.toggle),
+    "isUsed": .value(\.isUsed), "isOpen": .oneWay(\.isOpen),
+    "isExpanded": .oneWay(\.isExpanded), "toggle": .action(\.toggle),
     "title": .oneWay(\.title), "radio": .oneWay(\.radio), "losses": .oneWay(\.losses),
     "problem": .oneWay(\.problem), "isOld": .oneWay(\.isOld),
     "hasAnswered": .oneWay(\.hasAnswered),
@@ -69,6 +72,7 @@ final class HubPage: ViewModel {
   init(_ watch: HubWatch?) {
     self.watch = watch
     isUsed = watch != nil
+    isExpanded = isOpen.map { "\($0)" }
     toggle = Action(onMainActor: { [isOpen] in isOpen.modify { $0.toggle() } })
     let state = watch?.state ?? Property(value: HubWatch.State())
     let path = watch?.path ?? ""

@@ -44,7 +44,9 @@
         try await browser.wait(until: "\(Self.button).checkVisibility()")
         #expect(
           try await browser.script("return !document.querySelector('#hub').checkVisibility()"))
+        try await browser.wait(until: "\(Self.button).ariaExpanded == 'false'")
         try await browser.click(browser.find("[aria-controls=hub]"))
+        try await browser.wait(until: "\(Self.button).ariaExpanded == 'true'")
         // The page's own program, which scans.
         try await browser.wait(until: Self.card("1 scan"), seconds: 60)
         let watch = try AmbitRun(
@@ -63,7 +65,7 @@
         first.server.send(SIGCONT)
         try await browser.wait(until: "document.querySelector('#hub .old') == null", seconds: 60)
         await first.kill()
-        try await browser.wait(until: Self.problem("hub at"), seconds: 60)
+        try await browser.wait(until: Self.problem("No hub listens at"), seconds: 60)
         let second = try await ServedHub("sim", at: path)
         try await browser.wait(until: "document.querySelector('#hub .old') == null", seconds: 60)
         try await browser.click(browser.find("[aria-controls=hub]"))
