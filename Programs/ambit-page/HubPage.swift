@@ -77,7 +77,7 @@ final class HubPage: ViewModel {
     let state = watch?.state ?? Property(value: HubWatch.State())
     let path = watch?.path ?? ""
     let status = state.map { $0.status }
-    title = status.map { Self.title($0, path) }.skipRepeats()
+    title = status.map { $0.map { HubWords.text($0, at: path) } ?? path }.skipRepeats()
     radio = status.map { $0.map { HubWords.text($0.radio) } ?? "" }.skipRepeats()
     losses = status.map { status in
       status.map {
@@ -117,12 +117,6 @@ final class HubPage: ViewModel {
     guard watches != isWatching else { return }
     isWatching = watches
     if watches { watch?.begin() } else { watch?.end() }
-  }
-
-  private nonisolated static func title(_ status: HubWire.HubStatus?, _ path: String) -> String {
-    guard let status else { return path }
-    return "\(path), version \(status.version), process \(status.processID), for "
-      + HubWords.text(status.uptime)
   }
 
   /// The sentence about a failure, or about the problem of the hub's radio.

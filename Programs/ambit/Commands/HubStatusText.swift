@@ -42,11 +42,7 @@ struct HubStatusText {
   private var head: [(title: String, text: String)] {
     let counts = status.counts
     var lines = [
-      (
-        "hub",
-        "\(path), version \(status.version), process \(status.processID), for "
-          + HubWords.text(status.uptime)
-      ),
+      ("hub", HubWords.text(status, at: path)),
       ("radio", HubWords.text(status.radio)),
     ]
     if let problem = status.radio.problem { lines.append(("problem", problem)) }

@@ -77,7 +77,12 @@ package enum HubWords {
     return usage.isEmpty ? "nobody" : usage
   }
 
-  /// The radio of a hub, and how it is.
+  /// Where a hub listens, its version, its process, and for how long it has run.
+  package static func text(_ status: Status, at path: String) -> String {
+    "\(path), version \(status.version), process \(status.processID), for \(text(status.uptime))"
+  }
+
+  /// The radio of a hub, and its state.
   package static func text(_ radio: Status.Radio) -> String {
     list([
       radio.name, StatusReport.text(radio.state), radio.address,
