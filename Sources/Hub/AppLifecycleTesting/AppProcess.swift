@@ -18,7 +18,7 @@ final class AppProcess: AppSystem, @unchecked Sendable {
   let app: SimulatedApp
   private let provider: AppSessionProvider
   private let core: PhoneCore
-  /// Refers to this object, until it ends.
+  /// Nil when the process has ended. It refers to this object.
   private let sessionStorage = Mutex<AppSession?>(nil)
 
   /// Its connection with the phone's hub.
@@ -39,12 +39,7 @@ final class AppProcess: AppSystem, @unchecked Sendable {
     sessionStorage.withLock { $0 = AppSession(system: self, infoPlist: app.infoPlist) }
   }
 
-  var session: AppSession {
-    guard let session = sessionStorage.withLock({ $0 }) else {
-      preconditionFailure("a process has no session")
-    }
-    return session
-  }
+  var session: AppSession? { sessionStorage.withLock { $0 } }
 
   func takeGiven(_ count: Int) -> ArraySlice<AppDeliveryNumber> {
     let count = min(max(count, 0), given.count)
@@ -56,6 +51,7 @@ final class AppProcess: AppSystem, @unchecked Sendable {
 
   /// The process begins.
   func begin() {
+    guard let session else { preconditionFailure("a process begins that has ended") }
     let other = Self.running.withLock { $0 }
     precondition(
       other == nil || other?.core === core,
@@ -71,13 +67,13 @@ final class AppProcess: AppSystem, @unchecked Sendable {
     Self.running.withLock { $0 = self }
     CurrentHost.ofApp = provider
     AppSession.current = session
-    let (app, session, time) = (app, session, core.radio.now)
+    let (app, time) = (app, core.radio.now)
     MainQueue.run { app.begin(session, time) }
   }
 
   /// Gives the process an instruction, and waits until it was handled.
   func perform(_ instruction: AppInstruction) {
-    guard isRunning else { return }
+    guard isRunning, let session else { return }
     precondition(
       !MainQueue.isCurrent,
       "A SimulatedPhone is used on the main actor, where its apps run. Remove @MainActor from the test."
@@ -97,8 +93,9 @@ final class AppProcess: AppSystem, @unchecked Sendable {
       running = nil
       return true
     }
+    let session = sessionStorage.withLock { $0.take() }
+    session?.end()
     guard wasRunning else { return }
-    session.end()
     CurrentHost.ofApp = nil
     AppSession.current = nil
     let app = app

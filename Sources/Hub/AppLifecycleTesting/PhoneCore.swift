@@ -202,7 +202,7 @@ final class PhoneCore: @unchecked Sendable {
     case .report(let report): log.report(report, at: loop.now)
     // It may be begun just now.
     case .refuseBackgroundTask(let id, let task):
-      processes[id]?.session.receive(.refuseBackgroundTask(task))
+      processes[id]?.session?.receive(.refuseBackgroundTask(task))
     case .terminate, .expire, .expireTask:
       guard let (id, instruction) = AppInstruction.of(action), let process = processes[id] else {
         return
@@ -237,7 +237,7 @@ final class PhoneCore: @unchecked Sendable {
     processes[process.id] = nil
     for slot in process.slots.values { _ = slot.close() }
     process.slots = [:]
-    process.session.end()
+    process.session?.end()
     append(.end(process))
   }
 
