@@ -12,11 +12,12 @@
       commandName: "pipe", abstract: "Send and receive messages for another program.",
       discussion: """
         Reads commands from standard input and writes events to standard output, one JSON object a \
-        line; docs/messages.md describes them. Ends with standard input.
+        line; docs/messages.md describes them. Ends with standard input: accepted messages that have \
+        not left by then leave with the next command that connects. To send one message and wait until \
+        it has left, use "ambit message send".
 
         EXAMPLES:
           ambit message pipe
-          echo '{"command": "send", "to": "bob@chat.example", "body": "Hello"}' | ambit message pipe
         """)
 
     @OptionGroup var options: AccountOptions
