@@ -25,7 +25,8 @@
     private static func page(_ environment: [String: String], _ folder: String) throws
       -> PageProgram
     {
-      let own = ["AMBIT_BONDS": folder + "/bonds", "XDG_STATE_HOME": folder]
+      // With a hub, bonds are its own.
+      let own = ["XDG_STATE_HOME": folder]
       return try PageProgram(
         "ambit", commandLine: ["page", "--port", "0", "--no-network"],
         environment: own.merging(environment) { $1 })
