@@ -272,9 +272,8 @@
       if !online.isResumed { waiting = [] }
       switch exchange.begin(online) {
       case .query(let element): waiting.append(OutgoingStanza(row: nil, element))
-      case .ready(let hasArchive):
-        handle(
-          .connected(isResumed: online.isResumed, hasArchive: hasArchive, wall: WallClock.now))
+      case .ready(let isResumed, let hasArchive):
+        handle(.connected(isResumed: isResumed, hasArchive: hasArchive, wall: WallClock.now))
       }
       observer.changed(.online(address: online.jid.description, isResumed: online.isResumed))
     }

@@ -18,7 +18,7 @@
     package enum Beginning: Hashable, Sendable {
       /// Send this, and wait for `ready`.
       case query(XMLElement)
-      case ready(hasArchive: Bool)
+      case ready(isResumed: Bool, hasArchive: Bool)
     }
 
     private static let infoID = "ambit-account-info"
@@ -28,8 +28,10 @@
     private var collector = ArchiveCollector()
     /// Whether the account has an archive; nil until its server has told.
     private var hasArchive: Bool?
-    /// Whether the session whose abilities are asked for was resumed; nil if none are.
-    private var asksForResumed: Bool?
+    private var asksForAbilities = false
+    /// Whether a session has begun that was not reported as ready. Its resumption is reported as its beginning:
+    /// what an earlier session had under way is uncertain all the same.
+    private var isNew = false
 
     package init(account: JID) {
       self.account = account.bare
@@ -38,16 +40,22 @@
 
     /// A session begins.
     package mutating func begin(_ online: StreamOnline) -> Beginning {
-      if online.isResumed, let hasArchive { return .ready(hasArchive: hasArchive) }
-      asksForResumed = online.isResumed
-      guard let id = StanzaID(Self.infoID) else { return .ready(hasArchive: false) }
+      if !online.isResumed { isNew = true }
+      if online.isResumed, let hasArchive { return ready(hasArchive: hasArchive) }
+      asksForAbilities = true
+      guard let id = StanzaID(Self.infoID) else { return ready(hasArchive: false) }
       return .query(
         IQStanza(.get, id: id, to: account, payload: [DiscoInfo().element]).element)
     }
 
+    private mutating func ready(hasArchive: Bool) -> Beginning {
+      defer { isNew = false }
+      return .ready(isResumed: !isNew, hasArchive: hasArchive)
+    }
+
     /// A session ends.
     package mutating func end() {
-      asksForResumed = nil
+      asksForAbilities = false
       collector.stop()
     }
 
@@ -71,16 +79,17 @@
     }
 
     private mutating func take(_ answer: IQStanza) -> Item {
-      if let isResumed = asksForResumed, answer.id.text == Self.infoID, !answer.isRequest,
+      if asksForAbilities, answer.id.text == Self.infoID, !answer.isRequest,
         answer.from.map({ $0 == account }) ?? true
       {
-        asksForResumed = nil
+        asksForAbilities = false
         // A server that knows no abilities of accounts has no archive either.
         let features = answer[DiscoInfo.self]?.features ?? []
         let found = features.contains(Namespace.archive)
         hasArchive = found
         reader.guardsArchiveIDs = features.contains(Namespace.stanzaIDs)
-        return .ready(isResumed: isResumed, hasArchive: found)
+        defer { isNew = false }
+        return .ready(isResumed: !isNew, hasArchive: found)
       }
       switch collector.take(answer, account: account) {
       case .page(let query, let entries, let isComplete):

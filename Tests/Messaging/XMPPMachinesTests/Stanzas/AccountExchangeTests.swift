@@ -41,7 +41,28 @@
       #expect(second == .nothing)
       exchange.end()
       let resumed = exchange.begin(try online(isResumed: true))
-      #expect(resumed == .ready(hasArchive: true))
+      #expect(resumed == .ready(isResumed: true, hasArchive: true))
+    }
+
+    @Test("a session that is resumed before it was ready is ready as a new one")
+    func resumedBeforeReady() throws {
+      var exchange = AccountExchange(account: try account())
+      for hasKnownAbilities in [false, true] {
+        _ = exchange.begin(try online(isResumed: false))
+        exchange.end()
+        switch exchange.begin(try online(isResumed: true)) {
+        case .query(let query):
+          #expect(!hasKnownAbilities)
+          let item = exchange.take(try answer(try #require(query["id"]), abilities), wall: 0)
+          #expect(item == .ready(isResumed: false, hasArchive: true))
+        case let ready:
+          #expect(hasKnownAbilities && ready == .ready(isResumed: false, hasArchive: true))
+        }
+        exchange.end()
+        let again = exchange.begin(try online(isResumed: true))
+        #expect(again == .ready(isResumed: true, hasArchive: true))
+        exchange.end()
+      }
     }
 
     @Test("a server that knows no abilities of accounts has no archive")
