@@ -30,11 +30,14 @@
     private var pageCount = 0
     private var failureCount = 0
     private var lastPage: Set<String> = []
-    private var lastQuery: UInt64 = 0
+    private var lastQuery: UInt64
 
-    init(limits: MessageLimits, marks: [ArchiveMark]) {
+    /// - Parameter firstQuery: Another one in each process: a session that is resumed brings the rest of
+    ///   the answers to queries of the process before.
+    init(limits: MessageLimits, marks: [ArchiveMark], firstQuery: UInt64) {
       self.limits = limits
       self.marks = marks
+      lastQuery = firstQuery
     }
 
     var isRunning: Bool { query != nil }
@@ -108,6 +111,7 @@
     }
 
     private mutating func finish(_ now: Instant) {
+      failureCount = 0
       query = nil
       deadline = nil
       nextStart = now + limits.archiveInterval

@@ -82,7 +82,8 @@
       self.account = account
       self.limits = limits
       random = SeededGenerator(seed: seed)
-      archive = ArchiveReader(limits: limits, marks: stored.archiveMarks)
+      archive = ArchiveReader(
+        limits: limits, marks: stored.archiveMarks, firstQuery: random.next() >> 16)
       session = stored.session
       lastOutgoing = stored.lastOutgoing
       lastIncoming = stored.lastIncoming

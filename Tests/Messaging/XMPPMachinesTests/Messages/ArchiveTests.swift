@@ -23,6 +23,33 @@
       #expect(bench.texts == [])
     }
 
+    @Test("the rest of an answer to a process before is not the archive's")
+    func earlierProcess() throws {
+      var bench = MachineBench()
+      bench.connect(hasArchive: true)
+      let old = try #require(bench.query)
+      bench.restart()
+      bench.connect(isResumed: true, hasArchive: true)
+      let rest = ArchivePage.Entry(
+        mark: ArchiveMark(id: "9", date: MachineBench.start),
+        message: bench.store.lookUp(message("9"), account: "a@x"))
+      bench.handle(.page(ArchivePage(query: old.id, entries: [rest], isComplete: true)))
+      #expect(bench.store.marks.isEmpty && bench.actions.isEmpty)
+      bench.page([("8", message("8")), ("9", message("9"))])
+      #expect(bench.texts == ["8", "9"])
+    }
+
+    @Test("a query that failed and was answered at last is over")
+    func answeredAtLast() throws {
+      var bench = MachineBench()
+      bench.connect(hasArchive: true)
+      let first = try #require(bench.query)
+      bench.handle(.queryFailed(first.id, isUnknownItem: false))
+      bench.advance(.seconds(6))
+      bench.page([])
+      #expect(!bench.machine.isCatchingUp)
+    }
+
     @Test("a live message without order waits for the end of the archive")
     func live() {
       var bench = MachineBench()
