@@ -61,11 +61,10 @@
         }
         next = number + 1
       }
-      if !hasHole {
-        holeSince = nil
-        waitsSince = nil
-        missingRequested = nil
-      }
+      // Another hole has times of its own.
+      holeSince = nil
+      waitsSince = nil
+      missingRequested = nil
       return taken
     }
 
@@ -74,9 +73,6 @@
       let missing = hole
       guard let least = leastWaiting else { return (nil, []) }
       next = least
-      holeSince = nil
-      waitsSince = nil
-      missingRequested = nil
       return (missing, takeContiguous())
     }
   }

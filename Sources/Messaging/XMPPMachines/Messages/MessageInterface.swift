@@ -228,8 +228,9 @@
     package var outgoingByteCountMax = 64 << 20
     /// Messages that were sent and are not confirmed by the server.
     package var windowCountMax = 256
-    /// Messages that are held back, of a stream, and of all.
-    package var heldCountPerStreamMax = 256
+    /// Messages that are held back, of a stream, and of all. What a sender sends again comes after
+    /// all that it has under way, so that a stream's bound is some of its windows.
+    package var heldCountPerStreamMax = 2_048
     package var heldCountMax = 4_096
     package var heldByteCountMax = 16 << 20
     package var streamsPerSenderMax = 32
@@ -238,6 +239,8 @@
     /// How long a hole is waited for before the sender is asked, while connected and caught up.
     package var missingDelay: TimeSpan = .seconds(2)
     package var missingInterval: TimeSpan = .seconds(10)
+    /// With this number of messages that are held back, the sender is asked at once.
+    package var missingHeldCount = 64
     /// How long a hole is waited for, while connected and caught up.
     package var holdBack: TimeSpan = .seconds(60)
     /// How long a hole is waited for in any case.

@@ -129,6 +129,7 @@
         }
         commit.then.append(.report(.heldTooMany(from: full.sender)))
         skipHole(full, now, &commit)
+        watchHole(full, now)
       }
     }
 
@@ -155,7 +156,9 @@
     }
 
     private func requestTime(_ stream: IncomingOrder, _ waits: Instant) -> Instant {
-      stream.missingRequested.map { $0 + limits.missingInterval } ?? waits + limits.missingDelay
+      if let last = stream.missingRequested { return last + limits.missingInterval }
+      // A fast sender would reach the bound within the delay.
+      return stream.waitingCount < limits.missingHeldCount ? waits + limits.missingDelay : waits
     }
 
     mutating func wakeStreams(_ now: Instant, _ commit: inout MessageCommit) {

@@ -48,6 +48,41 @@
       #expect(bench.texts.last == "5")
     }
 
+    @Test("a message that is sent again behind a whole window of later ones still comes in order")
+    func behindWindow() {
+      var bench = Self.connected()
+      bench.receive("1", order: Self.order(1))
+      let last = UInt64(3 + 2 * bench.limits.windowCountMax)
+      for number in 3...last { bench.receive("\(number)", order: Self.order(number)) }
+      bench.receive("2", order: Self.order(2))
+      #expect(bench.texts == (1...last).map { "\($0)" })
+      #expect(bench.reports.isEmpty)
+    }
+
+    @Test("a hole is requested at once when many messages wait behind it")
+    func urgentHole() {
+      var bench = Self.connected()
+      bench.receive("1", order: Self.order(1))
+      for number in 3...66 { bench.receive("\(number)", order: Self.order(UInt64(number))) }
+      bench.advance(.zero)
+      #expect(bench.sent.map(\.kind) == [.missing(Self.stream, 2...2)])
+    }
+
+    @Test("the next hole is requested and waited for like the first")
+    func secondHole() {
+      var bench = Self.connected()
+      for number in [1, 3, 5] { bench.receive("\(number)", order: Self.order(UInt64(number))) }
+      bench.advance(.seconds(3))
+      #expect(bench.sent.map(\.kind) == [.missing(Self.stream, 2...2)])
+      bench.receive("2", order: Self.order(2))
+      bench.advance(.seconds(3))
+      #expect(bench.sent.map(\.kind) == [.missing(Self.stream, 4...4)])
+      bench.advance(.seconds(56))
+      #expect(bench.texts == ["1", "2", "3"])
+      bench.advance(.seconds(2))
+      #expect(bench.texts == ["1", "2", "3", "gap 4...4", "5"])
+    }
+
     @Test("a hole waits longer while there is no connection, and not for ever")
     func offlineGap() {
       var bench = Self.connected()
