@@ -241,6 +241,12 @@
     package var missingInterval: TimeSpan = .seconds(10)
     /// With this number of messages that are held back, the sender is asked at once.
     package var missingHeldCount = 64
+    /// Numbers that are read from the store at a time.
+    package var loadCountMax: UInt64 = 256
+    /// How many of the last messages wait for receipts when their recipient has shown order, and how old
+    /// they are at most.
+    package var adoptedCountMax: UInt64 = 1_024
+    package var adoptedAge: WallTime = 86_400_000
     /// How long a hole is waited for, while connected and caught up.
     package var holdBack: TimeSpan = .seconds(60)
     /// How long a hole is waited for in any case.

@@ -257,12 +257,5 @@
       }
       receipts = []
     }
-
-    private mutating func showsOrder(_ sender: String, _ commit: inout MessageCommit) {
-      guard var stream = conversations[sender]?.stream, !stream.peerHasOrder else { return }
-      stream.peerHasOrder = true
-      conversations[sender]?.stream = stream
-      commit.changes.append(.setOutgoingStream(stream))
-    }
   }
 #endif

@@ -139,7 +139,10 @@
 
     /// The server has handled the stanzas of rows.
     mutating func handled(_ rows: [RowID], _ commit: inout MessageCommit) {
-      for id in rows { advance(id, to: .acknowledged, &commit) }
+      for id in rows {
+        advance(id, to: .acknowledged, &commit)
+        if entries[id]?.stage == .underWay { settle(id) }
+      }
     }
 
     /// Whether the fate is final.
@@ -162,12 +165,21 @@
       commit.changes.append(.setFate(id, fate))
       commit.then.append(.fate(id, fate))
       if isFinal(fate, peer: entry.row.peer) { return remove(id) }
+      entries[id]?.row.fate = fate
+      // The server may have ended before the recipient's archive had it. It is sent again before later
+      // ones, which would wait for it.
+      if fate == .archived, entry.stage == .uncertain { return }
+      settle(id)
+    }
+
+    /// The server has a message.
+    private mutating func settle(_ id: RowID) {
+      guard let entry = entries[id] else { return }
       if entry.stage == .queued { queue.removeAll { $0 == id } }
       underWay.remove(id)
       suspects.remove(id)
       queuedByteCount -= entry.row.content?.byteCount ?? 0
       entries[id]?.stage = .settled
-      entries[id]?.row.fate = fate
       entries[id]?.row.content = nil
     }
 
@@ -253,6 +265,7 @@
       else { return }
       if hasSeenOwnInArchive, !entry.wasMissed {
         entries[id]?.wasMissed = true
+        conversations[entry.row.peer]?.wanted.insert(entry.row.order.number)
         load(entry.row, &commit)
       } else if !knowsOrder(entry.row.peer) {
         remove(id)
@@ -263,13 +276,21 @@
       commit.then.append(.load(row.order.stream, row.order.number...row.order.number))
     }
 
-    /// Sends rows again that the store has read.
+    /// Sends rows again that the store has read, and waits for the receipts of the others.
     mutating func sendAgain(_ rows: [OutgoingRow], _ now: Instant, _ commit: inout MessageCommit) {
-      guard maySend else { return }
       for row in rows {
+        adopt(row, now)
+        if let conversation = conversations[row.peer],
+          conversation.stream.stream == row.order.stream,
+          conversations[row.peer]?.wanted.remove(row.order.number) == nil
+        {
+          continue
+        }
+        guard maySend else { continue }
         if let entry = entries[row.id] {
           guard entry.stage == .settled else { continue }
           if let last = entry.lastSent, now - last < limits.resendPause { continue }
+          entries[row.id]?.resendCount += 1
         }
         if case .failed = row.fate {
           transmitVoid(row.order, to: row.peer, &commit)
@@ -277,6 +298,18 @@
           transmit(row, content, now, &commit)
         }
       }
+    }
+
+    /// Takes a row into memory that ended at the server before its recipient had shown order.
+    private mutating func adopt(_ row: OutgoingRow, _ now: Instant) {
+      guard entries[row.id] == nil, row.fate == .acknowledged || row.fate == .archived,
+        conversations[row.peer]?.stream.stream == row.order.stream, knowsOrder(row.peer),
+        wall(now) - row.date < limits.adoptedAge
+      else { return }
+      var row = row
+      row.content = nil
+      add(OutboxEntry(row: row, stage: .settled))
+      watchReceipts(of: row.peer, now)
     }
 
     // MARK: Streams of a store that was restored from a copy

@@ -41,32 +41,69 @@
         conversation.stream.stream == row.order.stream
       else { return }
       let number = row.order.number
-      if !conversation.stream.peerHasOrder || conversation.stream.confirmed < number {
-        conversation.stream.peerHasOrder = true
-        conversation.stream.confirmed = max(conversation.stream.confirmed, number)
+      if conversation.stream.confirmed < number {
+        conversation.stream.confirmed = number
         commit.changes.append(.setOutgoingStream(conversation.stream))
       }
       conversation.resendStep = 0
       conversation.resendAt = nil
+      conversation.resendBelow = nil
       conversations[row.peer] = conversation
-      sendUnconfirmed(of: row.peer, below: number, now, &commit)
+      showsOrder(row.peer, &commit)
+      if let again = sendUnconfirmed(of: row.peer, below: number, now, &commit) {
+        conversations[row.peer]?.resendAt = again
+        conversations[row.peer]?.resendBelow = number
+      }
       watchReceipts(of: row.peer, now)
     }
 
-    /// Reads rows again that are at the server and have no receipt.
+    /// An account shows that it knows order. Messages that ended at the server, as for a plain peer, wait
+    /// for receipts from now on.
+    mutating func showsOrder(_ peer: String, _ commit: inout MessageCommit) {
+      guard var stream = conversations[peer]?.stream, !stream.peerHasOrder else { return }
+      stream.peerHasOrder = true
+      conversations[peer]?.stream = stream
+      commit.changes.append(.setOutgoingStream(stream))
+      var last = stream.next - 1
+      let least = last > limits.adoptedCountMax ? last - limits.adoptedCountMax : 0
+      while last > least {
+        let first = max(least + 1, last > limits.loadCountMax ? last - limits.loadCountMax + 1 : 1)
+        commit.then.append(.load(stream.stream, first...last))
+        last = first - 1
+      }
+    }
+
+    /// Reads rows again that are at the server and have no receipt. Returns when to try those again that
+    /// were sent a moment ago.
     private mutating func sendUnconfirmed(
       of peer: String, below number: UInt64, _ now: Instant, _ commit: inout MessageCommit
-    ) {
-      guard maySend, let conversation = conversations[peer] else { return }
+    ) -> Instant? {
+      guard maySend, let conversation = conversations[peer] else { return nil }
       var earlier: [UInt64] = []
+      var again: Instant?
       for (candidate, id) in conversation.rows where candidate < number {
         guard let entry = entries[id], entry.stage == .settled else { continue }
-        if let last = entry.lastSent, now - last < limits.resendPause { continue }
-        earlier.append(candidate)
+        // What is sent again may itself wait behind much else.
+        let pause = limits.resendPause * (1 << Int64(min(entry.resendCount, 5)))
+        if let last = entry.lastSent, now < last + pause {
+          again = min(again ?? last + pause, last + pause)
+        } else {
+          earlier.append(candidate)
+        }
       }
+      if earlier.count > limits.resendCountMax { again = now + limits.resendPause }
       for candidate in earlier.sorted().prefix(limits.resendCountMax) {
-        commit.then.append(.load(conversation.stream.stream, candidate...candidate))
+        load(candidate...candidate, of: peer, &commit)
       }
+      return again
+    }
+
+    private mutating func load(
+      _ range: ClosedRange<UInt64>, of peer: String, _ commit: inout MessageCommit
+    ) {
+      guard let stream = conversations[peer]?.stream.stream else { return }
+      conversations[peer]?.wanted.formUnion(range)
+      commit.then.append(.load(stream, range))
     }
 
     /// Sets the time after which a conversation's messages without receipts are sent again.
@@ -94,10 +131,11 @@
           continue
         }
         conversations[peer]?.resendAt = nil
+        conversations[peer]?.resendBelow = nil
         guard isConnected else { continue }
         if !conversation.rows.isEmpty {
-          conversations[peer]?.resendStep += 1
-          sendUnconfirmed(of: peer, below: .max, now, &commit)
+          if conversation.resendBelow == nil { conversations[peer]?.resendStep += 1 }
+          _ = sendUnconfirmed(of: peer, below: conversation.resendBelow ?? .max, now, &commit)
         }
         watchReceipts(of: peer, now)
       }
@@ -113,14 +151,11 @@
       else { return }
       if let last = conversation.lastMissing, now - last < limits.resendPause { return }
       conversations[peer]?.lastMissing = now
-      if !conversation.stream.peerHasOrder {
-        conversations[peer]?.stream.peerHasOrder = true
-        commit.changes.append(.setOutgoingStream(conversations[existing: peer].stream))
-      }
+      showsOrder(peer, &commit)
       let last = min(
         range.upperBound, conversation.stream.next - 1,
-        range.lowerBound + UInt64(limits.heldCountPerStreamMax) - 1)
-      commit.then.append(.load(stream, range.lowerBound...last))
+        range.lowerBound + limits.loadCountMax - 1)
+      load(range.lowerBound...last, of: peer, &commit)
     }
 
     /// A message came back with an error, from the recipient, its server or the own server.

@@ -193,6 +193,7 @@
       isConnected = false
       archive.stop()
       if let streamError { blame(streamError, &commit) }
+      for peer in conversations.keys { conversations[peer]?.wanted = [] }
       for key in streams.keys {
         streams[existing: key].waitsSince = nil
         streams[existing: key].missingRequested = nil

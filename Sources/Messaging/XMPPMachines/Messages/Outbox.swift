@@ -18,6 +18,8 @@
     var row: OutgoingRow
     var stage: Stage
     var lastSent: Instant?
+    /// How often it was sent again by this process.
+    var resendCount = 0
     /// Whether the own archive was read, after this was sent, without finding it.
     var wasMissed = false
   }
@@ -31,7 +33,11 @@
     var voids: Set<UInt64> = []
     /// When messages without receipts are sent again.
     var resendAt: Instant?
+    /// Below which number they are sent again at that time; nil for all.
+    var resendBelow: UInt64?
     var resendStep = 0
+    /// Numbers that are read from the store to be sent again.
+    var wanted: Set<UInt64> = []
     var lastMissing: Instant?
     /// The archive has messages of the stream that this store has not sent.
     var isCopied = false

@@ -23,6 +23,28 @@
       #expect(bench.texts == [])
     }
 
+    @Test(
+      "what only the own archive shows is sent again first to an account that confirms messages")
+    func resendArchived() {
+      var bench = MachineBench()
+      bench.connect(hasArchive: true)
+      bench.page([])
+      for text in ["0", "1"] { bench.send(text) }
+      bench.receipt("id 0")
+      bench.handle(.disconnected(streamError: nil))
+      bench.connect(hasArchive: true)
+      bench.send("2")
+      let order = bench.store.outgoing[RowID(rawValue: 2)]?.order
+      // The server may have ended before the recipient's archive had it.
+      bench.page([("10", message("1", from: "a@x", to: "b@x", order: order))])
+      #expect(bench.sentTexts == ["1", "2"])
+      #expect(bench.store.outgoing[RowID(rawValue: 2)]?.fate == .archived)
+      bench.handle(.handled([RowID(rawValue: 2), RowID(rawValue: 3)]))
+      #expect(bench.machine.underWay.isEmpty)
+      for text in ["1", "2"] { bench.receipt("id \(text)") }
+      #expect(bench.machine.entries.isEmpty)
+    }
+
     @Test("the rest of an answer to a process before is not the archive's")
     func earlierProcess() throws {
       var bench = MachineBench()

@@ -91,6 +91,48 @@
       #expect(name == "id 1" && content.body == "1" && order.number == 2)
     }
 
+    @Test("what was sent a moment before a later message's receipt is sent again a moment after it")
+    func soonAgain() {
+      var bench = Self.connected(knowsOrder: true)
+      bench.send("1")
+      bench.send("2")
+      bench.handle(.handled([RowID(rawValue: 2), RowID(rawValue: 3)]))
+      bench.receipt("id 2")
+      #expect(bench.answerLoads().isEmpty)
+      bench.advance(.seconds(3))
+      #expect(bench.answerLoads().count == 1)
+      #expect(bench.sentTexts == ["1"])
+    }
+
+    @Test("messages that ended at the server are sent again when their recipient shows order")
+    func showsOrderLater() {
+      var bench = Self.connected()
+      for number in 1...600 { bench.send("\(number)") }
+      for number in 1...600 { bench.handle(.handled([RowID(rawValue: Int64(number))])) }
+      #expect(bench.machine.entries.isEmpty)
+      bench.advance(.seconds(5))
+      bench.receipt("id 2")
+      #expect(bench.answerLoads().isEmpty)
+      #expect(bench.machine.entries.count == 599)
+      // That of the first is due.
+      bench.receipt("id 3")
+      #expect(bench.answerLoads().count == 1)
+      #expect(bench.sentTexts == ["1"])
+      bench.receipt("id 1")
+      #expect(bench.machine.entries.count == 597)
+    }
+
+    @Test("old messages of a plain peer are not sent again when it shows order")
+    func showsOrderLate() {
+      var bench = Self.connected()
+      for text in ["1", "2"] { bench.send(text) }
+      bench.handle(.handled([RowID(rawValue: 1), RowID(rawValue: 2)]))
+      bench.advance(.seconds(90_000))
+      bench.receipt("id 2")
+      #expect(bench.answerLoads().isEmpty)
+      #expect(bench.machine.entries.isEmpty)
+    }
+
     @Test("a recipient gets the numbers that it misses, of its own stream only")
     func missing() {
       var bench = Self.connected(knowsOrder: true)
