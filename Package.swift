@@ -353,7 +353,8 @@ let package = Package(
     tests(of: "XMPPMachines", in: "Messaging", needs: "XMPPWire"),
     tests(
       of: "MessagingHost", in: "Messaging", needs: "DNSWire", "XMPPMachines", "XMPPWire",
-      "store-program", messagingProduct("GRDB", of: "GRDB.swift")),
+      "store-program", messagingProduct("GRDB", of: "GRDB.swift"),
+      messagingProduct("NIOSSL", of: "swift-nio-ssl")),
     tests(of: "Messaging", in: "Messaging"),
     tests(of: "AmbitMessage", needs: "JSONWire", "Messaging", "StateFiles"),
     tests(of: "EventLoop"),

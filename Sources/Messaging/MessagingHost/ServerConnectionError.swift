@@ -54,6 +54,12 @@
     }
 
     private static func handshakeError(_ error: BoringSSLError) -> ServerConnectionError {
+      // A server that ends during the handshake is no server without TLS: it is tried again soon.
+      switch error {
+      case .sslError(let errors) where errors.contains(.eofDuringHandshake): return .closed
+      case .zeroReturn, .syscallError: return .closed
+      default: break
+      }
       let text = "\(error)"
       return text.contains("CERTIFICATE_VERIFY_FAILED")
         ? .certificateRefused("its authority is not trusted, or it is not valid at this time")
