@@ -1,7 +1,10 @@
-"""Messages of ours through Prosody, with slixmpp as the other client."""
+"""Messages of ours through Prosody, with slixmpp as the other client and with faults: none may be lost, doubled or out
+of order as an app sees them."""
 
 import asyncio
+import random
 
+import pytest
 import pytest_asyncio
 
 from xmpp_peers import peer
@@ -69,3 +72,43 @@ async def test_messages_that_were_sent_to_us_offline_are_caught_up_once(server, 
         await ann.until(lambda: any(event["event"] == "caught-up" for event in ann.events[before:]))
     assert ann.bodies == expected
     assert len({event["row"] for event in ann.events if "row" in event}) == len(expected)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_nothing_is_lost_doubled_or_out_of_order_while_everything_is_killed(server, tmp_path, seed):
+    """Both programs of ours and the server are killed in the middle of a stream of messages."""
+    chance = random.Random(seed)
+    count = 300
+    expected = [f"message {number}" for number in range(count)]
+    async with ours(server, "ann", tmp_path / "ann") as ann, ours(server, "bob", tmp_path / "bob") as bob:
+        faults = sorted(chance.sample(range(10, count - 10), 9))
+        kinds = ["sender", "receiver", "server"] * 3
+        chance.shuffle(kinds)
+        ids = []
+        for number, body in enumerate(expected):
+            if faults and number == faults[0]:
+                faults.pop(0)
+                await fault(kinds.pop(), server, ann, bob)
+            # What was not accepted is the app's to send again.
+            while not (id := await ann.send("bob", body)):
+                await ann.start()
+            ids.append(id)
+        await bob.until(lambda: len(bob.bodies) >= count, 120)
+        await ann.until(lambda: all("receipt" in ann.states(id) for id in ids), 120)
+        await asyncio.sleep(2)
+    assert bob.bodies == expected, f"seed {seed}"
+    assert not [event for event in bob.events if event["event"] == "gap"], f"seed {seed}"
+
+
+async def fault(kind, server, ann, bob):
+    match kind:
+        case "sender":
+            # What is on its way to the program may be accepted or not.
+            await ann.kill()
+            await ann.start()
+        case "receiver":
+            await bob.kill()
+            await bob.start()
+        case "server":
+            await server.kill()
+            await server.start()
