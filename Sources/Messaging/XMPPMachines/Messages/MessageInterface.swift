@@ -228,8 +228,8 @@
     package var outgoingByteCountMax = 64 << 20
     /// Messages that were sent and are not confirmed by the server.
     package var windowCountMax = 256
-    /// Messages that are held back, of a stream, and of all. What a sender sends again comes after
-    /// all that it has under way, so that a stream's bound is some of its windows.
+    /// Messages that are held back, of a stream, and of all. A repeated message comes after the whole
+    /// window of its sender, so that a stream's bound is some windows.
     package var heldCountPerStreamMax = 2_048
     package var heldCountMax = 4_096
     package var heldByteCountMax = 16 << 20
@@ -239,7 +239,7 @@
     /// How long a hole is waited for before the sender is asked, while connected and caught up.
     package var missingDelay: TimeSpan = .seconds(2)
     package var missingInterval: TimeSpan = .seconds(10)
-    /// With this number of messages that are held back, the sender is asked at once.
+    /// With this number of messages that are held back, a hole is requested at once.
     package var missingHeldCount = 64
     /// Numbers that are read from the store at a time.
     package var loadCountMax: UInt64 = 256

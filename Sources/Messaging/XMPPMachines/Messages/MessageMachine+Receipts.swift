@@ -64,7 +64,7 @@
       stream.peerHasOrder = true
       conversations[peer]?.stream = stream
       commit.changes.append(.setOutgoingStream(stream))
-      var last = stream.next - 1
+      var last = max(stream.next, 1) - 1
       let least = last > limits.adoptedCountMax ? last - limits.adoptedCountMax : 0
       while last > least {
         let first = max(least + 1, last > limits.loadCountMax ? last - limits.loadCountMax + 1 : 1)
@@ -83,7 +83,7 @@
       var again: Instant?
       for (candidate, id) in conversation.rows where candidate < number {
         guard let entry = entries[id], entry.stage == .settled else { continue }
-        // What is sent again may itself wait behind much else.
+        // A repeated stanza may itself wait behind many others.
         let pause = limits.resendPause * (1 << Int64(min(entry.resendCount, 5)))
         if let last = entry.lastSent, now < last + pause {
           again = min(again ?? last + pause, last + pause)

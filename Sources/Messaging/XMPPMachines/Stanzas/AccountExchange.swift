@@ -30,7 +30,7 @@
     private var hasArchive: Bool?
     private var asksForAbilities = false
     /// Whether a session has begun that was not reported as ready. Its resumption is reported as its beginning:
-    /// what an earlier session had under way is uncertain all the same.
+    /// the fate of stanzas of an earlier session is unknown all the same.
     private var isNew = false
 
     package init(account: JID) {

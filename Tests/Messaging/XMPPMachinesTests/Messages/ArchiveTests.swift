@@ -24,7 +24,7 @@
     }
 
     @Test(
-      "what only the own archive shows is sent again first to an account that confirms messages")
+      "a message that only the own archive shows is sent again before later ones")
     func resendArchived() {
       var bench = MachineBench()
       bench.connect(hasArchive: true)
@@ -45,7 +45,7 @@
       #expect(bench.machine.entries.isEmpty)
     }
 
-    @Test("the rest of an answer to a process before is not the archive's")
+    @Test("the rest of an archive's answer to a killed process is ignored")
     func earlierProcess() throws {
       var bench = MachineBench()
       bench.connect(hasArchive: true)

@@ -91,7 +91,9 @@
       #expect(name == "id 1" && content.body == "1" && order.number == 2)
     }
 
-    @Test("what was sent a moment before a later message's receipt is sent again a moment after it")
+    @Test(
+      "a message that was sent a moment before the receipt of a later one is sent again a moment after it"
+    )
     func soonAgain() {
       var bench = Self.connected(knowsOrder: true)
       bench.send("1")
