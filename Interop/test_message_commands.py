@@ -74,6 +74,8 @@ async def test_a_message_that_can_not_be_sent_in_time_is_sent_by_the_next_comman
 
 async def test_a_second_process_on_an_account_is_told_the_number_of_the_first(server, tmp_path):
     async with ours(server, "ann", tmp_path / "ann") as first:
+        # It has the account from now on.
+        await first.event("caught-up")
         _, complaint = await first.command("message", "read", status=73)
         assert f"({first.process.pid})" in complaint
 
