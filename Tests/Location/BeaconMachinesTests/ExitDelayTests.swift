@@ -135,6 +135,7 @@ struct ExitDelayTests {
   @Test("a flood of made-up beacons doesn't make a known one forgotten, and takes bounded room")
   func flood() throws {
     var host = try MonitoringHost([hall])
+    host.hear(sighting(1, 1), every: 10, for: 10)
     for round in 0..<40 {
       host.handle(.sighted(sighting(1, 1)))
       for minor in 0..<300 { host.handle(.sighted(sighting(UInt16(2 + round), UInt16(minor)))) }

@@ -9,6 +9,8 @@ struct BeaconIntervals: Sendable {
   private struct Entry {
     /// Nil while the receiver doesn't scan.
     var lastHeard: Instant?
+    /// The number of the last sighting, as several may have one time.
+    var lastSighting: UInt64
     /// Nil until the second sighting.
     var mean: TimeSpan?
     /// When the beacon came back after it was away, if that was not too long; nil if it wasn't away.
@@ -25,6 +27,7 @@ struct BeaconIntervals: Sendable {
   private static let stayDivisor: Int64 = 4
 
   private var entries: [BeaconIdentity: Entry] = [:]
+  private var sightingCount: UInt64 = 0
 
   var count: Int { entries.count }
 
@@ -41,9 +44,10 @@ struct BeaconIntervals: Sendable {
     _ identity: BeaconIdentity, at now: Instant, absenceMax: TimeSpan,
     absence: (_ mean: TimeSpan?) -> TimeSpan
   ) -> TimeSpan? {
+    sightingCount += 1
     guard var entry = entries[identity] else {
       if entries.count >= Self.countMax { release() }
-      entries[identity] = Entry(lastHeard: now)
+      entries[identity] = Entry(lastHeard: now, lastSighting: sightingCount)
       return nil
     }
     if let last = entry.lastHeard {
@@ -60,6 +64,7 @@ struct BeaconIntervals: Sendable {
       }
     }
     entry.lastHeard = now
+    entry.lastSighting = sightingCount
     entries[identity] = entry
     return entry.mean
   }
@@ -86,7 +91,7 @@ struct BeaconIntervals: Sendable {
     let least = entries.min { a, b in
       let (a, b) = (a.value, b.value)
       if (a.mean == nil) != (b.mean == nil) { return a.mean == nil }
-      return (a.lastHeard ?? .zero) < (b.lastHeard ?? .zero)
+      return a.lastSighting < b.lastSighting
     }
     if let least { entries[least.key] = nil }
   }
