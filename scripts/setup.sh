@@ -71,13 +71,17 @@ need_message_libraries() {
     need_packages expat-library libexpat1
 }
 
+# with_stable_plan COMMAND...: SwiftPM takes the traits' compilation conditions from a set, whose order differs from one
+# process to the next: each new plan, as after a new file, would compile the whole package again.
+with_stable_plan() { SWIFT_DETERMINISTIC_HASHING=1 "$@"; }
+
 # build_product ROOT PRODUCT OPTIONS...: builds a program; without options in the release tree, which ./run, Interop
 # and the benchmarks share. Prints progress to a terminal, and the compiler's messages if it fails.
 build_product() {
   local root=$1 product=$2 log status
   shift 2
   log=$(mktemp --suffix=.log)
-  swift build --package-path "$root" -c release "${traits[@]}" --product "$product" "$@" 2>&1 |
+  with_stable_plan swift build --package-path "$root" -c release "${traits[@]}" --product "$product" "$@" 2>&1 |
     tee "$log" | print_progress "$product"
   status=${PIPESTATUS[0]}
   if [ "$status" -ne 0 ]; then
