@@ -634,6 +634,13 @@ where target.type != .system
   {
     settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"]))
   }
+  // The release tree of ./run: the commands do no work per packet, and compile in a quarter of the time
+  // (docs/decisions/0220-commands-of-a-clone-are-not-optimized.md).
+  if Context.environment["AMBIT_UNOPTIMIZED_COMMANDS"] != nil,
+    ["AmbitCLI", "AmbitMessage"].contains(target.name)
+  {
+    settings.append(.unsafeFlags(["-Onone"]))
+  }
   target.swiftSettings = settings
 }
 

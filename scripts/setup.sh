@@ -80,6 +80,8 @@ with_stable_plan() { SWIFT_DETERMINISTIC_HASHING=1 "$@"; }
 build_product() {
   local root=$1 product=$2 log status
   shift 2
+  # docs/decisions/0220-commands-of-a-clone-are-not-optimized.md
+  if [ $# -eq 0 ]; then local -x AMBIT_UNOPTIMIZED_COMMANDS=1; fi
   log=$(mktemp --suffix=.log)
   with_stable_plan swift build --package-path "$root" -c release "${traits[@]}" --product "$product" "$@" 2>&1 |
     tee "$log" | print_progress "$product"
