@@ -107,7 +107,7 @@ let package = Package(
       plugIn("BluetoothHost"), plugIn("SimulatedRadio"), plugIn("SecureConnections")),
     api(
       "CoreBluetooth", in: "Bluetooth", needs: "KeyValueObserving", "CoreBluetoothSubmodules",
-      "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "AppSessions", logging),
+      "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "InfoPlists", logging),
     // Lets `import CoreBluetooth.CBUUID` compile.
     .systemLibrary(name: "CoreBluetoothSubmodules", path: "Sources/Submodules/CoreBluetooth"),
     module(
@@ -139,22 +139,26 @@ let package = Package(
     machines(
       "AppHubMachines", in: "Hub", needs: "BluetoothWire", "BluetoothInterface", "HubWire",
       "HubMachines", "AppMachines"),
+    // What the Info.plist of a program declares.
+    module("InfoPlists", in: "Hub"),
     // A process's session with the system that runs its app.
-    module("AppSessions", in: "Hub", needs: "Essentials", "AppMachines"),
+    module("AppSessions", in: "Hub", needs: "Essentials", "AppMachines", "InfoPlists"),
     // Apple's names for apps.
     module(
-      "AppLifecycle", in: "Hub", needs: "Essentials", "AppMachines", "AppSessions"),
+      "AppLifecycle", in: "Hub", needs: "Essentials", "AppMachines", "AppSessions", "InfoPlists"),
     // A phone in virtual time, for tests of apps in the background.
     module(
       "AppLifecycleTesting", in: "Hub", needs: "Essentials", "BluetoothWire", "BluetoothInterface",
       "BluetoothMachines", "BluetoothHost", "BluetoothSessions", "SimulatedRadio", "Simulation",
       "HubWire", "HubMachines", "HubClientMachines", "AppMachines", "AppHubMachines",
-      "AppSessions", "AppLifecycle"),
+      "AppSessions", "AppLifecycle", "InfoPlists"),
 
     // Location: beacon regions, ranging and position.
     machines("BeaconMachines", in: "Location", needs: "BluetoothWire"),
+    // Regions and conditions that outlive a program.
+    host("LocationFiles", in: "Location", needs: "StateFiles", "BeaconMachines", logging),
     api(
-      "CoreLocation", in: "Location", needs: "StateFiles", "CoreLocationSubmodules",
+      "CoreLocation", in: "Location", needs: "LocationFiles", "CoreLocationSubmodules",
       "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "BeaconMachines", logging),
     // Lets `import CoreLocation.CLLocation` compile.
     .systemLibrary(name: "CoreLocationSubmodules", path: "Sources/Submodules/CoreLocation"),
@@ -247,8 +251,7 @@ let package = Package(
 
     // Devices as files describe them.
     machines(
-      "PeripheralFiles", in: "Bluetooth", needs: "JSONWire", "BluetoothWire", "BluetoothInterface",
-      "BluetoothMachines"),
+      "PeripheralFiles", in: "Bluetooth", needs: "JSONWire", "BluetoothWire", "BluetoothInterface"),
 
     // The world that tests and demos run in.
     module(
@@ -262,7 +265,7 @@ let package = Package(
         "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
         "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "BeaconMachines", "CoreLocation", "CLinux", "EventLoop", "HubClient",
+        "BonjourHost", "BeaconMachines", "LocationFiles", "CLinux", "EventLoop", "HubClient",
         "HubClientMachines", "HubHost", "HubMachines", "HubPlaces", "HubWire", "StateFiles",
         .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
       ],
@@ -390,10 +393,11 @@ let package = Package(
       name: "restored-central", dependencies: ["CoreBluetooth"],
       path: "Tests/Support/RestoredCentral"),
     tests(of: "AppMachines", in: "Hub"),
-    tests(of: "AppSessions", in: "Hub", needs: "AppMachines"),
+    tests(of: "AppSessions", in: "Hub", needs: "AppMachines", "InfoPlists"),
     tests(
       of: "AppLifecycle", in: "Hub", needs: "AppMachines", "AppSessions", "AppDelegates",
-      "app-states", "BluetoothHost", "CoreBluetooth", "CoreLocation", "SimulatedRadio",
+      "app-states", "BluetoothHost", "CoreBluetooth", "CoreLocation", "InfoPlists",
+      "SimulatedRadio",
       "Simulation"),
     // An app that no system runs, which the tests of its life run.
     .executableTarget(
@@ -429,7 +433,7 @@ let package = Package(
     tests(
       of: "CoreBluetooth", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetoothAsync",
       "BluetoothHost", "SimulatedRadio", "Simulation", "PeripheralFiles", "BluetoothInterface",
-      "BluetoothMachines", "BluetoothSessions", "BluetoothWire", "AppCode", "AppSessions",
+      "BluetoothMachines", "BluetoothSessions", "BluetoothWire", "AppCode", "InfoPlists",
       "BestPractices"),
     tests(
       of: "CoreBluetoothReactive", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetooth",
@@ -438,8 +442,8 @@ let package = Package(
     tests(
       of: "CoreLocation", in: "Location", needs: "CoreLocationAsync", "CoreLocationReactive",
       "Reactive", "CoreBluetooth", "BluetoothHost", "SimulatedRadio", "Simulation",
-      "BeaconMachines", "BluetoothInterface", "BluetoothWire", "StateFiles", "BeaconAppCode",
-      "BeaconExamples"),
+      "BeaconMachines", "BluetoothInterface", "BluetoothWire", "LocationFiles", "StateFiles",
+      "BeaconAppCode", "BeaconExamples"),
     tests(
       of: "AmbitCLI", needs: "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
       "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation",
@@ -491,7 +495,7 @@ let package = Package(
         "AppMachines", "AppSessions", "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines",
         "PortSharing", "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire",
         "Essentials", "HubMachines", "HubWire", "JSONWire", "PeripheralFiles", "Simulation",
-        "XMPPWire",
+        "InfoPlists", "XMPPWire",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     tests("FuzzReplayTests", needs: "FuzzTargets", "Essentials"),

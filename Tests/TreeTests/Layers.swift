@@ -97,6 +97,8 @@ enum Layers {
     "MessagingHost": Module(
       .hosts, ["GRDB", "Glibc", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "Synchronization"]),
     "BluetoothSessions": Module(.hosts, ["Synchronization"], mayTouchTheWorld: false),
+    "LocationFiles": Module(.hosts, ["Foundation", "Logging", "Synchronization"]),
+    "InfoPlists": Module(.hosts, ["Foundation"], mayTouchTheWorld: false),
     "AppSessions": Module(
       .hosts, ["Dispatch", "Foundation", "Synchronization"], mayTouchTheWorld: false),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),

@@ -1,5 +1,6 @@
 import AppMachines
 import AppSessions
+import InfoPlists
 
 extension FuzzTarget {
   /// What an app's file declares, and notifications for it.

@@ -1,9 +1,9 @@
 import BeaconMachines
 import BluetoothHost
 import BluetoothWire
-import CoreLocation
 import Essentials
 import Foundation
+import LocationFiles
 
 /// Which regions of `ambit monitor` are entered, in a file that outlives the process: the one that
 /// `AMBIT_LOCATIONS` names, else one for each set of radio, regions and command beside those of Core

@@ -1,4 +1,3 @@
-import BluetoothMachines
 public import BluetoothWire
 import Essentials
 

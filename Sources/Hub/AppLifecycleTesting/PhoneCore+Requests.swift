@@ -3,6 +3,7 @@ import AppMachines
 import AppSessions
 import BluetoothInterface
 import Essentials
+import InfoPlists
 
 // Requests of apps that are about time, tasks and notifications. Under the radio's lock.
 

@@ -8,6 +8,7 @@ import Dispatch
 import Essentials
 import HubClientMachines
 import HubMachines
+import InfoPlists
 import SimulatedRadio
 import Simulation
 import Synchronization

@@ -3,6 +3,7 @@ import AppMachines
 import AppSessions
 import Dispatch
 import Essentials
+import InfoPlists
 
 /// An app that a ``SimulatedPhone`` can install: its code, and what its `Info.plist` declares.
 ///

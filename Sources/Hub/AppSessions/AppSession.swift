@@ -1,6 +1,7 @@
 package import AppMachines
 internal import Dispatch
 package import Essentials
+package import InfoPlists
 internal import Synchronization
 
 /// A process's session with the system that runs its app.

@@ -1,8 +1,8 @@
-import AppSessions
 import BluetoothInterface
 import BluetoothWire
 import Essentials
 import Foundation
+import InfoPlists
 import Testing
 
 @testable import CoreBluetooth

@@ -5,6 +5,7 @@ import BluetoothHost
 import CoreBluetooth
 import CoreLocation
 import Essentials
+import InfoPlists
 import SimulatedRadio
 import Simulation
 import Testing

@@ -3,6 +3,7 @@ import AppMachines
 import AppSessions
 import Essentials
 import Foundation
+import InfoPlists
 import Testing
 
 /// One application at a time: a process has one.

@@ -2,6 +2,7 @@ import AppLifecycle
 import AppMachines
 import AppSessions
 import Foundation
+import InfoPlists
 import Synchronization
 import Testing
 

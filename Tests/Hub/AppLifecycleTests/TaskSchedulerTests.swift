@@ -3,6 +3,7 @@ import AppMachines
 import AppSessions
 import Essentials
 import Foundation
+import InfoPlists
 import Synchronization
 import Testing
 

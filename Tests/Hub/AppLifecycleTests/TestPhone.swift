@@ -3,6 +3,7 @@ import AppMachines
 import AppSessions
 import Essentials
 import Foundation
+import InfoPlists
 import Synchronization
 
 /// A phone with one app, whose processes begin in this process. Time passes with `advance`.

@@ -2,6 +2,7 @@ import AppMachines
 import AppSessions
 import Essentials
 import Foundation
+import InfoPlists
 import Testing
 
 @Suite struct InfoPlistTests {

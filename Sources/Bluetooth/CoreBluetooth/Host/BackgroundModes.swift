@@ -1,4 +1,4 @@
-internal import AppSessions
+internal import InfoPlists
 internal import Logging
 
 /// The background modes that a program declares in its Info.plist (`UIBackgroundModes`).

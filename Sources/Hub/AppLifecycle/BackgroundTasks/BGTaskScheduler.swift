@@ -2,6 +2,7 @@ internal import AppMachines
 internal import AppSessions
 internal import Essentials
 public import Foundation
+internal import InfoPlists
 internal import Synchronization
 
 /// Launches the app for tasks in the background. May be used on any thread.

@@ -3,6 +3,7 @@ internal import AppSessions
 internal import Essentials
 internal import Foundation
 internal import Glibc
+internal import InfoPlists
 internal import Synchronization
 
 extension AppSession {

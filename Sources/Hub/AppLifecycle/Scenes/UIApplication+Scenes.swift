@@ -1,5 +1,6 @@
 internal import AppSessions
 internal import Foundation
+internal import InfoPlists
 
 // The scene of an app with scenes.
 extension UIApplication {

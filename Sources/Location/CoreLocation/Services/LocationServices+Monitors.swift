@@ -2,6 +2,7 @@ internal import BluetoothInterface
 internal import BeaconMachines
 internal import BluetoothInterface
 internal import EventLoop
+internal import LocationFiles
 internal import Logging
 
 // The conditions of monitors.

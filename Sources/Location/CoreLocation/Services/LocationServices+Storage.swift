@@ -1,5 +1,6 @@
 internal import BeaconMachines
 internal import EventLoop
+internal import LocationFiles
 
 // What outlives the process.
 extension LocationServices {

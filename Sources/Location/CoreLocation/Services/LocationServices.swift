@@ -3,6 +3,7 @@ internal import BluetoothInterface
 internal import BluetoothSessions
 internal import Essentials
 internal import EventLoop
+internal import LocationFiles
 internal import Logging
 internal import Synchronization
 

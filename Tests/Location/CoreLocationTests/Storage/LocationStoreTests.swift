@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import CoreLocation
+@testable import LocationFiles
 
 @Suite("The file of regions")
 struct LocationStoreTests {

@@ -6,6 +6,7 @@ import Simulation
 import StateFiles
 
 @testable import CoreLocation
+@testable import LocationFiles
 
 /// A folder for a program's regions, removed in the end.
 final class LocationFolder: Sendable {

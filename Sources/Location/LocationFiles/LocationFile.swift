@@ -1,5 +1,6 @@
 internal import BeaconMachines
 internal import Essentials
+internal import Foundation
 internal import StateFiles
 
 /// What a program monitors, as its file has it
@@ -26,15 +27,16 @@ package struct LocationFile: Hashable, Sendable {
 
   /// See `RegionMonitor.snapshot`.
   package var regions: [UInt8]
-  var conditions: [KeptCondition]
+  /// The conditions of its monitors.
+  package var conditions: [KeptCondition]
 
   /// A program that monitors nothing.
-  init() { self.init(regions: RegionMonitor().snapshot, conditions: []) }
+  package init() { self.init(regions: RegionMonitor().snapshot, conditions: []) }
 
   /// A program that monitors regions only.
   package init(regions: [UInt8]) { self.init(regions: regions, conditions: []) }
 
-  init(regions: [UInt8], conditions: [KeptCondition]) {
+  package init(regions: [UInt8], conditions: [KeptCondition]) {
     self.regions = regions
     self.conditions = conditions
   }
@@ -97,89 +99,6 @@ package struct LocationFile: Hashable, Sendable {
       throw .damaged("the regions cannot be read: \(error)")
     }
     return snapshot
-  }
-}
-
-/// A condition of a monitor, and the last thing that happened to it.
-struct KeptCondition: Codable, Hashable, Sendable {
-  /// A circle on the globe, which is remembered and not monitored.
-  struct Circle: Codable, Hashable, Sendable {
-    var latitude, longitude, radius: Double
-  }
-
-  var monitor: String
-  var identifier: String
-  var beacons: CLMonitor.BeaconIdentityCondition?
-  var circle: Circle?
-  var state: UInt
-  /// Seconds since the reference date.
-  var date: Double
-  var refinement: CLMonitor.BeaconIdentityCondition?
-  /// Why it isn't monitored: the names of the event's flags.
-  var reasons: [String]
-  /// Whether the last event hasn't been delivered yet.
-  var isPending: Bool
-
-  /// Nil for a condition of the program's own kind, which is never monitored.
-  init?(_ entry: MonitorCore.Entry, of monitor: String) {
-    switch entry.condition {
-    case let condition as CLMonitor.BeaconIdentityCondition: beacons = condition
-    case let condition as CLMonitor.CircularGeographicCondition:
-      circle = Circle(
-        latitude: condition.center.latitude, longitude: condition.center.longitude,
-        radius: condition.radius)
-    default: return nil
-    }
-    let event = entry.lastEvent
-    self.monitor = monitor
-    identifier = entry.identifier
-    state = event.state.rawValue
-    date = event.date.timeIntervalSinceReferenceDate
-    refinement = event.refinement as? CLMonitor.BeaconIdentityCondition
-    reasons = CLMonitor.Event.reasons.filter { event[keyPath: $0.path] }.map(\.name)
-    isPending = entry.isPending
-  }
-
-  fileprivate var isValid: Bool {
-    CLMonitor.Event.State(rawValue: state) != nil && (beacons != nil) != (circle != nil)
-      && date.isFinite
-  }
-
-  /// The condition as it goes on, under a number of its own; nil where that makes no sense.
-  func entry(number: String) -> MonitorCore.Entry? {
-    guard let state = CLMonitor.Event.State(rawValue: state), let condition else { return nil }
-    var event = CLMonitor.Event(
-      identifier, state, at: Date(timeIntervalSinceReferenceDate: date))
-    event.refinement = refinement
-    for reason in CLMonitor.Event.reasons where reasons.contains(reason.name) {
-      event[keyPath: reason.path] = true
-    }
-    return MonitorCore.Entry(
-      identifier: identifier, condition: condition, number: number, lastEvent: event,
-      isPending: isPending)
-  }
-
-  private var condition: (any CLCondition)? {
-    if let beacons { return beacons }
-    return circle.map {
-      CLMonitor.CircularGeographicCondition(
-        center: CLLocationCoordinate2D(latitude: $0.latitude, longitude: $0.longitude),
-        radius: $0.radius)
-    }
-  }
-}
-
-extension CLMonitor.Event {
-  /// The flags that are ever set, by their names.
-  fileprivate static var reasons: [(name: String, path: WritableKeyPath<Self, Bool>)] {
-    [
-      ("authorizationDenied", \.authorizationDenied),
-      ("authorizationRequestInProgress", \.authorizationRequestInProgress),
-      ("authorizationRestricted", \.authorizationRestricted),
-      ("conditionLimitExceeded", \.conditionLimitExceeded),
-      ("conditionUnsupported", \.conditionUnsupported),
-      ("persistenceUnavailable", \.persistenceUnavailable),
-    ]
   }
 }
 

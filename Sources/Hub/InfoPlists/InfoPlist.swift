@@ -1,4 +1,3 @@
-package import AppMachines
 internal import Foundation
 
 /// The parts of an app's `Info.plist` that its life depends on.
@@ -75,26 +74,6 @@ package struct InfoPlist: Hashable, Sendable {
     "NSBluetoothAlwaysUsageDescription", "NSLocationAlwaysAndWhenInUseUsageDescription",
     "NSLocationWhenInUseUsageDescription",
   ]
-
-  /// The same for the machine of apps.
-  package var description: AppDescription {
-    var modes: BackgroundModes = []
-    for name in backgroundModes {
-      switch name {
-      case "bluetooth-central": modes.insert(.bluetoothCentral)
-      case "bluetooth-peripheral": modes.insert(.bluetoothPeripheral)
-      case "location": modes.insert(.location)
-      case "voip": modes.insert(.voip)
-      case "fetch": modes.insert(.fetch)
-      case "remote-notification": modes.insert(.remoteNotification)
-      case "processing": modes.insert(.processing)
-      // Accepted: audio, external-accessory, and those of later systems.
-      default: break
-      }
-    }
-    return AppDescription(
-      modes: modes, hasScenes: sceneManifest != nil, exitsOnSuspend: exitsOnSuspend)
-  }
 }
 
 /// Why an `Info.plist` can't be used.

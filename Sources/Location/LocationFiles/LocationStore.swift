@@ -52,7 +52,7 @@ package final class LocationStore: Sendable {
   }
 
   /// Whether nothing can be kept.
-  var isUnavailable: Bool {
+  package var isUnavailable: Bool {
     state.withLock { if case .unavailable = $0.owner { true } else { false } }
   }
 
@@ -99,7 +99,7 @@ package final class LocationStore: Sendable {
   }
 
   /// Calls `completion`, on any thread, when pending contents are written, or were tried once.
-  func afterAttempt(_ completion: @escaping @Sendable () -> Void) {
+  package func afterAttempt(_ completion: @escaping @Sendable () -> Void) {
     isUnavailable ? completion() : writer.afterAttempt(completion)
   }
 
