@@ -168,14 +168,16 @@ extension BluetoothHost: HostSessionProvider {
   }
 
   /// Opens a session of another program, which answers and hears of the pairings that it causes. It acknowledges
-  /// events.
+  /// events. Its services have the handles that earlier sessions of the publisher had for the same ones.
   package func openSession(
-    of program: ProgramID, onEvents: @escaping @Sendable ([HostEvent]) -> Void
+    of program: ProgramID, publisher: PublisherID? = nil,
+    onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {
     HostClient(
       host: self,
       slot: driver.open(
-        acknowledgesEvents: true, settle: nil, program: program, handler: .batches(onEvents)))
+        acknowledgesEvents: true, settle: nil, program: program, publisher: publisher,
+        handler: .batches(onEvents)))
   }
 }
 
@@ -235,6 +237,8 @@ package final class ClientSlot: Sendable {
   let acknowledgesEvents: Bool
   /// The program of the client; nil for one in the host's own process.
   let program: ProgramID?
+  /// The app and the manager that it is for, for the handles of its services; nil in the host's own process.
+  let publisher: PublisherID?
   private let handler: EventHandler
   /// Returns when the client has handled the events that were delivered.
   package let settle: (@Sendable () -> Void)?
@@ -242,12 +246,13 @@ package final class ClientSlot: Sendable {
 
   init(
     id: ClientID, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?, program: ProgramID?,
-    handler: EventHandler
+    publisher: PublisherID?, handler: EventHandler
   ) {
     self.id = id
     self.acknowledgesEvents = acknowledgesEvents
     self.settle = settle
     self.program = program
+    self.publisher = publisher
     self.handler = handler
   }
 

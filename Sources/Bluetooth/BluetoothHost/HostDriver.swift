@@ -143,7 +143,7 @@ final class HostDriver: @unchecked Sendable {
 
   func open(
     acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?, program: ProgramID? = nil,
-    handler: EventHandler
+    publisher: PublisherID? = nil, handler: EventHandler
   ) -> ClientSlot {
     let number = inbox.withLock { inbox in
       inbox.lastClient += 1
@@ -151,7 +151,7 @@ final class HostDriver: @unchecked Sendable {
     }
     let slot = ClientSlot(
       id: ClientID(rawValue: number), acknowledgesEvents: acknowledgesEvents, settle: settle,
-      program: program, handler: handler)
+      program: program, publisher: publisher, handler: handler)
     post(.clientOpened(slot))
     return slot
   }
@@ -185,7 +185,8 @@ final class HostDriver: @unchecked Sendable {
         clients[slot.id] = slot
         runner.handle(
           .clientOpened(
-            slot.id, acknowledgesEvents: slot.acknowledgesEvents, program: slot.program),
+            slot.id, acknowledgesEvents: slot.acknowledgesEvents, program: slot.program,
+            publisher: slot.publisher),
           now: now)
       case .clientClosed(let id):
         runner.handle(.clientClosed(id), now: now)

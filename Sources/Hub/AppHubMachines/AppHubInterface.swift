@@ -29,8 +29,8 @@ extension AppHubMachine {
     case write(AppProcessID, [UInt8])
     /// End the hub's connection with a process.
     case close(AppProcessID)
-    /// Open a session with the host, which acknowledges events.
-    case openSession(HubSessionKey)
+    /// Open a session with the host, which acknowledges events, for a session of this identity.
+    case openSession(HubSessionKey, SessionIdentity)
     case send(HubSessionKey, HostRequest)
     case acknowledge(HubSessionKey, count: Int)
     case closeSession(HubSessionKey)

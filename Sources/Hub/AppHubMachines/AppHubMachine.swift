@@ -130,7 +130,7 @@ package struct AppHubMachine: Sendable {
       hub.handle(.written(id, waitingByteCount: 0), now: Self.hubTime, into: &hubActions)
     case .setReading: break
     case .close(let id): outputs.append(.close(id.process))
-    case .openSession(let key): outputs.append(.openSession(key))
+    case .openSession(let key, let identity): outputs.append(.openSession(key, identity))
     case .send(let key, let request): send(request, of: key, now: now)
     // The host's events were acknowledged when they came.
     case .acknowledge(let key, let count): acknowledged(count, at: key, now: now)

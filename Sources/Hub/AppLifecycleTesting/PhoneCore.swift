@@ -174,16 +174,18 @@ final class PhoneCore: @unchecked Sendable {
       append(.instruct(process, .deliver([delivery])))
     case .write(let process, let bytes): take(.received(bytes), of: process)
     case .close: break
-    case .openSession(let key): open(key)
+    case .openSession(let key, let identity): open(key, identity)
     case .send(let key, let request): sessions[key]?.send(request)
     case .acknowledge(let key, let count): sessions[key]?.eventsHandled(count)
     case .closeSession(let key): sessions.removeValue(forKey: key)?.close()
     }
   }
 
-  private func open(_ key: HubSessionKey) {
+  private func open(_ key: HubSessionKey, _ identity: SessionIdentity) {
     let program = ProgramID(rawValue: key.connection.rawValue)
-    sessions[key] = host.openSession(of: program) { [weak self] events in
+    let publisher = PublisherID(
+      userID: identity.userID, app: identity.app, manager: identity.manager)
+    sessions[key] = host.openSession(of: program, publisher: publisher) { [weak self] events in
       self?.delivered(events, to: key)
     }
   }

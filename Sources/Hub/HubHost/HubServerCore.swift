@@ -219,7 +219,7 @@ final class HubServerCore {
     case .close(let id):
       channels.removeValue(forKey: id)?.close()
       processes.removeValue(forKey: id)?.close()
-    case .openSession(let key): open(key)
+    case .openSession(let key, let identity): open(key, identity)
     case .send(let key, let request): sessions[key]?.send(request)
     case .acknowledge(let key, let count): sessions[key]?.eventsHandled(count)
     case .closeSession(let key): sessions.removeValue(forKey: key)?.close()
@@ -228,12 +228,14 @@ final class HubServerCore {
     }
   }
 
-  private func open(_ key: HubSessionKey) {
+  private func open(_ key: HubSessionKey, _ identity: SessionIdentity) {
     let core = LoopConfined(WeakCore(self), to: loop)
     let loop = loop
     // A connection is a program: it answers the pairings that it causes, and hears of no others.
     let program = ProgramID(rawValue: key.connection.rawValue)
-    sessions[key] = host.openSession(of: program) { events in
+    let publisher = PublisherID(
+      userID: identity.userID, app: identity.app, manager: identity.manager)
+    sessions[key] = host.openSession(of: program, publisher: publisher) { events in
       if loop.isCurrent {
         core.value.core?.delivered(events, to: key)
       } else {

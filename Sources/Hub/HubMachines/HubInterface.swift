@@ -97,8 +97,8 @@ extension HubMachine {
     case setReading(HubConnectionID, Bool)
     /// Close a connection, after what the system takes at once. Nothing follows for it.
     case close(HubConnectionID)
-    /// Open a session with the host, which acknowledges events.
-    case openSession(HubSessionKey)
+    /// Open a session with the host, which acknowledges events, for a session of this identity.
+    case openSession(HubSessionKey, SessionIdentity)
     /// Send a request of a session to the host.
     case send(HubSessionKey, HostRequest)
     /// Acknowledge events of a session.

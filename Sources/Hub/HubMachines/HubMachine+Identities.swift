@@ -6,10 +6,11 @@ import HubWire
 ///
 /// The user is a part of it, so that no user can take what another user's app has. The app is known by the name
 /// that it gives, because the user is the boundary between programs, as for files.
-struct SessionIdentity: Hashable, Sendable {
-  var userID: UInt32
-  var app: String
-  var manager: String
+package struct SessionIdentity: Hashable, Sendable {
+  package var userID: UInt32
+  package var app: String
+  /// Empty for a session without a name, whose identity is that of all such sessions of its app.
+  package var manager: String
 }
 
 // Several open sessions may have one identity, as two processes of a program do. The first one holds it until it

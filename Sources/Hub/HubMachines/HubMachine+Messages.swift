@@ -120,7 +120,9 @@ extension HubMachine {
       let session = SessionState(opening, key, holdsName: holdsName, keptFor: keptFor)
       connections[id]?.open(session, opening.id)
       if let answer = attachment(opening, session, of: id) { connections[id]?.send(answer) }
-      actions.append(.openSession(key))
+      let identity = SessionIdentity(
+        userID: connection.peer.userID, app: connection.app ?? "", manager: opening.manager)
+      actions.append(.openSession(key, identity))
     }
     count(id)
   }

@@ -70,7 +70,7 @@ struct TestSystem {
       guard process?.id == id else { return }
       input(.received(bytes))
     case .close: break
-    case .openSession(let key):
+    case .openSession(let key, _):
       hostSessions.insert(key)
       host([.stateChanged(.poweredOn)])
     case .send(_, let request):

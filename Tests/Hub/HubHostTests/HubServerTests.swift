@@ -240,6 +240,30 @@ struct HubServerTests {
     }
   }
 
+  @Test(
+    "programs with the same service that end together have their own handles when they are back")
+  func handles() async throws {
+    try await withHub { server, reports in
+      let lamp = try await TestProgram.served("lamp", at: path)
+      let range = try await lamp.publishBattery()
+      let strap = try await TestProgram.served("strap", at: path)
+      let other = try await strap.publishBattery()
+      #expect(range != other)
+      await lamp.close()
+      await strap.close()
+      var closedCount = 0
+      for await case .closed in reports {
+        closedCount += 1
+        if closedCount == 2 { break }
+      }
+      let secondStrap = try await TestProgram.served("strap", at: path)
+      #expect(try await secondStrap.publishBattery() == other)
+      let secondLamp = try await TestProgram.served("lamp", at: path)
+      #expect(try await secondLamp.publishBattery() == range)
+      withExtendedLifetime((secondStrap, secondLamp)) {}
+    }
+  }
+
   @Test("a program that asks for the state again and again holds up no other")
   func questions() async throws {
     try await withHub { _, _ in

@@ -164,6 +164,15 @@ final class TestProgram: Sendable {
     }.get()
   }
 
+  /// Publishes a Battery service; returns its handles.
+  func publishBattery() async throws -> HandleRange {
+    let service = ServiceDefinition(uuid: BluetoothUUID(0x180F as UInt16), characteristics: [])
+    guard case .published(let published) = try await ask({ .addService(service, $0) }) else {
+      return try #require(nil as HandleRange?, "the service is not published")
+    }
+    return published.range
+  }
+
   /// Finds the simulated heart-rate strap, connects it and subscribes to its measurement.
   func subscribe() async throws -> DeviceAddress {
     let service = BluetoothUUID(0x180D as UInt16)

@@ -22,8 +22,8 @@ struct GreetingTests {
         .welcome(
           HubWelcome(version: 1, abilities: [.bluetooth, .status, .identity], isSimulated: true))
       ])
-    let opened = hub.takeActions().filter { if case .openSession = $0 { true } else { false } }
-    #expect(opened == openings.map { .openSession(HubSessionKey(id, $0.id)) })
+    let opened = hub.takeActions().openedSessions
+    #expect(opened == openings.map { HubSessionKey(id, $0.id) })
     #expect(hub.machine.nextWake == nil)
   }
 

@@ -47,7 +47,8 @@ struct IdentityTests {
     #expect(try holds(try program("guide", [Self.lock], user: 0)) == [1: true])
     #expect(hub.machine.holders.count == 5)
     // A second session is served as the first one is.
-    #expect(hub.takeActions().contains(.openSession(HubSessionKey(second))))
+    let identity = SessionIdentity(userID: TestHub.user, app: "guide", manager: Self.lock)
+    #expect(hub.takeActions().contains(.openSession(HubSessionKey(second), identity)))
   }
 
   @Test("a name is free when the session that holds it is closed, or its program is gone")

@@ -68,7 +68,7 @@ struct KeptHost {
   mutating func perform(_ actions: [HubMachine.Action]) {
     for action in actions {
       switch action {
-      case .openSession(let key):
+      case .openSession(let key, _):
         uses[key] = HeldRadio()
         uses[key]?.state = .poweredOn
         waiting[key] = [.stateChanged(.poweredOn)]

@@ -94,7 +94,7 @@ struct RandomProgramTests {
     var open: Set<HubSessionKey> = []
     for action in hub.actions {
       switch action {
-      case .openSession(let key): #expect(open.insert(key).inserted)
+      case .openSession(let key, _): #expect(open.insert(key).inserted)
       case .closeSession(let key): #expect(open.remove(key) != nil)
       case .send(let key, _), .acknowledge(let key, _): #expect(open.contains(key))
       default: break

@@ -116,6 +116,13 @@ struct TestHub {
   }
 }
 
+extension [HubMachine.Action] {
+  /// The sessions with the host that are opened.
+  var openedSessions: [HubSessionKey] {
+    compactMap { if case .openSession(let key, _) = $0 { key } else { nil } }
+  }
+}
+
 extension HubSessionKey {
   init(_ connection: HubConnectionID) { self.init(connection, HubSessionID(rawValue: 1)) }
 }

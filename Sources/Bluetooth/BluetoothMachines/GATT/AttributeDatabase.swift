@@ -54,6 +54,8 @@ struct AttributeDatabase: Sendable {
     let uuid: BluetoothUUID
     let range: HandleRange
     let owner: ClientID?
+    /// The owner's app; nil for the host's own process.
+    let publisher: PublisherID?
     /// The definition without values.
     let layout: ServiceDefinition
   }
@@ -95,10 +97,10 @@ struct AttributeDatabase: Sendable {
 
   // MARK: Change
 
-  /// Adds a service: with the handles that the same one had, or else behind the last one; in a gap where no handles
-  /// are left there.
+  /// Adds a service: with the handles that the same one of this publisher had, or else behind the last one; in a gap
+  /// where no handles are left there.
   mutating func add(
-    _ definition: ServiceDefinition, owner: ClientID?
+    _ definition: ServiceDefinition, owner: ClientID?, publisher: PublisherID? = nil
   ) throws(HostError) -> PublishedService {
     let count = definition.attributeCount
     guard attributes.count + count <= GATTLimits.attributesMax else {
@@ -106,14 +108,16 @@ struct AttributeDatabase: Sendable {
     }
     try check(definition)
     let layout = definition.layout
-    let formerStart = vacated.take(layout)
+    let formerStart = vacated.take(layout, of: publisher)
     guard let start = formerStart ?? room(for: count) else { throw .limitReached("attributes") }
     let range = HandleRange(start, start + UInt16(count - 1))
     var builder = ServiceBuilder(owner: owner, range: range)
     builder.declare(definition, including: services)
     let position = position(atOrAfter: start)
     attributes.insert(contentsOf: builder.attributes, at: position)
-    services.append(Service(uuid: definition.uuid, range: range, owner: owner, layout: layout))
+    services.append(
+      Service(
+        uuid: definition.uuid, range: range, owner: owner, publisher: publisher, layout: layout))
     for characteristic in builder.published {
       configurationHandles[characteristic.valueHandle] = characteristic.configurationHandle
     }
@@ -130,7 +134,7 @@ struct AttributeDatabase: Sendable {
     else { return nil }
     let service = services.remove(at: index)
     let range = service.range
-    vacated.add(service.layout, range)
+    vacated.add(service.layout, range, of: service.publisher)
     for attribute in attributes(in: range) {
       configurationHandles.removeValue(forKey: attribute.handle)
     }
@@ -170,8 +174,13 @@ struct AttributeDatabase: Sendable {
   /// of removed services are not reused for others while more are free, because a peer may have cached them.
   private func room(for count: Int) -> UInt16? {
     if highestHandle + count <= 0xFFFF { return UInt16(highestHandle + 1) }
+    let ranges = services.map(\.range)
+    return gap(for: count, between: ranges + vacated.ranges) ?? gap(for: count, between: ranges)
+  }
+
+  private func gap(for count: Int, between ranges: [HandleRange]) -> UInt16? {
     var free = 1
-    for range in services.map(\.range).sorted(by: { $0.start < $1.start }) {
+    for range in ranges.sorted(by: { $0.start < $1.start }) {
       if Int(range.start) - free >= count { return UInt16(free) }
       free = Int(range.end) + 1
     }

@@ -41,6 +41,8 @@ package struct GATTServer: Sendable {
   var database = AttributeDatabase()
   var sessions: [Session] = []
   var updates = UpdateTable()
+  /// The apps of clients of other processes.
+  private var publishers: [ClientID: PublisherID] = [:]
   /// Numbers notifications in the order of their leaving.
   var lastNotification: UInt64 = 0
   private var lastRequest: UInt64 = 0
@@ -65,12 +67,25 @@ package struct GATTServer: Sendable {
 
   // MARK: Services
 
+  /// Called when a client was opened; what it publishes is published by this app.
+  package mutating func clientOpened(_ client: ClientID, of publisher: PublisherID?) {
+    publishers[client] = publisher
+  }
+
+  /// Removes a client with its services.
+  package mutating func clientClosed(
+    _ client: ClientID, now: Instant, into outputs: inout [Output]
+  ) {
+    removeAllServices(owner: client, now: now, into: &outputs)
+    publishers[client] = nil
+  }
+
   /// Publishes a client's service and notifies the peers that subscribed to Service Changed.
   package mutating func addService(
     _ definition: ServiceDefinition, owner: ClientID, now: Instant, into outputs: inout [Output]
   ) -> Result<PublishedService, HostError> {
     do throws(HostError) {
-      let service = try database.add(definition, owner: owner)
+      let service = try database.add(definition, owner: owner, publisher: publishers[owner])
       changed(service.range, now: now, into: &outputs)
       return .success(service)
     } catch {

@@ -18,3 +18,21 @@ package struct ProgramID: Hashable, Sendable {
   /// Creates an identifier from its number.
   package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
+
+/// The app and the manager of a client of another process, the same in each run of the app. The owner of the host
+/// knows them.
+package struct PublisherID: Hashable, Sendable {
+  /// The user, as the kernel knows it.
+  package let userID: UInt32
+  /// The name that the app gave.
+  package let app: String
+  /// The name of the manager; empty without one.
+  package let manager: String
+
+  /// Creates an identifier.
+  package init(userID: UInt32, app: String, manager: String) {
+    self.userID = userID
+    self.app = app
+    self.manager = manager
+  }
+}

@@ -96,7 +96,7 @@ extension HostMachine {
     _ client: ClientID, now: Instant, into actions: inout [Action]
   ) {
     withServer(now: now, into: &actions) { server, outputs in
-      server.removeAllServices(owner: client, now: now, into: &outputs)
+      server.clientClosed(client, now: now, into: &outputs)
     }
   }
 

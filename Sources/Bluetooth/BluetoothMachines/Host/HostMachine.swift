@@ -26,8 +26,11 @@ package struct HostMachine: Machine, Sendable {
     /// A client was added. A client that acknowledges events reports with `eventsHandled` how many
     /// it has handled; flow control stops peers that cause more. For any other client, an event
     /// counts as handled when it is delivered. A client of a program answers and hears of the pairings
-    /// that its program causes; one without a program, of all pairings.
-    case clientOpened(ClientID, acknowledgesEvents: Bool = false, program: ProgramID? = nil)
+    /// that its program causes; one without a program, of all pairings. Services of a publisher have the
+    /// handles that its earlier clients had for the same ones.
+    case clientOpened(
+      ClientID, acknowledgesEvents: Bool = false, program: ProgramID? = nil,
+      publisher: PublisherID? = nil)
     /// A client that acknowledges events has handled this number of additional events, in the order
     /// of delivery.
     case eventsHandled(ClientID, count: Int)
@@ -176,9 +179,10 @@ package struct HostMachine: Machine, Sendable {
     case .packet(let packet): receive(packet, now: now, into: &actions)
     case .transportOpened: openController(now: now, into: &actions)
     case .transportClosed(let error): transportBroke(error, now: now, into: &actions)
-    case .clientOpened(let client, let acknowledges, let program):
+    case .clientOpened(let client, let acknowledges, let program, let publisher):
       if acknowledges { backlog.clientOpened(client) }
       pairingCauses.clientOpened(client, of: program)
+      server.clientOpened(client, of: publisher)
       addClient(client, into: &actions)
     case .eventsHandled(let client, let count):
       eventsHandled(count, by: client, now: now, into: &actions)

@@ -46,10 +46,24 @@ struct ServerBench {
   }
 
   @discardableResult
-  mutating func add(_ definition: ServiceDefinition) throws -> PublishedService {
+  mutating func add(
+    _ definition: ServiceDefinition, of owner: ClientID = Self.owner
+  ) throws -> PublishedService {
     var result: Result<PublishedService, HostError>?
-    act { result = $0.addService(definition, owner: Self.owner, now: $1, into: &$2) }
+    act { result = $0.addService(definition, owner: owner, now: $1, into: &$2) }
     return try #require(result).get()
+  }
+
+  /// Opens a client of another process.
+  mutating func open(_ client: UInt32, of app: String, user: UInt32 = 1_000) -> ClientID {
+    let id = ClientID(rawValue: client)
+    let publisher = PublisherID(userID: user, app: app, manager: "")
+    act { server, _, _ in server.clientOpened(id, of: publisher) }
+    return id
+  }
+
+  mutating func close(_ client: ClientID) {
+    act { $0.clientClosed(client, now: $1, into: &$2) }
   }
 
   @discardableResult
@@ -332,6 +346,57 @@ struct GATTServerTests {
     #expect(bench.server.databaseHash() == hash)
     #expect(try definitions.map { try bench.add($0) } == first)
     #expect(bench.server.databaseHash() == published)
+  }
+
+  @Test(
+    "programs with the same service that end together get their own handles, in whatever order they come back"
+  )
+  func exchange() throws {
+    var bench = ServerBench()
+    let lamp = bench.open(1, of: "lamp")
+    let strap = bench.open(2, of: "strap")
+    let own = try bench.add(.everything, of: lamp)
+    let other = try bench.add(.everything, of: strap)
+    bench.close(lamp)
+    bench.close(strap)
+    #expect(try bench.add(.everything, of: bench.open(3, of: "strap")) == other)
+    #expect(try bench.add(.everything, of: bench.open(4, of: "lamp")) == own)
+  }
+
+  @Test("handles of another user's program, and of one that has not ended, are given to no program")
+  func otherPublishers() throws {
+    var bench = ServerBench()
+    let lamp = bench.open(1, of: "lamp")
+    let range = try bench.add(.everything, of: lamp).range
+    // It is started a second time before the first one has ended.
+    let second = try bench.add(.everything, of: bench.open(2, of: "lamp")).range
+    #expect(second.start > range.end)
+    bench.close(lamp)
+    let foreign = try bench.add(.everything, of: bench.open(3, of: "lamp", user: 1_001)).range
+    #expect(foreign.start > second.end)
+    let local = try bench.add(.everything).range
+    #expect(local.start > foreign.end)
+    #expect(try bench.add(.everything, of: bench.open(4, of: "lamp")).range == range)
+  }
+
+  @Test("a user whose programs vacate any number of handles doesn't take those of other users")
+  func manyVacated() throws {
+    var bench = ServerBench()
+    let lamp = bench.open(1, of: "lamp", user: 1_001)
+    let range = try bench.add(.everything, of: lamp).range
+    bench.close(lamp)
+    // Each of 300 attributes: 90,000 handles, more than there are.
+    var large = ServiceDefinition(uuid: 0x180F)
+    large.characteristics = Array(
+      repeating: CharacteristicDefinition(uuid: 0x2A19, properties: .read, permissions: .readable),
+      count: 150)
+    for number: UInt32 in 1...300 {
+      let client = bench.open(1 + number, of: "flood \(number)")
+      _ = try bench.add(large, of: client)
+      bench.close(client)
+    }
+    #expect(
+      try bench.add(.everything, of: bench.open(1_000, of: "lamp", user: 1_001)).range == range)
   }
 
   @Test("a definition that cannot be served is refused with a reason")
