@@ -150,6 +150,21 @@ async def test_a_hub_without_multicast_dns_has_no_socket_for_it(machine, install
     assert (await machine.attempt("ls", "/run/ambit/hub.bonjour"))[0] == 0
 
 
+async def test_a_hub_that_is_installed_again_goes_on_unless_its_units_change(machine, installed):
+    await installed("--radio", "sim")
+    process = await hub_process(machine)
+    assert "unchanged: a hub that runs goes on" in await installed("--radio", "sim")
+    assert await machine.property("MainPID") == process
+    # An installation that has failed before the service manager used the units is completed by the next one.
+    await machine.run("touch", f"{MANAGER}/.ambit-hub.changed")
+    assert "an earlier installation did not come to its end" in await installed("--radio", "sim")
+    assert await machine.property("MainPID") != process
+    process = await hub_process(machine)
+    assert "its units have changed" in await installed("--radio", "sim", "--pair", "never")
+    assert await machine.property("MainPID") != process
+    assert "unchanged" in await installed("--radio", "sim", "--pair", "never")
+
+
 async def test_a_frozen_hub_is_restarted_by_the_watchdog(machine, installed):
     await installed("--radio", "sim")
     frozen = await hub_process(machine)

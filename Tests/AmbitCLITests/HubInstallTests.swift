@@ -38,7 +38,7 @@ struct HubInstallTests {
   func writing() throws {
     let files = try Self.units().files
     let written = try units.write(files, replacesOthers: false)
-    #expect(written == files.map { units.place(of: $0.name) })
+    #expect(written == files.map(\.name))
     for file in files {
       #expect(try text(file.name) == file.text)
       let attributes = try FileManager.default.attributesOfItem(
@@ -47,11 +47,48 @@ struct HubInstallTests {
     }
     #expect(try units.write(files, replacesOthers: false) == [])
     let others = try Self.units("sim").files
-    #expect(
-      try units.write(others, replacesOthers: false) == [units.place(of: "ambit-hub.service")])
+    #expect(try units.write(others, replacesOthers: false) == ["ambit-hub.service"])
     #expect(try text("ambit-hub.service") == others[1].text)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(names.sorted() == ["ambit-hub.service", "ambit-hub.socket"])
+  }
+
+  @Test("a folder is marked from the first change of its units until the service manager uses them")
+  func marking() throws {
+    let files = try Self.units().files
+    _ = try units.write(files, replacesOthers: false, marks: true)
+    #expect(units.isMarked)
+    // The next installation writes nothing, and finds the mark.
+    #expect(try units.write(files, replacesOthers: false, marks: true) == [])
+    #expect(units.isMarked)
+    try units.unmark()
+    #expect(!units.isMarked)
+    #expect(try units.write(files, replacesOthers: false, marks: true) == [])
+    #expect(!units.isMarked)
+    try units.unmark()
+  }
+
+  @Test("a hub that runs is stopped only if its units changed, or an earlier installation failed")
+  func uses() throws {
+    var place = ServicePlace(scope: .system, root: nil)
+    let reload = ["systemctl", "daemon-reload"]
+    let start = ["systemctl", "enable", "--now", "ambit-hub.socket"]
+    func stop(_ names: String...) -> [String] { ["systemctl", "stop"] + names }
+    let unchanged = UnitUse(place, written: [], isIncomplete: false)
+    #expect(unchanged.commands == [start])
+    #expect(unchanged.effect.contains("\"systemctl restart ambit-hub.service\""))
+    let service = UnitUse(place, written: ["ambit-hub.service"], isIncomplete: false)
+    #expect(service.commands == [reload, stop("ambit-hub.service"), start])
+    #expect(service.effect.contains("its units have changed"))
+    let socket = UnitUse(place, written: ["ambit-hub.socket"], isIncomplete: false)
+    #expect(socket.commands == [reload, stop("ambit-hub.service", "ambit-hub.socket"), start])
+    let failed = UnitUse(place, written: [], isIncomplete: true)
+    #expect(failed.commands == socket.commands)
+    #expect(failed.effect.contains("an earlier installation did not come to its end"))
+    place = ServicePlace(scope: .user, root: nil)
+    #expect(
+      UnitUse(place, written: [], isIncomplete: false).effect
+        .contains("\"systemctl --user restart ambit-hub.service\""))
   }
 
   @Test("a file that was changed, or that others wrote, is kept with all the others")
@@ -298,6 +335,7 @@ struct HubInstallTests {
     #expect(first.output.contains { $0.contains("systemctl enable --now ambit-hub.socket") })
     let again = try await run(install)
     #expect(again.status == 0 && again.output.contains { $0.contains("installed already") })
+    #expect(!again.output.contains { $0.contains("systemctl stop") })
 
     let text = try String(contentsOfFile: place, encoding: .utf8) + "# mine\n"
     try text.write(toFile: place, atomically: false, encoding: .utf8)

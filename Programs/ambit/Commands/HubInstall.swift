@@ -13,7 +13,9 @@ struct HubInstall: AsyncParsableCommand {
       connects starts the hub. The system's hub runs as a user of its own with the one capability that \
       a controller takes, and serves root and the users that its rules allow. A user's hub serves \
       simulated, TCP, UNIX and serial radios. It runs Multicast DNS for programs, too, and takes \
-      Internet sockets for it; --no-network leaves both out. docs/hub-service.md has the details.
+      Internet sockets for it; --no-network leaves both out. Where the files are the same already, a hub \
+      that runs goes on; else it is stopped, and what it keeps of programs ends. docs/hub-service.md has \
+      the details.
 
       EXAMPLES:
         ambit hub install --radio hci0 --print
@@ -57,18 +59,19 @@ struct HubInstall: AsyncParsableCommand {
     try place.checkUser("install --radio " + ShellText.command([units.radio.description]))
     if let warning { output.warn(warning) }
     let folder = try place.folder(ProcessInfo.processInfo.environment)
-    let written: [String]
+    let use: UnitUse
     do throws(UnitFolderError) {
-      written = try folder.write(units.files, replacesOthers: options.force)
+      let isIncomplete = folder.isMarked
+      let written = try folder.write(
+        units.files, replacesOthers: options.force, marks: place.isRunning)
+      for name in written { output.line("Wrote \(Fit.safe(folder.place(of: name)))") }
+      use = UnitUse(place, written: written, isIncomplete: isIncomplete)
     } catch { throw CommandFailure(error) }
-    for path in written { output.line("Wrote \(Fit.safe(path))") }
-    if written.isEmpty { output.line("The units are installed already, and unchanged.") }
-    try SystemctlRun(isRunning: place.isRunning, show: output.line).run([
-      place.arguments(["daemon-reload"]),
-      // A hub that runs has the old command line, and a socket the old paths. The next program starts the hub.
-      place.arguments(["stop", HubUnits.serviceName, HubUnits.socketName]),
-      place.arguments(["enable", "--now", HubUnits.socketName]),
-    ])
+    output.line(use.effect)
+    try SystemctlRun(isRunning: place.isRunning, show: output.line).run(use.commands)
+    if place.isRunning {
+      do throws(UnitFolderError) { try folder.unmark() } catch { throw CommandFailure(error) }
+    }
     for line in Self.remarks(units) { output.line(line) }
   }
 
@@ -169,6 +172,7 @@ struct HubUninstall: AsyncParsableCommand {
     let systemctl = SystemctlRun(isRunning: place.isRunning, show: output.line)
     try systemctl.run([place.arguments(["disable", "--now"] + existing)])
     do throws(UnitFolderError) { try folder.remove(existing) } catch { throw CommandFailure(error) }
+    do throws(UnitFolderError) { try folder.unmark() } catch { throw CommandFailure(error) }
     for name in existing { output.line("Removed \(Fit.safe(folder.place(of: name)))") }
     try systemctl.run([place.arguments(["daemon-reload"])])
     if options.scope == .system { output.line("The hub's bonds are kept in /var/lib/ambit.") }

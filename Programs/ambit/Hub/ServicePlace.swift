@@ -62,6 +62,42 @@ struct ServicePlace {
   }
 }
 
+/// How the service manager comes to use the units of a hub.
+struct UnitUse: Hashable, Sendable {
+  /// Commands of `systemctl`, to be run one after the other.
+  let commands: [[String]]
+  /// The effect on a hub that runs, in a sentence.
+  let effect: String
+
+  /// - Parameters:
+  ///   - place: Where the units are installed.
+  ///   - written: The names of the files that have changed.
+  ///   - isIncomplete: Whether an earlier installation may not have come to its end.
+  init(_ place: ServicePlace, written: [String], isIncomplete: Bool) {
+    let start = place.arguments(["enable", "--now", HubUnits.socketName])
+    guard isIncomplete || !written.isEmpty else {
+      commands = [start]
+      let restart = ShellText.command(place.arguments(["restart", HubUnits.serviceName]))
+      effect =
+        "The units are installed already, and unchanged: a hub that runs goes on. "
+        + "\"\(restart)\" runs another version of the program."
+      return
+    }
+    // A hub that runs has the old command line and sandbox, and a socket the old paths.
+    let hasNewSocket = isIncomplete || written.contains(HubUnits.socketName)
+    let ended = [HubUnits.serviceName] + (hasNewSocket ? [HubUnits.socketName] : [])
+    commands = [
+      place.arguments(["daemon-reload"]), place.arguments(["stop"] + ended), start,
+    ]
+    let reason =
+      written.isEmpty
+      ? "an earlier installation did not come to its end" : "its units have changed"
+    effect =
+      "A hub that runs is stopped, because \(reason), and what it keeps of programs ends. The next program "
+      + "starts it."
+  }
+}
+
 /// Commands of `systemctl` that are printed, and run where a service manager runs.
 struct SystemctlRun {
   let isRunning: Bool

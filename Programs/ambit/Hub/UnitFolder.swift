@@ -9,6 +9,14 @@ struct UnitFolder {
   /// No unit file of a hub is longer.
   private static let byteCountMax = 65_536
 
+  /// The name of an empty file that exists from the first change of a unit until the service manager uses the units:
+  /// where an installation fails in between, the next one finds unchanged units, and completes it. systemd ignores
+  /// names that begin with a dot.
+  private static let markName = ".ambit-hub.changed"
+
+  /// Whether units were changed that the service manager may not use yet.
+  var isMarked: Bool { access(place(of: Self.markName), F_OK) == 0 }
+
   /// What a file is now.
   private enum Found: Hashable {
     case nothing
@@ -23,8 +31,11 @@ struct UnitFolder {
   ///   - files: The files.
   ///   - replacesOthers: Whether files are replaced that `ambit hub install` didn't write, or that were changed
   ///     since.
-  /// - Returns: The paths of the written files.
-  func write(_ files: [UnitFile], replacesOthers: Bool) throws(UnitFolderError) -> [String] {
+  ///   - marks: Whether the folder is marked before the first change, until `unmark`.
+  /// - Returns: The names of the written files.
+  func write(
+    _ files: [UnitFile], replacesOthers: Bool, marks: Bool = false
+  ) throws(UnitFolderError) -> [String] {
     var due: [UnitFile] = []
     for file in files {
       let found = try find(file.name)
@@ -37,9 +48,20 @@ struct UnitFolder {
       try FileManager.default.createDirectory(
         atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
     } catch { throw .failed(path, "the folder can't be made") }
+    if marks { try mark() }
     for file in due { try write(file) }
-    return due.map { place(of: $0.name) }
+    return due.map(\.name)
   }
+
+  private func mark() throws(UnitFolderError) {
+    let place = place(of: Self.markName)
+    let file = open(place, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o644)
+    guard file >= 0 else { throw .failed(place, Self.reason) }
+    close(file)
+  }
+
+  /// The service manager uses the units, or they are removed.
+  func unmark() throws(UnitFolderError) { try remove([Self.markName]) }
 
   /// Which of these files exist.
   ///
