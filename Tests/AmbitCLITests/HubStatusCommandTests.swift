@@ -1,4 +1,5 @@
 import ArgumentParser
+import BluetoothHost
 import BluetoothInterface
 import BluetoothWire
 import Essentials
@@ -161,12 +162,13 @@ struct HubStatusCommandTests {
     program.lateCount = 1
     state.programs = [program]
     state.links = [State.Link(peer: name, name: name, role: .central, stage: "open", users: [7])]
+    state.networkProblem = "\u{1B}]0; \(name) " + String(repeating: "the units are old ", count: 20)
     for columns in [20, 60, 80, 200] {
       let lines = HubStatusText(state, path: "/run/ambit/hub").lines(columns: columns, .plain)
       #expect(lines.allSatisfy { Fit.width($0) <= columns && Fit.safe($0) == $0 }, "\(columns)")
     }
     let wide = HubStatusText(state, path: "/run/ambit/hub").lines(columns: .max, .plain)
-    #expect(wide.contains { $0.contains("1073741824 bytes, late") })
+    #expect(wide.contains { $0.contains("1073741824 bytes, 1 late session") })
     #expect(wide.contains { $0.contains("scan, 1 min 30 s ago") })
     #expect(wide.contains("hub       /run/ambit/hub, version 1.2.3, process 42, for 2 h 5 min"))
   }
@@ -184,9 +186,30 @@ struct HubStatusCommandTests {
     state.links[0].userCount = 5
     state.counts.otherProgramCount = 3
     let lines = HubStatusText(state, path: "/hub").lines(columns: .max, .plain)
-    #expect(lines.contains { $0.hasSuffix("open     guide, connection 9, 3 more") }, "\(lines)")
-    #expect(lines.contains { $0.contains("pending") && $0.hasSuffix("nobody") })
+    #expect(
+      lines.contains { $0.hasSuffix("open     guide, connection 9, 3 other programs") }, "\(lines)")
+    #expect(lines.contains { $0.contains("pending") && $0.hasSuffix("no program") })
     #expect(lines.contains("programs  1, and 3 that are not listed"))
+  }
+
+  @Test(
+    "a hub whose units are too old for Multicast DNS is shown with the whole command that mends it")
+  func networkProblem() {
+    var state = Self.state()
+    let problem = NetworkProblem.units(
+      .system, radio: .hci(0), more: ["--pair", "never"])
+    state.networkProblem = problem
+    #expect(
+      problem.contains("\"sudo ambit hub install --radio hci0 --pair never\" writes new ones"))
+    let wide = HubStatusText(state, path: "/hub").lines(columns: .max, .plain)
+    #expect(wide.contains("network   \(problem)"))
+    let narrow = HubStatusText(state, path: "/hub").lines(columns: 40, .plain)
+    let words = narrow.drop { !$0.hasPrefix("network") }.joined(separator: " ")
+      .split(separator: " ").joined(separator: " ")
+    #expect(words == "network " + problem)
+    #expect(
+      NetworkProblem.units(.user, radio: .hci(1), more: [])
+        .contains("\"ambit hub install --user --radio hci1\""))
   }
 
   @Test("a session that is kept is shown with the seconds that are left, begun ones included")
@@ -214,6 +237,7 @@ struct HubStatusCommandTests {
     var state = Self.state()
     state.radio.address = "C0:12:34:56:78:9A"
     state.radio.problem = "The radio is gone."
+    state.networkProblem = "The units are old."
     state.programs = [
       State.Program(connection: 7, app: "guide", processID: 1, userID: 0, age: .zero)
     ]

@@ -34,13 +34,22 @@ struct RunningHubOptions: ParsableArguments {
     return HubPath.all(runtimeFolder: value("XDG_RUNTIME_DIR"))
   }
 
-  /// Asks the first hub that listens.
+  /// The state of the first hub that listens.
   static func read(
     _ paths: [String]
   ) async throws -> (path: String, status: HubWire.HubStatus) {
+    try await first(of: paths) { path throws(HubFailure) in
+      try await HubStatusReader.read(at: path)
+    }
+  }
+
+  /// The answer of the first hub that listens.
+  static func first<Answer>(
+    of paths: [String], _ ask: (String) async throws(HubFailure) -> Answer
+  ) async throws -> (path: String, Answer) {
     var refusal: CommandFailure?
     for path in paths {
-      do throws(HubFailure) { return (path, try await HubStatusReader.read(at: path)) } catch {
+      do throws(HubFailure) { return (path, try await ask(path)) } catch {
         // No hub that programs use listens here; one may elsewhere.
         switch error {
         case .notReached(.transport) where paths.count > 1: continue

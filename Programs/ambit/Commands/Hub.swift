@@ -2,6 +2,7 @@ import ArgumentParser
 import BluetoothHost
 import BonjourHost
 import EventLoop
+import Foundation
 import HubHost
 import HubMachines
 import HubPlaces
@@ -26,9 +27,11 @@ struct Hub: AsyncParsableCommand {
         sudo ambit hub uninstall
         ambit hub status                               its programs and links
         ambit hub agent                                answer pairings for its programs
+        ambit hub forget lock                          end what it keeps of a program that ended
       """,
     subcommands: [
-      HubRun.self, HubStatusCommand.self, HubAgent.self, HubInstall.self, HubUninstall.self,
+      HubRun.self, HubStatusCommand.self, HubAgent.self, HubForget.self, HubInstall.self,
+      HubUninstall.self,
     ],
     defaultSubcommand: HubRun.self)
 }
@@ -112,11 +115,19 @@ struct HubRun: RadioCommand {
         at: place(sockets), host, rules: allowed, version: Ambit.configuration.version
       ) { report.yield($0) }
     } catch { throw Self.failure(error) }
-    let bonjour = startBonjour(at: sockets.network, beside: server.path, allowed, output)
-    if let bonjour {
-      await server.setNetwork { [weak bonjour] in
-        (await bonjour?.status()).map(HubNetworkStatus.init)
+    let bonjour: BonjourHub?
+    switch startBonjour(at: sockets.network, beside: server.path, host.radio, allowed, output) {
+    case .success(let running):
+      bonjour = running
+      if let running {
+        await server.setNetwork { [weak running] in
+          (await running?.status()).map(HubNetworkStatus.init)
+        }
       }
+    case .failure(let problem):
+      bonjour = nil
+      await server.setNetworkProblem(problem.sentence)
+      output.warn(problem.sentence.trimmingSuffix("."))
     }
     let metrics = await startMetrics(of: server, output)
     HubText.serving(server.path, runsBonjour: bonjour != nil, bonjour: bonjour?.path, session)
@@ -155,18 +166,34 @@ struct HubRun: RadioCommand {
     }
   }
 
-  /// Runs Multicast DNS for programs; nil if none is wanted. Where it can't be run, the reason is printed, and
-  /// programs do without the hub's.
+  /// The reason why Multicast DNS is not run for programs, which do without the hub's then.
+  private struct MissingNetwork: Error {
+    let sentence: String
+  }
+
+  /// Runs Multicast DNS for programs; nil if an option leaves it out.
   ///
   /// - Parameters:
   ///   - sockets: Those that the service manager opened for it.
   ///   - path: The path of the hub's socket; nil if the service manager opened it.
+  ///   - radio: The hub's radio.
   ///   - rules: Which programs may use the hub.
   ///   - output: Where problems are printed.
   private func startBonjour(
-    at sockets: [HubSocket.OpenSocket], beside path: String?, _ rules: HubRules, _ output: Output
-  ) -> BonjourHub? {
-    guard network, path != nil || !sockets.isEmpty else { return nil }
+    at sockets: [HubSocket.OpenSocket], beside path: String?, _ radio: RadioChoice,
+    _ rules: HubRules, _ output: Output
+  ) -> Result<BonjourHub?, MissingNetwork> {
+    guard network else { return .success(nil) }
+    guard path != nil || !sockets.isEmpty else {
+      // A user's service manager sets it.
+      let isUsers = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] != nil
+      let more = [("--address", options.address), ("--pair", options.pair)].flatMap { name, value in
+        value.map { [name, $0] } ?? []
+      }
+      return .failure(
+        MissingNetwork(
+          sentence: NetworkProblem.units(isUsers ? .user : .system, radio: radio, more: more)))
+    }
     // Printing may take long, which must hold up neither the radio nor the network.
     let (problems, problem) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingOldest(64))
@@ -178,18 +205,17 @@ struct HubRun: RadioCommand {
     }
     guard sockets.isEmpty, let path else {
       let sockets = sockets.map { BonjourSocket(descriptor: $0.descriptor, name: $0.name) }
-      return BonjourHub.start(at: sockets, admits: admits, log: { problem.yield($0) })
+      return .success(BonjourHub.start(at: sockets, admits: admits, log: { problem.yield($0) }))
     }
     let own = HubPath.bonjour(beside: path)
     do throws(SystemError) {
-      return try BonjourHub.start(
-        at: own, servesOthers: rules.mayAllowOthers, admits: { admits($0, nil) },
-        log: { problem.yield($0) })
+      return .success(
+        try BonjourHub.start(
+          at: own, servesOthers: rules.mayAllowOthers, admits: { admits($0, nil) },
+          log: { problem.yield($0) }))
     } catch {
-      problem.yield(
-        "The hub cannot run Multicast DNS for programs at \(Fit.safe(own)): \(error.text).")
       problem.finish()
-      return nil
+      return .failure(MissingNetwork(sentence: NetworkProblem.socket(own, error.text)))
     }
   }
 
@@ -278,7 +304,7 @@ enum HubText {
     case .closed(_, let app, let refusal?):
       output.line("\(Fit.safe(app)) lost its connection: \(refusal.text)")
     case .refused(let peer, let refusal, let count):
-      let others = count > 0 ? " (and \(count) others before)" : ""
+      let others = count > 0 ? " (and \(count) others since the last report)" : ""
       output.line("Process \(peer.processID) was refused\(others): \(refusal.text)")
     case .scanRefused(_, let app):
       output.line("\(Fit.safe(app)) scans beyond its quota, and finds nothing with this scan")
@@ -287,6 +313,10 @@ enum HubText {
       output.line("Hub at \(Fit.safe(path)) again, where its socket was removed or replaced")
     case .unreported(let count):
       output.line("\(count) other programs connected and have disconnected")
+    case .forgotten(let count, let peer):
+      output.line(
+        "\(count) kept \(count == 1 ? "session was" : "sessions were") forgotten for process "
+          + "\(peer.processID), user \(peer.userID)")
     }
   }
 
@@ -321,6 +351,11 @@ enum HubText {
       ["event": .string("listensAgain"), "socket": .string(path)]
     case .unreported(let count):
       ["event": .string("programsUnreported"), "programs": .integer(Int64(count))]
+    case .forgotten(let count, let peer):
+      [
+        "event": .string("sessionsForgotten"), "sessions": .integer(Int64(count)),
+        "process": .integer(Int64(peer.processID)), "user": .integer(Int64(peer.userID)),
+      ]
     }
   }
 }

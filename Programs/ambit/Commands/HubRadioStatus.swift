@@ -3,6 +3,7 @@ import BluetoothWire
 import Essentials
 import Foundation
 import HubClient
+import HubWire
 import JSONWire
 
 /// Prints the state of a hub's radio, as far as programs see it.
@@ -34,15 +35,18 @@ struct HubRadioStatus {
   }
 
   func write() async {
+    async let networkProblem = try? HubStatusReader.read(at: path).networkProblem
     let shown = await shown()
+    let network = await networkProblem
     // A hub that has not answered may have either kind of radio.
     let hasAnswered = hub.problem == nil && shown.state != .unknown
     let isSimulated = hasAnswered ? hub.isSimulated : nil
-    if session.output.isJSON { return session.output.object(json(shown, isSimulated)) }
+    if session.output.isJSON { return session.output.object(json(shown, isSimulated, network)) }
     var lines: [StatusReport.Line] = [
       ("radio", session.radioTitle), ("hub", path), ("state", StatusReport.text(shown.state)),
     ]
     if let problem { lines.append(("problem", problem)) }
+    if let network { lines.append(("network", network)) }
     if let isSimulated { lines.append(("simulated", isSimulated ? "yes" : "no")) }
     lines += shown.links.map { ("link", Self.text($0)) }
     if shown.links.isEmpty { lines.append(("links", "none")) }
@@ -70,11 +74,12 @@ struct HubRadioStatus {
     return (shown ?? nil) ?? Shown()
   }
 
-  private func json(_ shown: Shown, _ isSimulated: Bool?) -> JSON {
+  private func json(_ shown: Shown, _ isSimulated: Bool?, _ networkProblem: String?) -> JSON {
     .object([
       "event": .string("status"), "time": .time(Date()),
       "radio": .string(session.host.radioText), "title": .string(session.host.title),
       "hub": .string(path), "problem": problem.map { .string($0) },
+      "networkProblem": networkProblem.map { .string($0) },
       "controller": .object(["state": .string(shown.state.rawValue)]),
       "links": .array(shown.links.map(Self.json)),
       // Each object has it where devices are simulated.

@@ -29,6 +29,13 @@ struct HubStatusText {
   /// The report in lines of at most `columns` columns.
   func lines(columns: Int, _ style: Style) -> [String] {
     var lines = head.map { style.dim(Fit.column($0.title, 10)) + fit($0.text, columns - 10) }
+    if let problem = status.networkProblem {
+      // In full, as it has a command to copy.
+      let texts = Fit.wrapped(Fit.safe(problem), columns - 10)
+      for (title, text) in zip(["network"] + texts.dropFirst().map { _ in "" }, texts) {
+        lines.append(style.dim(Fit.column(title, 10)) + text)
+      }
+    }
     lines += table(programs, columns, style)
     lines += table(links, columns, style)
     lines += table(networkPrograms, columns, style)
@@ -120,6 +127,7 @@ struct HubStatusText {
       "state": .string(status.radio.state.rawValue),
       "address": status.radio.address.map { .string($0) },
       "problem": status.radio.problem.map { .string($0) },
+      "networkProblem": status.networkProblem.map { .string($0) },
       "isSimulated": .bool(status.radio.isSimulated),
       "programs": .array(status.programs.map(Self.json)),
       "links": .array(status.links.map(Self.json)),

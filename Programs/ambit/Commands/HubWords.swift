@@ -40,7 +40,8 @@ package enum HubWords {
       count(program.requestCount, "request"), count(program.waitingByteCount, "byte"),
       count(program.unhandledEventCount, "event"),
       program.droppedCount > 0 ? "\(program.droppedCount) dropped" : nil,
-      program.lateCount > 0 ? "late" : nil, program.isHeldBack ? "held back" : nil,
+      count(program.lateCount, "late session"),
+      program.isHeldBack ? "requests not read" : nil,
       program.keptFor > .zero ? "kept, \(Int(program.keptFor.seconds.rounded(.up))) s left" : nil,
     ]
     let text = list(waiting)
@@ -60,7 +61,7 @@ package enum HubWords {
   /// How far a link is, and what waits on it.
   package static func state(of link: Status.Link) -> String {
     list([
-      link.stage, link.isEncrypted ? "encrypted" : nil, link.isHeldBack ? "held back" : nil,
+      link.stage, link.isEncrypted ? "encrypted" : nil, link.isHeldBack ? "peer slowed down" : nil,
       count(link.queuedByteCount, "byte"), count(link.operationCount, "operation"),
     ])
   }
@@ -72,9 +73,9 @@ package enum HubWords {
   ///   - names: The programs' names by their connections.
   package static func users(of link: Status.Link, _ names: [UInt64: String]) -> String {
     let users = link.users.map { names[$0] ?? "connection \($0)" }
-    let others = link.userCount > users.count ? "\(link.userCount - users.count) more" : nil
+    let others = count(link.userCount - users.count, "other program")
     let usage = list(users + [others])
-    return usage.isEmpty ? "nobody" : usage
+    return usage.isEmpty ? "no program" : usage
   }
 
   /// Where a hub listens, its version, its process, and for how long it has run.
@@ -94,8 +95,8 @@ package enum HubWords {
   package static func refused(_ counts: Status.Counts) -> String {
     self.counts([
       (counts.refusedCount, "connection"), (counts.limitedRequestCount, "request"),
-      (counts.refusals.shortenedKeepingCount, "longer keeping"),
-      (counts.refusals.unkeptSessionCount, "kept session"),
+      (counts.refusals.shortenedKeepingCount, "request of longer keeping"),
+      (counts.refusals.unkeptSessionCount, "session of an ended program"),
       (counts.refusals.networkConnectionCount, "connection of Multicast DNS"),
       (counts.refusals.networkRequestCount, "request of Multicast DNS"),
     ])

@@ -34,6 +34,21 @@ package enum Fit {
     return result + "…"
   }
 
+  /// The text in lines of at most `columns` columns, broken between words. A longer word is cut.
+  static func wrapped(_ text: String, _ columns: Int) -> [String] {
+    var lines: [String] = []
+    for word in text.split(separator: " ") {
+      if let last = lines.last, width(last) < columns,
+        width(last) + 1 + width(String(word)) <= columns
+      {
+        lines[lines.count - 1] = last + " " + word
+      } else {
+        lines.append(truncated(String(word), columns))
+      }
+    }
+    return lines
+  }
+
   private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .surrogate, .unassigned, .privateUse, .lineSeparator, .paragraphSeparator: false

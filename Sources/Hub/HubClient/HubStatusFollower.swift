@@ -11,7 +11,7 @@ final class HubStatusFollower {
   private let pause: TimeSpan
   private let loop: EpollLoop
   private let onResult: (Result<HubStatus, HubFailure>) -> Void
-  private var connection: HubStatusConnection?
+  private var connection: HubQuestionConnection<HubStatus>?
   private var timer: (any LoopTimer)?
   private var askedAt = Instant.zero
   private var isClosed = false
@@ -48,7 +48,7 @@ final class HubStatusFollower {
     askedAt = .now
     let connection =
       self.connection
-      ?? HubStatusConnection(app, path: path, within: limit, isKept: true, on: loop) {
+      ?? HubQuestionConnection(.status, app, path: path, within: limit, isKept: true, on: loop) {
         [weak self] in
         self?.heard($0)
       }

@@ -18,11 +18,19 @@ package enum HubStatusReader {
     at path: String, within limit: TimeSpan = HubClientLimits.greetingMax,
     on loop: EpollLoop = .shared
   ) async throws(HubFailure) -> HubStatus {
-    let result: Result<HubStatus, HubFailure> = await withCheckedContinuation { continuation in
+    try await answer(to: .status, from: "ambit hub status", at: path, within: limit, on: loop)
+  }
+
+  /// The answer of the hub that listens at a path to a question.
+  ///
+  /// - Parameter app: The name of this program among those of the hub. The user's ID is added.
+  static func answer<Answer>(
+    to question: HubQuestion<Answer>, from app: String, at path: String, within limit: TimeSpan,
+    on loop: EpollLoop
+  ) async throws(HubFailure) -> Answer {
+    let result: Result<Answer, HubFailure> = await withCheckedContinuation { continuation in
       loop.execute {
-        let connection = HubStatusConnection(
-          "ambit hub status", path: path, within: limit, on: loop
-        ) {
+        let connection = HubQuestionConnection(question, app, path: path, within: limit, on: loop) {
           continuation.resume(returning: $0)
         }
         connection.ask()

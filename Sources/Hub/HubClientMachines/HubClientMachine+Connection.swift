@@ -127,6 +127,7 @@ extension HubClientMachine {
     case (.attached, _): throw .unexpected("an answer to an opening before the welcome")
     case (.events, _): throw .unexpected("events before the welcome")
     case (.status, _): throw .unexpected("an answer to no question about the hub")
+    case (.forgotten, _): throw .unexpected("an answer to no request to forget sessions")
     }
   }
 

@@ -17,6 +17,8 @@ package enum HubFailure: Error, Equatable, Sendable {
   case noBluetooth
   /// The hub can't report its state.
   case noStatus
+  /// The hub can't forget what it keeps.
+  case noForgetting
   /// The hub sent bytes that are not a message.
   case invalidMessage(HubWireError)
   /// The hub sent a message that has no place in the conversation; the text names it.
@@ -41,6 +43,8 @@ package enum HubFailure: Error, Equatable, Sendable {
       .unsupported("The hub speaks version \(version) of the protocol, which this app does not.")
     case .noBluetooth: .unsupported("The hub has no Bluetooth.")
     case .noStatus: .unsupported("The hub is of an earlier version, which reports no state.")
+    case .noForgetting:
+      .unsupported("The hub is of an earlier version, which forgets nothing before its time.")
     case .invalidMessage(let error): .transport("The hub sent an invalid message: \(error).")
     case .unexpected(let message): .transport("The hub sent an unexpected message: \(message).")
     case .tooMany(let things): .transport("The hub reported too many \(things).")
@@ -80,8 +84,8 @@ package enum HubFailure: Error, Equatable, Sendable {
   var isRefusal: Bool {
     switch self {
     case .refused(let refusal): refusal.reason != .ending
-    case .notBelieved, .otherVersion, .noBluetooth, .noStatus, .invalidMessage, .unexpected,
-      .tooMany:
+    case .notBelieved, .otherVersion, .noBluetooth, .noStatus, .noForgetting, .invalidMessage,
+      .unexpected, .tooMany:
       true
     // The socket isn't open to this user.
     case .notReached(.unauthorized): true

@@ -99,6 +99,13 @@ package final class HubServer: Sendable {
     await loop.run { [core] in core.value.readNetwork = read }
   }
 
+  /// Sets the reason why the hub runs no Multicast DNS although no option leaves it out, for the state of the hub.
+  ///
+  /// - Parameter problem: A sentence, with the command that mends it; nil without such a reason.
+  package func setNetworkProblem(_ problem: String?) async {
+    await loop.run { [core] in core.value.networkProblem = problem }
+  }
+
   /// Tells all programs that the hub ends, closes their sessions and connections, and removes the socket.
   package func close() async { await loop.run { [core] in core.value.close() } }
 }

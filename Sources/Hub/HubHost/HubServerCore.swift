@@ -39,6 +39,8 @@ final class HubServerCore {
   private var isClosed = false
   /// Reads the state of the hub's Multicast DNS; nil without it.
   var readNetwork: @Sendable () async -> HubNetworkStatus? = { nil }
+  /// The reason why the hub runs no Multicast DNS although no option leaves it out.
+  var networkProblem: String?
   private var lastStatusRead: Instant?
   private var wakeTimer: (any LoopTimer)?
   private var wakeSetFor: Instant?
@@ -321,6 +323,7 @@ final class HubServerCore {
         snapshot, name: host.radio.description, problem: host.problem,
         isSimulated: host.isSimulated))
     status.network = network
+    status.networkProblem = networkProblem
     status.add(snapshot, clients)
     return status
   }

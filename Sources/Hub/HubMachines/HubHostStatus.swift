@@ -41,6 +41,8 @@ package struct HubHostStatus: Sendable {
   package var expiredRequestCount = 0
   /// What the hub's Multicast DNS does; nil without it.
   package var network: HubNetworkStatus?
+  /// The reason why it has none although no option leaves it out, as a sentence.
+  package var networkProblem: String?
 
   package init(version: String, processID: Int, uptime: TimeSpan, radio: HubStatus.Radio) {
     self.version = version

@@ -62,6 +62,8 @@ package enum HubReport: Hashable, Sendable {
   case listensAgain(path: String)
   /// This number of programs were served and have gone, and were not reported, because too many came at a time.
   case unreported(programCount: Int)
+  /// Sessions of ended programs were forgotten, because a program of this user wanted it.
+  case forgotten(sessionCount: Int, by: HubPeer)
 }
 
 extension HubMachine {

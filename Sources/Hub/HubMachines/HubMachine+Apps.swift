@@ -32,6 +32,6 @@ extension HubMachine {
 
   /// Closes a kept session.
   mutating func endKeeping(_ hostKey: HubSessionKey, into actions: inout [Action]) {
-    closeKept(into: &actions) { $0.state.hostKey == hostKey }
+    closeKept(into: &actions) { $1.state.hostKey == hostKey }
   }
 }

@@ -130,14 +130,48 @@ extension HubMachine {
   /// Closes the sessions whose time is over.
   mutating func endKept(at now: Instant, into actions: inout [Action]) {
     guard let next = nextKeptEnd, next <= now else { return }
-    closeKept(into: &actions) { $0.deadline <= now }
+    closeKept(into: &actions) { $1.deadline <= now }
   }
 
-  /// Closes kept sessions, in the order in which they were opened.
-  mutating func closeKept(
-    into actions: inout [Action], where isEnded: (KeptSession) -> Bool
+  /// A program wants kept sessions to be forgotten. Root and the hub's user decide about all, others about their own.
+  mutating func forget(
+    _ filter: KeptSessionFilter, _ number: UInt64, by id: HubConnectionID, now: Instant,
+    into actions: inout [Action]
   ) {
-    let ended = keptSessions.filter { isEnded($0.value) }.sorted {
+    guard let peer = connections[id]?.peer else { return }
+    var filter = filter
+    if peer.userID != 0, peer.userID != configuration.userID {
+      guard filter.userID ?? peer.userID == peer.userID else {
+        connections[id]?.send(.forgotten(number, count: nil))
+        return
+      }
+      filter.userID = peer.userID
+    }
+    let count = closeKept(into: &actions) { identity, _ in
+      filter.contains(app: identity.app, userID: identity.userID)
+    }
+    connections[id]?.send(.forgotten(number, count: count))
+    reportForgotten(count, by: peer, now: now, into: &actions)
+  }
+
+  /// Reports forgotten sessions, and those since the last report that came too soon after the one before.
+  private mutating func reportForgotten(
+    _ count: Int, by peer: HubPeer, now: Instant, into actions: inout [Action]
+  ) {
+    guard count > 0 else { return }
+    unreportedForgottenCount += count
+    if let last = lastForgottenReport, now < last + limits.reportSpacing { return }
+    lastForgottenReport = now
+    actions.append(.report(.forgotten(sessionCount: unreportedForgottenCount, by: peer)))
+    unreportedForgottenCount = 0
+  }
+
+  /// Closes kept sessions, in the order in which they were opened. Returns their number.
+  @discardableResult
+  mutating func closeKept(
+    into actions: inout [Action], where isEnded: (SessionIdentity, KeptSession) -> Bool
+  ) -> Int {
+    let ended = keptSessions.filter { isEnded($0.key, $0.value) }.sorted {
       let (a, b) = ($0.value.state.hostKey, $1.value.state.hostKey)
       return (a.connection.rawValue, a.session.rawValue) < (
         b.connection.rawValue, b.session.rawValue
@@ -147,6 +181,7 @@ extension HubMachine {
       _ = forget(identity)
       actions.append(.closeSession(kept.state.hostKey))
     }
+    return ended.count
   }
 
   /// Removes a session from those that are kept.

@@ -44,6 +44,8 @@ extension HubMachine {
       refuse(id, HubRefusal(.invalidMessage, text), now: now, into: &actions)
     case .ping(let number): connections[id]?.send(.pong(number))
     case .status(let number): asked(number, by: id, now: now, into: &actions)
+    case .forget(let number, let filter):
+      forget(filter, number, by: id, now: now, into: &actions)
     case .openSession(let opening): open(opening, of: id, now: now, into: &actions)
     case .request(let session, let request):
       send(request, byteCount, of: HubSessionKey(id, session), now: now, into: &actions)
@@ -76,7 +78,7 @@ extension HubMachine {
     connections[id]?.send(
       .welcome(
         HubWelcome(
-          version: version, abilities: [.bluetooth, .status, .identity],
+          version: version, abilities: [.bluetooth, .status, .identity, .forgetting],
           isSimulated: configuration.isSimulated)))
     if openings.opened(id, at: now, limits) { reportOpening(of: id, into: &actions) }
     for opening in greeting.openings { open(opening, of: id, now: now, into: &actions) }

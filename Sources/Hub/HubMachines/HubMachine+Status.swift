@@ -88,6 +88,7 @@ extension HubMachine {
       }
     }
     addNetwork(host.network, to: &status, isSeen)
+    status.networkProblem = host.networkProblem
     status.cut()
     return status
   }

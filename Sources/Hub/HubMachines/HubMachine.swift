@@ -61,6 +61,9 @@ package struct HubMachine: Sendable {
   var openings = OpeningReports()
   /// What was done so far.
   var totals = HubTotals()
+  var lastForgottenReport: Instant?
+  /// Forgotten sessions since that report.
+  var unreportedForgottenCount = 0
   private var lastRefusalReport: Instant?
   private var unreportedCount = 0
   /// How many connections were refused, or ended for a reason of the hub.
@@ -224,7 +227,7 @@ package struct HubMachine: Sendable {
 
   private mutating func end(now: Instant, into actions: inout [Action]) {
     isEnding = true
-    closeKept(into: &actions) { _ in true }
+    closeKept(into: &actions) { _, _ in true }
     for id in connections.keys.sorted() {
       refuse(id, HubRefusal(.ending, "The hub ends."), now: now, into: &actions)
     }

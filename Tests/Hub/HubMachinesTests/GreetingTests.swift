@@ -20,7 +20,9 @@ struct GreetingTests {
     #expect(
       try hub.messages(for: id) == [
         .welcome(
-          HubWelcome(version: 1, abilities: [.bluetooth, .status, .identity], isSimulated: true))
+          HubWelcome(
+            version: 1, abilities: [.bluetooth, .status, .identity, .forgetting], isSimulated: true)
+        )
       ])
     let opened = hub.takeActions().openedSessions
     #expect(opened == openings.map { HubSessionKey(id, $0.id) })

@@ -88,7 +88,7 @@ struct IdentityTests {
           app: "guide", abilities: .bluetooth, openings: [Self.opening(1, Self.lock)])),
       from: earlier)
     let welcome = HubWelcome(
-      version: 1, abilities: [.bluetooth, .status, .identity], isSimulated: true)
+      version: 1, abilities: [.bluetooth, .status, .identity, .forgetting], isSimulated: true)
     for id in [nameless, earlier] { #expect(try hub.messages(for: id) == [.welcome(welcome)]) }
     // It holds the name all the same.
     #expect(try holds(try program("guide", [Self.lock])) == [1: false])

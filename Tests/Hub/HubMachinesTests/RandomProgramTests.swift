@@ -51,7 +51,7 @@ struct RandomProgramTests {
     for _ in 0..<400 {
       let id = ids.randomElement(using: &random)
       let session = HubSessionID(rawValue: UInt64.random(in: 0...3, using: &random))
-      switch (Int.random(in: 0..<18, using: &random), id) {
+      switch (Int.random(in: 0..<19, using: &random), id) {
       case (0, _), (_, nil):
         let users: [UInt32] = [TestHub.user, TestHub.user, 0, 7]
         let user = users.randomElement(using: &random) ?? 0
@@ -75,12 +75,18 @@ struct RandomProgramTests {
       case (7, let id?): hub.stuck.insert(id)
       case (8, let id?): hub.take(id)
       case (9, _):
-        hub.now = hub.now + .milliseconds(Int64.random(in: 0...6_000, using: &random))
+        // Rarely a day: the machine was suspended.
+        let isDay = Int.random(in: 0..<10, using: &random) == 0
+        let milliseconds = Int64.random(in: 0...6_000, using: &random)
+        hub.now = hub.now + (isDay ? .seconds(86_400) : .milliseconds(milliseconds))
         hub.handle(.wake)
       case (13, let id?): try hub.send(.status(1), from: id)
       case (14, _): hub.handle(.statusRead(StatusTests.host))
       case (10..<13, let id?):
         try hub.send(.request(session, .known(Self.request(&random))), from: id)
+      case (18, let id?):
+        let app = ["a", "b", nil].randomElement(using: &random) ?? nil
+        try hub.send(.forget(1, KeptSessionFilter(app: app)), from: id)
       case (_, let id?):
         let events = (0..<Int.random(in: 1...20, using: &random)).map { _ in Self.event(&random) }
         hub.handle(.delivered(HubSessionKey(id, session), events))

@@ -217,6 +217,7 @@ extension HubMessage {
   fileprivate var withoutAdditions: HubMessage {
     guard case .status(let number, var status) = self else { return self }
     status.networkPrograms = []
+    status.networkProblem = nil
     return .status(number, status)
   }
 }

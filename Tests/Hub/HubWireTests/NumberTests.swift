@@ -29,12 +29,12 @@ struct NumberTests {
     #expect(
       Self.table(AppMessage.Number.self) == [
         "ping": 0x02, "greeting": 0x81, "openSession": 0x90, "request": 0x91,
-        "eventsHandled": 0x92, "closeSession": 0x93, "status": 0x94,
+        "eventsHandled": 0x92, "closeSession": 0x93, "status": 0x94, "forget": 0x95,
       ])
     #expect(
       Self.table(HubMessage.Number.self) == [
-        "pong": 0x03, "status": 0x04, "attached": 0x08, "welcome": 0x81, "refusal": 0x82,
-        "events": 0x90,
+        "pong": 0x03, "status": 0x04, "attached": 0x08, "forgotten": 0x09, "welcome": 0x81,
+        "refusal": 0x82, "events": 0x90,
       ])
     #expect(
       Self.table(HubRefusal.Reason.self) == [
@@ -42,7 +42,7 @@ struct NumberTests {
         "notUnderstood": 5, "ending": 6,
       ])
     #expect(HubAbilities.bluetooth.rawValue == 1 && HubAbilities.status.rawValue == 2)
-    #expect(HubAbilities.identity.rawValue == 16)
+    #expect(HubAbilities.identity.rawValue == 16 && HubAbilities.forgetting.rawValue == 32)
   }
 
   @Test("the numbers of requests are those of version 1, and those with a token begin at 0x80")

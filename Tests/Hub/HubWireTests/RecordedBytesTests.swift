@@ -72,6 +72,12 @@ struct RecordedBytesTests {
     try Self.check(Version1.restorations, "hub-restoration.hex")
   }
 
+  @Test("recorded requests to forget sessions, and answers, are read, and written the same")
+  func forgetting() throws {
+    try Self.check(Version1.forgettings, "app-forgetting.hex")
+    try Self.check(Version1.forgottens, "hub-forgetting.hex")
+  }
+
   @Test("recorded requests to attend all pairings are read, and written with the same bytes")
   func attendance() throws { try Self.check(Version1.attendanceRequests, "app-pairings.hex") }
 
@@ -88,10 +94,10 @@ struct RecordedBytesTests {
     }
     var sampler = Sampler(seed: 1)
     #expect(
-      Set(Version1.appMessages.values.map(\.number) + [.status])
+      Set(Version1.appMessages.values.map(\.number) + [.status, .forget])
         == Set(AppMessage.Number.allCases))
     #expect(
-      Set(Version1.hubMessages.values.map(\.number) + [.status, .attached])
+      Set(Version1.hubMessages.values.map(\.number) + [.status, .attached, .forgotten])
         == Set(HubMessage.Number.allCases))
     #expect(Set(requests.map(\.number)) == Set(sampler.requests().map(\.number)))
     #expect(Set(events.map(\.number)) == Set(sampler.events().map(\.number)))

@@ -39,6 +39,10 @@ extension Sampler {
     case .eventsHandled: return .eventsHandled(session(), count: count())
     case .closeSession: return .closeSession(session())
     case .status: return .status(self.number())
+    case .forget:
+      return .forget(
+        self.number(),
+        KeptSessionFilter(app: optional { $0.text() }, userID: optional { $0.number() }))
     }
   }
 
@@ -59,6 +63,7 @@ extension Sampler {
         session(),
         SessionAttachment(
           holdsName: bool(), keptFor: span(), holdings: optional { $0.sessionHoldings() }))
+    case .forgotten: return .forgotten(self.number(), count: optional { $0.count() })
     }
   }
 

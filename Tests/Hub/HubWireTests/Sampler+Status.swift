@@ -10,7 +10,7 @@ extension Sampler {
     var status = HubStatus(
       version: text(), processID: count(), uptime: span(), radio: radio,
       programs: list { $0.hubProgram() }, links: list { $0.hubLink() },
-      networkPrograms: list { $0.networkProgram() })
+      networkPrograms: list { $0.networkProgram() }, networkProblem: optional { $0.text() })
     status.counts.connectionCount = count()
     status.counts.otherProgramCount = count()
     status.counts.otherLinkCount = count()

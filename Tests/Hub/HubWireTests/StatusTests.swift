@@ -31,7 +31,8 @@ struct StatusTests {
         name: text, state: .poweredOff, address: text, problem: text, isSimulated: true),
       programs: [HubStatus.Program](repeating: program, count: programCount),
       links: [HubStatus.Link](repeating: link, count: linkCount),
-      networkPrograms: [HubStatus.NetworkProgram](repeating: network, count: programCount))
+      networkPrograms: [HubStatus.NetworkProgram](repeating: network, count: programCount),
+      networkProblem: text)
   }
 
   private static let networkCounts:

@@ -28,8 +28,12 @@ extension Version1 {
     refusals.counts.refusals.networkConnectionCount = 3
     refusals.counts.refusals.networkRequestCount = 4
     refusals.counts.refusals.otherNetworkProgramCount = 5
+    var problem = status
+    problem.networkPrograms = []
+    problem.networkProblem = "Old units."
     return [
-      "statusWithUnit": .status(1, unit), "statusWithNetwork": .status(1, status),
+      "statusWithNetworkProblem": .status(1, problem), "statusWithUnit": .status(1, unit),
+      "statusWithNetwork": .status(1, status),
       "statusWithRefusals": .status(1, refusals),
     ]
   }

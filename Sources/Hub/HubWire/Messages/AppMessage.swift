@@ -16,6 +16,9 @@ package enum AppMessage: Hashable, Sendable {
   /// Asks for the state of the hub, which answers with the same number. Of several that are not answered yet,
   /// only the last one is. Only for hubs with ``HubAbilities/status``.
   case status(UInt64)
+  /// Has the hub forget sessions that it keeps of programs that have ended; it answers with the same number. Only
+  /// for hubs with ``HubAbilities/forgetting``.
+  case forget(UInt64, KeptSessionFilter)
 }
 
 extension AppMessage: HubChoice {
@@ -27,6 +30,7 @@ extension AppMessage: HubChoice {
     case eventsHandled = 0x92
     case closeSession = 0x93
     case status = 0x94
+    case forget = 0x95
   }
 
   var number: Number {
@@ -38,6 +42,7 @@ extension AppMessage: HubChoice {
     case .eventsHandled: .eventsHandled
     case .closeSession: .closeSession
     case .status: .status
+    case .forget: .forget
     }
   }
 
@@ -72,6 +77,10 @@ extension AppMessage: HubChoice {
     case .status:
       return try coder.fields(value, Self.status) {
         if case .status(let number) = $0 { number } else { nil }
+      }
+    case .forget:
+      return try coder.fields(value, Self.forget) {
+        if case .forget(let number, let filter) = $0 { (number, filter) } else { nil }
       }
     }
   }

@@ -91,6 +91,8 @@ package struct HubAbilities: OptionSet, Hashable, Sendable {
   /// Sessions that are known by their names, added to version 1. A hub with it answers the openings of sessions
   /// with names, if the app has it, too.
   package static let identity = HubAbilities(rawValue: 1 << 4)
+  /// Messages to forget kept sessions, added to version 1. Of a hub only.
+  package static let forgetting = HubAbilities(rawValue: 1 << 5)
 }
 
 // MARK: Coding

@@ -14,6 +14,9 @@ package enum HubMessage: Hashable, Sendable {
   case status(UInt64, HubStatus)
   /// The answer to the opening of a session that has a name.
   case attached(HubSessionID, SessionAttachment)
+  /// The answer to the request to forget sessions, with its number: how many were kept, and aren't any more; nil for a
+  /// request about another user's sessions that the program may not make.
+  case forgotten(UInt64, count: Int?)
 }
 
 extension HubMessage: HubChoice {
@@ -21,6 +24,7 @@ extension HubMessage: HubChoice {
     case pong = 0x03
     case status = 0x04
     case attached = 0x08
+    case forgotten = 0x09
     case welcome = 0x81
     case refusal = 0x82
     case events = 0x90
@@ -34,6 +38,7 @@ extension HubMessage: HubChoice {
     case .events: .events
     case .status: .status
     case .attached: .attached
+    case .forgotten: .forgotten
     }
   }
 
@@ -64,6 +69,10 @@ extension HubMessage: HubChoice {
     case .attached:
       return try coder.fields(value, Self.attached) {
         if case .attached(let session, let attachment) = $0 { (session, attachment) } else { nil }
+      }
+    case .forgotten:
+      return try coder.fields(value, Self.forgotten) {
+        if case .forgotten(let number, let count) = $0 { (number, count) } else { nil }
       }
     }
   }

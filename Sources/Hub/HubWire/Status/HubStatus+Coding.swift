@@ -3,12 +3,19 @@ import Essentials
 
 extension HubStatus: HubCodable {
   static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
-    try HubStatus(
+    var status = try HubStatus(
       version: coder.name(value) { $0.version }, processID: coder.field(value) { $0.processID },
       uptime: coder.field(value) { $0.uptime }, radio: coder.field(value) { $0.radio },
       counts: coder.field(value) { $0.counts }, programs: coder.field(value) { $0.programs },
-      links: coder.field(value) { $0.links },
-      networkPrograms: coder.lastAddedField(value, default: []) { $0.networkPrograms })
+      links: coder.field(value) { $0.links })
+    // A field is written if a later one is.
+    if value?.networkProblem != nil {
+      status.networkPrograms = try coder.addedField(value, default: []) { $0.networkPrograms }
+    } else {
+      status.networkPrograms = try coder.lastAddedField(value, default: []) { $0.networkPrograms }
+    }
+    status.networkProblem = try coder.lastAddedField(value, default: nil) { $0.networkProblem }
+    return status
   }
 }
 

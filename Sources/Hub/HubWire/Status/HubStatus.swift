@@ -35,10 +35,14 @@ package struct HubStatus: Hashable, Sendable {
   /// The programs that use the hub's Multicast DNS, in the order in which they connected. An earlier hub doesn't
   /// report them.
   package var networkPrograms: [NetworkProgram]
+  /// The reason why the hub runs no Multicast DNS although no option leaves it out, as a sentence with the command
+  /// that mends it; nil without such a reason, and from an earlier hub.
+  package var networkProblem: String?
 
   package init(
     version: String, processID: Int, uptime: TimeSpan, radio: Radio, counts: Counts = Counts(),
-    programs: [Program] = [], links: [Link] = [], networkPrograms: [NetworkProgram] = []
+    programs: [Program] = [], links: [Link] = [], networkPrograms: [NetworkProgram] = [],
+    networkProblem: String? = nil
   ) {
     self.version = version
     self.processID = processID
@@ -48,6 +52,7 @@ package struct HubStatus: Hashable, Sendable {
     self.programs = programs
     self.links = links
     self.networkPrograms = networkPrograms
+    self.networkProblem = networkProblem
   }
 
   /// The hub's radio.

@@ -4,16 +4,48 @@ import Glibc
 import HubClientMachines
 import HubWire
 
-/// A connection for questions about the state of a hub. Used on its loop only.
+/// A question that a hub answers outside of sessions.
+struct HubQuestion<Answer: Sendable>: Sendable {
+  /// The ability of the hubs that understand it.
+  let ability: HubAbilities
+  /// The failure where the hub lacks it.
+  let lack: HubFailure
+  /// The message with the question, by its number.
+  let message: @Sendable (UInt64) -> AppMessage
+  /// The answer to the question with this number; nil for any other message.
+  let answer: @Sendable (HubMessage, UInt64) -> Answer?
+}
+
+extension HubQuestion<HubStatus> {
+  /// The question for the state of the hub.
+  static let status = HubQuestion(
+    ability: .status, lack: .noStatus, message: { .status($0) },
+    answer: { if case .status($1, let status) = $0 { status } else { nil } })
+}
+
+extension HubQuestion<ForgottenSessions> {
+  /// The request to forget kept sessions.
+  static func forgetting(_ filter: KeptSessionFilter) -> HubQuestion {
+    HubQuestion(
+      ability: .forgetting, lack: .noForgetting, message: { .forget($0, filter) },
+      answer: {
+        guard case .forgotten($1, let count) = $0 else { return nil }
+        return count.map { .count($0) } ?? .notPermitted
+      })
+  }
+}
+
+/// A connection for questions to a hub outside of sessions. Used on its loop only.
 ///
 /// Its timer and its socket keep it alive until it is closed, or has ended.
-final class HubStatusConnection {
+final class HubQuestionConnection<Answer: Sendable> {
+  private let question: HubQuestion<Answer>
   private let app: String
   private let path: String
   private let limit: TimeSpan
   private let isKept: Bool
   private let loop: EpollLoop
-  private let onResult: (Result<HubStatus, HubFailure>) -> Void
+  private let onResult: (Result<Answer, HubFailure>) -> Void
   private var socket: HubSocket?
   private var deadline: (any LoopTimer)?
   private var reader = HubFrameReader()
@@ -24,6 +56,7 @@ final class HubStatusConnection {
   private var number: UInt64 = 0
 
   /// - Parameters:
+  ///   - question: The question.
   ///   - app: The name of this program among those of the hub. The user's ID is added.
   ///   - path: Where the hub listens.
   ///   - limit: How long an answer may take, with the time to connect.
@@ -31,9 +64,11 @@ final class HubStatusConnection {
   ///   - loop: The event loop.
   ///   - onResult: Called with each answer, or once with the reason why the connection has ended.
   init(
-    _ app: String, path: String, within limit: TimeSpan, isKept: Bool = false, on loop: EpollLoop,
-    onResult: @escaping (Result<HubStatus, HubFailure>) -> Void
+    _ question: HubQuestion<Answer>, _ app: String, path: String, within limit: TimeSpan,
+    isKept: Bool = false, on loop: EpollLoop,
+    onResult: @escaping (Result<Answer, HubFailure>) -> Void
   ) {
+    self.question = question
     self.app = "\(app) of user \(geteuid())"
     self.path = path
     self.limit = limit
@@ -52,7 +87,7 @@ final class HubStatusConnection {
     let deadline = self.deadline ?? loop.makeTimer { self.timeIsOver() }
     self.deadline = deadline
     deadline.set(.now + limit)
-    guard socket == nil else { return write(.status(number)) }
+    guard socket == nil else { return write(question.message(number)) }
     let socket = HubSocket(
       path: path, on: loop, onOpen: { self.opened() }, onBytes: { self.received($0) },
       onEnd: { self.end(.failure($0)) })
@@ -101,6 +136,9 @@ final class HubStatusConnection {
   }
 
   private func take(_ message: HubMessage) {
+    if isWelcome, isAsking, let answer = question.answer(message, number) {
+      return answered(answer)
+    }
     switch message {
     case .refusal(let refusal): end(.failure(.refused(refusal)))
     case .welcome(let welcome) where !isWelcome:
@@ -108,25 +146,27 @@ final class HubStatusConnection {
       guard HubProtocol.versions.contains(welcome.version) else {
         return end(.failure(.otherVersion(welcome.version)))
       }
-      guard welcome.abilities.contains(.status) else { return end(.failure(.noStatus)) }
-      write(.status(number))
-    case .status(number, let status) where isWelcome && isAsking: answered(status)
+      guard welcome.abilities.contains(question.ability) else {
+        return end(.failure(question.lack))
+      }
+      write(question.message(number))
     case .welcome: end(.failure(.unexpected("a second welcome")))
     case .status: end(.failure(.unexpected("an answer to no question about the hub")))
+    case .forgotten: end(.failure(.unexpected("an answer to no request to forget sessions")))
     case .pong: end(.failure(.unexpected("an answer to no ping")))
     case .attached: end(.failure(.unexpected("an answer to no opening")))
     case .events: end(.failure(.unexpected("events of an unknown session")))
     }
   }
 
-  private func answered(_ status: HubStatus) {
+  private func answered(_ answer: Answer) {
     isAsking = false
-    guard isKept else { return end(.success(status)) }
+    guard isKept else { return end(.success(answer)) }
     deadline?.cancel()
-    onResult(.success(status))
+    onResult(.success(answer))
   }
 
-  private func end(_ result: Result<HubStatus, HubFailure>) {
+  private func end(_ result: Result<Answer, HubFailure>) {
     guard !isClosed else { return }
     close()
     onResult(result)
