@@ -57,8 +57,13 @@ class Ambit:
 
     @contextlib.asynccontextmanager
     async def running(self, *arguments, timeout=60):
-        """A command that goes on: an async function that gives the next object it writes."""
+        """A command that goes on: an async function that gives the next object it writes, and has a
+        method `kill`."""
         process = await self._start(*arguments, "--json", timeout=timeout)
+
+        async def kill():
+            process.kill()
+            await process.wait()
 
         async def next_event(name=None):
             while True:
@@ -69,6 +74,7 @@ class Ambit:
                 if name is None or event["event"] == name:
                     return event
 
+        next_event.kill = kill
         try:
             yield next_event
         finally:

@@ -2,25 +2,31 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
+import socket
 
 import pytest
 import pytest_asyncio
 from bumble import l2cap
+from bumble.device import Peer
+from bumble.gatt import GATT_SERVICE_CHANGED_CHARACTERISTIC
 from bumble.pairing import PairingConfig
 from bumble.smp import OobContext, OobLegacyContext, Session
 
 import limits
 from ambit_cli import Ambit, Failed, hub
 from bumble_peers import (
-    ENCRYPTED, LONG, LONG_VALUE, NOTIFYING, bumble_central, bumble_peripheral, find)
-from radios import ambit_radio
+    ENCRYPTED, LONG, LONG_VALUE, NOTIFYING, bumble_central, bumble_peripheral, characteristics, find)
+from radios import AMBIT, ambit_radio, end
 from test_pairing import Capability, Person, hexadecimal, pairs
 
 NAME = "Bumble peer"
 # The hub's own address: the same after a restart, for peers and their bonds.
 ADDRESS = ("--address", "C4:12:34:56:78:9A")
+# Characteristics that a program serves.
+FIRST, SECOND, OTHER = (f"0000AE1{digit}-5D4E-4F3A-9B1C-0E2D3C4B5A69" for digit in "123")
 
 
 @pytest_asyncio.fixture
@@ -133,6 +139,93 @@ async def test_a_link_stays_until_its_last_program_lets_go(air, shared):
                 await value(first, "last")
             assert server.connections.qsize() == 1 and server.disconnections.empty()
         assert await asyncio.wait_for(server.disconnections.get(), limits.EVENT) == 0x13
+
+
+def database(*uuids):
+    """A file of a peripheral with a service of these characteristics."""
+    return json.dumps({"name": "Served", "services": [{
+        "uuid": "181A", "characteristics": [
+            {"uuid": uuid, "notifies": True, "every": 0.05, "values": [{"uint8": index}]}
+            for index, uuid in enumerate(uuids)]}]})
+
+
+@contextlib.asynccontextmanager
+async def served(path, file, content):
+    """A program of a hub that serves a file, until it is killed."""
+    file.write_text(content)
+    async with Ambit(hub=path).running("peripheral", str(file)) as next_event:
+        await next_event("advertising")
+        yield
+        await next_event.kill()
+
+
+async def changed_range(indications):
+    """The handles of the next Service Changed."""
+    value = await asyncio.wait_for(indications.get(), limits.EVENT)
+    return int.from_bytes(value[:2], "little"), int.from_bytes(value[2:], "little")
+
+
+def handles(table):
+    return {uuid: characteristic.handle for uuid, characteristic in table.items()}
+
+
+async def test_a_connected_peer_hears_which_handles_a_killed_program_and_its_next_process_change(
+    air, shared, tmp_path
+):
+    file, same, other = tmp_path / "server.json", database(FIRST, SECOND), database(FIRST, OTHER)
+    async with bumble_central(air) as central:
+        async with served(shared.path, file, same):
+            # A second program's services stay as they are.
+            connection = await central.connect(await find(central, "Served"))
+            peer = Peer(connection)
+            before = await characteristics(peer)
+            indications = asyncio.Queue()
+            for service in peer.services:
+                for characteristic in service.get_characteristics_by_uuid(GATT_SERVICE_CHANGED_CHARACTERISTIC):
+                    await characteristic.subscribe(indications.put_nowait, prefer_notify=False)
+        removed = await changed_range(indications)
+        assert removed[0] <= handles(before)[FIRST] <= removed[1]
+        async with served(shared.path, file, same):
+            assert await changed_range(indications) == removed
+            assert handles(await characteristics(peer)) == handles(before)
+        assert await changed_range(indications) == removed
+        async with served(shared.path, file, other):
+            added = await changed_range(indications)
+            assert added[0] > removed[1]
+            after = await characteristics(peer)
+            assert added[0] <= handles(after)[FIRST] <= added[1] and SECOND not in after
+        await connection.disconnect()
+
+
+async def test_a_hub_whose_units_open_no_socket_for_multicast_dns_reports_the_command_that_mends_them(
+    tmp_path
+):
+    path = str(tmp_path / "hub")
+    environment = {
+        name: value for name, value in os.environ.items()
+        # Bonds are the hub's.
+        if name not in ("XDG_RUNTIME_DIR", "AMBIT_HUB", "AMBIT_BONDS")
+    }
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        process = await asyncio.create_subprocess_exec(
+            "bash", "-c", f'LISTEN_PID=$$ exec "$0" "$@" 3<&{listener.fileno()}',
+            AMBIT, "hub", "run", "--radio", "sim", "--pair", "never", "--json",
+            pass_fds=[listener.fileno()], env=environment | {"LISTEN_FDS": "1"},
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+        try:
+            log = await asyncio.wait_for(process.stderr.readuntil(b"leave it out"), limits.EVENT)
+            command = '"sudo ambit hub install --radio sim --pair never" writes new ones'
+            assert command in log.decode()
+            for words in (["status"], ["hub", "status"]):
+                shown = await asyncio.create_subprocess_exec(
+                    AMBIT, *words, "--json", env=environment | {"AMBIT_HUB": path},
+                    stdout=asyncio.subprocess.PIPE)
+                output = (await asyncio.wait_for(shown.communicate(), limits.EVENT))[0]
+                assert command in json.loads(output)["networkProblem"], words
+        finally:
+            await end(process)
 
 
 @pytest.mark.parametrize("place, step, command", [
