@@ -9,7 +9,7 @@ import tempfile
 from xml.sax.saxutils import escape
 
 import limits
-from debian_programs import avahi as avahi_programs
+from debian_programs import avahi as avahi_programs, nss_mdns
 from radios import end
 
 DAEMON = pathlib.Path(__file__).parent / "avahi/daemon"
@@ -41,6 +41,17 @@ class Avahi:
 
     def _file(self, name):
         return self.state / "services" / f"{name.encode().hex()}.service"
+
+    async def looked_up(self, name):
+        """The addresses that the C library of the host finds for a name by nss-mdns, as the daemon's /run has it."""
+        libraries = nss_mdns().libraries
+        process = await self.host._start(
+            "unshare", "--mount", "sh", "-c",
+            f"mount --bind '{self.state}/run' /run && LD_LIBRARY_PATH='{libraries}'"
+            f" exec getent -s hosts:mdns4_minimal ahostsv4 '{name}'")
+        output, errors = await asyncio.wait_for(process.communicate(), limits.EVENT)
+        assert process.returncode in (0, 2), errors.decode()
+        return {line.split()[0] for line in output.decode().splitlines()}
 
     @contextlib.asynccontextmanager
     async def browsing(self, type_):

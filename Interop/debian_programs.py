@@ -10,6 +10,7 @@ import pytest
 from radios import ROOT
 
 AVAHI = ("avahi-daemon", "avahi-autoipd", "avahi-utils", "dbus-daemon")
+NSS_MDNS = ("libnss-mdns",)
 # Linked with a libdns_sd.so.1.
 DNS_SD = ("mumble-server", "pike8.0-dnssd", "aseba")
 
@@ -57,3 +58,8 @@ class Programs:
 
 def avahi():
     return Programs("avahi", AVAHI)
+
+
+def nss_mdns():
+    """The module of the C library for names of Multicast DNS, which asks Avahi's daemon of the same host."""
+    return Programs("nss-mdns", NSS_MDNS)

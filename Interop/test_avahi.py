@@ -10,6 +10,7 @@ from ambit_cli import Failed
 from avahi_host import avahi
 from capture import all_well_formed
 from network import network, next_named
+from radios import AMBIT
 
 NAME = socket.gethostname().split(".")[0]
 
@@ -57,6 +58,35 @@ async def test_avahi_finds_resolves_and_misses_what_ambit_publishes(hosts, tmp_p
                 assert address == ours.address or address.startswith("fe80:")
                 assert sorted(text.split()) == ['"dim"', '"room=study"']
         await next_lines("-", "IPv4", "IPv6")
+
+
+async def test_avahi_and_nss_mdns_work_beside_a_hub_of_the_same_host(hosts, tmp_path):
+    ours, theirs = hosts
+    place = tmp_path / "hub"
+    # Avahi has the machine's name, as the hub does: their addresses are the same, and no conflict.
+    async with avahi(ours, NAME) as own, avahi(theirs, "their-host") as other, \
+            ours.ambit_running("hub", "run", "--radio", "sim", "--socket", str(place)) as next_event:
+        while (serving := await next_event())["event"] != "serving":
+            pass
+        assert serving["runsMulticastDNS"]
+        use = ("env", f"AMBIT_HUB={place}", AMBIT)
+        async with ours.running(*use, "publish", "Lamp", "_light._tcp", "80", "--json") as published, \
+                ours.running(*use, "browse", "_light._tcp", "--json") as browsed, \
+                other.browsing("_light._tcp") as next_lines, own.browsing("_light._tcp") as next_own_lines:
+            await published()
+            # Another host, Avahi on the same host, and the hub's programs find what each of the three publishes.
+            for lines in (next_lines, next_own_lines):
+                while not any(fields[3] == "Lamp" for fields in (await lines("=", "IPv4")).values()):
+                    pass
+            own.publish("Same host", "_light._tcp", 81)
+            other.publish("Other host", "_light._tcp", 82)
+            names = {"Same host", "Other host"}
+            while names:
+                event = await browsed()
+                assert event["event"] == "found"
+                names.discard(event["name"])
+            assert await own.looked_up("their-host.local") == {theirs.address}
+            assert await own.looked_up(f"{NAME}.local") == {ours.address}
 
 
 async def test_each_takes_another_name_where_the_other_has_it(hosts):
