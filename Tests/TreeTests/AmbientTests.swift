@@ -18,6 +18,25 @@ struct AmbientTests {
     }
   }
 
+  @Test("a hub and its programs measure time by a clock that can't be set")
+  func monotonic() {
+    let modules: Set = [
+      "AppHubMachines", "EventLoop", "HubClient", "HubClientMachines", "HubHost", "HubMachines",
+    ]
+    var foundNames: Set<String> = []
+    for file in SourceTree.sources where file.module.map(modules.contains) == true {
+      for (index, line) in file.code.enumerated() {
+        for name in ["CLOCK_REALTIME", "gettimeofday", "Date("] where line.contains(name) {
+          foundNames.insert(name)
+          // The time of the calendar, which apps see, and nothing else.
+          if file.path.hasSuffix("EventLoop/CalendarTime.swift") { continue }
+          Issue.record("\(file.path):\(index + 1) uses \(name)")
+        }
+      }
+    }
+    #expect(foundNames == ["CLOCK_REALTIME"], "so that the test can fail")
+  }
+
   /// Object files are there when all of the package was built.
   private static let objects = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent()
