@@ -708,3 +708,26 @@ if let prefixes = Context.environment["AMBIT_ONLY"]?.split(separator: ",") {
 if let names = Context.environment["AMBIT_TESTS"]?.split(separator: ",") {
   package.targets.removeAll { $0.type == .test && !names.contains(Substring($0.name)) }
 }
+// ./run of a command in a fresh clone: only what the program needs, so that the packages of the other programs
+// aren't fetched. The modules are compiled with the same flags, so that none is compiled again.
+if let name = Context.environment["AMBIT_PROGRAM"] {
+  var names: Set<String> = [name]
+  var packages: Set<String> = []
+  var rest = [name]
+  while let next = rest.popLast() {
+    for dependency in package.targets.first(where: { $0.name == next })?.dependencies ?? [] {
+      switch dependency {
+      case .targetItem(let name, _), .byNameItem(let name, _):
+        if names.insert(name).inserted { rest.append(name) }
+      case .productItem(_, let package?, _, _): packages.insert(package)
+      default: break
+      }
+    }
+  }
+  package.products = []
+  package.targets.removeAll { !names.contains($0.name) }
+  package.dependencies.removeAll { dependency in
+    guard case .sourceControl(_, let location, _) = dependency.kind else { return true }
+    return !packages.contains { location.hasSuffix("/\($0).git") }
+  }
+}

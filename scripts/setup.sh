@@ -6,6 +6,11 @@
 # shellcheck disable=SC2034
 traits=(--enable-all-traits)
 
+# SwiftPM hands the traits to the compiler in the order of a hash table. With another order in the next plan, it
+# compiles everything again (docs/decisions/0221-what-run-fetches-and-compiles-once.md).
+# shellcheck disable=SC2034
+stable=(env SWIFT_DETERMINISTIC_HASHING=1)
+
 say() { printf '\033[1m==> %s\033[0m\n' "$*"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
@@ -71,19 +76,21 @@ need_message_libraries() {
     need_packages expat-library libexpat1
 }
 
-# with_stable_plan COMMAND...: SwiftPM takes the traits' compilation conditions from a set, whose order differs from one
-# process to the next: each new plan, as after a new file, would compile the whole package again.
-with_stable_plan() { SWIFT_DETERMINISTIC_HASHING=1 "$@"; }
-
 # build_product ROOT PRODUCT OPTIONS...: builds a program; without options in the release tree, which ./run, Interop
 # and the benchmarks share. Prints progress to a terminal, and the compiler's messages if it fails.
 build_product() {
   local root=$1 product=$2 log status
   shift 2
-  # docs/decisions/0220-commands-of-a-clone-are-not-optimized.md
-  if [ $# -eq 0 ]; then local -x AMBIT_UNOPTIMIZED_COMMANDS=1; fi
+  if [ $# -eq 0 ]; then
+    # docs/decisions/0220-commands-of-a-clone-are-not-optimized.md
+    local -x AMBIT_UNOPTIMIZED_COMMANDS=1
+    # Without the packages of the other programs, until one of these is built: SwiftPM removes what it doesn't need.
+    if [ "$product" = ambit ] && [ ! -e "$root/.build/checkouts/swift-nio" ]; then
+      local -x AMBIT_PROGRAM=$product
+    fi
+  fi
   log=$(mktemp --suffix=.log)
-  with_stable_plan swift build --package-path "$root" -c release "${traits[@]}" --product "$product" "$@" 2>&1 |
+  "${stable[@]}" swift build --package-path "$root" -c release "${traits[@]}" --product "$product" "$@" 2>&1 |
     tee "$log" | print_progress "$product"
   status=${PIPESTATUS[0]}
   if [ "$status" -ne 0 ]; then
