@@ -10,13 +10,29 @@ extension HostMachine {
     _ index: Int, now: Instant, into actions: inout [Action],
     _ body: (inout LinkSecurity, inout HostSecurity, inout [LinkSecurity.Output]) -> Void
   ) {
+    let causes = prepareSecurity(of: index)
     var produced: [LinkSecurity.Output] = []
-    let handle = links.handles[index]
-    let peer = links.peers[index]
+    body(&links.entries[index].security, &security, &produced)
+    act(on: produced, of: index, causedBy: causes, now: now, into: &actions)
+  }
+
+  // This and the next are not inlined: the optimizer copies `withSecurity` for each closure that is passed to it.
+  @inline(never)
+  private mutating func prepareSecurity(of index: Int) -> Set<ProgramID> {
     if security.bonds.isFull(forUnasked: true) { security.connectedPeers = Set(links.peers) }
     let causes = pairingCauses.isEmpty ? [] : causes(of: links.entries[index])
     security.causes = causes
-    body(&links.entries[index].security, &security, &produced)
+    return causes
+  }
+
+  /// Acts on outputs of the security of the link with an index.
+  @inline(never)
+  private mutating func act(
+    on produced: [LinkSecurity.Output], of index: Int, causedBy causes: Set<ProgramID>,
+    now: Instant, into actions: inout [Action]
+  ) {
+    let handle = links.handles[index]
+    let peer = links.peers[index]
     due(links.entries[index].security.nextWake)
     let agentIsBehind = produced.contains {
       guard case .prompt(_, _, let agent) = $0 else { return false }
@@ -85,8 +101,6 @@ extension HostMachine {
     return true
   }
 
-  // Not inlined: the optimizer copies `withSecurity` for each closure that is passed to it.
-  @inline(never)
   private mutating func take(
     _ output: LinkSecurity.Output, from handle: UInt16, now: Instant,
     into actions: inout [Action]
