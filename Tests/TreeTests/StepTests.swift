@@ -139,4 +139,57 @@ struct StepTests {
     }
     #expect(count == 5)
   }
+
+  /// The environment of `swift build` in `build_product`, as far as the scripts set it, and its last arguments.
+  private static func build(_ lines: String) throws -> [String] {
+    let outcome = try run(
+      """
+      mkdir bin
+      cat >bin/swift <<'END'
+      #!/bin/sh
+      env | grep -E '^(AMBIT_(UN|PR)|SWIFT_D)' | sort >seen
+      END
+      chmod +x bin/swift
+      PATH=$PWD/bin:$PATH
+      \(lines)
+      cat seen
+      """)
+    #expect(outcome.status == 0, "\(outcome.output)")
+    return outcome.output.split(separator: "\n").map(String.init)
+  }
+
+  @Test("The first build of the command line in a clone fetches no packages of other programs")
+  func firstBuild() throws {
+    #expect(
+      try Self.build("build_product . ambit") == [
+        "AMBIT_PROGRAM=ambit", "AMBIT_UNOPTIMIZED_COMMANDS=1", "SWIFT_DETERMINISTIC_HASHING=1",
+      ])
+    let others = ["AMBIT_UNOPTIMIZED_COMMANDS=1", "SWIFT_DETERMINISTIC_HASHING=1"]
+    #expect(try Self.build("build_product . ambit-page") == others)
+    #expect(
+      try Self.build("mkdir -p .build/checkouts/swift-nio; build_product . ambit") == others)
+  }
+
+  @Test("Programs that are installed are optimized")
+  func installedBuild() throws {
+    #expect(
+      try Self.build("build_product . ambit --scratch-path static") == [
+        "SWIFT_DETERMINISTIC_HASHING=1"
+      ])
+  }
+
+  @Test("The scripts run SwiftPM so that each plan has the same commands")
+  func stablePlans() throws {
+    for path in ["test", "scripts/setup.sh", "scripts/build-dns-sd", "Fuzz/run"] {
+      let lines = try #require(SourceTree.load(path)).lines
+      let builds = lines.filter { !$0.hasPrefix("#") && $0.contains(#/\bswift (build|package) /#) }
+      #expect(!builds.isEmpty, "\(path) runs no SwiftPM")
+      for line in builds {
+        let isStable = ["${stable[@]}", "SWIFT_DETERMINISTIC_HASHING=1"].contains {
+          line.contains($0)
+        }
+        #expect(isStable, "\(path): \(line)")
+      }
+    }
+  }
 }
