@@ -32,21 +32,12 @@
   }
 
   extension MessagingAccount {
-    /// The time for the server to confirm the last messages.
-    private static var finishTime: Duration { .seconds(3) }
-
     /// Ends the connection in order; the server keeps the session for the next command.
     func finish() async throws {
-      let states = connectionStates()
-      switch connectionState {
-      case .stopped, .offline: return
-      case .connecting, .online: break
-      }
-      stop(keepsSession: true)
-      _ = try? await race(Self.finishTime) {
-        for await state in states {
-          if case .stopped = state { return }
-        }
+      do throws(MessagingError) {
+        try await close()
+      } catch {
+        throw CommandFailure(error)
       }
     }
   }
@@ -78,7 +69,7 @@
     static func follow(_ account: MessagingAccount, _ output: Output) async throws {
       do {
         for try await item in account.inbox() {
-          guard await take(item, account, output) else { return }
+          guard try await take(item, account, output) else { return }
         }
       } catch {
         throw CommandFailure(error)
@@ -90,7 +81,7 @@
       do throws(MessagingError) {
         while case let items = try await account.waitingItems(), !items.isEmpty {
           for item in items {
-            guard await take(item, account, output) else { return }
+            guard try await take(item, account, output) else { return }
           }
         }
       } catch {
@@ -102,10 +93,10 @@
     /// longer waited for after a signal or the time limit.
     static func take(
       _ item: InboxItem, _ account: MessagingAccount, _ output: Output
-    ) async -> Bool {
+    ) async throws(MessagingError) -> Bool {
       show(item, output)
       guard !Output.hasLostText else { return false }
-      await account.acknowledge(item)
+      try await account.acknowledge(item)
       return true
     }
 

@@ -52,7 +52,7 @@
     ) async throws {
       do {
         for try await item in account.inbox() where item.peer == peer {
-          guard await InboxPrinter.take(item, account, output) else { return }
+          guard try await InboxPrinter.take(item, account, output) else { return }
         }
       } catch {
         throw CommandFailure(error)

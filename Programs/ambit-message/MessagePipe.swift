@@ -102,7 +102,13 @@
             ]), isOfRadio: false)
         }
       case .acknowledge(let row):
-        await account.acknowledge(row: row)
+        do throws(MessagingError) {
+          try await account.acknowledge(row: row)
+        } catch {
+          output.object(
+            .object(["event": .string("error"), "reason": .string(error.description)]),
+            isOfRadio: false)
+        }
       case .setInUse(let isInUse): account.setInUse(isInUse)
       case .statistics:
         output.object(MessageJSON.statistics(account.statistics), isOfRadio: false)

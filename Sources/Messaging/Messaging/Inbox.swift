@@ -34,10 +34,11 @@
             last = row.sequence ?? last
             return InboxItem(row)
           }
-          do {
+          do throws(StoreError) {
             read = try await inbox.host.inbox(after: last, limit: Self.countMax)[...]
           } catch {
-            throw .store("the inbox can't be read: \(error)")
+            if error == .closed { return nil }
+            throw MessagingError(error)
           }
           guard read.isEmpty else { continue }
           guard await inbox.arrivals.makeAsyncIterator().next() != nil else { return nil }

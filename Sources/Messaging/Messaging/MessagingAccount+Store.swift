@@ -14,11 +14,12 @@
 
   extension MessagingError {
     init(_ error: StoreError) {
-      if case .inUse(let processID) = error {
-        self = .storeInUse(processID: processID)
-      } else {
-        self = .store(error.sentence)
-      }
+      self =
+        switch error {
+        case .inUse(let processID): .storeInUse(processID: processID)
+        case .closed: .ended
+        default: .store(error.sentence)
+        }
     }
   }
 #endif

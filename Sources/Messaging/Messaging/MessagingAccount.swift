@@ -17,8 +17,8 @@
   ///       await account.acknowledge(item)
   ///     }
   ///
-  /// It connects by itself, and again after a pause when the connection fails. One process at a time uses the store of
-  /// an account. Methods and sequences may be used from any thread.
+  /// It connects by itself, and again after a pause when the connection fails. One object of one process at a time uses
+  /// the store of an account, until ``close(keepsSession:)``. Methods and sequences may be used from any thread.
   public final class MessagingAccount: Sendable {
     /// A server's address.
     public struct Server: Hashable, Sendable {
@@ -67,6 +67,9 @@
     /// The longest text of a message in bytes: servers close the connection on larger stanzas.
     public static let bodyByteCountMax = 200_000
 
+    /// Calls of `send` that wait for the disk at a time, at most.
+    private static let waitingCountMax = 100_000
+
     private typealias Acceptance = CheckedContinuation<Result<MessageID, MessagingError>, Never>
 
     private struct Shared {
@@ -74,6 +77,7 @@
       var lastTicket: UInt64 = 0
       var statistics = MessagingStatistics()
       var storeProblem: String?
+      var isClosed = false
       var connection = ConnectionState.stopped
     }
 
@@ -85,8 +89,13 @@
       let catchUps = UpdateFeed<Bool, CatchUp>()
       let arrivals = UpdateFeed<Bool, Int64>()
 
-      /// Ends the sequences of readers that have outlived the account.
+      /// Ends the sequences of readers that have outlived the account, and requests that were not handled.
       func end() {
+        let waiting = shared.withLock { shared in
+          defer { shared.tickets = [:] }
+          return shared.tickets.values
+        }
+        for acceptance in waiting { acceptance.resume(returning: .failure(.ended)) }
         connections.end()
         states.end()
         catchUps.end()
@@ -127,9 +136,30 @@
       }
     }
 
+    /// Closes the account without waiting: the server keeps the session. Another account with this store waits.
     deinit {
-      host.stop(keepsSession: true)
+      let reports = reports
+      host.close(keepsSession: true) { _ in }
       reports.end()
+    }
+
+    /// Ends the use of the account, so that another one, here or in another process, can open its store.
+    ///
+    /// The server gets a last acknowledgement and the end of the stream; what was requested before is written. Sequences
+    /// end, and later requests throw ``MessagingError/ended``. Messages that have not left by then leave when the store is
+    /// opened again. Closing an account that is closed does nothing.
+    ///
+    /// - Parameter keepsSession: Whether the server keeps this session for a process that follows soon. Otherwise
+    ///   acknowledgements of sent messages are waited for, for a few seconds.
+    /// - Throws: After ten seconds, if the disk has not taken the last changes. The account is closed all the same.
+    public func close(keepsSession: Bool = true) async throws(MessagingError) {
+      reports.shared.withLock { $0.isClosed = true }
+      defer { reports.end() }
+      do throws(StoreError) {
+        try await host.close(keepsSession: keepsSession)
+      } catch {
+        throw MessagingError(error)
+      }
     }
 
     /// The form in which an address is used; nil if the text is no address of an account.
@@ -183,15 +213,16 @@
       guard body.isXMLText else { throw .invalidText }
       let patience = deadline.map(Self.span)
       let result = await withCheckedContinuation { (continuation: Acceptance) in
-        let ticket: UInt64? = reports.shared.withLock { shared in
-          guard shared.storeProblem == nil else { return nil }
+        let ticket: Result<UInt64, MessagingError> = reports.shared.withLock { shared in
+          if shared.isClosed { return .failure(.ended) }
+          if let problem = shared.storeProblem { return .failure(.store(problem)) }
+          guard shared.tickets.count < Self.waitingCountMax else { return .failure(.outboxFull) }
           shared.lastTicket += 1
           shared.tickets[shared.lastTicket] = continuation
-          return shared.lastTicket
+          return .success(shared.lastTicket)
         }
-        guard let ticket else {
-          let problem = reports.shared.withLock(\.storeProblem) ?? ""
-          return continuation.resume(returning: .failure(.store(problem)))
+        guard case .success(let ticket) = ticket else {
+          return continuation.resume(returning: ticket.map { _ in MessageID(rawValue: 0) })
         }
         host.send(ticket: ticket, to: peer, MessageContent(body: body), patience: patience)
       }
@@ -215,25 +246,35 @@
 
     /// The first entries of the inbox that were not acknowledged, at most `limit`.
     public func waitingItems(limit: Int = 256) async throws(MessagingError) -> [InboxItem] {
-      do {
+      do throws(StoreError) {
         return try await host.inbox(after: 0, limit: limit).map { InboxItem($0) }
       } catch {
-        throw .store("the inbox can't be read: \(error)")
+        throw MessagingError(error)
       }
     }
 
     /// The app has taken an entry: it is not handed over again. Returns when that is on disk.
-    public func acknowledge(_ item: InboxItem) async { await acknowledge(row: item.row) }
+    ///
+    /// - Throws: If the account was closed before that: the entry is handed over again.
+    public func acknowledge(_ item: InboxItem) async throws(MessagingError) {
+      try await acknowledge(row: item.row)
+    }
 
     /// The same for the entry with this row.
-    public func acknowledge(row: Int64) async { await host.acknowledge(sequence: row) }
+    public func acknowledge(row: Int64) async throws(MessagingError) {
+      do throws(StoreError) {
+        try await host.acknowledge(sequence: row)
+      } catch {
+        throw MessagingError(error)
+      }
+    }
 
     /// The conversations that the store has.
     public func conversations() async throws(MessagingError) -> [Conversation] {
-      do {
+      do throws(StoreError) {
         return try await host.peers().map { Conversation(peer: $0) }
       } catch {
-        throw .store("\(error)")
+        throw MessagingError(error)
       }
     }
 

@@ -137,7 +137,7 @@
   public enum MessagingError: Error, Hashable, Sendable {
     /// The text isn't the address of an account.
     case invalidAddress(String)
-    /// Another process uses the store.
+    /// Another process uses the store, or another object of the process with this number.
     case storeInUse(processID: Int32?)
     /// The store can't be read or written.
     case store(String)

@@ -64,9 +64,10 @@
   package final class AccountHost: Sendable {
     private let driver: NIOLoopBound<AccountDriver>
     private let loop: any EventLoop
+    private let storePath: String
     private let inbox = Mutex<[AccountDriver.Request]>([])
 
-    /// Creates a host that isn't connected. Blocks until its event loop has taken it.
+    /// Creates a host that isn't connected, and has the store until it is closed. Blocks until its event loop has taken it.
     ///
     /// - Parameter loop: Nil for one of the process's own.
     package init(
@@ -74,6 +75,7 @@
     ) throws {
       let loop = loop ?? MultiThreadedEventLoopGroup.singleton.next()
       self.loop = loop
+      storePath = start.store.path
       driver = try loop.submit {
         NIOLoopBound(AccountDriver(start, observer: observer, on: loop), eventLoop: loop)
       }.wait()
@@ -102,22 +104,64 @@
     }
 
     /// The app has taken a row of the inbox. Returns when that is on disk.
-    package func acknowledge(sequence: Int64) async {
-      await withCheckedContinuation { continuation in
-        post(.acknowledge(sequence) { continuation.resume() })
+    package func acknowledge(sequence: Int64) async throws(StoreError) {
+      let error = await withCheckedContinuation { continuation in
+        post(.acknowledge(sequence) { continuation.resume(returning: $0) })
       }
+      if let error { throw error }
+    }
+
+    /// Ends the connection, writes what was requested before, and closes the store. Returns when another host may open
+    /// it, after ten seconds at most.
+    ///
+    /// - Throws: If the last changes could not be written. The store is closed all the same.
+    package func close(keepsSession: Bool) async throws(StoreError) {
+      let error = await withCheckedContinuation { continuation in
+        close(keepsSession: keepsSession) { continuation.resume(returning: $0) }
+      }
+      if let error { throw error }
+    }
+
+    /// The same without waiting. A host of this process that opens the store waits.
+    ///
+    /// - Parameter done: Called on the event loop at the end, with an error if changes could not be written.
+    package func close(
+      keepsSession: Bool, done: @escaping @Sendable (StoreError?) -> Void
+    ) {
+      let closed = loop.makePromise(of: Void.self)
+      ClosingStores.add(storePath, closed.futureResult)
+      post(
+        .close(keepsSession: keepsSession) { error in
+          closed.succeed()
+          done(error)
+        })
     }
 
     /// Rows of the inbox above a place that the app has not acknowledged, in their order.
-    package func inbox(after sequence: Int64, limit: Int) async throws -> [IncomingRow] {
-      try await loop.submit { [driver] in
-        try driver.value.inbox(after: sequence, limit: limit)
-      }.get()
+    package func inbox(
+      after sequence: Int64, limit: Int
+    ) async throws(StoreError) -> [IncomingRow] {
+      try await read { driver throws(StoreError) in
+        try driver.inbox(after: sequence, limit: limit)
+      }
     }
 
     /// The peers of all conversations.
-    package func peers() async throws -> [String] {
-      try await loop.submit { [driver] in try driver.value.peers() }.get()
+    package func peers() async throws(StoreError) -> [String] {
+      try await read { driver throws(StoreError) in try driver.peers() }
+    }
+
+    private func read<Value: Sendable>(
+      _ body: @escaping @Sendable (AccountDriver) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+      let result = try? await loop.submit { [driver] () -> Result<Value, StoreError> in
+        do throws(StoreError) {
+          return .success(try body(driver.value))
+        } catch {
+          return .failure(error)
+        }
+      }.get()
+      return try (result ?? .failure(.closed)).get()
     }
 
     /// All that is posted until the event loop takes it is one transaction.

@@ -18,6 +18,10 @@
     ) throws(StoreError) -> [OutgoingRow]
     /// Rows of the inbox that the app has not acknowledged, above a place, in their order.
     func inbox(after sequence: Int64, limit: Int) throws(StoreError) -> [IncomingRow]
+    /// Closes the files and lets others open them. Later calls fail.
+    func close()
+    /// The path of the files, by which others of this process wait until they are closed.
+    var path: String { get }
     /// The peers of all conversations.
     func peers() throws(StoreError) -> [String]
   }

@@ -142,12 +142,15 @@
       channel.writeAndFlush(channel.allocator.buffer(bytes: bytes), promise: nil)
     }
 
-    /// Ends the connection after the bytes that were written. The owner hears nothing more.
-    func close() {
+    /// Ends the connection after the bytes that were written. The owner hears nothing more but `done`, when the
+    /// system has taken them, or no longer waits for that.
+    func close(_ done: @escaping () -> Void = {}) {
       hasEnded = true
       handshakeDeadline?.cancel()
-      guard let channel else { return }
+      let bound = NIOLoopBound(done, eventLoop: loop)
+      guard let channel else { return loop.execute { bound.value() } }
       self.channel = nil
+      channel.closeFuture.whenComplete { _ in bound.value() }
       // Closing drops what the system has not taken yet.
       let deadline = loop.scheduleTask(in: Self.closeTime) { channel.close(promise: nil) }
       channel.setOption(.autoRead, value: true).whenComplete { _ in

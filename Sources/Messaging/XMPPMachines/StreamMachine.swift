@@ -128,6 +128,9 @@
       chance = SeededGenerator(seed: configuration.seed)
     }
 
+    /// Whether only the app can start the stream.
+    package var isStopped: Bool { if case .stopped = phase { true } else { false } }
+
     /// The number of stanzas that `send` takes now; 0 without a session.
     package var room: Int {
       guard case .connected(let connection) = phase, connection.stage.isOnline, let session else {

@@ -18,9 +18,11 @@
 
     /// Opens the store, and creates it with its folder if it doesn't exist.
     ///
-    /// A damaged file is moved aside; the next call creates a new one.
+    /// Blocks while another one of this process is being closed. A damaged file is moved aside; the next call creates
+    /// a new one.
     package init(path: String) throws(StoreError) {
       self.path = path
+      ClosingStores.wait(for: path)
       lock = try StoreLock(path: path)
       do {
         pool = try Self.open(path)

@@ -11,6 +11,8 @@
     /// The disk is full, or the user's share of it. Nothing of the changes was made; they can be
     /// made again.
     case full
+    /// The store was closed.
+    case closed
     /// The file can't be read or written; the system's reason.
     case unusable(String)
   }

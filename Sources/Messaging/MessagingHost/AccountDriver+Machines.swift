@@ -1,0 +1,235 @@
+#if Messaging
+  internal import EventLoop
+  internal import Essentials
+  internal import NIOCore
+  internal import NIOPosix
+  internal import XMPPMachines
+  internal import XMPPWire
+
+  /// What the machines of an account want, and what is done for them.
+  extension AccountDriver {
+    // MARK: What the machines want
+
+    func take(_ actions: [StreamMachine.Action]) {
+      for action in actions {
+        switch action {
+        case .record(let record): take(record)
+        case .deliver(let element, let count): deliver(element, count)
+        case .acknowledged(let rows): handle(.handled(rows.map(RowID.init(stream:))))
+        case .online(let online): begin(online)
+        case .lost: break
+        case .offline(let failure, let retryAt): end(failure, retryAt: retryAt)
+        case .open, .startTLS, .restartParser, .close:
+          isAtBarrier = true
+          batch.later.append(.stream(action))
+        case .write, .compute: batch.later.append(.stream(action))
+        }
+      }
+    }
+
+    /// Records of the stream are changes of the same store.
+    func take(_ record: StreamRecord) {
+      switch record {
+      case .began(let session):
+        stored = StoredSession(session)
+        handle(.session(stored))
+      case .sent(let row, let position):
+        batch.changes.append(.setPosition(RowID(stream: row), position))
+      case .acknowledged(let position):
+        stored?.outboundCount = position
+        stored?.inboundCount = inboundCount
+        handle(.session(stored))
+      case .ended:
+        stored = nil
+        handle(.session(nil))
+      case .proven(let mechanism): batch.changes.append(.setMechanism(mechanism.rawValue))
+      }
+    }
+
+    func take(_ commit: MessageCommit) {
+      batch.changes += commit.changes
+      for action in commit.then {
+        switch action {
+        case .transmit(let stanza):
+          guard let element = MessageWriter.element(stanza) else { continue }
+          waiting.append(OutgoingStanza(row: stanza.row?.streamRow, element))
+        case .query(let query):
+          guard let element = exchange.begin(query) else { continue }
+          waiting.append(OutgoingStanza(row: nil, element))
+        default: batch.later.append(.messages(action, session: session))
+        }
+      }
+    }
+
+    /// Gives the stream the stanzas for which it has room. Its positions belong to the transaction of the rows.
+    func sendWaiting() {
+      while !waiting.isEmpty, stream.room > 0 {
+        let next = Array(waiting.prefix(stream.room))
+        waiting.removeFirst(next.count)
+        handle(.send(next))
+      }
+    }
+
+    func deliver(_ element: XMLElement, _ count: UInt64) {
+      do throws(StoreError) {
+        try take(exchange.take(element, wall: WallClock.now), count)
+        inboundCount = count
+      } catch {
+        // The server delivers it again when the session is resumed.
+        observer.committed(error.sentence)
+        handle(.undelivered(count))
+        drop("the store can't be read")
+      }
+    }
+
+    func take(_ item: AccountExchange.Item, _ count: UInt64) throws(StoreError) {
+      switch item {
+      case .message(let message): handle(.received(try lookedUp(message), count: count))
+      case .page(let query, let entries, let isComplete):
+        var found: [ArchivePage.Entry] = []
+        for entry in entries {
+          let message = try entry.message.map { message throws(StoreError) in
+            try lookedUp(message)
+          }
+          found.append(ArchivePage.Entry(mark: entry.mark, message: message))
+        }
+        handle(.counted(count))
+        handle(.page(ArchivePage(query: query, entries: found, isComplete: isComplete)))
+      case .queryFailed(let query, let isUnknownItem):
+        handle(.counted(count))
+        handle(.queryFailed(query, isUnknownItem: isUnknownItem))
+      case .ready(let isResumed, let hasArchive):
+        handle(.counted(count))
+        handle(.connected(isResumed: isResumed, hasArchive: hasArchive, wall: WallClock.now))
+      case .nothing: handle(.counted(count))
+      }
+    }
+
+    func lookedUp(_ message: InboundMessage) throws(StoreError) -> LookedUp {
+      LookedUp(message, try store.lookup(message, account: account.description))
+    }
+
+    /// Ends the connection; it is established again.
+    func drop(_ reason: String) {
+      closeChannel()
+      add(.request(.stream(.closed(.transport(reason)))))
+    }
+
+    func begin(_ online: StreamOnline) {
+      session = online.session
+      if !online.isResumed { inboundCount = 0 }
+      if !online.isResumed { waiting = [] }
+      switch exchange.begin(online) {
+      case .query(let element): waiting.append(OutgoingStanza(row: nil, element))
+      case .ready(let isResumed, let hasArchive):
+        handle(.connected(isResumed: isResumed, hasArchive: hasArchive, wall: WallClock.now))
+      }
+      observer.changed(.online(address: online.jid.description, isResumed: online.isResumed))
+    }
+
+    func end(_ failure: StreamFailure, retryAt: Instant?) {
+      session = nil
+      exchange.end()
+      handle(.disconnected(streamError: failure.blamedCondition))
+      observer.changed(.offline(failure, isFinal: retryAt == nil))
+    }
+
+    // MARK: Actions
+
+    func perform(_ action: StreamMachine.Action) {
+      switch action {
+      case .open(let target): open(target)
+      case .startTLS:
+        parser.restart()
+        channel?.startTLS()
+      case .restartParser: parser.restart()
+      case .write(let bytes): channel?.write(bytes)
+      case .close: closeChannel()
+      case .compute(let request): compute(request)
+      default: break
+      }
+    }
+
+    func perform(_ action: MessageAction, _ session: UInt64?) {
+      switch action {
+      case .confirm(let count):
+        if let session { handle(.handled(through: count, session: session)) }
+      case .load(let stream, let range):
+        do throws(StoreError) {
+          handle(.loaded(try store.outgoing(stream: stream, range: range)))
+        } catch {
+          observer.committed(error.sentence)
+        }
+      case .fate(let row, .failed):
+        waiting.removeAll { $0.row == row.streamRow }
+        handle(.abandoned([row.streamRow]))
+        observer.perform(action)
+      default: observer.perform(action)
+      }
+    }
+
+    func open(_ target: StreamTarget) {
+      closeChannel()
+      parser.restart()
+      observer.changed(.connecting)
+      let new = ServerChannel(settings.at(target), on: loop) { [weak self] channel, event in
+        self?.handle(.channel(channel, event))
+      }
+      channel = new
+      isReading = true
+      updateReading()
+      new.start()
+    }
+
+    func take(_ event: ServerChannel.Event) {
+      switch event {
+      case .connected:
+        handle(.opened(isEncrypted: false, ChannelBindings(), nonce: RandomText.nonce()))
+      case .encrypted(isDirect: true):
+        handle(.opened(isEncrypted: true, ChannelBindings(), nonce: RandomText.nonce()))
+      case .encrypted(isDirect: false): handle(.encrypted(ChannelBindings()))
+      case .bytes(let bytes): parse(bytes)
+      case .ended(let error):
+        channel = nil
+        handle(.closed(error.streamFailure))
+      }
+    }
+
+    func compute(_ request: CredentialRequest) {
+      let password = password
+      let bound = NIOLoopBound(self, eventLoop: loop)
+      NIOThreadPool.singleton.runIfActive(eventLoop: loop) { Credentials.answer(request, password) }
+        .whenComplete { result in
+          let answer = (try? result.get()) ?? .unavailable
+          bound.value.handle([.stream(.credentials(answer, for: request))])
+        }
+    }
+  }
+
+  extension StoredSession {
+    fileprivate init(_ session: StreamSession) {
+      self.init(
+        id: session.id ?? "", jid: session.jid.description, location: session.location,
+        inboundCount: session.handled, outboundCount: session.acknowledged)
+    }
+  }
+
+  extension RowID {
+    /// The row as the stream's machine numbers it.
+    fileprivate init(stream row: UInt64) { self.init(rawValue: Int64(clamping: row)) }
+    fileprivate var streamRow: UInt64 { UInt64(clamping: rawValue) }
+  }
+
+  extension StreamFailure {
+    /// The condition of a stream error that may be about a stanza that was sent.
+    fileprivate var blamedCondition: String? {
+      guard case .stream(let error) = self else { return nil }
+      switch error.condition {
+      case .conflict, .systemShutdown, .hostGone, .hostUnknown, .notAuthorized, .seeOtherHost,
+        .connectionTimeout, .reset, .remoteConnectionFailed, .internalServerError:
+        return nil
+      default: return error.condition.rawValue
+      }
+    }
+  }
+#endif

@@ -1,0 +1,185 @@
+#if Messaging
+  internal import NIOCore
+  internal import NIOPosix
+  internal import XMPPMachines
+
+  /// One transaction of the store, and the actions after it.
+  struct Batch: Sendable {
+    /// The maximum number of changes in one transaction, as far as they come from different inputs.
+    static let countMax = 512
+
+    enum Later: Sendable {
+      case stream(StreamMachine.Action)
+      /// With the session in which it came up.
+      case messages(MessageAction, session: UInt64?)
+      case call(AccountDriver.Completion)
+    }
+
+    var changes: [MessageChange] = []
+    var later: [Later] = []
+
+    var isEmpty: Bool { changes.isEmpty && later.isEmpty }
+
+    /// The requests that wait for the transaction.
+    var calls: [AccountDriver.Completion] {
+      later.compactMap { if case .call(let done) = $0 { done } else { nil } }
+    }
+  }
+
+  /// The end of an account's use.
+  struct Closing {
+    /// Whether the store is being closed, or is closed: nothing else happens any more.
+    private(set) var isStoreClosed = false
+    private var waiting: [AccountDriver.Completion] = []
+    private var result: (error: StoreError?, Void)?
+    var deadline: Scheduled<Void>?
+    /// Connections whose last bytes the server has not taken.
+    var channelCount = 0
+
+    var isRequested: Bool { deadline != nil || isStoreClosed }
+
+    mutating func join(_ done: @escaping AccountDriver.Completion) {
+      if let result { done(result.error) } else { waiting.append(done) }
+    }
+
+    mutating func closeStore() { isStoreClosed = true }
+
+    mutating func finish(_ error: StoreError?) {
+      deadline?.cancel()
+      if result == nil { result = (error, ()) }
+      let ready = waiting
+      waiting = []
+      for done in ready { done(error) }
+    }
+  }
+
+  /// Transactions of an account, and the end of its use.
+  extension AccountDriver {
+    /// Threads that wait for disks, of all accounts of this process.
+    private static let threads: NIOThreadPool = {
+      let pool = NIOThreadPool(numberOfThreads: 4)
+      pool.start()
+      return pool
+    }()
+
+    /// The pause before a transaction that failed is tried again.
+    private static let retryPause = TimeAmount.seconds(1)
+    /// The time for the server and the disk to take what is left, before the account's use ends without.
+    private static let closeTime = TimeAmount.seconds(10)
+
+    /// Begins to write what has come up, or performs what needs no writing. False if there is nothing.
+    func flush() -> Bool {
+      isAtBarrier = false
+      sendWaiting()
+      guard !batch.isEmpty else { return false }
+      let full = batch
+      batch = Batch()
+      if full.changes.isEmpty {
+        perform(full.later)
+      } else {
+        written = full
+        write()
+      }
+      return true
+    }
+
+    private func write() {
+      guard let changes = written?.changes else { return }
+      let store = store
+      let bound = NIOLoopBound(self, eventLoop: loop)
+      Self.threads.runIfActive(eventLoop: loop) { () -> StoreError? in
+        do throws(StoreError) {
+          try store.apply(changes)
+          return nil
+        } catch {
+          return error
+        }
+      }.whenComplete { result in
+        switch result {
+        case .success(let error): bound.value.wrote(error)
+        case .failure(let error): bound.value.wrote(.unusable("\(error)"))
+        }
+      }
+    }
+
+    private func wrote(_ error: StoreError?) {
+      observer.committed(error?.sentence)
+      if closing.isStoreClosed {
+        for done in written?.calls ?? [] { done(error) }
+        written = nil
+        return closeStore(error)
+      }
+      isFailing = error != nil
+      updateReading()
+      guard error != nil else {
+        let later = written?.later ?? []
+        written = nil
+        perform(later)
+        return run()
+      }
+      loop.assumeIsolated().scheduleTask(in: Self.retryPause) { [self] in
+        if !closing.isStoreClosed { write() }
+      }
+    }
+
+    // MARK: The end
+
+    func closeChannel() {
+      guard let channel else { return }
+      self.channel = nil
+      closing.channelCount += 1
+      channel.close { [self] in
+        closing.channelCount -= 1
+        run()
+      }
+    }
+
+    /// Ends the connection, writes what has come up, and closes the store.
+    func close(keepsSession: Bool, _ done: @escaping Completion) {
+      closing.join(done)
+      guard !closing.isRequested else { return }
+      handle(.stop(keepsSession: keepsSession))
+      let bound = NIOLoopBound(self, eventLoop: loop)
+      closing.deadline = loop.scheduleTask(in: Self.closeTime) { bound.value.closeLate() }
+    }
+
+    /// Closes the store once nothing is left to be done.
+    func closeIfDone() {
+      guard closing.isRequested, !closing.isStoreClosed, written == nil, batch.isEmpty,
+        stream.isStopped, closing.channelCount == 0
+      else { return }
+      closeStore(nil)
+    }
+
+    /// The disk or the server has not taken the rest in time.
+    private func closeLate() {
+      guard !closing.isStoreClosed else { return }
+      closeChannel()
+      let isWriting = written != nil && !isFailing
+      let error: StoreError? =
+        written == nil && batch.changes.isEmpty
+        ? nil : .unusable("the last changes could not be written in time")
+      if isWriting {
+        // The file is in use until the system returns from writing.
+        closing.closeStore()
+        closing.finish(error)
+      } else {
+        closeStore(error)
+      }
+    }
+
+    private func closeStore(_ error: StoreError?) {
+      closing.closeStore()
+      let lost = (written?.calls ?? []) + batch.calls
+      written = nil
+      batch = Batch()
+      for done in lost { done(error ?? .closed) }
+      for case .request(.acknowledge(_, let done)) in takeInputs() { done(error ?? .closed) }
+      let store = store
+      let bound = NIOLoopBound(self, eventLoop: loop)
+      Self.threads.runIfActive(eventLoop: loop) { store.close() }.whenComplete { _ in
+        bound.value.closing.finish(error)
+      }
+    }
+  }
+#endif
