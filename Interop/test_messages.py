@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from xmpp_peers import peer
 from xmpp_pipe import ours
-from xmpp_server import prosody
+from xmpp_server import ejabberd, prosody
 
 
 @pytest_asyncio.fixture
@@ -76,6 +76,32 @@ async def test_messages_that_were_sent_to_us_offline_are_caught_up_once(server, 
 
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_nothing_is_lost_doubled_or_out_of_order_while_everything_is_killed(server, tmp_path, seed):
+    await survive(server, tmp_path, seed)
+
+
+async def test_ejabberd_that_is_killed_loses_doubles_and_reorders_nothing_either(tmp_path):
+    async with ejabberd(tmp_path / "ejabberd", "ann", "bob") as server:
+        await survive(server, tmp_path, 3)
+
+
+async def test_messages_and_receipts_pass_through_ejabberd_and_are_caught_up(tmp_path):
+    async with ejabberd(tmp_path / "ejabberd", "ann", "bob") as server, peer(server, "bob") as bob:
+        async with ours(server, "ann", tmp_path / "ann") as ann:
+            id = await ann.send("bob", "Good morning")
+            assert await bob.bodies(1) == ["Good morning"]
+            await ann.event("receipt", id=id)
+            await ann.stop()
+            sent = [bob.say("ann", f"message {number}") for number in range(60)]
+            async with asyncio.timeout(60):
+                while len(await bob.archived("ann")) < 61:
+                    await asyncio.sleep(0.2)
+            await ann.start()
+            await ann.until(lambda: len(ann.bodies) >= 60)
+            await bob.until(lambda: set(sent) <= set(bob.receipts))
+        assert ann.bodies == [f"message {number}" for number in range(60)]
+
+
+async def survive(server, tmp_path, seed):
     """Both programs of ours and the server are killed in the middle of a stream of messages."""
     chance = random.Random(seed)
     count = 300

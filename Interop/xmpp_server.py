@@ -1,4 +1,4 @@
-"""Prosody as a child process of a test, with accounts, certificates and an archive of its own."""
+"""Prosody or ejabberd as a child process of a test, with accounts, certificates and an archive of its own."""
 
 import asyncio
 import contextlib
@@ -6,6 +6,7 @@ import datetime
 import pathlib
 import shutil
 import socket
+import sqlite3
 import ssl
 
 from cryptography import x509
@@ -47,6 +48,34 @@ log = {{ {{ levels = {{ min = "{log_level}" }}; to = "console" }} }}
 VirtualHost "{domain}"
 """
 
+EJABBERD_LAUNCHER = pathlib.Path(__file__).parent / "xmpp/ejabberd"
+EJABBERD_PACKAGES = ("ejabberd", "erlang-p1-sqlite3")
+EJABBERD_CONFIGURATION = """
+hosts: ["{domain}"]
+loglevel: info
+certfiles: ["{state}/server.pem", "{state}/server.key"]
+auth_password_format: scram
+auth_scram_hash: sha256
+default_db: mnesia
+sql_type: sqlite
+sql_database: "{state}/archive.sqlite"
+s2s_access: none
+listen:
+  - {{port: {port}, ip: "127.0.0.1", module: ejabberd_c2s, starttls_required: true, shaper: none}}
+  - {{port: {tls_port}, ip: "127.0.0.1", module: ejabberd_c2s, tls: true, shaper: none}}
+modules:
+  mod_blocking: {{}}
+  mod_carboncopy: {{}}
+  mod_client_state: {{}}
+  mod_disco: {{}}
+  mod_mam: {{db_type: sql, default: always}}
+  mod_offline: {{}}
+  mod_ping: {{}}
+  mod_privacy: {{}}
+  mod_roster: {{}}
+  mod_stream_mgmt: {{resume_timeout: 300, resend_on_timeout: if_offline}}
+"""
+
 
 class Certificates:
     """An authority, and the certificate that it gave to a server for its domain."""
@@ -76,19 +105,15 @@ class Certificates:
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
 
 
-class Prosody:
+class Server:
     """A server that can be killed and started again, with the same ports, accounts and archive."""
 
-    def __init__(self, state, extra="", certificate_domain=DOMAIN, valid_days=30, log_level="info"):
+    def __init__(self, state, certificate_domain=DOMAIN, valid_days=30):
         self.state, self.domain = state, DOMAIN
-        self._root = Programs("prosody", PACKAGES).root
         self.port, self.tls_port = free_ports(2)
         self.process = None
         state.mkdir(exist_ok=True)
         self.authority = Certificates(state, certificate_domain, valid_days).authority
-        (state / "prosody.cfg.lua").write_text(CONFIGURATION.format(
-            state=state, port=self.port, tls_port=self.tls_port, domain=DOMAIN, extra=extra,
-            log_level=log_level))
 
     @property
     def log(self):
@@ -96,21 +121,11 @@ class Prosody:
         path = self.state / "log"
         return path.read_text(errors="replace") if path.exists() else ""
 
-    async def register(self, *names):
-        """Makes accounts, whose password is PASSWORD."""
-        for name in names:
-            process = await asyncio.create_subprocess_exec(
-                LAUNCHER, self._root, self.state, "prosodyctl", "register", name, self.domain, PASSWORD,
-                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
-            output, _ = await process.communicate()
-            assert process.returncode == 0, output.decode()
-
     async def start(self):
         """Starts the server, and returns when it listens."""
         with open(self.state / "log", "ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                LAUNCHER, self._root, self.state, "prosody", "-F", stdout=log, stderr=log,
-                stdin=asyncio.subprocess.DEVNULL)
+                *self.command, stdout=log, stderr=log, stdin=asyncio.subprocess.DEVNULL)
         async with asyncio.timeout(limits.EVENT):
             while not self._listens():
                 assert self.process.returncode is None, self.log
@@ -137,14 +152,63 @@ class Prosody:
         return ssl.create_default_context(cafile=str(self.authority))
 
 
+class Prosody(Server):
+    def __init__(self, state, extra="", log_level="info", **options):
+        super().__init__(state, **options)
+        self._root = Programs("prosody", PACKAGES).root
+        (state / "prosody.cfg.lua").write_text(CONFIGURATION.format(
+            state=state, port=self.port, tls_port=self.tls_port, domain=DOMAIN, extra=extra,
+            log_level=log_level))
+
+    @property
+    def command(self):
+        return LAUNCHER, self._root, self.state, "prosody", "-F"
+
+    async def register(self, *names):
+        """Makes accounts, whose password is PASSWORD."""
+        for name in names:
+            process = await asyncio.create_subprocess_exec(
+                LAUNCHER, self._root, self.state, "prosodyctl", "register", name, self.domain, PASSWORD,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
+            output, _ = await process.communicate()
+            assert process.returncode == 0, output.decode()
+
+
+class Ejabberd(Server):
+    def __init__(self, state, **options):
+        super().__init__(state, **options)
+        programs = Programs("ejabberd", EJABBERD_PACKAGES)
+        self._root, self._names = programs.root, ()
+        (state / "ejabberd.yml").write_text(EJABBERD_CONFIGURATION.format(
+            state=state, port=self.port, tls_port=self.tls_port, domain=DOMAIN))
+        # The archive that it makes by itself gets slower with each message.
+        with contextlib.closing(sqlite3.connect(state / "archive.sqlite")) as archive:
+            archive.executescript(programs.find("usr/share/ejabberd/sql/lite.sql").read_text())
+
+    @property
+    def command(self):
+        return EJABBERD_LAUNCHER, self._root, self.state, self.domain, PASSWORD, *self._names
+
+    async def register(self, *names):
+        """Makes accounts at the next start, whose password is PASSWORD."""
+        self._names = names
+
+
 @contextlib.asynccontextmanager
-async def prosody(state, *names, **options):
-    """A running server with these accounts. Its state is removed with it."""
-    server = Prosody(state, **options)
+async def running(server, *names):
+    """A server with these accounts while it runs. Its state is removed with it."""
     try:
         await server.register(*names)
         await server.start()
         yield server
     finally:
         await server.stop()
-        shutil.rmtree(state, ignore_errors=True)
+        shutil.rmtree(server.state, ignore_errors=True)
+
+
+def prosody(state, *names, **options):
+    return running(Prosody(state, **options), *names)
+
+
+def ejabberd(state, *names, **options):
+    return running(Ejabberd(state, **options), *names)
