@@ -39,6 +39,10 @@ let package = Package(
     .trait(
       name: "Messaging",
       description: "Compiles Messaging, a client of XMPP, with SwiftNIO, Expat and SQLite."),
+    .trait(
+      name: "BlueZ",
+      description:
+        "Links a host over bluetoothd's D-Bus interfaces into CoreBluetooth, with sd-bus."),
     .default(enabledTraits: ["BluetoothHost", "SimulatedRadio", "SecureConnections"]),
   ],
   dependencies: [
@@ -101,10 +105,17 @@ let package = Package(
     module(
       "SecureConnections", in: "Bluetooth", needs: "BluetoothWire", "BluetoothMachines",
       "BluetoothHost", .target(name: "CLibcrypto", condition: .when(traits: ["SecureConnections"]))),
+    // A host over bluetoothd, with the trait BlueZ (docs/decisions/0230-bluez-is-a-trait-on-sd-bus.md).
+    .systemLibrary(name: "CSystemd", path: "Sources/Bluetooth/CSystemd"),
+    machines("BlueZMachines", in: "Bluetooth", needs: "BluetoothWire", "BluetoothInterface"),
+    host(
+      "BlueZHost", in: "Bluetooth", needs: "BluetoothInterface", "BlueZMachines",
+      .target(name: "CSystemd", condition: .when(traits: ["BlueZ"])), logging),
     // The host that API modules have sessions with, and its plug-ins.
     module(
       "BluetoothSessions", in: "Bluetooth", needs: "BluetoothInterface", "EventLoop", "HubClient",
-      plugIn("BluetoothHost"), plugIn("SimulatedRadio"), plugIn("SecureConnections")),
+      plugIn("BluetoothHost"), plugIn("SimulatedRadio"), plugIn("SecureConnections"),
+      .target(name: "BlueZHost", condition: .when(traits: ["BlueZ"]))),
     api(
       "CoreBluetooth", in: "Bluetooth", needs: "KeyValueObserving", "CoreBluetoothSubmodules",
       "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "InfoPlists", logging),
@@ -264,6 +275,7 @@ let package = Package(
       dependencies: [
         "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
         "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles",
+        .target(name: "BlueZHost", condition: .when(traits: ["BlueZ"])), "BluetoothSessions",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
         "BonjourHost", "BeaconMachines", "LocationFiles", "CLinux", "EventLoop", "HubClient",
         "HubClientMachines", "HubHost", "HubMachines", "HubPlaces", "HubWire", "StateFiles",
@@ -427,6 +439,11 @@ let package = Package(
       of: "BluetoothHost", in: "Bluetooth", needs: "CoreBluetooth", "SimulatedRadio", "Simulation",
       "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "EventLoop", "StateFiles", logging
     ),
+    tests(of: "BlueZMachines", in: "Bluetooth", needs: "BluetoothInterface", "BluetoothWire"),
+    tests(
+      of: "BlueZHost", in: "Bluetooth", needs: "BlueZMachines", "BluetoothInterface",
+      "BluetoothWire", "EventLoop", logging,
+      .target(name: "CSystemd", condition: .when(traits: ["BlueZ"]))),
     tests(
       of: "SecureConnections", in: "Bluetooth", needs: "BluetoothHost", "BluetoothMachines",
       "BluetoothWire"),
@@ -605,7 +622,7 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 // outside are handled: in all wire modules and machines, and in these.
 let strictMemorySafety: Set<String> = [
   "Essentials", "StateFiles", "BluetoothHost", "SimulatedRadio", "SecureConnections", "HubPlaces",
-  "HubClient", "HubHost", "Simulation", "CoverFlowWebAssembly",
+  "HubClient", "HubHost", "Simulation", "CoverFlowWebAssembly", "BlueZHost",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets

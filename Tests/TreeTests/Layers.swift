@@ -64,6 +64,7 @@ enum Layers {
     "XMPPWire": Module(.wire),
 
     "BluetoothMachines": Module(.machines),
+    "BlueZMachines": Module(.machines),
     "BeaconMachines": Module(.machines),
     "DiscoveryMachines": Module(.machines),
     "PeripheralFiles": Module(.machines),
@@ -84,6 +85,7 @@ enum Layers {
     "CLinux": Module(.hosts),
     "CLibcrypto": Module(.hosts),
     "CResolver": Module(.hosts),
+    "CSystemd": Module(.hosts),
     "EventLoop": Module(.hosts, ["Glibc", "Synchronization"]),
     "StateFiles": Module(.hosts, ["Glibc", "Synchronization"]),
     "RunLoopSupport": Module(
@@ -91,6 +93,7 @@ enum Layers {
     "Connections": Module(.hosts, ["Dispatch", "Glibc", "Synchronization"]),
     "BonjourHost": Module(.hosts, ["CNetlink", "Glibc", "Synchronization"]),
     "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
+    "BlueZHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "HubPlaces": Module(.hosts, ["Glibc"]),
     "HubClient": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "HubHost": Module(.hosts, ["Glibc", "Synchronization"]),

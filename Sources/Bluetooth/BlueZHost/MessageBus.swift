@@ -1,0 +1,278 @@
+#if BlueZ
+  package import BlueZMachines
+  internal import CSystemd
+  import Essentials
+  package import EventLoop
+  import Glibc
+
+  /// A connection with a message bus, by sd-bus (sd-bus(3)). Used on its loop only; its owner must call ``close()``.
+  ///
+  /// sd-bus matches no replies here: each message comes out of `sd_bus_process`, and is a value before anything else
+  /// happens. So no C function calls back into this program.
+  @safe
+  package final class MessageBus {
+    /// What the bus delivers.
+    package enum Event {
+      /// The connection can be used.
+      case opened
+      case reply(BusCallID, Result<[BusValue], BusError>)
+      case signal(BusSignal)
+      /// Another program calls a method of this one.
+      case call(IncomingCall)
+      /// The connection could not be made, or has ended; the reason is a sentence.
+      case closed(String)
+    }
+
+    private let address: String
+    private let loop: EpollLoop
+    private let onEvent: (Event) -> Void
+    private var bus: OpaquePointer?
+    private var watch: WatchedDescriptor?
+    private lazy var timer = loop.makeTimer { [weak self] in self?.process() }
+    /// The calls without a reply, by the serial numbers of their messages.
+    private var calls: [UInt64: BusCallID] = [:]
+    private var isReady = false
+
+    /// Messages that are handled before other things of the loop.
+    private static let messageCountMax = 128
+
+    /// Creates a connection that is not open.
+    ///
+    /// - Parameters:
+    ///   - address: The address of the bus; nil for the system's, which `DBUS_SYSTEM_BUS_ADDRESS` may name.
+    ///   - loop: The loop on which it is used.
+    ///   - onEvent: Called on the loop, never within a method of this object other than its own work.
+    package init(
+      address: String?, on loop: EpollLoop, onEvent: @escaping (Event) -> Void
+    ) {
+      self.address =
+        address ?? ProcessEnvironment.value("DBUS_SYSTEM_BUS_ADDRESS")
+        ?? "unix:path=/run/dbus/system_bus_socket"
+      self.loop = loop
+      self.onEvent = onEvent
+    }
+
+    /// Begins to connect. `opened` or `closed` follows.
+    package func open() {
+      guard unsafe bus == nil else { return }
+      var status = unsafe sd_bus_new(&bus)
+      if status >= 0 { status = unsafe sd_bus_set_address(bus, address) }
+      if status >= 0 { status = unsafe sd_bus_set_bus_client(bus, 1) }
+      if status >= 0 { status = unsafe sd_bus_start(bus) }
+      if status >= 0 { status = watchDescriptor() }
+      if status < 0 { endLater(status) }
+    }
+
+    private func watchDescriptor() -> Int32 {
+      // sd-bus closes its own.
+      let descriptor = unsafe fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 0)
+      guard descriptor >= 0 else { return -errno }
+      do throws(SystemError) {
+        watch = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
+          self?.process()
+        }
+      } catch {
+        return -error.number
+      }
+      loop.schedule(in: .zero) { [weak self] in self?.process() }
+      return 0
+    }
+
+    /// Closes the connection, after all sent messages have reached the bus. No event follows.
+    package func close() {
+      watch?.close()
+      watch = nil
+      timer.cancel()
+      calls = [:]
+      isReady = false
+      if let bus = unsafe bus { _ = unsafe sd_bus_flush_close_unref(bus) }
+      unsafe bus = nil
+    }
+
+    // MARK: Receiving
+
+    private func process() {
+      var count = 0
+      while let bus = unsafe bus {
+        guard count < Self.messageCountMax else {
+          loop.schedule(in: .zero) { [weak self] in self?.process() }
+          break
+        }
+        count += 1
+        var message: OpaquePointer?
+        let status = unsafe sd_bus_process(bus, &message)
+        if let message = unsafe message {
+          unsafe received(message)
+          _ = unsafe sd_bus_message_unref(message)
+        }
+        if status < 0 { return end(status) }
+        if !isReady, unsafe self.bus != nil, unsafe sd_bus_is_ready(bus) > 0 {
+          isReady = true
+          onEvent(.opened)
+        }
+        if status == 0 { break }
+      }
+      wait()
+    }
+
+    /// Lets the loop wait for what sd-bus waits for.
+    private func wait() {
+      guard let bus = unsafe bus else { return }
+      let events = unsafe sd_bus_get_events(bus)
+      guard events >= 0 else { return endLater(events) }
+      var interest: Readiness = []
+      if events & Int32(POLLIN) != 0 { interest.insert(.readable) }
+      if events & Int32(POLLOUT) != 0 { interest.insert(.writable) }
+      watch?.interest = interest
+      var microseconds = UInt64.max
+      if unsafe sd_bus_get_timeout(bus, &microseconds) >= 0, microseconds != .max {
+        timer.set(.zero + .microseconds(Int64(clamping: microseconds)))
+      }
+    }
+
+    private func received(_ message: OpaquePointer) {
+      var type: UInt8 = 0
+      guard unsafe sd_bus_message_get_type(message, &type) >= 0 else { return }
+      switch MessageType(rawValue: type) {
+      case .reply, .error:
+        var serial: UInt64 = 0
+        guard unsafe sd_bus_message_get_reply_cookie(message, &serial) >= 0,
+          let id = calls.removeValue(forKey: serial)
+        else { return }
+        onEvent(.reply(id, unsafe result(of: message, isError: type == MessageType.error.rawValue)))
+      case .signal:
+        guard let sender = unsafe Self.text(sd_bus_message_get_sender(message)),
+          let path = unsafe Self.text(sd_bus_message_get_path(message)),
+          let interface = unsafe Self.text(sd_bus_message_get_interface(message)),
+          let member = unsafe Self.text(sd_bus_message_get_member(message)),
+          let arguments = unsafe MessageReader(message).arguments()
+        else { return }
+        onEvent(
+          .signal(
+            BusSignal(
+              sender: sender, path: path, interface: interface, member: member,
+              arguments: arguments)))
+      case .call: onEvent(.call(unsafe IncomingCall(message)))
+      case nil: break
+      }
+    }
+
+    private func result(
+      of message: OpaquePointer, isError: Bool
+    ) -> Result<[BusValue], BusError> {
+      if isError {
+        let error = unsafe sd_bus_message_get_error(message)
+        return .failure(
+          BusError(
+            unsafe Self.text(error?.pointee.name) ?? "",
+            unsafe Self.text(error?.pointee.message) ?? ""))
+      }
+      guard let arguments = unsafe MessageReader(message).arguments() else {
+        return .failure(BusError("org.freedesktop.DBus.Error.InconsistentMessage", "malformed"))
+      }
+      return .success(arguments)
+    }
+
+    static func text(_ pointer: UnsafePointer<CChar>?) -> String? {
+      unsafe pointer.map { unsafe String(cString: $0) }
+    }
+
+    // MARK: Sending
+
+    /// Sends a call; `reply` follows, unless the connection ends.
+    package func send(_ call: BusCall, _ id: BusCallID) {
+      var message: OpaquePointer?
+      var status = unsafe sd_bus_message_new_method_call(
+        bus, &message, call.destination, call.path, call.interface, call.member)
+      if status >= 0 { status = unsafe MessageWriter(message).append(call.arguments) }
+      var serial: UInt64 = 0
+      if status >= 0 { status = unsafe sd_bus_send(bus, message, &serial) }
+      _ = unsafe sd_bus_message_unref(message)
+      if status >= 0 {
+        calls[serial] = id
+      } else {
+        let error = BusError("org.freedesktop.DBus.Error.Failed", SystemError(number: -status).text)
+        loop.schedule(in: .zero) { [weak self] in
+          if let self, unsafe self.bus != nil { self.onEvent(.reply(id, .failure(error))) }
+        }
+      }
+      wait()
+    }
+
+    /// Emits a signal.
+    func emit(
+      _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue]
+    ) {
+      var message: OpaquePointer?
+      guard unsafe sd_bus_message_new_signal(bus, &message, path, interface, member) >= 0 else {
+        return
+      }
+      if unsafe MessageWriter(message).append(arguments) >= 0 {
+        _ = unsafe sd_bus_send(bus, message, nil)
+      }
+      _ = unsafe sd_bus_message_unref(message)
+      wait()
+    }
+
+    /// Answers a call.
+    package func answer(_ call: IncomingCall, _ result: Result<[BusValue], BusError>) {
+      var message: OpaquePointer?
+      var status: Int32
+      switch result {
+      case .success(let values):
+        status = unsafe sd_bus_message_new_method_return(call.message, &message)
+        if status >= 0 { status = unsafe MessageWriter(message).append(values) }
+      case .failure(let error):
+        status = unsafe error.name.withCString { name in
+          unsafe error.message.withCString { text in
+            var error = unsafe sd_bus_error(name: name, message: text, _need_free: 0)
+            return unsafe sd_bus_message_new_method_error(call.message, &message, &error)
+          }
+        }
+      }
+      if status >= 0 { _ = unsafe sd_bus_send(bus, message, nil) }
+      _ = unsafe sd_bus_message_unref(message)
+      wait()
+    }
+
+    // MARK: The end
+
+    /// Reports the end in a turn of its own: the owner is just calling.
+    private func endLater(_ status: Int32) {
+      loop.schedule(in: .zero) { [weak self] in self?.end(status) }
+    }
+
+    private func end(_ status: Int32) {
+      guard unsafe bus != nil else { return }
+      close()
+      onEvent(.closed("\(address): \(SystemError(number: -status).text)."))
+    }
+  }
+
+  /// The types of messages (D-Bus Specification, Message Format).
+  enum MessageType: UInt8 {
+    case call = 1
+    case reply = 2
+    case error = 3
+    case signal = 4
+  }
+
+  /// A call of a method of this program's.
+  @safe
+  package final class IncomingCall {
+    let message: OpaquePointer
+
+    init(_ message: OpaquePointer) {
+      unsafe self.message = unsafe sd_bus_message_ref(message)
+    }
+
+    deinit { _ = unsafe sd_bus_message_unref(message) }
+
+    var path: String { unsafe MessageBus.text(sd_bus_message_get_path(message)) ?? "" }
+    var interface: String { unsafe MessageBus.text(sd_bus_message_get_interface(message)) ?? "" }
+    var member: String { unsafe MessageBus.text(sd_bus_message_get_member(message)) ?? "" }
+    var sender: String { unsafe MessageBus.text(sd_bus_message_get_sender(message)) ?? "" }
+    /// To be read once.
+    var arguments: [BusValue] { unsafe MessageReader(message).arguments() ?? [] }
+  }
+#endif

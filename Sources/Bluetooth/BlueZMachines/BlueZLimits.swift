@@ -1,0 +1,44 @@
+import Essentials
+
+/// Bounds and times of a host on BlueZ.
+package enum BlueZLimits {
+  /// Calls without a reply; dbus-daemon refuses more than 128 for each connection.
+  package static let pendingCallCountMax = 96
+  /// Devices that are remembered; bluetoothd removes unused ones after 30 s.
+  package static let deviceCountMax = 4_096
+  /// Attributes of a device: all handles.
+  package static let attributeCountMax = 65_535
+  /// Links that clients request.
+  package static let linkCountMax = 256
+  /// Requests of one client that have not ended.
+  package static let requestCountMax = 4_096
+  /// Events that a client has not acknowledged before advertisements and values are dropped.
+  package static let unhandledEventCountMax = 8_192
+  /// Values that are kept until a subscription is confirmed.
+  package static let earlyValueCountMax = 256
+  /// Connections for which `Connect` is called at the same time.
+  package static let connectingCountMax = 8
+
+  /// How long a procedure of the attribute protocol may take: its 30 s, and a little for bluetoothd.
+  static let procedureMax = TimeSpan.seconds(35)
+  /// How long bluetoothd may take to answer about itself.
+  static let answerMax = TimeSpan.seconds(25)
+  /// How long a link may take to end.
+  static let disconnectionMax = TimeSpan.seconds(10)
+  /// How long a link that this program had made before the radio was lost is kept for a client.
+  static let unusedLinkMax = TimeSpan.seconds(10)
+  /// How long objects of services may follow `ServicesResolved` (github.com/bluez/bluez/issues/1489).
+  static let objectsMax = TimeSpan.seconds(3)
+  /// The pauses before something that bluetoothd refused is tried again; the last one repeats.
+  static let pauses: [TimeSpan] = [
+    .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8),
+  ]
+  /// The silence of all devices after which a discovery is started anew.
+  static let silenceMax = TimeSpan.seconds(120)
+  /// How often an operation that is refused because another one is in progress is tried, twice a second.
+  static let inProgressCountMax = 20
+
+  static func pause(after failureCount: Int) -> TimeSpan {
+    pauses[min(max(failureCount, 1), pauses.count) - 1]
+  }
+}

@@ -1,0 +1,115 @@
+import BluetoothInterface
+import BluetoothWire
+import Essentials
+
+/// A link that clients have requested, or that another program has, and the procedures on it.
+struct BlueZLink: Sendable {
+  enum Use: Sendable, Equatable {
+    /// The client waits for the link.
+    case pending(ConnectOptions)
+    case connected(ConnectOptions)
+    /// The client waits for the end of the link; with options if it has requested it again.
+    case leaving(again: ConnectOptions?)
+  }
+
+  enum Phase: Sendable, Equatable {
+    /// Not connected. `Connect` is called at this time, or earlier if the device is heard.
+    case waiting(until: Instant)
+    /// Waits for an advertisement: bluetoothd has no object of the device.
+    case unheard
+    case connecting
+    case open
+    case closing(deadline: Instant)
+  }
+
+  enum Work: Sendable, Hashable {
+    case gatt(GATTOperation)
+    case subscribe(SubscriptionTarget)
+    case unsubscribe(SubscriptionTarget)
+  }
+
+  struct Operation: Sendable {
+    var client: BlueZSessionID
+    var token: RequestToken
+    var work: Work
+    /// The remaining handles of a procedure that reads several.
+    var remaining: [UInt16] = []
+    var values: [AttributeValue] = []
+    var inProgressCount = 0
+  }
+
+  /// The progress of the first operation.
+  enum Running: Sendable, Equatable {
+    case nothing
+    /// Until bluetoothd has discovered the services.
+    case awaitingServices(deadline: Instant)
+    case called(serial: UInt64)
+    /// bluetoothd was busy.
+    case pausing(until: Instant)
+  }
+
+  var info: LinkInfo
+  var path: String?
+  var phase: Phase
+  var users: [BlueZSessionID: Use] = [:]
+  /// Whether this program has made the link, and so ends it.
+  var isOurs = false
+  /// When a link of this program that no client wants is ended.
+  var unusedUntil: Instant?
+  var failureCount = 0
+  /// Whether the device must be heard first.
+  var needsDiscovery = false
+  var operations: [Operation] = []
+  var running = Running.nothing
+  /// The subscribed clients, by the handles of values.
+  var subscribers: [UInt16: Set<BlueZSessionID>] = [:]
+  /// A value that came while the same characteristic was read: of a notification, or an echo of the read.
+  var heldValue: [UInt8]?
+  /// Values that came before the reply to the first subscription to their characteristic, and the number of those
+  /// that were too many.
+  var earlyValues: [[UInt8]] = []
+  var droppedEarlyValueCount = 0
+
+  init(peer: DeviceAddress, phase: Phase) {
+    info = LinkInfo(peer: peer, role: .central)
+    self.phase = phase
+  }
+
+  var isWanted: Bool {
+    users.values.contains { use in
+      switch use {
+      case .pending, .connected, .leaving(again: .some): true
+      case .leaving(again: nil): false
+      }
+    }
+  }
+
+  /// Whether it is connected, as clients know.
+  var isUp: Bool {
+    switch phase {
+    case .open, .closing: true
+    case .waiting, .unheard, .connecting: false
+    }
+  }
+
+  func isConnected(for client: BlueZSessionID) -> Bool {
+    if phase == .open, case .connected = users[client] { true } else { false }
+  }
+
+  var isPending: Bool {
+    users.values.contains { if case .pending = $0 { true } else { false } }
+  }
+
+  var nextWake: Instant? {
+    var next = unusedUntil
+    switch phase {
+    case .waiting(let time), .closing(let time): next = min(next ?? time, time)
+    case .unheard, .connecting, .open: break
+    }
+    switch running {
+    case .awaitingServices(let time), .pausing(let time): next = min(next ?? time, time)
+    case .nothing, .called: break
+    }
+    return next
+  }
+}

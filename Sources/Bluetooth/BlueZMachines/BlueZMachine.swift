@@ -1,0 +1,277 @@
+package import BluetoothInterface
+import BluetoothWire
+package import Essentials
+
+/// A Bluetooth host over bluetoothd's interfaces on D-Bus: clients' requests become method calls, replies and signals
+/// become clients' events.
+///
+/// bluetoothd has the radio, the links and the bonds, and shares them among all programs of the machine. This machine
+/// has one discovery for all of its clients, and for each link the requests of its clients.
+package struct BlueZMachine: Machine, Sendable {
+  /// What the driver reports.
+  package enum Event: Sendable {
+    /// A client has opened a session.
+    case opened(BlueZSessionID, acknowledgesEvents: Bool)
+    /// A client has closed its session.
+    case closed(BlueZSessionID)
+    /// A client has sent a request.
+    case request(BlueZSessionID, HostRequest)
+    /// A client has handled this number of events.
+    case handled(BlueZSessionID, count: Int)
+    /// The connection with the bus is ready for calls.
+    case busOpened
+    /// There is no connection with the bus, for this reason, a sentence.
+    case busClosed(String)
+    /// A call has a reply.
+    case reply(BusCallID, Result<[BusValue], BusError>)
+    case signal(BusSignal)
+    /// The answer to `readBlock`.
+    case block(RadioBlock?)
+  }
+
+  /// What the driver has to do.
+  package enum Action: Sendable, Equatable {
+    /// Connect with the bus.
+    case openBus
+    /// Close the connection with the bus.
+    case closeBus
+    /// Send a call, whose reply is an event unless the connection ends before.
+    case call(BusCallID, BusCall)
+    /// Deliver an event to a client.
+    case deliver(BlueZSessionID, HostEvent)
+    /// Find out whether rfkill(4) blocks an adapter, by its name.
+    case readBlock(adapter: String)
+    /// The reason why the radio can't be used has changed; nil if it can be.
+    case problem(String?)
+    /// Log a sentence.
+    case warning(String)
+  }
+
+  struct Client: Sendable {
+    var acknowledgesEvents: Bool
+    var scan: ScanOptions?
+    /// The data that was reported of each device, by its path; for scans without duplicates.
+    var reported: [String: [UInt8]] = [:]
+    var unhandledCount = 0
+    /// Requests with a token that have not ended.
+    var requestCount = 0
+    /// Values that were dropped since the last one.
+    var droppedValues: [ValueSource: Int] = [:]
+  }
+
+  struct ValueSource: Sendable, Hashable {
+    var peer: DeviceAddress
+    var handle: UInt16
+  }
+
+  enum Phase: Sendable, Equatable {
+    /// Not connected with the bus; the time of the next attempt.
+    case closed(retryAt: Instant?)
+    case opening
+    /// Connected with the bus; bluetoothd is not known.
+    case noOwner
+    /// bluetoothd has this unique name; its objects are not known yet.
+    case reading(owner: String)
+    case ready(owner: String)
+  }
+
+  enum Purpose: Sendable, Equatable {
+    case match
+    case owner
+    case start
+    case objects
+    case setFilter
+    case startDiscovery
+    case stopDiscovery
+    case connect(DeviceAddress)
+    case disconnect(DeviceAddress)
+    case operation(DeviceAddress, serial: UInt64)
+    case pair(BlueZSessionID, RequestToken)
+    case removeBond(BlueZSessionID, RequestToken)
+    case release
+  }
+
+  struct PendingCall: Sendable {
+    var purpose: Purpose
+    var deadline: Instant?
+  }
+
+  enum Discovery: Sendable, Equatable {
+    case off
+    case settingFilter
+    case starting
+    case on
+    case stopping
+    case waiting(until: Instant)
+  }
+
+  let wantedAdapter: String?
+  var clients: [BlueZSessionID: Client] = [:]
+  var phase = Phase.closed(retryAt: nil)
+  var calls: [BusCallID: PendingCall] = [:]
+  var waitingCalls: [(id: BusCallID, call: BusCall)] = []
+  var lastCall: UInt64 = 0
+  var busFailureCount = 0
+
+  var adapters: [String: Adapter] = [:]
+  var devices: [String: RemoteDevice] = [:]
+  /// The paths of devices by their addresses, also by those that a pairing has revealed.
+  var paths: [DeviceAddress: String] = [:]
+  var adapter: String?
+  /// Whether the adapter was off when it was chosen.
+  var wasOff = false
+  /// The address of the adapter that was used last, by which it is known again under another number.
+  var adapterAddress: UInt64?
+  var block: RadioBlock?
+  var refusal: BlueZProblem?
+  var state = RadioState.unknown
+  var problem: BlueZProblem?
+  var hasWarnedOfDevices = false
+  var hasWarnedOfScan = false
+
+  var discovery = Discovery.off
+  var discoveryFailureCount = 0
+  var heardAt = Instant.zero
+
+  var links: [DeviceAddress: BlueZLink] = [:]
+  /// The peers of links, by the paths of their devices.
+  var linkPeers: [String: DeviceAddress] = [:]
+  /// The peers whose links this program had made when the radio was lost: bluetoothd may have kept them.
+  var madeLinks: Set<DeviceAddress> = []
+  /// Numbers the calls of operations, so that a late reply belongs to none.
+  var lastOperation: UInt64 = 0
+
+  /// Creates a machine that connects with the bus when its first session is opened.
+  ///
+  /// - Parameter adapter: The name of the adapter, such as `hci1`; nil for the first one that is on.
+  package init(adapter: String? = nil) { wantedAdapter = adapter }
+
+  package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    switch event {
+    case .opened(let id, let acknowledgesEvents):
+      opened(id, acknowledgesEvents: acknowledgesEvents, into: &actions)
+    case .closed(let id): closed(id, now: now, into: &actions)
+    case .request(let id, let request): handle(request, of: id, now: now, into: &actions)
+    case .handled(let id, let count):
+      if let unhandled = clients[id]?.unhandledCount {
+        clients[id]?.unhandledCount = max(0, unhandled - max(0, count))
+      }
+    case .busOpened: busOpened(now: now, into: &actions)
+    case .busClosed(let reason): busClosed(reason, now: now, into: &actions)
+    case .reply(let id, let result):
+      if let call = calls.removeValue(forKey: id) {
+        sendWaitingCalls(into: &actions)
+        handle(result, for: call.purpose, now: now, into: &actions)
+      }
+    case .signal(let signal): handle(signal, now: now, into: &actions)
+    case .block(let block):
+      self.block = block
+      updateState(now: now, into: &actions)
+    }
+    updateDiscovery(now: now, into: &actions)
+    assert(violations().isEmpty, "\(violations())")
+  }
+
+  // MARK: Time
+
+  package var nextWake: Instant? {
+    var next: Instant?
+    func consider(_ time: Instant?) {
+      if let time { next = min(next ?? time, time) }
+    }
+    if case .closed(let retryAt) = phase { consider(retryAt) }
+    for call in calls.values { consider(call.deadline) }
+    switch discovery {
+    case .waiting(let time): consider(time)
+    case .on: consider(heardAt + BlueZLimits.silenceMax)
+    case .off, .settingFilter, .starting, .stopping: break
+    }
+    if state == .poweredOn { for link in links.values { consider(link.nextWake) } }
+    return next
+  }
+
+  package mutating func wake(now: Instant, into actions: inout [Action]) {
+    if case .closed(let retryAt?) = phase, retryAt <= now { openBus(into: &actions) }
+    let late = calls.filter { $0.value.deadline.map { $0 <= now } ?? false }.keys
+    for id in late.sorted(by: { $0.rawValue < $1.rawValue }) {
+      guard let call = calls.removeValue(forKey: id) else { continue }
+      waitingCalls.removeAll { $0.id == id }
+      let error = BusError(BlueZErrorName.noReply, "bluetoothd did not answer in time.")
+      handle(.failure(error), for: call.purpose, now: now, into: &actions)
+    }
+    sendWaitingCalls(into: &actions)
+    wakeDiscovery(now: now, into: &actions)
+    if state == .poweredOn {
+      for peer in links.keys.sorted(by: { $0.bits < $1.bits }) {
+        wakeLink(peer, now: now, into: &actions)
+      }
+    }
+    updateDiscovery(now: now, into: &actions)
+    assert(violations().isEmpty, "\(violations())")
+  }
+
+  // MARK: Calls
+
+  /// Sends a call, or keeps it until fewer are without a reply.
+  mutating func send(
+    _ call: BusCall, _ purpose: Purpose, deadline: Instant?, into actions: inout [Action]
+  ) {
+    lastCall += 1
+    let id = BusCallID(rawValue: lastCall)
+    if calls.count < BlueZLimits.pendingCallCountMax, waitingCalls.isEmpty {
+      actions.append(.call(id, call))
+    } else {
+      waitingCalls.append((id, call))
+    }
+    calls[id] = PendingCall(purpose: purpose, deadline: deadline)
+  }
+
+  private mutating func sendWaitingCalls(into actions: inout [Action]) {
+    while !waitingCalls.isEmpty,
+      calls.count - waitingCalls.count < BlueZLimits.pendingCallCountMax
+    {
+      let (id, call) = waitingCalls.removeFirst()
+      actions.append(.call(id, call))
+    }
+  }
+
+  /// A call of bluetoothd's.
+  func bluez(
+    _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = []
+  ) -> BusCall {
+    let owner =
+      switch phase {
+      case .reading(let owner), .ready(let owner): owner
+      case .closed, .opening, .noOwner: BusName.bluez
+      }
+    return BusCall(owner, path, interface, member, arguments)
+  }
+
+  // MARK: Events
+
+  mutating func deliver(
+    _ event: HostEvent, to id: BlueZSessionID, into actions: inout [Action]
+  ) {
+    guard clients[id] != nil else { return }
+    actions.append(.deliver(id, event))
+    if clients[id]?.acknowledgesEvents == true { clients[id]?.unhandledCount += 1 }
+  }
+
+  mutating func deliverToAll(_ event: HostEvent, into actions: inout [Action]) {
+    for id in clients.keys.sorted() { deliver(event, to: id, into: &actions) }
+  }
+
+  mutating func complete(
+    _ id: BlueZSessionID, _ token: RequestToken, _ result: Result<HostReply, HostError>,
+    into actions: inout [Action]
+  ) {
+    guard let count = clients[id]?.requestCount else { return }
+    clients[id]?.requestCount = max(0, count - 1)
+    deliver(.completed(token, result), to: id, into: &actions)
+  }
+
+  /// Whether the client is so far behind that what it can do without is dropped.
+  func isBehind(_ id: BlueZSessionID) -> Bool {
+    (clients[id]?.unhandledCount ?? 0) >= BlueZLimits.unhandledEventCountMax
+  }
+}

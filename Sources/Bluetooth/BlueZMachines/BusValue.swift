@@ -1,0 +1,144 @@
+/// A value in a message of D-Bus, as far as BlueZ's interfaces have such (D-Bus Specification, Type System). A
+/// variant is the value that it contains.
+package indirect enum BusValue: Sendable, Hashable {
+  /// BOOLEAN.
+  case boolean(Bool)
+  /// BYTE.
+  case byte(UInt8)
+  /// INT16.
+  case int16(Int16)
+  /// UINT16.
+  case uint16(UInt16)
+  /// UINT32.
+  case uint32(UInt32)
+  /// STRING.
+  case string(String)
+  /// OBJECT_PATH.
+  case path(String)
+  /// `ay`.
+  case bytes([UInt8])
+  /// `as`.
+  case strings([String])
+  /// `ao`.
+  case paths([String])
+  /// `a{sv}`.
+  case properties([String: BusValue])
+  /// `a{qv}`, as manufacturer data by company.
+  case numbered([UInt16: BusValue])
+  /// `a{sa{sv}}`: the properties of an object, by interface.
+  case interfaces([String: [String: BusValue]])
+  /// `a{oa{sa{sv}}}`: the interfaces of objects, by path.
+  case objects([String: [String: [String: BusValue]]])
+  /// A value of another type, which was skipped.
+  case other
+}
+
+extension BusValue {
+  package var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
+  package var int16: Int16? { if case .int16(let value) = self { value } else { nil } }
+  package var uint16: UInt16? { if case .uint16(let value) = self { value } else { nil } }
+  package var uint32: UInt32? { if case .uint32(let value) = self { value } else { nil } }
+  package var bytes: [UInt8]? { if case .bytes(let value) = self { value } else { nil } }
+  package var strings: [String]? { if case .strings(let value) = self { value } else { nil } }
+  package var paths: [String]? { if case .paths(let value) = self { value } else { nil } }
+  /// The text of a string or a path.
+  package var text: String? {
+    switch self {
+    case .string(let text), .path(let text): text
+    default: nil
+    }
+  }
+  package var properties: [String: BusValue]? {
+    if case .properties(let value) = self { value } else { nil }
+  }
+  package var numbered: [UInt16: BusValue]? {
+    if case .numbered(let value) = self { value } else { nil }
+  }
+  package var interfaces: [String: [String: BusValue]]? {
+    if case .interfaces(let value) = self { value } else { nil }
+  }
+  package var objects: [String: [String: [String: BusValue]]]? {
+    if case .objects(let value) = self { value } else { nil }
+  }
+}
+
+/// A method call.
+package struct BusCall: Sendable, Hashable {
+  /// The name of the service on the bus.
+  package var destination: String
+  package var path: String
+  package var interface: String
+  package var member: String
+  package var arguments: [BusValue]
+
+  package init(
+    _ destination: String, _ path: String, _ interface: String, _ member: String,
+    _ arguments: [BusValue] = []
+  ) {
+    self.destination = destination
+    self.path = path
+    self.interface = interface
+    self.member = member
+    self.arguments = arguments
+  }
+}
+
+/// An error reply: its name, such as `org.bluez.Error.Failed`, and its text.
+package struct BusError: Error, Sendable, Hashable {
+  package var name: String
+  package var message: String
+
+  package init(_ name: String, _ message: String) {
+    self.name = name
+    self.message = message
+  }
+}
+
+/// A received signal.
+package struct BusSignal: Sendable, Hashable {
+  /// The unique name of its sender, which the bus vouches for.
+  package var sender: String
+  package var path: String
+  package var interface: String
+  package var member: String
+  package var arguments: [BusValue]
+
+  package init(
+    sender: String, path: String, interface: String, member: String, arguments: [BusValue]
+  ) {
+    self.sender = sender
+    self.path = path
+    self.interface = interface
+    self.member = member
+    self.arguments = arguments
+  }
+}
+
+/// Identifies a call in its reply.
+package struct BusCallID: Sendable, Hashable {
+  package var rawValue: UInt64
+
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// Identifies a session with a host on BlueZ.
+package struct BlueZSessionID: Sendable, Hashable, Comparable {
+  package var rawValue: UInt64
+
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// Names of interfaces and services.
+enum BusName {
+  static let bus = "org.freedesktop.DBus"
+  static let properties = "org.freedesktop.DBus.Properties"
+  static let objectManager = "org.freedesktop.DBus.ObjectManager"
+  static let bluez = "org.bluez"
+  static let adapter = "org.bluez.Adapter1"
+  static let device = "org.bluez.Device1"
+  static let service = "org.bluez.GattService1"
+  static let characteristic = "org.bluez.GattCharacteristic1"
+  static let descriptor = "org.bluez.GattDescriptor1"
+}

@@ -1,0 +1,152 @@
+#if BlueZ
+  import BlueZMachines
+  import Essentials
+  import EventLoop
+  import Synchronization
+  import Testing
+
+  @testable import BlueZHost
+
+  /// A bluetoothd with one adapter and one device, on a private bus, as far as a central needs it. Its messages are in
+  /// the order in which bluetoothd sends them.
+  final class FakeBlueZ: @unchecked Sendable {
+    // Sendable because state in a `Mutex` has a lock of its own, and everything else is accessed on `loop` only.
+    private static let adapter = "/org/bluez/hci0"
+    private static let device = adapter + "/dev_C0_11_22_33_44_55"
+    private static let service = device + "/service000a"
+    private static let value = service + "/char000b"
+    private static let adapter1 = "org.bluez.Adapter1"
+    private static let device1 = "org.bluez.Device1"
+    private static let characteristic1 = "org.bluez.GattCharacteristic1"
+    private static let uuid = "00002a37-0000-1000-8000-00805f9b34fb"
+
+    private let loop = EpollLoop.shared
+    private var bus: MessageBus?
+    private var isConnected = false
+    private let membersStorage = Mutex<[String]>([])
+    private let owned: AsyncStream<Void>
+    private let own: AsyncStream<Void>.Continuation
+
+    /// The methods that were called, in order; a write with its value.
+    var members: [String] { membersStorage.withLock(\.self) }
+
+    init() { (owned, own) = AsyncStream.makeStream() }
+
+    /// Takes the name `org.bluez` on a bus.
+    func start(on address: String) async {
+      loop.execute { [self] in
+        let bus = MessageBus(address: address, on: loop) { [weak self] in self?.received($0) }
+        self.bus = bus
+        bus.open()
+      }
+      for await _ in owned { return }
+    }
+
+    /// Leaves the bus, as bluetoothd does where it ends.
+    func end() async {
+      await withCheckedContinuation { continuation in
+        loop.execute { [self] in
+          bus?.close()
+          bus = nil
+          continuation.resume()
+        }
+      }
+    }
+
+    /// Notifies values of the characteristic.
+    func notify(_ values: [[UInt8]]) {
+      loop.execute { [self] in
+        for value in values { change(Self.value, Self.characteristic1, ["Value": .bytes(value)]) }
+      }
+    }
+
+    /// Ends the link, as a device does.
+    func disconnectDevice() {
+      loop.execute { [self] in
+        isConnected = false
+        change(Self.device, Self.device1, ["Connected": .boolean(false)])
+      }
+    }
+
+    // MARK: On the loop
+
+    private func received(_ event: MessageBus.Event) {
+      switch event {
+      case .opened:
+        let call = BusCall(
+          "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+          [.string("org.bluez"), .uint32(4)])
+        bus?.send(call, BusCallID(rawValue: 1))
+      case .reply: own.yield()
+      case .call(let call): answer(call)
+      case .signal, .closed: break
+      }
+    }
+
+    private func change(_ path: String, _ interface: String, _ values: [String: BusValue]) {
+      bus?.emit(
+        path, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+        [.string(interface), .properties(values), .strings([])])
+    }
+
+    private func add(_ path: String, _ interface: String, _ values: [String: BusValue]) {
+      bus?.emit(
+        "/", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+        [.path(path), .interfaces([interface: values])])
+    }
+
+    private func answer(_ call: IncomingCall) {
+      let arguments = call.arguments
+      let written = arguments.first?.bytes.map { " \($0)" } ?? ""
+      membersStorage.withLock { $0.append(call.member + written) }
+      var result: Result<[BusValue], BusError> = .success([])
+      switch call.member {
+      case "GetManagedObjects": result = .success([.objects(Self.objects)])
+      case "StartDiscovery":
+        bus?.answer(call, .success([]))
+        return add(
+          Self.device, Self.device1,
+          [
+            "Address": .string("C0:11:22:33:44:55"), "AddressType": .string("random"),
+            "Name": .string("Strap"), "RSSI": .int16(-50), "Connected": .boolean(false),
+            "UUIDs": .strings(["0000180d-0000-1000-8000-00805f9b34fb"]),
+            "ManufacturerData": .numbered([0x4C: .bytes([1, 2])]),
+          ])
+      case "Connect": connect()
+      case "Disconnect":
+        isConnected = false
+        bus?.answer(call, .success([]))
+        return change(Self.device, Self.device1, ["Connected": .boolean(false)])
+      case "ReadValue" where call.path == Self.value:
+        change(Self.value, Self.characteristic1, ["Value": .bytes([7])])
+        result = .success([.bytes([7])])
+      case "WriteValue" where arguments.first?.bytes == [0xFF]:
+        result = .failure(
+          BusError("org.bluez.Error.Failed", "Operation failed with ATT error: 0x80 (Unknown)"))
+      default: break
+      }
+      bus?.answer(call, result)
+    }
+
+    private func connect() {
+      isConnected = true
+      change(Self.device, Self.device1, ["Connected": .boolean(true)])
+      add(
+        Self.service, "org.bluez.GattService1",
+        ["UUID": .string("0000180d-0000-1000-8000-00805f9b34fb"), "Primary": .boolean(true)])
+      add(
+        Self.value, Self.characteristic1,
+        [
+          "UUID": .string(Self.uuid), "Flags": .strings(["read", "write", "notify"]),
+          "MTU": .uint16(247),
+        ])
+      change(Self.device, Self.device1, ["ServicesResolved": .boolean(true)])
+    }
+
+    private static let objects: [String: [String: [String: BusValue]]] = [
+      adapter: [
+        adapter1: ["Address": .string("00:1A:7D:DA:71:13"), "Powered": .boolean(true)]
+      ]
+    ]
+  }
+#endif

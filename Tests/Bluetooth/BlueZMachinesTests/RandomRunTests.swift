@@ -1,0 +1,76 @@
+import BluetoothInterface
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import BlueZMachines
+
+/// Random requests, signals and replies, in any order.
+struct RandomRunTests {
+  @Test(arguments: 0..<60 as Range<UInt64>)
+  func `Whatever bluetoothd does, each request ends once, and tables agree`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var bench = BlueZBench()
+    bench.start()
+    bench.handle(.opened(.second, acknowledgesEvents: false))
+    var lastToken: UInt64 = 0
+    var ends: [UInt64: Int] = [:]
+    for _ in 0..<400 {
+      Self.step(&bench, &random, &lastToken)
+      for event in bench.takeEvents() + bench.takeEvents(of: .second) {
+        if case .completed(let token, _) = event { ends[token.rawValue, default: 0] += 1 }
+      }
+    }
+    // All calls fail, and the radio is gone.
+    for call in bench.calls { bench.handle(.reply(call.id, .failure(BusError("x", "y")))) }
+    bench.ownerChanged(to: "")
+    for event in bench.takeEvents() + bench.takeEvents(of: .second) {
+      if case .completed(let token, _) = event { ends[token.rawValue, default: 0] += 1 }
+    }
+    #expect(ends.count == Int(lastToken), "seed \(seed)")
+    #expect(ends.values.allSatisfy { $0 == 1 }, "seed \(seed)")
+  }
+
+  private static func step(
+    _ bench: inout BlueZBench, _ random: inout SeededGenerator, _ lastToken: inout UInt64
+  ) {
+    let id: BlueZSessionID = Bool.random(using: &random) ? .first : .second
+    switch Int.random(in: 0..<24, using: &random) {
+    case 0: bench.request(.startScan(ScanOptions()), of: id)
+    case 1: bench.request(.stopScan, of: id)
+    case 2, 3: bench.request(.connect(.peer, ConnectOptions()), of: id)
+    case 4: bench.request(.disconnect(.peer), of: id)
+    case 5, 6:
+      lastToken += 1
+      bench.gatt(.read(0x0C), token: lastToken, of: id)
+    case 7:
+      lastToken += 1
+      bench.subscribe(token: lastToken, of: id)
+    case 8:
+      lastToken += 1
+      bench.gatt(.discoverServices(nil), token: lastToken, of: id)
+    case 9:
+      lastToken += 1
+      bench.request(.pair(.peer, RequestToken(rawValue: lastToken)), of: id)
+    case 10: bench.hear()
+    case 11: bench.remove(devicePath, BusName.device)
+    case 12, 13: bench.changeDevice(["Connected": .boolean(true)])
+    case 14: bench.changeDevice(["Connected": .boolean(false)])
+    case 15: bench.changeDevice(["ServicesResolved": .boolean(Bool.random(using: &random))])
+    case 16: bench.addService()
+    case 17: bench.notify([UInt8.random(in: 0...9, using: &random)])
+    case 18: bench.change(adapterPath, BusName.adapter, ["Powered": .boolean(true)])
+    case 19:
+      let isOn = Int.random(in: 0..<4, using: &random) > 0
+      bench.change(adapterPath, BusName.adapter, ["Powered": .boolean(isOn)])
+    case 20: bench.advance(by: .milliseconds(Int64.random(in: 0..<9_000, using: &random)))
+    default:
+      guard let index = bench.calls.indices.randomElement(using: &random) else { return }
+      let id = bench.calls.remove(at: index).id
+      let result: Result<[BusValue], BusError> =
+        Bool.random(using: &random)
+        ? .success([.bytes([1])]) : .failure(BusError(BlueZErrorName.inProgress, ""))
+      bench.handle(.reply(id, result))
+    }
+  }
+}
