@@ -159,7 +159,8 @@ let package = Package(
       "AppLifecycle", in: "Hub", needs: "Essentials", "AppMachines", "AppSessions", "InfoPlists"),
     // A phone in virtual time, for tests of apps in the background.
     module(
-      "AppLifecycleTesting", in: "Hub", needs: "Essentials", "BluetoothWire", "BluetoothInterface",
+      "AppLifecycleTesting", in: "Hub", needs: "Essentials", "EventLoop", "CLinux",
+      "BluetoothWire", "BluetoothInterface",
       "BluetoothMachines", "BluetoothHost", "BluetoothSessions", "SimulatedRadio", "Simulation",
       "HubWire", "HubMachines", "HubClientMachines", "AppMachines", "AppHubMachines",
       "AppSessions", "AppLifecycle", "InfoPlists"),
@@ -640,6 +641,12 @@ where target.type != .system
     .enableUpcomingFeature("ImmutableWeakCaptures"),
   ]
   if strictMemorySafety.contains(target.name) { settings.append(.strictMemorySafety()) }
+  #if compiler(<6.3)
+    // A function that the system calls before main: @section has another name there.
+    if target.name == "AppLifecycleTesting" {
+      settings.append(.enableExperimentalFeature("SymbolLinkageMarkers"))
+    }
+  #endif
   // Only where Ambit itself is developed: a new compiler's warning must not break dependants.
   if Context.environment["AMBIT_WARNINGS_ARE_ERRORS"] != nil {
     settings.append(.treatAllWarnings(as: .error))

@@ -145,7 +145,11 @@ enum Layers {
 
     // A phone with a radio and apps, for tests: no other module depends on it.
     "AppLifecycleTesting": Module(
-      .programs, ["Dispatch", "Synchronization"], mayTouchTheWorld: false),
+      .programs, ["Dispatch", "Foundation", "Glibc", "Synchronization"], mayTouchTheWorld: false,
+      // Waits for processes of apps by the wall's clock.
+      filesThatTouchTheWorld: [
+        "Sources/Hub/AppLifecycleTesting/Processes/ChildProcess.swift"
+      ]),
 
     "AmbitCLI": Module(
       .programs, apple.union(["ArgumentParser", "Logging", "Synchronization"])),

@@ -76,7 +76,9 @@ package struct AppHubMachine: Sendable {
   /// Handles an event of an app's life.
   private mutating func handle(_ event: AppMachine.Event, now: Instant) {
     switch event {
-    case .process(let process, .exited), .process(let process, .gone): ended(process, now: now)
+    case .process(let process, .exited), .process(let process, .gone),
+      .process(let process, .reclaimed):
+      ended(process, now: now)
     case .rebooted:
       for process in processes.keys.sorted() {
         outputs.append(.life(.kill(process)))

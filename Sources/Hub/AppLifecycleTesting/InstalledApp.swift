@@ -132,6 +132,15 @@ public struct InstalledApp: Sendable {
   /// The alerts that the phone has shown for it, in order.
   public var alerts: [SimulatedAlert] { log.entry(of: id).alerts }
 
+  /// The processes that ended by themselves, in order: those that crashed or called `exit`. With
+  /// ``SimulatedPhone/Isolation/process`` only.
+  public var exits: [SimulatedExit] { log.entry(of: id).exits }
+  /// The last 10,000 lines that it has written to its standard output and error, in order. With
+  /// ``SimulatedPhone/Isolation/process`` only.
+  public var output: [SimulatedOutput] { log.entry(of: id).output }
+  /// How many lines before those of ``output`` were dropped.
+  public var droppedOutputCount: Int { log.entry(of: id).droppedOutputCount }
+
   /// How long it ran in the background, all together.
   public var backgroundTime: TimeSpan {
     .nanoseconds(counts?.backgroundNanoseconds ?? 0)

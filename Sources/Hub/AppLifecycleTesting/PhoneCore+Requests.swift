@@ -20,7 +20,7 @@ extension PhoneCore {
     case .pendingTasks: return .tasks(wishes[id]?.tasks ?? [])
     // The test decides when a fetch is performed.
     case .setFetchInterval: break
-    case .setKeepAliveTimeout(let span): setKeepAlive(span, of: id)
+    case .setKeepAliveTimeout(let seconds): setKeepAlive(seconds.map(Self.span), of: id)
     case .authorizeNotifications:
       let isGranted = wishes[id]?.mayNotify ?? true
       wishes[id, default: AppWishes()].mayNotify = isGranted
@@ -59,6 +59,12 @@ extension PhoneCore {
     timer.set(loop.now + span)
   }
 
+  /// A time from now; an endless one is thirty years.
+  private static func span(_ seconds: Double) -> TimeSpan {
+    guard seconds > 0 else { return .zero }
+    return .milliseconds(Int64(min(seconds, 1e9) * 1_000))
+  }
+
   private func add(_ notification: AppNotification, of id: AppID) -> AppReply {
     guard wishes[id]?.mayNotify == true else { return .refused(.notPermitted) }
     wishes[id]?.removePending([notification.identifier])
@@ -68,7 +74,7 @@ extension PhoneCore {
     guard case .local(let seconds, let repeats) = notification.origin else {
       return .refused(.unavailable)
     }
-    let span = TimeSpan.milliseconds(Int64(min(max(seconds, 0), 1e9) * 1_000))
+    let span = Self.span(seconds)
     let isRepeated = repeats && span >= .seconds(60)
     let timer = loop.makeTimer { [weak self] in
       guard let self, let pending = wishes[id]?.pending[notification.identifier] else { return }

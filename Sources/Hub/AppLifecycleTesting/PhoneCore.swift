@@ -27,29 +27,38 @@ final class PhoneCore: @unchecked Sendable {
     case events(AppSessionSlot, [HostEvent], AppID)
     case settle(AppSessionSlot)
     /// The process begins; its first instruction follows.
-    case begin(AppProcess)
-    case instruct(AppProcess, AppInstruction)
+    case begin(any PhoneProcess)
+    case instruct(any PhoneProcess, AppInstruction)
+    /// Bytes of the hub for a process of its own.
+    case deliver(any PhoneProcess, [UInt8])
+    /// A timer of a process of its own is due.
+    case wake(any PhoneProcess)
+    case setStopped(any PhoneProcess, Bool)
     /// The process is gone at once.
-    case end(AppProcess)
+    case end(any PhoneProcess)
   }
 
   /// Something for one of the machines. Each one is done after those before it, with all their actions.
   private enum Work {
     case event(AppHubMachine.Event)
     /// An input of a process's connection with the hub.
-    case input(HubClientMachine.Input, AppProcessID)
+    case input(HubClientMachine.Input, LocalProcess)
   }
 
   let radio: VirtualRadio
   let host: BluetoothHost
-  private let log: PhoneLog
+  let log: PhoneLog
+  /// Where processes of apps run.
+  let isolation: SimulatedPhone.Isolation
+  /// The folders of apps that have processes of their own.
+  let home = PhoneHome()
   private let apps: Mutex<[AppID: SimulatedApp]>
   private let steps = Mutex<[Step]>([])
   private var machine: AppHubMachine
   private var actions: [AppHubMachine.Action] = []
   private var work: [Work] = []
   private var isHandling = false
-  private var processes: [AppProcessID: AppProcess] = [:]
+  private var processes: [AppProcessID: any PhoneProcess] = [:]
   private var sessions: [HubSessionKey: any HostSession] = [:]
   var wishes: [AppID: AppWishes] = [:]
   /// A session of the phone itself, for the loop and for waiting.
@@ -61,8 +70,10 @@ final class PhoneCore: @unchecked Sendable {
   private static let stepCountMax = 1_000_000
 
   init(
-    seed: UInt64, log: PhoneLog, limits: AppLimits, rules: AppRules
+    seed: UInt64, log: PhoneLog, limits: AppLimits, rules: AppRules,
+    isolation: SimulatedPhone.Isolation
   ) {
+    self.isolation = isolation
     radio = VirtualRadio(seed: seed)
     // Days pass in milliseconds where nothing happens.
     var configuration = HostConfiguration()
@@ -109,6 +120,11 @@ final class PhoneCore: @unchecked Sendable {
     radio.withWorld { body(machine, $0.now) }
   }
 
+  /// `UIApplication.backgroundTimeRemaining` in nanoseconds. Under the lock.
+  func backgroundTimeRemaining(of app: AppID) -> Int64? {
+    machine.life.backgroundTimeRemaining(of: app, now: loop.now)?.nanoseconds
+  }
+
   func app(_ id: AppID) -> SimulatedApp? { apps.withLock { $0[id] } }
 
   // MARK: Under the lock
@@ -124,7 +140,9 @@ final class PhoneCore: @unchecked Sendable {
   func handle(_ event: AppHubMachine.Event) { perform(.event(event)) }
 
   /// A process's connection with the hub has an input.
-  func take(_ input: HubClientMachine.Input, of id: AppProcessID) { perform(.input(input, id)) }
+  func take(_ input: HubClientMachine.Input, of process: LocalProcess) {
+    perform(.input(input, process))
+  }
 
   private func perform(_ new: Work) {
     work.append(new)
@@ -168,11 +186,8 @@ final class PhoneCore: @unchecked Sendable {
     case .give(let id, let delivery, let number):
       guard let process = processes[id] else { return }
       process.given.append(number)
-      if case .transition(let transition) = delivery {
-        log.told(process.app.id, transition.callbackName, at: loop.now)
-      }
       append(.instruct(process, .deliver([delivery])))
-    case .write(let process, let bytes): take(.received(bytes), of: process)
+    case .write(let id, let bytes): processes[id]?.received(bytes)
     case .close: break
     case .openSession(let key, let identity): open(key, identity)
     case .send(let key, let request): sessions[key]?.send(request)
@@ -203,15 +218,15 @@ final class PhoneCore: @unchecked Sendable {
       handle(.life(.process(id, .exited(.signal(9), hasOthers: false))))
     case .alert(let app, let event): log.alert(app, event, at: loop.now)
     case .report(let report): log.report(report, at: loop.now)
-    // It may be begun just now.
-    case .refuseBackgroundTask(let id, let task):
-      processes[id]?.session?.receive(.refuseBackgroundTask(task))
+    case .refuseBackgroundTask(let id, let task): processes[id]?.refuse(task)
     case .terminate, .expire, .expireTask:
       guard let (id, instruction) = AppInstruction.of(action), let process = processes[id] else {
         return
       }
       append(.instruct(process, instruction))
-    case .freeze, .thaw, .reportRegionStates, .deliver, .refuse, .disconnect, .release: break
+    case .freeze(let id): if let process = processes[id] { append(.setStopped(process, true)) }
+    case .thaw(let id): if let process = processes[id] { append(.setStopped(process, false)) }
+    case .reportRegionStates, .deliver, .refuse, .disconnect, .release: break
     }
   }
 
@@ -221,35 +236,50 @@ final class PhoneCore: @unchecked Sendable {
     guard let definition = self.app(app) else {
       preconditionFailure("an app is started that is not installed")
     }
-    // The globals of this program belong to one app at a time.
-    for other in processes.keys.sorted() {
-      guard let other = processes[other]?.app.id, state(of: other) == .suspended else { continue }
-      handle(.life(.memoryPressure(.criticalFor(other))))
+    let process: any PhoneProcess
+    if let limit = isolation.limit {
+      process = ChildProcess(id: id, app: definition, limit: limit, core: self)
+    } else {
+      reclaimProgram()
+      process = LocalProcess(id: id, app: definition, core: self)
     }
-    let provider = AppSessionProvider(
-      id, modes: Set(definition.infoPlist.backgroundModes), core: self)
-    let process = AppProcess(id: id, app: definition, provider: provider, core: self)
     processes[id] = process
     log.launched(app, launch, at: loop.now)
     append(.begin(process))
     append(.instruct(process, .start(launch)))
   }
 
+  /// The globals of this program belong to one app at a time.
+  private func reclaimProgram() {
+    for other in processes.keys.sorted() {
+      guard let other = processes[other]?.app.id, state(of: other) == .suspended else { continue }
+      handle(.life(.memoryPressure(.criticalFor(other))))
+    }
+  }
+
   /// A process is gone.
-  private func end(_ process: AppProcess) {
+  private func end(_ process: any PhoneProcess) {
     processes[process.id] = nil
-    for slot in process.slots.values { _ = slot.close() }
-    process.slots = [:]
-    process.session?.end()
+    process.close()
     append(.end(process))
   }
+
+  /// A process of its own has ended by itself.
+  func ended(_ process: ChildProcess, _ exit: AppExit) {
+    guard processes[process.id] === process else { return }
+    end(process)
+    handle(.life(.process(process.id, .exited(exit, hasOthers: false))))
+  }
+
+  /// Whether the phone has this process.
+  func has(_ process: any PhoneProcess) -> Bool { processes[process.id] === process }
 
   /// A process reports something.
   func reported(_ event: AppMachine.ProcessEvent, by id: AppProcessID) {
     guard let process = processes[id] else { return }
     switch event {
     case .acknowledged(let count):
-      for number in process.takeGiven(count) { handle(.handled(id, number)) }
+      for number in process.given.take(count) { handle(.handled(id, number)) }
     case .exited:
       end(process)
       handle(.life(.process(id, event)))
@@ -257,14 +287,11 @@ final class PhoneCore: @unchecked Sendable {
     }
   }
 
-  /// A process has ended so that one of another app may run: for its memory, if it was suspended.
+  /// A process has ended so that one of another app may run: for its memory, which is no fault of its own.
   func replaced(_ id: AppProcessID) {
-    guard let app = processes[id]?.app.id else { return }
-    if state(of: app) == .suspended {
-      handle(.life(.memoryPressure(.criticalFor(app))))
-    } else {
-      reported(.exited(.signal(9), hasOthers: false), by: id)
-    }
+    guard let process = processes[id] else { return }
+    end(process)
+    handle(.life(.process(id, .reclaimed)))
   }
 
   /// The process of an app ends by itself, at once.
@@ -291,18 +318,15 @@ final class PhoneCore: @unchecked Sendable {
   // MARK: The process's side of the hub
 
   /// A manager of a process opens a session.
-  func open(_ slot: AppSessionSlot, of id: AppProcessID) {
-    guard let process = processes[id], slot.isOpen else { return }
+  func open(_ slot: AppSessionSlot, of process: LocalProcess) {
+    guard has(process), slot.isOpen else { return }
     process.slots[slot.id] = slot
-    take(
-      .sessionOpened(
-        slot.id, name: slot.name, acknowledgesEvents: slot.acknowledgesEvents,
-        keptFor: slot.keptFor),
-      of: id)
+    take(slot.opening, of: process)
   }
 
-  private func performActions(of input: HubClientMachine.Input, _ id: AppProcessID) {
-    guard let process = processes[id] else { return }
+  private func performActions(of input: HubClientMachine.Input, _ process: LocalProcess) {
+    guard has(process) else { return }
+    let id = process.id
     var actions: [HubClientMachine.Action] = []
     process.client.handle(input, now: .zero, into: &actions)
     if case .sessionClosed(let session) = input { process.slots[session] = nil }
@@ -310,7 +334,7 @@ final class PhoneCore: @unchecked Sendable {
       switch action {
       case .open:
         handle(.connected(id))
-        take(.opened, of: id)
+        take(.opened, of: process)
       case .close: handle(.disconnected(id))
       case .send(let bytes): handle(.received(id, bytes))
       case .deliver(let session, let events):
@@ -356,7 +380,16 @@ final class PhoneCore: @unchecked Sendable {
       MainQueue.settle()
     case .settle(let slot): if slot.isOpen { slot.settle?() }
     case .begin(let process): process.begin()
-    case .instruct(let process, let instruction): process.perform(instruction)
+    case .instruct(let process, let instruction):
+      if case .deliver(let deliveries) = instruction,
+        case .transition(let transition)? = deliveries.first
+      {
+        log.told(process.app.id, transition.callbackName, at: radio.now)
+      }
+      process.perform(instruction)
+    case .deliver(let process, let bytes): process.deliver(bytes)
+    case .wake(let process): process.wake()
+    case .setStopped(let process, let isStopped): process.setStopped(isStopped)
     case .end(let process): process.end()
     }
   }
@@ -364,7 +397,7 @@ final class PhoneCore: @unchecked Sendable {
 
 extension AppTransition {
   /// The method of the app's delegate.
-  fileprivate var callbackName: String {
+  var callbackName: String {
     switch self {
     case .didBecomeActive: "applicationDidBecomeActive"
     case .willResignActive: "applicationWillResignActive"

@@ -8,17 +8,26 @@ final class PhoneLog: Sendable {
     var launches: [SimulatedLaunch] = []
     var callbacks: [SimulatedCallback] = []
     var alerts: [SimulatedAlert] = []
+    var exits: [SimulatedExit] = []
+    var output: [SimulatedOutput] = []
+    /// How many of the first lines were dropped.
+    var droppedOutputCount = 0
   }
+
+  /// The maximum number of lines of an app's output that are kept.
+  static let outputCountMax = 10_000
 
   private let state = Mutex(State())
 
   private struct State: Sendable {
     var apps: [AppID: Entry] = [:]
     var reports: [String] = []
+    var failures: [SimulatedAppFailure] = []
   }
 
   func entry(of app: AppID) -> Entry { state.withLock { $0.apps[app] ?? Entry() } }
   var reports: [String] { state.withLock(\.reports) }
+  var failures: [SimulatedAppFailure] { state.withLock(\.failures) }
 
   func launched(_ app: AppID, _ launch: AppLaunch, at time: Instant) {
     state.withLock { $0.apps[app, default: Entry()].launches.append(SimulatedLaunch(launch, time)) }
@@ -29,6 +38,35 @@ final class PhoneLog: Sendable {
       let number = state.apps[app]?.launches.count ?? 0
       state.apps[app, default: Entry()].callbacks.append(
         SimulatedCallback(name: name, time: time, launchNumber: number))
+    }
+  }
+
+  func wrote(_ app: AppID, _ line: String, at time: Instant) {
+    state.withLock { state in
+      var entry = state.apps[app] ?? Entry()
+      entry.output.append(
+        SimulatedOutput(
+          line: line, time: time, launchNumber: entry.launches.count,
+          callbackCount: entry.callbacks.count))
+      if entry.output.count > Self.outputCountMax {
+        entry.output.removeFirst()
+        entry.droppedOutputCount += 1
+      }
+      state.apps[app] = entry
+    }
+  }
+
+  func exited(_ app: AppID, _ exit: AppExit) {
+    state.withLock { state in
+      let number = state.apps[app]?.launches.count ?? 0
+      state.apps[app, default: Entry()].exits.append(SimulatedExit(exit, launchNumber: number))
+    }
+  }
+
+  func failed(_ failure: SimulatedAppFailure) {
+    state.withLock { state in
+      state.failures.append(failure)
+      state.reports.append(failure.description)
     }
   }
 
@@ -79,7 +117,9 @@ extension AppEnd {
     switch self {
     case .memoryPressure: "memory is needed"
     case .overstayed(let budget): "its time is over (\(budget.rawValue))"
-    case .crashed: "it crashed"
+    case .crashed(.signal(let number)): "it crashed with signal \(number)"
+    case .crashed(.status(let status)): "it ended itself with status \(status)"
+    case .crashed(.notStarted): "it could not be started"
     case .forceQuit: "the person ended it"
     case .exitedOnSuspend: "it exits where others are suspended"
     case .rebooted: "the phone was started again"

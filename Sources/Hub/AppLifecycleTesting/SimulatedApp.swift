@@ -7,31 +7,23 @@ import InfoPlists
 
 /// An app that a ``SimulatedPhone`` can install: its code, and what its `Info.plist` declares.
 ///
-/// Its code runs in the test's process, on the main queue and on the queues that it makes. When the phone ends the
-/// app's process, managers of Core Bluetooth get nothing more, and the object of the launch is released. Swift's
-/// globals and `static let`, running tasks, threads, timers, `UserDefaults` and files stay as they are: state that the
-/// app must not find again belongs to the object.
+/// Each launch of it is a process of its own, unless the phone runs its apps in the test's process
+/// (``SimulatedPhone/Isolation``). The closure that begins it may not use values of the test, which the other process
+/// doesn't have.
 public struct SimulatedApp: Sendable {
   let id: AppID
   let infoPlist: InfoPlist
-  /// Begins a process that was started at a time.
-  let begin: @MainActor @Sendable (AppSession, Instant) -> Void
-  let end: @MainActor @Sendable () -> Void
+  let code: AppCode
 
   /// The bundle identifier.
   public var identifier: String { id.rawValue }
 
-  init(
-    _ identifier: String, _ infoPlist: [String: Any],
-    begin: @escaping @MainActor @Sendable (AppSession, Instant) -> Void,
-    end: @escaping @MainActor @Sendable () -> Void
-  ) {
+  init(_ identifier: String, _ infoPlist: [String: Any], _ code: AppCode) {
     id = AppID(identifier)
     do throws(InfoPlistError) { self.infoPlist = try InfoPlist(infoPlist) } catch {
       preconditionFailure("The Info.plist of \(identifier) is invalid: \(error)")
     }
-    self.begin = begin
-    self.end = end
+    self.code = code
   }
 
   /// Describes an app without an application delegate.
@@ -46,19 +38,7 @@ public struct SimulatedApp: Sendable {
     _ identifier: String, infoPlist: [String: Any] = [:],
     launch: @escaping @MainActor @Sendable (SimulatedLaunch) -> AnyObject
   ) {
-    let root = AppRoot()
-    self.init(identifier, infoPlist) { session, time in
-      session.run { command, done in
-        DispatchQueue.main.async {
-          MainActor.assumeIsolated {
-            root.handle(command, session) { launch(SimulatedLaunch($0, time)) }
-          }
-          done()
-        }
-      }
-    } end: {
-      root.object = nil
-    }
+    self.init(identifier, infoPlist, AppCode(AppCode.Launch(make: launch)))
   }
 }
 
@@ -74,33 +54,6 @@ extension SimulatedApp {
     _ identifier: String, infoPlist: [String: Any] = [:],
     delegate: @escaping @MainActor @Sendable () -> any UIApplicationDelegate
   ) {
-    self.init(identifier, infoPlist) { session, _ in
-      UIApplication.begin(session, delegate: delegate)
-    } end: {
-      UIApplication.reset()
-    }
-  }
-}
-
-/// What an app without an application delegate consists of.
-@MainActor
-private final class AppRoot {
-  var object: AnyObject?
-
-  nonisolated init() {}
-
-  func handle(
-    _ command: AppSession.Command, _ session: AppSession,
-    _ launch: @MainActor (AppLaunch) -> AnyObject
-  ) {
-    switch command {
-    case .start(let start):
-      object = launch(start)
-      session.report(.launched)
-    case .terminate:
-      object = nil
-      session.report(.exited(.status(0), hasOthers: false))
-    case .transition, .expire, .expireTask: break
-    }
+    self.init(identifier, infoPlist, AppCode(AppCode.Delegate(make: delegate)))
   }
 }

@@ -19,12 +19,12 @@ import Synchronization
 /// phone.advance(by: .seconds(3 * 86_400))
 /// ```
 ///
-/// The same seed and the same calls produce the same run. Methods may be called from any thread but the main one,
-/// where apps run, and not by apps. They return when the apps have handled what follows at this point of virtual time.
+/// The same seed and the same calls produce the same run. Methods may be called from any thread, and not by apps; with
+/// ``Isolation/inProcess``, not from the main one, where apps run. They return when the apps have handled what follows
+/// at this point of virtual time.
 ///
 /// The phone's own times are virtual: callbacks, budgets and background tasks. `DispatchQueue.asyncAfter`, `Timer`,
-/// `Task.sleep` and `Date()` of an app are the computer's, and an app's code is not stopped where a phone suspends it:
-/// it gets nothing, and what it requests waits until it is woken.
+/// `Task.sleep` and `Date()` of an app are the computer's.
 public final class SimulatedPhone: Sendable {
   /// The release of iOS whose rules apply.
   public enum Rules: Sendable {
@@ -46,6 +46,29 @@ public final class SimulatedPhone: Sendable {
     case radioFailure
   }
 
+  /// Where the processes of apps run.
+  public struct Isolation: Hashable, Sendable, CustomStringConvertible {
+    /// The time of the computer in which a process has to answer; nil in the test's process.
+    let limit: TimeSpan?
+
+    /// In processes of their own, which is the default: the test's program starts itself again, before its tests. All
+    /// variables of an app are new in each launch, a crash ends the app only, and a suspended app's code is stopped. An
+    /// app has 30 s of the computer's time for each callback.
+    public static let process = process(answeringWithin: .seconds(30))
+
+    /// The same with another time for each callback.
+    public static func process(answeringWithin limit: TimeSpan) -> Isolation {
+      Isolation(limit: limit)
+    }
+
+    /// In the test's process, for debugging: one app at a time, on the main queue. Globals, `static let`, tasks, threads,
+    /// timers, `UserDefaults` and files of an app outlive its end.
+    public static let inProcess = Isolation(limit: nil)
+
+    /// The name of the way.
+    public var description: String { limit == nil ? "inProcess" : "process" }
+  }
+
   private let core: PhoneCore
   private let log = PhoneLog()
 
@@ -55,13 +78,17 @@ public final class SimulatedPhone: Sendable {
   ///   - seed: Of the radio and its world.
   ///   - apps: The apps that are installed.
   ///   - rules: The release of iOS whose rules apply.
-  public init(seed: UInt64, apps: [SimulatedApp] = [], rules: Rules = .iOS26) {
+  ///   - isolation: Where the processes of apps run.
+  public init(
+    seed: UInt64, apps: [SimulatedApp] = [], rules: Rules = .iOS26, isolation: Isolation = .process
+  ) {
     core = PhoneCore(
-      seed: seed, log: log, limits: AppLimits(), rules: rules == .iOS18 ? .iOS18 : .iOS26)
+      seed: seed, log: log, limits: AppLimits(), rules: rules == .iOS18 ? .iOS18 : .iOS26,
+      isolation: isolation)
     for app in apps { install(app) }
   }
 
-  deinit { core.perform { $0.shutDown() } }
+  deinit { end() }
 
   // MARK: Apps
 
@@ -170,6 +197,11 @@ public final class SimulatedPhone: Sendable {
 
   /// What the phone would log: apps that used too much time, crashed, or lost events.
   public var reports: [String] { log.reports }
+  /// How many changes of links and pairings were dropped because too many waited for an app that doesn't run: 512 for
+  /// each manager are kept.
+  public var droppedEventCount: Int { core.read { machine, _ in machine.droppedCount } }
+  /// Apps that could not be tested: their processes didn't answer, or were not started.
+  public var failures: [SimulatedAppFailure] { log.failures }
 }
 
 /// A condition did not hold in its time.
@@ -188,29 +220,37 @@ public struct SimulatedPhoneTimeout: Error, CustomStringConvertible {
 }
 
 extension SimulatedPhone {
-  /// Runs a test with a phone, after those of other tests that have begun. Apps of one phone run in this process at
-  /// a time, because they share its globals.
+  /// Runs a test with a phone. With ``Isolation/inProcess``, it runs after those of other tests that have begun, because
+  /// the apps share this process's globals.
   ///
   /// - Parameters:
   ///   - seed: Of the radio and its world.
   ///   - apps: The apps that are installed.
   ///   - rules: The release of iOS whose rules apply.
+  ///   - isolation: Where the processes of apps run.
   ///   - body: Uses the phone. When it returns, the processes of the apps end.
+  /// - Throws: The error of `body`, or else the first of the phone's ``failures``.
   public static func run<Result: Sendable>(
-    seed: UInt64, apps: [SimulatedApp], rules: Rules = .iOS26,
+    seed: UInt64, apps: [SimulatedApp], rules: Rules = .iOS26, isolation: Isolation = .process,
     _ body: sending (SimulatedPhone) async throws -> Result
   ) async throws -> Result {
-    await turn.take()
-    defer { turn.leave() }
-    let phone = SimulatedPhone(seed: seed, apps: apps, rules: rules)
+    let takesTurn = isolation == .inProcess
+    if takesTurn { await turn.take() }
+    defer { if takesTurn { turn.leave() } }
+    let phone = SimulatedPhone(seed: seed, apps: apps, rules: rules, isolation: isolation)
     defer { phone.end() }
-    return try await body(phone)
+    let result = try await body(phone)
+    if let failure = phone.failures.first { throw failure }
+    return result
   }
 
   private static let turn = Turn()
 
   /// Ends the processes of all apps. The phone is of no use after it.
-  func end() { core.perform { $0.shutDown() } }
+  func end() {
+    core.perform { $0.shutDown() }
+    core.home.remove()
+  }
 }
 
 /// Lets tasks have something one after the other, in the order of their requests.

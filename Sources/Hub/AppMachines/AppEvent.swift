@@ -1,6 +1,6 @@
 /// Something that happened for an app.
-package struct AppEvent: Hashable, Sendable {
-  package enum Kind: Hashable, Sendable {
+package struct AppEvent: Hashable, Codable, Sendable {
+  package enum Kind: Hashable, Codable, Sendable {
     /// A callback of a manager that isn't one of the others: its state, discovered services, a signal strength.
     case callback
     case connected(AppPeer)
@@ -123,7 +123,7 @@ extension AppEvent {
 }
 
 /// Apple's launch options, as far as they are about the background.
-package struct AppLaunchOptions: Hashable, Sendable {
+package struct AppLaunchOptions: Hashable, Codable, Sendable {
   /// `UIApplicationLaunchOptionsBluetoothCentralsKey`: managers for which something waits.
   package var centrals: [String] = []
   /// `UIApplicationLaunchOptionsBluetoothPeripheralsKey`.
@@ -137,7 +137,7 @@ package struct AppLaunchOptions: Hashable, Sendable {
 }
 
 /// How a process is started.
-package struct AppLaunch: Hashable, Sendable {
+package struct AppLaunch: Hashable, Codable, Sendable {
   package var isInForeground: Bool
   /// Nil without such a reason, and for an app with scenes.
   package var options: AppLaunchOptions?
@@ -158,7 +158,7 @@ package struct AppLaunch: Hashable, Sendable {
 }
 
 /// Something that a process handles, in the order of delivery, and then acknowledges.
-package enum AppDelivery: Hashable, Sendable {
+package enum AppDelivery: Hashable, Codable, Sendable {
   case transition(AppTransition)
   /// `willRestoreState` of a manager, before all its events; or a held socket.
   case restore(AppReceiver)
@@ -166,7 +166,7 @@ package enum AppDelivery: Hashable, Sendable {
 }
 
 /// A callback of the app's delegate.
-package enum AppTransition: String, Hashable, Sendable {
+package enum AppTransition: String, Hashable, Codable, Sendable {
   case didBecomeActive, willResignActive, didEnterBackground, willEnterForeground
   case didReceiveMemoryWarning
 }
@@ -200,7 +200,7 @@ package enum AppEnd: Hashable, Sendable {
 }
 
 /// How a process ended by itself.
-package enum AppExit: Hashable, Sendable {
+package enum AppExit: Hashable, Codable, Sendable {
   case status(Int32)
   case signal(Int32)
   /// It could not be started.

@@ -23,7 +23,7 @@ extension AppMachine {
   }
 
   /// A report of a process, or of the system about it.
-  package enum ProcessEvent: Hashable, Sendable {
+  package enum ProcessEvent: Hashable, Codable, Sendable {
     /// `didFinishLaunchingWithOptions` has returned.
     case launched
     /// It has made this receiver, which can get events now.
@@ -42,6 +42,8 @@ extension AppMachine {
     case exited(AppExit, hasOthers: Bool)
     /// None of its processes is left.
     case gone
+    /// The system has ended it for its memory, also where it was not suspended.
+    case reclaimed
   }
 
   package enum PersonEvent: Hashable, Sendable {

@@ -26,7 +26,7 @@ package struct AppEventID: Hashable, Comparable, Codable, Sendable {
 }
 
 /// A background task of a process, which holds off its suspension.
-package struct AppTaskID: Hashable, Comparable, Sendable {
+package struct AppTaskID: Hashable, Comparable, Codable, Sendable {
   package let rawValue: UInt64
 
   package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -35,7 +35,7 @@ package struct AppTaskID: Hashable, Comparable, Sendable {
 }
 
 /// A peer of an app, as its host numbers them.
-package struct AppPeer: Hashable, Sendable {
+package struct AppPeer: Hashable, Codable, Sendable {
   package let rawValue: UInt64
 
   package init(rawValue: UInt64) { self.rawValue = rawValue }

@@ -19,6 +19,9 @@ extension AppState {
     case .gone:
       beginEnding(.crashed(.status(0)), turn.now, &turn)
       finish(&turn)
+    case .reclaimed:
+      beginEnding(.memoryPressure, turn.now, &turn)
+      finish(&turn)
     }
   }
 

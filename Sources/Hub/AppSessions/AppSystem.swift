@@ -15,7 +15,7 @@ package protocol AppSystem: AnyObject, Sendable {
 }
 
 /// An action of an `AppMachine` that is about one process.
-package enum AppInstruction: Hashable, Sendable {
+package enum AppInstruction: Hashable, Codable, Sendable {
   /// Finish launching, then report `launched`. The first instruction, once.
   case start(AppLaunch)
   /// Handle these, in this order, and acknowledge each one.
@@ -46,17 +46,18 @@ package enum AppInstruction: Hashable, Sendable {
 }
 
 /// A wish of a process, which outlives it.
-package enum AppRequest: Hashable, Sendable {
+package enum AppRequest: Hashable, Codable, Sendable {
   /// `BGTaskScheduler.submit(_:)`; the reply is `done` or `refused`. One with the same identifier is replaced.
   case submitTask(AppTaskRequest)
   case cancelTask(String)
   case cancelAllTasks
   /// The reply is `tasks`.
   case pendingTasks
-  /// `setMinimumBackgroundFetchInterval(_:)`; nil for never.
-  case setFetchInterval(TimeSpan?)
-  /// `setKeepAliveTimeout(_:handler:)`: an event for the receiver `keepAlive` each time it has passed. Nil clears it.
-  case setKeepAliveTimeout(TimeSpan?)
+  /// `setMinimumBackgroundFetchInterval(_:)`, in seconds; nil for never.
+  case setFetchInterval(Double?)
+  /// `setKeepAliveTimeout(_:handler:)`, in seconds: an event for the receiver `keepAlive` each time it has passed.
+  /// Nil clears it.
+  case setKeepAliveTimeout(Double?)
   /// The reply is `granted`.
   case authorizeNotifications
   /// Whether the person has granted them; nil if the app has not requested it. The reply is `authorization`.
@@ -77,7 +78,7 @@ package enum AppRequest: Hashable, Sendable {
   case setBadge(Int)
 }
 
-package enum AppReply: Hashable, Sendable {
+package enum AppReply: Hashable, Codable, Sendable {
   case done
   case refused(AppRefusal)
   case granted(Bool)
@@ -88,7 +89,7 @@ package enum AppReply: Hashable, Sendable {
 }
 
 /// Why a request had no effect.
-package enum AppRefusal: Hashable, Sendable {
+package enum AppRefusal: Hashable, Codable, Sendable {
   /// No system runs the app, or it doesn't do that.
   case unavailable
   case tooManyPendingTasks
@@ -96,8 +97,8 @@ package enum AppRefusal: Hashable, Sendable {
 }
 
 /// `BGTaskRequest`.
-package struct AppTaskRequest: Hashable, Sendable {
-  package enum Kind: Hashable, Sendable {
+package struct AppTaskRequest: Hashable, Codable, Sendable {
+  package enum Kind: Hashable, Codable, Sendable {
     case refresh
     case processing(needsNetwork: Bool, needsPower: Bool)
   }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The parts of an app's `Info.plist` that its life depends on.
-package struct InfoPlist: Hashable, Sendable {
+package struct InfoPlist: Hashable, Codable, Sendable {
   /// The maximum size of the file; Apple's are a few kilobytes.
   package static let byteCountMax = 1 << 20
   /// The maximum number of elements of an array.
@@ -25,7 +25,7 @@ package struct InfoPlist: Hashable, Sendable {
   package var usageDescriptions: [String: String] = [:]
 
   /// The first configuration of `UIWindowSceneSessionRoleApplication`, as far as it has one.
-  package struct SceneManifest: Hashable, Sendable {
+  package struct SceneManifest: Hashable, Codable, Sendable {
     /// `UISceneConfigurationName`.
     package var name: String?
     /// `UISceneDelegateClassName`.

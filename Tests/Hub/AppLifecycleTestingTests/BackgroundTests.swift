@@ -3,15 +3,22 @@ import Essentials
 import Foundation
 import SimulatedRadio
 import Simulation
-import Synchronization
 import Testing
 
 @testable import DoorLock
 
+extension SimulatedApp {
+  /// An app without a manager.
+  fileprivate static let idle = SimulatedApp("com.example.idle") { _ in NSObject() }
+}
+
 @Suite(.serialized)
 struct BackgroundTests {
-  @Test func `A suspended app without the mode gets its events in the foreground`() async throws {
-    try await SimulatedPhone.run(seed: 3, apps: [.foregroundLock]) { phone in
+  @Test(arguments: isolations)
+  func `A suspended app without the mode gets its events in the foreground`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 3, apps: [.foregroundLock], isolation: isolation) { phone in
       let lock = LockDevice(of: phone)
       let app = phone[.foregroundLock]
       app.open()
@@ -30,9 +37,11 @@ struct BackgroundTests {
     }
   }
 
-  @Test func `A suspended app without the mode is not launched after its termination`() async throws
-  {
-    try await SimulatedPhone.run(seed: 3, apps: [.foregroundLock]) { phone in
+  @Test(arguments: isolations)
+  func `A suspended app without the mode is not launched after its termination`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 3, apps: [.foregroundLock], isolation: isolation) { phone in
       let lock = LockDevice(of: phone)
       let app = phone[.foregroundLock]
       app.open()
@@ -50,8 +59,10 @@ struct BackgroundTests {
     }
   }
 
-  @Test func `An alert is shown for a connection that was requested with it`() async throws {
-    try await SimulatedPhone.run(seed: 3, apps: [.doorLock]) { phone in
+  @Test(arguments: isolations) func `An alert is shown for a connection that was requested with it`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 3, apps: [.doorLock], isolation: isolation) { phone in
       let lock = LockDevice(of: phone)
       let app = phone[.doorLock]
       app.open()
@@ -68,10 +79,13 @@ struct BackgroundTests {
     }
   }
 
-  @Test func `The same seed gives the same run`() async throws {
+  @Test(arguments: isolations) func `The same seed gives the same run`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
     var runs: [[SimulatedCallback]] = []
     for _ in 0..<2 {
-      let run = try await SimulatedPhone.run(seed: 11, apps: [.doorLock]) { phone in
+      let run = try await SimulatedPhone.run(seed: 11, apps: [.doorLock], isolation: isolation) {
+        phone in
         let lock = LockDevice(of: phone)
         let app = phone[.doorLock]
         app.open()
@@ -93,9 +107,11 @@ struct BackgroundTests {
     #expect(runs[0].count > 15)
   }
 
-  @Test func `A manager that is made late in a launch gets its state and its events`() async throws
-  {
-    try await SimulatedPhone.run(seed: 12, apps: [.lateLock]) { phone in
+  @Test(arguments: isolations)
+  func `A manager that is made late in a launch gets its state and its events`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 12, apps: [.lateLock], isolation: isolation) { phone in
       let lock = LockDevice(of: phone)
       let app = phone[.lateLock]
       app.open()
@@ -113,14 +129,16 @@ struct BackgroundTests {
     }
   }
 
-  @Test func `An app that makes no manager runs for ten seconds and is not launched again`()
+  @Test(arguments: isolations)
+  func `An app that makes no manager runs for ten seconds and is not launched again`(
+    _ isolation: SimulatedPhone.Isolation
+  )
     async throws
   {
-    let hasManager = Mutex(true)
     let forgetful = SimulatedApp(
       "com.example.forgetful", infoPlist: ["UIBackgroundModes": ["bluetooth-central"]]
-    ) { _ in hasManager.withLock { $0 } ? LockManager() : NSObject() }
-    try await SimulatedPhone.run(seed: 13, apps: [forgetful]) { phone in
+    ) { launch in launch.isInForeground ? LockManager() : NSObject() }
+    try await SimulatedPhone.run(seed: 13, apps: [forgetful], isolation: isolation) { phone in
       let lock = LockDevice(of: phone)
       let app = phone[forgetful]
       app.open()
@@ -130,7 +148,6 @@ struct BackgroundTests {
       lock.moveOutOfRange()
       phone.advance(by: .minutes(1))
       app.terminate(.memoryPressure)
-      hasManager.withLock { $0 = false }
       lock.moveIntoRange()
       phone.advance(by: .hours(1))
       #expect(app.launches.count == 2)
@@ -142,7 +159,9 @@ struct BackgroundTests {
   }
 
   @Test func `An app that is started while another one is suspended ends that one`() async throws {
-    try await SimulatedPhone.run(seed: 14, apps: [.doorLock, .foregroundLock]) { phone in
+    try await SimulatedPhone.run(
+      seed: 14, apps: [.doorLock, .foregroundLock], isolation: .inProcess
+    ) { phone in
       let app = phone[.doorLock]
       app.open()
       app.sendToBackground()
@@ -159,7 +178,8 @@ struct BackgroundTests {
     async throws
   {
     let other = SimulatedApp("com.example.other") { _ in NSObject() }
-    try await SimulatedPhone.run(seed: 16, apps: [.doorLock, other]) { phone in
+    try await SimulatedPhone.run(seed: 16, apps: [.doorLock, other], isolation: .inProcess) {
+      phone in
       let lock = LockDevice(of: phone)
       let app = phone[.doorLock]
       app.open()
@@ -174,8 +194,37 @@ struct BackgroundTests {
     }
   }
 
-  @Test func `A year in which nothing happens costs nothing`() async throws {
-    try await SimulatedPhone.run(seed: 15, apps: [.doorLock]) { phone in
+  @Test(arguments: isolations)
+  func `An event that launches an app is no crash of the one in the foreground`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 17, apps: [.doorLock, .idle], isolation: isolation) {
+      phone in
+      let lock = LockDevice(of: phone)
+      let app = phone[.doorLock]
+      app.open()
+      try phone.until("connected", limit: .seconds(10)) { lock.isConnected }
+      phone.advance(by: .seconds(1))
+      app.sendToBackground()
+      lock.moveOutOfRange()
+      phone.advance(by: .minutes(1))
+      app.terminate(.memoryPressure)
+      phone[.idle].open()
+      #expect(phone[.idle].state == .active)
+      lock.moveIntoRange()
+      phone.advance(by: .minutes(1))
+      #expect(lock.openedCount == 1)
+      #expect(app.launches.count == 2)
+      #expect(phone[.idle].state == (isolation == .inProcess ? .notRunning : .active))
+      let words = ["crashed", "not launched for"]
+      #expect(!phone.reports.contains { report in words.contains { report.contains($0) } })
+    }
+  }
+
+  @Test(arguments: isolations) func `A year in which nothing happens costs nothing`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 15, apps: [.doorLock], isolation: isolation) { phone in
       let lock = LockDevice(of: phone)
       let app = phone[.doorLock]
       app.open()

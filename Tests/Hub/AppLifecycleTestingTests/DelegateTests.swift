@@ -8,26 +8,19 @@ import Testing
 /// An app's delegate as in many projects: it owns the manager, and makes it early in the launch.
 @MainActor
 private final class LockDelegate: UIResponder, UIApplicationDelegate {
-  static var last: LockDelegate?
   private var manager: LockManager?
-  private(set) var centrals: [String]?
-  private(set) var callbacks: [String] = []
-  private(set) var states: [UIApplication.State] = []
   private var task = UIBackgroundTaskIdentifier.invalid
   /// Whether it begins a background task, and doesn't end it.
-  static var overstays = false
+  private let overstays: Bool
 
-  override init() {
-    super.init()
-    Self.last = self
-  }
+  init(overstays: Bool) { self.overstays = overstays }
 
   func application(
     _ application: UIApplication,
     didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
-    centrals = launchOptions?[.bluetoothCentrals] as? [String]
-    note("launched", application)
+    let centrals = launchOptions?[.bluetoothCentrals] as? [String]
+    note("launched for \(centrals ?? [])", application)
     manager = LockManager()
     return true
   }
@@ -35,80 +28,90 @@ private final class LockDelegate: UIResponder, UIApplicationDelegate {
   func applicationDidBecomeActive(_ application: UIApplication) { note("active", application) }
   func applicationDidEnterBackground(_ application: UIApplication) {
     note("background", application)
-    guard Self.overstays else { return }
-    task = application.beginBackgroundTask(withName: "work") { [weak self] in
-      self?.callbacks.append("expired")
-    }
+    guard overstays else { return }
+    task = application.beginBackgroundTask(withName: "work") { AppNotes.write("expired") }
   }
   func applicationWillTerminate(_ application: UIApplication) { note("terminating", application) }
 
   private func note(_ name: String, _ application: UIApplication) {
-    callbacks.append(name)
-    states.append(application.applicationState)
+    AppNotes.write("\(name), state \(application.applicationState.rawValue)")
   }
 }
 
 extension SimulatedApp {
   fileprivate static let delegateLock = SimulatedApp(
     "com.example.delegate-lock", infoPlist: ["UIBackgroundModes": ["bluetooth-central"]],
-    delegate: { LockDelegate() })
+    delegate: { LockDelegate(overstays: false) })
+  fileprivate static let overstayingLock = SimulatedApp(
+    "com.example.delegate-lock", infoPlist: ["UIBackgroundModes": ["bluetooth-central"]],
+    delegate: { LockDelegate(overstays: true) })
 }
 
 @Suite(.serialized)
 struct DelegateTests {
-  @Test func `An app delegate is launched for its manager, which is restored first`() async throws {
-    try await SimulatedPhone.run(seed: 5, apps: [.delegateLock]) { phone in
+  @Test(arguments: isolations)
+  func `An app delegate is launched for its manager, which is restored first`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 5, apps: [.delegateLock], isolation: isolation) { phone in
+      AppNotes.reset()
       let lock = LockDevice(of: phone)
       let app = phone[.delegateLock]
       app.open()
       try phone.until("connected", limit: .seconds(10)) { lock.isConnected }
       phone.advance(by: .seconds(1))
       app.sendToBackground()
-      #expect(await LockDelegate.last?.callbacks == ["launched", "active", "background"])
-      #expect(await LockDelegate.last?.states == [.inactive, .active, .background])
+      let notes = ["launched for [], state 1", "active, state 0", "background, state 2"]
+      #expect(AppNotes.all(of: app, isolation) == notes)
       lock.moveOutOfRange()
       phone.advance(by: .minutes(2))
       app.terminate(.memoryPressure)
-      #expect(await LockDelegate.last?.callbacks == ["launched", "active", "background"])
+      #expect(AppNotes.all(of: app, isolation) == notes)
       lock.moveIntoRange()
       try phone.until("opened", limit: .seconds(10)) { lock.openedCount == 1 }
       #expect(app.launchOptions?[.bluetoothCentrals] as? [String] == ["lock"])
-      #expect(await LockDelegate.last?.centrals == ["lock"])
+      #expect(
+        AppNotes.all(of: app, isolation) == notes + ["launched for [\"lock\"], state 2"])
       #expect(app.callbackNames.first == "willRestoreState")
-      #expect(await LockDelegate.last?.states == [.background])
       phone.advance(by: .seconds(10))
       #expect(app.state == .suspended)
     }
   }
 
-  @Test func `An app that its person ends in the foreground is terminated with a callback`()
+  @Test(arguments: isolations)
+  func `An app that its person ends in the foreground is terminated with a callback`(
+    _ isolation: SimulatedPhone.Isolation
+  )
     async throws
   {
-    try await SimulatedPhone.run(seed: 5, apps: [.delegateLock]) { phone in
+    try await SimulatedPhone.run(seed: 5, apps: [.delegateLock], isolation: isolation) { phone in
+      AppNotes.reset()
       let app = phone[.delegateLock]
       app.open()
       app.forceQuit()
       #expect(app.state == .notRunning)
-      #expect(await LockDelegate.last?.callbacks.last == "terminating")
+      #expect(AppNotes.all(of: app, isolation).last == "terminating, state 0")
     }
   }
 
-  @Test func `A background task that isn't ended is expired, and then the app is ended`()
+  @Test(arguments: isolations)
+  func `A background task that isn't ended is expired, and then the app is ended`(
+    _ isolation: SimulatedPhone.Isolation
+  )
     async throws
   {
-    await MainActor.run { LockDelegate.overstays = true }
-    try await SimulatedPhone.run(seed: 5, apps: [.delegateLock]) { phone in
-      let app = phone[.delegateLock]
+    try await SimulatedPhone.run(seed: 5, apps: [.overstayingLock], isolation: isolation) { phone in
+      AppNotes.reset()
+      let app = phone[.overstayingLock]
       app.open()
       app.sendToBackground()
       phone.advance(by: .seconds(20))
       #expect(app.state == .background)
       phone.advance(by: .seconds(6))
-      #expect(await LockDelegate.last?.callbacks.last == "expired")
+      #expect(AppNotes.all(of: app, isolation).last == "expired")
       phone.advance(by: .seconds(5))
       #expect(app.state == .notRunning)
       #expect(phone.reports.contains { $0.contains("backgroundTask") })
     }
-    await MainActor.run { LockDelegate.overstays = false }
   }
 }

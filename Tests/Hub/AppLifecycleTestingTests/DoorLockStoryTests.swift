@@ -53,8 +53,11 @@ struct DoorLockStoryTests {
     }
   }
 
-  @Test func `A door lock is opened at each of fourteen home-comings in a week`() async throws {
-    try await SimulatedPhone.run(seed: 43, apps: [.doorLock]) { phone in
+  @Test(arguments: isolations)
+  func `A door lock is opened at each of fourteen home-comings in a week`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 43, apps: [.doorLock], isolation: isolation) { phone in
       let lock = LockDevice(of: phone)
       let app = phone[.doorLock]
       app.open()

@@ -8,6 +8,9 @@ import Simulation
 
 @testable import DoorLock
 
+/// Where the apps of most stories run: in each of the ways.
+let isolations: [SimulatedPhone.Isolation] = [.process, .inProcess]
+
 extension SimulatedApp {
   static let doorLock = SimulatedApp(
     "com.example.lock", infoPlist: ["UIBackgroundModes": ["bluetooth-central"]]

@@ -83,11 +83,17 @@ struct RelaunchTests {
     },
   ]
 
-  @Test(arguments: fates, [SimulatedPhone.Rules.iOS18, .iOS26])
+  typealias Run = (rules: SimulatedPhone.Rules, isolation: SimulatedPhone.Isolation)
+
+  static let runs: [Run] = [(.iOS18, .inProcess), (.iOS26, .process), (.iOS26, .inProcess)]
+
+  @Test(arguments: fates, runs)
   func `A pending connection launches an app unless a person or a setting forbids it`(
-    _ fate: Fate, _ rules: SimulatedPhone.Rules
+    _ fate: Fate, _ run: Run
   ) async throws {
-    try await SimulatedPhone.run(seed: 7, apps: [.doorLock], rules: rules) { phone in
+    try await SimulatedPhone.run(
+      seed: 7, apps: [.doorLock], rules: run.rules, isolation: run.isolation
+    ) { phone in
       let lock = LockDevice(of: phone)
       let app = phone[.doorLock]
       try suspend(app, on: phone, away: lock)
@@ -102,13 +108,13 @@ struct RelaunchTests {
     }
   }
 
-  @Test(arguments: fates.filter { !$0.isLaunched })
+  @Test(arguments: fates.filter { !$0.isLaunched }, isolations)
   func
     `An app that is not launched gets its state back when its person opens it, unless she ended it`(
-      _ fate: Fate
+      _ fate: Fate, _ isolation: SimulatedPhone.Isolation
     ) async throws
   {
-    try await SimulatedPhone.run(seed: 8, apps: [.doorLock]) { phone in
+    try await SimulatedPhone.run(seed: 8, apps: [.doorLock], isolation: isolation) { phone in
       let lock = LockDevice(of: phone)
       let app = phone[.doorLock]
       try suspend(app, on: phone, away: lock)

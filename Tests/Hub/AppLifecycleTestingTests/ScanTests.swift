@@ -48,10 +48,13 @@ struct ScanTests {
     app.callbacks.count { $0.name == "didDiscover" }
   }
 
-  @Test func `A discovery launches an app that scans for services, without duplicates`()
+  @Test(arguments: isolations)
+  func `A discovery launches an app that scans for services, without duplicates`(
+    _ isolation: SimulatedPhone.Isolation
+  )
     async throws
   {
-    try await SimulatedPhone.run(seed: 41, apps: [Self.filtered]) { phone in
+    try await SimulatedPhone.run(seed: 41, apps: [Self.filtered], isolation: isolation) { phone in
       let app = phone[Self.filtered]
       let tag = addTag(to: phone)
       app.open()
@@ -75,8 +78,10 @@ struct ScanTests {
     }
   }
 
-  @Test func `A scan without services finds nothing in the background`() async throws {
-    try await SimulatedPhone.run(seed: 42, apps: [Self.unfiltered]) { phone in
+  @Test(arguments: isolations) func `A scan without services finds nothing in the background`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 42, apps: [Self.unfiltered], isolation: isolation) { phone in
       let app = phone[Self.unfiltered]
       let tag = addTag(to: phone)
       phone.radio.withWorld { _ in tag.controller.position = Position(x: 1, y: 0) }

@@ -84,9 +84,10 @@ private final class TestCentral: Sendable {
     seen.all.compactMap { if case .discovered(let report) = $0 { report } else { nil } }
   }
 
-  func scan(for span: TimeSpan) -> [AdvertisingReport] {
+  func scan(for span: TimeSpan, services: [BluetoothUUID] = []) -> [AdvertisingReport] {
     let before = reports.count
     var options = ScanOptions()
+    options.services = services
     options.allowsDuplicates = true
     client.send(.startScan(options))
     phone.advance(by: span)
@@ -125,8 +126,11 @@ struct ServerTests {
   }
   private static let foregroundServer = SimulatedApp("com.example.server") { _ in ServerManager() }
 
-  @Test func `A read wakes a suspended app and launches one that doesn't run`() async throws {
-    try await SimulatedPhone.run(seed: 31, apps: [Self.server]) { phone in
+  @Test(arguments: isolations)
+  func `A read wakes a suspended app and launches one that doesn't run`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 31, apps: [Self.server], isolation: isolation) { phone in
       let app = phone[Self.server]
       app.open()
       let central = TestCentral(near: phone)
@@ -157,9 +161,12 @@ struct ServerTests {
     }
   }
 
-  @Test func `A central gets an error at once from a suspended app without the mode`() async throws
-  {
-    try await SimulatedPhone.run(seed: 32, apps: [Self.foregroundServer]) { phone in
+  @Test(arguments: isolations)
+  func `A central gets an error at once from a suspended app without the mode`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 32, apps: [Self.foregroundServer], isolation: isolation) {
+      phone in
       let app = phone[Self.foregroundServer]
       app.open()
       let central = TestCentral(near: phone)
@@ -179,10 +186,13 @@ struct ServerTests {
     }
   }
 
-  @Test func `Advertising in the background has no name and no services and is slower`()
+  @Test(arguments: isolations)
+  func `Advertising in the background has no name and no lists of services and is slower`(
+    _ isolation: SimulatedPhone.Isolation
+  )
     async throws
   {
-    try await SimulatedPhone.run(seed: 33, apps: [Self.server]) { phone in
+    try await SimulatedPhone.run(seed: 33, apps: [Self.server], isolation: isolation) { phone in
       let app = phone[Self.server]
       app.open()
       let central = TestCentral(near: phone)
@@ -195,7 +205,10 @@ struct ServerTests {
       #expect(inForeground.contains { Self.contains("Server", $0) })
       #expect(!inBackground.contains { Self.contains("Server", $0) })
       #expect(!inBackground.isEmpty)
-      #expect(inBackground.allSatisfy { $0.data.count <= 3 && $0.scanResponse.isEmpty })
+      // Flags and the overflow area.
+      #expect(inBackground.allSatisfy { $0.data.count == 22 && $0.scanResponse.isEmpty })
+      #expect(!central.scan(for: .seconds(10), services: [0xFFD0]).isEmpty)
+      #expect(central.scan(for: .seconds(10), services: [0xFFD1]).isEmpty)
       #expect(inBackground.count * 4 < inForeground.count)
       app.open()
       phone.advance(by: .seconds(1))

@@ -7,21 +7,23 @@ import Testing
 @MainActor
 private final class TaskDelegate: UIResponder, UIApplicationDelegate {
   nonisolated static let task = "com.example.refresh"
-  static var callbacks: [String] = []
   /// Whether it calls completion handlers.
-  static var completes = true
+  private let completes: Bool
+
+  init(completes: Bool) { self.completes = completes }
 
   func application(
     _ application: UIApplication,
     didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
-    Self.callbacks.append("launched")
-    _ = BGTaskScheduler.shared.register(forTaskWithIdentifier: Self.task, using: .main) { task in
+    AppNotes.write("launched")
+    let completes = completes
+    BGTaskScheduler.shared.register(forTaskWithIdentifier: Self.task, using: .main) { task in
       let isRefresh = task is BGAppRefreshTask
       MainActor.assumeIsolated {
-        Self.callbacks.append(isRefresh ? "task" : "another task")
-        task.expirationHandler = { MainActor.assumeIsolated { Self.callbacks.append("expired") } }
-        if Self.completes { task.setTaskCompleted(success: true) }
+        AppNotes.write(isRefresh ? "task" : "another task")
+        task.expirationHandler = { AppNotes.write("expired") }
+        if completes { task.setTaskCompleted(success: true) }
       }
     }
     return true
@@ -30,36 +32,36 @@ private final class TaskDelegate: UIResponder, UIApplicationDelegate {
   func applicationDidEnterBackground(_ application: UIApplication) {
     do {
       try BGTaskScheduler.shared.submit(BGAppRefreshTaskRequest(identifier: Self.task))
-    } catch { Self.callbacks.append("\(error)") }
+    } catch { AppNotes.write("\(error)") }
   }
 
   func application(
     _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
     fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
   ) {
-    Self.callbacks.append("notification")
-    if Self.completes { completionHandler(.newData) }
+    AppNotes.write("notification")
+    if completes { completionHandler(.newData) }
   }
 }
 
 @Suite(.serialized)
 struct TaskTests {
+  private static let infoPlist: [String: [String]] = [
+    "UIBackgroundModes": ["fetch", "remote-notification"],
+    "BGTaskSchedulerPermittedIdentifiers": ["com.example.refresh"],
+  ]
   private static let app = SimulatedApp(
-    "com.example.task",
-    infoPlist: [
-      "UIBackgroundModes": ["fetch", "remote-notification"],
-      "BGTaskSchedulerPermittedIdentifiers": ["com.example.refresh"],
-    ], delegate: { TaskDelegate() })
+    "com.example.task", infoPlist: infoPlist, delegate: { TaskDelegate(completes: true) })
+  private static let endless = SimulatedApp(
+    "com.example.endless", infoPlist: infoPlist, delegate: { TaskDelegate(completes: false) })
 
   private func run(
-    completes: Bool = true, _ body: @Sendable (SimulatedPhone, InstalledApp) async throws -> Void
+    _ isolation: SimulatedPhone.Isolation, of definition: SimulatedApp = Self.app,
+    _ body: @Sendable (SimulatedPhone, InstalledApp) async throws -> Void
   ) async throws {
-    try await SimulatedPhone.run(seed: 1, apps: [Self.app]) { phone in
-      await MainActor.run {
-        TaskDelegate.callbacks = []
-        TaskDelegate.completes = completes
-      }
-      let app = phone[Self.app]
+    try await SimulatedPhone.run(seed: 1, apps: [definition], isolation: isolation) { phone in
+      AppNotes.reset()
+      let app = phone[definition]
       app.open()
       app.sendToBackground()
       #expect(app.state == .suspended)
@@ -68,32 +70,38 @@ struct TaskTests {
     }
   }
 
-  @Test func `A submitted task launches the app once`() async throws {
-    try await run { _, app in
+  @Test(arguments: isolations) func `A submitted task launches the app once`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await run(isolation) { _, app in
       #expect(app.runTask(TaskDelegate.task))
-      #expect(await TaskDelegate.callbacks == ["launched", "launched", "task"])
+      #expect(AppNotes.all(of: app, isolation) == ["launched", "launched", "task"])
       #expect(app.state == .suspended)
       #expect(!app.runTask(TaskDelegate.task))
     }
   }
 
-  @Test func `A task that isn't completed is expired, and ends the app`() async throws {
-    try await run(completes: false) { phone, app in
+  @Test(arguments: isolations) func `A task that isn't completed is expired, and ends the app`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await run(isolation, of: Self.endless) { phone, app in
       #expect(app.runTask(TaskDelegate.task))
       phone.advance(by: .seconds(24))
       #expect(app.state == .background)
       phone.advance(by: .seconds(2))
-      #expect(await TaskDelegate.callbacks.last == "expired")
+      #expect(AppNotes.all(of: app, isolation).last == "expired")
       phone.advance(by: .seconds(10))
       #expect(app.state == .notRunning)
     }
   }
 
-  @Test func `A silent notification launches an app, unless its person has ended it`() async throws
-  {
-    try await run { phone, app in
+  @Test(arguments: isolations)
+  func `A silent notification launches an app, unless its person has ended it`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await run(isolation) { phone, app in
       app.receiveRemoteNotification(#"{"aps": {"content-available": 1}}"#)
-      #expect(await TaskDelegate.callbacks == ["launched", "launched", "notification"])
+      #expect(AppNotes.all(of: app, isolation) == ["launched", "launched", "notification"])
       phone.advance(by: .seconds(1))
       #expect(app.state == .suspended)
       app.forceQuit()
@@ -103,7 +111,7 @@ struct TaskTests {
   }
 
   @Test func `A notification that was shown has the phone's time`() async throws {
-    try await SimulatedPhone.run(seed: 22, apps: [Self.app]) { phone in
+    try await SimulatedPhone.run(seed: 22, apps: [Self.app], isolation: .inProcess) { phone in
       let app = phone[Self.app]
       app.open()
       app.sendToBackground()

@@ -5,25 +5,14 @@ import CoreBluetooth
 import Essentials
 import SimulatedRadio
 import Simulation
-import Synchronization
 import Testing
 
-/// The values that the processes of an app have got: as a file would be, they outlive each of them.
-private final class ReceivedValues: Sendable {
-  private let values = Mutex<[UInt8]>([])
-
-  var all: [UInt8] { values.withLock { $0 } }
-  func append(_ value: UInt8) { values.withLock { $0.append(value) } }
-}
-
-/// An app that subscribes to a counter and keeps its values.
+/// An app that subscribes to a counter and notes its values.
 private final class CounterManager: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
   private var central: CBCentralManager?
   private var peripheral: CBPeripheral?
-  private let received: ReceivedValues
 
-  init(_ received: ReceivedValues) {
-    self.received = received
+  override init() {
     super.init()
     central = CBCentralManager(
       delegate: self, queue: DispatchQueue(label: "counter"),
@@ -54,6 +43,11 @@ private final class CounterManager: NSObject, CBCentralManagerDelegate, CBPeriph
     peripheral.discoverServices(nil)
   }
 
+  func centralManager(
+    _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
+    error: (any Error)?
+  ) { AppNotes.write("ended \((error as? CBError)?.code.rawValue ?? 0)") }
+
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
     for service in peripheral.services ?? [] {
       peripheral.discoverCharacteristics(nil, for: service)
@@ -73,7 +67,7 @@ private final class CounterManager: NSObject, CBCentralManagerDelegate, CBPeriph
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
-    if let value = characteristic.value?.first { received.append(value) }
+    if let value = characteristic.value?.first { AppNotes.write("\(value)") }
   }
 }
 
@@ -92,21 +86,28 @@ struct ValueTests {
     }
   }
 
-  private func makeApp(_ received: ReceivedValues, modes: [String]) -> SimulatedApp {
-    SimulatedApp("com.example.counter", infoPlist: ["UIBackgroundModes": modes]) { _ in
-      CounterManager(received)
-    }
+  private static let counter = SimulatedApp(
+    "com.example.counter", infoPlist: ["UIBackgroundModes": ["bluetooth-central"]]
+  ) { _ in CounterManager() }
+  private static let foregroundCounter = SimulatedApp("com.example.counter") { _ in
+    CounterManager()
   }
 
-  @Test func `Values reach the processes of an app in their order, each one once`() async throws {
-    let received = ReceivedValues()
-    let counter = makeApp(received, modes: ["bluetooth-central"])
-    try await SimulatedPhone.run(seed: 21, apps: [counter]) { phone in
+  private func values(of app: InstalledApp, _ isolation: SimulatedPhone.Isolation) -> [UInt8] {
+    AppNotes.all(of: app, isolation).compactMap { UInt8($0) }
+  }
+
+  @Test(arguments: isolations)
+  func `Values reach the processes of an app in their order, each one once`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 21, apps: [Self.counter], isolation: isolation) { phone in
+      AppNotes.reset()
       addCounter(to: phone)
-      let app = phone[counter]
+      let app = phone[Self.counter]
       app.open()
       phone.advance(by: .seconds(10))
-      #expect(received.all.count > 5)
+      #expect(values(of: app, isolation).count > 5)
       app.sendToBackground()
       for _ in 0..<5 {
         phone.advance(by: .seconds(7))
@@ -115,30 +116,34 @@ struct ValueTests {
       }
       phone.advance(by: .seconds(7))
       app.open()
-      #expect(received.all.count > 45)
-      #expect(received.all == Array(1...UInt8(received.all.count)))
+      let received = values(of: app, isolation)
+      #expect(received.count > 45)
+      #expect(received == Array(1...UInt8(received.count)))
       #expect(app.launches.count == 6)
       #expect(app.unhandledEventCount == 0)
     }
   }
 
-  @Test func `Values wait for an app without the mode, and too many of them end the link`()
+  @Test(arguments: isolations)
+  func `Values wait for an app without the mode, and too many of them end the link`(
+    _ isolation: SimulatedPhone.Isolation
+  )
     async throws
   {
-    let received = ReceivedValues()
-    let counter = makeApp(received, modes: [])
-    try await SimulatedPhone.run(seed: 22, apps: [counter]) { phone in
+    try await SimulatedPhone.run(seed: 22, apps: [Self.foregroundCounter], isolation: isolation) {
+      phone in
+      AppNotes.reset()
       addCounter(to: phone)
-      let app = phone[counter]
+      let app = phone[Self.foregroundCounter]
       app.open()
       phone.advance(by: .seconds(10))
-      let before = received.all.count
+      let before = values(of: app, isolation).count
       app.sendToBackground()
       phone.advance(by: .seconds(100))
-      #expect(received.all.count == before)
+      #expect(values(of: app, isolation).count == before)
       #expect(app.waitingEventCount == 100)
       app.open()
-      #expect(received.all == Array(1...UInt8(before + 100)))
+      #expect(values(of: app, isolation) == Array(1...UInt8(before + 100)))
 
       app.sendToBackground()
       phone.advance(by: .minutes(20))
@@ -147,6 +152,8 @@ struct ValueTests {
       #expect(phone.reports.contains { $0.contains("Too many values waited") })
       app.open()
       #expect(app.callbackNames.last == "didDisconnect")
+      let code = CBError.Code.leGattExceededBackgroundNotificationLimit.rawValue
+      #expect(AppNotes.all(of: app, isolation).last == "ended \(code)")
     }
   }
 }

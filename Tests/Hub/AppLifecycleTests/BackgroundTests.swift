@@ -139,7 +139,7 @@ extension AppLifecycleTests {
       }
       #expect(
         phone.requests == [
-          .setFetchInterval(.zero), .setFetchInterval(.seconds(3_600)), .setFetchInterval(nil),
+          .setFetchInterval(.zero), .setFetchInterval(3_600), .setFetchInterval(nil),
           .setFetchInterval(nil), .setFetchInterval(.zero),
         ])
       await phone.end()

@@ -214,6 +214,7 @@ struct AppRun {
     case .gone:
       guard player.isEnded else { return }
       players[id] = nil
+    case .reclaimed: players[id] = nil
     case .launched, .opened, .closed, .acknowledged, .beganBackgroundTask, .endedBackgroundTask,
       .completed:
       if player.isEnded { return }

@@ -32,6 +32,19 @@ struct EndTests {
     #expect(phone.takeActions().reports == [.noSuspendedApp])
   }
 
+  @Test("an app in the foreground whose process is reclaimed has not crashed")
+  func reclaimed() {
+    var phone = TestPhone()
+    phone.run()
+    _ = phone.takeActions()
+    phone.report(.reclaimed)
+    let reports = phone.takeActions().reports
+    #expect(reports == [.ended(TestPhone.app, phone.process, .memoryPressure)])
+    #expect(phone.machine.state(of: TestPhone.app) == .notRunning)
+    phone.person(.opened)
+    #expect(phone.takeActions().contains { if case .start = $0 { true } else { false } })
+  }
+
   @Test("an app whose memory is needed ends if it is suspended, and goes on otherwise")
   func memoryOfOneApp() {
     var phone = TestPhone()

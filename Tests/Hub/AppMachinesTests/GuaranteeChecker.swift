@@ -131,6 +131,7 @@ struct GuaranteeChecker {
         gone(id, isFault: isFault, now)
       }
     case .gone: gone(id, isFault: process.endingAt == nil, now)
+    case .reclaimed: gone(id, isFault: false, now)
     case .beganBackgroundTask, .endedBackgroundTask: break
     }
   }

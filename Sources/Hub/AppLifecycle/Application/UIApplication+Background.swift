@@ -36,7 +36,7 @@ extension UIApplication {
   /// background mode `fetch`.
   public func setMinimumBackgroundFetchInterval(_ minimumBackgroundFetchInterval: TimeInterval) {
     let isNever = !(minimumBackgroundFetchInterval < TimeSpan.longest.seconds)
-    let interval = isNever ? nil : TimeSpan(max(0, minimumBackgroundFetchInterval))
+    let interval = isNever ? nil : max(0, minimumBackgroundFetchInterval)
     _ = session.request(.setFetchInterval(interval))
   }
 
@@ -53,7 +53,8 @@ extension UIApplication {
   ) -> Bool {
     guard keepAliveTimeout >= UIMinimumKeepAliveTimeout, let keepAliveHandler,
       session.infoPlist.description.modes.contains(.voip),
-      session.request(.setKeepAliveTimeout(TimeSpan(keepAliveTimeout))) == .done
+      session.request(.setKeepAliveTimeout(min(keepAliveTimeout, TimeSpan.longest.seconds)))
+        == .done
     else { return false }
     let isFirst = self.keepAliveHandler == nil
     self.keepAliveHandler = keepAliveHandler

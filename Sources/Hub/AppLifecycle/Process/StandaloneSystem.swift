@@ -57,7 +57,7 @@ private final class StandaloneSystem: AppSystem {
       session?.receive(.deliver([.transition(.didBecomeActive)]))
     case .exited: exit(0)
     case .opened, .closed, .acknowledged, .beganBackgroundTask, .endedBackgroundTask, .completed,
-      .gone:
+      .gone, .reclaimed:
       break
     }
   }

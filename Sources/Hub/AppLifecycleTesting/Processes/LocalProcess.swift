@@ -11,12 +11,11 @@ import SimulatedRadio
 import Synchronization
 
 /// A process of an app, which lives in this one.
-final class AppProcess: AppSystem, @unchecked Sendable {
+final class LocalProcess: PhoneProcess, AppSystem, @unchecked Sendable {
   // Sendable because `client`, `slots` and `given` are used under the radio's lock only, and everything else is
   // constant or has a lock of its own.
   let id: AppProcessID
   let app: SimulatedApp
-  private let provider: AppSessionProvider
   private let core: PhoneCore
   /// Nil when the process has ended. It refers to this object.
   private let sessionStorage = Mutex<AppSession?>(nil)
@@ -24,16 +23,14 @@ final class AppProcess: AppSystem, @unchecked Sendable {
   /// Its connection with the phone's hub.
   var client: HubClientMachine
   var slots: [HubSessionID: AppSessionSlot] = [:]
-  /// What it was given and has not handled, in order.
-  var given: [AppDeliveryNumber] = []
+  var given = GivenDeliveries()
 
   /// The process whose globals are those of this program.
-  private static let running = Mutex<AppProcess?>(nil)
+  private static let running = Mutex<LocalProcess?>(nil)
 
-  init(id: AppProcessID, app: SimulatedApp, provider: AppSessionProvider, core: PhoneCore) {
+  init(id: AppProcessID, app: SimulatedApp, core: PhoneCore) {
     self.id = id
     self.app = app
-    self.provider = provider
     self.core = core
     client = HubClientMachine(app: app.id.rawValue)
     sessionStorage.withLock { $0 = AppSession(system: self, infoPlist: app.infoPlist) }
@@ -41,10 +38,16 @@ final class AppProcess: AppSystem, @unchecked Sendable {
 
   var session: AppSession? { sessionStorage.withLock { $0 } }
 
-  func takeGiven(_ count: Int) -> ArraySlice<AppDeliveryNumber> {
-    let count = min(max(count, 0), given.count)
-    defer { given.removeFirst(count) }
-    return given.prefix(count)
+  // MARK: Under the lock
+
+  func received(_ bytes: [UInt8]) { core.take(.received(bytes), of: self) }
+
+  func refuse(_ task: AppTaskID) { session?.receive(.refuseBackgroundTask(task)) }
+
+  func close() {
+    for slot in slots.values { _ = slot.close() }
+    slots = [:]
+    session?.end()
   }
 
   // MARK: Steps, without the lock
@@ -65,10 +68,11 @@ final class AppProcess: AppSystem, @unchecked Sendable {
       other.end()
     }
     Self.running.withLock { $0 = self }
-    CurrentHost.ofApp = provider
+    let link = LocalHubLink(process: self, core: core)
+    CurrentHost.ofApp = AppSessionProvider(link, modes: Set(app.infoPlist.backgroundModes))
     AppSession.current = session
     let (app, time) = (app, core.radio.now)
-    MainQueue.run { app.begin(session, time) }
+    MainQueue.run { app.code.begin(session, time) }
   }
 
   /// Gives the process an instruction, and waits until it was handled.
@@ -99,7 +103,7 @@ final class AppProcess: AppSystem, @unchecked Sendable {
     CurrentHost.ofApp = nil
     AppSession.current = nil
     let app = app
-    MainQueue.run { app.end() }
+    MainQueue.run { app.code.end() }
   }
 
   private var isRunning: Bool { Self.running.withLock { $0 === self } }
@@ -124,31 +128,22 @@ final class AppProcess: AppSystem, @unchecked Sendable {
   }
 }
 
-/// The queue of the main actor.
-enum MainQueue {
-  private static let key: DispatchSpecificKey<Void> = {
-    let key = DispatchSpecificKey<Void>()
-    DispatchQueue.main.setSpecific(key: key, value: ())
-    return key
-  }()
+/// The way of a process's managers to the hub of the phone in this process.
+private struct LocalHubLink: HubLink {
+  let process: LocalProcess
+  let core: PhoneCore
 
-  /// Whether this code runs on it.
-  static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) != nil }
+  var loop: any SessionLoop { core.loop }
 
-  /// Waits for its work, and for the work that this adds, a few times: an app may pass a callback on to it.
-  static func settle() {
-    guard !isCurrent else { return }
-    for _ in 0..<turnCount { DispatchQueue.main.sync {} }
+  func open(_ slot: AppSessionSlot) {
+    let process = process
+    core.execute { $0.open(slot, of: process) }
   }
 
-  private static let turnCount = 3
-
-  /// Runs something on it, and waits.
-  static func run(_ body: @escaping @MainActor @Sendable () -> Void) {
-    if isCurrent {
-      MainActor.assumeIsolated(body)
-    } else {
-      DispatchQueue.main.sync { MainActor.assumeIsolated(body) }
-    }
+  func take(_ input: HubClientMachine.Input) {
+    let process = process
+    core.execute { $0.take(input, of: process) }
   }
+
+  func hasWork(_ slot: AppSessionSlot) { core.execute { $0.append(.settle(slot)) } }
 }

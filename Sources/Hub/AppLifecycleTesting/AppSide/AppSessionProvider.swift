@@ -1,22 +1,27 @@
-import AppMachines
 import BluetoothInterface
 import Essentials
 import HubClientMachines
-import HubMachines
 import HubWire
 import Synchronization
+
+/// The way of a process's managers to the phone's hub. Calls have their effect in their order.
+protocol HubLink: Sendable {
+  var loop: any SessionLoop { get }
+  func open(_ slot: AppSessionSlot)
+  func take(_ input: HubClientMachine.Input)
+  /// A manager has work that no event caused: time waits for its `settle`.
+  func hasWork(_ slot: AppSessionSlot)
+}
 
 /// Opens sessions with a simulated phone's radio for one process of an app, as a hub does for a program.
 final class AppSessionProvider: KeepingSessionProvider {
   let isSimulated = true
   let backgroundModes: Set<String>?
-  private let process: AppProcessID
-  private let core: PhoneCore
+  private let link: any HubLink
   private let lastSession = Mutex<UInt64>(0)
 
-  init(_ process: AppProcessID, modes: Set<String>, core: PhoneCore) {
-    self.process = process
-    self.core = core
+  init(_ link: any HubLink, modes: Set<String>) {
+    self.link = link
     backgroundModes = modes
   }
 
@@ -34,7 +39,6 @@ final class AppSessionProvider: KeepingSessionProvider {
     onAttached: @escaping @Sendable (SessionAttachment) -> Void,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {
-    let (core, process) = (core, process)
     // Under one lock, so that the numbers arrive in their order.
     let slot = lastSession.withLock { last in
       last += 1
@@ -42,51 +46,41 @@ final class AppSessionProvider: KeepingSessionProvider {
         id: HubSessionID(rawValue: last), name: name, keptFor: keptFor,
         acknowledgesEvents: acknowledgesEvents, settle: settle, onAttached: onAttached,
         onEvents: onEvents)
-      core.execute { $0.open(slot, of: process) }
+      link.open(slot)
       return slot
     }
-    return AppHostSession(slot: slot, process: process, core: core)
+    return AppHostSession(slot: slot, link: link)
   }
 }
 
 /// A session of a manager.
 private final class AppHostSession: HostSession {
   private let slot: AppSessionSlot
-  private let process: AppProcessID
-  private let core: PhoneCore
+  private let link: any HubLink
 
-  init(slot: AppSessionSlot, process: AppProcessID, core: PhoneCore) {
+  init(slot: AppSessionSlot, link: any HubLink) {
     self.slot = slot
-    self.process = process
-    self.core = core
+    self.link = link
   }
 
   deinit { close() }
 
-  var loop: any SessionLoop { core.loop }
+  var loop: any SessionLoop { link.loop }
 
   func send(_ request: HostRequest) {
     guard slot.isOpen else { return }
     slot.names.noted(request)
-    post(.request(slot.id, request))
+    link.take(.request(slot.id, request))
   }
 
   func eventsHandled(_ count: Int) {
-    if slot.isOpen { post(.eventsHandled(slot.id, count: count)) }
+    if slot.isOpen { link.take(.eventsHandled(slot.id, count: count)) }
   }
 
-  func hasWork() {
-    let (slot, core) = (slot, core)
-    core.execute { $0.append(.settle(slot)) }
-  }
+  func hasWork() { link.hasWork(slot) }
 
   func close() {
-    if slot.close() { post(.sessionClosed(slot.id)) }
-  }
-
-  private func post(_ input: HubClientMachine.Input) {
-    let process = process
-    core.execute { $0.take(input, of: process) }
+    if slot.close() { link.take(.sessionClosed(slot.id)) }
   }
 }
 
@@ -116,6 +110,11 @@ final class AppSessionSlot: Sendable {
     self.settle = settle
     self.onAttached = onAttached
     self.onEvents = onEvents
+  }
+
+  /// What opens it.
+  var opening: HubClientMachine.Input {
+    .sessionOpened(id, name: name, acknowledgesEvents: acknowledgesEvents, keptFor: keptFor)
   }
 
   var isOpen: Bool { isOpenStorage.load(ordering: .acquiring) }
