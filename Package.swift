@@ -370,6 +370,7 @@ let package = Package(
     tests(
       of: "MessagingHost", in: "Messaging", needs: "DNSWire", "XMPPMachines", "XMPPWire",
       "store-program", messagingProduct("GRDB", of: "GRDB.swift"),
+      messagingProduct("NIOCore", of: "swift-nio"), messagingProduct("NIOPosix", of: "swift-nio"),
       messagingProduct("NIOSSL", of: "swift-nio-ssl")),
     tests(of: "Messaging", in: "Messaging"),
     tests(of: "AmbitMessage", needs: "JSONWire", "Messaging", "StateFiles"),

@@ -16,20 +16,25 @@
     var output: Output { Output(isJSON: run.json) }
 
     /// Opens the account, which then connects and stays connected until the command ends.
-    func open() throws -> MessagingAccount {
+    ///
+    /// - Parameter receipts: The accounts that get receipts.
+    func open(receipts: ReceiptPolicy = .everyone) throws -> MessagingAccount {
       let file = try AccountFile()
-      return try file.open(try file.account(account))
+      return try file.open(try file.account(account), receipts: receipts)
     }
   }
 
   extension AccountFile {
     /// Opens the store of an account, and connects.
-    func open(_ account: StoredAccount) throws(CommandFailure) -> MessagingAccount {
+    func open(
+      _ account: StoredAccount, receipts: ReceiptPolicy
+    ) throws(CommandFailure) -> MessagingAccount {
       var configuration = MessagingAccount.Configuration(
         address: account.address, password: account.password,
         storePath: storePath(of: account.address))
       configuration.server = account.server
       configuration.authorityFile = account.authorityFile
+      configuration.receipts = receipts
       configuration.pin = account.pin.flatMap { Hexadecimal.bytes($0) }
       do throws(MessagingError) {
         return try MessagingAccount(configuration)

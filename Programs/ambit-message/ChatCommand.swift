@@ -21,7 +21,7 @@
     var peer: Recipient
 
     func run() async throws {
-      let account = try options.open()
+      let account = try options.open(receipts: .knownPeers)
       let output = options.output
       let peer = peer.address
       let changes = account.stateChanges()

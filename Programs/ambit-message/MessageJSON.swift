@@ -39,6 +39,7 @@
         event = "gap"
         count = missing
       case .archiveGap: event = "gap"
+      case .historyStart: event = "history-start"
       }
       return .object([
         "event": .string(event), "row": .integer(item.row), "peer": .string(item.peer),
@@ -73,6 +74,27 @@
         "sessions": number(statistics.sessions), "resumed": number(statistics.resumedSessions),
         "forged": number(statistics.forged), "commits": number(statistics.commits),
         "failedCommits": number(statistics.failedCommits),
+        "keptAside": number(statistics.keptAside),
+      ])
+    }
+
+    static func problem(_ problem: AccountProblem) -> JSON {
+      let kind: String
+      var peer: String?
+      var reason: String?
+      switch problem {
+      case .store(let text): (kind, reason) = ("store", text)
+      case .keptAside(let text): (kind, reason) = ("kept-aside", text)
+      case .abilitiesUnknown: kind = "abilities-unknown"
+      case .archiveStalled: kind = "archive-stalled"
+      case .receiptsDropped: kind = "receipts-dropped"
+      case .heldTooMany(let address): (kind, peer) = ("held-too-many", address)
+      case .renumbered(let address): (kind, peer) = ("renumbered", address)
+      case .restoredCopy(let address): (kind, peer) = ("restored-copy", address)
+      }
+      return .object([
+        "event": .string("problem"), "kind": .string(kind), "peer": peer.map(JSON.string),
+        "reason": reason.map(JSON.string),
       ])
     }
   }
@@ -105,6 +127,7 @@
       case .sentElsewhere: return Fit.safe("\(head) <- \(content(item))\(remark(item))")
       case .gap(let count): return Fit.safe("\(head): messages that are missing: \(count)")
       case .archiveGap: return Fit.safe("\(head): the server no longer has all earlier messages")
+      case .historyStart: return Fit.safe("\(head): earlier messages are only at the server")
       }
     }
 
@@ -123,6 +146,7 @@
       case .inOrder: ""
       case .late: " (late)"
       case .renumbered: " (number used twice)"
+      case .history: " (history)"
       }
     }
   }

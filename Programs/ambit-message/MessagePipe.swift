@@ -28,6 +28,7 @@
       let changes = account.stateChanges()
       let connections = account.connectionStates()
       let catchUps = account.catchUps()
+      let problems = account.problems()
       account.start()
       try await options.run.untilTime {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -37,6 +38,11 @@
             }
           }
           group.addTask { await Self.tell(catchUps, output) }
+          group.addTask {
+            for await problem in problems {
+              output.object(MessageJSON.problem(problem), isOfRadio: false)
+            }
+          }
           group.addTask { try await AccountWatch.report(connections, output) }
           group.addTask { try await Self.handOver(account, output) }
           group.addTask {
@@ -72,47 +78,120 @@
     }
 
     private static func readCommands(_ account: MessagingAccount, _ output: Output) async throws {
-      let lines = LineReader { Swift.readLine() }
-      while let line = await lines.next() {
-        guard !line.allSatisfy(\.isWhitespace) else { continue }
-        do throws(FileFault) {
-          await perform(try PipeCommand(line: line), account, output)
-        } catch {
-          output.object(
-            .object(["event": .string("error"), "reason": .string(error.reason)]),
-            isOfRadio: false)
+      let buffer = LineBuffer()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          let reader = LineReader { Swift.readLine() }
+          while let line = await reader.next(), await buffer.put(line) {}
+          await buffer.end()
         }
+        while let lines = await buffer.takeAll(), !Task.isCancelled {
+          await perform(lines, account, output)
+        }
+        await buffer.end()
+        try await group.waitForAll()
       }
     }
 
+    /// Performs the commands of lines that have come together, with as few transactions as possible.
     private static func perform(
-      _ command: PipeCommand, _ account: MessagingAccount, _ output: Output
+      _ lines: [String], _ account: MessagingAccount, _ output: Output
     ) async {
-      switch command {
-      case .send(let recipient, let body, let reference, let deadline):
-        do throws(MessagingError) {
-          let id = try await account.send(body, to: recipient, deadline: deadline)
-          output.object(
-            MessageJSON.accepted(id, to: recipient, reference: reference), isOfRadio: false)
+      var messages: [(message: OutgoingMessage, reference: String?)] = []
+      var rows: [Int64] = []
+      for line in lines where !line.allSatisfy(\.isWhitespace) {
+        do throws(FileFault) {
+          switch try PipeCommand(line: line) {
+          case .send(let recipient, let body, let reference, let deadline):
+            messages.append((OutgoingMessage(body, to: recipient, deadline: deadline), reference))
+          case .acknowledge(let row): rows.append(row)
+          case .setInUse(let isInUse): account.setInUse(isInUse)
+          case .statistics:
+            await store(messages, rows, account, output)
+            (messages, rows) = ([], [])
+            output.object(MessageJSON.statistics(account.statistics), isOfRadio: false)
+          }
         } catch {
+          report(error.reason, output)
+        }
+      }
+      await store(messages, rows, account, output)
+    }
+
+    private static func store(
+      _ messages: [(message: OutgoingMessage, reference: String?)], _ rows: [Int64],
+      _ account: MessagingAccount, _ output: Output
+    ) async {
+      async let acknowledgement: Void = account.acknowledge(rows: rows)
+      let results = await account.send(messages.map(\.message))
+      for ((message, reference), result) in zip(messages, results) {
+        switch result {
+        case .success(let id):
+          output.object(
+            MessageJSON.accepted(id, to: message.recipient, reference: reference),
+            isOfRadio: false)
+        case .failure(let error):
           output.object(
             .object([
               "event": .string("refused"), "reference": reference.map(JSON.string),
               "reason": .string(error.description),
             ]), isOfRadio: false)
         }
-      case .acknowledge(let row):
-        do throws(MessagingError) {
-          try await account.acknowledge(row: row)
-        } catch {
-          output.object(
-            .object(["event": .string("error"), "reason": .string(error.description)]),
-            isOfRadio: false)
-        }
-      case .setInUse(let isInUse): account.setInUse(isInUse)
-      case .statistics:
-        output.object(MessageJSON.statistics(account.statistics), isOfRadio: false)
       }
+      do {
+        try await acknowledgement
+      } catch {
+        report("\(error)", output)
+      }
+    }
+
+    private static func report(_ reason: String, _ output: Output) {
+      output.object(
+        .object(["event": .string("error"), "reason": .string(reason)]), isOfRadio: false)
+    }
+  }
+
+  /// Lines that were read and not performed yet. At its bound the reader waits.
+  private actor LineBuffer {
+    private static let countMax = 512
+
+    private var lines: [String] = []
+    private var hasEnded = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// False if no more lines are taken.
+    func put(_ line: String) async -> Bool {
+      while lines.count >= Self.countMax, !hasEnded { await change() }
+      guard !hasEnded else { return false }
+      lines.append(line)
+      wake()
+      return true
+    }
+
+    /// All lines, at least one; nil at the end.
+    func takeAll() async -> [String]? {
+      while lines.isEmpty, !hasEnded { await change() }
+      guard !lines.isEmpty else { return nil }
+      defer {
+        lines = []
+        wake()
+      }
+      return lines
+    }
+
+    func end() {
+      hasEnded = true
+      wake()
+    }
+
+    private func change() async {
+      await withCheckedContinuation { waiting.append($0) }
+    }
+
+    private func wake() {
+      let ready = waiting
+      waiting = []
+      for continuation in ready { continuation.resume() }
     }
   }
 

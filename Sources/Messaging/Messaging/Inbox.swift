@@ -55,17 +55,34 @@
         case .sentElsewhere: .sentElsewhere
         case .gap(_, let numbers): .gap(count: UInt64(numbers.count))
         case .archiveGap: .archiveGap
+        case .historyStart: .historyStart
         }
       let arrival: Arrival =
         switch row.arrival {
         case .inOrder: .inOrder
         case .late: .late
         case .renumbered: .renumbered
+        case .history: .history
         }
       self.init(
         row: row.sequence ?? 0, kind: kind, peer: row.peer, body: row.content.body,
         elements: row.content.elements, originID: row.originID, number: row.order?.number,
         arrival: arrival, time: row.date)
+    }
+  }
+
+  extension AccountProblem {
+    init?(_ report: MessageReport) {
+      switch report {
+      case .forgedCarbon, .forgedReceipt: return nil
+      case .renumbered(let peer): self = .renumbered(peer: peer)
+      case .restoredCopy(let peer): self = .restoredCopy(peer: peer)
+      case .abilitiesUnknown: self = .abilitiesUnknown
+      case .archiveStalled: self = .archiveStalled
+      case .heldTooMany(let peer): self = .heldTooMany(peer: peer)
+      case .receiptsDropped: self = .receiptsDropped
+      case .changeRejected(let reason): self = .keptAside(reason)
+      }
     }
   }
 

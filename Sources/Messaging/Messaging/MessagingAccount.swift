@@ -53,6 +53,8 @@
       public var pin: [UInt8]?
       /// The resource of the account's address that is wished for; nil for one that the server chooses.
       public var resource: String?
+      /// The accounts that get receipts for their messages, if they request them.
+      public var receipts = ReceiptPolicy.knownPeers
       /// The name under which other clients show this program.
       public var programName = "Ambit"
 
@@ -70,7 +72,7 @@
     /// Calls of `send` that wait for the disk at a time, at most.
     private static let waitingCountMax = 100_000
 
-    private typealias Acceptance = CheckedContinuation<Result<MessageID, MessagingError>, Never>
+    private typealias Acceptance = @Sendable (Result<MessageID, MessagingError>) -> Void
 
     private struct Shared {
       var tickets: [UInt64: Acceptance] = [:]
@@ -88,6 +90,7 @@
       let states = UpdateFeed<MessageID, MessageStateChange>()
       let catchUps = UpdateFeed<Bool, CatchUp>()
       let arrivals = UpdateFeed<Bool, Int64>()
+      let problems = UpdateFeed<AccountProblem, AccountProblem>()
 
       /// Ends the sequences of readers that have outlived the account, and requests that were not handled.
       func end() {
@@ -95,11 +98,12 @@
           defer { shared.tickets = [:] }
           return shared.tickets.values
         }
-        for acceptance in waiting { acceptance.resume(returning: .failure(.ended)) }
+        for acceptance in waiting { acceptance(.failure(.ended)) }
         connections.end()
         states.end()
         catchUps.end()
         arrivals.end()
+        problems.end()
       }
     }
 
@@ -116,7 +120,7 @@
       address = jid.bare.description
       let store = try Self.openStore(configuration.storePath)
       var settings = ServerSettings(domain: jid.domain)
-      settings.endpoint = configuration.server.map {
+      settings.endpoints = [configuration.server].compactMap(\.self).map {
         ServerEndpoint(
           host: $0.host, port: $0.port, encryption: $0.isDirectTLS ? .directTLS : .startTLS)
       }
@@ -124,13 +128,16 @@
       settings.pin = configuration.pin
       let reports = reports
       do {
+        var start = try AccountStart(
+          account: jid.bare, password: configuration.password, settings: settings, store: store,
+          resource: configuration.resource, program: configuration.programName)
+        start.confirmsToStrangers = configuration.receipts == .everyone
         host = try AccountHost(
-          AccountStart(
-            account: jid.bare, password: configuration.password, settings: settings, store: store,
-            resource: configuration.resource, program: configuration.programName),
+          start,
           observer: AccountObserver(
             changed: { Self.take($0, reports) }, perform: { Self.take($0, reports) },
-            committed: { Self.tookCommit($0, reports) }))
+            rejected: { Self.finish($0, .failure(.store($1)), reports) },
+            ended: { Self.end($0, reports) }, committed: { Self.tookCommit($0, reports) }))
       } catch {
         throw (error as? StoreError).map { MessagingError($0) } ?? .store("\(error)")
       }
@@ -145,7 +152,7 @@
 
     /// Ends the use of the account, so that another one, here or in another process, can open its store.
     ///
-    /// The server gets a last acknowledgement and the end of the stream; what was requested before is written. Sequences
+    /// The server gets a last acknowledgement and the end of the stream; earlier requests are completed. Sequences
     /// end, and later requests throw ``MessagingError/ended``. Messages that have not left by then leave when the store is
     /// opened again. Closing an account that is closed does nothing.
     ///
@@ -189,6 +196,9 @@
     /// Changes of the connection from now on.
     public func connectionStates() -> Updates<ConnectionState> { reports.connections.updates() }
 
+    /// What hinders the account from now on, and isn't the connection.
+    public func problems() -> Updates<AccountProblem> { reports.problems.updates() }
+
     /// Each time that the server's archive was read from now on: everything that was sent before is in the inbox.
     public func catchUps() -> Updates<CatchUp> { reports.catchUps.updates() }
 
@@ -203,30 +213,47 @@
     public func send(
       _ body: String, to recipient: String, deadline: Duration? = nil
     ) async throws(MessagingError) -> MessageID {
-      guard let peer = JID(typed: recipient), peer.local != nil else {
-        throw .invalidAddress(recipient)
-      }
-      let count = body.utf8.count
-      guard count <= Self.bodyByteCountMax else {
-        throw .tooLarge(byteCount: count, byteCountMax: Self.bodyByteCountMax)
-      }
-      guard body.isXMLText else { throw .invalidText }
-      let patience = deadline.map(Self.span)
-      let result = await withCheckedContinuation { (continuation: Acceptance) in
-        let ticket: Result<UInt64, MessagingError> = reports.shared.withLock { shared in
-          if shared.isClosed { return .failure(.ended) }
-          if let problem = shared.storeProblem { return .failure(.store(problem)) }
-          guard shared.tickets.count < Self.waitingCountMax else { return .failure(.outboxFull) }
-          shared.lastTicket += 1
-          shared.tickets[shared.lastTicket] = continuation
-          return .success(shared.lastTicket)
-        }
-        guard case .success(let ticket) = ticket else {
-          return continuation.resume(returning: ticket.map { _ in MessageID(rawValue: 0) })
-        }
-        host.send(ticket: ticket, to: peer, MessageContent(body: body), patience: patience)
+      let message = OutgoingMessage(body, to: recipient, deadline: deadline)
+      let result = await withCheckedContinuation { continuation in
+        begin(message) { continuation.resume(returning: $0) }
       }
       return try result.get()
+    }
+
+    /// Sends messages in their order, as few transactions of the store as possible. Returns when all are on disk.
+    ///
+    /// - Returns: For each message its number, or the reason why it is not sent.
+    public func send(
+      _ messages: [OutgoingMessage]
+    ) async -> [Result<MessageID, MessagingError>] {
+      await Gathering.collect(messages) { message, done in begin(message, done) }
+    }
+
+    private func begin(_ message: OutgoingMessage, _ done: @escaping Acceptance) {
+      guard let peer = JID(typed: message.recipient), peer.local != nil else {
+        return done(.failure(.invalidAddress(message.recipient)))
+      }
+      let count = message.body.utf8.count
+      guard count <= Self.bodyByteCountMax else {
+        return done(
+          .failure(.tooLarge(byteCount: count, byteCountMax: Self.bodyByteCountMax)))
+      }
+      guard message.body.isXMLText else { return done(.failure(.invalidText)) }
+      let ticket: Result<UInt64, MessagingError> = reports.shared.withLock { shared in
+        if shared.isClosed { return .failure(.ended) }
+        if let problem = shared.storeProblem { return .failure(.store(problem)) }
+        guard shared.tickets.count < Self.waitingCountMax else { return .failure(.outboxFull) }
+        shared.lastTicket += 1
+        shared.tickets[shared.lastTicket] = done
+        return .success(shared.lastTicket)
+      }
+      switch ticket {
+      case .success(let ticket):
+        host.send(
+          ticket: ticket, to: peer, MessageContent(body: message.body),
+          patience: message.deadline.map(Self.span))
+      case .failure(let error): done(.failure(error))
+      }
     }
 
     /// A time of up to ten years.
@@ -267,6 +294,15 @@
       } catch {
         throw MessagingError(error)
       }
+    }
+
+    /// The same for the entries with these rows, in as few transactions of the store as possible.
+    public func acknowledge(rows: [Int64]) async throws(MessagingError) {
+      let host = host
+      let errors = await Gathering.collect(rows) { row, done in
+        host.acknowledge(sequence: row) { done($0) }
+      }
+      for case let error? in errors { throw MessagingError(error) }
     }
 
     /// The conversations that the store has.
@@ -311,14 +347,27 @@
         reports.states.send(MessageStateChange(id: id, state: MessageState(fate)), for: id)
       case .deliver(let sequence): reports.arrivals.send(sequence, for: true)
       case .caughtUp(let isWhole): reports.catchUps.send(CatchUp(isWhole: isWhole), for: true)
-      case .report(let report):
-        switch report {
-        case .forgedCarbon, .forgedReceipt:
-          reports.shared.withLock { $0.statistics.forged += 1 }
-        default: break
-        }
+      case .report(let report): take(report, reports)
       default: break
       }
+    }
+
+    private static func take(_ report: MessageReport, _ reports: Reports) {
+      reports.shared.withLock { shared in
+        switch report {
+        case .forgedCarbon, .forgedReceipt: shared.statistics.forged += 1
+        case .changeRejected: shared.statistics.keptAside += 1
+        default: break
+        }
+      }
+      if let problem = AccountProblem(report) { reports.problems.send(problem, for: problem) }
+    }
+
+    /// The store can't be used any more.
+    private static func end(_ error: StoreError, _ reports: Reports) {
+      reports.shared.withLock { $0.storeProblem = error.sentence }
+      reports.problems.send(.store(error.sentence), for: .store(error.sentence))
+      reports.end()
     }
 
     private static func finish(
@@ -328,18 +377,20 @@
         if case .success = result { shared.statistics.accepted += 1 }
         return shared.tickets.removeValue(forKey: ticket)
       }
-      waiting?.resume(returning: result)
+      waiting?(result)
     }
 
     private static func tookCommit(_ problem: String?, _ reports: Reports) {
-      reports.shared.withLock { shared in
-        shared.storeProblem = problem
+      let isNew = reports.shared.withLock { shared in
+        defer { shared.storeProblem = problem }
         if problem == nil {
           shared.statistics.commits += 1
         } else {
           shared.statistics.failedCommits += 1
         }
+        return problem != shared.storeProblem
       }
+      if isNew, let problem { reports.problems.send(.store(problem), for: .store(problem)) }
     }
   }
 #endif

@@ -11,6 +11,23 @@
     public var description: String { String(rawValue) }
   }
 
+  /// A message that is to be sent.
+  public struct OutgoingMessage: Hashable, Sendable {
+    /// The text.
+    public var body: String
+    /// The address of the recipient's account.
+    public var recipient: String
+    /// The time after which the message fails if the server doesn't have it; nil for never.
+    public var deadline: Duration?
+
+    /// Creates a message.
+    public init(_ body: String, to recipient: String, deadline: Duration? = nil) {
+      self.body = body
+      self.recipient = recipient
+      self.deadline = deadline
+    }
+  }
+
   /// The fate of a message that was sent from here.
   ///
   /// Fates only advance, with one exception: a receipt that arrives late replaces `failed`.
@@ -61,6 +78,8 @@
       case gap(count: UInt64)
       /// The server's archive no longer continues where it was read last: messages since then may be missing.
       case archiveGap
+      /// The server's archive has earlier messages, which were left out when the store was new.
+      case historyStart
     }
 
     /// How a message is related to those before it.
@@ -71,6 +90,8 @@
       case late
       /// Another message had the same number: the sender's store was restored from a copy.
       case renumbered
+      /// From the server's archive, from before this store existed. Another device may have shown it.
+      case history
     }
 
     /// The place in the inbox, which is acknowledged.
@@ -91,6 +112,38 @@
     public var arrival: Arrival
     /// Milliseconds since 1970 when the server got it, by the server's clock.
     public var time: Int64
+  }
+
+  /// The accounts that get receipts (XEP-0184) for their messages. A receipt shows its sender that the account is in
+  /// use.
+  public enum ReceiptPolicy: Hashable, Sendable {
+    /// Those to which a message was sent from here. Receipts for earlier messages of theirs follow then.
+    case knownPeers
+    /// All. Only with it are messages of accounts that number them repeated until they have arrived, if this account never
+    /// writes to them.
+    case everyone
+  }
+
+  /// Something that hinders an account, beside its connection.
+  public enum AccountProblem: Hashable, Sendable {
+    /// The store can't be read or written at this moment, for this reason. Nothing is received, and `send` throws; it is
+    /// tried again.
+    case store(String)
+    /// A message or another change can't be stored, for this reason, whenever it is tried. It is kept aside in the table
+    /// `aside` of the store, and the rest goes on.
+    case keptAside(String)
+    /// The server has not told in time what the account can do. It is used as one with an archive.
+    case abilitiesUnknown
+    /// The server's archive does not let itself be read to its end.
+    case archiveStalled
+    /// More receipts wait than are kept: those for the oldest messages are not sent.
+    case receiptsDropped
+    /// Too many messages of the peer wait for earlier ones; gaps are reported early.
+    case heldTooMany(peer: String)
+    /// The peer has used a number twice: its store was restored from a copy.
+    case renumbered(peer: String)
+    /// This store was restored from a copy. The conversation goes on with new numbers.
+    case restoredCopy(peer: String)
   }
 
   /// How far the server's archive was read.
@@ -127,6 +180,8 @@
     public var resumedSessions = 0
     /// Carbons and receipts that were ignored because another sender forged them.
     public var forged = 0
+    /// Changes that the store could not take, and keeps aside.
+    public var keptAside = 0
     /// Transactions of the store.
     public var commits = 0
     /// Attempts to write a transaction that failed, for which there was another one.

@@ -6,7 +6,7 @@
   internal import XMPPMachines
   internal import XMPPWire
 
-  /// What the machines of an account want, and what is done for them.
+  /// The wishes of an account's machines, and the actions for them.
   extension AccountDriver {
     // MARK: What the machines want
 
@@ -101,8 +101,17 @@
       case .ready(let isResumed, let hasArchive):
         handle(.counted(count))
         handle(.connected(isResumed: isResumed, hasArchive: hasArchive, wall: WallClock.now))
+      case .presumed(let isResumed):
+        handle(.counted(count))
+        presume(isResumed: isResumed)
       case .nothing: handle(.counted(count))
       }
+    }
+
+    /// The server has not told the abilities of the account.
+    func presume(isResumed: Bool) {
+      batch.later.append(.messages(.report(.abilitiesUnknown), session: session))
+      handle(.connected(isResumed: isResumed, hasArchive: true, wall: WallClock.now))
     }
 
     func lookedUp(_ message: InboundMessage) throws(StoreError) -> LookedUp {
@@ -117,9 +126,10 @@
 
     func begin(_ online: StreamOnline) {
       session = online.session
+      failedServers.forget()
       if !online.isResumed { inboundCount = 0 }
       if !online.isResumed { waiting = [] }
-      switch exchange.begin(online) {
+      switch exchange.begin(online, now: .now) {
       case .query(let element): waiting.append(OutgoingStanza(row: nil, element))
       case .ready(let isResumed, let hasArchive):
         handle(.connected(isResumed: isResumed, hasArchive: hasArchive, wall: WallClock.now))
@@ -127,7 +137,13 @@
       observer.changed(.online(address: online.jid.description, isResumed: online.isResumed))
     }
 
+    /// The server that is connected, or is being connected, is of no use.
+    private func addFailedServer() {
+      if session == nil, let server = channel?.endpoint { failedServers.add(server) }
+    }
+
     func end(_ failure: StreamFailure, retryAt: Instant?) {
+      if failure.isOfServer { addFailedServer() }
       session = nil
       exchange.end()
       handle(.disconnected(streamError: failure.blamedCondition))
@@ -172,7 +188,8 @@
       closeChannel()
       parser.restart()
       observer.changed(.connecting)
-      let new = ServerChannel(settings.at(target), on: loop) { [weak self] channel, event in
+      let new = ServerChannel(settings.at(target), after: failedServers, on: loop) {
+        [weak self] channel, event in
         self?.handle(.channel(channel, event))
       }
       channel = new
@@ -189,9 +206,14 @@
         handle(.opened(isEncrypted: true, ChannelBindings(), nonce: RandomText.nonce()))
       case .encrypted(isDirect: false): handle(.encrypted(ChannelBindings()))
       case .bytes(let bytes): parse(bytes)
+      case .unreachable(let server): failedServers.add(server)
       case .ended(let error):
+        let candidates = channel?.candidates ?? []
+        addFailedServer()
         channel = nil
-        handle(.closed(error.streamFailure))
+        handle(
+          session == nil && failedServers.leave(candidates)
+            ? .serverFailed(error.streamFailure) : .closed(error.streamFailure))
       }
     }
 
@@ -221,6 +243,16 @@
   }
 
   extension StreamFailure {
+    /// Whether another server of the domain may do better.
+    fileprivate var isOfServer: Bool {
+      switch self {
+      case .transport, .tls, .noTLS, .silent, .ended, .invalidXML, .unexpected, .noMechanism: true
+      case .stream, .downgrade, .invalidExchange, .serverNotAuthenticated, .refused, .noCredentials,
+        .bindingRefused, .tooManyRedirects, .wrongAcknowledgement, .stopped:
+        false
+      }
+    }
+
     /// The condition of a stream error that may be about a stanza that was sent.
     fileprivate var blamedCondition: String? {
       guard case .stream(let error) = self else { return nil }

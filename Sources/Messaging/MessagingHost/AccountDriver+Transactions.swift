@@ -56,7 +56,7 @@
   /// Transactions of an account, and the end of its use.
   extension AccountDriver {
     /// Threads that wait for disks, of all accounts of this process.
-    private static let threads: NIOThreadPool = {
+    static let threads: NIOThreadPool = {
       let pool = NIOThreadPool(numberOfThreads: 4)
       pool.start()
       return pool
@@ -64,10 +64,11 @@
 
     /// The pause before a transaction that failed is tried again.
     private static let retryPause = TimeAmount.seconds(1)
-    /// The time for the server and the disk to take what is left, before the account's use ends without.
+    private static let longestPause = TimeAmount.seconds(60).nanoseconds
+    /// The time for the server and the disk to take the rest, before the account's use ends without.
     private static let closeTime = TimeAmount.seconds(10)
 
-    /// Begins to write what has come up, or performs what needs no writing. False if there is nothing.
+    /// Begins to write the changes since the last transaction, or performs actions that need none. False without any.
     func flush() -> Bool {
       isAtBarrier = false
       sendWaiting()
@@ -111,14 +112,58 @@
       }
       isFailing = error != nil
       updateReading()
-      guard error != nil else {
+      switch error {
+      case nil:
+        failureCount = 0
         let later = written?.later ?? []
         written = nil
         perform(later)
-        return run()
+        run()
+      case .rejected: keepAside()
+      case .damaged?, .closed?, .laterVersion?, .inUse?: end(error ?? .closed)
+      case .full?, .unusable?: tryLater()
       }
-      loop.assumeIsolated().scheduleTask(in: Self.retryPause) { [self] in
+    }
+
+    func tryLater() {
+      let pause = min(Self.retryPause.nanoseconds << Int64(failureCount), Self.longestPause)
+      failureCount = min(failureCount + 1, 10)
+      loop.assumeIsolated().scheduleTask(in: .nanoseconds(pause)) { [self] in
         if !closing.isStoreClosed { write() }
+      }
+    }
+
+    /// The store can't be used any more.
+    private func end(_ error: StoreError) {
+      closeChannel()
+      observer.changed(.offline(.transport(error.sentence), isFinal: true))
+      closeStore(error)
+      observer.ended(error)
+    }
+
+    // MARK: What the store forgets
+
+    /// The rows of each table that are removed in one transaction.
+    private static let pruneCount = 500
+    private static let firstPruning = TimeAmount.seconds(5)
+    private static let nextPruning = TimeAmount.hours(1)
+    /// Between transactions of one pruning, so that messages don't wait for it.
+    private static let pruningPause = TimeAmount.milliseconds(200)
+
+    /// Removes old rows after a pause, and then again and again.
+    func prune(after pause: TimeAmount = firstPruning) {
+      let store = store
+      let bound = NIOLoopBound(self, eventLoop: loop)
+      pruning = loop.scheduleTask(in: pause) {
+        let driver = bound.value
+        Self.threads.runIfActive(eventLoop: driver.loop) { () -> Bool in
+          // What can't be removed now can be later.
+          (try? store.prune(Retention(), now: WallClock.now, countMax: Self.pruneCount)) ?? false
+        }.whenComplete { result in
+          guard !bound.value.closing.isStoreClosed else { return }
+          let isFull = (try? result.get()) ?? false
+          bound.value.prune(after: isFull ? Self.pruningPause : Self.nextPruning)
+        }
       }
     }
 
@@ -134,7 +179,7 @@
       }
     }
 
-    /// Ends the connection, writes what has come up, and closes the store.
+    /// Ends the connection, writes the last changes, and closes the store.
     func close(keepsSession: Bool, _ done: @escaping Completion) {
       closing.join(done)
       guard !closing.isRequested else { return }
@@ -168,8 +213,9 @@
       }
     }
 
-    private func closeStore(_ error: StoreError?) {
+    func closeStore(_ error: StoreError?) {
       closing.closeStore()
+      pruning?.cancel()
       let lost = (written?.calls ?? []) + batch.calls
       written = nil
       batch = Batch()

@@ -37,14 +37,16 @@
     let loop: any EventLoop
     let observer: AccountObserver
     let account: JID
-    let settings: ServerSettings
-    let password: String
-    let store: any AccountStore
+    var start: AccountStart
+    var settings: ServerSettings { start.settings }
+    var password: String { start.password }
+    var store: any AccountStore { start.store }
     var stream: StreamMachine
     var messages: MessageMachine
     let parser = XMLStreamParser()
     var exchange: AccountExchange
     var channel: ServerChannel?
+    var failedServers = FailedServers()
     var isAtBarrier = false
 
     private var inputs: [Input] = []
@@ -52,11 +54,15 @@
     private var heldByteCount = 0
     var isReading = true
     private var isRunning = false
-    private var isParsing = false
+    var isParsing = false
     var batch = Batch()
     /// The transaction that is being written, or is tried again.
     var written: Batch?
     var isFailing = false
+    /// Failures in sequence, for the pauses between them.
+    var failureCount = 0
+    var rejections = Rejections()
+    var clientState = ClientState.active
     /// Stanzas for which the stream had no room.
     var waiting: [OutgoingStanza] = []
     var session: UInt64?
@@ -64,23 +70,20 @@
     var stored: StoredSession?
     var inboundCount: UInt64 = 0
     private var timer: (due: Instant, scheduled: Scheduled<Void>)?
+    var pruning: Scheduled<Void>?
     var closing = Closing()
 
     init(_ start: AccountStart, observer: AccountObserver, on loop: any EventLoop) {
       self.loop = loop
       self.observer = observer
+      self.start = start
       account = start.stream.account
-      settings = start.settings
-      password = start.password
-      store = start.store
-      stream = StreamMachine(
-        start.stream, session: start.session, unacknowledged: start.unacknowledged)
-      messages = MessageMachine(
-        account: account.description, stored: start.messages, seed: start.stream.seed, now: .now,
-        wall: WallClock.now)
+      stream = start.makeStream()
+      messages = start.makeMessages()
       exchange = AccountExchange(account: account)
       stored = start.messages.session
       inboundCount = stored?.inboundCount ?? 0
+      prune()
     }
 
     // MARK: The inbox
@@ -153,13 +156,13 @@
     func run() {
       guard !isRunning else { return }
       isRunning = true
-      while written == nil, !closing.isStoreClosed, step() {}
+      while written == nil, !closing.isStoreClosed, !rejections.isReloading, step() {}
       isRunning = false
       closeIfDone()
       setTimer()
     }
 
-    /// Does the next thing; false if there is none.
+    /// Does the next thing; false without one.
     private func step() -> Bool {
       // A connection that has changed hands, or enough for one transaction.
       if isAtBarrier || batch.changes.count > Batch.countMax { return flush() }
@@ -176,8 +179,10 @@
     private func perform(_ input: Input) {
       switch input {
       case .channel(let source, let event): if source === channel { take(event) }
-      case .request(.stream(let event)): handle(event)
-      // The sender is told when the account has ended.
+      case .request(.stream(let event)):
+        if case .clientState(let state) = event { clientState = state }
+        handle(event)
+      // The end of the account answers it.
       case .request(.messages(.send)) where closing.isRequested: break
       case .request(.messages(let event)): handle(event)
       case .request(.acknowledge(let sequence, let done)):
@@ -190,6 +195,7 @@
         var actions: [StreamMachine.Action] = []
         if let due = stream.nextWake, due <= now { stream.wake(now: now, into: &actions) }
         take(actions)
+        if case .presumed(let isResumed) = exchange.wake(now: now) { presume(isResumed: isResumed) }
         var commit = MessageCommit()
         messages.wake(now: now, into: &commit)
         take(commit)
@@ -246,7 +252,7 @@
     private func setTimer() {
       let due =
         closing.isStoreClosed
-        ? nil : [stream.nextWake, messages.nextWake].compactMap(\.self).min()
+        ? nil : [stream.nextWake, messages.nextWake, exchange.nextWake].compactMap(\.self).min()
       guard due != timer?.due else { return }
       timer?.scheduled.cancel()
       timer = nil

@@ -16,6 +16,8 @@
     var messages: StoredMessages
     var session: StreamSession?
     var unacknowledged: [SentStanza]
+    /// Whether accounts get receipts to which the app has never sent a message.
+    package var confirmsToStrangers = false
 
     /// Reads the store.
     ///
@@ -26,19 +28,27 @@
     package init(
       account: JID, password: String, settings: ServerSettings, store: any AccountStore,
       resource: String? = nil, program: String
-    ) throws {
+    ) throws(StoreError) {
       self.settings = settings
       self.password = password
       self.store = store
-      messages = try store.load()
+      messages = StoredMessages()
       var generator = SystemRandomNumberGenerator()
       stream = StreamConfiguration(account: account, seed: generator.next())
       stream.resource = resource
-      stream.provenMechanism = messages.mechanism.flatMap { SASLMechanism(rawValue: $0) }
       stream.unacknowledgedMax = 1_024
       stream.abilities = DiscoInfo(
         identities: [.init(category: "client", type: "pc", name: program)],
         features: [Namespace.discoInfo, Namespace.ping, Namespace.receipts, Namespace.order])
+      unacknowledged = []
+      try load()
+    }
+
+    /// Reads the store again.
+    mutating func load() throws(StoreError) {
+      messages = try store.load()
+      stream.provenMechanism = messages.mechanism.flatMap { SASLMechanism(rawValue: $0) }
+      session = nil
       unacknowledged = []
       guard let stored = messages.session, let jid = JID(stored.jid) else { return }
       var session = StreamSession(
@@ -47,13 +57,32 @@
       session.acknowledged = stored.outboundCount
       self.session = session
       unacknowledged = try store.sentRows().compactMap { row in
-        guard let position = row.position, position > stored.outboundCount,
-          let element = MessageWriter.element(row)
-        else { return nil }
-        return SentStanza(
-          position: position,
-          OutgoingStanza(row: UInt64(clamping: row.id.rawValue), element))
+        SentStanza(row.id, row.position, MessageWriter.element(row))
       }
+      unacknowledged += try store.sentReceipts().compactMap { receipt in
+        SentStanza(receipt.id, receipt.position, MessageWriter.element(receipt))
+      }
+    }
+  }
+
+  extension AccountStart {
+    func makeStream() -> StreamMachine {
+      StreamMachine(stream, session: session, unacknowledged: unacknowledged)
+    }
+
+    func makeMessages() -> MessageMachine {
+      MessageMachine(
+        account: stream.account.description, stored: messages,
+        confirmsToStrangers: confirmsToStrangers, seed: stream.seed, now: .now, wall: WallClock.now)
+    }
+  }
+
+  extension SentStanza {
+    /// Nil if it has no position, or can't be written.
+    fileprivate init?(_ row: RowID, _ position: UInt64?, _ element: XMLElement?) {
+      guard let position, let element else { return nil }
+      self.init(
+        position: position, OutgoingStanza(row: UInt64(clamping: row.rawValue), element))
     }
   }
 
@@ -106,12 +135,17 @@
     /// The app has taken a row of the inbox. Returns when that is on disk.
     package func acknowledge(sequence: Int64) async throws(StoreError) {
       let error = await withCheckedContinuation { continuation in
-        post(.acknowledge(sequence) { continuation.resume(returning: $0) })
+        acknowledge(sequence: sequence) { continuation.resume(returning: $0) }
       }
       if let error { throw error }
     }
 
-    /// Ends the connection, writes what was requested before, and closes the store. Returns when another host may open
+    /// The same without waiting; `done` is called on the event loop.
+    package func acknowledge(
+      sequence: Int64, done: @escaping @Sendable (StoreError?) -> Void
+    ) { post(.acknowledge(sequence, done)) }
+
+    /// Ends the connection, completes earlier requests, and closes the store. Returns when another host may open
     /// it, after ten seconds at most.
     ///
     /// - Throws: If the last changes could not be written. The store is closed all the same.

@@ -14,16 +14,24 @@
     package var changed: @Sendable (Connection) -> Void
     /// An action of the machine of messages that is for the app.
     package var perform: @Sendable (MessageAction) -> Void
+    /// A message is not stored, and not sent; the ticket of `send`, and the reason.
+    package var rejected: @Sendable (UInt64, String) -> Void
+    /// The account ends by itself, because its store can't be used any more.
+    package var ended: @Sendable (StoreError) -> Void
     /// A transaction of the store was written, or failed for this reason and is tried again.
     package var committed: @Sendable (String?) -> Void
 
     package init(
       changed: @escaping @Sendable (Connection) -> Void,
       perform: @escaping @Sendable (MessageAction) -> Void,
+      rejected: @escaping @Sendable (UInt64, String) -> Void,
+      ended: @escaping @Sendable (StoreError) -> Void,
       committed: @escaping @Sendable (String?) -> Void
     ) {
       self.changed = changed
       self.perform = perform
+      self.rejected = rejected
+      self.ended = ended
       self.committed = committed
     }
   }

@@ -8,8 +8,16 @@
     func load() throws(StoreError) -> StoredMessages
     /// Rows of the outbox that have a position in the stored session, by position.
     func sentRows() throws(StoreError) -> [OutgoingRow]
+    /// Receipts that have a position in the stored session, by position.
+    func sentReceipts() throws(StoreError) -> [OwedReceipt]
     /// Makes all changes, or none.
     func apply(_ changes: [MessageChange]) throws(StoreError)
+    /// Makes the changes that can be made, keeps the others aside, and returns these.
+    func applyKeepingAside(
+      _ changes: [MessageChange], date: WallTime
+    ) throws(StoreError) -> [RejectedChange]
+    /// Removes old rows; returns whether there may be more.
+    func prune(_ retention: Retention, now: WallTime, countMax: Int) throws(StoreError) -> Bool
     /// What the store has about a message.
     func lookup(_ message: InboundMessage, account: String) throws(StoreError) -> StoreLookup
     /// Rows of the outbox with these numbers of a stream.
@@ -24,6 +32,12 @@
     var path: String { get }
     /// The peers of all conversations.
     func peers() throws(StoreError) -> [String]
+  }
+
+  /// A change that a store can't make.
+  package struct RejectedChange: Hashable, Sendable {
+    package var change: MessageChange
+    package var reason: String
   }
 
   extension MessageStore: AccountStore {}

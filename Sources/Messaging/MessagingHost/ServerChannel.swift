@@ -17,6 +17,8 @@
       case connected
       /// TLS has begun, with the first byte or later, and the certificate is valid for the domain.
       case encrypted(isDirect: Bool)
+      /// A server could not be reached; the next one is tried.
+      case unreachable(ServerEndpoint)
       /// Bytes have arrived.
       case bytes([UInt8])
       /// It failed or ended; the last event.
@@ -33,39 +35,52 @@
     private let loop: any EventLoop
     private let settings: ServerSettings
     private let report: (ServerChannel, Event) -> Void
+    private let failed: FailedServers
+    /// The servers of the domain, and the one that is being tried or connected.
+    private(set) var candidates: [ServerEndpoint] = []
+    private(set) var endpoint: ServerEndpoint?
     private var channel: (any Channel)?
     private var hasEnded = false
     private var isEncrypting = false
     private var isDirect = false
     private var handshakeDeadline: Scheduled<Void>?
 
-    /// - Parameter report: Called on the loop with this object, never before a method of it has returned.
+    /// - Parameters:
+    ///   - failed: The servers that are tried last.
+    ///   - report: Called on the loop with this object, never before a method of it has returned.
     init(
-      _ settings: ServerSettings, on loop: any EventLoop,
+      _ settings: ServerSettings, after failed: FailedServers, on loop: any EventLoop,
       _ report: @escaping (ServerChannel, Event) -> Void
     ) {
       self.settings = settings
+      self.failed = failed
       self.loop = loop
       self.report = report
     }
 
     /// Finds the servers and connects to the first that answers.
     func start() {
-      if let endpoint = settings.endpoint { return connect(to: [endpoint][...], .timedOut) }
+      if !settings.endpoints.isEmpty { return connect(to: settings.endpoints, .timedOut) }
       let domain = settings.domain
       let bound = NIOLoopBound(self, eventLoop: loop)
       NIOThreadPool.singleton.runIfActive(eventLoop: loop) { ServerLookup.endpoints(of: domain) }
         .whenComplete { result in
           switch result {
-          case .success(let endpoints): bound.value.connect(to: endpoints[...], .serviceDenied)
+          case .success(let endpoints): bound.value.connect(to: endpoints, .serviceDenied)
           case .failure(let error): bound.value.end(.unreachable("\(error)"))
           }
         }
     }
 
+    private func connect(to endpoints: [ServerEndpoint], _ error: ServerConnectionError) {
+      candidates = endpoints
+      connect(to: failed.order(endpoints)[...], error)
+    }
+
     private func connect(to endpoints: ArraySlice<ServerEndpoint>, _ error: ServerConnectionError) {
       guard !hasEnded else { return }
       guard let endpoint = endpoints.first else { return later { $0.end(error) } }
+      self.endpoint = endpoint
       let bound = NIOLoopBound(self, eventLoop: loop)
       ClientBootstrap(group: loop)
         .connectTimeout(Self.attemptTime)
@@ -85,6 +100,8 @@
           switch result {
           case .success(let channel): own.connected(channel, endpoint)
           case .failure(let error):
+            guard !own.hasEnded else { return }
+            own.report(own, .unreachable(endpoint))
             own.connect(
               to: endpoints.dropFirst(), ServerConnectionError(error, isConnecting: true))
           }

@@ -5,8 +5,8 @@
   package struct ServerSettings: Hashable, Sendable {
     /// The domain of the account, for which the certificate must be valid; A-labels where it is international.
     package var domain: String
-    /// A server to be used instead of those of the domain's SRV records; nil for these.
-    package var endpoint: ServerEndpoint?
+    /// Servers to be used instead of those of the domain's SRV records, in this order; empty for these.
+    package var endpoints: [ServerEndpoint]
     /// A PEM file of authorities that are trusted besides the system's.
     package var authorityFile: String?
     /// The SHA-256 digest of the public key (SubjectPublicKeyInfo) that the certificate must have; nil for
@@ -14,11 +14,11 @@
     package var pin: [UInt8]?
 
     package init(
-      domain: String, endpoint: ServerEndpoint? = nil, authorityFile: String? = nil,
+      domain: String, endpoints: [ServerEndpoint] = [], authorityFile: String? = nil,
       pin: [UInt8]? = nil
     ) {
       self.domain = domain
-      self.endpoint = endpoint
+      self.endpoints = endpoints
       self.authorityFile = authorityFile
       self.pin = pin
     }
@@ -27,8 +27,10 @@
     func at(_ target: StreamTarget) -> ServerSettings {
       guard case .host(let host, let port) = target else { return self }
       var settings = self
-      settings.endpoint = ServerEndpoint(
-        host: host, port: port ?? ServerCandidates.defaultPort, encryption: .startTLS)
+      settings.endpoints = [
+        ServerEndpoint(
+          host: host, port: port ?? ServerCandidates.defaultPort, encryption: .startTLS)
+      ]
       return settings
     }
   }

@@ -12,6 +12,7 @@
       case .laterVersion: "a later version of this program has written the messages"
       case .damaged(let path?): "the file of messages was damaged; it was moved to \(path)"
       case .damaged(nil): "the file of messages is damaged"
+      case .rejected(let reason): "a change can't be stored: \(reason)"
       case .closed: "the account is closed"
       case .full: "the disk is full"
       case .unusable(let reason): "the file of messages can't be used: \(reason)"

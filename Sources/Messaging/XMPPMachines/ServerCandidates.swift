@@ -98,4 +98,34 @@
       return shares.count - 1
     }
   }
+
+  /// The servers of a domain that have failed since one of them was of use. They are tried after the others.
+  package struct FailedServers: Hashable, Sendable {
+    /// Only servers that a domain names now matter; the oldest failures are forgotten.
+    private static let countMax = 64
+
+    private var servers: [ServerEndpoint] = []
+
+    package init() {}
+
+    /// A server could not be reached, or was of no use: TLS failed, or it did not answer.
+    package mutating func add(_ server: ServerEndpoint) {
+      servers.removeAll { $0 == server }
+      servers.append(server)
+      if servers.count > Self.countMax { servers.removeFirst() }
+    }
+
+    /// A server was of use: the others get another chance.
+    package mutating func forget() { servers = [] }
+
+    /// Whether one of these servers has not failed.
+    package func leave(_ candidates: [ServerEndpoint]) -> Bool {
+      candidates.contains { !servers.contains($0) }
+    }
+
+    /// The order in which servers are tried: those that have not failed as they are, then those whose failure is oldest.
+    package func order(_ candidates: [ServerEndpoint]) -> [ServerEndpoint] {
+      candidates.filter { !servers.contains($0) } + servers.filter { candidates.contains($0) }
+    }
+  }
 #endif

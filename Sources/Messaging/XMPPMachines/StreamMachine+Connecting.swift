@@ -100,6 +100,19 @@
       }
     }
 
+    /// Tries the next server of the domain at once (RFC 6120, §3.2.1).
+    mutating func serverFailed(_ failure: StreamFailure) {
+      switch phase {
+      case .stopped, .pausing: return
+      case .connecting: break
+      case .connected(let connection):
+        guard !connection.stage.hasSession else { return closed(failure) }
+      }
+      perform(.close)
+      phase = .connecting(deadline: now + configuration.times.connecting)
+      perform(.open(.domain))
+    }
+
     mutating func streamFailed(_ error: StreamError) {
       guard case .connected(let connection) = phase else { return }
       perform(.write(XMLWriter.closing))

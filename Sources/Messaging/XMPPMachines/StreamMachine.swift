@@ -22,6 +22,9 @@
       case opened(isEncrypted: Bool, ChannelBindings, nonce: String)
       /// TLS is established on the connection.
       case encrypted(ChannelBindings)
+      /// The connection could not be opened, or has ended before there was a session, and another server of the domain
+      /// has not been tried: the host connects with that one.
+      case serverFailed(StreamFailure)
       /// The connection could not be opened, or has ended. After ``Action/close`` nothing is reported.
       case closed(StreamFailure)
       /// The stream's parser has brought this.
@@ -204,6 +207,7 @@
       case .opened(let isEncrypted, let bindings, let nonce):
         opened(isEncrypted: isEncrypted, bindings, nonce: nonce)
       case .encrypted(let bindings): encrypted(bindings)
+      case .serverFailed(let failure): serverFailed(failure)
       case .closed(let failure): closed(failure)
       case .received(let item): received(item)
       case .invalid(let error): if case .connected = phase { fail(.invalidXML(error)) }

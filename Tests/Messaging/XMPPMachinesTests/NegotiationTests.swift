@@ -257,6 +257,27 @@
       #expect(old.failure == .unexpected("stream"))
     }
 
+    @Test(
+      "A server that fails before a session makes place for the next one at once, and does not count as a failure"
+    )
+    func nextServer() throws {
+      var stream = try ScriptedStream()
+      stream.handle(.start)
+      for _ in 0..<5 {
+        stream.handle(.opened(isEncrypted: false, ChannelBindings(), nonce: "nonce"))
+        stream.now = stream.now + .seconds(20)
+        stream.handle(.serverFailed(.tls("the certificate is of another domain")))
+        #expect(stream.actions == [.close, .open(.domain)])
+      }
+      // The last one has no other beside it.
+      stream.handle(.closed(.tls("the certificate is of another domain")))
+      #expect(try #require(stream.retryAt) >= stream.now + .seconds(60))
+      stream = try ScriptedStream()
+      stream.goOnline()
+      stream.handle(.serverFailed(.transport("cut")))
+      #expect(stream.failure == .transport("cut"))
+    }
+
     @Test("a redirection is followed under TLS, three times in a row")
     func redirection() throws {
       let error = StreamError(.seeOtherHost, otherHost: "[2001:db8::1]:5222").element

@@ -31,8 +31,13 @@
               peer: row["peer"], stream: stream, next: UInt64(bitPattern: row["next"]),
               confirmed: UInt64(bitPattern: row["confirmed"]), peerHasOrder: row["hasOrder"])
           }
+        stored.receipts = try Self.receipts(database, "SELECT * FROM receipt ORDER BY id")
         stored.archiveMarks = try Row.fetchAll(database, sql: "SELECT * FROM mark ORDER BY place")
           .map { ArchiveMark(id: $0["id"], date: $0["date"]) }
+        let end = try String.fetchOne(
+          database, sql: "SELECT value FROM setting WHERE name = 'historyEnd'")
+        stored.hasReadArchive = end != nil || !stored.archiveMarks.isEmpty
+        stored.historyEnd = end.flatMap(HistoryCode.decode)
         stored.session = try Row.fetchOne(database, sql: "SELECT * FROM session").map { row in
           StoredSession(
             id: row["id"], jid: row["jid"], location: row["location"],
@@ -58,6 +63,31 @@
         try Self.rows(
           database,
           "SELECT * FROM outgoing WHERE fate <= 2 AND fate = 0 AND position > 0 ORDER BY position")
+      }
+    }
+
+    /// Receipts that have a position in the stored session, by position.
+    package func sentReceipts() throws(StoreError) -> [OwedReceipt] {
+      try read { database in
+        try Self.receipts(
+          database, "SELECT * FROM receipt WHERE position IS NOT NULL ORDER BY position")
+      }
+    }
+
+    private static func receipts(_ database: Database, _ sql: String) throws -> [OwedReceipt] {
+      try Row.fetchAll(database, sql: sql).map { row in
+        let number: Int64? = row["number"]
+        let since: Int64? = row["since"]
+        let position: Int64? = row["position"]
+        var order: OrderElement?
+        if let stream = (row["stream"] as String?).flatMap({ OrderStreamID($0) }), let number {
+          order = OrderElement(
+            stream: stream, number: UInt64(bitPattern: number),
+            since: since.map { UInt64(bitPattern: $0) })
+        }
+        return OwedReceipt(
+          id: RowID(rawValue: row["id"]), recipient: row["recipient"], name: row["name"],
+          order: order, position: position.map { UInt64(bitPattern: $0) })
       }
     }
 
@@ -121,7 +151,7 @@
           database,
           sql: """
             SELECT peer FROM outgoingStream
-            UNION SELECT peer FROM incoming WHERE kind < 3 ORDER BY 1
+            UNION SELECT peer FROM incoming WHERE kind < 3 ORDER BY 1 LIMIT 100000
             """)
       }
     }

@@ -78,6 +78,39 @@
       }
     }
 
+    /// Makes the changes that can be made, and keeps the others aside, in a table of their own. For changes that
+    /// ``apply(_:)`` has rejected.
+    ///
+    /// - Parameter date: The time by this machine's clock.
+    /// - Returns: The changes that were kept aside.
+    package func applyKeepingAside(
+      _ changes: [MessageChange], date: WallTime
+    ) throws(StoreError) -> [RejectedChange] {
+      do {
+        return try pool.writeWithoutTransaction { database in
+          var rejected: [RejectedChange] = []
+          try database.inTransaction(.immediate) {
+            for change in changes {
+              do {
+                try database.inSavepoint {
+                  try StoreWriter.apply([change], to: database)
+                  return .commit
+                }
+              } catch let error as DatabaseError where Self.isRejection(error) {
+                let reason = Self.reason(error)
+                try StoreWriter.keepAside(change, reason, date, database)
+                rejected.append(RejectedChange(change: change, reason: reason))
+              }
+            }
+            return .commit
+          }
+          return rejected
+        }
+      } catch {
+        throw Self.storeError(error)
+      }
+    }
+
     /// Reads what the last commit has left.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
       do {
@@ -93,12 +126,21 @@
       [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
     }
 
+    private static func isRejection(_ error: DatabaseError) -> Bool {
+      [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE, .SQLITE_ERROR].contains(
+        error.resultCode.primaryResultCode)
+    }
+
+    private static func reason(_ error: DatabaseError) -> String {
+      error.message ?? "SQLite's error \(error.extendedResultCode.rawValue)"
+    }
+
     static func storeError(_ error: any Error) -> StoreError {
       if let error = error as? StoreError { return error }
       guard let error = error as? DatabaseError else { return .unusable("\(error)") }
       if isDamage(error) { return .damaged(keptAt: nil) }
       if error.resultCode == .SQLITE_FULL { return .full }
-      return .unusable(error.message ?? "SQLite's error \(error.extendedResultCode.rawValue)")
+      return isRejection(error) ? .rejected(reason(error)) : .unusable(reason(error))
     }
 
     /// Moves the database and its log to names that are not used, and returns the first; nil if

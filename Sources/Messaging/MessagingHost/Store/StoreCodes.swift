@@ -38,6 +38,7 @@
       case .inOrder: 0
       case .late: 1
       case .renumbered: 2
+      case .history: 3
       }
     }
 
@@ -45,8 +46,22 @@
       switch code {
       case 1: .late
       case 2: .renumbered
+      case 3: .history
       default: .inOrder
       }
+    }
+  }
+
+  /// The end of the history as a setting; empty for none.
+  enum HistoryCode {
+    static func encode(_ end: HistoryEnd?) -> String {
+      end.map { "\($0.isCut ? "cut" : "all") \($0.id)" } ?? ""
+    }
+
+    static func decode(_ text: String) -> HistoryEnd? {
+      let parts = text.split(separator: " ", maxSplits: 1)
+      guard parts.count == 2 else { return nil }
+      return HistoryEnd(id: String(parts[1]), isCut: parts[0] == "cut")
     }
   }
 
@@ -67,6 +82,7 @@
           code: 2, stream: stream, number: range.lowerBound,
           last: Int64(bitPattern: range.upperBound))
       case .archiveGap(let since): KindCode(code: 3, last: since)
+      case .historyStart(let date): KindCode(code: 4, last: date)
       }
     }
 
@@ -78,6 +94,7 @@
         guard let stream, let last, UInt64(bitPattern: last) >= first else { return .message }
         return .gap(stream, first...UInt64(bitPattern: last))
       case 3: return .archiveGap(since: last ?? 0)
+      case 4: return .historyStart(last ?? 0)
       default: return .message
       }
     }

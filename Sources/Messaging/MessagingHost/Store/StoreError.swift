@@ -11,6 +11,8 @@
     /// The disk is full, or the user's share of it. Nothing of the changes was made; they can be
     /// made again.
     case full
+    /// A change can't be made, whenever it is tried: it breaks a rule of the tables, for example. SQLite's reason.
+    case rejected(String)
     /// The store was closed.
     case closed
     /// The file can't be read or written; the system's reason.

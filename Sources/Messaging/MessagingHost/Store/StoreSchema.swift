@@ -8,6 +8,9 @@
       migrator.registerMigration("1") { database in
         for statement in first { try database.execute(sql: statement) }
       }
+      migrator.registerMigration("2") { database in
+        for statement in second { try database.execute(sql: statement) }
+      }
       return migrator
     }
 
@@ -53,6 +56,25 @@
         location TEXT, inbound INTEGER NOT NULL, outbound INTEGER NOT NULL)
       """,
       "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    ]
+
+    private static let second = [
+      """
+      CREATE TABLE receipt (
+        id INTEGER PRIMARY KEY, recipient TEXT NOT NULL, name TEXT NOT NULL, stream TEXT,
+        number INTEGER, since INTEGER, position INTEGER)
+      """,
+      """
+      CREATE TABLE aside (
+        id INTEGER PRIMARY KEY, date INTEGER NOT NULL, reason TEXT NOT NULL, peer TEXT,
+        content TEXT NOT NULL)
+      """,
+      // When rows were stored, by this machine's clock: peers can't make them older or younger.
+      "ALTER TABLE incoming ADD COLUMN stored INTEGER NOT NULL DEFAULT 0",
+      "UPDATE incoming SET stored = 1000 * strftime('%s', 'now')",
+      "ALTER TABLE seen ADD COLUMN date INTEGER NOT NULL DEFAULT 0",
+      "UPDATE seen SET date = 1000 * strftime('%s', 'now')",
+      "CREATE INDEX seenDate ON seen (date)",
     ]
   }
 #endif

@@ -38,7 +38,10 @@
           [code, reason, id.rawValue])
       case .setPosition(let id, let position):
         try run(
-          database, "UPDATE outgoing SET position = ? WHERE id = ?",
+          database,
+          id.isReceipt
+            ? "UPDATE receipt SET position = ? WHERE id = ?"
+            : "UPDATE outgoing SET position = ? WHERE id = ?",
           [position.map { Int64(bitPattern: $0) }, id.rawValue])
       case .setClosingCount(let id, let count):
         try run(database, "UPDATE outgoing SET closings = ? WHERE id = ?", [count, id.rawValue])
@@ -55,10 +58,26 @@
         try run(database, "UPDATE incoming SET isTaken = 1 WHERE sequence = ?", [sequence])
       case .addKey(let key):
         guard let name = key.storedName else { return }
-        try run(database, "INSERT OR IGNORE INTO seen VALUES (?)", [name])
+        try run(database, "INSERT OR IGNORE INTO seen VALUES (?, ?)", [name, WallClock.now])
+      case .oweReceipt(let receipt):
+        try run(
+          database, "INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?)",
+          [
+            receipt.id.rawValue, receipt.recipient, receipt.name,
+            receipt.order?.stream.description,
+            (receipt.order?.number).map { Int64(bitPattern: $0) },
+            (receipt.order?.since).map { Int64(bitPattern: $0) },
+            receipt.position.map { Int64(bitPattern: $0) },
+          ])
+      case .settleReceipt(let id):
+        try run(database, "DELETE FROM receipt WHERE id = ?", [id.rawValue])
       case .setIncomingStream, .forgetIncomingStream, .setOutgoingStream:
         try applyToStreams(change, database)
       case .setArchiveMarks(let marks): try set(marks, database)
+      case .setHistoryEnd(let end):
+        try run(
+          database, "INSERT OR REPLACE INTO setting VALUES ('historyEnd', ?)",
+          [HistoryCode.encode(end)])
       case .setSession(let session): try set(session, database)
       case .setMechanism(let name):
         try run(
@@ -82,13 +101,13 @@
     private static func insert(_ row: IncomingRow, _ database: Database) throws {
       let kind = KindCode.encode(row)
       try run(
-        database, "INSERT INTO incoming VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+        database, "INSERT INTO incoming VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
         [
           row.id.rawValue, kind.code, row.peer, row.originID, kind.stream?.description,
           kind.number.map { Int64(bitPattern: $0) },
           row.order?.since.map { Int64(bitPattern: $0) },
           kind.last, row.content.body, row.content.elements,
-          ArrivalCode.encode(row.arrival), row.date, row.sequence,
+          ArrivalCode.encode(row.arrival), row.date, row.sequence, WallClock.now,
         ])
     }
 
@@ -116,6 +135,36 @@
       }
     }
 
+    /// The changes that are kept aside at most. The oldest make place.
+    static let asideCountMax = 1_000
+    private static let asideByteCountMax = 1 << 16
+
+    /// Keeps a change that the tables reject, so that a person can look at it.
+    static func keepAside(
+      _ change: MessageChange, _ reason: String, _ date: WallTime, _ database: Database
+    ) throws {
+      var peer: String?
+      var content = "\(change)"
+      switch change {
+      case .insertIncoming(let row):
+        peer = row.peer
+        content = row.content.body + row.content.elements
+      case .insertOutgoing(let row):
+        peer = row.peer
+        content = row.content?.body ?? ""
+      default: break
+      }
+      try run(
+        database, "INSERT INTO aside (date, reason, peer, content) VALUES (?, ?, ?, ?)",
+        [
+          date, reason, peer,
+          String(decoding: content.utf8.prefix(asideByteCountMax), as: UTF8.self),
+        ]
+      )
+      try run(
+        database, "DELETE FROM aside WHERE id <= (SELECT MAX(id) FROM aside) - ?", [asideCountMax])
+    }
+
     private static func set(_ marks: [ArchiveMark], _ database: Database) throws {
       try run(database, "DELETE FROM mark")
       for (place, mark) in marks.enumerated() {
@@ -131,6 +180,7 @@
         try run(
           database,
           "UPDATE outgoing SET position = 0 WHERE fate = 0 AND position IS NOT NULL")
+        try run(database, "UPDATE receipt SET position = NULL WHERE position IS NOT NULL")
       }
       guard let session else { return try run(database, "DELETE FROM session") }
       try run(

@@ -9,6 +9,9 @@
       case query(ArchiveRequest)
       /// The archive does not continue where it ended. It is read from a time; a gap is reported.
       case gap(since: WallTime, ArchiveRequest)
+      /// The history of a new store begins with this query. `end`: its last entry; nil if the archive is empty. `cut`: the
+      /// time before which entries are left out; nil if none are.
+      case history(end: String?, cut: WallTime?, ArchiveRequest)
       case done(isWhole: Bool)
       case stalled
       /// The answer belongs to no query that runs.
@@ -16,6 +19,15 @@
     }
 
     private enum Anchor { case overlap, last, date }
+
+    /// The search for the beginning of the history, from the end of the archive.
+    private struct Search: Hashable {
+      var oldestDate: WallTime
+      var end: String?
+      var oldest: ArchiveMark?
+      var entryCount = 0
+      var pageCount = 0
+    }
 
     let limits: MessageLimits
     /// The last entries that were read, oldest first.
@@ -30,22 +42,33 @@
     private var pageCount = 0
     private var failureCount = 0
     private var lastPage: Set<String> = []
+    private var latestDate: WallTime?
+    private var backwardCount = 0
+    private var search: Search?
+    /// Whether the store has never read the archive.
+    private var isNew: Bool
     private var lastQuery: UInt64
 
-    /// - Parameter firstQuery: Another one in each process: a session that is resumed brings the rest of
-    ///   the answers to queries of the process before.
-    init(limits: MessageLimits, marks: [ArchiveMark], firstQuery: UInt64) {
+    /// - Parameters:
+    ///   - isNew: Whether the store has never read the archive: what it has is history.
+    ///   - firstQuery: Another one in each process: a session that is resumed brings the rest of the answers to queries of
+    ///     the process before.
+    init(limits: MessageLimits, marks: [ArchiveMark], isNew: Bool, firstQuery: UInt64) {
       self.limits = limits
       self.marks = marks
+      self.isNew = isNew && marks.isEmpty
       lastQuery = firstQuery
     }
 
     var isRunning: Bool { query != nil }
     var wake: Instant? { query == nil ? nextStart : deadline }
+    /// Whether the pages of the query that runs only show where the history begins.
+    var isSearching: Bool { search != nil && isRunning }
 
-    mutating func start(now: Instant) -> ArchiveRequest {
+    /// - Parameter wall: The time, which decides what is too old for the history of a new store.
+    mutating func start(now: Instant, wall: WallTime) -> ArchiveRequest {
       failureCount = 0
-      return restart(now)
+      return restart(now, wall)
     }
 
     mutating func stop() {
@@ -54,7 +77,12 @@
       nextStart = nil
     }
 
-    private mutating func restart(_ now: Instant) -> ArchiveRequest {
+    private mutating func restart(_ now: Instant, _ wall: WallTime) -> ArchiveRequest {
+      search = nil
+      if isNew {
+        search = Search(oldestDate: wall - limits.historyAge)
+        return next(.last, now)
+      }
       anchor = .overlap
       return begin(marks.first.map { .after($0.id) } ?? .beginning, marks.dropFirst(), now)
     }
@@ -66,6 +94,8 @@
       entryCount = 0
       pageCount = 0
       lastPage = []
+      latestDate = nil
+      backwardCount = 0
       return next(start, now)
     }
 
@@ -84,6 +114,7 @@
     /// Takes a page whose entries the machine has handled.
     mutating func handle(_ page: ArchivePage, now: Instant) -> Step {
       guard isCurrent(page) else { return .ignored }
+      if let search { return look(page, search, now) }
       let ids = Set(page.entries.map(\.mark.id))
       expected.subtract(ids)
       entryCount += page.entries.count
@@ -93,9 +124,13 @@
         return reanchor(now)
       }
       let isRepeated = page.entries.first.map { lastPage.contains($0.mark.id) } ?? false
-      guard
-        page.isComplete || !(page.entries.isEmpty || isRepeated || pageCount >= limits.pageCountMax)
-      else {
+      if let last = page.entries.last?.mark.date {
+        if let latestDate, last < latestDate - limits.overlapTime { backwardCount += 1 }
+        latestDate = last
+      }
+      let isEndless =
+        isRepeated || pageCount >= limits.pageCountMax || backwardCount > limits.backwardCountMax
+      guard page.isComplete || !(page.entries.isEmpty || isEndless) else {
         finish(now)
         return .stalled
       }
@@ -108,6 +143,40 @@
       }
       finish(now)
       return .done(isWhole: true)
+    }
+
+    /// Takes a page of the search for the beginning of the history.
+    private mutating func look(_ page: ArchivePage, _ before: Search, _ now: Instant) -> Step {
+      var search = before
+      search.pageCount += 1
+      search.entryCount += page.entries.count
+      if search.end == nil { search.end = page.entries.last?.mark.id }
+      if let tooOld = page.entries.last(where: { $0.mark.date < search.oldestDate }) {
+        return beginHistory(search, after: tooOld.mark, now)
+      }
+      guard let first = page.entries.first?.mark, !page.isComplete else {
+        return beginHistory(search, after: nil, now)
+      }
+      // An archive that does not go back would be searched for ever.
+      let isOver =
+        search.entryCount >= limits.historyCountMax
+        || search.pageCount >= limits.historyPageCountMax
+        || first.id == search.oldest?.id
+      search.oldest = first
+      if isOver { return beginHistory(search, after: first, now) }
+      self.search = search
+      return .query(next(.before(first.id), now))
+    }
+
+    private mutating func beginHistory(
+      _ search: Search, after mark: ArchiveMark?, _ now: Instant
+    ) -> Step {
+      self.search = nil
+      isNew = false
+      anchor = .overlap
+      return .history(
+        end: search.end, cut: mark?.date,
+        begin(mark.map { .after($0.id) } ?? .beginning, [], now))
     }
 
     private mutating func finish(_ now: Instant) {
@@ -131,7 +200,7 @@
     /// Takes the failure of a query.
     mutating func fail(_ id: UInt64, isUnknownItem: Bool, now: Instant) -> Step {
       guard query?.id == id else { return .ignored }
-      guard isUnknownItem else { return retry(now) }
+      guard isUnknownItem, search == nil else { return retry(now) }
       switch anchor {
       case .overlap where marks.count > 1:
         anchor = .last
@@ -154,13 +223,14 @@
     }
 
     /// Handles a query without an answer, or begins to read. Nil if nothing is due.
-    mutating func wake(now: Instant) -> Step? {
+    mutating func wake(now: Instant, wall: WallTime) -> Step? {
       if let query, let deadline, deadline <= now {
         return fail(query.id, isUnknownItem: false, now: now)
       }
       guard query == nil, let nextStart, nextStart <= now else { return nil }
       return .query(
-        failureCount > 0 && failureCount < limits.queryRetryMax ? restart(now) : start(now: now))
+        failureCount > 0 && failureCount < limits.queryRetryMax
+          ? restart(now, wall) : start(now: now, wall: wall))
     }
 
     /// Whether a failed reading will be tried again soon.

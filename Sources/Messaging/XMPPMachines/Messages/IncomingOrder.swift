@@ -7,6 +7,7 @@
     struct Held: Hashable, Sendable {
       var row: RowID
       var byteCount: Int
+      var arrival = IncomingRow.Arrival.inOrder
     }
 
     /// Where a message belongs.

@@ -5,7 +5,7 @@
   package enum MessageChange: Hashable, Sendable {
     case insertOutgoing(OutgoingRow)
     case setFate(RowID, MessageFate)
-    /// The position in stream management, before the stanza's bytes leave.
+    /// The position of a message or a receipt in stream management, before the stanza's bytes leave.
     case setPosition(RowID, UInt64?)
     case setClosingCount(RowID, Int)
     /// A message that was never sent gets a place in a new stream.
@@ -16,12 +16,18 @@
     /// The app has taken the row with this sequence.
     case acknowledgeIncoming(sequence: Int64)
     case addKey(SeenKey)
+    /// Belongs to the transaction of the message.
+    case oweReceipt(OwedReceipt)
+    case settleReceipt(RowID)
     case setIncomingStream(IncomingStream)
     case forgetIncomingStream(sender: String, OrderStreamID)
     case setOutgoingStream(OutgoingStream)
     /// The last entries of the archive that were read, oldest first.
     case setArchiveMarks([ArchiveMark])
-    /// With another id than the one before, positions of messages that are not confirmed become 0.
+    /// The archive was read for the first time. Its entries up to this one are history; nil if none is any more.
+    case setHistoryEnd(HistoryEnd?)
+    /// With another id than the one before, positions of messages that are not confirmed become 0, and those of receipts
+    /// nil.
     case setSession(StoredSession?)
     /// The mechanism with which the account was authenticated; weaker ones are refused from then on.
     case setMechanism(String)
@@ -54,7 +60,11 @@
     package var held: [IncomingRow] = []
     package var incomingStreams: [IncomingStream] = []
     package var outgoingStreams: [OutgoingStream] = []
+    package var receipts: [OwedReceipt] = []
     package var archiveMarks: [ArchiveMark] = []
+    /// Whether the archive was read before, and the last entry that is history.
+    package var hasReadArchive = false
+    package var historyEnd: HistoryEnd?
     package var session: StoredSession?
     /// The name of the strongest mechanism that has succeeded.
     package var mechanism: String?

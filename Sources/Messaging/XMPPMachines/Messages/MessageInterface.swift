@@ -120,6 +120,10 @@
       /// After the entry with this id.
       case after(String)
       case date(WallTime)
+      /// The last page.
+      case last
+      /// The page before the entry with this id.
+      case before(String)
     }
     package var id: UInt64
     package var start: Start
@@ -142,7 +146,7 @@
     /// The bare JID.
     package var recipient: String
     package var kind: Kind
-    /// The row whose position the driver stores before the bytes leave; nil if it has none.
+    /// The message or receipt whose position the driver stores before the bytes leave; nil if it has none.
     package var row: RowID?
   }
 
@@ -214,10 +218,16 @@
     case renumbered(from: String)
     /// This store was restored from a copy: a conversation goes on in a new stream.
     case restoredCopy(peer: String)
+    /// The server has not told what the account can do; it is used as one with an archive.
+    case abilitiesUnknown
     /// The archive's answers don't end, or don't go on.
     case archiveStalled
     /// The bound of messages that are held back is reached; a gap is reported early.
     case heldTooMany(from: String)
+    /// The store can't make a change, for this reason, and keeps it aside.
+    case changeRejected(String)
+    /// More receipts were owed than are kept; the oldest ones are not sent.
+    case receiptsDropped(count: Int)
   }
 
   /// Times and bounds.
@@ -234,6 +244,8 @@
     package var heldCountMax = 4_096
     package var heldByteCountMax = 16 << 20
     package var streamsPerSenderMax = 32
+    /// Streams of all senders.
+    package var streamCountMax = 4_096
     /// How far before its number a message may place the beginning of its stream.
     package var sinceDistanceMax: UInt64 = 256
     /// How long a hole is waited for before the sender is asked, while connected and caught up.
@@ -268,8 +280,18 @@
     package var queryPatience: TimeSpan = .seconds(30)
     package var queryRetryMax = 3
     package var pageCountMax = 100_000
+    /// How often the entries of an archive may run backwards in one reading.
+    package var backwardCountMax = 16
+    /// What a new store reads of the archive as history: the last entries, and only those that are not older.
+    package var historyCountMax = 10_000
+    package var historyAge: WallTime = 30 * 86_400_000
+    /// Pages that are read to find the beginning of the history.
+    package var historyPageCountMax = 1_000
     /// Receipts that wait while the archive is read.
     package var receiptCountMax = 1_000
+    /// Receipts that are owed to peers, and those that were sent and are not confirmed by the server.
+    package var owedCountMax = 16_384
+    package var receiptWindowMax = 256
     /// Keys in memory, for messages whose changes are not on disk yet.
     package var recentKeyCountMax = 4_096
 

@@ -11,6 +11,7 @@
         lastUse = max(lastUse, stream.lastUse)
         streams[StreamKey(sender: stream.sender, stream: stream.stream)] = order
       }
+      receipts.load(stored.receipts, known: mayConfirm(stored.receipts))
       for row in stored.held.sorted(by: { $0.id < $1.id }) {
         heldCount += 1
         guard let order = row.order, row.kind == .message else {
@@ -19,7 +20,7 @@
         }
         let key = StreamKey(sender: row.peer, stream: order.stream)
         streams[key, default: IncomingOrder()].held[order.number] = IncomingOrder.Held(
-          row: row.id, byteCount: row.content.byteCount)
+          row: row.id, byteCount: row.content.byteCount, arrival: row.arrival)
         heldByteCount += row.content.byteCount
         watchHole(key, now)
       }
@@ -77,7 +78,7 @@
         fill(order, sender, now, &commit)
       case .receipt(let name):
         if isOwn {
-          receipts.removeAll { $0.name == name && $0.recipient == message.recipient }
+          receipts.id(of: name, to: message.recipient ?? account).map { settleReceipt($0, &commit) }
         } else {
           confirmed(name, .received, by: sender, message.order, item.lookup, now, &commit)
         }
@@ -148,25 +149,28 @@
         remember(keys.filter { !known.contains($0) }, &commit)
         // Its number is filled, too, if it came with another one before.
         if let order { fill(order, sender, now, &commit) }
-        if !isEntryKnown { confirm(message, sender, order) }
+        if !isEntryKnown { confirm(message, sender, order, &commit) }
         return
       }
       var row = makeRow(.message, peer: sender, date: message.date)
       row.originID = name
       row.order = order
       row.content = content
+      let isHistory = entry != nil && historyEnd != nil
+      if isHistory { row.arrival = .history }
       insert(row, &commit)
       let isRenumbered =
         order.map { known.contains(.number(sender: sender, $0.stream, $0.number)) } ?? false
       remember(keys, &commit)
-      confirm(message, sender, order)
+      // Another device has confirmed history, if it was there. Only accounts that number their messages wait for it.
+      if !isHistory || order != nil { confirm(message, sender, order, &commit) }
       if isRenumbered {
         commit.then.append(.report(.renumbered(from: sender)))
         release(row.id, .renumbered, &commit)
       } else if let order {
         place(row, order, now, &commit)
       } else {
-        placeWithoutOrder(row.id, isFromArchive: entry != nil, &commit)
+        placeWithoutOrder(row, isFromArchive: entry != nil, &commit)
       }
     }
 
@@ -185,10 +189,10 @@
 
     /// A row without order goes to the app, after those that the archive has.
     private mutating func placeWithoutOrder(
-      _ row: RowID, isFromArchive: Bool, _ commit: inout MessageCommit
+      _ row: IncomingRow, isFromArchive: Bool, _ commit: inout MessageCommit
     ) {
-      guard isCatchingUp, !isFromArchive else { return release(row, .inOrder, &commit) }
-      waitingForArchive.append(row)
+      guard isCatchingUp, !isFromArchive else { return release(row.id, row.arrival, &commit) }
+      waitingForArchive.append(row.id)
       heldCount += 1
       guard heldCount > limits.heldCountMax else { return }
       release(waitingForArchive.removeFirst(), .inOrder, &commit)
@@ -228,34 +232,9 @@
       row.originID = name
       row.order = message.order
       row.content = content
+      if entry != nil, historyEnd != nil { row.arrival = .history }
       insert(row, &commit)
-      placeWithoutOrder(row.id, isFromArchive: entry != nil, &commit)
-    }
-
-    // MARK: Receipts
-
-    /// A receipt is sent again for a message that comes again: the first one may be lost.
-    private mutating func confirm(
-      _ message: InboundMessage, _ sender: String, _ order: OrderElement?
-    ) {
-      // A carbon was confirmed by the device that got the message itself, or by none.
-      guard message.wantsReceipt, let name = message.name else { return }
-      let receipt = PendingReceipt(recipient: sender, name: name, order: order)
-      guard !receipts.contains(receipt) else { return }
-      receipts.append(receipt)
-      if receipts.count > limits.heldCountMax { receipts.removeFirst() }
-    }
-
-    /// Receipts wait for the end of the archive, which may have those of other devices.
-    mutating func flushReceipts(_ commit: inout MessageCommit) {
-      guard isConnected, !receipts.isEmpty else { return }
-      if isCatchingUp, archive.isRunning, receipts.count < limits.receiptCountMax { return }
-      for receipt in receipts {
-        let kind = OutboundStanza.Kind.receipt(receipt.name, receipt.order)
-        commit.then.append(
-          .transmit(OutboundStanza(recipient: receipt.recipient, kind: kind, row: nil)))
-      }
-      receipts = []
+      placeWithoutOrder(row, isFromArchive: entry != nil, &commit)
     }
   }
 #endif

@@ -45,6 +45,7 @@
         let held = streams.values.reduce(waitingForArchive.count) { $0 + $1.held.count }
         if held != heldCount { found.append("\(held) are held back, not \(heldCount)") }
       }
+      found += receipts.violations(isComplete: limit == .max)
       if heldCount > limits.heldCountMax { found.append("too many messages are held back") }
       return found
     }

@@ -5,7 +5,8 @@
   /// Streams of senders: messages for the app, those that wait, holes and gaps.
   extension MessageMachine {
     private mutating func openStream(
-      _ key: StreamKey, _ order: OrderElement, _ commit: inout MessageCommit
+      _ key: StreamKey, _ order: OrderElement, isCut: Bool = false,
+      _ commit: inout MessageCommit
     ) {
       lastUse += 1
       guard streams[key] == nil else {
@@ -14,7 +15,10 @@
       }
       var stream = IncomingOrder()
       stream.lastUse = lastUse
-      if let since = order.since, since >= 1, since <= order.number {
+      if isCut {
+        // What was left out is not waited for.
+        stream.next = order.number
+      } else if let since = order.since, since >= 1, since <= order.number {
         let distance = min(order.number - since, limits.sinceDistanceMax)
         stream.next = order.number - distance
       } else if order.number == 1 {
@@ -28,15 +32,28 @@
       forgetOldStream(of: key.sender, &commit)
     }
 
-    /// A sender has few devices. The stream that was used least recently makes place.
+    /// A sender has few devices, and an account few peers. The stream that was used least recently makes place: of the
+    /// sender, or else of an account to which the app has never written.
     private mutating func forgetOldStream(of sender: String, _ commit: inout MessageCommit) {
-      let all = streams.filter { $0.key.sender == sender }
-      guard all.count > limits.streamsPerSenderMax,
-        let oldest = all.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
-      else { return }
-      while streams[existing: oldest].hasHole { skipHole(oldest, .zero, &commit) }
-      streams[oldest] = nil
-      commit.changes.append(.forgetIncomingStream(sender: sender, oldest.stream))
+      let own = streams.filter { $0.key.sender == sender }
+      if own.count > limits.streamsPerSenderMax {
+        forget(own.min { $0.value.lastUse < $1.value.lastUse }?.key, &commit)
+      } else if streams.count > limits.streamCountMax {
+        let oldest = streams.min { a, b in
+          let (isKnownA, isKnownB) = (isPeer(a.key.sender), isPeer(b.key.sender))
+          return isKnownA == isKnownB ? a.value.lastUse < b.value.lastUse : isKnownB
+        }
+        forget(oldest?.key, &commit)
+      }
+    }
+
+    private func isPeer(_ address: String) -> Bool { conversations[address] != nil }
+
+    private mutating func forget(_ key: StreamKey?, _ commit: inout MessageCommit) {
+      guard let key else { return }
+      while streams[existing: key].hasHole { skipHole(key, .zero, &commit) }
+      streams[key] = nil
+      commit.changes.append(.forgetIncomingStream(sender: key.sender, key.stream))
     }
 
     private func save(_ key: StreamKey, _ commit: inout MessageCommit) {
@@ -52,20 +69,21 @@
       _ row: IncomingRow, _ order: OrderElement, _ now: Instant, _ commit: inout MessageCommit
     ) {
       let key = StreamKey(sender: row.peer, stream: order.stream)
-      openStream(key, order, &commit)
+      let isHistory = row.arrival == .history
+      openStream(key, order, isCut: isHistory && historyEnd?.isCut ?? false, &commit)
       switch streams[existing: key].place(order.number) {
       case .next:
         streams[existing: key].next = order.number + 1
-        release(row.id, .inOrder, &commit)
+        release(row.id, row.arrival, &commit)
         releaseContiguous(key, &commit)
         save(key, &commit)
-      case .late: release(row.id, .late, &commit)
+      case .late: release(row.id, isHistory ? .history : .late, &commit)
       case .taken:
         commit.then.append(.report(.renumbered(from: row.peer)))
         release(row.id, .renumbered, &commit)
       case .held:
         streams[existing: key].held[order.number] = IncomingOrder.Held(
-          row: row.id, byteCount: row.content.byteCount)
+          row: row.id, byteCount: row.content.byteCount, arrival: row.arrival)
         heldCount += 1
         heldByteCount += row.content.byteCount
         boundHeld(key, now, &commit)
@@ -100,7 +118,7 @@
     private mutating func release(_ held: IncomingOrder.Held, _ commit: inout MessageCommit) {
       heldCount -= 1
       heldByteCount -= held.byteCount
-      release(held.row, .inOrder, &commit)
+      release(held.row, held.arrival, &commit)
     }
 
     /// Gives up a hole: a row reports the gap, before the messages after it.
@@ -162,7 +180,8 @@
     }
 
     mutating func wakeStreams(_ now: Instant, _ commit: inout MessageCommit) {
-      for key in streams.keys.sorted(by: { ($0.sender, $0.stream) < ($1.sender, $1.stream) }) {
+      let holes = streams.filter { $0.value.hasHole }.keys
+      for key in holes.sorted(by: { ($0.sender, $0.stream) < ($1.sender, $1.stream) }) {
         guard let stream = streams[key], stream.hasHole else { continue }
         let isOver =
           stream.holeSince.map { $0 + limits.holdBackMax <= now } ?? false

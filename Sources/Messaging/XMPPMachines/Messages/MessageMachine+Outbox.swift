@@ -83,7 +83,7 @@
       }
       let order = OrderElement(stream: conversation.stream.stream, number: conversation.stream.next)
       conversation.stream.next += 1
-      conversations[peer] = conversation
+      if conversations.updateValue(conversation, forKey: peer) == nil { receipts.admit(peer) }
       lastOutgoing += 1
       let row = OutgoingRow(
         id: RowID(rawValue: lastOutgoing), peer: peer, originID: originID, order: order,
@@ -140,6 +140,10 @@
     /// The server has handled the stanzas of rows.
     mutating func handled(_ rows: [RowID], _ commit: inout MessageCommit) {
       for id in rows {
+        if id.isReceipt {
+          settleReceipt(id, &commit)
+          continue
+        }
         advance(id, to: .acknowledged, &commit)
         if entries[id]?.stage == .underWay { settle(id) }
       }

@@ -39,11 +39,15 @@
     var heldByteCount = 0
     var recentKeys: Set<SeenKey> = []
     var recentKeyOrder: [SeenKey] = []
-    var receipts: [PendingReceipt] = []
+    var receipts = OwedReceipts()
+    /// Whether the app lets accounts have receipts to which it has never sent a message.
+    let confirmsToStrangers: Bool
     var lastUse: Int64 = 0
 
     // The session.
     var archive: ArchiveReader
+    /// Entries of the archive up to this one are history; nil if none is any more.
+    var historyEnd: HistoryEnd?
     var isConnected = false
     var hasArchive = false
     /// Whether the archive has to be read before anything is sent.
@@ -64,26 +68,23 @@
       var stream: OrderStreamID
     }
 
-    struct PendingReceipt: Hashable, Sendable {
-      var recipient: String
-      var name: String
-      var order: OrderElement?
-    }
-
     /// - Parameters:
     ///   - account: The account's bare JID, as the server has bound it.
     ///   - stored: What the store has.
+    ///   - confirmsToStrangers: Whether accounts get receipts to which the app has never sent a message.
     ///   - seed: Random bits, for the names of streams.
     package init(
       account: String, stored: StoredMessages, limits: MessageLimits = MessageLimits(),
-      seed: UInt64,
-      now: Instant, wall: WallTime
+      confirmsToStrangers: Bool = true, seed: UInt64, now: Instant, wall: WallTime
     ) {
       self.account = account
+      self.confirmsToStrangers = confirmsToStrangers
       self.limits = limits
       random = SeededGenerator(seed: seed)
       archive = ArchiveReader(
-        limits: limits, marks: stored.archiveMarks, firstQuery: random.next() >> 16)
+        limits: limits, marks: stored.archiveMarks, isNew: !stored.hasReadArchive,
+        firstQuery: random.next() >> 16)
+      historyEnd = stored.historyEnd
       session = stored.session
       lastOutgoing = stored.lastOutgoing
       lastIncoming = stored.lastIncoming
@@ -134,7 +135,7 @@
     package mutating func wake(now: Instant, into commit: inout MessageCommit) {
       guard let due = nextWake, due <= now else { return }
       nextWake = nil
-      if isConnected, let step = archive.wake(now: now) {
+      if isConnected, let step = archive.wake(now: now, wall: wall(now)) {
         if case .query = step { archiveStart = now }
         follow(step, now, &commit)
       }
@@ -177,12 +178,15 @@
       } else {
         needsArchive = true
         suspendUnderWay(&commit)
+        for id in receipts.suspendUnderWay(known: mayConfirm(Array(receipts.all.values))) {
+          commit.changes.append(.setPosition(id, nil))
+        }
       }
       if !hasArchive {
         finishReading(isWhole: false, now, &commit)
       } else if needsArchive || !archive.isRunning {
         archiveStart = now
-        follow(.query(archive.start(now: now)), now, &commit)
+        follow(.query(archive.start(now: now, wall: wall(now))), now, &commit)
       }
       for key in streams.keys { watchHole(key, now) }
       for peer in conversations.keys { watchReceipts(of: peer, now) }
@@ -206,9 +210,9 @@
       _ page: ArchivePage, _ now: Instant, _ commit: inout MessageCommit
     ) {
       guard archive.isCurrent(page) else { return }
-      for entry in page.entries {
-        guard let item = entry.message else { continue }
-        receive(item, entry: entry.mark, now, &commit)
+      for entry in page.entries where !archive.isSearching {
+        if let item = entry.message { receive(item, entry: entry.mark, now, &commit) }
+        if entry.mark.id == historyEnd?.id { endHistory(&commit) }
       }
       let before = archive.marks
       let step = archive.handle(page, now: now)
@@ -228,6 +232,15 @@
         insert(row, &commit)
         release(row.id, .inOrder, &commit)
         commit.then.append(.query(query))
+      case .history(let end, let cut, let query):
+        historyEnd = end.map { HistoryEnd(id: $0, isCut: cut != nil) }
+        commit.changes.append(.setHistoryEnd(historyEnd))
+        if let cut {
+          let row = makeRow(.historyStart(cut), peer: account, date: wall(now))
+          insert(row, &commit)
+          release(row.id, .inOrder, &commit)
+        }
+        commit.then.append(.query(query))
       case .done(let isWhole): finishReading(isWhole: isWhole, now, &commit)
       case .stalled:
         commit.then.append(.report(.archiveStalled))
@@ -236,10 +249,17 @@
       }
     }
 
+    private mutating func endHistory(_ commit: inout MessageCommit) {
+      guard historyEnd != nil else { return }
+      historyEnd = nil
+      commit.changes.append(.setHistoryEnd(nil))
+    }
+
     /// The archive was read, or can't be.
     private mutating func finishReading(
       isWhole: Bool, _ now: Instant, _ commit: inout MessageCommit
     ) {
+      if isWhole { endHistory(&commit) }
       setBaseLines(now, &commit)
       let waiting = waitingForArchive
       waitingForArchive = []

@@ -147,6 +147,8 @@
       case gap(OrderStreamID, ClosedRange<UInt64>)
       /// The archive no longer continues where it ended last time. Messages since then may be lost.
       case archiveGap(since: WallTime)
+      /// The archive has messages from before this time, which a new store leaves out.
+      case historyStart(WallTime)
     }
 
     /// How a message is related to those before it.
@@ -156,6 +158,8 @@
       case late
       /// Another message had the same number: the sender's store was restored from a copy.
       case renumbered
+      /// From before this store existed: the archive had it, and other devices may have shown it.
+      case history
     }
 
     package var id: RowID
@@ -225,6 +229,18 @@
     package init(id: String, date: WallTime) {
       self.id = id
       self.date = date
+    }
+  }
+
+  /// The last entry of the archive that is history for a new store.
+  package struct HistoryEnd: Hashable, Sendable {
+    package var id: String
+    /// Whether earlier entries were left out, so that streams begin anywhere.
+    package var isCut: Bool
+
+    package init(id: String, isCut: Bool) {
+      self.id = id
+      self.isCut = isCut
     }
   }
 

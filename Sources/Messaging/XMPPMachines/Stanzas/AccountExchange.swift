@@ -1,4 +1,5 @@
 #if Messaging
+  package import Essentials
   package import XMPPWire
 
   /// Reads the stanzas that a server delivers for one account, and requests the account's abilities.
@@ -11,6 +12,9 @@
       case queryFailed(query: UInt64, isUnknownItem: Bool)
       /// The account's abilities are known: the session can be used.
       case ready(isResumed: Bool, hasArchive: Bool)
+      /// The server has not told the account's abilities. The session is used as one with an archive: queries have times
+      /// of their own, and one that fails is told.
+      case presumed(isResumed: Bool)
       case nothing
     }
 
@@ -21,14 +25,16 @@
       case ready(isResumed: Bool, hasArchive: Bool)
     }
 
-    private static let infoID = "ambit-account-info"
+    /// How long the answer about the account's abilities is waited for. A later one is ignored.
+    package static let patience: TimeSpan = .seconds(20)
 
     private let account: JID
     private var reader: MessageReader
     private var collector = ArchiveCollector()
     /// Whether the account has an archive; nil until its server has told.
     private var hasArchive: Bool?
-    private var asksForAbilities = false
+    private var request: (id: String, deadline: Instant)?
+    private var requestCount = 0
     /// Whether a session has begun that was not reported as ready. Its resumption is reported as its beginning:
     /// the fate of stanzas of an earlier session is unknown all the same.
     private var isNew = false
@@ -38,12 +44,18 @@
       reader = MessageReader(account: account)
     }
 
+    /// When ``wake(now:)`` has something to do.
+    package var nextWake: Instant? { request?.deadline }
+
     /// A session begins.
-    package mutating func begin(_ online: StreamOnline) -> Beginning {
+    package mutating func begin(_ online: StreamOnline, now: Instant) -> Beginning {
       if !online.isResumed { isNew = true }
       if online.isResumed, let hasArchive { return ready(hasArchive: hasArchive) }
-      asksForAbilities = true
-      guard let id = StanzaID(Self.infoID) else { return ready(hasArchive: false) }
+      requestCount += 1
+      guard let id = StanzaID("ambit-account-info-\(requestCount)") else {
+        return ready(hasArchive: false)
+      }
+      request = (id.text, now + Self.patience)
       return .query(
         IQStanza(.get, id: id, to: account, payload: [DiscoInfo().element]).element)
     }
@@ -55,8 +67,22 @@
 
     /// A session ends.
     package mutating func end() {
-      asksForAbilities = false
+      request = nil
       collector.stop()
+    }
+
+    /// Gives up an answer that is overdue; nil if none is.
+    package mutating func wake(now: Instant) -> Item? {
+      guard let request, request.deadline <= now else { return nil }
+      return presume()
+    }
+
+    private mutating func presume() -> Item {
+      request = nil
+      hasArchive = nil
+      reader.guardsArchiveIDs = false
+      defer { isNew = false }
+      return .presumed(isResumed: !isNew)
     }
 
     /// The stanza of a query of the archive.
@@ -79,10 +105,12 @@
     }
 
     private mutating func take(_ answer: IQStanza) -> Item {
-      if asksForAbilities, answer.id.text == Self.infoID, !answer.isRequest,
+      if let request, answer.id.text == request.id, !answer.isRequest,
         answer.from.map({ $0 == account }) ?? true
       {
-        asksForAbilities = false
+        // A server that is busy may have an archive.
+        if answer.error?.kind == .wait { return presume() }
+        self.request = nil
         // A server that knows no abilities of accounts has no archive either.
         let features = answer[DiscoInfo.self]?.features ?? []
         let found = features.contains(Namespace.archive)

@@ -41,6 +41,14 @@
           kind: .message(originID: row.originID, row.order, content), row: row.id))
     }
 
+    /// A receipt as the stanza that carries it.
+    package static func element(_ receipt: OwedReceipt) -> XMLElement? {
+      element(
+        OutboundStanza(
+          recipient: receipt.recipient, kind: .receipt(receipt.name, receipt.order),
+          row: receipt.id))
+    }
+
     /// A query of the own archive.
     package static func query(_ query: ArchiveRequest, account: JID) -> IQStanza? {
       guard let id = StanzaID(queryID(query.id)) else { return nil }
@@ -50,6 +58,8 @@
       case .beginning: break
       case .after(let entry): page.after = entry
       case .date(let date): start = Timestamp(milliseconds: date)
+      case .last: page.before = ""
+      case .before(let entry): page.before = entry
       }
       let wire = ArchiveQuery(id: queryID(query.id), start: start, page: page)
       return IQStanza(.set, id: id, to: account.bare, payload: [wire.element])

@@ -80,6 +80,43 @@
       try MessageStore(path: path).close()
     }
 
+    @Test("The end of the history is stored until it was read")
+    func history() throws {
+      let folder = try TestFolder()
+      let store = try MessageStore(path: folder.path("messages"))
+      defer { store.close() }
+      #expect(try !store.load().hasReadArchive)
+      let end = HistoryEnd(id: "an id", isCut: true)
+      try store.apply([.setHistoryEnd(end)])
+      #expect(try store.load().historyEnd == end)
+      try store.apply([.setHistoryEnd(nil)])
+      let stored = try store.load()
+      #expect(stored.hasReadArchive && stored.historyEnd == nil)
+    }
+
+    @Test("A receipt that is owed is stored with its position until it is settled")
+    func receipts() throws {
+      let folder = try TestFolder()
+      let store = try MessageStore(path: folder.path("messages"))
+      defer { store.close() }
+      let order = OrderElement(stream: Self.stream, number: 1 << 53, since: 1)
+      let base: Int64 = 1 << 62
+      let owed = [
+        OwedReceipt(id: RowID(rawValue: base + 1), recipient: "b@x", name: "1", order: order),
+        OwedReceipt(id: RowID(rawValue: base + 2), recipient: "b@x", name: "2", order: nil),
+      ]
+      let session = StoredSession(
+        id: "s", jid: "a@x/1", location: nil, inboundCount: 0, outboundCount: 0)
+      try store.apply([.setSession(session)] + owed.map { .oweReceipt($0) })
+      #expect(try store.load().receipts == owed)
+      try store.apply([.setPosition(owed[0].id, 4)])
+      #expect(try store.sentReceipts().map(\.position) == [4])
+      try store.apply([.setSession(nil)])
+      #expect(try store.sentReceipts() == [])
+      try store.apply([.settleReceipt(owed[0].id)])
+      #expect(try store.load().receipts == [owed[1]])
+    }
+
     @Test("a store of a later version is refused and left as it is")
     func laterVersion() throws {
       let folder = try TestFolder()

@@ -127,8 +127,10 @@
     func duplicate() {
       var bench = Self.connected()
       bench.receive("1", order: Self.order(1))
+      bench.confirmSent()
       bench.receive("1", order: Self.order(1))
       #expect(bench.sent.map(\.kind) == [.receipt("id 1", Self.order(1))])
+      bench.confirmSent()
       bench.restart()
       bench.connect()
       bench.receive("1", order: Self.order(1))

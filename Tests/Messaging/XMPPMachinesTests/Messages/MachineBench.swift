@@ -11,14 +11,20 @@
     /// The actions since the last call of a method.
     var actions: [MessageAction] = []
     let limits: MessageLimits
+    let confirmsToStrangers: Bool
 
     static let start: WallTime = 1_700_000_000_000
 
-    init(limits: MessageLimits = MessageLimits()) {
+    /// - Parameter isNew: Whether the store has never read the archive.
+    init(
+      limits: MessageLimits = MessageLimits(), confirmsToStrangers: Bool = true, isNew: Bool = false
+    ) {
+      store.hasReadArchive = !isNew
       self.limits = limits
+      self.confirmsToStrangers = confirmsToStrangers
       machine = MessageMachine(
-        account: "a@x", stored: StoredMessages(), limits: limits, seed: 1, now: .zero,
-        wall: Self.start)
+        account: "a@x", stored: store.stored, limits: limits,
+        confirmsToStrangers: confirmsToStrangers, seed: 1, now: .zero, wall: Self.start)
     }
 
     mutating func handle(_ event: MessageEvent) {
@@ -45,7 +51,8 @@
     /// A new process with the store.
     mutating func restart() {
       machine = MessageMachine(
-        account: "a@x", stored: store.stored, limits: limits, seed: 2, now: now,
+        account: "a@x", stored: store.stored, limits: limits,
+        confirmsToStrangers: confirmsToStrangers, seed: 2, now: now,
         wall: Self.start + now.nanoseconds / 1_000_000)
     }
 
@@ -101,10 +108,14 @@
       store.rowOfSequence.sorted { $0.key < $1.key }.compactMap { store.incoming[$0.value] }
         .map { row in
           switch row.kind {
-          case .message: row.arrival == .inOrder ? row.content.body : "\(row.content.body) late"
+          case .message:
+            row.arrival == .inOrder
+              ? row.content.body
+              : "\(row.content.body) \(row.arrival == .history ? "history" : "late")"
           case .sentElsewhere: "sent \(row.content.body)"
           case .gap(_, let range): "gap \(range)"
           case .archiveGap: "archive gap"
+          case .historyStart: "history start"
           }
         }
     }
@@ -112,6 +123,12 @@
     var sent: [OutboundStanza] {
       actions.compactMap { if case .transmit(let stanza) = $0 { stanza } else { nil } }
     }
+    /// The receipts among it, by the names of their messages.
+    var sentReceipts: [String] {
+      sent.compactMap { if case .receipt(let name, _) = $0.kind { name } else { nil } }
+    }
+    /// The own server has everything.
+    mutating func confirmSent() { handle(.handled(sent.compactMap(\.row))) }
     var sentTexts: [String] {
       sent.compactMap {
         if case .message(_, _, let content) = $0.kind { content.body } else { nil }

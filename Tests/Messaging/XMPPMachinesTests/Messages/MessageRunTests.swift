@@ -127,9 +127,9 @@
       for (place, row) in rows.enumerated() {
         switch row.kind {
         case .message, .sentElsewhere: places[row.content.body, default: []].append(place)
-        case .gap, .archiveGap: found.append("device \(device.index): \(row.kind)")
+        case .gap, .archiveGap, .historyStart: found.append("device \(device.index): \(row.kind)")
         }
-        if row.arrival != .inOrder, !faults.contains(.restoreCopy) {
+        if row.arrival != .inOrder, row.arrival != .history, !faults.contains(.restoreCopy) {
           found.append("device \(device.index): \(row.content.body) is \(row.arrival)")
         }
       }

@@ -277,6 +277,7 @@
       let rows = machine.underWay.sorted().compactMap { machine.entries[$0]?.row }
       var position = handled
       var changes: [MessageChange] = []
+      defer { devices[device].position = position }
       for row in rows {
         guard let content = row.content, let old = row.position else { continue }
         let kind = OutboundStanza.Kind.message(
@@ -292,7 +293,21 @@
           changes.append(.setPosition(row.id, position))
         }
       }
-      devices[device].position = position
+      for receipt in devices[device].store.receipts.values.sorted(by: { $0.id < $1.id }) {
+        guard let old = receipt.position else { continue }
+        let stanza = TestStanza(
+          sender: devices[device].account,
+          stanza: OutboundStanza(
+            recipient: receipt.recipient, kind: .receipt(receipt.name, receipt.order),
+            row: receipt.id))
+        if old <= handled {
+          devices[device].unconfirmed.append((old, stanza))
+        } else {
+          position += 1
+          devices[device].unconfirmed.append((position, stanza))
+          changes.append(.setPosition(receipt.id, position))
+        }
+      }
       var commit = MessageCommit()
       commit.changes = changes
       enqueue(commit, device)

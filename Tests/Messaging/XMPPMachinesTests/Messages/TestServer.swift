@@ -84,6 +84,13 @@
       switch query.start {
       case .beginning: break
       case .date(let date): rest = rest.drop { $0.date < date }
+      case .last, .before:
+        if case .before(let id) = query.start {
+          guard let index = all.firstIndex(where: { $0.id == id }) else { return nil }
+          rest = all[..<index]
+        }
+        let page = rest.suffix(min(query.countMax, pageCountMax))
+        return (Array(page), page.count == rest.count)
       case .after(let id):
         if let index = all.firstIndex(where: { $0.id == id }) {
           rest = all[(index + 1)...]

@@ -12,7 +12,10 @@
     var keys: Set<SeenKey> = []
     var incomingStreams: [String: IncomingStream] = [:]
     var outgoingStreams: [String: OutgoingStream] = [:]
+    var receipts: [RowID: OwedReceipt] = [:]
     var marks: [ArchiveMark] = []
+    var hasReadArchive = false
+    var historyEnd: HistoryEnd?
     var session: StoredSession?
     var lastSequence: Int64 = 0
     /// Changes that name rows that don't exist, or numbers that were given twice.
@@ -29,6 +32,8 @@
         keys.insert(.sent(row.originID))
         rowOfName[row.originID] = row.id
       case .setFate(let id, let fate): edit(id) { $0.fate = fate }
+      case .setPosition(let id, let position) where id.isReceipt:
+        receipts[id]?.position = position
       case .setPosition(let id, let position): edit(id) { $0.position = position }
       case .setClosingCount(let id, let count): edit(id) { $0.closingCount = count }
       case .renumber(let id, let order): edit(id) { $0.order = order }
@@ -45,17 +50,26 @@
         lastSequence = max(lastSequence, sequence)
       case .acknowledgeIncoming(let sequence): acknowledged.insert(sequence)
       case .addKey(let key): keys.insert(key)
+      case .oweReceipt(let receipt):
+        if receipts.updateValue(receipt, forKey: receipt.id) != nil {
+          violations.append("\(receipt.id) twice")
+        }
+      case .settleReceipt(let id): receipts[id] = nil
       case .setIncomingStream(let stream):
         incomingStreams[stream.sender + stream.stream.description] = stream
       case .forgetIncomingStream(let sender, let stream):
         incomingStreams[sender + stream.description] = nil
       case .setOutgoingStream(let stream): outgoingStreams[stream.peer] = stream
       case .setArchiveMarks(let marks): self.marks = marks
+      case .setHistoryEnd(let end):
+        hasReadArchive = true
+        historyEnd = end
       case .setSession(let session):
         if session?.id != self.session?.id {
           for (id, row) in outgoing where row.fate == .stored && row.position != nil {
             outgoing[id]?.position = 0
           }
+          for id in receipts.keys { receipts[id]?.position = nil }
         }
         self.session = session
       case .setMechanism: break
@@ -97,7 +111,10 @@
       stored.held = incoming.values.filter { $0.sequence == nil }
       stored.incomingStreams = Array(incomingStreams.values)
       stored.outgoingStreams = Array(outgoingStreams.values)
+      stored.receipts = Array(receipts.values)
       stored.archiveMarks = marks
+      stored.hasReadArchive = hasReadArchive || !marks.isEmpty
+      stored.historyEnd = historyEnd
       stored.session = session
       stored.lastOutgoing = outgoing.keys.max()?.rawValue ?? 0
       stored.lastIncoming = incoming.keys.max()?.rawValue ?? 0

@@ -1,4 +1,5 @@
 #if Messaging
+  import Essentials
   import Testing
   import XMPPWire
 
@@ -28,7 +29,7 @@
     @Test("a session is ready when the account's server has told its abilities")
     func abilitiesOfAccount() throws {
       var exchange = AccountExchange(account: try account())
-      guard case .query(let query) = exchange.begin(try online(isResumed: false)) else {
+      guard case .query(let query) = exchange.begin(try online(isResumed: false), now: .zero) else {
         Issue.record("nothing is asked")
         return
       }
@@ -40,7 +41,7 @@
       let second = exchange.take(try answer(id, abilities), wall: 0)
       #expect(second == .nothing)
       exchange.end()
-      let resumed = exchange.begin(try online(isResumed: true))
+      let resumed = exchange.begin(try online(isResumed: true), now: .zero)
       #expect(resumed == .ready(isResumed: true, hasArchive: true))
     }
 
@@ -48,9 +49,9 @@
     func resumedBeforeReady() throws {
       var exchange = AccountExchange(account: try account())
       for hasKnownAbilities in [false, true] {
-        _ = exchange.begin(try online(isResumed: false))
+        _ = exchange.begin(try online(isResumed: false), now: .zero)
         exchange.end()
-        switch exchange.begin(try online(isResumed: true)) {
+        switch exchange.begin(try online(isResumed: true), now: .zero) {
         case .query(let query):
           #expect(!hasKnownAbilities)
           let item = exchange.take(try answer(try #require(query["id"]), abilities), wall: 0)
@@ -59,7 +60,7 @@
           #expect(hasKnownAbilities && ready == .ready(isResumed: false, hasArchive: true))
         }
         exchange.end()
-        let again = exchange.begin(try online(isResumed: true))
+        let again = exchange.begin(try online(isResumed: true), now: .zero)
         #expect(again == .ready(isResumed: true, hasArchive: true))
         exchange.end()
       }
@@ -68,12 +69,48 @@
     @Test("a server that knows no abilities of accounts has no archive")
     func noAbilities() throws {
       var exchange = AccountExchange(account: try account())
-      guard case .query(let query) = exchange.begin(try online(isResumed: false)) else { return }
+      guard case .query(let query) = exchange.begin(try online(isResumed: false), now: .zero) else {
+        return
+      }
       var error = query
       error["type"] = "error"
       error["from"] = "ann@chat.example"
       let item = exchange.take(error, wall: 0)
       #expect(item == .ready(isResumed: false, hasArchive: false))
+    }
+
+    @Test("A server that does not tell its abilities in time is used as one with an archive")
+    func silence() throws {
+      var exchange = AccountExchange(account: try account())
+      guard case .query(let query) = exchange.begin(try online(isResumed: false), now: .zero)
+      else { return }
+      let due = try #require(exchange.nextWake)
+      #expect(due == Instant.zero + AccountExchange.patience)
+      #expect(exchange.wake(now: .zero + .seconds(19)) == nil)
+      #expect(exchange.wake(now: due) == .presumed(isResumed: false))
+      #expect(exchange.nextWake == nil)
+      // The next session asks again, and a late answer means nothing.
+      let late = try answer(try #require(query["id"]), abilities)
+      #expect(exchange.take(late, wall: 0) == .nothing)
+      exchange.end()
+      guard case .query(let next) = exchange.begin(try online(isResumed: true), now: due) else {
+        Issue.record("the abilities are not requested again")
+        return
+      }
+      #expect(exchange.take(late, wall: 0) == .nothing)
+      let answer = try answer(try #require(next["id"]), abilities)
+      #expect(exchange.take(answer, wall: 0) == .ready(isResumed: true, hasArchive: true))
+    }
+
+    @Test("A server that is too busy to tell its abilities is used as one with an archive")
+    func busy() throws {
+      var exchange = AccountExchange(account: try account())
+      guard case .query(let query) = exchange.begin(try online(isResumed: false), now: .zero)
+      else { return }
+      let refusal = try #require(IQStanza(query)).refusal(StanzaError(.wait, .resourceConstraint))
+      var element = refusal.element
+      element["from"] = "ann@chat.example"
+      #expect(exchange.take(element, wall: 0) == .presumed(isResumed: false))
     }
 
     @Test("the results of a query are a page when its answer has come, and those of others are not")

@@ -37,6 +37,30 @@
       #expect(found.map(\.encryption) == [.startTLS, .directTLS, .startTLS])
     }
 
+    @Test(
+      "Servers that have failed are tried after the others, the oldest failure first, until one is of use"
+    )
+    func failures() {
+      let all = ["a", "b", "c"].map {
+        ServerEndpoint(host: $0, port: 5_222, encryption: .startTLS)
+      }
+      var failed = FailedServers()
+      #expect(failed.order(all) == all && failed.leave(all))
+      failed.add(all[0])
+      failed.add(all[1])
+      #expect(failed.order(all).map(\.host) == ["c", "a", "b"])
+      failed.add(all[2])
+      #expect(!failed.leave(all))
+      failed.add(all[0])
+      #expect(failed.order(all).map(\.host) == ["b", "c", "a"])
+      failed.forget()
+      #expect(failed.order(all) == all)
+      for port in UInt16(0)..<1_000 {
+        failed.add(ServerEndpoint(host: "x", port: port, encryption: .startTLS))
+      }
+      #expect(failed.order(all) == all)
+    }
+
     @Test("a domain whose only record is the root denies the service")
     func denial() {
       #expect(order(.records([record(0, 0, "", port: 0)])).isEmpty)

@@ -1,0 +1,116 @@
+#if Messaging
+  internal import EventLoop
+  internal import Essentials
+  internal import NIOCore
+  internal import NIOPosix
+  internal import XMPPMachines
+  internal import XMPPWire
+
+  /// The times of changes that the store has rejected.
+  struct Rejections {
+    private static let calmTime: TimeSpan = .seconds(600)
+
+    private var count: Int64 = 0
+    private var last: Instant?
+    /// Whether the machines wait to be read from the store.
+    var isReloading = false
+
+    /// The time before the next connection, which grows with each rejection that follows soon.
+    mutating func pause(now: Instant) -> TimeAmount {
+      if let last, last + Self.calmTime <= now { count = 0 }
+      last = now
+      count = min(count + 1, 7)
+      return .seconds(1 << (count - 1))
+    }
+  }
+
+  /// Changes that the store rejects, whenever they are tried: they are kept aside, and the rest goes on.
+  extension AccountDriver {
+    /// Writes the rest of a transaction.
+    func keepAside() {
+      guard let changes = written?.changes else { return }
+      let store = store
+      let date = WallClock.now
+      let bound = NIOLoopBound(self, eventLoop: loop)
+      Self.threads.runIfActive(eventLoop: loop) { () -> Result<[RejectedChange], StoreError> in
+        do throws(StoreError) {
+          return .success(try store.applyKeepingAside(changes, date: date))
+        } catch {
+          return .failure(error)
+        }
+      }.whenComplete { result in
+        bound.value.keptAside((try? result.get()) ?? .failure(.closed))
+      }
+    }
+
+    private func keptAside(_ result: Result<[RejectedChange], StoreError>) {
+      if closing.isStoreClosed { return closeStore(nil) }
+      guard case .success(let rejected) = result else { return tryLater() }
+      let later = written?.later ?? []
+      written = nil
+      isFailing = false
+      failureCount = 0
+      for change in rejected {
+        observer.perform(.report(.changeRejected(change.reason)))
+      }
+      report(later, without: rejected)
+      reload()
+    }
+
+    /// Tells the app what the transaction has done. Nothing of it leaves: the machines begin anew.
+    private func report(_ later: [Batch.Later], without rejected: [RejectedChange]) {
+      var rows: [RowID: String] = [:]
+      var error: StoreError?
+      for change in rejected {
+        switch change.change {
+        case .insertOutgoing(let row): rows[row.id] = change.reason
+        case .acknowledgeIncoming: error = .rejected(change.reason)
+        default: break
+        }
+      }
+      for action in later {
+        switch action {
+        case .stream: break
+        case .call(let done): done(error)
+        case .messages(.accepted(let ticket, let row), _) where rows[row] != nil:
+          observer.rejected(ticket, rows[row] ?? "")
+        case .messages(.fate(let row, _), _) where rows[row] != nil: break
+        case .messages(.confirm, _), .messages(.load, _): break
+        case .messages(let action, _): observer.perform(action)
+        }
+      }
+    }
+
+    /// Begins anew with what the store has.
+    private func reload() {
+      closeChannel()
+      let wasStarted = !stream.isStopped
+      rejections.isReloading = true
+      do throws(StoreError) {
+        try start.load()
+      } catch {
+        observer.committed(error.sentence)
+        loop.assumeIsolated().scheduleTask(in: .seconds(5)) { [self] in
+          if !closing.isStoreClosed { reload() }
+        }
+        return
+      }
+      rejections.isReloading = false
+      stream = start.makeStream()
+      messages = start.makeMessages()
+      exchange = AccountExchange(account: account)
+      stored = start.messages.session
+      inboundCount = stored?.inboundCount ?? 0
+      (session, waiting, batch) = (nil, [], Batch())
+      (isParsing, isAtBarrier) = (false, false)
+      parser.restart()
+      handle(.clientState(clientState))
+      if closing.isRequested || !wasStarted { return run() }
+      observer.changed(.offline(.transport("a change can't be stored"), isFinal: false))
+      loop.assumeIsolated().scheduleTask(in: rejections.pause(now: .now)) { [self] in
+        if !closing.isRequested { handle([.stream(.start)]) }
+      }
+      run()
+    }
+  }
+#endif
