@@ -96,9 +96,13 @@ struct RandomProgramTests {
     #expect(hub.machine.counts.connectionCount == 0 && hub.machine.counts.waitingByteCount == 0)
     #expect(hub.machine.holders.isEmpty && hub.machine.keptSessions.isEmpty)
     #expect(hub.machine.movedSessions.isEmpty && hub.machine.users.isEmpty)
-    // Each session that was opened was closed, once.
+    Self.expectPairedSessions(hub.actions)
+  }
+
+  /// Expects that each session that was opened was closed, once, and used only in between.
+  private static func expectPairedSessions(_ actions: [HubMachine.Action]) {
     var open: Set<HubSessionKey> = []
-    for action in hub.actions {
+    for action in actions {
       switch action {
       case .openSession(let key, _): #expect(open.insert(key).inserted)
       case .closeSession(let key): #expect(open.remove(key) != nil)

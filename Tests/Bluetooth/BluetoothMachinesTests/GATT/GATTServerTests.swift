@@ -363,7 +363,7 @@ struct GATTServerTests {
     #expect(try bench.add(.everything, of: bench.open(4, of: "lamp")) == own)
   }
 
-  @Test("handles of another user's program, and of one that has not ended, are given to no program")
+  @Test("no program gets the handles of another user's program, or of one that has not ended")
   func otherPublishers() throws {
     var bench = ServerBench()
     let lamp = bench.open(1, of: "lamp")

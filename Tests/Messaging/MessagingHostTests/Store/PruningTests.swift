@@ -65,7 +65,7 @@
       #expect(stored.lastOutgoing == 100_000)
     }
 
-    @Test("Beyond the number of messages the oldest are removed, and none of the last week")
+    @Test("the oldest messages are removed beyond their number, and none of the last week")
     func countLimit() throws {
       let folder = try TestFolder()
       let store = try MessageStore(path: folder.path("messages"))
