@@ -656,9 +656,8 @@ where target.type != .system
   if Context.environment["AMBIT_OPTIMIZED_MACHINES"] != nil,
     [
       "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines", "BeaconMachines",
-      "Simulation", "SimulationTests", "JSONWire", "BindingMachines", "PageClient",
-      "BindingMachinesTests", "TreeTests", "AppMachines", "AppMachinesTests", "XMPPWire",
-      "XMPPMachines", "XMPPMachinesTests",
+      "Simulation", "JSONWire", "BindingMachines", "PageClient", "BindingMachinesTests",
+      "AppMachines", "AppMachinesTests", "XMPPWire", "XMPPMachines", "XMPPMachinesTests",
     ].contains(target.name)
   {
     settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"]))
