@@ -66,6 +66,7 @@ struct AttributeDatabase: Sendable {
   /// The client characteristic configuration of a characteristic value, by the value's handle.
   private(set) var configurationHandles: [UInt16: UInt16] = [:]
   private var knownHash: [UInt8]?
+  private var knownOwnershipHash: [UInt8]?
   private var vacated = VacatedHandles()
 
   /// The position of the first attribute whose handle is not below `handle`.
@@ -124,6 +125,7 @@ struct AttributeDatabase: Sendable {
     if formerStart == nil, Int(start) <= highestHandle { vacated.remove(range) }
     highestHandle = max(highestHandle, Int(range.end))
     knownHash = nil
+    knownOwnershipHash = nil
     return PublishedService(range: range, characteristics: builder.published)
   }
 
@@ -140,6 +142,7 @@ struct AttributeDatabase: Sendable {
     }
     attributes.removeAll { range.contains($0.handle) }
     knownHash = nil
+    knownOwnershipHash = nil
     return range
   }
 
@@ -207,10 +210,38 @@ struct AttributeDatabase: Sendable {
       default: continue
       }
     }
-    let cipher = AES128(key: [UInt8](repeating: 0, count: 16))
-    let hash = [UInt8](cipher.cmac(writer.bytes).reversed())
+    let hash = Self.hash(of: writer.bytes)
     knownHash = hash
     return hash
+  }
+
+  /// A hash of the database and of its publishers, with which what bonded peers have configured is stored: after a
+  /// restart of the hub, programs with equal services may have one another's handles, in a database of the same hash.
+  /// It is the Database Hash where all services are of the host's own process.
+  mutating func ownershipHash() -> [UInt8] {
+    if let knownOwnershipHash { return knownOwnershipHash }
+    var hash = hash()
+    let published = services.filter { $0.publisher != nil }
+    if !published.isEmpty {
+      var writer = ByteWriter(capacity: published.count * 32)
+      writer.append(hash)
+      for service in published.sorted(by: { $0.range.start < $1.range.start }) {
+        guard let publisher = service.publisher else { continue }
+        writer.uint16(service.range.start)
+        writer.uint32(publisher.userID)
+        for name in [publisher.app, publisher.manager] {
+          writer.uint16(UInt16(clamping: name.utf8.count))
+          writer.append(Array(name.utf8))
+        }
+      }
+      hash = Self.hash(of: writer.bytes)
+    }
+    knownOwnershipHash = hash
+    return hash
+  }
+
+  private static func hash(of bytes: [UInt8]) -> [UInt8] {
+    AES128(key: [UInt8](repeating: 0, count: 16)).cmac(bytes).reversed()
   }
 }
 

@@ -15,7 +15,7 @@ extension GATTServer {
     }
     guard session.clientFeatures != 0 || !descriptors.isEmpty else { return nil }
     return ClientConfiguration(
-      databaseHash: databaseHash(), isAware: session.awareness == .aware,
+      databaseHash: database.ownershipHash(), isAware: session.awareness == .aware,
       features: session.clientFeatures, descriptors: descriptors)
   }
 
@@ -29,7 +29,7 @@ extension GATTServer {
     guard let index = sessionIndex(peer), !sessions[index].isRestored else { return }
     sessions[index].isRestored = true
     sessions[index].clientFeatures |= configuration.features & 7
-    let isKnown = configuration.databaseHash == databaseHash()
+    let isKnown = configuration.databaseHash == database.ownershipHash()
     for (handle, bits) in configuration.descriptors.sorted(by: { $0.key < $1.key }) {
       restore(bits, handle, index, isKnown: isKnown, into: &outputs)
     }

@@ -99,8 +99,8 @@ package struct ClientConfiguration: Sendable, Hashable {
   /// the link.
   package static let descriptorCountMax = 128
 
-  /// The Database Hash of the database that the handles refer to, 16 bytes. They are not valid for
-  /// any other database.
+  /// The Database Hash of the database that the handles refer to, 16 bytes; of a hub, a hash of the database and of
+  /// the programs that have published its services. The handles are not valid for any other database.
   package var databaseHash: [UInt8]
   /// Whether the peer was change-aware.
   package var isAware: Bool

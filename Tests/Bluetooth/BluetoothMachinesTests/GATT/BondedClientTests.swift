@@ -138,6 +138,33 @@ struct BondedClientTests {
     #expect(after?.descriptors == [9: 2])
   }
 
+  @Test(
+    "what a peer configured for a program doesn't reach another one that has its handles after a restart"
+  )
+  func exchangedPrograms() throws {
+    // Both are of one layout: after a restart of the hub, the programs come in another order.
+    func served(_ apps: [String]) throws -> ServerBench {
+      var bench = ServerBench()
+      for (index, app) in apps.enumerated() {
+        try bench.add(Self.battery, of: bench.open(UInt32(index + 1), of: app))
+      }
+      bench.server.linkOpened(ServerBench.peer)
+      return bench
+    }
+    var before = try served(["lamp", "strap"])
+    for request in ["12 0b00 01", "12 0900 0200", "12 1300 0100"] {
+      #expect(before.receive(request) == ["13"])
+    }
+    let kept = before.server.clientConfiguration(of: ServerBench.peer)
+    let configuration = try #require(kept)
+    var same = try served(["lamp", "strap"])
+    #expect(restore(configuration, &same).isEmpty && same.subscribed == [18])
+    var exchanged = try served(["strap", "lamp"])
+    #expect(exchanged.server.databaseHash() == same.server.databaseHash())
+    #expect(restore(configuration, &exchanged) == ["1d08000100ffff"])
+    #expect(exchanged.subscribed.isEmpty)
+  }
+
   @Test("a configuration that makes no sense is left out")
   func nonsense() throws {
     var (bench, configuration) = try configured()
