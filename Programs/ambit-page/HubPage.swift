@@ -119,9 +119,12 @@ final class HubPage: ViewModel {
     if watches { watch?.begin() } else { watch?.end() }
   }
 
-  /// The sentence about a failure, or about the problem of the hub's radio.
+  /// The sentence about a failure, or about the problems of the hub's radio and of its Multicast DNS.
   private nonisolated static func problem(_ state: HubWatch.State) -> String? {
-    guard let failure = state.failure else { return state.status?.radio.problem }
+    guard let failure = state.failure else {
+      let problems = [state.status?.radio.problem, state.status?.networkProblem].compactMap(\.self)
+      return problems.isEmpty ? nil : problems.joined(separator: " ")
+    }
     guard let answeredAt = state.answeredAt else { return failure.reason.sentence }
     return failure.reason.sentence + " This is from "
       + "\(HubWords.text(failure.time - answeredAt)) before."

@@ -170,6 +170,9 @@ struct HubPageTests {
     state.radio.problem = "The controller was unplugged."
     await rig.give(.success(state), to: page)
     #expect(page.problem.value == "The controller was unplugged." && !page.isOld.value)
+    state.networkProblem = "The units are old."
+    await rig.give(.success(state), to: page)
+    #expect(page.problem.value == "The controller was unplugged. The units are old.")
   }
 
   @Test("the hub is read once for all pages, and only while one of them is seen and shows it")

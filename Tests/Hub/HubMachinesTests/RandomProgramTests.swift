@@ -75,18 +75,14 @@ struct RandomProgramTests {
       case (7, let id?): hub.stuck.insert(id)
       case (8, let id?): hub.take(id)
       case (9, _):
-        // Rarely a day: the machine was suspended.
-        let isDay = Int.random(in: 0..<10, using: &random) == 0
-        let milliseconds = Int64.random(in: 0...6_000, using: &random)
-        hub.now = hub.now + (isDay ? .seconds(86_400) : .milliseconds(milliseconds))
+        hub.now = hub.now + Self.pause(&random)
         hub.handle(.wake)
       case (13, let id?): try hub.send(.status(1), from: id)
       case (14, _): hub.handle(.statusRead(StatusTests.host))
       case (10..<13, let id?):
         try hub.send(.request(session, .known(Self.request(&random))), from: id)
       case (18, let id?):
-        let app = ["a", "b", nil].randomElement(using: &random) ?? nil
-        try hub.send(.forget(1, KeptSessionFilter(app: app)), from: id)
+        try hub.send(.forget(1, Self.filter(&random)), from: id)
       case (_, let id?):
         let events = (0..<Int.random(in: 1...20, using: &random)).map { _ in Self.event(&random) }
         hub.handle(.delivered(HubSessionKey(id, session), events))
@@ -111,6 +107,16 @@ struct RandomProgramTests {
       }
     }
     #expect(open.isEmpty)
+  }
+
+  /// Some seconds, and rarely a day: the machine was suspended.
+  private static func pause(_ random: inout SeededGenerator) -> TimeSpan {
+    guard Int.random(in: 0..<10, using: &random) > 0 else { return .seconds(86_400) }
+    return .milliseconds(Int64.random(in: 0...6_000, using: &random))
+  }
+
+  private static func filter(_ random: inout SeededGenerator) -> KeptSessionFilter {
+    KeptSessionFilter(app: ["a", "b", nil].randomElement(using: &random) ?? nil)
   }
 
   private static func opening(
