@@ -43,10 +43,10 @@ extension GATTClient {
   /// wait.
   private mutating func failSignedWrites(into outputs: inout [Output]) {
     let unsigned = waiting.takeAll {
-      if case .operation(_, .signedWrite) = $0 { true } else { false }
+      if case .operation(_, .signedWrite, _) = $0 { true } else { false }
     }
     waitingCommandCount -= unsigned.count
-    for case .operation(let id, .signedWrite(let handle, _)) in unsigned {
+    for case .operation(let id, .signedWrite(let handle, _), _) in unsigned {
       let error = HostError.att(.insufficientAuthentication, handle: handle)
       outputs.append(.completed(id, .failure(error)))
     }

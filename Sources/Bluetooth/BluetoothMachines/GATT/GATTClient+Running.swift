@@ -24,14 +24,14 @@ extension GATTClient {
         }
       }
       guard let purpose = waiting.popFirst() else { return }
-      if case .operation(let id, let operation) = purpose,
+      if case .operation(let id, let operation, let requester) = purpose,
         let (handle, value) = operation.commandValue
       {
         waitingCommandCount -= 1
-        command(handle, value, id: id, into: &outputs)
+        command(handle, value, id: id, for: requester, into: &outputs)
         continue
       }
-      if case .operation(let id, let operation) = purpose, watch == .settled || isHashConfirmed,
+      if case .operation(let id, let operation, _) = purpose, watch == .settled || isHashConfirmed,
         let reply = database.answer(operation)
       {
         outputs.append(.completed(id, .success(reply)))
@@ -110,7 +110,7 @@ extension GATTClient {
       WriteConfiguration(
         target, handle: target.configurationHandle ?? configurationHandles[target.valueHandle],
         bits: bits)
-    case .operation(_, let operation): procedure(for: operation)
+    case .operation(_, let operation, _): procedure(for: operation)
     }
   }
 
@@ -161,10 +161,10 @@ extension GATTClient {
   ) {
     if isRefusedForSecurity(run, step, into: &outputs) { return }
     switch (run.purpose, step) {
-    case (.operation(let id, let operation), .done(let reply)):
+    case (.operation(let id, let operation, _), .done(let reply)):
       learn(operation, reply, run, now: now)
       outputs.append(.completed(id, .success(Self.filtered(reply, for: operation))))
-    case (.operation(let id, _), .failed(let error)):
+    case (.operation(let id, _, _), .failed(let error)):
       outputs.append(.completed(id, .failure(error)))
       if case .att(.databaseOutOfSync, _) = error { forget(.all, now: now, into: &outputs) }
     case (.configuration(let id, let target, _), .configured(let handle)):
@@ -187,7 +187,7 @@ extension GATTClient {
       isHashConfirmed = true
       guard watch == .unneeded else { return }
       watch = .asked
-      waiting.append(.watch)
+      waiting.append(.watch, of: .host)
     case (.hash, .done(.values(let values))):
       guard let hash = values.first, run.changeCount == changeCount else {
         watch = .owed

@@ -4,11 +4,12 @@ package import Essentials
 
 /// The ATT and GATT client of one link (Core 5.4, Vol 3, Parts F and G).
 ///
-/// Over one bearer operations run one after the other, as the protocol requires. With enhanced
+/// Over one bearer operations run one after the other, as the protocol requires; those of several programs take
+/// turns. With enhanced
 /// bearers, consecutive reads run in parallel; all other operations run alone and over the fixed
 /// channel, so that no read overtakes a write, and no value is received before the response to its
-/// subscription. Each operation ends in exactly one `completed`, in the order in which they were
-/// started. PDUs that the peer sends out of turn are ignored and counted; an invalid response fails
+/// subscription. Each operation ends in exactly one `completed`, those of one program in the order in which they
+/// were started. PDUs that the peer sends out of turn are ignored and counted; an invalid response fails
 /// the operation; no response within 30 s fails the bearer. Operations on an enhanced bearer that
 /// failed are restarted on the fixed channel.
 package struct GATTClient: Sendable {
@@ -112,7 +113,7 @@ package struct GATTClient: Sendable {
   let mtuMax: Int
   /// Configuration descriptors that were found, by their characteristics' value handles.
   var configurationHandles: [UInt16: UInt16] = [:]
-  var waiting = FIFO<Purpose>()
+  var waiting = TurnQueue<Purpose>()
   /// Running procedures, in the order in which they began; at most one on each bearer.
   var runs: [Run] = []
   var enhancedBearers: [EnhancedBearer] = []
@@ -139,7 +140,7 @@ package struct GATTClient: Sendable {
   var changeCount = 0
   var hasExchangedMTU = false
   /// Write Commands on their way to the controller, and the number of the first.
-  var commands = FIFO<OperationID>()
+  var commands = FIFO<(id: OperationID, requester: Requester)>()
   var firstCommand: UInt64 = 0
   /// Why nothing may be sent any more.
   var failure: HostError?
@@ -164,33 +165,48 @@ package struct GATTClient: Sendable {
   package mutating func start(
     _ operation: GATTOperation, id: OperationID, now: Instant, into outputs: inout [Output]
   ) {
+    start(operation, id: id, for: .host, now: now, into: &outputs)
+  }
+
+  /// Enqueues an operation of a program, whose operations take turns with those of others.
+  mutating func start(
+    _ operation: GATTOperation, id: OperationID, for requester: Requester, now: Instant,
+    into outputs: inout [Output]
+  ) {
     if let failure {
       outputs.append(.completed(id, .failure(failure)))
     } else if case .writeWithoutResponse(let handle, let value) = operation, !isHeld,
       waitingCommandCount == 0
     {
-      command(handle, value, id: id, into: &outputs)
-    } else if waiting.count >= GATTLimits.waitingOperationsMax {
+      command(handle, value, id: id, for: requester, into: &outputs)
+    } else if !hasRoomToWait(requester) {
       outputs.append(.completed(id, .failure(.limitReached("waiting operations"))))
     } else {
       if operation.commandValue != nil { waitingCommandCount += 1 }
-      waiting.append(.operation(id, operation))
+      waiting.append(.operation(id, operation, requester), of: requester)
       goOn(now: now, into: &outputs)
     }
   }
 
-  /// Writes bits to a characteristic's configuration descriptor, after those operations that wait
+  private func hasRoomToWait(_ requester: Requester) -> Bool {
+    let own = waiting.count(of: requester)
+    guard own < GATTLimits.waitingOperationsMax else { return false }
+    return waiting.count < GATTLimits.allWaitingOperationsMax
+      || own < waiting.count / max(waiting.requesterCount, 1)
+  }
+
+  /// Writes bits to a characteristic's configuration descriptor, after those operations of the program that wait
   /// already. Searches for the descriptor where it isn't known; once for each link.
   mutating func configure(
-    _ target: SubscriptionTarget, bits: UInt8, id: OperationID, now: Instant,
-    into outputs: inout [Output]
+    _ target: SubscriptionTarget, bits: UInt8, id: OperationID, for requester: Requester = .host,
+    now: Instant, into outputs: inout [Output]
   ) {
     if let failure {
       outputs.append(.completed(id, .failure(failure)))
-    } else if waiting.count >= GATTLimits.waitingOperationsMax {
+    } else if !hasRoomToWait(requester) {
       outputs.append(.completed(id, .failure(.limitReached("waiting operations"))))
     } else {
-      waiting.append(.configuration(id, target, bits: bits))
+      waiting.append(.configuration(id, target, bits: bits), of: requester)
       goOn(now: now, into: &outputs)
     }
   }
@@ -200,7 +216,7 @@ package struct GATTClient: Sendable {
   mutating func learnFeatures(now: Instant, into outputs: inout [Output]) {
     guard enhancedSupport == .unknown, failure == nil else { return }
     enhancedSupport = .missing
-    waiting.append(.features)
+    waiting.append(.features, of: .host)
     goOn(now: now, into: &outputs)
   }
 
@@ -208,7 +224,7 @@ package struct GATTClient: Sendable {
   package mutating func exchangeMTU(now: Instant, into outputs: inout [Output]) {
     guard !hasExchangedMTU, failure == nil else { return }
     hasExchangedMTU = true
-    waiting.append(.exchangeMTU)
+    waiting.append(.exchangeMTU, of: .host)
     goOn(now: now, into: &outputs)
   }
 
@@ -219,14 +235,15 @@ package struct GATTClient: Sendable {
     _ database: RemoteDatabase, now: Instant, into outputs: inout [Output]
   ) {
     guard database.hash != nil, failure == nil else { return }
-    waiting.append(.adoption(database))
+    waiting.append(.adoption(database), of: .host)
     goOn(now: now, into: &outputs)
   }
 
   /// A Write Command waits for no answer, so it doesn't wait for its turn either
   /// (Part F, §3.4.5.3).
   mutating func command(
-    _ handle: UInt16, _ value: [UInt8], id: OperationID, into outputs: inout [Output]
+    _ handle: UInt16, _ value: [UInt8], id: OperationID, for requester: Requester,
+    into outputs: inout [Output]
   ) {
     // No value is longer than 512 bytes, so that all commands under way fit in the link's queue.
     let byteCountMax = min(mtu - 3, GATTLimits.valueByteCountMax)
@@ -236,36 +253,46 @@ package struct GATTClient: Sendable {
       outputs.append(.completed(id, .failure(error)))
       return
     }
-    guard commands.count < GATTLimits.commandsInFlightMax else {
+    guard hasRoomToSend(requester) else {
       outputs.append(.completed(id, .failure(.limitReached("waiting writes"))))
       return
     }
     let tag = SendTag(.gattClient, firstCommand + UInt64(commands.count))
-    commands.append(id)
+    commands.append((id, requester))
     let pdu = ATTPDU.writeCommand(handle: handle, value: value[...]).bytes
     outputs.append(.link(.send(pdu, tag, over: .fixed)))
   }
 
+  private func hasRoomToSend(_ requester: Requester) -> Bool {
+    let max = GATTLimits.commandsInFlightMax
+    guard commands.count >= max else { return true }
+    return commands.count < GATTLimits.allCommandsInFlightMax
+      && commands.count { $0.requester == requester } < max
+  }
+
   /// Sends a Signed Write Command, which was signed for this link.
-  mutating func startSigned(_ pdu: [UInt8], id: OperationID, into outputs: inout [Output]) {
+  mutating func startSigned(
+    _ pdu: [UInt8], id: OperationID, for requester: Requester = .host,
+    into outputs: inout [Output]
+  ) {
     if let failure { return outputs.append(.completed(id, .failure(failure))) }
     guard pdu.count <= mtu else {
       let error = HostError.invalidArgument(
         "\(pdu.count) bytes in a signed write; this link takes \(mtu).")
       return outputs.append(.completed(id, .failure(error)))
     }
-    guard commands.count < GATTLimits.commandsInFlightMax else {
+    guard hasRoomToSend(requester) else {
       return outputs.append(.completed(id, .failure(.limitReached("waiting writes"))))
     }
     let tag = SendTag(.gattClient, firstCommand + UInt64(commands.count))
-    commands.append(id)
+    commands.append((id, requester))
     outputs.append(.link(.send(pdu, tag, over: .fixed)))
   }
 
   /// Called when the controller has the frame with this tag.
   package mutating func sent(_ tag: SendTag, into outputs: inout [Output]) {
     // Frames leave in order, so everything before this one has left as well.
-    while firstCommand <= tag.number, let id = commands.popFirst() {
+    while firstCommand <= tag.number, let (id, _) = commands.popFirst() {
       firstCommand += 1
       outputs.append(.completed(id, .success(.done)))
     }
@@ -334,11 +361,11 @@ package struct GATTClient: Sendable {
     }
   }
 
-  /// Fails all outstanding operations in their order, and all operations that are started later.
+  /// Fails all outstanding operations, those of each program in their order, and all operations that are started later.
   package mutating func close(_ error: HostError, into outputs: inout [Output]) {
     guard failure == nil else { return }
     failure = error
-    while let id = commands.popFirst() { outputs.append(.completed(id, .failure(error))) }
+    while let (id, _) = commands.popFirst() { outputs.append(.completed(id, .failure(error))) }
     if let id = refused.take()?.purpose.id { outputs.append(.completed(id, .failure(error))) }
     for run in runs {
       if let id = run.purpose.id { outputs.append(.completed(id, .failure(error))) }

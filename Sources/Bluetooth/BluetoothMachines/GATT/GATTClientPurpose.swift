@@ -4,7 +4,7 @@ import BluetoothWire
 extension GATTClient {
   /// What a procedure is run for.
   enum Purpose: Sendable {
-    case operation(OperationID, GATTOperation)
+    case operation(OperationID, GATTOperation, Requester)
     /// Writes these bits to a characteristic's configuration.
     case configuration(OperationID, SubscriptionTarget, bits: UInt8)
     case exchangeMTU
@@ -20,7 +20,7 @@ extension GATTClient {
     /// The owner's name for it; nil for what the client does by itself.
     var id: OperationID? {
       switch self {
-      case .operation(let id, _), .configuration(let id, _, _): id
+      case .operation(let id, _, _), .configuration(let id, _, _): id
       case .exchangeMTU, .features, .adoption, .hash, .watch, .comparison: nil
       }
     }
@@ -29,7 +29,7 @@ extension GATTClient {
     /// this host reads what it wants to know itself.
     var mayPair: Bool {
       switch self {
-      case .operation(_, .readByUUID): false
+      case .operation(_, .readByUUID, _): false
       case .operation, .configuration: true
       case .exchangeMTU, .features, .adoption, .hash, .watch, .comparison: false
       }
@@ -38,13 +38,14 @@ extension GATTClient {
     /// Whether it changes nothing at the peer, so that it may run beside others of its kind.
     var isRead: Bool {
       switch self {
-      case .operation(_, .read), .operation(_, .readByUUID), .operation(_, .readMultiple): true
+      case .operation(_, .read, _), .operation(_, .readByUUID, _), .operation(_, .readMultiple, _):
+        true
       default: false
       }
     }
 
     var isDiscovery: Bool {
-      guard case .operation(_, let operation) = self else { return false }
+      guard case .operation(_, let operation, _) = self else { return false }
       switch operation {
       case .discoverServices, .discoverIncludedServices, .discoverCharacteristics,
         .discoverDescriptors:

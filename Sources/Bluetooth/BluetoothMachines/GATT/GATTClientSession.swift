@@ -148,57 +148,62 @@ struct GATTClientSession: Sendable {
       idleDeadline = now + Limits.idleDelayMax
     }
     switch work {
-    case .name: start(.readByUUID(0x2A00, in: .all), for: .name, now: now, into: &outputs)
+    case .name:
+      start(.readByUUID(0x2A00, in: .all), for: .name, of: .host, now: now, into: &outputs)
     case .features:
       withClient(now: now, into: &outputs) { $0.learnFeatures(now: now, into: &$1) }
     }
   }
 
-  /// Runs an operation for a client.
+  /// Runs an operation for a client of a program.
   mutating func run(
-    _ operation: GATTOperation, for request: PendingRequest, now: Instant,
+    _ operation: GATTOperation, for request: PendingRequest, of requester: Requester, now: Instant,
     into outputs: inout [Output]
   ) {
     if idleDue != nil { idleDue = min(now + Limits.idleDelay, idleDeadline) }
     switch operation {
     case .discoverServices:
-      start(operation, for: .services(request), now: now, into: &outputs)
+      start(operation, for: .services(request), of: requester, now: now, into: &outputs)
     case .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read,
       .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse:
-      start(operation, for: .request(request), now: now, into: &outputs)
+      start(operation, for: .request(request), of: requester, now: now, into: &outputs)
     case .signedWrite(let handle, let value):
-      start(.writeWithoutResponse(handle, value), for: .request(request), now: now, into: &outputs)
+      start(
+        .writeWithoutResponse(handle, value), for: .request(request), of: requester, now: now,
+        into: &outputs)
     }
   }
 
   /// Runs a write that is to be signed, and for which there is no key, once the link is protected.
   mutating func runOnceProtected(
-    _ handle: UInt16, _ value: [UInt8], for request: PendingRequest, now: Instant,
-    into outputs: inout [Output]
+    _ handle: UInt16, _ value: [UInt8], for request: PendingRequest, of requester: Requester,
+    now: Instant, into outputs: inout [Output]
   ) {
     awaitProtection()
-    start(.signedWrite(handle, value), for: .request(request), now: now, into: &outputs)
+    start(
+      .signedWrite(handle, value), for: .request(request), of: requester, now: now, into: &outputs)
   }
 
   /// Sends a signed write for a client.
   mutating func runSigned(
-    _ pdu: [UInt8], for request: PendingRequest, now: Instant, into outputs: inout [Output]
+    _ pdu: [UInt8], for request: PendingRequest, of requester: Requester, now: Instant,
+    into outputs: inout [Output]
   ) {
     let id = newOperation(for: .request(request))
     withClient(now: now, into: &outputs) { client, produced in
-      client.startSigned(pdu, id: id, into: &produced)
+      client.startSigned(pdu, id: id, for: requester, into: &produced)
     }
   }
 
   /// A client wants the values of a characteristic, or no longer wants them.
   mutating func subscribe(
-    _ isOn: Bool, _ target: SubscriptionTarget, for request: PendingRequest, now: Instant,
-    into outputs: inout [Output]
+    _ isOn: Bool, _ target: SubscriptionTarget, for request: PendingRequest,
+    of requester: Requester, now: Instant, into outputs: inout [Output]
   ) {
     if let result = subscriptions.request(isOn, target, request) {
       outputs.append(.completed(request, result))
     } else {
-      configure(target.valueHandle, now: now, into: &outputs)
+      configure(target.valueHandle, for: requester, now: now, into: &outputs)
     }
   }
 
@@ -323,11 +328,12 @@ struct GATTClientSession: Sendable {
   }
 
   private mutating func start(
-    _ operation: GATTOperation, for purpose: Purpose, now: Instant, into outputs: inout [Output]
+    _ operation: GATTOperation, for purpose: Purpose, of requester: Requester, now: Instant,
+    into outputs: inout [Output]
   ) {
     let id = newOperation(for: purpose)
     withClient(now: now, into: &outputs) { client, produced in
-      client.start(operation, id: id, now: now, into: &produced)
+      client.start(operation, id: id, for: requester, now: now, into: &produced)
     }
   }
 
@@ -393,14 +399,16 @@ struct GATTClientSession: Sendable {
   /// Writes the configuration of a subscription if it isn't what the clients want, else completes
   /// their requests.
   private mutating func configure(
-    _ valueHandle: UInt16, now: Instant, into outputs: inout [Output]
+    _ valueHandle: UInt16, for requester: Requester = .host, now: Instant,
+    into outputs: inout [Output]
   ) {
     switch subscriptions.nextStep(valueHandle) {
     case .none: break
     case .write(let target, let bits):
       let id = newOperation(for: .subscription(valueHandle))
       withClient(now: now, into: &outputs) { client, produced in
-        client.configure(target, bits: bits, id: id, now: now, into: &produced)
+        client.configure(
+          target, bits: bits, id: id, for: requester, now: now, into: &produced)
       }
     case .complete(let requests):
       for request in requests { outputs.append(.completed(request, .success(.done))) }

@@ -12,13 +12,17 @@ enum GATTLimits {
   static let clientAnswerTimeout: TimeSpan = .seconds(20)
 
   // The client.
-  /// Operations that wait for their turn on one link: more than any app has, 64 kB at most.
+  /// Operations of one program that wait for their turn on one link: more than any app has, 64 kB at most.
   static let waitingOperationsMax = 256
+  /// Those of all programs, beyond which only programs with less than an equal share may have more.
+  static let allWaitingOperationsMax = 4_096
   /// Reads under way on one link, with those that have ended and are reported after earlier ones.
   static let runsMax = 32
   /// Write Commands on their way to the controller: the windows of four apps (`Limits` of
   /// CoreBluetooth), and more than any controller's buffers.
   static let commandsInFlightMax = 512
+  /// Those of all programs; half of what a link's queue has room for.
+  static let allCommandsInFlightMax = 1_024
   /// Services, characteristics of a service, or descriptors of a characteristic that a peer may
   /// show. The largest known profile has some forty.
   static let foundMax = 1_000
@@ -37,13 +41,13 @@ enum GATTLimits {
   static let preparedWritesMax = 128
   /// Bytes that a peer may queue: eight values of the longest sort.
   static let preparedByteCountMax = 4_096
-  /// Notifications of one link on their way to the controller; more are refused, which is how a
-  /// client learns to wait.
+  /// Notifications of one client on their way to the controller over one link; more are refused, which is how a
+  /// client learns to wait. All clients together may have twice as many.
   static let notificationsInFlightMax = 256
   /// Notifications on their way to the controller from which on a client that takes several values at once
   /// gets those that follow together: enough to keep the controller busy.
   static let singleNotificationsMax = 4
-  /// Indications of one link that wait for their turn, as many as notifications: each takes a round
+  /// Indications of one client that wait for their turn over one link, as many as notifications: each takes a round
   /// trip.
   static let waitingIndicationsMax = 256
 }

@@ -35,7 +35,7 @@ extension GATTServer {
       if bits & 1 != 0 {
         notify(handle, part, index, number, &update, into: &outputs)
       } else {
-        guard sessions[index].waitingIndications.count < GATTLimits.waitingIndicationsMax else {
+        guard mayWaitToIndicate(owner, index) else {
           update.error = .limitReached("waiting indications")
           continue
         }
@@ -57,14 +57,38 @@ extension GATTServer {
     _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int, _ number: UInt64,
     _ update: inout Update, into outputs: inout [Output]
   ) {
-    let inFlightCount = sessions[index].notifications.count
-    let waitingCount = sessions[index].waitingNotifications.count
-    guard inFlightCount + waitingCount < GATTLimits.notificationsInFlightMax else {
+    guard mayNotify(update.owner, index) else {
       update.error = .limitReached("waiting notifications")
       return
     }
     update.remaining += 1
     queueNotification(number, handle, value, index, into: &outputs)
+  }
+
+  /// Whether a client may notify a peer of another value: as many as one client may have are under way, or as many
+  /// again where most of them are of other clients.
+  private func mayNotify(_ owner: ClientID, _ index: Int) -> Bool {
+    let max = GATTLimits.notificationsInFlightMax
+    let count = sessions[index].notifications.count + sessions[index].waitingNotifications.count
+    guard count >= max else { return true }
+    let own =
+      sessions[index].notifications.count { updates[$0.update]?.owner == owner }
+      + sessions[index].waitingNotifications.count { updates[$0.update]?.owner == owner }
+    return own < max && count < 2 * max
+  }
+
+  private func mayWaitToIndicate(_ owner: ClientID, _ index: Int) -> Bool {
+    let max = GATTLimits.waitingIndicationsMax
+    let count = sessions[index].waitingIndications.count
+    guard count >= max else { return true }
+    let own = sessions[index].waitingIndications.count { indication in
+      if case .update(let number, _, _) = indication {
+        updates[number]?.owner == owner
+      } else {
+        false
+      }
+    }
+    return own < max && count < 2 * max
   }
 
   /// Sends a value, or lets it wait behind others that wait, so that it goes out with them.

@@ -185,9 +185,15 @@ extension HostMachine {
     {
       return
     }
+    let requester = requester(of: request.client)
     withGATT(index, now: now, into: &actions) { gatt, outputs in
-      gatt.run(operation, for: request, now: now, into: &outputs)
+      gatt.run(operation, for: request, of: requester, now: now, into: &outputs)
     }
+  }
+
+  /// All sessions of a program are one requester.
+  func requester(of client: ClientID) -> Requester {
+    pairingCauses.program(of: client).map { .program($0) } ?? .client(client)
   }
 
   /// Holds clients' requests to a bonded central until it has proved that it has the keys of its
@@ -211,8 +217,9 @@ extension HostMachine {
       return complete(request, .failure(notConnectedError(peer)), into: &actions)
     }
     if !links.entries[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
+    let requester = requester(of: request.client)
     withGATT(index, now: now, into: &actions) { gatt, outputs in
-      gatt.subscribe(isOn, target, for: request, now: now, into: &outputs)
+      gatt.subscribe(isOn, target, for: request, of: requester, now: now, into: &outputs)
     }
   }
 

@@ -39,12 +39,14 @@ extension HostMachine {
     let link = links.entries[index].security
     guard !link.isEncrypted, !link.isProvingBond else { return false }
     let peer = links.peers[index]
+    let requester = requester(of: request.client)
     guard security.usableBond(of: peer) != nil,
       let (counter, key, bond) = security.bonds.countOwnSignature(peer)
     else {
       let peerHandle = links.handles[index]
       withGATT(index, now: now, into: &actions) { gatt, outputs in
-        gatt.runOnceProtected(handle, value, for: request, now: now, into: &outputs)
+        gatt.runOnceProtected(
+          handle, value, for: request, of: requester, now: now, into: &outputs)
       }
       guard let index = links.index(handle: peerHandle) else { return true }
       withSecurity(index, now: now, into: &actions) { link, host, outputs in
@@ -57,7 +59,7 @@ extension HostMachine {
     let pdu = ATTPDU.signedWriteCommand(
       handle: handle, value: value[...], signature: signature.bytes[...])
     withGATT(index, now: now, into: &actions) { gatt, outputs in
-      gatt.runSigned(pdu.bytes, for: request, now: now, into: &outputs)
+      gatt.runSigned(pdu.bytes, for: request, of: requester, now: now, into: &outputs)
     }
     return true
   }

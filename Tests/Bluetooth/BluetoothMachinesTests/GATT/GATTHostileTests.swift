@@ -1,8 +1,9 @@
 import BluetoothInterface
-import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Testing
+
+@testable import BluetoothMachines
 
 @Suite("GATT with hostile peers")
 struct GATTHostileTests {
@@ -148,6 +149,66 @@ struct GATTHostileTests {
     outputs = []
     client.start(.read(3), id: OperationID(rawValue: 9), now: .zero, into: &outputs)
     #expect(outputs.count == 1)
+  }
+
+  /// The handles of the reads that a client sends while it starts these and gets an answer to each.
+  private func readHandles(
+    _ client: inout GATTClient, _ reads: [(handle: UInt16, requester: Requester)]
+  ) -> [UInt16] {
+    var outputs: [GATTClient.Output] = []
+    for (index, read) in reads.enumerated() {
+      client.start(
+        .read(read.handle), id: OperationID(rawValue: UInt64(index)), for: read.requester,
+        now: .zero, into: &outputs)
+    }
+    for _ in reads { client.receive([0x0B, 1], now: .zero, into: &outputs) }
+    return outputs.compactMap { output in
+      guard case .link(.send(let pdu, _, _)) = output, pdu.first == 0x0A else { return nil }
+      return UInt16(pdu[1])
+    }
+  }
+
+  @Test(
+    "the operations of programs take turns, so that a program with many delays another by one at a time"
+  )
+  func turns() {
+    var client = GATTClient(mtuMax: 100)
+    let (flood, other) = (Requester.program(ProgramID(rawValue: 1)), Requester.client(.two))
+    let reads: [(UInt16, Requester)] =
+      [UInt16](repeating: 3, count: 100).map { ($0, flood) } + [(4, other), (5, other), (6, other)]
+    let sent = readHandles(&client, reads)
+    #expect(sent.count == 103)
+    #expect(Array(sent.prefix(8)) == [3, 3, 4, 3, 5, 3, 6, 3])
+  }
+
+  @Test("a program whose operations are refused for their number takes no room from another one")
+  func shares() {
+    var client = GATTClient(mtuMax: 100)
+    var outputs: [GATTClient.Output] = []
+    var refused: [UInt64] = []
+    func start(_ operation: GATTOperation, of program: UInt64, _ count: Int) {
+      outputs = []
+      for _ in 0..<count {
+        client.start(
+          operation, id: OperationID(rawValue: program),
+          for: .program(ProgramID(rawValue: program)),
+          now: .zero, into: &outputs)
+      }
+      for case .completed(let id, .failure(.limitReached)) in outputs {
+        refused.append(id.rawValue)
+      }
+    }
+    // 20 programs with more than any may have, which together have more than all may have, and one with few.
+    for program: UInt64 in 1...20 { start(.read(3), of: program, 300) }
+    #expect(refused.count > 20 * 40)
+    refused = []
+    start(.read(4), of: 21, 100)
+    #expect(refused.isEmpty)
+    start(.writeWithoutResponse(3, [1]), of: 1, 600)
+    #expect(refused.count == 600 - GATTLimits.commandsInFlightMax)
+    refused = []
+    start(.writeWithoutResponse(4, [1]), of: 21, 200)
+    #expect(refused.isEmpty)
   }
 
   @Test("a server survives any PDU, and answers each request at most once", arguments: 0..<4)

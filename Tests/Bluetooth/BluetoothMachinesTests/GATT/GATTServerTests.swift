@@ -78,11 +78,13 @@ struct ServerBench {
   }
 
   @discardableResult
-  mutating func update(_ handle: UInt16, _ value: [UInt8]) -> [String] {
+  mutating func update(
+    _ handle: UInt16, _ value: [UInt8], of owner: ClientID = Self.owner
+  ) -> [String] {
     act {
       $0.updateValue(
         handle: handle, value: value, peers: nil, token: RequestToken(rawValue: 1),
-        owner: Self.owner, now: $1, into: &$2)
+        owner: owner, now: $1, into: &$2)
     }
   }
 }
@@ -247,6 +249,31 @@ struct GATTServerTests {
     #expect(bench.updates.count == 2 + 256)
   }
 
+  @Test(
+    "a program that sends values without end is refused, and takes no room from another one",
+    arguments: [1, 2] as [UInt8])
+  func shares(configuration: UInt8) throws {
+    var bench = ServerBench()
+    let value = CharacteristicDefinition(
+      uuid: 0x2A19, properties: [.notify, .indicate], permissions: .readable)
+    let definition = ServiceDefinition(uuid: 0x180F, characteristics: [value])
+    let (flood, other) = (bench.open(1, of: "flood"), bench.open(2, of: "other"))
+    let handles = try [flood, other].map { client in
+      let published = try bench.add(definition, of: client).characteristics[0]
+      let handle = try #require(published.configurationHandle)
+      bench.receive("12" + Hexadecimal.string([UInt8(handle), 0, configuration, 0]))
+      return published.valueHandle
+    }
+    // One indication is under way, and does not wait.
+    for _ in 0..<257 { bench.update(handles[0], [1], of: flood) }
+    bench.updates = []
+    bench.update(handles[0], [1], of: flood)
+    #expect(bench.updates.count == 1 && bench.updates[0] != .success(.done))
+    bench.updates = []
+    for _ in 0..<255 { bench.update(handles[1], [1], of: other) }
+    #expect(bench.updates.isEmpty)
+  }
+
   @Test("an indication that is not confirmed in 30 s ends the bearer")
   func unconfirmed() throws {
     var bench = ServerBench()
@@ -363,7 +390,7 @@ struct GATTServerTests {
     #expect(try bench.add(.everything, of: bench.open(4, of: "lamp")) == own)
   }
 
-  @Test("no program gets the handles of another user's program, or of one that has not ended")
+  @Test("a program gets no handles of another user's program, and none of one that has not ended")
   func otherPublishers() throws {
     var bench = ServerBench()
     let lamp = bench.open(1, of: "lamp")
