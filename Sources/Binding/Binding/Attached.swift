@@ -9,6 +9,8 @@ struct AttachedValue {
   var write: ((JSON) -> Void)?
   /// Ends the observation.
   var observation: (any Disposable)?
+  /// Why the page's last value was refused, where a page can see that.
+  var refusal: MutableProperty<String?>?
 
   init(read: @escaping () -> JSON, observation: (any Disposable)? = nil) {
     self.read = read
@@ -54,11 +56,17 @@ struct AttachedAction {
   var start: (JSON?) -> Void
 }
 
+/// Changes of a list: the order of all keys, nil if it is unchanged, and the values of changed rows.
+struct RowChanges {
+  var order: [String]?
+  var rows: [(key: String, values: [JSON])] = []
+}
+
 /// A list of a particular view model.
 @MainActor
 protocol AttachedList: AnyObject {
-  /// Writes the list's changes since the last capture into the state.
-  func capture(into state: inout PageState, at index: Int, reporting problems: Problems)
+  /// Takes the list's changes since the last call.
+  func takeChanges(reporting problems: Problems) -> RowChanges
   /// Sets a value of a row, if the row is there.
   func set(_ value: JSON, at index: Int, ofRow key: String)
   /// Starts an action of a row, if the row is there.
@@ -85,6 +93,10 @@ final class AttachedScope {
       case .value(_, let attach):
         let index = values.count
         values.append(attach(model, { mark(index) }))
+      case .refusal:
+        let index = values.count
+        let refusal = values.last?.refusal ?? MutableProperty(nil)
+        values.append(.observing(refusal) { mark(index) })
       case .action(_, let attach): actions.append(attach(model))
       case .list: break
       }
@@ -106,6 +118,7 @@ extension Bindings {
       switch member {
       case .value(let isTwoWay, _):
         scope.add(BindingScope.Value(name: name, isTwoWay: isTwoWay))
+      case .refusal: scope.add(BindingScope.Value(name: name, isTwoWay: false))
       case .action(let takesArgument, _):
         scope.add(BindingScope.Action(name: name, takesArgument: takesArgument))
       case .list: break
@@ -114,18 +127,29 @@ extension Bindings {
     return scope
   }
 
-  var valueCount: Int {
-    members.count { if case .value = $0.member { true } else { false } }
+  var hasLists: Bool { members.contains { if case .list = $0.member { true } else { false } } }
+
+  var valueCount: Int { scope.values.count }
+
+  /// The lists with those of their rows, in the order in which they are declared.
+  var lists: [(name: String, row: () -> BindingScope, attach: ListAttachment)] {
+    members.flatMap {
+      name, member -> [(name: String, row: () -> BindingScope, attach: ListAttachment)] in
+      guard case .list(let row, let attach, _, let nested) = member else { return [] }
+      return [(name, row, attach)]
+        + nested().compactMap { suffix, part in
+          guard case .list(let row, let attach, _, _) = part else { return nil }
+          return (name + suffix, row, attach)
+        }
+    }
   }
 
-  var hasLists: Bool { members.contains { if case .list = $0.member { true } else { false } } }
+  typealias ListAttachment = (Model, @escaping Mark) -> any AttachedList
 
   /// The values, lists and actions that pages may name.
   package var schema: BindingSchema {
     BindingSchema(
       page: scope,
-      lists: members.compactMap { name, member in
-        if case .list(let row, _) = member { .init(name: name, row: row()) } else { nil }
-      })
+      lists: lists.map { .init(name: $0.name, row: $0.row()) })
   }
 }

@@ -40,7 +40,11 @@ public struct Bindings<Model>: ExpressibleByDictionaryLiteral {
     enum Part {
       case value(isTwoWay: Bool, (Model, @escaping Mark) -> AttachedValue)
       case action(takesArgument: Bool, (Model) -> AttachedAction)
-      case list(() -> BindingScope, (Model, @escaping Mark) -> any AttachedList)
+      /// The reason why the value before it was refused.
+      case refusal
+      case list(
+        () -> BindingScope, (Model, @escaping Mark) -> any AttachedList,
+        hasNested: () -> Bool, nested: () -> [(suffix: String, part: Part)])
     }
 
     let parts: [(suffix: String, part: Part)]
@@ -77,6 +81,73 @@ extension Bindings.Member {
         }
         return value
       })
+  }
+
+  /// A property that the page shows and sets, where a text may be no value of it, such as a number.
+  ///
+  /// The page can also use the value `name.refusal`: the reason if the text that was typed last is no value, else
+  /// `null`. The typed text stays in its field.
+  ///
+  /// - Parameters:
+  ///   - path: The view model's property.
+  ///   - reason: The reason, for the user: `"Not a number"`.
+  public static func twoWay<P: MutablePropertyProtocol>(
+    _ path: KeyPath<Model, P>, refusal reason: String
+  ) -> Self where P.Value: BindableValue {
+    refusable { model, mark in
+      let property = model[keyPath: path]
+      let refusal = MutableProperty<String?>(nil)
+      var value = AttachedValue.observing(property, mark)
+      let change = property.signal.observeValues { _ in refusal.value = nil }
+      value.observation = CompositeDisposable([value.observation, change])
+      value.refusal = refusal
+      value.write = { json in
+        let newValue = P.Value(pageValue: json)
+        refusal.value = newValue == nil ? reason : nil
+        if let newValue { property.value = newValue }
+      }
+      return value
+    }
+  }
+
+  /// A property that the page shows and sets, and that refuses some values.
+  ///
+  /// The page can also use the value `name.refusal`: the text of the error for the value that was set last,
+  /// else `null`. The typed text stays in its field.
+  ///
+  /// - Parameters:
+  ///   - path: The view model's property.
+  ///   - text: Returns the text of an error.
+  public static func twoWay<Value: BindableValue, Failure>(
+    _ path: KeyPath<Model, ValidatingProperty<Value, Failure>>,
+    refusal text: KeyPath<Failure, String>
+  ) -> Self {
+    refusable { model, mark in
+      let property = model[keyPath: path]
+      let refusal = MutableProperty<String?>(nil)
+      // Key paths don't change.
+      nonisolated(unsafe) let text = text
+      var value = AttachedValue.observing(property, mark)
+      let results = property.result.producer.startWithValues { result in
+        refusal.value = result.error.map { $0[keyPath: text] }
+      }
+      value.observation = CompositeDisposable([value.observation, results])
+      value.refusal = refusal
+      value.write = { json in
+        guard let newValue = Value(pageValue: json) else {
+          refusal.value = "This is no value of the field."
+          return
+        }
+        property.value = newValue
+      }
+      return value
+    }
+  }
+
+  private static func refusable(
+    _ attach: @escaping (Model, @escaping Mark) -> AttachedValue
+  ) -> Self {
+    Self([("", .value(isTwoWay: true, attach)), (".refusal", .refusal)])
   }
 
   /// A constant value that the page shows.
@@ -158,38 +229,49 @@ extension Bindings.Member {
     _ path: KeyPath<Model, P>, _ values: RowValues<Row>
   ) -> Self where P.Value == [Row], Row.ID: CustomStringConvertible {
     Self(
-      .list({ values.scope }) { model, mark in
-        ValueRows(model[keyPath: path], values: values, mark: mark)
-      })
+      .list(
+        { values.scope },
+        { model, mark in ValueRows(model[keyPath: path], values: values, mark: mark) },
+        hasNested: { false }, nested: { [] }))
   }
 
   /// A list of view models with an identity. The page can use each row's own bindings.
   ///
-  /// Rows may have one-way and two-way values and actions, but no lists.
+  /// Rows may have lists, too: `data-each` in the template of the row names them. Rows of these have
+  /// none. All rows of such a list count together for the limit of a list's rows.
   public static func list<P: PropertyProtocol, Row: ViewModel & Identifiable>(
     _ path: KeyPath<Model, P>
   ) -> Self where P.Value == [Row], Row.ID: CustomStringConvertible, Model: ViewModel {
     Self(
-      .list({ ModelRows<Row>.scope }) { model, mark in
-        ModelRows(model[keyPath: path], mark: mark)
-      })
+      .list(
+        { Row.bindings.scope },
+        { model, mark in ModelRows(model[keyPath: path], mark: mark) },
+        hasNested: { Row.bindings.hasLists },
+        nested: { NestedRows<Row>.parts { model, mark in (model[keyPath: path], mark) } }))
   }
 
   /// The bindings of another view model, which is a part of this one. Their names get a prefix with
   /// a dot: `search.text`.
   public static func group<Part: ViewModel>(_ path: KeyPath<Model, Part>) -> Self
   where Model: ViewModel {
-    Self(
-      Part.bindings.members.map { name, part in
-        switch part {
-        case .value(let isTwoWay, let attach):
-          ("." + name, .value(isTwoWay: isTwoWay) { attach($0[keyPath: path], $1) })
-        case .action(let takesArgument, let attach):
-          ("." + name, .action(takesArgument: takesArgument) { attach($0[keyPath: path]) })
-        case .list(let scope, let attach):
-          ("." + name, .list(scope) { attach($0[keyPath: path], $1) })
-        }
-      })
+    Self(Part.bindings.members.map { ("." + $0.name, through(path, $0.member)) })
+  }
+
+  /// A member of a part, as one of the whole.
+  private static func through<Whole>(
+    _ path: KeyPath<Model, Whole>, _ part: Bindings<Whole>.Member.Part
+  ) -> Part {
+    switch part {
+    case .value(let isTwoWay, let attach):
+      .value(isTwoWay: isTwoWay) { attach($0[keyPath: path], $1) }
+    case .action(let takesArgument, let attach):
+      .action(takesArgument: takesArgument) { attach($0[keyPath: path]) }
+    case .refusal: .refusal
+    case .list(let scope, let attach, let hasNested, let nested):
+      .list(
+        scope, { attach($0[keyPath: path], $1) }, hasNested: hasNested,
+        nested: { nested().map { ($0.suffix, through(path, $0.part)) } })
+    }
   }
 }
 

@@ -25,9 +25,7 @@ package final class BoundModel {
     self.model = model
     self.problems = problems
     let bindings = Model.bindings
-    let attachments = bindings.members.compactMap { _, member in
-      if case .list(_, let attach) = member { attach } else { nil }
-    }
+    let attachments = bindings.lists.map(\.attach)
     let valueCount = bindings.valueCount
     let changes = DirtySet(count: valueCount + attachments.count, notify: onChange)
     scope = AttachedScope(model, bindings) { changes.mark($0) }
@@ -60,7 +58,8 @@ package final class BoundModel {
         state.set(problems.bounded(scope.values[index].read()), at: index)
       } else {
         let list = index - valueCount
-        lists[list].capture(into: &state, at: list, reporting: problems)
+        let changes = lists[list].takeChanges(reporting: problems)
+        state.setRows(of: list, order: changes.order, rows: changes.rows)
       }
     }
   }

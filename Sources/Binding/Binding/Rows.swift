@@ -76,7 +76,7 @@ where Row.ID: CustomStringConvertible {
     observation = property.observeChanges(mark)
   }
 
-  func capture(into state: inout PageState, at index: Int, reporting problems: Problems) {
+  func takeChanges(reporting problems: Problems) -> RowChanges {
     let (rows, gone, hasOrderChanged) = keys.admit(read(), problems)
     var changed: [(key: String, values: [JSON])] = []
     for (row, key) in rows where known[row.id] != row {
@@ -84,7 +84,7 @@ where Row.ID: CustomStringConvertible {
       changed.append((key, values.reads.map { problems.bounded($0(row)) }))
     }
     for id in gone { known[id] = nil }
-    state.setRows(of: index, order: hasOrderChanged ? keys.order : nil, rows: changed)
+    return RowChanges(order: hasOrderChanged ? keys.order : nil, rows: changed)
   }
 
   // Values of rows are one-way.
@@ -105,18 +105,13 @@ where Row.ID: CustomStringConvertible {
   private var attached: [Row.ID: (row: Row, scope: AttachedScope)] = [:]
   private let changedKeys = ChangedKeys()
 
-  static var scope: BindingScope {
-    precondition(!Row.bindings.hasLists, "\(Row.self): a row has no lists of its own")
-    return Row.bindings.scope
-  }
-
   init<P: PropertyProtocol>(_ property: P, mark: @escaping Mark) where P.Value == [Row] {
     read = { property.value }
     self.mark = mark
     observation = property.observeChanges(mark)
   }
 
-  func capture(into state: inout PageState, at index: Int, reporting problems: Problems) {
+  func takeChanges(reporting problems: Problems) -> RowChanges {
     var changed = changedKeys.take()
     let (rows, gone, hasOrderChanged) = keys.admit(read(), problems)
     for (row, key) in rows where attached[row.id]?.row !== row {
@@ -129,7 +124,7 @@ where Row.ID: CustomStringConvertible {
         (key: key, values: scope.values.map { problems.bounded($0.read()) })
       }
     }
-    state.setRows(of: index, order: hasOrderChanged ? keys.order : nil, rows: values)
+    return RowChanges(order: hasOrderChanged ? keys.order : nil, rows: values)
   }
 
   private func attach(_ row: Row, _ key: String) {
@@ -160,7 +155,7 @@ where Row.ID: CustomStringConvertible {
 }
 
 /// The keys of rows of which something has changed, from any thread. No more than there are rows.
-private final class ChangedKeys: Sendable {
+final class ChangedKeys: Sendable {
   private let keys = Mutex<Set<String>>([])
 
   func insert(_ key: String) { keys.withLock { _ = $0.insert(key) } }

@@ -60,6 +60,7 @@ package struct PageCheck {
       case "data-on":
         for (_, path) in pairs(attribute) { action(attribute, path, element["data-arg"] != nil) }
       case "data-each", "data-row": report(attribute, "a list is shown by a template")
+      case "data-query": query(attribute, element)
       case "data-debounce":
         if element["data-bind"] == nil || UInt32(attribute.value) == nil {
           report(attribute, "it takes milliseconds, beside data-bind")
@@ -75,9 +76,25 @@ package struct PageCheck {
   }
 
   private mutating func list(_ attribute: PageElement.Attribute) -> Int? {
-    if !templates.isEmpty { report(attribute, "a row has no lists of its own") }
-    if let index = schema.list(named: attribute.value) { return index }
-    unknown(attribute, attribute.value, "list", schema.lists.map(\.name))
+    // In the template of a list, it is one of the row's lists.
+    let prefix = templates.last.map { $0.map { schema.lists[$0].name + "." } }
+    guard let prefix else { return list(attribute, named: attribute.value, among: schema.lists) }
+    guard let prefix else { return nil }
+    let nested = schema.lists.filter { $0.name.hasPrefix(prefix) }
+    guard !nested.isEmpty else {
+      report(attribute, "a row has no lists of its own")
+      return nil
+    }
+    return list(attribute, named: prefix + attribute.value, among: nested, dropping: prefix.count)
+  }
+
+  private mutating func list(
+    _ attribute: PageElement.Attribute, named name: String, among lists: [BindingSchema.List],
+    dropping prefixCount: Int = 0
+  ) -> Int? {
+    if let index = schema.list(named: name) { return index }
+    unknown(
+      attribute, attribute.value, "list", lists.map { String($0.name.dropFirst(prefixCount)) })
     return nil
   }
 
@@ -87,6 +104,16 @@ package struct PageCheck {
     }
     guard let found = value(attribute, attribute.value), !found.isTwoWay else { return }
     report(attribute, "\(modelName) declares it one-way: the page can't set it")
+  }
+
+  private mutating func query(_ attribute: PageElement.Attribute, _ element: PageElement) {
+    guard element.name == "html" else {
+      return report(attribute, "the address is the page's: it belongs to the html element")
+    }
+    for (_, path) in pairs(attribute) {
+      guard let found = value(attribute, path), !found.isTwoWay else { continue }
+      report(attribute, "\(modelName) declares “\(path)” one-way: the address can't set it")
+    }
   }
 
   /// Finds a value, in the row first and then in the page.
@@ -123,10 +150,10 @@ package struct PageCheck {
     unknown(attribute, path, "action", scopes.flatMap { $0.actions.map(\.name) })
   }
 
-  /// Where names are looked for: the row, then the page.
+  /// Where names are looked for: the row, the rows around it, then the page.
   private var scopes: [BindingScope] {
-    let row = templates.last.flatMap { $0 }.map { schema.lists[$0].row }
-    return [row, schema.page].compactMap { $0 }
+    let rows = templates.reversed().compactMap { $0 }.map { schema.lists[$0].row }
+    return rows + [schema.page]
   }
 
   /// `name:path` and another, with blanks between.

@@ -159,7 +159,8 @@
       for action in actions {
         switch action {
         case .makeModel(let model, let page, let tab):
-          let request = requests[tab] ?? PageRequest()
+          var request = requests[tab] ?? PageRequest()
+          request.path = pages[page].route?.parameters(of: request.address) ?? [:]
           models[model] = pages[page].bind(request, problems[page]) { [weak self] in
             self?.put(.changed(model))
           }

@@ -11,6 +11,8 @@
     /// script.
     public var allowsWebAssembly = false
 
+    /// The pattern of further addresses of the page; nil for none.
+    let route: PageRoute?
     let schema: BindingSchema
     let isShared: Bool
     let bind: (PageRequest, Problems, @escaping @Sendable () -> Void) -> BoundModel
@@ -34,13 +36,24 @@
     /// The request is that of the tab's first connection; a page that is loaded again in its tab keeps
     /// its view model.
     ///
+    /// With a pattern of addresses, the page is also at these, and a view model gets the names in them:
+    ///
+    ///     Page("room.html", at: "rooms/{room}") { request in Room(number: request.path["room"]) }
+    ///
+    /// The page's own links begin at `/`, then, or with `../`.
+    ///
     /// - Parameters:
     ///   - file: The file of the page in the server's site, such as `index.html`.
+    ///   - pattern: Names between slashes, where a name in braces matches any name. An invalid pattern is a
+    ///     programming error and traps. A file of the site at such an address isn't reachable.
     ///   - makeModel: Creates a view model. Called when a tab connects for the first time.
     public init<Model: ViewModel>(
-      _ file: String, _ makeModel: @escaping @MainActor (_ request: PageRequest) -> Model
+      _ file: String, at pattern: String? = nil,
+      _ makeModel: @escaping @MainActor (_ request: PageRequest) -> Model
     ) {
-      self.init(file, Model.self, isShared: false, makeModel)
+      let route = pattern.map { PageRoute($0) }
+      if let route { precondition(route != nil, "“\(pattern ?? "")” is no pattern of addresses") }
+      self.init(file, Model.self, isShared: false, at: route.flatMap { $0 }, makeModel)
     }
 
     /// Creates a page that shares one view model among all tabs of all browsers.
@@ -53,11 +66,12 @@
     }
 
     private init<Model: ViewModel>(
-      _ file: String, _ type: Model.Type, isShared: Bool,
+      _ file: String, _ type: Model.Type, isShared: Bool, at route: PageRoute? = nil,
       _ makeModel: @escaping @MainActor (PageRequest) -> Model
     ) {
       self.file = file
       self.isShared = isShared
+      self.route = route
       schema = Model.bindings.schema
       bind = { request, problems, onChange in
         BoundModel(makeModel(request), problems: problems, onChange: onChange)

@@ -17,6 +17,8 @@
     let policies: [String: String]
     /// The file of the page at the root.
     let start: String
+    /// The further addresses of pages, with their files.
+    let routes: [(route: PageRoute, file: String)]
     let access: AccessControl
     let live: LiveHost
     let times: ConnectionTimes
@@ -114,8 +116,10 @@
         return try await writer.write(.badRequest, "tab is the name of a tab, or of several.")
       }
       let session = access.session(request.headers, port: channel.localAddress?.port ?? 0)
-      let requests = Self.queries(in: query["at"] ?? "").map {
-        PageRequest(query: $0, session: session)
+      let requests = Self.addresses(in: query["at"] ?? "").map { path, query in
+        var request = PageRequest(query: query, session: session)
+        request.address = path
+        return request
       }
       let missingCount = max(0, tabs.count - requests.count)
       let others = Array(repeating: PageRequest(session: session), count: missingCount)
@@ -133,13 +137,18 @@
       }
     }
 
-    /// The queries of tabs' addresses, each with its question mark, encoded and with commas between.
-    private static func queries(in text: String) -> [[String: String]] {
+    /// The tabs' addresses, encoded and with commas between: paths from the server's root on, and queries.
+    private static func addresses(in text: String) -> [(path: String, query: [String: String])] {
       text.split(separator: ",", omittingEmptySubsequences: false).map { encoded in
+        let address = encoded.removingPercentEncoding ?? ""
+        let path = file(at: "/" + address.prefix { $0 != "?" }, start: "") ?? ""
         // Forms write a plus for a space.
-        let text = (encoded.removingPercentEncoding ?? "").replacing("+", with: "%20")
-        let pairs = parts(of: text).query.filter { !$0.key.isEmpty }
-        return Dictionary(pairs.map { ($0.removingPercentEncoding ?? $0, $1) }) { _, last in last }
+        let text = address.drop { $0 != "?" }.replacing("+", with: "%20")
+        let pairs = parts(of: String(text)).query.filter { !$0.key.isEmpty }
+        let query = Dictionary(pairs.map { ($0.removingPercentEncoding ?? $0, $1) }) {
+          _, last in last
+        }
+        return (path, query)
       }
     }
 
@@ -314,9 +323,10 @@
       at path: String, _ request: Request, _ writer: consuming ResponseWriter,
       _ channel: any Channel
     ) async throws {
-      guard let file = Self.file(at: path, start: start) else {
+      guard let name = Self.file(at: path, start: start) else {
         return try await writer.write(.notFound, "There is no such file.")
       }
+      let file = routes.first { $0.route.parameters(of: name) != nil }?.file ?? name
       let own = Self.ownFiles[file].map { Site.Resource($0) }
       let found: Site.Resource?
       do throws(Site.Refusal) {

@@ -104,6 +104,7 @@
           }
         ) { first, _ in first },
         start: start.file,
+        routes: pages.compactMap { page in page.route.map { ($0, page.file) } },
         access: AccessControl(
           names: configuration.hostNames + publicName + Self.machineNames, proxies: proxies,
           needsToken: configuration.needsToken || !isLocal || !proxies.isEmpty

@@ -57,6 +57,7 @@ struct BindingsTests {
     static let bindings: Bindings<Odd> = ["data-a": .oneWay(\.a)]
   }
 
+  /// Its rows have rows, which have rows.
   final class Nested: ViewModel, Identifiable {
     let id = 1
     let rows = MutableProperty<[Nested]>([])
@@ -85,7 +86,7 @@ struct BindingsTests {
     #expect(message.contains("“data-a” is no name for a page"))
   }
 
-  @Test("a list within a row is a programming error")
+  @Test("a list within a row of a row is a programming error")
   func nested() async {
     let end = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -93,6 +94,6 @@ struct BindingsTests {
       await MainActor.run { _ = Nested.bindings.schema }
     }
     let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("Nested: a row has no lists of its own"))
+    #expect(message.contains("Nested: rows of a row have no lists"))
   }
 }

@@ -88,6 +88,8 @@ const serve = () => {
 
 // The page and each row of its lists are a scope: values by name, and what shows them.
 
+// A row of a row's list has the outer row above it.
+
 const scopeOf = (at) => ({ at, cells: {}, updates: new Set() });
 const page = scopeOf([]);
 const lists = {};
@@ -128,6 +130,14 @@ const accept = (scope, values) => {
     const edit = edits.get(id);
     // What was refused stays in its field, but not in another row of the same key.
     if (edit && !edit.isDone && !(edit.refused && edit.scope != scope)) continue;
+    // What the property refused stays in its field, too, until one of both changes.
+    const refusal = name + ".refusal";
+    const why = (refusal in values ? values : scope.cells)[refusal];
+    if (edit && why) {
+      edit.refused = why;
+      changed.add(scope);
+      continue;
+    }
     // Fields have texts, also of numbers.
     if (edit?.typed != values[name]) edits.delete(id);
     scope.cells[name] = values[name];
@@ -180,7 +190,7 @@ const post = async (message) => {
   pause = 250;
   // Another session, for which all is typed again.
   if (status == 409 || status == 401) {
-    port.postMessage([true, tab, location.search]);
+    port.postMessage([true, tab, address()]);
     return (epoch = 0);
   }
   mark(root, "data-refusal", status != 204 && status);
@@ -198,6 +208,41 @@ const post = async (message) => {
   }
   flight = 0;
   send();
+};
+
+// The page's address from the server's root on, which its view model is made for.
+const address = () => location.pathname.slice(beside(".").pathname.length) + location.search;
+
+// Values that are parts of the address: a typed address and Back set them, and their changes are steps in
+// the browser's history.
+const queries = [];
+let isFollowing;
+const inAddress = (value) => (value || value === 0 ? "" + value : "");
+const follow = (isFirst) => {
+  const given = new URLSearchParams(location.search);
+  let isSet;
+  for (const [name, path] of queries) {
+    const text = given.get(name) ?? "";
+    const value = page.cells[path];
+    if (inAddress(value) == text || (isFirst && !text)) continue;
+    set(page, path, typeof value == "boolean" ? text == "true" : text);
+    isSet = true;
+  }
+  isFollowing = true;
+  update();
+  isSet && send(true);
+};
+const record = (isStep) => {
+  const url = new URL(location);
+  for (const [name, path] of queries) {
+    const text = inAddress(page.cells[path]);
+    if (text == (url.searchParams.get(name) ?? "")) continue;
+    if (text) url.searchParams.set(name, text);
+    else url.searchParams.delete(name);
+    // A text that is being typed is one step.
+    isStep &&= document.activeElement?.dataset.bind != path;
+  }
+  url.href == location.href || history[isStep ? "pushState" : "replaceState"](null, "", url);
 };
 
 // Takes what the server sends.
@@ -219,7 +264,11 @@ const take = (message) => {
     flight = retry = 0;
     ({ epoch, model, a: sequence } = message);
   } else if (message.epoch && retry) post(flight);
-  edits.forEach((edit) => (edit.isDone ||= edit.sentIn <= message.a));
+  edits.forEach((edit) => {
+    if (edit.isDone || !(edit.sentIn <= message.a)) return;
+    edit.isDone = true;
+    changed.add(edit.scope);
+  });
   const changes = {};
   for (const operation of message.l ?? [])
     (changes[operation[1]] ??= []).push(change(...operation));
@@ -227,6 +276,9 @@ const take = (message) => {
   for (const { scope, field, typed } of mine)
     field in scope.cells && scope.cells[field] != typed && set(scope, field, typed);
   update();
+  const isStep = isFollowing;
+  isFollowing || follow(true);
+  record(isStep);
   for (const name in changes)
     listOf(name).observers.forEach((observer) => guarded(observer, changes[name]));
   send(message.epoch);
@@ -292,7 +344,8 @@ const bind = (top, scope) => {
   // It has a signal, as options of listeners have.
   const end = new AbortController();
   ends.set(top, end);
-  const scopeFor = (name) => (name in scope.cells ? scope : page);
+  const scopeFor = (name, from = scope) =>
+    name in from.cells ? from : from.above ? scopeFor(name, from.above) : page;
   const watch = (name, show) => {
     if (!name) return;
     const { cells, updates } = scopeFor(name);
@@ -328,7 +381,9 @@ const bind = (top, scope) => {
       const shown = () => scopeFor(path).cells[path];
       const show = () => {
         isBlank || fill(element, shown());
-        const { refused } = edits.get(scopeFor(path).at + "/" + path) ?? {};
+        const edit = edits.get(scopeFor(path).at + "/" + path);
+        const refused = edit?.refused;
+        mark(element, "data-pending", edit && !edit.isDone && !refused);
         if (refused == element.getAttribute("data-refused")) return;
         mark(element, "data-refused", refused);
         mark(element, "aria-invalid", refused && "true");
@@ -378,36 +433,48 @@ const bind = (top, scope) => {
       on(event, act);
       event == "input" && on("compositionend", act);
     });
-    if (data.each) repeat(element, data.each);
+    if (data.each) repeat(element, data.each, scope, end.signal);
   }
 };
 
-// Shows a list: for each row a copy of the template's element, before the template.
-const repeat = (template, name) => {
+// Shows a list: for each row a copy of the template's element, before the template. The lists of all rows
+// of a list are one; the keys of each begin with the length of the outer row's key and with that key.
+const repeat = (template, name, above, signal) => {
+  const [outer, outerKey] = above.at;
   const shown = new Map();
-  const { order, rows, shows } = listOf(name);
+  const { order, rows, shows } = listOf(outer ? outer + "." + name : name);
+  const prefix = outer ? outerKey.length + ":" + outerKey : "";
   const place = (key, before) => {
+    const row = rows.get(key);
+    if (!row || !key.startsWith(prefix)) return;
     const old = shown.get(key);
     const next = shown.get(before) ?? template;
     const element = old ?? template.content.firstElementChild.cloneNode(true);
     shown.set(key, element);
-    old || bind(element, rows.get(key));
+    if (outer) row.above = above;
+    old || bind(element, row);
     // What is moved keeps the focus, where browsers can do that.
     element.nextSibling == next ||
       template.parentNode[old?.moveBefore ? "moveBefore" : "insertBefore"](element, next);
   };
   const drop = (key) => {
     bind(shown.get(key));
-    shown.get(key).remove();
+    shown.get(key)?.remove();
     shown.delete(key);
   };
-  shows.add((verb, key, before) => {
+  const show = (verb, key, before) => {
     if (verb == "del") drop(key);
     else if (verb != "all") place(key, before);
     else {
       for (const key of shown.keys()) rows.has(key) || drop(key);
       order.reduceRight((next, key) => (place(key, next), key), null);
     }
+  };
+  shows.add(show);
+  show("all");
+  signal.addEventListener("abort", () => {
+    shows.delete(show);
+    shown.forEach((_, key) => drop(key));
   });
 };
 
@@ -441,7 +508,7 @@ const start = () => {
   let timer, isHere;
   const appear = (isThere) => {
     clearTimeout(timer);
-    isHere == isThere || port.postMessage([(isHere = isThere), tab, location.search]);
+    isHere == isThere || port.postMessage([(isHere = isThere), tab, address()]);
   };
   const listen = (to) => {
     port = to;
@@ -466,6 +533,8 @@ const start = () => {
   });
   key ??= random(4);
   tab = (name ? name + "." : "") + key + "~" + random(1);
+  for (const [, name, path] of (root.dataset.query ?? "").matchAll(/(\S+?):(\S+)/g))
+    queries.push([name, path]);
   bind(root, page);
   try {
     const worker = new SharedWorker(import.meta.url, { type: "module" });
@@ -477,6 +546,7 @@ const start = () => {
   const look = () => (document.hidden ? (timer = setTimeout(appear, 3e4, 0)) : appear(true));
   const on = addEventListener;
   on("visibilitychange", look);
+  on("popstate", () => isFollowing && follow());
   on("pageshow", ({ persisted }) => {
     persisted && guarded(() => sessionStorage.removeItem(place));
     look();
