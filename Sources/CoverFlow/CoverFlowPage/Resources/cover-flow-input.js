@@ -7,6 +7,7 @@ const line = 40
 const doubleTapTime = 350
 
 export class Input {
+  #host
   #stage
   #back
   #engine
@@ -25,6 +26,7 @@ export class Input {
    * @param {AbortSignal} signal ends it
    */
   constructor({ host, stage, back }, engine, act, signal) {
+    this.#host = host
     this.#stage = stage
     this.#back = back
     this.#engine = engine
@@ -90,6 +92,8 @@ export class Input {
   #wheel(event) {
     if (event.ctrlKey || event.defaultPrevented || this.#back.contains(event.target)) return
     const isSideways = Math.abs(event.deltaX) > Math.abs(event.deltaY)
+    // The page may keep what scrolls it for itself.
+    if (!isSideways && this.#host.dataset.wheel === 'sideways') return
     const delta = isSideways ? event.deltaX : event.deltaY
     const unit = [1, line, notch * 3][event.deltaMode] ?? 1
     const engine = this.#engine

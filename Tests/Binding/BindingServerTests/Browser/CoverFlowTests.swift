@@ -70,6 +70,28 @@
       }
     }
 
+    @Test
+    func `A page that keeps the wheel for itself has covers that move sideways only`() async throws
+    {
+      try await Self.withShelf { browser, _, _ in
+        func takes(_ movement: String) async throws -> Bool {
+          try await browser.script(
+            """
+            const event = new WheelEvent('wheel', { \(movement): 120, cancelable: true, bubbles: true })
+            return !document.querySelector('.cf-front').dispatchEvent(event)
+            """)
+        }
+        #expect(try await takes("deltaY"))
+        try await browser.run("document.querySelector('[data-covers]').dataset.wheel = 'sideways'")
+        try await browser.wait(until: "__cf.mode === 'rest'")
+        let position: Double = try await browser.script("return __cf.position")
+        #expect(try await !takes("deltaY"))
+        #expect(try await browser.script("return __cf.position") == position)
+        #expect(try await takes("deltaX"))
+        try await browser.wait(until: "__cf.mode === 'rest' && __cf.position > \(position)")
+      }
+    }
+
     @Test("rows that come into an empty list begin with the first")
     func filled() async throws {
       try await Self.withShelf { browser, shelf, _ in
