@@ -156,7 +156,10 @@ extension RadioCommand {
   package var waitsForReaders: Bool { true }
   package var usesHub: Bool { true }
 
-  package func run() async throws {
+  package func run() async throws { try await runWithRadio() }
+
+  /// Opens the radio, and runs the command on it.
+  package func runWithRadio() async throws {
     if !waitsForReaders { Output(isJSON: options.json).goOnWithoutReaders() }
     try await options.withRadio(
       hostName: hostName, captureTo: capturePath, pairingInput: pairingInput,

@@ -13,7 +13,7 @@ public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { "The capture \"\(path)\" cannot be written: \(reason)." }
 }
 
-/// Writes HCI traffic to a btsnoop file.
+/// Writes HCI traffic to a file: in btsnoop format, or as pcapng.
 ///
 /// Only whole records are written, so that the file of a killed process can be read up to the last
 /// flush. Used on its host's loop only.
@@ -21,6 +21,7 @@ package final class Capture {
   /// What went wrong first; nothing more is written after that.
   private(set) var failure: CaptureError?
   private let path: String
+  private let isPCAPNG: Bool
   /// Nil where keys are written as they are.
   private var redactor: KeyRedactor?
   private var descriptor: Int32
@@ -29,14 +30,19 @@ package final class Capture {
   /// - Parameters:
   ///   - path: The file, which only this user may read; an existing one is replaced. Pipes and open
   ///     descriptors (`/dev/stdout`, `/dev/fd/3`) are written as they are. A symbolic link,
-  ///     another user's file and a named pipe without a reader are refused.
+  ///     another user's file and a named pipe without a reader are refused. A name that ends with
+  ///     `.pcapng`, or a path after `pcapng:`, means the format pcapng, which Wireshark takes from pipes.
   ///   - includesKeys: Whether keys are written as they are, instead of as zeros.
   package init(path: String, includesKeys: Bool = false) throws(CaptureError) {
+    let prefix = "pcapng:"
+    let isNamed = path.hasPrefix(prefix)
+    let path = isNamed ? String(path.dropFirst(prefix.count)) : path
     self.path = path
+    isPCAPNG = isNamed || path.hasSuffix(".pcapng")
     redactor = includesKeys ? nil : KeyRedactor()
     descriptor = try CaptureFile.open(path)
     buffer.reserveCapacity(Limits.captureBufferByteCount)
-    buffer += BTSnoop.header
+    buffer += isPCAPNG ? PCAPNG.header : BTSnoop.header
     flush()
     if let failure { throw failure }
   }
@@ -47,7 +53,11 @@ package final class Capture {
     guard failure == nil else { return }
     let packet =
       redactor?.redacted(packet, isFromHost: direction == .hostToController) ?? packet
-    buffer += BTSnoop.record(packet, direction: direction, microseconds: Self.microsecondsNow())
+    let time = Self.microsecondsNow()
+    buffer +=
+      isPCAPNG
+      ? PCAPNG.record(packet, direction: direction, microseconds: time)
+      : BTSnoop.record(packet, direction: direction, microseconds: time)
     if buffer.count >= Limits.captureBufferByteCount { flush() }
   }
 

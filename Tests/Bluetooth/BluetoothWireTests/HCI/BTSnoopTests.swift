@@ -72,4 +72,23 @@ struct BTSnoopTests {
     empty[23] = 0
     #expect(throws: WireError.invalidLength(0)) { try read(empty[...]) }
   }
+
+  @Test
+  func `A file in pcapng has blocks of whole words, with direction, time and packet`() {
+    #expect(PCAPNG.header.count == 48)
+    let bytes = PCAPNG.record(
+      records[0].packet, direction: .controllerToHost, microseconds: 0x1_0000_0002)
+    #expect(
+      bytes == [
+        6, 0, 0, 0, 40, 0, 0, 0,  // an enhanced packet block, 40 bytes long
+        0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0, 0,  // time and lengths
+        0, 0, 0, 1, 1, 3, 12, 0,  // received; the command Reset
+        40, 0, 0, 0,
+      ])
+    for length in 0..<9 {
+      let packet = HCIPacket(kind: .event, bytes: [UInt8](repeating: 1, count: length)[...])
+      let count = PCAPNG.record(packet, direction: .hostToController, microseconds: 0).count
+      #expect(count % 4 == 0 && count >= 37 + length)
+    }
+  }
 }
