@@ -4,9 +4,7 @@ import BluetoothHost
 import CoreBluetoothAsync
 import Essentials
 import Foundation
-import JSONWire
 import Reactive
-import StateFiles
 
 #if BindingServer
   import BindingServer
@@ -31,6 +29,11 @@ package struct AmbitPage: RadioCommand {
   package init() {}
 
   #if BindingServer
+    package func run() async throws {
+      guard let request = BrowserRequest(page) else { return try await runWithRadio() }
+      try request.perform(Output(isJSON: options.json))
+    }
+
     package func run(_ session: Session) async throws {
       let central = try await session.central()
       let sources = await NearbySources(session, central, listensToNetwork: page.network)
@@ -42,7 +45,7 @@ package struct AmbitPage: RadioCommand {
           group.addTask {
             do {
               try await server.runUntilCancelled { address in
-                Self.tell(address, session.output)
+                PrintedAddress.tell(address, session.output)
                 // Other users see the command line of the browser.
                 if opensBrowser { BrowserOpening.open(server.makeOwnAddress(), session.output) }
               }
@@ -57,37 +60,10 @@ package struct AmbitPage: RadioCommand {
       }
     }
 
-    private static func tell(_ address: String, _ output: Output) {
-      if output.isJSON {
-        output.object(.object(["event": .string("listening"), "address": .string(address)]))
-      } else {
-        let columns = isatty(STDOUT_FILENO) == 1 ? terminalColumns : 0
-        for line in lines(for: address, columns: columns) { output.line(line) }
-      }
-    }
-
-    /// What is printed of an address: for other machines also as a QR code, which a phone's camera reads.
-    ///
-    /// - Parameter columns: The width of the terminal; 0 where there is none.
-    static func lines(for address: String, columns: Int) -> [String] {
-      let line = "Open \(address)"
-      let host = URL(string: address)?.host() ?? ""
-      guard !["localhost", "::1"].contains(host), !host.hasPrefix("127."),
-        let code = QRCode(address), code.columnCount <= columns
-      else { return [line] }
-      return [line] + code.lines
-    }
-
-    private static var terminalColumns: Int {
-      var size = winsize()
-      return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) : 0
-    }
-
     /// A server whose cookies outlive this run, or one without that, if the key can't be kept.
     @MainActor
     private func makeServer(_ nearby: Nearby, _ output: Output) async throws -> PageServer {
-      let environment = ProcessInfo.processInfo.environment
-      let keyFile = StateFile.path(of: "page-access") { environment[$0] }
+      let keyFile = BrowserRequest.keyFile
       do throws(PageServerError) {
         do throws(PageServerError) {
           return try await makeServer(nearby, keyFile: keyFile)

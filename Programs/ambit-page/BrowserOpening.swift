@@ -19,10 +19,15 @@ enum BrowserOpening {
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
-    // What `env` ends with where there is no such program.
     process.terminationHandler = { process in
-      if process.terminationStatus == 127 {
-        output.warn("\(opener) is not installed, so the page is not opened")
+      switch process.terminationStatus {
+      case 0: break
+      // What `env` ends with where there is no such program.
+      case 127: output.warn("\(opener) is not installed, so the page is not opened")
+      default:
+        output.warn(
+          "\(opener) has failed with status \(process.terminationStatus); the printed address opens "
+            + "the page")
       }
     }
     guard isPossible, (try? process.run()) != nil else {

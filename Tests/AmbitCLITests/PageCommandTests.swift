@@ -377,6 +377,37 @@
       }
     }
 
+    @Test
+    func `A browser is invited, listed and ended by commands while the page runs`() async throws {
+      let state = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      defer { try? FileManager.default.removeItem(at: state) }
+      let environment = ["XDG_STATE_HOME": state.path, "AMBIT_HUB": "off"]
+      func run(_ arguments: String...) async throws -> AmbitRun.End {
+        try await AmbitRun(["page"] + arguments, environment: environment).end()
+      }
+      #expect(try await run("--invite").status == 68)
+      #expect(try await run("--invite", "--browsers").status == 64)
+      let program = try PageProgram(
+        "ambit", commandLine: ["page", "--port", "0", "--no-network"], environment: environment)
+      defer { program.stop() }
+      let address = try #require(try await run("--invite").output.first)
+      #expect(address.hasPrefix("Open http://127.0.0.1:\(program.port)/?token="))
+      let token = try #require(address.split(separator: "?").last)
+      let entry = try await program.request("GET", "/?" + token, ["User-Agent": "Phone\u{202E}"])
+      let cookie = String(try #require(entry.fields["set-cookie"]).prefix { $0 != ";" })
+      #expect(try await program.request("GET", "/", ["Cookie": cookie]).status == 200)
+      let line = try #require(try await run("--browsers").output.first)
+      #expect(line.hasSuffix("port \(program.port)  127.0.0.1  Phone"))
+      let id = try #require(line.split(separator: " ").first.map(String.init))
+      let object = try #require(try await run("--browsers", "--json").output.first)
+      #expect(object.hasPrefix(#"{"event":"browser","id":"\#(id)","time":"2"#))
+      #expect(try await run("--end-browser", id).status == 0)
+      #expect(try await run("--end-browser", id).status == 68)
+      // The page notices it at its next look at the file.
+      while try await program.request("GET", "/", ["Cookie": cookie]).status == 200 {}
+      #expect(try await run("--browsers").output == [])
+    }
+
     @Test("the browser that the page opens gets in by an address that is of no use to other users")
     func opening() async throws {
       let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")

@@ -74,7 +74,7 @@
     func lines() {
       let address =
         "http://192.168.178.42:8080/?token=11551c9d418bc9e15135c99079713075ef88475ac57ac1f9"
-      let lines = AmbitPage.lines(for: address, columns: 45)
+      let lines = PrintedAddress.lines(for: address, columns: 45)
       #expect(lines.first == "Open \(address)" && lines.count == 24)
       let inside = lines.dropFirst().map { $0.split(separator: "m")[1].dropLast(3) }
       #expect(inside.allSatisfy { $0.count == 45 })
@@ -83,10 +83,10 @@
       #expect(inside.dropFirst(2).first?.hasPrefix("    █▀▀▀▀▀█ ") == true)
       #expect(inside.dropFirst(3).first?.hasPrefix("    █ ███ █ ") == true)
       for other in ["http://127.0.0.1:8080/?token=1", "http://[::1]:8080/?token=1"] {
-        #expect(AmbitPage.lines(for: other, columns: 200) == ["Open \(other)"])
+        #expect(PrintedAddress.lines(for: other, columns: 200) == ["Open \(other)"])
       }
-      #expect(AmbitPage.lines(for: address, columns: 44).count == 1)
-      #expect(AmbitPage.lines(for: address, columns: 0).count == 1)
+      #expect(PrintedAddress.lines(for: address, columns: 44).count == 1)
+      #expect(PrintedAddress.lines(for: address, columns: 0).count == 1)
     }
   }
 #endif

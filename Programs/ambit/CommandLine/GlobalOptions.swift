@@ -46,7 +46,7 @@ package struct GlobalOptions: ParsableArguments {
   @OptionGroup var run: RunOptions
 
   var timeout: Seconds? { run.timeout }
-  var json: Bool { run.json }
+  package var json: Bool { run.json }
 
   /// Whether neither an option nor the environment names a radio.
   var namesNoRadio: Bool {

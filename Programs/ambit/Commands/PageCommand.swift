@@ -25,10 +25,26 @@ package struct PageOptions: ParsableArguments {
   @Flag(inversion: .prefixedNo, help: "Services of the local network beside Bluetooth devices.")
   package var network = true
 
+  @Flag(help: "Invite a browser to the page that runs: prints an address that admits one, once.")
+  package var invite = false
+
+  @Flag(help: "List the browsers that were admitted.")
+  package var browsers = false
+
+  @Option(
+    help: ArgumentHelp("End the session of a browser, by its id in the list.", valueName: "id"))
+  package var endBrowser: String?
+
   package init() {}
 
   package func validate() throws {
     guard (0...65_535).contains(port) else { throw ValidationError("A port is 0 to 65535.") }
+    guard !listen.isEmpty else {
+      throw ValidationError("--listen takes an address, such as 127.0.0.1 or 0.0.0.0.")
+    }
+    guard [invite, browsers, endBrowser != nil].count(where: { $0 }) <= 1 else {
+      throw ValidationError("--invite, --browsers and --end-browser are used one at a time.")
+    }
   }
 
   package static let configuration = CommandConfiguration(
@@ -39,13 +55,17 @@ package struct PageOptions: ParsableArguments {
       Flow: filter and search them, mark them, open one to see its advertising data, connect it, \
       read, write and follow its values. Prints the address to open, with a token, which admits one \
       browser for thirty days, also when the page is started again. Without it, other users of this \
-      machine get nothing. Other machines can't connect, unless --listen names another address.
+      machine get nothing. Other machines can't connect, unless --listen names another address. \
+      While the page runs, the same user can invite another browser (--invite), list all (--browsers) \
+      and end one (--end-browser), which takes a second.
 
       EXAMPLES:
         ambit page
         ambit page --open
         ambit page --port 9000 --radio hci0
         ambit page --listen 0.0.0.0
+        ambit page --invite
+        ambit page --end-browser 0f1e2d3c4b5a
         ambit page --trusted-proxy 127.0.0.1 --public-address https://ambit.example/
       """)
 }

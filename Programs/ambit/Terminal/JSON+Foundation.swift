@@ -1,9 +1,9 @@
-import Foundation
-import JSONWire
+package import Foundation
+package import JSONWire
 
 extension JSON {
   /// A point in time as `2026-01-31T12:00:00.123Z`.
-  static func time(_ date: Date) -> JSON {
+  package static func time(_ date: Date) -> JSON {
     .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
   }
 

@@ -1,4 +1,5 @@
 #if BindingServer
+  internal import Essentials
   internal import Foundation
   internal import HTTPTypes
   internal import Synchronization
@@ -13,6 +14,8 @@
     /// Whether cookies outlive this run. Those of a key made for this run don't expire: a small
     /// machine's clock may be at 1970 when it starts.
     private let isKeyKept: Bool
+    /// The sessions in the file of the key; nil if every signed cookie holds.
+    private let list: AccessList?
     private let now: @Sendable () -> TimeInterval
     /// Tokens that haven't been used yet.
     private let tokens = Mutex<[Token]>([])
@@ -31,10 +34,11 @@
     ///   - names: Names of the host beside `localhost`.
     ///   - proxies: The reverse proxies whose fields are believed.
     ///   - key: What cookies are signed with; nil for one of this run.
+    ///   - list: The sessions that hold, of those that were signed; nil for all.
     ///   - now: Seconds since 1970.
     init(
       names: [String], proxies: TrustedProxies = TrustedProxies(), needsToken: Bool,
-      key: [UInt8]?,
+      key: [UInt8]?, list: AccessList? = nil,
       now: @escaping @Sendable () -> TimeInterval = { Date().timeIntervalSince1970 }
     ) {
       self.names = Set(names.map { $0.lowercased() }).union(["localhost"])
@@ -42,6 +46,7 @@
       self.needsToken = needsToken
       self.key = key ?? Self.randomBytes(32)
       isKeyKept = key != nil
+      self.list = list
       self.now = now
     }
 
@@ -124,7 +129,7 @@
     ///
     /// - Parameter user: The only user of this machine that it lets in; nil for anyone.
     func makeToken(onlyFor user: UInt32? = nil) -> String {
-      let token = Self.text(Self.randomBytes(24))
+      let token = Self.makeTokenText()
       tokens.withLock { tokens in
         tokens.append(Token(text: token, user: user))
         if tokens.count > Self.tokenCountMax { tokens.removeFirst() }
@@ -132,14 +137,24 @@
       return token
     }
 
+    static func makeTokenText() -> String { Hexadecimal.string(randomBytes(24)) }
+
+    /// A browser that is admitted, as far as its request shows it.
+    struct Visitor {
+      var address: String?
+      var agent: String?
+    }
+
     /// Trades a token for a cookie; nil if it isn't one, or was used, or is another user's.
     ///
     /// - Parameters:
+    ///   - visitor: What the list of sessions shows of the browser.
     ///   - isSecure: Whether the browser is to send it over TLS only.
     ///   - user: The user at the other end of the connection; nil if unknown. Only looked up for a token
     ///     that needs it.
     func cookie(
-      for token: String, port: Int, isSecure: Bool = false, user: () -> UInt32? = { nil }
+      for token: String, port: Int, isSecure: Bool = false, _ visitor: Visitor = Visitor(),
+      user: () -> UInt32? = { nil }
     ) -> String? {
       let isKnown = tokens.withLock { tokens in
         // All tokens are compared, so that the time doesn't depend on the match.
@@ -149,9 +164,15 @@
         tokens.remove(at: index)
         return true
       }
-      guard isKnown else { return nil }
-      let end = Int(now() + Self.cookieLifetime)
-      let name = "\(Self.text(Self.randomBytes(16))).\(end)"
+      let time = Int(now())
+      guard isKnown || list?.redeem(token, now: time) == true else { return nil }
+      let end = time + Int(Self.cookieLifetime)
+      let id = Hexadecimal.string(Self.randomBytes(16))
+      list?.admit(
+        .init(
+          id: id, admittedAt: time, end: end, port: port, from: visitor.address,
+          agent: visitor.agent))
+      let name = "\(id).\(end)"
       let value = "\(name).\(signature(of: name))"
       return "\(Self.cookieName(port))=\(value); HttpOnly; SameSite=Lax; Path=/; "
         + "Max-Age=\(Int(Self.cookieLifetime))" + (isSecure ? "; Secure" : "")
@@ -165,9 +186,24 @@
           parts[0].trimmingCharacters(in: .whitespaces) == Self.cookieName(port)
         else { continue }
         let value = parts[1].trimmingCharacters(in: .whitespaces)
-        if isValid(value) { return String(value.prefix { $0 != "." }) }
+        let id = String(value.prefix { $0 != "." })
+        if isValid(value), isAdmitted(id) { return id }
       }
       return nil
+    }
+
+    /// Whether a session hasn't been ended.
+    func isAdmitted(_ id: String) -> Bool { list?.isAdmitted(id) ?? true }
+
+    /// Reads what other processes have changed.
+    func refresh() { list?.refresh(now: Int(now())) }
+
+    /// Whether other processes can end sessions.
+    var isShared: Bool { list != nil }
+
+    /// Enters a server among those that invitations are for, or removes it.
+    func setRunning(_ isRunning: Bool, _ server: AccessRecord.Server) {
+      list?.setRunning(isRunning, server, now: Int(now()))
     }
 
     /// Whether the value of a cookie was signed here and holds.
@@ -182,20 +218,12 @@
     private static func cookieName(_ port: Int) -> String { "ambit-\(port)" }
 
     private func signature(of text: String) -> String {
-      Self.text(SHA256.authenticationCode(of: Array(text.utf8), key: key))
+      Hexadecimal.string(SHA256.authenticationCode(of: Array(text.utf8), key: key))
     }
 
-    private static func randomBytes(_ count: Int) -> [UInt8] {
+    static func randomBytes(_ count: Int) -> [UInt8] {
       var random = SystemRandomNumberGenerator()
       return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-    }
-
-    private static func text(_ bytes: [UInt8]) -> String {
-      bytes.map { hexadecimal($0) }.joined()
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-      (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
 
     /// Compares in a time that depends on the length only.

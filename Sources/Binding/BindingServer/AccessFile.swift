@@ -1,56 +1,196 @@
 #if BindingServer
   internal import Essentials
   internal import Foundation
+  internal import Logging
   internal import StateFiles
+  internal import Synchronization
 
-  /// What a server keeps of its access control between runs: the key that signs cookies, in a file that
-  /// only this user may read.
+  /// The file in which servers and `PageAccess` keep an ``AccessRecord``, which only this user may read.
   struct AccessFile {
-    private static let form = ChecksummedText(
-      name: "ambit page access", version: 1, byteCountMax: 64 * 1_024)
-    static let keyByteCount = 32
-
     private let file: StateFile
 
     init(path: String) {
-      file = StateFile(path: path, byteCountMax: Self.form.byteCountMax)
+      file = StateFile(path: path, byteCountMax: AccessRecord.byteCountMax)
     }
 
-    /// The key in the file. The first server that asks creates it, under the file's lock, so that
+    var path: String { file.path }
+
+    /// The key in the file. The first server that needs it creates it, under the file's lock, so that
     /// servers that start together have the same key.
     /// - Returns: The key, and the path to which a damaged file was moved, whose cookies hold no more.
     func key() throws(StateFileError) -> (bytes: [UInt8], damagedPath: String?) {
       do throws(StateFileError) {
-        if let key = try file.read(Self.key(decoding:)) { return (key, nil) }
+        if let record = try read() { return (record.key, nil) }
       } catch {
         // A damaged one is kept aside and replaced.
         guard error.kind == .damaged else { throw error }
       }
       var key: [UInt8] = []
-      let change = try file.change(replacingDamaged: true, Self.key(decoding:)) { found in
-        if let found {
-          key = found
-          return nil
-        }
-        key = Self.makeKey()
-        return Self.form.file(of: Array("key \(Hexadecimal.string(key))\n".utf8))
+      let change = try file.change(replacingDamaged: true, AccessRecord.init(decoding:)) { found in
+        var record = found ?? AccessRecord()
+        key = record.key
+        return found == nil ? record.file(now: 0) : nil
       }
       return (key, change.damagedPath)
     }
 
-    private static func makeKey() -> [UInt8] {
-      var random = SystemRandomNumberGenerator()
-      return (0..<keyByteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    func read() throws(StateFileError) -> AccessRecord? {
+      try file.read(AccessRecord.init(decoding:))
     }
 
-    private static func key(decoding bytes: [UInt8]) throws(StateFormError) -> [UInt8] {
-      let lines = try form.lines(of: bytes)
-      let prefix = Array("key ".utf8)
-      guard let line = lines.first(where: { $0.starts(with: prefix) }),
-        let key = Hexadecimal.bytes(String(decoding: line.dropFirst(prefix.count), as: UTF8.self)),
-        key.count == keyByteCount
-      else { throw .damaged("it has no key") }
-      return key
+    /// Changes the record in the file. Does nothing where there is no file.
+    ///
+    /// - Parameters:
+    ///   - now: Seconds since 1970.
+    ///   - body: Returns whether it has changed something.
+    func change(
+      now: Int, _ body: (inout AccessRecord) -> Bool
+    ) throws(StateFileError) {
+      try file.change(replacingDamaged: false, AccessRecord.init(decoding:)) { found in
+        guard var record = found, body(&record) else { return nil }
+        return record.file(now: now)
+      }
+    }
+
+    /// Identifies the file's content without reading it: each change replaces the file.
+    var version: Version? {
+      var information = stat()
+      guard unsafe stat(file.path, &information) == 0 else { return nil }
+      return Version(
+        number: UInt64(information.st_ino), seconds: Int(information.st_mtim.tv_sec),
+        nanoseconds: Int(information.st_mtim.tv_nsec))
+    }
+
+    struct Version: Equatable {
+      var number: UInt64
+      var seconds: Int
+      var nanoseconds: Int
+    }
+  }
+
+  /// The sessions and invitations of a server's access file, which other processes change meanwhile.
+  final class AccessList: Sendable {
+    private struct State {
+      var version: AccessFile.Version?
+      var sessions: Set<String> = []
+      var invitations: Set<String> = []
+      /// Sessions that couldn't be written; tried again.
+      var unwritten: [AccessRecord.Session] = []
+      var isProblemReported = false
+    }
+
+    private let file: AccessFile
+    private let key: [UInt8]
+    private let logger: Logger
+    private let state = Mutex(State())
+    /// Held while the file is read or written, which may wait for another process; ``isAdmitted(_:)``
+    /// doesn't.
+    private let fileWork = Mutex(())
+
+    /// - Parameter key: The key of this run; a file with another one isn't this list's any more.
+    init(_ file: AccessFile, key: [UInt8], logger: Logger) {
+      self.file = file
+      self.key = key
+      self.logger = logger
+      refresh(now: 0)
+    }
+
+    /// Whether a session was admitted and hasn't been ended.
+    func isAdmitted(_ id: String) -> Bool { state.withLock { $0.sessions.contains(id) } }
+
+    /// Admits a session. If it can't be written, it holds in this run, and is written later.
+    func admit(_ session: AccessRecord.Session) {
+      fileWork.withLock { _ in
+        state.withLock { state in
+          state.sessions.insert(session.id)
+          state.unwritten.append(session)
+        }
+        writeSessions(now: session.admittedAt)
+      }
+    }
+
+    /// Uses an invitation up.
+    ///
+    /// - Returns: Whether it was one.
+    func redeem(_ token: String, now: Int) -> Bool {
+      let digest = AccessRecord.Invitation.digest(of: token)
+      fileWork.withLock { _ in load(now: now) }
+      // A wrong token waits for no other process.
+      guard state.withLock({ $0.invitations.contains(digest) }) else { return false }
+      var isFound = false
+      do throws(StateFileError) {
+        try file.change(now: now) { record in
+          isFound = record.invitations.contains { $0.digest == digest && $0.end > now }
+          record.invitations.removeAll { $0.digest == digest }
+          return isFound
+        }
+      } catch {
+        // Without the write it could be used again.
+        logger.warning("an invitation can't be used: \(file.path): \(error.reason)")
+        return false
+      }
+      return isFound
+    }
+
+    /// Reads the file if it has changed, and writes what couldn't be written.
+    func refresh(now: Int) {
+      fileWork.withLock { _ in
+        writeSessions(now: now)
+        load(now: now)
+      }
+    }
+
+    /// Reads the file if it has changed. Called with the lock of file work.
+    private func load(now: Int) {
+      let version = file.version
+      guard version != nil, version != state.withLock({ $0.version }),
+        let record = try? file.read(), record.key == key
+      else { return }
+      state.withLock { state in
+        state.version = version
+        state.sessions = Set(record.sessions.map(\.id) + state.unwritten.map(\.id))
+        state.invitations = Set(record.invitations.lazy.filter { $0.end > now }.map(\.digest))
+      }
+    }
+
+    /// Writes the unwritten sessions. Called with the lock of file work.
+    private func writeSessions(now: Int) {
+      let unwritten = state.withLock { $0.unwritten }
+      guard !unwritten.isEmpty else { return }
+      do throws(StateFileError) {
+        try file.change(now: now) { record in
+          record.sessions += unwritten
+          return true
+        }
+        state.withLock { state in
+          state.unwritten = []
+          state.isProblemReported = false
+        }
+      } catch {
+        let isKnown = state.withLock { state in
+          state.unwritten = state.unwritten.suffix(AccessRecord.sessionCountMax)
+          defer { state.isProblemReported = true }
+          return state.isProblemReported
+        }
+        guard !isKnown else { return }
+        logger.warning(
+          "the admitted browsers can't be written, which is tried again: \(file.path): \(error.reason)"
+        )
+      }
+    }
+
+    /// Enters a server, or removes it.
+    func setRunning(_ isRunning: Bool, _ server: AccessRecord.Server, now: Int) {
+      do throws(StateFileError) {
+        try file.change(now: now) { record in
+          record.servers.removeAll { $0 == server }
+          if isRunning { record.servers.append(server) }
+          return true
+        }
+      } catch {
+        logger.warning(
+          "other processes don't find this server: \(file.path): \(error.reason)")
+      }
     }
   }
 #endif

@@ -21,6 +21,7 @@
     let routes: [(route: PageRoute, file: String)]
     let access: AccessControl
     let live: LiveHost
+    let streams = OpenStreams()
     let times: ConnectionTimes
     let logger: Logger
 
@@ -62,6 +63,7 @@
         guard request.method == .get, let token = query["token"],
           let cookie = access.cookie(
             for: token, port: port, isSecure: target(of: request, channel).scheme == "https",
+            .init(address: channel.remoteAddress?.ipAddress, agent: request.headers[.userAgent]),
             user: { ConnectionUser.of(channel) })
         else {
           return try await writer.write(
@@ -104,6 +106,12 @@
 
     // MARK: Live
 
+    /// Ends the streams of browsers whose sessions other processes have ended.
+    func endRefusedStreams() {
+      access.refresh()
+      streams.endAll { access.isAdmitted($0) }
+    }
+
     @concurrent
     private func openStream(
       _ request: Request, _ query: [String: String], _ writer: consuming ResponseWriter,
@@ -133,6 +141,8 @@
           }
         try await writer.write(status, "No stream for these tabs: \(refused.reason).")
       case .success(let (stream, pipe)):
+        if let session { streams.add(stream, of: session, pipe) }
+        defer { streams.remove(stream) }
         try await send(pipe, as: stream, writer, channel)
       }
     }

@@ -50,7 +50,8 @@
       public var signingKey: [UInt8]?
       /// The path of a file in which the server keeps a random key for signing cookies, so that they
       /// remain valid when the server is restarted; nil for none. The file is created for this user only.
-      /// Not used if there is a ``signingKey``.
+      /// It also has the admitted browsers and invitations, see ``PageAccess``. Not used if there is a
+      /// ``signingKey``.
       public var keyFile: String?
       /// The maximum number of connections; nil for the number that the limit of file descriptors
       /// allows.
@@ -92,7 +93,7 @@
         throw PageServerError(.badAddress, "\(error.text) is neither an address nor a network")
       }
       let publicName = try Self.publicName(of: configuration)
-      let key = try Self.key(of: configuration, logger)
+      let (key, list) = try Self.key(of: configuration, logger)
       let isLocal = Self.isLocal(configuration.host)
       self.configuration = configuration
       self.logger = logger
@@ -109,7 +110,7 @@
           names: configuration.hostNames + publicName + Self.machineNames, proxies: proxies,
           needsToken: configuration.needsToken || !isLocal || !proxies.isEmpty
             || !publicName.isEmpty,
-          key: key),
+          key: key, list: list),
         live: LiveHost(pages: pages, logger: logger), times: configuration.times, logger: logger)
     }
 
@@ -133,19 +134,20 @@
       }
     }
 
-    /// The key that signs cookies; nil for one of this run.
+    /// The key that signs cookies, nil for one of this run; with the sessions in its file, if it has one.
     private static func key(
       of configuration: Configuration, _ logger: Logger
-    ) throws(PageServerError) -> [UInt8]? {
-      if let key = configuration.signingKey { return key }
-      guard let path = configuration.keyFile else { return nil }
+    ) throws(PageServerError) -> ([UInt8]?, AccessList?) {
+      if let key = configuration.signingKey { return (key, nil) }
+      guard let path = configuration.keyFile else { return (nil, nil) }
       do throws(StateFileError) {
-        let key = try AccessFile(path: path).key()
+        let file = AccessFile(path: path)
+        let key = try file.key()
         if let damaged = key.damagedPath {
           logger.warning(
             "\(path) was damaged and is now \(damaged): browsers must be invited again")
         }
-        return key.bytes
+        return (key.bytes, AccessList(file, key: key.bytes, logger: logger))
       } catch {
         throw PageServerError(.badKeyFile, "\(path) can't be used: \(error.reason)")
       }
@@ -244,9 +246,15 @@
             configuration.connectionCountMax ?? ConnectionCount.max, logger: logger)),
         onServerRunning: { channel in
           self.port.withLock { $0 = channel.localAddress?.port }
+          self.setRunning(true)
           onListening(self.makeAddress())
         }, eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
       port.withLock { $0 = nil }
+      let watching = Task { await self.watchSessions() }
+      defer {
+        watching.cancel()
+        setRunning(false)
+      }
       do {
         try await server.run()
       } catch {
@@ -263,6 +271,19 @@
       }
     }
 
+    /// Ends what other processes have ended, until the task is cancelled.
+    @concurrent
+    private func watchSessions() async {
+      guard responder.access.isShared else { return }
+      while (try? await Task.sleep(for: .seconds(1))) != nil { responder.endRefusedStreams() }
+    }
+
+    /// Enters this server in the file of its key while it listens, so that browsers can be invited to it.
+    private func setRunning(_ isRunning: Bool) {
+      guard let port = port.withLock({ $0 }) else { return }
+      responder.access.setRunning(isRunning, .init(port: port, address: addressWithoutToken))
+    }
+
     /// Hides the start and stop messages of the HTTP server below.
     private func quiet(_ logger: Logger) -> Logger {
       var quiet = logger
@@ -273,12 +294,15 @@
     /// Returns an address to open in one more browser, with a new token if one is needed. Before
     /// the server listens, the address has the configured port.
     public func makeAddress() -> String {
+      responder.access.needsToken
+        ? addressWithoutToken + "?token=" + responder.access.makeToken() : addressWithoutToken
+    }
+
+    private var addressWithoutToken: String {
       let port = port.withLock { $0 } ?? configuration.port
       let isEverywhere = Self.everywhere[configuration.host] != nil
       let own = Self.address(isEverywhere ? Self.addressOfThisMachine : configuration.host, port)
-      let address = configuration.publicAddress.map { $0.hasSuffix("/") ? $0 : $0 + "/" } ?? own
-      return responder.access.needsToken
-        ? address + "?token=" + responder.access.makeToken() : address
+      return configuration.publicAddress.map { $0.hasSuffix("/") ? $0 : $0 + "/" } ?? own
     }
 
     /// Returns an address of this machine to open in a browser of this process's user, with a token if

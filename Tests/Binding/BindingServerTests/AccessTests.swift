@@ -198,7 +198,7 @@
       #expect(first.damagedPath == nil)
       try Data(contentsOf: URL(filePath: path)).prefix(50).write(to: URL(filePath: path))
       let second = try AccessFile(path: path).key()
-      #expect(second.bytes != first.bytes && second.bytes.count == AccessFile.keyByteCount)
+      #expect(second.bytes != first.bytes && second.bytes.count == AccessRecord.keyByteCount)
       #expect(FileManager.default.fileExists(atPath: try #require(second.damagedPath)))
       let third = try AccessFile(path: path).key()
       #expect(third.bytes == second.bytes && third.damagedPath == nil)
