@@ -15,13 +15,18 @@
       var isLast: Bool
     }
 
+    private let heads: RequestHeadHandler
+
+    init(heads: RequestHeadHandler) { self.heads = heads }
+
     /// The requests without a whole response, in order.
     private var pending: [Pending] = []
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      guard case .head(var head) = unwrapInboundIn(data) else {
-        return context.fireChannelRead(data)
-      }
+      let part = unwrapInboundIn(data)
+      if case .end = part { heads.requestEnded() }
+      guard case .head(var head) = part else { return context.fireChannelRead(data) }
+      heads.headCame()
       let isOld = head.version == .http1_0
       let isLast = isOld || !head.isKeepAlive
       // In the form that hummingbird compares it with.

@@ -5,6 +5,8 @@
   /// The timeouts of a connection, so that a client that doesn't read, or sends very slowly, can't
   /// keep it open.
   package struct ConnectionTimes: Sendable {
+    /// The time to receive the head of a request, from its first byte on.
+    package var head = Duration.seconds(15)
     /// The time to receive the body of a request.
     package var request = Duration.seconds(30)
     /// The time to complete a write, if the writer waits for that.

@@ -10,6 +10,7 @@
   /// loop are decoded before other connections have their turn, and their requests wait in memory.
   struct PageChannel: ServerChildChannel {
     let http: HTTP1Channel
+    let times: ConnectionTimes
 
     private static let readByteCountMax = 4_096
 
@@ -22,7 +23,9 @@
         .flatMapThrowing { value in
           let pipeline = channel.pipeline.syncOperations
           let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
-          try pipeline.addHandler(ConnectionEndHandler(), position: .before(codec))
+          let heads = RequestHeadHandler(time: times.head)
+          try pipeline.addHandler(heads, position: .first)
+          try pipeline.addHandler(ConnectionEndHandler(heads: heads), position: .before(codec))
           return value
         }
     }

@@ -239,7 +239,7 @@
             configuration: .init(
               additionalChannelHandlers: [
                 InputClosedHandler(), SlowClientHandler(times: self.configuration.times),
-              ], idleTimeout: .seconds(75)))),
+              ], idleTimeout: .seconds(75))), times: configuration.times),
         configuration: ServerConfiguration(
           address: .hostname(configuration.host, port: configuration.port), backlog: 1_024,
           availableConnectionsDelegate: .maximum(

@@ -209,6 +209,39 @@
       }
     }
 
+    @Test
+    func `A client that sends a byte of a head now and then loses its connection`() async throws {
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html") { Desk() }] },
+        configure: { $0.times.head = .milliseconds(500) }
+      ) { server in
+        let http = RawHTTP(port: server.port)
+        let request = "GET /notes/a%20b.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for start in ["GET /", request + "GET /"] {
+          try await http.connected { inbound, outbound in
+            try await outbound.write(ByteBuffer(string: start))
+            // The path goes on until the server closes.
+            let writing = Task {
+              while !Task.isCancelled {
+                try await outbound.write(ByteBuffer(string: "a"))
+                try await Task.sleep(for: .milliseconds(20))
+              }
+            }
+            var text = ""
+            var iterator = inbound.makeAsyncIterator()
+            while let part = try? await iterator.next(isolation: #isolation) {
+              text += String(buffer: part)
+            }
+            writing.cancel()
+            _ = await writing.result
+            #expect(text.contains("a note") == start.hasPrefix(request))
+            #expect(!text.contains(" 400 "), "what was sent is a head")
+          }
+        }
+        #expect(try await http.send("GET", "/").status == 200)
+      }
+    }
+
     @Test("a client that waits for leave to send its body gets it, or its answer at once")
     func leave() async throws {
       try await withServer(site: Desk.site, pages: { [Page("index.html") { Desk() }] }) { server in
