@@ -74,7 +74,12 @@ package enum Main {
     // Where a parent ignored it, the system would keep no status of this program's children, and give their
     // numbers to other processes at once.
     signal(SIGCHLD, SIG_DFL)
-    do throws(CommandFailure) { try OpenFiles.check() } catch { finish(.failure(error), root) }
+    do throws(CommandFailure) {
+      try OpenFiles.check()
+      try LogLevel.check()
+    } catch {
+      finish(.failure(error), root)
+    }
     // What the libraries log, such as the display of a simulated device: one sentence each.
     LoggingSystem.bootstrap { _ in
       SentenceLog { sentence, _ in Output(isJSON: false).warn(sentence) }

@@ -11,6 +11,36 @@ import Testing
 
 @Suite("The command line")
 struct CommandLineTests {
+  @Test
+  func `A verbose command prints its steps with times, and an unknown level is a mistake`()
+    async throws
+  {
+    let arguments = ["read", "strap", "2A37", "--timeout", "30", "--radio", "sim"]
+    for verbose in [true, false] {
+      let end = try await AmbitRun(
+        arguments + (verbose ? ["--verbose"] : []), environment: ["AMBIT_LOG": ""]
+      ).end()
+      let steps = end.complaints.filter { $0.contains("Connecting to Pulse strap …") }
+      #expect(steps.isEmpty != verbose)
+      #expect(steps.allSatisfy { $0.hasPrefix("20") })
+    }
+    let wrong = try await AmbitRun(["status"], environment: ["AMBIT_LOG": "loud"]).end()
+    #expect(wrong.status == 64)
+    #expect(wrong.complaints.first?.contains("AMBIT_LOG is \"loud\"") == true)
+  }
+
+  @Test
+  func `The level of messages is that of the command line, then that of the environment`() {
+    func level(_ name: String, _ arguments: String...) -> String? {
+      LogLevel.named(name, arguments: ["ambit"] + arguments).map { "\($0)" }
+    }
+    #expect(level("", "scan") == "info")
+    #expect(level("Error") == "error")
+    #expect(level("error", "scan", "--verbose") == "debug")
+    #expect(level("error", "write", "--", "--verbose") == "error")
+    #expect(level("loud") == nil)
+  }
+
   @Test("no argument is the live view")
   func defaultCommand() throws {
     #expect(try Ambit.parseAsRoot([]) is Watch)

@@ -80,6 +80,25 @@ struct LineEditorTests {
     #expect(completion.candidates == candidates)
   }
 
+  @Test(
+    arguments: [
+      ("read 180f/", ["180f/2A19", "\"180f/Battery Level\""]), ("read 180F/2", ["180F/2A19"]),
+      ("write \"Battery Service/b", ["\"Battery Service/Battery Level\""]), ("read 1800/", []),
+      ("read /", []), ("device 180F/", []),
+    ])
+  func `After a service and a slash, Tab completes the characteristics of that service`(
+    start: String, candidates: [String]
+  ) {
+    let services = [
+      ShellCompletion.Service(
+        words: ["Battery Service", "180F"], characteristics: ["Battery Level", "2A19"]),
+      ShellCompletion.Service(words: ["180D"], characteristics: ["2A37"]),
+    ]
+    let completion = ShellCompletion.complete(
+      start, names: ["Battery Level"], uuids: ["2A19", "2A37"], services: services)
+    #expect(completion.candidates == candidates)
+  }
+
   @Test("every command that can be completed is one")
   func names() throws {
     for name in ShellCommand.names {

@@ -18,6 +18,12 @@ package struct RunOptions: ParsableArguments {
   @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
   package var json = false
 
+  @Flag(
+    help: ArgumentHelp(
+      "Print each step with its time. AMBIT_LOG chooses what else is printed: debug, which is this, info, "
+        + "notice, warning or error. Default: info."))
+  package var verbose = false
+
   package init() {}
 
   /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C.

@@ -184,12 +184,22 @@ final class ShellSession: Sendable {
           isDiscovering.update { $0 = false }
         }
       }
-      let characteristics = services.flatMap { $0.characteristics ?? [] }
-        .map { BluetoothUUID($0.uuid) }
+      func characteristics(of service: CBService) -> [BluetoothUUID] {
+        (service.characteristics ?? []).map { BluetoothUUID($0.uuid) }
+      }
+      func name(_ uuid: BluetoothUUID) -> String {
+        AssignedNumbers.characteristicName(uuid) ?? uuid.description
+      }
+      let all = services.flatMap(characteristics(of:))
       return ShellCompletion.complete(
-        start,
-        names: characteristics.map { AssignedNumbers.characteristicName($0) ?? $0.description },
-        uuids: characteristics.map(\.description))
+        start, names: all.map(name), uuids: all.map(\.description),
+        services: services.map { service in
+          let uuid = BluetoothUUID(service.uuid)
+          let inside = characteristics(of: service)
+          return .init(
+            words: [AssignedNumbers.serviceName(uuid), uuid.description].compactMap(\.self),
+            characteristics: inside.map(name) + inside.map(\.description))
+        })
     }
   }
 

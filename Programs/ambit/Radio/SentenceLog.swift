@@ -1,9 +1,9 @@
 import Logging
 
-/// A log handler that forwards sentences of any level.
+/// A log handler that forwards sentences.
 struct SentenceLog: LogHandler {
   var metadata: Logger.Metadata = [:]
-  var logLevel = Logger.Level.info
+  var logLevel = LogLevel.current
   private let onSentence: @Sendable (String, _ isAboutBonds: Bool) -> Void
 
   /// - Parameter onSentence: Takes each message, on the thread that logs it.

@@ -3,20 +3,31 @@ enum ShellCompletion {
   /// The commands that take characteristics.
   private static let usesCharacteristics: Set = ["read", "write", "subscribe", "unsubscribe"]
 
+  /// A service of the device, for words such as `180D/2A37`.
+  struct Service: Sendable {
+    /// Its name and its UUID.
+    var words: [String]
+    /// The names and UUIDs of its characteristics.
+    var characteristics: [String]
+  }
+
   /// How the last word of a line may go on.
   /// - Parameters:
   ///   - start: The line before the cursor.
   ///   - names: The names of the device's characteristics; the UUIDs of those without a name.
   ///   - uuids: The UUIDs of all of them, for a word that begins like one.
+  ///   - services: The device's services, for a word with a slash.
   static func complete(
-    _ start: String, names: [String], uuids: [String]
+    _ start: String, names: [String], uuids: [String], services: [Service] = []
   ) -> LineEditor.Completion {
     let typedWords = words(of: start)
     guard let last = typedWords.last else { return LineEditor.Completion() }
     let typed = last.text.lowercased()
     let words =
       typedWords.count == 1
-      ? ShellCommand.names : arguments(typedWords[0].text, names, typed.isEmpty ? [] : uuids)
+      ? ShellCommand.names
+      : arguments(
+        typedWords[0].text, names + within(last.text, services), typed.isEmpty ? [] : uuids)
     let candidates = words.filter { $0.lowercased().hasPrefix(typed) }
     return LineEditor.Completion(
       wordCharacterCount: last.characterCount,
@@ -27,6 +38,14 @@ enum ShellCompletion {
     _ command: String, _ names: [String], _ uuids: [String]
   ) -> [String] {
     usesCharacteristics.contains(command) ? names + uuids : []
+  }
+
+  /// The characteristics of the services before the slash of a word, each with that service.
+  private static func within(_ word: String, _ services: [Service]) -> [String] {
+    guard let slash = word.firstIndex(of: "/") else { return [] }
+    let name = word[..<slash].lowercased()
+    return services.filter { $0.words.contains { $0.lowercased() == name } }
+      .flatMap(\.characteristics).map { word[...slash] + $0 }
   }
 
   private struct Word {

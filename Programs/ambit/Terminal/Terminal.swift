@@ -218,8 +218,10 @@ package struct Output: Sendable {
   /// output has the result only.
   func event(_ object: JSON) { remark(object.line) }
 
-  /// Shows the current step, which replaces the previous one. Only on a terminal.
+  /// Shows the current step, which replaces the previous one, on a terminal only. With `--verbose`, each step
+  /// is a line with its time.
   func progress(_ text: String) {
+    if LogLevel.isVerbose { return remark(Fit.safe(LogLevel.line(text))) }
     guard showsProgress else { return }
     Self.progressIsShown.withLock { isShown in
       isShown = true
