@@ -178,10 +178,3 @@ extension NearbyFilter {
 }
 
 extension NearbyOrder.Rule: BindableValue {}
-
-extension Action where Output == Never, Error == Never, Input: Sendable {
-  /// Does something on the main actor, where pages start actions.
-  convenience init(onMainActor body: @escaping @MainActor @Sendable (Input) -> Void) {
-    self.init { input in .onMainActor { body(input) } }
-  }
-}

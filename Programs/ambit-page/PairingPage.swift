@@ -111,13 +111,3 @@ final class PairingRow: ViewModel, Identifiable {
     text.count(where: \.isNumber) == 6 ? PairingQuestion.passkey(text) : nil
   }
 }
-
-extension SignalProducer where Value == Never, Error == Never {
-  /// Does something on the main actor, where pages start actions, and completes.
-  static func onMainActor(_ body: @escaping @MainActor @Sendable () -> Void) -> Self {
-    Self { observer, _ in
-      MainActor.assumeIsolated { body() }
-      observer.sendCompleted()
-    }
-  }
-}
