@@ -17,6 +17,9 @@ final class PhotoApp: ViewModel {
   let title: Property<String>
   let summary: Property<String>
   let photos: Property<[Photo]>
+  private let facts: VisibleFacts
+  /// The photographs with the facts of those that were visible.
+  var rows: Property<[PhotoRow]> { facts.rows }
   let hasMore: Property<Bool>
   let more: Action<Void, PhotoPage, PhotosError>
   /// Reports the photograph that the user looks at, so that the next ones are loaded in time.
@@ -39,10 +42,11 @@ final class PhotoApp: ViewModel {
     "title": .oneWay(\.title),
     "summary": .oneWay(\.summary),
     "photos": .list(
-      \.photos,
+      \.rows,
       [
-        "id": .value(\.id), "name": .value(\.title), "owner": .value(\.owner),
-        "date": .value(\.date), "thumbnail": .value(\.thumbnail),
+        "id": .value(\.id), "name": .value(\.photo.title), "owner": .value(\.photo.owner),
+        "date": .value(\.photo.date), "thumbnail": .value(\.photo.thumbnail),
+        "caption": .value(\.caption), "facts": .value(\.facts),
       ]),
     "hasMore": .oneWay(\.hasMore),
     "more": .action(\.more, error: \.text),
@@ -84,9 +88,11 @@ final class PhotoApp: ViewModel {
         }
       }
     }
-    let (photos, more, hasMore) = (photos, more, hasMore)
+    facts = VisibleFacts(of: photos, isShown: showsResults, in: service, scheduler: scheduler)
+    let (photos, more, hasMore, front) = (photos, more, hasMore, facts.front)
     reach = Action { id in
       SignalProducer { observer, _ in
+        front.value = id
         let isNear = photos.value.suffix(Self.reachMin).contains { $0.id == id }
         if isNear, hasMore.value { more.apply().start() }
         observer.sendCompleted()

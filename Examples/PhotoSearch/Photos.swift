@@ -33,6 +33,10 @@ protocol Photos: Sendable {
   ///
   /// - Parameter page: Its number, from 1 on.
   func search(_ text: String, page: Int) -> SignalProducer<PhotoPage, PhotosError>
+
+  /// Sends what only a second request finds out of a photograph, as a text for people: how many have marked
+  /// it as a favourite, how large it is.
+  func facts(of photo: Photo) -> SignalProducer<String, PhotosError>
 }
 
 enum PhotosError: Error, Equatable {

@@ -1,6 +1,6 @@
 import JSONWire
 
-/// What `flickr.photos.search` answers, as it is documented (https://www.flickr.com/services/api/),
+/// An answer of `flickr.photos.search`, as it is documented (https://www.flickr.com/services/api/),
 /// in JSON without a callback.
 struct FlickrAnswer: Equatable, Sendable {
   struct Photo: Equatable, Sendable {
@@ -22,14 +22,7 @@ struct FlickrAnswer: Equatable, Sendable {
 
   /// Reads an answer, whose length is for the caller to bound.
   init(_ bytes: [UInt8]) throws(PhotosError) {
-    guard let answer = try? JSON(parsing: bytes) else { throw .malformed }
-    switch answer["stat"]?.text {
-    case "ok": break
-    case "fail":
-      throw .refused(
-        String((answer["message"]?.text ?? "no reason given").prefix(Self.characterCountMax)))
-    default: throw .malformed
-    }
+    let answer = try Self.accepted(bytes)
     guard let list = answer["photos"], case .array(let photos) = list["photo"],
       let page = list["page"]?.number, let pages = list["pages"]?.number,
       let total = list["total"]?.number
@@ -39,6 +32,32 @@ struct FlickrAnswer: Equatable, Sendable {
     self.page = page
     self.pages = pages
     self.total = total
+  }
+
+  /// The number in an answer of `flickr.photos.getFavorites`.
+  static func favoriteCount(_ bytes: [UInt8]) throws(PhotosError) -> Int {
+    guard let total = try accepted(bytes)["photo"]?["total"]?.number else { throw .malformed }
+    return total
+  }
+
+  /// The number of comments in an answer of `flickr.photos.getInfo`.
+  static func commentCount(_ bytes: [UInt8]) throws(PhotosError) -> Int {
+    guard let count = try accepted(bytes)["photo"]?["comments"]?["_content"]?.number else {
+      throw .malformed
+    }
+    return count
+  }
+
+  /// An answer that is no refusal.
+  private static func accepted(_ bytes: [UInt8]) throws(PhotosError) -> JSON {
+    guard let answer = try? JSON(parsing: bytes) else { throw .malformed }
+    switch answer["stat"]?.text {
+    case "ok": return answer
+    case "fail":
+      throw .refused(
+        String((answer["message"]?.text ?? "no reason given").prefix(characterCountMax)))
+    default: throw .malformed
+    }
   }
 }
 

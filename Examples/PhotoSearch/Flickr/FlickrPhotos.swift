@@ -43,12 +43,46 @@ struct FlickrPhotos: Photos {
     SignalProducer(awaiting: { () async throws(PhotosError) in try await find(text, page) })
   }
 
+  func facts(of photo: Photo) -> SignalProducer<String, PhotosError> {
+    SignalProducer(awaiting: { () async throws(PhotosError) in try await count(photo.id) })
+  }
+
+  /// The favourites and comments of a photograph
+  /// (https://www.flickr.com/services/api/flickr.photos.getFavorites.html, flickr.photos.getInfo.html).
+  @concurrent
+  private func count(_ id: String) async throws(PhotosError) -> String {
+    let query = ["photo_id": id]
+    let favorites = try FlickrAnswer.favoriteCount(
+      await answer("flickr.photos.getFavorites", query.merging(["per_page": "1"]) { $1 }))
+    let comments = try FlickrAnswer.commentCount(await answer("flickr.photos.getInfo", query))
+    return "\(favorites) \(favorites == 1 ? "favourite" : "favourites"), "
+      + "\(comments) \(comments == 1 ? "comment" : "comments")"
+  }
+
   @concurrent
   private func find(_ text: String, _ page: Int) async throws(PhotosError) -> PhotoPage {
+    let found = try FlickrAnswer(
+      await answer(
+        "flickr.photos.search",
+        [
+          "text": text, "sort": "relevance", "safe_search": "1", "content_types": "0",
+          "media": "photos", "extras": "owner_name,date_taken", "per_page": "\(Self.pageSize)",
+          "page": "\(page)",
+        ]))
+    let isLast = found.page >= found.pages || page * Self.pageSize >= Self.totalMax
+    return PhotoPage(
+      photos: found.photos.prefix(Self.pageSize).map(Self.photo), total: found.total,
+      next: isLast ? nil : page + 1)
+  }
+
+  /// The body of the answer to a call.
+  private func answer(
+    _ method: String, _ parameters: [String: String]
+  ) async throws(PhotosError) -> [UInt8] {
     let answer: HTTPClient.Answer
     do throws(HTTPClient.Failure) {
       answer = try await client.get(
-        address(of: text, page), byteCountMax: Self.answerByteCountMax)
+        address(of: method, parameters), byteCountMax: Self.answerByteCountMax)
     } catch {
       switch error {
       case .noAnswer: throw .noAnswer
@@ -59,21 +93,14 @@ struct FlickrPhotos: Photos {
     guard answer.status == 200 else {
       throw answer.status >= 500 ? .unreachable : .refused("HTTP status \(answer.status)")
     }
-    let found = try FlickrAnswer(answer.body)
-    let isLast = found.page >= found.pages || page * Self.pageSize >= Self.totalMax
-    return PhotoPage(
-      photos: found.photos.prefix(Self.pageSize).map(Self.photo), total: found.total,
-      next: isLast ? nil : page + 1)
+    return answer.body
   }
 
-  private func address(of text: String, _ page: Int) -> URL {
+  private func address(of method: String, _ parameters: [String: String]) -> URL {
     let query = [
-      "method": "flickr.photos.search", "api_key": configuration.key, "text": text,
-      "sort": "relevance", "safe_search": "1", "content_types": "0", "media": "photos",
-      "extras": "owner_name,date_taken", "per_page": "\(Self.pageSize)", "page": "\(page)",
-      "format": "json", "nojsoncallback": "1",
+      "method": method, "api_key": configuration.key, "format": "json", "nojsoncallback": "1",
     ]
-    let items = query.sorted { $0.key < $1.key }
+    let items = query.merging(parameters) { $1 }.sorted { $0.key < $1.key }
       .map { URLQueryItem(name: $0.key, value: $0.value) }
     var components = URLComponents(url: configuration.api, resolvingAgainstBaseURL: false)
     components?.queryItems = items

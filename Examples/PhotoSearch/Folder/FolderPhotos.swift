@@ -35,6 +35,39 @@ struct FolderPhotos: Photos {
     }
   }
 
+  func facts(of photo: Photo) -> SignalProducer<String, PhotosError> {
+    let folder = folder
+    return SignalProducer { observer, _ in
+      // Reading the header waits for the disk.
+      DispatchQueue.global().async {
+        do throws(PictureFolder.Failure) {
+          observer.send(value: try Self.facts(of: photo, in: folder))
+          observer.sendCompleted()
+        } catch {
+          observer.send(error: .unreachable)
+        }
+      }
+    }
+  }
+
+  /// The size of a picture, and of its file.
+  private static func facts(
+    of photo: Photo, in folder: PictureFolder
+  ) throws(PictureFolder.Failure) -> String {
+    let path = photo.picture.dropFirst("pictures/".count)
+    let picture = try folder.open(String(path).removingPercentEncoding ?? "")
+    let size = "\(picture.header.width) × \(picture.header.height)"
+    // Two digits are enough.
+    let thousands = Double(picture.byteCount) / 1_000
+    let bytes =
+      thousands < 1
+      ? "\(picture.byteCount) bytes"
+      : thousands < 1_000
+        ? "\(Int(thousands.rounded())) kB"
+        : "\((thousands / 100).rounded() / 10) MB"
+    return "\(size), \(bytes)"
+  }
+
   /// The paths in which all words of a text occur, in order.
   static func matches(_ text: String, _ paths: [String]) -> [String] {
     let words = folded(text).split(separator: " ")

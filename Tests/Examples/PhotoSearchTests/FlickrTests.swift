@@ -158,6 +158,33 @@ struct FlickrTests {
     #expect(await Self.search(photos, "tern") == .failure(.unreachable))
   }
 
+  @Test
+  func `The favourites and comments of a photograph come by calls of their own`() async throws {
+    func facts(_ favorites: String, _ comments: String) async throws -> Result<String, PhotosError>?
+    {
+      var result: Result<String, PhotosError>?
+      try await Self.withFlickr { target in
+        .whole(Array((target.contains("getFavorites") ? favorites : comments).utf8))
+      } _: { photos, server in
+        result = await withCheckedContinuation { continuation in
+          photos.facts(of: ScriptedPhotos.photo(51)).take(first: 1).startWithResult {
+            continuation.resume(returning: $0)
+          }
+        }
+        #expect(server.targets.allSatisfy { $0.hasSuffix("&photo_id=51") })
+      }
+      return result
+    }
+    let one = #"{"photo":{"comments":{"_content":"1"}},"stat":"ok"}"#
+    let many = #"{"photo":{"id":"51","total":"12","person":[]},"stat":"ok"}"#
+    #expect(try await facts(many, one) == .success("12 favourites, 1 comment"))
+    #expect(try await facts(one, one) == .failure(.malformed))
+    #expect(try await facts(many, many) == .failure(.malformed))
+    #expect(
+      try await facts(String(decoding: StubFlickr.invalidKey, as: UTF8.self), one)
+        == .failure(.refused("Invalid API Key (Key has invalid format)")))
+  }
+
   @Test("a search is cancelled when no page waits for it any more")
   func cancelled() async throws {
     try await Self.withFlickr(timeMax: 60) { _ in

@@ -40,6 +40,32 @@ struct FolderTests {
     #expect(folder.paths(while: { false }) == [])
   }
 
+  @Test
+  func `The facts of a picture in a folder are its size and that of its file`() async throws {
+    let files = try TestFolder()
+    let (small, large) = (
+      TestPicture.png(width: 8, height: 6), TestPicture.png(width: 40, height: 30)
+    )
+    try files.write(small, to: "a/Ü 1%.png")
+    try files.write(large, to: "a/Ü 2%.png")
+    let photos = FolderPhotos(try files.folder(), thumbnailer: nil)
+    func result<Value: Sendable>(
+      _ producer: SignalProducer<Value, PhotosError>
+    ) async -> Result<Value, PhotosError> {
+      await withCheckedContinuation { continuation in
+        producer.take(first: 1).startWithResult { continuation.resume(returning: $0) }
+      }
+    }
+    let found = try await result(photos.search("ü", page: 1)).get().photos
+    try #require(found.count == 2)
+    let photo = found[0]
+    #expect(await result(photos.facts(of: photo)) == .success("8 × 6, \(small.count) bytes"))
+    let thousands = Int((Double(large.count) / 1_000).rounded())
+    #expect(await result(photos.facts(of: found[1])) == .success("40 × 30, \(thousands) kB"))
+    try FileManager.default.removeItem(atPath: files.path + "/a/Ü 1%.png")
+    #expect(await result(photos.facts(of: photo)) == .failure(.unreachable))
+  }
+
   @Test("a folder opens no file outside of it, whatever the name")
   func traversal() throws {
     let (files, outside) = (try TestFolder(), try TestFolder())

@@ -238,4 +238,61 @@ struct PhotoAppTests {
     answer.send(value: ScriptedPhotos.page(3..<6, of: 150))
     #expect(app.photos.value == [] && app.screen.value == .search)
   }
+
+  @Test
+  func `Facts are loaded of visible photographs only, those near the front first, a few at a time`()
+    throws
+  {
+    let app = try app(found: 0..<100, of: 100)
+    app.reach.apply("50").start()
+    scheduler.advance(by: VisibleFacts.restTime / 2)
+    // It moves on before it has rested.
+    app.reach.apply("20").start()
+    scheduler.advance(by: VisibleFacts.restTime / 2)
+    #expect(service.factRequests.isEmpty)
+    scheduler.advance(by: VisibleFacts.restTime)
+    #expect(service.factRequests.map(\.id) == ["20", "19", "21", "18"])
+    service.factRequests[0].answer.send(value: "7 favourites")
+    #expect(service.factRequests.map(\.id).last == "22")
+    #expect(app.rows.value[20].caption == "Ada · 7 favourites")
+    #expect(app.rows.value[19].caption == "Ada" && app.rows.value[19].facts == nil)
+    // One that fails makes room, too.
+    service.factRequests[1].answer.send(error: .unreachable)
+    #expect(service.loading.count == VisibleFacts.loadCountMax)
+    app.reach.apply("90").start()
+    scheduler.advance(by: VisibleFacts.restTime)
+    #expect(service.loading == ["90", "89", "91", "88"], "the others aren't visible any more")
+    while let next = service.factRequests.first(where: { service.loading.contains($0.id) }) {
+      next.answer.send(value: "")
+    }
+    let asked = Set(service.factRequests.dropFirst(6).map(\.id))
+    #expect(asked == Set((80..<100).map(String.init)))
+    app.reach.apply("20").start()
+    scheduler.advance(by: VisibleFacts.restTime)
+    #expect(!service.loading.contains("20") && service.loading.contains("19"))
+  }
+
+  @Test
+  func `Facts are not loaded while another screen is on top, and are forgotten with their results`()
+    throws
+  {
+    let app = try app(found: 0..<3, of: 3)
+    app.show.apply("1").start()
+    scheduler.advance(by: VisibleFacts.restTime)
+    #expect(service.factRequests.isEmpty)
+    app.back.apply().start()
+    scheduler.advance(by: VisibleFacts.restTime)
+    #expect(service.loading == ["0", "1", "2"])
+    try #require(service.factRequests.first).answer.send(value: "5 comments")
+    #expect(app.rows.value[0].facts == "5 comments")
+    app.show.apply("1").start()
+    scheduler.advance(by: VisibleFacts.restTime)
+    #expect(service.loading.isEmpty)
+    app.back.apply().start()
+    app.back.apply().start()
+    #expect(app.rows.value.isEmpty)
+    app.search.search.apply().start()
+    try service.last().answer.send(value: ScriptedPhotos.page(0..<3, of: 3))
+    #expect(app.rows.value.count == 3 && app.rows.value[0].facts == nil)
+  }
 }

@@ -31,6 +31,28 @@ final class ScriptedPhotos: Photos {
     }
   }
 
+  /// A request for the facts of a photograph.
+  struct Request: Sendable {
+    let id: String
+    let answer: Signal<String, PhotosError>.Observer
+  }
+
+  private let requests = Mutex<[Request]>([])
+  private let openRequests = Mutex<Set<String>>([])
+
+  /// The requests for facts, in their order.
+  var factRequests: [Request] { requests.withLock { $0 } }
+  /// The photographs whose facts are being loaded.
+  var loading: Set<String> { openRequests.withLock { $0 } }
+
+  func facts(of photo: Photo) -> SignalProducer<String, PhotosError> {
+    SignalProducer { [self] observer, lifetime in
+      requests.withLock { $0.append(Request(id: photo.id, answer: observer)) }
+      openRequests.withLock { _ = $0.insert(photo.id) }
+      lifetime.observeEnded { [self] in openRequests.withLock { _ = $0.remove(photo.id) } }
+    }
+  }
+
   static func photo(_ id: Int) -> Photo {
     Photo(
       id: "\(id)", title: "Photo \(id)", owner: "Ada", date: "2026-05-02",
