@@ -18,6 +18,7 @@ extension AppHubMachine {
     if count > 0 { outputs.append(.acknowledge(key, count: count)) }
     for event in events {
       guard let session = sessions[number] else { return }
+      if case .discovered(let report) = event, !session.radio.hears(report) { continue }
       sessions[number]?.arrived(event)
       if session.process != nil { arrived(event, session, now) } else { kept(event, session, now) }
     }

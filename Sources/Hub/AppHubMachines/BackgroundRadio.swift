@@ -5,8 +5,8 @@ import Essentials
 /// The scan and the advertising of a session, as the host has them while the app is in the background.
 ///
 /// Rules of Apple's "Core Bluetooth Background Processing for iOS Apps": a scan needs a list of services and reports
-/// no duplicates; advertising has no name and no list of services, and is slower. Without the background mode there
-/// is neither.
+/// no duplicates; advertising has no name, all services are in the overflow area, and it is slower. Without the
+/// background mode there is neither. The overflow area is found by a scan in the foreground that names one of its services.
 struct BackgroundRadio: Sendable {
   enum Policy: Sendable { case foreground, background, off }
 
@@ -75,35 +75,80 @@ struct BackgroundRadio: Sendable {
     case .background:
       guard !Self.isBeacon(options.data) else { return nil }
       var options = options
-      options.data = Self.withoutNameAndServices(options.data)
-      options.scanResponse = Self.withoutNameAndServices(options.scanResponse)
+      let area = Self.overflowArea(of: options)
+      options.data = Self.kept(options.data)
+      options.scanResponse = Self.kept(options.scanResponse)
+      if options.data.count + area.count <= Self.legacyByteCountMax {
+        options.data += area
+      } else if options.scanResponse.count + area.count <= Self.legacyByteCountMax {
+        options.scanResponse += area
+      }
       options.interval = options.interval * Self.slowness
       return options
     case .off: return nil
     }
   }
 
-  /// The structures of advertising data, each with its length, its type and its contents.
-  private static func structures(of data: [UInt8]) -> [ArraySlice<UInt8>] {
-    var found: [ArraySlice<UInt8>] = []
-    var rest = data[...]
-    while let length = rest.first, length > 0, rest.count > Int(length) {
-      found.append(rest.prefix(Int(length) + 1))
-      rest = rest.dropFirst(Int(length) + 1)
+  /// The size of legacy advertising data (Core 5.4, Vol 6, Part B, §2.3.1).
+  private static let legacyByteCountMax = 31
+
+  /// Whether the app gets a report of its scan.
+  func hears(_ report: AdvertisingReport) -> Bool {
+    guard case .background = policy, let scan else { return true }
+    return [report.data, report.scanResponse].contains { bytes in
+      AdvertisingData(bytes[...]).contains { structure in
+        switch structure.element {
+        case .services(let uuids, _): uuids.contains { scan.services.contains($0) }
+        case .solicitedServices(let uuids):
+          uuids.contains { scan.solicitedServices.contains($0) }
+        default: false
+        }
+      }
     }
-    return found
   }
 
-  /// Lists of services are types 0x02 to 0x07, names are 0x08 and 0x09 (Assigned Numbers, §2.3).
-  private static func withoutNameAndServices(_ data: [UInt8]) -> [UInt8] {
-    structures(of: data).filter { structure in
-      guard let type = structure.dropFirst().first else { return false }
-      return !(0x02...0x09).contains(type)
-    }.flatMap { $0 }
+  /// The overflow area with all services of an app, as a structure; empty without services.
+  private static func overflowArea(of options: AdvertisingOptions) -> [UInt8] {
+    var services: [BluetoothUUID] = []
+    var area: OverflowArea?
+    for bytes in [options.data, options.scanResponse] {
+      for structure in AdvertisingData(bytes[...]) {
+        switch structure.element {
+        case .services(let uuids, _): services += uuids
+        case .manufacturerData(let company, let content):
+          area = area ?? OverflowArea(company: company, data: content)
+        default: break
+        }
+      }
+    }
+    guard let own = area?.structure else {
+      return services.isEmpty ? [] : OverflowArea(services).structure
+    }
+    // Their heads are equal, and their masks are joined bit by bit.
+    return zip(own, OverflowArea(services).structure).map { $0 | $1 }
+  }
+
+  /// Types of lists of services and of names (Assigned Numbers, §2.3).
+  private static let listsAndNames: ClosedRange<UInt8> = 0x02...0x09
+
+  /// The structures that are advertised in the background as they are: not lists of services, names and an overflow
+  /// area.
+  private static func kept(_ data: [UInt8]) -> [UInt8] {
+    AdvertisingData(data[...]).flatMap { structure -> [UInt8] in
+      if listsAndNames.contains(structure.type.rawValue) { return [] }
+      if case .manufacturerData(let company, let content) = structure.element,
+        OverflowArea(company: company, data: content) != nil
+      {
+        return []
+      }
+      return [UInt8(structure.data.count + 1), structure.type.rawValue] + structure.data
+    }
   }
 
   /// Whether the data has Apple's company identifier and the type of a beacon.
   private static func isBeacon(_ data: [UInt8]) -> Bool {
-    structures(of: data).contains { $0.dropFirst().starts(with: [0xFF, 0x4C, 0x00, 0x02]) }
+    AdvertisingData(data[...]).contains { structure in
+      structure.type == .manufacturerData && structure.data.starts(with: [0x4C, 0x00, 0x02])
+    }
   }
 }

@@ -26,17 +26,51 @@ struct BackgroundRadioTests {
     #expect(radio.follow(.background).isEmpty)
   }
 
-  @Test func `Advertising in the background keeps neither the name nor services`() {
+  @Test func `Advertising in the background has no name, and services in the overflow area only`() {
     var radio = BackgroundRadio()
     var options = AdvertisingOptions()
     options.data = [2, 0x01, 6, 3, 0x03, 0x0D, 0x18, 3, 0x09, 0x41, 0x42]
     options.scanResponse = [3, 0x08, 0x41, 0x42]
     _ = radio.sent(.startAdvertising(options, token))
     var background = options
-    background.data = [2, 0x01, 6]
+    background.data = [2, 0x01, 6] + OverflowArea([0x180D]).structure
     background.scanResponse = []
     background.interval = .seconds(1)
     #expect(radio.follow(.background) == [.startAdvertising(background, BackgroundRadio.token)])
+  }
+
+  @Test func `All services of an app are in the overflow area in the background`() {
+    var radio = BackgroundRadio()
+    var options = AdvertisingOptions()
+    options.data = [2, 0x01, 6, 3, 0x02, 0x0D, 0x18]
+    options.scanResponse = OverflowArea([0x180F, 0x1810]).structure
+    _ = radio.sent(.startAdvertising(options, token))
+    var background = options
+    background.data = [2, 0x01, 6] + OverflowArea([0x180D, 0x180F, 0x1810]).structure
+    background.scanResponse = []
+    background.interval = .seconds(1)
+    #expect(radio.follow(.background) == [.startAdvertising(background, BackgroundRadio.token)])
+  }
+
+  @Test func `A scan in the background finds listed services and not those of an overflow area`() {
+    var radio = BackgroundRadio()
+    var scan = ScanOptions()
+    scan.services = [0x180D]
+    _ = radio.sent(.startScan(scan))
+    func report(_ data: [UInt8]) -> AdvertisingReport {
+      AdvertisingReport(
+        address: DeviceAddress(bits: 1, kind: .random), isConnectable: true, isScannable: true,
+        isLegacy: true,
+        rssi: -50, data: data[...], heardAt: .zero)
+    }
+    let listed = report([3, 0x03, 0x0D, 0x18])
+    let hidden = report(OverflowArea([0x180D]).structure)
+    #expect(radio.hears(listed) && radio.hears(hidden))
+    _ = radio.follow(.background)
+    #expect(radio.hears(listed) && !radio.hears(hidden))
+    #expect(!radio.hears(report([9, 0x03, 0x0D])))
+    _ = radio.follow(.foreground)
+    #expect(radio.hears(hidden))
   }
 
   @Test func `A beacon ends in the background`() {
