@@ -24,6 +24,7 @@
       }
       for (peer, conversation) in conversations.prefix(limit) {
         for (number, id) in conversation.rows.prefix(limit) {
+          if conversation.isBelowAll(number) { found.append("\(peer): \(number) is not found") }
           if entries[id]?.row.order.number != number || number >= conversation.stream.next {
             found.append("\(peer): number \(number) is of another row")
           }

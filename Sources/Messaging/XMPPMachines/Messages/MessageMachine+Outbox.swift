@@ -32,7 +32,7 @@
       byOriginID[row.originID] = row.id
       queuedByteCount += row.content?.byteCount ?? 0
       if conversations[row.peer]?.stream.stream == row.order.stream {
-        conversations[row.peer]?.rows[row.order.number] = row.id
+        conversations[row.peer]?.add(row.id, row.order.number)
       }
     }
 
@@ -68,22 +68,28 @@
         commit.then.append(.accepted(ticket: ticket, row))
         return
       }
-      var conversation =
-        conversations[peer]
-        ?? Conversation(
-          stream: OutgoingStream(
-            peer: peer, stream: makeStream(),
-            peerHasOrder: streams.keys.contains { $0.sender == peer }))
+      // Not the conversation itself: its tables would be copied with the next change.
+      let known = conversations[peer]?.stream
+      var stream =
+        known
+        ?? OutgoingStream(
+          peer: peer, stream: makeStream(),
+          peerHasOrder: streams.keys.contains { $0.sender == peer })
       guard entries.count < limits.outgoingCountMax,
         queuedByteCount + content.byteCount <= limits.outgoingByteCountMax,
-        conversation.stream.next <= OrderElement.numberMax
+        stream.next <= OrderElement.numberMax
       else {
         commit.then.append(.refused(ticket: ticket))
         return
       }
-      let order = OrderElement(stream: conversation.stream.stream, number: conversation.stream.next)
-      conversation.stream.next += 1
-      if conversations.updateValue(conversation, forKey: peer) == nil { receipts.admit(peer) }
+      let order = OrderElement(stream: stream.stream, number: stream.next)
+      stream.next += 1
+      if known == nil {
+        conversations[peer] = Conversation(stream: stream)
+        receipts.admit(peer)
+      } else {
+        conversations[peer]?.stream = stream
+      }
       lastOutgoing += 1
       let row = OutgoingRow(
         id: RowID(rawValue: lastOutgoing), peer: peer, originID: originID, order: order,
@@ -93,7 +99,7 @@
       queue.append(row.id)
       if let patience { setDeadline(row.id, now + patience) }
       commit.changes.append(.insertOutgoing(row))
-      commit.changes.append(.setOutgoingStream(conversation.stream))
+      commit.changes.append(.setOutgoingStream(stream))
       commit.then.append(.accepted(ticket: ticket, row.id))
     }
 

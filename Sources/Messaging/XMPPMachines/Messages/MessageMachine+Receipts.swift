@@ -78,11 +78,15 @@
     private mutating func sendUnconfirmed(
       of peer: String, below number: UInt64, _ now: Instant, _ commit: inout MessageCommit
     ) -> Instant? {
-      guard maySend, let conversation = conversations[peer] else { return nil }
+      guard maySend, let candidates = conversations[peer]?.numbers(below: number) else {
+        return nil
+      }
       var earlier: [UInt64] = []
       var again: Instant?
-      for (candidate, id) in conversation.rows where candidate < number {
-        guard let entry = entries[id], entry.stage == .settled else { continue }
+      for candidate in candidates {
+        guard let id = conversations[peer]?.rows[candidate], let entry = entries[id],
+          entry.stage == .settled
+        else { continue }
         // A repeated stanza may itself wait behind many others.
         let pause = limits.resendPause * (1 << Int64(min(entry.resendCount, 5)))
         if let last = entry.lastSent, now < last + pause {

@@ -29,6 +29,8 @@
     var stream: OutgoingStream
     /// The rows of this stream in memory, by number.
     var rows: [UInt64: RowID] = [:]
+    /// No row has a lower number.
+    private var least: UInt64 = 1
     /// Numbers of failed messages, for which a void is to be sent.
     var voids: Set<UInt64> = []
     /// When messages without receipts are sent again.
@@ -41,6 +43,26 @@
     var lastMissing: Instant?
     /// The archive has messages of the stream that this store has not sent.
     var isCopied = false
+
+    init(stream: OutgoingStream) { self.stream = stream }
+
+    mutating func add(_ row: RowID, _ number: UInt64) {
+      rows[number] = row
+      least = min(least, number)
+    }
+
+    /// Whether all rows have higher numbers.
+    func isBelowAll(_ number: UInt64) -> Bool { number < least }
+
+    /// The numbers of rows below a number. A receipt that comes in order finds none, in constant time.
+    mutating func numbers(below number: UInt64) -> [UInt64] {
+      let end = min(number, stream.next)
+      if least < end, end - least > UInt64(rows.count) { least = rows.keys.min() ?? end }
+      while least < end, rows[least] == nil { least += 1 }
+      guard least < end else { return [] }
+      if end - least <= UInt64(rows.count) { return (least..<end).filter { rows[$0] != nil } }
+      return rows.keys.filter { $0 < end }
+    }
 
     /// The least number for which the receiver may wait.
     func since(_ number: UInt64, distance: UInt64) -> UInt64 {

@@ -34,6 +34,26 @@
       #expect(bench.machine.violations() == [])
     }
 
+    @Test("The numbers below one are those of the rows, whatever was added and removed before")
+    func numbers() {
+      var chance = SeededGenerator(seed: 7)
+      let stream = OutgoingStream(
+        peer: "b@x", stream: OrderStreamID(high: 1, low: 1), next: 2_000)
+      var conversation = Conversation(stream: stream)
+      for _ in 0..<5_000 {
+        let first: UInt64 = chance.unit() < 0.1 ? 1_801 : 1
+        let number = first + chance.next(upperBound: UInt64(100))
+        if chance.unit() < 0.5 {
+          conversation.add(RowID(rawValue: Int64(number)), number)
+        } else {
+          conversation.rows[number] = nil
+        }
+        let end = chance.next(upperBound: UInt64(3_000))
+        let found = conversation.numbers(below: end).sorted()
+        #expect(found == conversation.rows.keys.filter { $0 < min(end, stream.next) }.sorted())
+      }
+    }
+
     @Test("A peer that invents ids, requests and receipts makes no conversation")
     func conversations() {
       var bench = MachineBench()
