@@ -8,9 +8,12 @@
     static func apply(_ changes: [MessageChange], to database: Database) throws {
       // Of the counts in one transaction the last one counts.
       var inboundCount: UInt64?
-      for change in changes {
+      let last = lastStreams(changes)
+      for (place, change) in changes.enumerated() {
         if case .setInboundCount(let count) = change {
           inboundCount = count
+        } else if let name = streamName(change), last[name] != place {
+          continue
         } else {
           if case .setSession = change { inboundCount = nil }
           try apply(change, to: database)
@@ -19,6 +22,23 @@
       if let inboundCount {
         try run(
           database, "UPDATE session SET inbound = ?", [Int64(bitPattern: inboundCount)])
+      }
+    }
+
+    /// Where the state of each stream is set last. Hundreds of messages of one stream are one change of it.
+    private static func lastStreams(_ changes: [MessageChange]) -> [String: Int] {
+      var last: [String: Int] = [:]
+      for (place, change) in changes.enumerated() {
+        if let name = streamName(change) { last[name] = place }
+      }
+      return last
+    }
+
+    private static func streamName(_ change: MessageChange) -> String? {
+      switch change {
+      case .setOutgoingStream(let stream): "out \(stream.peer)"
+      case .setIncomingStream(let stream): "in \(stream.sender) \(stream.stream)"
+      default: nil
       }
     }
 
