@@ -417,8 +417,9 @@ let package = Package(
     .executableTarget(
       name: "app-states", dependencies: ["AppLifecycle"], path: "Tests/Support/AppStates"),
     tests(
-      of: "AppLifecycleTesting", in: "Hub", needs: "AppLifecycle", "BluetoothInterface",
-      "BluetoothHost", "BluetoothWire", "CoreBluetooth", "DoorLock", "SimulatedRadio", "Simulation"),
+      of: "AppLifecycleTesting", in: "Hub", needs: "AppLifecycle", "AppMachines", "AppSessions",
+      "BluetoothInterface", "BluetoothHost", "BluetoothWire", "CoreBluetooth", "DoorLock",
+      "SimulatedRadio", "Simulation"),
     tests(
       of: "AppHubMachines", in: "Hub", needs: "AppMachines", "HubClientMachines", "HubMachines",
       "HubWire", "BluetoothInterface", "BluetoothWire"),

@@ -187,7 +187,8 @@ struct AppRun {
   private mutating func receive(_ deliveries: [AppDelivery], _ id: AppProcessID) {
     guard let player = players[id] else { return }
     if chance(player.crashing) {
-      return plan(.exited(.signal(11), hasOthers: player.leavesOthers), id, in: 50)
+      let crash = AppMachine.ProcessEvent.exited(.signal(11), hasOthers: player.leavesOthers)
+      return plan(chance(0.2) ? .reclaimed : crash, id, in: 50)
     }
     if chance(player.hanging) { return }
     let delay: Int64 = player.isSlow ? 12_000 : 200

@@ -37,9 +37,10 @@ struct EndTests {
     var phone = TestPhone()
     phone.run()
     _ = phone.takeActions()
+    let process = phone.process
     phone.report(.reclaimed)
     let reports = phone.takeActions().reports
-    #expect(reports == [.ended(TestPhone.app, phone.process, .memoryPressure)])
+    #expect(reports == [.ended(TestPhone.app, process, .memoryPressure)])
     #expect(phone.machine.state(of: TestPhone.app) == .notRunning)
     phone.person(.opened)
     #expect(phone.takeActions().contains { if case .start = $0 { true } else { false } })

@@ -115,10 +115,4 @@ extension UIApplication {
 extension TimeSpan {
   /// The longest span of whole seconds.
   static let longest = TimeSpan.seconds(Int64.max / 1_000_000_000)
-
-  /// A span of seconds, at most the longest one.
-  init(_ seconds: TimeInterval) {
-    let isLongest = !(seconds < Self.longest.seconds)
-    self = isLongest ? .longest : .nanoseconds(Int64(seconds * 1e9))
-  }
 }

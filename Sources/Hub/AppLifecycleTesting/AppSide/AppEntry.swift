@@ -11,10 +11,10 @@ import Glibc
 
 #if compiler(>=6.3)
   @section(".init_array") @used
-  private let beginning: @convention(c) () -> Void = beginAppProcess
+  private let beginning: @convention(c) () -> Void = { beginAppProcess() }
 #else
   @_section(".init_array") @_used
-  private let beginning: @convention(c) () -> Void = beginAppProcess
+  private let beginning: @convention(c) () -> Void = { beginAppProcess() }
 #endif
 
 /// Runs the app of this process, if a phone has started the process for one, and doesn't return then.
