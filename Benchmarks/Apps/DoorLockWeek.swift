@@ -70,12 +70,39 @@ private final class LockApp: NSObject, CBCentralManagerDelegate, CBPeripheralDel
 /// Nordic's CoreBluetoothMock has one call for restoration, which gives a manager a dictionary that the test makes; it
 /// runs on Apple's systems only, so that it can't be measured here.
 func runDoorLock(into table: inout Table) async throws {
+  table.heading("A phone in virtual time", "")
+  table.add("a week of a door lock", try await week(.inProcess).seconds, "s")
+  let week = try await week(.process)
+  table.add("the same with processes", week.seconds, "s")
+  table.add("from a launch to willRestoreState, p50", week.launches.median * 1_000, "ms")
+}
+
+/// The times of a week, in seconds.
+private struct Week: Sendable {
+  var seconds: Double
+  /// From the event that launches the app to the callback, each time.
+  var launches: [Double]
+}
+
+extension [Double] {
+  fileprivate var median: Double { isEmpty ? 0 : sorted()[count / 2] }
+}
+
+extension Duration {
+  fileprivate var inSeconds: Double {
+    Double(components.attoseconds) / 1e18 + Double(components.seconds)
+  }
+}
+
+private func week(_ isolation: SimulatedPhone.Isolation) async throws -> Week {
   let app = SimulatedApp(
     "com.example.lock", infoPlist: ["UIBackgroundModes": ["bluetooth-central"]]
   ) { _ in LockApp() }
   let clock = ContinuousClock()
   let start = clock.now
-  let openedCount = try await SimulatedPhone.run(seed: 1, apps: [app]) { phone in
+  let (openedCount, launches) = try await SimulatedPhone.run(
+    seed: 1, apps: [app], isolation: isolation
+  ) { phone in
     let opened = Mutex(0)
     let lock = phone.addDevice(named: "Lock") { lock in
       let command = lock.addService(0xFFF0).addCharacteristic(0xFFF1, [.write])
@@ -91,21 +118,25 @@ func runDoorLock(into table: inout Table) async throws {
     installed.open()
     phone.advance(by: .seconds(30))
     installed.sendToBackground()
-    for _ in 0..<14 {
+    var launches: [Double] = []
+    for number in 1...14 {
       move(to: 100_000)
       phone.advance(by: .minutes(5))
       installed.terminate(.memoryPressure)
       phone.advance(by: .hours(12) + .minutes(6) * -1)
       move(to: 1)
+      let arrival = clock.now
+      try phone.until("restored", limit: .minutes(1)) {
+        installed.callbacks.contains {
+          $0.launchNumber == number + 1 && $0.name == "willRestoreState"
+        }
+      }
+      launches.append((clock.now - arrival).inSeconds)
       phone.advance(by: .minutes(1))
     }
     precondition(installed.launches.count == 15, "the app was not launched each time")
-    return opened.withLock { $0 }
+    return (opened.withLock { $0 }, launches)
   }
-  let span = clock.now - start
   precondition(openedCount == 15, "the door was opened \(openedCount) times")
-  table.heading("A phone in virtual time", "")
-  table.add(
-    "a week of a door lock",
-    Double(span.components.attoseconds) / 1e18 + Double(span.components.seconds), "s")
+  return Week(seconds: (clock.now - start).inSeconds, launches: launches)
 }
