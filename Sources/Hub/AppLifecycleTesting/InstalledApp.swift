@@ -46,12 +46,13 @@ public struct InstalledApp: Sendable {
   public func forceQuit() { person(.forceQuit) }
   /// The person taps an alert.
   public func open(_ alert: SimulatedAlert) { person(.openedAlert(alert.event)) }
-  /// The person deletes the app.
+  /// The person deletes the app, with its files and defaults.
   public func remove() {
     core.perform { core in
       core.wishes[id]?.cancelAll()
       core.handle(.life(.removed(id)))
     }
+    core.home.remove(id)
   }
 
   private func person(_ deed: AppMachine.PersonEvent) {

@@ -27,6 +27,14 @@ final class PhoneLog: Sendable {
 
   func entry(of app: AppID) -> Entry { state.withLock { $0.apps[app] ?? Entry() } }
   var reports: [String] { state.withLock(\.reports) }
+  /// The last lines that each app has written.
+  func lastOutput(_ count: Int) -> [String] {
+    state.withLock { state in
+      state.apps.keys.sorted().flatMap { app in
+        (state.apps[app]?.output ?? []).suffix(count).map { "\(app.rawValue): \($0.line)" }
+      }
+    }
+  }
   var failures: [SimulatedAppFailure] { state.withLock(\.failures) }
 
   func launched(_ app: AppID, _ launch: AppLaunch, at time: Instant) {

@@ -142,8 +142,12 @@ public final class SimulatedPhone: Sendable {
     _ what: String, limit: TimeSpan, _ condition: () -> Bool
   ) throws(SimulatedPhoneTimeout) {
     if core.radio.advance(within: limit, until: condition) { return }
-    throw SimulatedPhoneTimeout(what: what, limit: limit, reports: log.reports)
+    throw SimulatedPhoneTimeout(
+      what: what, limit: limit, reports: log.reports, output: log.lastOutput(Self.shownLineCount))
   }
+
+  /// How many lines of each app an error shows.
+  private static let shownLineCount = 20
 
   // MARK: The phone
 
@@ -212,10 +216,13 @@ public struct SimulatedPhoneTimeout: Error, CustomStringConvertible {
   public let limit: TimeSpan
   /// What the phone logged.
   public let reports: [String]
+  /// The last lines that each app has written, with its identifier.
+  public let output: [String]
   /// A sentence with all of it.
   public var description: String {
     "\(what): not within \(limit.seconds) s."
       + (reports.isEmpty ? "" : " The phone reported: \(reports)")
+      + (output.isEmpty ? "" : " The apps wrote: \(output)")
   }
 }
 

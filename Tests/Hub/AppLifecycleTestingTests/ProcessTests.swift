@@ -104,6 +104,31 @@ struct ProcessTests {
     #expect(homes.count == 2)
   }
 
+  @Test func `An app that is deleted and installed again has new defaults`() async throws {
+    try await SimulatedPhone.run(seed: 1, apps: [.counting]) { phone in
+      let app = phone[.counting]
+      app.open()
+      app.remove()
+      phone.advance(by: .seconds(10))
+      phone.install(.counting)
+      app.open()
+      #expect(app.launches.count == 2)
+      let lines = app.output.map(\.line).filter { $0.hasPrefix("launch") }
+      #expect(lines == ["launch 1, by the defaults 1", "launch 1, by the defaults 1"])
+    }
+  }
+
+  @Test func `A condition that does not hold in time shows what the apps wrote`() async throws {
+    let error = await #expect(throws: SimulatedPhoneTimeout.self) {
+      try await SimulatedPhone.run(seed: 1, apps: [.counting]) { phone in
+        phone[.counting].open()
+        try phone.until("never", limit: .seconds(1)) { false }
+      }
+    }
+    #expect(error?.output.last == "com.example.counting: active")
+    #expect(error?.description.contains("The apps wrote:") == true)
+  }
+
   @Test func `The output of an app and its callbacks are in order`() async throws {
     try await SimulatedPhone.run(seed: 1, apps: [.counting]) { phone in
       let app = phone[.counting]
@@ -157,7 +182,8 @@ struct ProcessTests {
   @Test func `An app that does not return from a callback is ended, and fails the test`()
     async throws
   {
-    let limit = TimeSpan.seconds(2)
+    // Long enough for the start of a process on a busy machine.
+    let limit = TimeSpan.seconds(10)
     await #expect(
       throws: SimulatedAppFailure.hangs(
         app: "com.example.hanging", work: "applicationDidEnterBackground", limit: limit)

@@ -9,6 +9,7 @@ final class PhoneHome: Sendable {
   private struct State {
     var folder: String?
     var names: [AppID: String] = [:]
+    var lastName = 0
   }
 
   private let state = Mutex(State())
@@ -22,6 +23,17 @@ final class PhoneHome: Sendable {
       return state.folder
     }
     if let folder { try? FileManager.default.removeItem(atPath: folder) }
+  }
+
+  /// An app was removed: one that is installed again has new folders.
+  func remove(_ app: AppID) {
+    let path = state.withLock { state -> String? in
+      guard let folder = state.folder, let name = state.names.removeValue(forKey: app) else {
+        return nil
+      }
+      return folder + "/" + name
+    }
+    if let path { try? FileManager.default.removeItem(atPath: path) }
   }
 
   /// The variables with which a process of an app has its own folder as home.
@@ -47,7 +59,9 @@ final class PhoneHome: Sendable {
     try state.withLock { state in
       let folder = try state.folder ?? Self.makeFolder()
       state.folder = folder
-      let name = state.names[app] ?? "\(state.names.count + 1)"
+      if let name = state.names[app] { return folder + "/" + name }
+      state.lastName += 1
+      let name = "\(state.lastName)"
       state.names[app] = name
       return folder + "/" + name
     }
