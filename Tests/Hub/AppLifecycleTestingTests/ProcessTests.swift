@@ -56,6 +56,10 @@ extension SimulatedApp {
         abort()
       }
     })
+  fileprivate static let identified = SimulatedApp("com.example.identified") { _ in
+    print(getpid())
+    return NSObject()
+  }
   fileprivate static let exiting = SimulatedApp(
     "com.example.exiting", delegate: { FaultyDelegate { exit(3) } })
   fileprivate static let hanging = SimulatedApp(
@@ -211,6 +215,25 @@ struct ProcessTests {
         #expect(app.state == .notRunning)
         #expect(phone.failures.count == 1)
       }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `A suspended app is stopped, and goes on when it is opened`() async throws {
+    try await SimulatedPhone.run(seed: 1, apps: [.identified]) { phone in
+      let app = phone[.identified]
+      app.open()
+      let id = try #require(app.output.first.flatMap { UInt32($0.line) })
+      app.sendToBackground()
+      phone.advance(by: .seconds(10))
+      #expect(app.state == .suspended)
+      // Returns when it has stopped.
+      var information = siginfo_t()
+      #expect(waitid(P_PID, id, &information, Int32(WSTOPPED | WNOWAIT)) == 0)
+      #expect(information.si_signo == SIGCHLD)
+      app.open()
+      #expect(app.state == .active)
+      #expect(waitid(P_PID, id, &information, Int32(WCONTINUED | WNOWAIT)) == 0)
     }
   }
 
