@@ -700,6 +700,9 @@ if Context.environment["AMBIT_BENCHMARKS"] != nil {
       "apps-benchmarks", in: "Apps", needs: "BenchmarkSupport", "Essentials", "BluetoothWire",
       "BluetoothInterface", "AppLifecycleTesting", "CoreBluetooth", "SimulatedRadio", "Simulation"),
     benchmark(
+      "messages-benchmarks", in: "Messages", needs: "BenchmarkSupport", "Messaging",
+      messagingProduct("GRDBSQLite", of: "GRDB.swift")),
+    benchmark(
       "position-benchmarks", in: "Position", needs: "BenchmarkSupport", "Essentials",
       "BeaconMachines"),
     benchmark(

@@ -1,0 +1,75 @@
+import BenchmarkSupport
+import Foundation
+import Messaging
+
+/// Sends that return when the message is on the disk, without a server, beside SQLite's own commits on the same disk.
+func runDurableSends(isSmoke: Bool, into table: inout Table) async throws {
+  let folder = FileManager.default.temporaryDirectory.appending(
+    path: "ambit-messages-\(UUID().uuidString)")
+  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(at: folder) }
+  let body = String(repeating: "A message of a hundred bytes. ", count: 3) + "0123456789"
+  let raw = try RawSQLite(path: folder.path + "/raw")
+  let account = try MessagingAccount(
+    .init(address: "ann@chat.example", password: "", storePath: folder.path + "/store/messages"))
+  let oneByOne = isSmoke ? 200 : 3_000
+  let inBatches = isSmoke ? 5_000 : 100_000
+
+  // In turns, as the disk is not equally fast at all times.
+  var (rawTime, ownTime) = (Duration.zero, Duration.zero)
+  for _ in 0..<10 {
+    rawTime += try await measure { for _ in 0..<oneByOne / 10 { try raw.store(body, count: 1) } }
+    ownTime += try await measure {
+      for _ in 0..<oneByOne / 10 { _ = try await account.send(body, to: "bob@chat.example") }
+    }
+  }
+  table.heading("Messages on the disk, one by one", "")
+  table.add("SQLite's commits", Double(oneByOne) / rawTime.seconds, "/s")
+  table.add("durable sends", Double(oneByOne) / ownTime.seconds, "/s")
+  table.add("share of SQLite's commits", 100 * rawTime.seconds / ownTime.seconds, "%")
+
+  rawTime = try await measure {
+    for _ in 0..<inBatches / 250 { try raw.store(body, count: 250) }
+  }
+  let commitCount = account.statistics.commits
+  // The outbox takes 100,000 messages at most.
+  ownTime = try await measure {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      // Two at a time: one is written, and the other is the next transaction.
+      for sender in 0..<2 {
+        group.addTask {
+          let messages = (0..<250).map { _ in
+            OutgoingMessage(body, to: "bob\(sender)@chat.example")
+          }
+          for _ in 0..<(inBatches - oneByOne) / 500 {
+            for result in await account.send(messages) { _ = try result.get() }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+  let sentCount = (inBatches - oneByOne) / 500 * 500
+  table.heading("Messages on the disk, many at a time", "")
+  table.add("rows of SQLite, 250 a commit", Double(inBatches / 250 * 250) / rawTime.seconds, "/s")
+  table.add("durable sends, 250 a call", Double(sentCount) / ownTime.seconds, "/s")
+  table.add(
+    "messages in a transaction",
+    Double(sentCount) / Double(account.statistics.commits - commitCount), "")
+  try await account.close()
+}
+
+nonisolated(nonsending) private func measure(
+  _ body: nonisolated(nonsending) () async throws -> Void
+) async rethrows -> Duration {
+  let clock = ContinuousClock()
+  let start = clock.now
+  try await body()
+  return clock.now - start
+}
+
+extension Duration {
+  fileprivate var seconds: Double {
+    Double(components.seconds) + Double(components.attoseconds) / 1e18
+  }
+}
