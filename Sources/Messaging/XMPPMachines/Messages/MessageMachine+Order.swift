@@ -16,7 +16,7 @@
       var stream = IncomingOrder()
       stream.lastUse = lastUse
       if isCut {
-        // What was left out is not waited for.
+        // The messages that were left out are not waited for.
         stream.next = order.number
       } else if let since = order.since, since >= 1, since <= order.number {
         let distance = min(order.number - since, limits.sinceDistanceMax)

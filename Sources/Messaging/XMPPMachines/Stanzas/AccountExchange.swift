@@ -13,7 +13,7 @@
       /// The account's abilities are known: the session can be used.
       case ready(isResumed: Bool, hasArchive: Bool)
       /// The server has not told the account's abilities. The session is used as one with an archive: queries have times
-      /// of their own, and one that fails is told.
+      /// of their own, and a failure of one is reported.
       case presumed(isResumed: Bool)
       case nothing
     }

@@ -34,7 +34,7 @@
       #expect(bench.machine.violations() == [])
     }
 
-    @Test("The numbers below one are those of the rows, whatever was added and removed before")
+    @Test("The numbers below a bound are those of the rows after any additions and removals")
     func numbers() {
       var chance = SeededGenerator(seed: 7)
       let stream = OutgoingStream(

@@ -91,7 +91,7 @@
       #expect(bench.store.receipts.isEmpty)
     }
 
-    @Test("Receipts that are owed to many strangers, or to one, are bounded and the app is told")
+    @Test("Receipts for one stranger or for many are bounded, and dropped ones are reported")
     func bounds() {
       var bench = MachineBench(confirmsToStrangers: false)
       bench.connect()
