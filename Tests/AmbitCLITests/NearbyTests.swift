@@ -231,6 +231,19 @@ struct NearbyScreenTests {
     for part in ["-54 dBm", "Heart Rate", "10 s", "000000C0FFEE"] { #expect(row.contains(part)) }
   }
 
+  @Test(arguments: [20, 47, 48, 60, 64, 80, 100])
+  func `A row of plain output fits the width of the terminal, and has the name in any case`(
+    width: Int
+  ) throws {
+    var table = NearbyTable()
+    var sighting = NearbyTableTests.sighting(0xC0FFEE, rssi: -54, name: "Strap")
+    sighting.services = [0x180D, 0x180F, 0x180A]
+    table.hear(sighting, now: .zero)
+    let device = try #require(table[sighting.identifier])
+    let row = NearbyScreen.plainRow(device, now: .zero, width: width)
+    #expect(Fit.width(row) <= width && row.contains("Strap"))
+  }
+
   @Test("a bar is empty at -100 dBm, full at -40 dBm and always as wide")
   func bar() {
     #expect(Strength.bar(rssi: -100, columns: 4) == ("", "────"))

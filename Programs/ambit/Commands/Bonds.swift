@@ -183,8 +183,10 @@ enum BondText {
   static func row(
     _ address: String, _ type: String, _ pairing: String, _ key: String, _ roles: String
   ) -> String {
-    [Fit.column(address, 19), Fit.column(type, 8), Fit.column(pairing, 38), Fit.column(key, 10)]
-      .joined() + roles
+    let columns = [
+      Fit.column(address, 19), Fit.column(type, 8), Fit.column(pairing, 38), Fit.column(key, 10),
+    ]
+    return Fit.truncated(columns.joined() + roles, Terminal.tableWidth)
   }
 
   static func type(of address: DeviceAddress) -> String {

@@ -149,21 +149,28 @@ struct NearbyScreen {
     }
   }
 
+  /// The width of plain output: 120 columns, or those of a narrower terminal.
+  static var plainWidth: Int { min(120, Terminal.tableWidth) }
+
   /// One device without escapes, for plain output.
-  static func plainRow(_ device: NearbyTable.Device, now: Instant) -> String {
-    let columns = Columns(width: 120)
+  static func plainRow(
+    _ device: NearbyTable.Device, now: Instant, width: Int = plainWidth
+  ) -> String {
+    let columns = Columns(width: width)
     let screen = NearbyScreen(size: .unknown, style: .plain, radio: "")
     return screen.row(device, columns, now: now).trimmingSuffix(" ")
   }
 
   /// The names of the columns, for plain output.
   static var plainHeader: String {
-    Columns(width: 120).row("NAME", "STRENGTH", "SERVICES", "HEARD", "ID").trimmingSuffix(" ")
+    Columns(width: plainWidth).row("NAME", "STRENGTH", "SERVICES", "HEARD", "ID").trimmingSuffix(
+      " ")
   }
 
   /// What goes by one name on the network, without escapes, for plain output.
   static func plainRow(_ service: NetworkTable.Row) -> String {
-    NearbyScreen(size: .unknown, style: .plain, radio: "").row(service, Columns(width: 120))
+    NearbyScreen(size: .unknown, style: .plain, radio: "")
+      .row(service, Columns(width: plainWidth))
       .trimmingSuffix(" ")
   }
 

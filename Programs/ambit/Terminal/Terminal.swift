@@ -17,6 +17,11 @@ enum Terminal {
     return NearbyScreen.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
+  /// The width to which tables are fitted: that of the terminal on standard output; unlimited elsewhere.
+  static var tableWidth: Int {
+    isTerminal(STDOUT_FILENO) ? size.columns : .max
+  }
+
   /// The number of columns of the terminal on which the program comments what it does.
   static var errorColumns: Int {
     var size = winsize()
