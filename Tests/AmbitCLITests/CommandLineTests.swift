@@ -130,6 +130,28 @@ struct CommandLineTests {
     #expect(failure?.sentence.hasPrefix("\"carrier-pigeon\" names no radio") == true)
   }
 
+  #if BlueZ
+    @Test("bluetoothd's radio with an option that it can't fulfil is a usage error")
+    func bluez() throws {
+      func failure(_ arguments: [String], isCaptured: Bool = false) throws -> String? {
+        let scan = try #require(try Ambit.parseAsRoot(["scan"] + arguments) as? Scan)
+        let failure = #expect(throws: CommandFailure.self) {
+          try scan.options.bluezHost(isCaptured: isCaptured) { _ in }
+        }
+        #expect(failure?.status == .usage)
+        return failure?.sentence
+      }
+      #expect(try failure(["--radio", "bluez"], isCaptured: true)?.contains("a capture") == true)
+      #expect(
+        try failure(["--radio", "bluez:hci1", "--pair", "never"])?.contains("--pair") == true)
+      #expect(try failure(["--radio", "bluez:1"])?.contains("as in bluez:hci0") == true)
+      let scan = try #require(try Ambit.parseAsRoot(["scan", "--radio", "bluez"]) as? Scan)
+      #expect(try scan.options.bluezName() == "bluez")
+      let other = try #require(try Ambit.parseAsRoot(["scan", "--radio", "sim"]) as? Scan)
+      #expect(try other.options.bluezName() == nil)
+    }
+  #endif
+
   @Test("times are read as people write them")
   func seconds() {
     #expect(Seconds("10")?.span == .seconds(10))

@@ -10,7 +10,7 @@ package struct GlobalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The radio: sim, sim:empty, sim:seed=7, sim:lossless, sim:FILE.json, tcp:HOST:PORT, "
-        + "unix:PATH, hci0, "
+        + "unix:PATH, hci0, bluez or bluez:hci0 (bluetoothd's, without root), "
         + "uart:DEVICE@BAUD; none: no radio, so that a service never gets simulated devices, and "
         + "fails with status 78. Default: that of the hub whose socket AMBIT_HUB names, else AMBIT_RADIO, "
         + "else that of a running hub, else the first controller that can be opened, else sim, which each "

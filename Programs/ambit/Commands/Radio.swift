@@ -32,9 +32,10 @@ struct RadioList: AsyncParsableCommand {
   func run() async throws {
     let output = Output(isJSON: options.json)
     let hub = try options.hubPath()
+    let bluez = hub == nil ? try options.bluezName() : nil
     let chosen: RadioChoice?
     do {
-      chosen = hub == nil ? try options.radioChoice() : nil
+      chosen = hub == nil && bluez == nil ? try options.radioChoice() : nil
     } catch let failure as CommandFailure where failure.status == .noRadio {
       chosen = nil
     }
@@ -42,7 +43,8 @@ struct RadioList: AsyncParsableCommand {
     if let chosen, !radios.contains(where: { $0.choice == chosen }) {
       radios.append((chosen, RadioText.title(chosen)))
     }
-    if let hub { Self.report(hub, output) }
+    if let hub { Self.report("hub:" + hub, "hub", "radio of the hub at \(hub)", output) }
+    if let bluez { Self.report(bluez, bluez, "bluetoothd's adapter", output) }
     for (choice, title) in radios {
       let isChosen = choice == chosen
       if output.isJSON {
@@ -57,14 +59,20 @@ struct RadioList: AsyncParsableCommand {
     }
   }
 
-  private static func report(_ hub: String, _ output: Output) {
+  /// Reports the radio that is chosen, and is not a controller of this process.
+  ///
+  /// - Parameters:
+  ///   - radio: The radio in JSON.
+  ///   - name: Its name for people.
+  ///   - title: Its title.
+  private static func report(_ radio: String, _ name: String, _ title: String, _ output: Output) {
     guard output.isJSON else {
-      return output.line("* \(Fit.column("hub", 28)) \(Fit.safe("radio of the hub at \(hub)"))")
+      return output.line("* \(Fit.column(name, 28)) \(Fit.safe(title))")
     }
     output.object(
       .object([
-        "event": .string("radio"), "radio": .string("hub:" + hub),
-        "title": .string("radio of the hub at \(hub)"), "chosen": .bool(true),
+        "event": .string("radio"), "radio": .string(radio), "title": .string(title),
+        "chosen": .bool(true),
       ]))
   }
 }

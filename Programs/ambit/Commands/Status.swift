@@ -54,8 +54,11 @@ struct StatusReport {
   func write() async throws {
     switch session.host {
     case .own(let host): try await write(host)
-    case .hub(let hub, let path):
-      await HubRadioStatus(session, hub, path: path, problem: problem).write()
+    case .hub(_, let path):
+      await SharedRadioStatus(session, hub: path, problem: problem).write()
+    case .bluez:
+      let hub = Self.text(reasonForNoHub: session.reasonForNoHub)
+      await SharedRadioStatus(session, hub: hub, problem: problem).write()
     }
   }
 

@@ -3,12 +3,14 @@ package import BluetoothInterface
 package import HubClient
 import Logging
 
-/// The Bluetooth host that a command uses: one of its own, or that of the machine's hub.
+/// The Bluetooth host that a command uses: one of its own, or that of the machine's hub, or bluetoothd.
 package enum CommandHost: Sendable {
   /// A host in this process, which has opened the radio.
   case own(BluetoothHost)
   /// The host of the hub that listens at a path.
   case hub(HubSessionProvider, path: String)
+  /// A host over bluetoothd.
+  case bluez(BlueZCommandHost)
 
   /// The host of the hub at a path. Connects when it is first used.
   ///
@@ -37,6 +39,7 @@ package enum CommandHost: Sendable {
     switch self {
     case .own(let host): host
     case .hub(let hub, _): hub
+    case .bluez(let bluez): bluez.provider
     }
   }
 
@@ -44,14 +47,14 @@ package enum CommandHost: Sendable {
   var own: BluetoothHost? {
     switch self {
     case .own(let host): host
-    case .hub: nil
+    case .hub, .bluez: nil
     }
   }
 
-  /// The path of the hub; nil for a host in this process.
+  /// The path of the hub; nil for another host.
   var hubPath: String? {
     switch self {
-    case .own: nil
+    case .own, .bluez: nil
     case .hub(_, let path): path
     }
   }
@@ -61,6 +64,7 @@ package enum CommandHost: Sendable {
     switch self {
     case .own(let host): host.problem
     case .hub(let hub, _): hub.problem
+    case .bluez(let bluez): bluez.problem()
     }
   }
 
@@ -72,6 +76,7 @@ package enum CommandHost: Sendable {
     switch self {
     case .own(let host): host.radio.description
     case .hub(_, let path): "hub:" + path
+    case .bluez(let bluez): bluez.name
     }
   }
 
@@ -80,6 +85,7 @@ package enum CommandHost: Sendable {
     switch self {
     case .own(let host): "the radio \(host.radio)"
     case .hub(_, let path): "the radio of the hub at \(path)"
+    case .bluez(let bluez): "the radio \(bluez.name)"
     }
   }
 
@@ -89,6 +95,7 @@ package enum CommandHost: Sendable {
     case .own(let host): RadioText.title(host.radio)
     case .hub(let hub, let path):
       hub.isSimulated ? "simulated radio of the hub at \(path)" : "radio of the hub at \(path)"
+    case .bluez(let bluez): bluez.title
     }
   }
 
@@ -104,10 +111,10 @@ package enum CommandHost: Sendable {
     switch self {
     case .own(let host):
       for await problem in host.problems() where problem != nil { return }
-    case .hub(let hub, _):
+    case .hub, .bluez:
       let (problems, problem) = AsyncStream.makeStream(
         of: Void.self, bufferingPolicy: .bufferingNewest(1))
-      let session = hub.openSession { event in
+      let session = openSession { event in
         switch event {
         case .stateChanged(.poweredOff), .stateChanged(.unsupported), .stateChanged(.unauthorized):
           problem.yield()
@@ -136,6 +143,7 @@ package enum CommandHost: Sendable {
     switch self {
     case .own(let host): await host.close()
     case .hub(let hub, _): await hub.close()
+    case .bluez(let bluez): await bluez.close()
     }
   }
 }

@@ -2,6 +2,7 @@ package import ArgumentParser
 package import BluetoothHost
 import BluetoothInterface
 import BluetoothMachines
+import BluetoothSessions
 import BluetoothWire
 package import Essentials
 import Foundation
@@ -206,6 +207,17 @@ extension GlobalOptions {
         host: host, timeout: timeout, output: Output(isJSON: json), outOfBandData: oob?.data,
         start: start)
       return try await perform(session, .automatic, attendance) { try await body(session) }
+    }
+    if usesHub,
+      let bluez = try bluezHost(
+        isCaptured: capturePath != nil, onWarning: { warnings.warn($0) })
+    {
+      let session = Session(
+        host: .bluez(bluez), timeout: timeout, output: Output(isJSON: json),
+        reasonForNoHub: reasonForNoHub, start: start)
+      return try await perform(session, .automatic, attendance) {
+        try await CurrentHost.$override.withValue(bluez.provider) { try await body(session) }
+      }
     }
     let selection = try radioSelection()
     let configuration = try hostConfiguration(

@@ -78,14 +78,15 @@
       return 0
     }
 
-    /// Closes the connection, after all sent messages have reached the bus. No event follows.
+    /// Closes the connection. No event follows. Sent messages are in the socket by then, unless the bus reads nothing:
+    /// that is not waited for.
     package func close() {
       watch?.close()
       watch = nil
       timer.cancel()
       calls = [:]
       isReady = false
-      if let bus = unsafe bus { _ = unsafe sd_bus_flush_close_unref(bus) }
+      if let bus = unsafe bus { _ = unsafe sd_bus_close_unref(bus) }
       unsafe bus = nil
     }
 

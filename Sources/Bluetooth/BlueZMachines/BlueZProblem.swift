@@ -24,16 +24,19 @@ enum BlueZProblem: Sendable, Hashable {
     }
   }
 
+  /// A text of another program with a full stop.
+  private static func sentence(_ text: String) -> String { text.hasSuffix(".") ? text : text + "." }
+
   /// For users: the reason, and a remedy.
   var sentence: String {
     switch self {
     case .noBus(let reason):
       "The system's D-Bus, on which bluetoothd serves, can't be reached: \(reason)"
     case .noDaemon(let reason):
-      "bluetoothd does not run, and D-Bus did not start it: \(reason) Install the package bluez, or start it with "
+      "bluetoothd does not run, and D-Bus did not start it: \(Self.sentence(reason)) Install the package bluez, or start it with "
         + "\"systemctl start bluetooth\"."
     case .refused(let reason):
-      "This user may not use bluetoothd: \(reason) The policies in /etc/dbus-1/system.d and "
+      "This user may not use bluetoothd: \(Self.sentence(reason)) The policies in /etc/dbus-1/system.d and "
         + "/usr/share/dbus-1/system.d decide that."
     case .noAdapter(nil):
       "bluetoothd has no Bluetooth adapter. One that is plugged in is used at once."

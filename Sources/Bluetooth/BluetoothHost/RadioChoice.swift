@@ -92,6 +92,11 @@ public enum RadioChoice: Hashable, Sendable {
       self = .hci(index)
     case ("tcp", nil), ("unix", nil), ("uart", nil):
       throw RadioChoiceError(text, "\"\(scheme)\" is followed by a colon and an address")
+    case ("bluez", _):
+      throw RadioChoiceError(
+        text,
+        "bluetoothd's radio is not one that a host of its own, such as a hub, can open, and programs use it if they "
+          + "are built with the trait BlueZ")
     case ("none", nil):
       throw .noRadio
     case ("", _):

@@ -3,6 +3,9 @@ internal import EventLoop
 internal import HubClient
 internal import Synchronization
 
+#if BlueZ
+  internal import BlueZHost
+#endif
 #if BluetoothHost
   internal import BluetoothHost
 #endif
@@ -16,11 +19,11 @@ internal import Synchronization
 /// The host that is current in a task, for the API modules.
 package enum CurrentHost {
   /// The provider of sessions with the current host: the one that the task has set, or else the hub that
-  /// `HubChoice` selects, or else the process's own. The plug-ins of this build are installed before that is made.
+  /// `HubChoice` selects, or else bluetoothd's if `AMBIT_RADIO` names that, or else the process's own. The plug-ins of this build are installed before that is made.
   package static var provider: any HostSessionProvider {
     if let override { return override }
     #if BluetoothHost
-      if BluetoothHost.current == nil, let provider = ofApp ?? hub { return provider }
+      if BluetoothHost.current == nil, let provider = ofApp ?? hub ?? bluez { return provider }
       #if SecureConnections
         SecureConnections.install()
       #endif
@@ -29,9 +32,22 @@ package enum CurrentHost {
       #endif
       return BluetoothHost.current ?? BluetoothHost.shared
     #else
-      return ofApp ?? hub
+      return ofApp ?? bluez ?? hub
     #endif
   }
+
+  /// The host over bluetoothd, if `AMBIT_RADIO` names it and this program may use Bluetooth and has the trait
+  /// `BlueZ`.
+  private static let bluez: (any HostSessionProvider)? = {
+    #if BlueZ
+      guard ownAuthorization == .allowed, let name = ProcessEnvironment.value("AMBIT_RADIO") else {
+        return nil
+      }
+      return BlueZSessionProvider(named: name)
+    #else
+      return nil
+    #endif
+  }()
 
   #if BluetoothHost
     /// The hub that `AMBIT_HUB` names, or that runs at its usual path; nil if none is used. A program that may not

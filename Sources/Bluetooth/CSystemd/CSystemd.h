@@ -17,7 +17,7 @@ int sd_bus_new(sd_bus **bus);
 int sd_bus_set_address(sd_bus *bus, const char *address);
 int sd_bus_set_bus_client(sd_bus *bus, int isClient);
 int sd_bus_start(sd_bus *bus);
-sd_bus *sd_bus_flush_close_unref(sd_bus *bus);
+sd_bus *sd_bus_close_unref(sd_bus *bus);
 int sd_bus_get_fd(sd_bus *bus);
 int sd_bus_get_events(sd_bus *bus);
 int sd_bus_get_timeout(sd_bus *bus, uint64_t *microseconds);

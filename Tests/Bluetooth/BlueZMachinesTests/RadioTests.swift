@@ -29,7 +29,7 @@ struct RadioTests {
     bench.answerMatches()
     bench.refuse("GetNameOwner", BlueZErrorName.noOwner)
     bench.refuse(
-      "StartServiceByName", "org.freedesktop.DBus.Error.ServiceUnknown", "No such service.")
+      "StartServiceByName", "org.freedesktop.DBus.Error.ServiceUnknown", "No such service")
     #expect(bench.takeEvents().last == .stateChanged(.poweredOff))
     #expect(bench.problem?.contains("No such service. Install the package bluez") == true)
     // It is started by hand later.

@@ -140,6 +140,8 @@ struct RadioChoiceTests {
       ("hci-1", "followed by a number"),
       ("hci70000", "followed by a number"),
       ("hci0:1", "unknown kind of radio"),
+      ("bluez", "built with the trait BlueZ"),
+      ("bluez:hci1", "built with the trait BlueZ"),
     ])
   func badNames(text: String, fault: String) {
     do {

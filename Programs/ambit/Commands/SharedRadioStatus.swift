@@ -6,8 +6,8 @@ import HubClient
 import HubWire
 import JSONWire
 
-/// Prints the state of a hub's radio, as far as programs see it.
-struct HubRadioStatus {
+/// Prints the state of a hub's radio, or bluetoothd's, as far as programs see it.
+struct SharedRadioStatus {
   /// The state and the links that a session's first events have.
   private struct Shown: Sendable {
     var state = RadioState.unknown
@@ -15,35 +15,32 @@ struct HubRadioStatus {
   }
 
   private let session: Session
-  private let hub: HubSessionProvider
-  private let path: String
+  private let hub: String
   private let problem: String?
 
-  /// The longest time that a hub has for the beginning of a session.
+  /// The longest time that a host has for the beginning of a session.
   private static let answerTime = Duration.seconds(5)
 
   /// - Parameters:
-  ///   - session: The session that uses the hub.
-  ///   - hub: The hub.
-  ///   - path: Where it listens.
+  ///   - session: The session that uses the host.
+  ///   - hub: Where the hub listens, or why none is used.
   ///   - problem: The reason why its radio can't be used; nil if it can.
-  init(_ session: Session, _ hub: HubSessionProvider, path: String, problem: String?) {
+  init(_ session: Session, hub: String, problem: String?) {
     self.session = session
     self.hub = hub
-    self.path = path
     self.problem = problem
   }
 
   func write() async {
-    async let networkProblem = try? HubStatusReader.read(at: path).networkProblem
+    async let networkProblem = networkProblem()
     let shown = await shown()
     let network = await networkProblem
     // A hub that has not answered may have either kind of radio.
-    let hasAnswered = hub.problem == nil && shown.state != .unknown
-    let isSimulated = hasAnswered ? hub.isSimulated : nil
+    let hasAnswered = session.host.problem == nil && shown.state != .unknown
+    let isSimulated = hasAnswered ? session.host.isSimulated : nil
     if session.output.isJSON { return session.output.object(json(shown, isSimulated, network)) }
     var lines: [StatusReport.Line] = [
-      ("radio", session.radioTitle), ("hub", path), ("state", StatusReport.text(shown.state)),
+      ("radio", session.radioTitle), ("hub", hub), ("state", StatusReport.text(shown.state)),
     ]
     if let problem { lines.append(("problem", problem)) }
     if let network { lines.append(("network", network)) }
@@ -53,14 +50,20 @@ struct HubRadioStatus {
     StatusReport.write(lines, session.output)
   }
 
-  /// The links of the hub, and then the state of its radio. Without a hub, the radio is off.
+  /// Why the hub runs no Multicast DNS; nil if it does, if it doesn't answer, and without a hub.
+  private func networkProblem() async -> String? {
+    guard let path = session.host.hubPath else { return nil }
+    return try? await HubStatusReader.read(at: path).networkProblem
+  }
+
+  /// The links of the host, and then the state of its radio, once that is known.
   private func shown() async -> Shown {
     let (ends, end) = AsyncStream.makeStream(of: Shown.self, bufferingPolicy: .bufferingNewest(1))
     let begun = Guarded(Shown())
-    let session = hub.openSession { event in
+    let session = self.session.host.openSession { event in
       switch event {
       case .linkOpened(let link): begun.update { $0.links.append(link) }
-      case .stateChanged(let state):
+      case .stateChanged(let state) where state != .unknown:
         end.yield(
           begun.update { shown in
             shown.state = state
@@ -71,14 +74,15 @@ struct HubRadioStatus {
     }
     defer { session.close() }
     let shown = try? await race(Self.answerTime) { await ends.first { _ in true } }
-    return (shown ?? nil) ?? Shown()
+    return (shown ?? nil) ?? begun.value
   }
 
   private func json(_ shown: Shown, _ isSimulated: Bool?, _ networkProblem: String?) -> JSON {
     .object([
       "event": .string("status"), "time": .time(Date()),
       "radio": .string(session.host.radioText), "title": .string(session.host.title),
-      "hub": .string(path), "problem": problem.map { .string($0) },
+      "hub": session.host.hubPath.map { JSON.string($0) } ?? .null,
+      "problem": problem.map { .string($0) },
       "networkProblem": networkProblem.map { .string($0) },
       "controller": .object(["state": .string(shown.state.rawValue)]),
       "links": .array(shown.links.map(Self.json)),
