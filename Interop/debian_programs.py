@@ -11,6 +11,7 @@ from radios import ROOT
 
 AVAHI = ("avahi-daemon", "avahi-autoipd", "avahi-utils", "dbus-daemon")
 NSS_MDNS = ("libnss-mdns",)
+NGINX = ("nginx",)
 # Linked with a libdns_sd.so.1.
 DNS_SD = ("mumble-server", "pike8.0-dnssd", "aseba")
 
@@ -58,6 +59,10 @@ class Programs:
 
 def avahi():
     return Programs("avahi", AVAHI)
+
+
+def nginx():
+    return Programs("nginx", NGINX)
 
 
 def nss_mdns():

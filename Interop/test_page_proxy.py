@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+import debian_programs
 import limits
 from radios import AMBIT, ROOT, end
 
@@ -90,7 +91,8 @@ class Proxy:
 
     async def __aenter__(self):
         self.process = await asyncio.create_subprocess_exec(
-            "nginx", "-p", str(self.folder), "-c", str(self.configuration),
+            *debian_programs.nginx().command(
+                "nginx", "-e", "stderr", "-p", str(self.folder), "-c", str(self.configuration)),
             stderr=asyncio.subprocess.DEVNULL)
         async with asyncio.timeout(limits.EVENT):
             while not os.path.exists(self.socket):
