@@ -32,7 +32,7 @@
     }
 
     /// Reads a line of the file.
-    init(line: ArraySlice<UInt8>) throws(StateFormError) {
+    init(line: ArraySlice<UInt8>) throws(StateFileDecodingError) {
       do throws(FileFault) {
         let object = try JSONField(parsing: Array(line)).object(keys: Self.keys)
         address = try object.required("address", "an address").string()
@@ -141,7 +141,7 @@
       return "\(folder)/messages/\(name.joined())/messages.sqlite"
     }
 
-    private static func decode(_ bytes: [UInt8]) throws(StateFormError) -> [StoredAccount] {
+    private static func decode(_ bytes: [UInt8]) throws(StateFileDecodingError) -> [StoredAccount] {
       var accounts: [StoredAccount] = []
       for line in try format.lines(of: bytes) { accounts.append(try StoredAccount(line: line)) }
       return accounts

@@ -301,7 +301,7 @@ package final class TCPConnection: Sendable {
     guard case .open(let open) = currentPhase, !isInputEnded else { return false }
     var byte: UInt8 = 0
     let count = recv(open.socket.number, &byte, 1, Int32(MSG_PEEK))
-    note(count)
+    record(count)
     if count < 0 { open.reading.arm() }
     return count > 0
   }
@@ -321,7 +321,7 @@ package final class TCPConnection: Sendable {
     let bytes = [UInt8](unsafeUninitializedCapacity: byteCountMax) { buffer, count in
       let received = recv(open.socket.number, buffer.baseAddress, byteCountMax, 0)
       count = max(0, received)
-      note(received)
+      record(received)
     }
     if !isInputEnded { open.reading.arm() }
     return bytes
@@ -359,7 +359,7 @@ package final class TCPConnection: Sendable {
   }
 
   /// Processes the result of `recv`.
-  private func note(_ count: Int) {
+  private func record(_ count: Int) {
     if count == 0 {
       state.withLock { $0.isInputEnded = true }
     } else if count < 0, errno != EAGAIN, errno != EINTR {

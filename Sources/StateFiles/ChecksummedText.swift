@@ -32,7 +32,7 @@ package struct ChecksummedText: Sendable {
   }
 
   /// The lines of a file, without their ends of line.
-  package func lines(of bytes: [UInt8]) throws(StateFormError) -> [ArraySlice<UInt8>] {
+  package func lines(of bytes: [UInt8]) throws(StateFileDecodingError) -> [ArraySlice<UInt8>] {
     try checkFirstLine(bytes)
     guard bytes.count <= byteCountMax else { throw .damaged("it is too large") }
     guard bytes.last == Self.lineFeed else { throw .damaged("its last line is truncated") }
@@ -48,7 +48,7 @@ package struct ChecksummedText: Sendable {
       .split(separator: Self.lineFeed, omittingEmptySubsequences: false)
   }
 
-  private func checkFirstLine(_ bytes: [UInt8]) throws(StateFormError) {
+  private func checkFirstLine(_ bytes: [UInt8]) throws(StateFileDecodingError) {
     if bytes.starts(with: header) { return }
     guard !header.starts(with: bytes) else { throw .damaged("its first line is truncated") }
     guard bytes.starts(with: prefix) else { throw .foreign }

@@ -16,7 +16,7 @@ package struct StateFile: Sendable {
   private static let lockTryNanoseconds = 5_000_000
 
   /// Decodes content from a file's bytes.
-  package typealias Decoding<Content> = ([UInt8]) throws(StateFormError) -> Content
+  package typealias Decoding<Content> = ([UInt8]) throws(StateFileDecodingError) -> Content
 
   /// The path of the file, with a folder.
   package let path: String
@@ -147,7 +147,7 @@ extension StateFile {
     if let reason = refusal(information) { throw StateFileError(.refused, reason) }
     var bytes = try contents(of: file, in: folder)
     defer { forget(&bytes) }
-    do throws(StateFormError) {
+    do throws(StateFileDecodingError) {
       return try decode(bytes)
     } catch {
       switch error {

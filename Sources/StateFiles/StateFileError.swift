@@ -25,7 +25,7 @@ package struct StateFileError: Error, Hashable, Sendable {
 }
 
 /// The reason why bytes are not a file of a format. It never contains the bytes, which may be keys.
-package enum StateFormError: Error, Hashable {
+package enum StateFileDecodingError: Error, Hashable {
   /// The file has another format.
   case foreign
   /// The file has a later version of the format.

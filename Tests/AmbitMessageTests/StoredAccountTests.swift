@@ -30,7 +30,7 @@
           "\"secret\":\"h\"", with: "\"x\":1"),
       ])
     func damage(_ line: String) {
-      let error = #expect(throws: StateFormError.self) {
+      let error = #expect(throws: StateFileDecodingError.self) {
         try StoredAccount(line: Array(line.utf8)[...])
       }
       #expect(!"\(error.map { "\($0)" } ?? "")".contains("secret"))

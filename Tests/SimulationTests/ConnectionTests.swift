@@ -215,7 +215,7 @@ struct ConnectionTests {
   @Test("links and worlds leave nothing behind")
   func releases() throws {
     weak var world: World?
-    weak var link: Link?
+    weak var link: AirLink?
     do {
       let pair = try #require(ConnectedPair(seed: 9))
       world = pair.world

@@ -98,7 +98,7 @@ struct IdentityOnAirTests {
     }
   }
 
-  private func unkept(_ host: TestHost) -> [UnkeptBond] {
+  private func unkept(_ host: TestHost) -> [BondRejection] {
     host.events.compactMap { if case .bondNotKept(_, let reason) = $0 { reason } else { nil } }
   }
 

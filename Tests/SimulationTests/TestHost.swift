@@ -25,7 +25,7 @@ final class TestHost {
   /// The bonds that its driver was to keep.
   private(set) var bonds: [Bond] = []
   /// Why others were not to be kept.
-  private(set) var unkeptBonds: [UnkeptBond] = []
+  private(set) var unkeptBonds: [BondRejection] = []
   /// Whose bonds made room for others.
   private(set) var evictedPeers: [DeviceAddress] = []
   private(set) var identities: [HostIdentity] = []

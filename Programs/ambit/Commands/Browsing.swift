@@ -41,7 +41,7 @@ struct Browsing: Sendable {
           continue
         }
         known.insert(listed.services)
-        activity.note()
+        activity.record()
         group.addTask { try await follow(listed.services) }
       }
     }
@@ -183,7 +183,7 @@ struct Browsing: Sendable {
   // MARK: Output
 
   private func tell(_ resolved: ResolvedPlace) {
-    activity.note()
+    activity.record()
     if output.isJSON { return output.object(resolved.json) }
     let name = Fit.safe(resolved.place.name.instanceText)
     let host = Fit.safe("\(resolved.place.host)")
@@ -198,14 +198,14 @@ struct Browsing: Sendable {
   private func tell(
     _ event: String, _ name: ServiceName, _ interface: String?, _ ttl: UInt32? = nil
   ) {
-    activity.note()
+    activity.record()
     if output.isJSON { return output.object(Browse.json(event, name, interface, ttl: ttl)) }
     let type = showsType ? "  \(Fit.safe("\(name.type)"))" : ""
     line(event, Fit.safe(name.instanceText) + type, interface)
   }
 
   private func tell(_ listed: ListedType, _ interface: String?) {
-    activity.note()
+    activity.record()
     let event = listed.isFound ? "found" : "gone"
     let (type, domain) = (listed.services.type, listed.services.domain)
     if output.isJSON {
@@ -290,7 +290,7 @@ final class Activity: Sendable {
   var hadNews: Bool { state.value.hadNews }
 
   /// An answer came.
-  func note() {
+  func record() {
     state.update { state in
       state.rest = RunningTime(Self.quiet)
       state.hadNews = true

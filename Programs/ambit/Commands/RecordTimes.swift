@@ -7,29 +7,29 @@ import DiscoveryMachines
 ///
 /// It has to begin first: each record is then reported to it before the result that rests on it.
 final class RecordTimes: Sendable {
-  private struct Heard: Hashable {
+  private struct RecordKey: Hashable {
     var data: DNSRecordData
     var interface: InterfaceIndex?
   }
 
-  private let seconds: Guarded<[Heard: UInt32]>
+  private let seconds: Guarded<[RecordKey: UInt32]>
   private let query: Query
 
   /// Follows the records of a name and a type, until it is released.
   init(
     of name: DNSName, _ type: DNSType, on interface: InterfaceIndex? = nil, with host: BonjourHost
   ) {
-    let seconds = Guarded<[Heard: UInt32]>([:])
+    let seconds = Guarded<[RecordKey: UInt32]>([:])
     self.seconds = seconds
     query = host.query(
       .records(name, type), on: interface, options: QueryOptions(reachesBeyondLink: true)
     ) { found in
       switch found.event {
       case .recordAdded(let record):
-        let heard = Heard(data: record.data, interface: found.interface)
+        let heard = RecordKey(data: record.data, interface: found.interface)
         seconds.update { $0[heard] = record.ttlSeconds }
       case .recordRemoved(let record):
-        let heard = Heard(data: record.data, interface: found.interface)
+        let heard = RecordKey(data: record.data, interface: found.interface)
         seconds.update { $0[heard] = nil }
       default: break
       }
@@ -38,7 +38,7 @@ final class RecordTimes: Sendable {
 
   /// The TTL in seconds of the PTR record that leads to a name; nil if that record is not known.
   func secondsOfPointer(to name: DNSName, on interface: InterfaceIndex?) -> UInt32? {
-    let heard = Heard(data: .ptr(name), interface: interface)
+    let heard = RecordKey(data: .ptr(name), interface: interface)
     return seconds.update { $0[heard] }
   }
 

@@ -51,13 +51,13 @@ package final class PairingDecisions: Sendable {
   /// The user has answered. Called before the host gets the answer.
   package func answered(_ id: PairingPromptID, _ answer: PairingAnswer) {
     guard answer == .reject else { return }
-    note(.refused, to: id)
+    record(.refused, to: id)
   }
 
   /// No answer can be given any more.
-  func unanswered(_ id: PairingPromptID) { note(.unanswered, to: id) }
+  func unanswered(_ id: PairingPromptID) { record(.unanswered, to: id) }
 
-  private func note(_ decision: Decision, to id: PairingPromptID) {
+  private func record(_ decision: Decision, to id: PairingPromptID) {
     state.update { state in
       for (peer, asked) in state.asked where asked == id { state.decisions[peer] = decision }
     }

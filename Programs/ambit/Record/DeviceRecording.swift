@@ -21,7 +21,7 @@ final class DeviceRecording: Sendable {
     var recorder = PeripheralRecorder()
     var hasServices = false
     /// Advertisements from before the device was identified.
-    var heard: [DeviceAddress: Heard] = [:]
+    var heard: [DeviceAddress: Sighting] = [:]
     var heardCount = 0
     var address: DeviceAddress?
     /// The protection of each link of the host.
@@ -49,7 +49,7 @@ final class DeviceRecording: Sendable {
   }
 
   /// Reports of one advertiser.
-  private struct Heard: Sendable {
+  private struct Sighting: Sendable {
     var reports: [AdvertisingReport] = []
     var droppedCount = 0
   }
@@ -126,7 +126,7 @@ final class DeviceRecording: Sendable {
         return
       }
       state.heardCount += 1
-      state.heard[report.address, default: Heard()].reports.append(report)
+      state.heard[report.address, default: Sighting()].reports.append(report)
     }
   }
 
@@ -135,7 +135,7 @@ final class DeviceRecording: Sendable {
       state.address = address
       state.recorder.file.address = address.isIdentityAddress ? address : nil
       state.recorder.file.name = device.sighting.name ?? device.connection.name
-      let heard = state.heard[address] ?? Heard()
+      let heard = state.heard[address] ?? Sighting()
       if heard.reports.isEmpty, state.heardCount >= Self.reportCountMax {
         state.recorder.countDropped(1)
       }

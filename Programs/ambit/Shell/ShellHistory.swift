@@ -31,7 +31,7 @@ struct ShellHistory: Sendable {
     }
   }
 
-  private static func lines(_ bytes: [UInt8]) throws(StateFormError) -> [String] {
+  private static func lines(_ bytes: [UInt8]) throws(StateFileDecodingError) -> [String] {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw .damaged("it is not text")
     }

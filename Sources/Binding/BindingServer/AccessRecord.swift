@@ -55,7 +55,7 @@
     init() { key = AccessControl.randomBytes(Self.keyByteCount) }
 
     /// Decodes a file.
-    init(decoding bytes: [UInt8]) throws(StateFormError) {
+    init(decoding bytes: [UInt8]) throws(StateFileDecodingError) {
       var key: [UInt8]?
       for line in try Self.form.lines(of: bytes) {
         let text = String(decoding: line, as: UTF8.self)

@@ -36,7 +36,7 @@ final class HostDriver: @unchecked Sendable {
   private var isStopped = false
   private var bondQueue: BondStoreQueue?
   /// The logged reasons for bonds that are not kept.
-  private var unkeptBonds: Set<UnkeptBond> = []
+  private var unkeptBonds: Set<BondRejection> = []
   private var evictionCount = 0
   /// Whether there is a current problem, without its lock.
   private var hasProblem = false
@@ -432,7 +432,7 @@ final class HostDriver: @unchecked Sendable {
 
   /// Logs why a peer has to be paired with again next time; once for each reason, because peers
   /// determine how often they pair.
-  private func logRejectedBond(_ reason: UnkeptBond, of peer: DeviceAddress) {
+  private func logRejectedBond(_ reason: BondRejection, of peer: DeviceAddress) {
     guard unkeptBonds.insert(reason).inserted else { return }
     let cause =
       switch reason {

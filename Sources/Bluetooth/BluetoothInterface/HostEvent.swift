@@ -38,7 +38,7 @@ public enum HostEvent: Sendable, Hashable {
   /// link is delivered. Delivered to all clients; of a hub's programs, to those that cause the pairing.
   case pairingEnded(DeviceAddress, SecurityFailure?)
   /// A pairing leaves no bond, for this reason; precedes its `pairingEnded`, and is delivered to the same clients.
-  case bondNotKept(DeviceAddress, UnkeptBond)
+  case bondNotKept(DeviceAddress, BondRejection)
 
   /// A subscribed notification or indication was received.
   case valueUpdated(DeviceAddress, handle: UInt16, ArraySlice<UInt8>)

@@ -64,7 +64,7 @@ public enum SecurityFailure: Error, Sendable, Hashable {
 }
 
 /// The reason why no bond of a pairing is stored, so that the peer must pair again next time.
-public enum UnkeptBond: String, Error, Hashable, Sendable, CaseIterable {
+public enum BondRejection: String, Error, Hashable, Sendable, CaseIterable {
   /// The limit of bonds is reached, or that of Just Works bonds that peers initiated, and no bond
   /// may be evicted. The pairing is without bonding.
   case full

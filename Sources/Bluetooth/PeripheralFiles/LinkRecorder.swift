@@ -115,7 +115,7 @@ struct LinkRecorder: Sendable {
   mutating func sent(_ pdu: ATTPDU, at time: Instant) {
     switch pdu {
     case .writeCommand(let handle, let value), .signedWriteCommand(let handle, let value, _):
-      note(.wrote(handle, Array(value), .unknown), at: time)
+      record(.wrote(handle, Array(value), .unknown), at: time)
     case .prepareWriteRequest(let handle, let offset, let value):
       let before = (prepared[handle] ?? []).prefix(Int(offset))
       prepared[handle] = Array((before + value).prefix(ATTPDU.valueByteCountMax))
@@ -129,9 +129,9 @@ struct LinkRecorder: Sendable {
     switch pdu {
     case .handleValueNotification(let handle, let value),
       .handleValueIndication(let handle, let value):
-      return note(.notified(handle, Array(value)), at: time)
+      return record(.notified(handle, Array(value)), at: time)
     case .multipleHandleValueNotification(let list):
-      for entry in list { note(.notified(entry.handle, Array(entry.value)), at: time) }
+      for entry in list { record(.notified(entry.handle, Array(entry.value)), at: time) }
       return
     default: break
     }
@@ -160,24 +160,24 @@ struct LinkRecorder: Sendable {
       }
     case (.readRequest(let handle), .readResponse(let value)):
       long = Array(value)
-      note(.read(handle, .success(long)), at: time)
+      record(.read(handle, .success(long)), at: time)
     case (.readBlobRequest(let handle, let offset), .readBlobResponse(let value)):
       guard Int(offset) <= long.count else { return }
       long = Array((long.prefix(Int(offset)) + value).prefix(ATTPDU.valueByteCountMax))
       // The whole value takes the place of its beginning.
       if case .read(handle, _)? = events.last?.event { events.removeLast() }
-      note(.read(handle, .success(long)), at: time)
+      record(.read(handle, .success(long)), at: time)
     case (.readRequest(let handle), .errorResponse(_, _, let error)):
-      note(.read(handle, .failure(error)), at: time)
+      record(.read(handle, .failure(error)), at: time)
     case (.writeRequest(let handle, let value), .writeResponse):
-      note(.wrote(handle, Array(value), .taken), at: time)
+      record(.wrote(handle, Array(value), .taken), at: time)
     case (.writeRequest(let handle, let value), .errorResponse(_, _, let error)):
-      note(.wrote(handle, Array(value), .refused(error)), at: time)
+      record(.wrote(handle, Array(value), .refused(error)), at: time)
     case (.executeWriteRequest(true), _):
       var result = WriteResult.taken
       if case .errorResponse(_, _, let error) = answer { result = .refused(error) }
       for (handle, value) in prepared.sorted(by: { $0.key < $1.key }) {
-        note(.wrote(handle, value, result), at: time)
+        record(.wrote(handle, value, result), at: time)
       }
       prepared = [:]
     case (.executeWriteRequest(false), _): prepared = [:]
@@ -185,7 +185,7 @@ struct LinkRecorder: Sendable {
     }
   }
 
-  private mutating func note(_ event: Event, at time: Instant) {
+  private mutating func record(_ event: Event, at time: Instant) {
     guard events.count < Self.eventCountMax, event.byteCount <= ATTPDU.valueByteCountMax else {
       droppedCount += 1
       return
@@ -229,7 +229,7 @@ struct LinkRecorder: Sendable {
       if services[start] == nil, !reader.isAtEnd {
         addService(start, end, reader.rest(), isPrimary: false)
       }
-    default: note(.read(entry.handle, .success(Array(entry.value))), at: time)
+    default: record(.read(entry.handle, .success(Array(entry.value))), at: time)
     }
   }
 

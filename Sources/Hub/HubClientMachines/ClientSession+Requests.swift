@@ -12,9 +12,9 @@ extension ClientSession {
     if case .removeService(let handle) = request {
       // Before the wants forget it.
       if let wire = wants.services.wire(handle) { send(.removeService(wire), into: &outputs) }
-      return wants.note(request)
+      return wants.record(request)
     }
-    wants.note(request)
+    wants.record(request)
     switch request {
     case .startScan, .stopScan, .stopAdvertising, .setPairingAgent, .removeAllServices,
       .unpublishChannel:
@@ -137,7 +137,7 @@ extension ClientSession {
   mutating func answer(
     _ request: HostRequest, mayWait: Bool, _ error: HostError, into outputs: inout SessionOutputs
   ) {
-    wants.note(request)
+    wants.record(request)
     noteEarlyEnd(request)
     switch request {
     case .addService(_, let token), .publishChannel(_, _, let token),

@@ -35,7 +35,7 @@ struct SessionWants: Sendable {
   }
 
   /// Notes a request when it is sent, or would be if there were a hub.
-  mutating func note(_ request: HostRequest) {
+  mutating func record(_ request: HostRequest) {
     switch request {
     case .startScan(let options): scan = options
     case .stopScan: scan = nil

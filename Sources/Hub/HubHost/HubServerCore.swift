@@ -57,7 +57,7 @@ final class HubServerCore {
     let radio = RadioHistory()
     self.radio = radio
     radioWatch = host.makeClient { event in
-      if case .stateChanged(let state) = event { radio.note(state) }
+      if case .stateChanged(let state) = event { radio.record(state) }
     }
     self.claim = claim
     self.loop = loop

@@ -14,7 +14,7 @@ final class RadioHistory: Sendable {
   var restartCount: Int { history.withLock(\.restartCount) }
 
   /// The radio has this state now.
-  func note(_ state: RadioState) {
+  func record(_ state: RadioState) {
     history.withLock { history in
       if state == .poweredOn, !history.works, history.hasWorked { history.restartCount += 1 }
       history.works = state == .poweredOn

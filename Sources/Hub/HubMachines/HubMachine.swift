@@ -263,7 +263,7 @@ package struct HubMachine: Sendable {
   mutating func changed(_ id: HubConnectionID, now: Instant, into actions: inout [Action]) {
     guard let change = connections[id]?.takeChange() else { return }
     if change.hasMessages { unwritten.insert(id) }
-    note(change, of: id, into: &actions)
+    record(change, of: id, into: &actions)
     guard boundWaiting(change, of: id, now: now, into: &actions) else { return }
     boundUser(change.userID, now: now, into: &actions)
   }
@@ -338,7 +338,7 @@ package struct HubMachine: Sendable {
     _ id: HubConnectionID, _ byteCount: Int, now: Instant, into actions: inout [Action]
   ) {
     guard let change = connections[id]?.written(untaken: byteCount) else { return }
-    note(change, of: id, into: &actions)
+    record(change, of: id, into: &actions)
     guard boundWaiting(change, of: id, now: now, into: &actions), change.waitingByteCount == 0
     else { return }
     acknowledgeTaken(id, into: &actions)
@@ -362,7 +362,7 @@ package struct HubMachine: Sendable {
   }
 
   /// Counts what a connection takes, and reads its program's messages or doesn't.
-  private mutating func note(
+  private mutating func record(
     _ change: ConnectionState.Change, of id: HubConnectionID, into actions: inout [Action]
   ) {
     if let added = change.addedLoad { users[change.userID, default: UserLoad()] += added }

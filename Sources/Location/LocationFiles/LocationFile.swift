@@ -61,7 +61,7 @@ package struct LocationFile: Hashable, Sendable {
   }
 
   /// Reads a whole file.
-  init(decoding bytes: [UInt8]) throws(StateFormError) {
+  init(decoding bytes: [UInt8]) throws(StateFileDecodingError) {
     self.init()
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .ambit
@@ -88,7 +88,9 @@ package struct LocationFile: Hashable, Sendable {
     }
   }
 
-  private static func decodeRegions(_ line: ArraySlice<UInt8>) throws(StateFormError) -> [UInt8] {
+  private static func decodeRegions(_ line: ArraySlice<UInt8>) throws(StateFileDecodingError)
+    -> [UInt8]
+  {
     guard line.starts(with: regionsWord),
       let snapshot = Hexadecimal.bytes(
         String(decoding: line.dropFirst(regionsWord.count), as: UTF8.self))

@@ -104,7 +104,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
           action.disabledErrorsInput.send(value: ())
           return
         }
-        let told = action.tellExecution()
+        let told = action.publishExecution()
         func send(_ event: Signal<Output, Error>.Event) {
           observer.send(event.mapError(ActionError.producerFailed))
           action.eventsInput.send(value: event)
@@ -122,7 +122,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
   }
 
   /// Tells of an execution that is about to begin, if anyone has asked for it.
-  private func tellExecution() -> Signal<Output, Error>.Observer? {
+  private func publishExecution() -> Signal<Output, Error>.Observer? {
     guard publishesExecutions.load(ordering: .acquiring) else { return nil }
     let (execution, input) = SignalProducer<Output, Error>.replayPipe()
     executionsInput.send(value: execution)

@@ -154,7 +154,7 @@ class ChainFrame<Value, Error: Swift.Error>: ChainTarget<Value> {
     target.frameToSplitAt(for: part, isLast: isLast)
   }
 
-  final func note(_ termination: Termination<Error>) {
+  final func record(_ termination: Termination<Error>) {
     if isInterruptionCompletion, case .interrupted = termination {
       end = .completed
     } else {
@@ -213,7 +213,7 @@ private final class ChainedPart<Value, Error: Swift.Error>: StreamObserver<Value
   override func receive(_ value: Value) { target.receive(value) }
 
   override func terminate(_ termination: Termination<Error>) {
-    frame.note(termination)
+    frame.record(termination)
     chain.goOn()
   }
 }

@@ -39,7 +39,7 @@ private final class ConcatFrame<Value, Error: Swift.Error>: ChainFrame<Value, Er
   override func proceed(in chain: Chain, after end: Termination<Error>) -> AnyProducerCore? {
     let last: ChainFrame<Value, Error> = chain.last()
     if case .failed = end {
-      last.note(end)
+      last.record(end)
       return nil
     }
     // Both are streams that are flattened.
@@ -81,7 +81,7 @@ private final class ThenFrame<First, Value, Error: Swift.Error>: ChainFrame<Firs
   override func proceed(in chain: Chain, after end: Termination<Error>) -> AnyProducerCore? {
     if case .completed = end { return second }
     let last: ChainFrame<Value, Error> = chain.last()
-    last.note(end)
+    last.record(end)
     return nil
   }
 }
@@ -135,8 +135,8 @@ private final class RecoveryFrame<Value, Failure: Swift.Error, Error: Swift.Erro
     let last: ChainFrame<Value, Error> = chain.last()
     switch end {
     case .failed(let error): return transform(error).core
-    case .completed: last.note(.completed)
-    case .interrupted: last.note(.interrupted)
+    case .completed: last.record(.completed)
+    case .interrupted: last.record(.interrupted)
     }
     return nil
   }
@@ -197,7 +197,7 @@ private final class RestartFrame<Value, Error: Swift.Error>: ChainFrame<Value, E
   override func proceed(in chain: Chain, after end: Termination<Error>) -> AnyProducerCore? {
     guard remaining > 0, isReason(end) else {
       let last: ChainFrame<Value, Error> = chain.last()
-      last.note(end)
+      last.record(end)
       return nil
     }
     remaining -= 1

@@ -36,7 +36,7 @@ extension SimulatedController {
   }
 
   /// A packet that was heard on a primary channel.
-  struct Heard {
+  struct SightedPacket {
     var rssi: Double
     var channel: Int
     var nanoseconds: Int64
@@ -44,7 +44,7 @@ extension SimulatedController {
 
   private func hear(
     _ advertiser: Advertiser, meanDBm: Double, eventStart: Int64, train: ScanTrain
-  ) -> Heard? {
+  ) -> SightedPacket? {
     let duration = advertiser.primaryPacketNanoseconds
     let spacing = advertiser.channelSpacing(in: world)
     var instant = eventStart
@@ -53,7 +53,9 @@ extension SimulatedController {
         let rssi = reception(
           meanDBm: meanDBm, channel: 37 + channel, phy: advertiser.primaryPHY, at: instant,
           loss: world.radio.advertisementLoss)
-        if let rssi { return Heard(rssi: rssi, channel: 37 + channel, nanoseconds: instant) }
+        if let rssi {
+          return SightedPacket(rssi: rssi, channel: 37 + channel, nanoseconds: instant)
+        }
       }
       instant += spacing
     }
@@ -73,7 +75,7 @@ extension SimulatedController {
     return true
   }
 
-  private func scanned(_ advertiser: Advertiser, _ heard: Heard, meanDBm: Double) {
+  private func scanned(_ advertiser: Advertiser, _ heard: SightedPacket, meanDBm: Double) {
     let isLegacy = advertiser.properties.contains(.legacy)
     guard isLegacy || settings.scan.isExtended else { return }
     if !isLegacy {
@@ -129,7 +131,9 @@ extension SimulatedController {
   }
 
   /// Sends a scan request and, if it arrives and the answer too, reports that.
-  private func ask(_ advertiser: Advertiser, _ peer: PeerAddress, _ heard: Heard, meanDBm: Double) {
+  private func ask(
+    _ advertiser: Advertiser, _ peer: PeerAddress, _ heard: SightedPacket, meanDBm: Double
+  ) {
     let own = try? ownAddress(
       settings.scan.ownAddressType, random: settings.randomAddress, towards: peer.address)
     guard let own,
@@ -152,7 +156,7 @@ extension Advertiser {
   /// Whether a request from a scanner or initiator arrives and is taken.
   func hears(
     _ sender: SimulatedController, from address: DeviceAddress, meanDBm: Double,
-    heard: SimulatedController.Heard, onlyListed: Bool
+    heard: SimulatedController.SightedPacket, onlyListed: Bool
   ) -> Bool {
     // The way back is as long; only the powers differ.
     let mean = meanDBm - powerDBm + Double(sender.capabilities.powerDBm)

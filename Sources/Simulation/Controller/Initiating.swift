@@ -72,7 +72,7 @@ extension SimulatedController {
 
   /// A connectable advertisement was heard: connects, if it is the wanted device.
   func initiate(
-    _ initiator: Initiator, to advertiser: Advertiser, _ heard: Heard, meanDBm: Double
+    _ initiator: Initiator, to advertiser: Advertiser, _ heard: SightedPacket, meanDBm: Double
   ) {
     let isLegacy = advertiser.properties.contains(.legacy)
     guard let address = advertiser.address, isLegacy || settings.usesExtendedCommands == true,
@@ -99,7 +99,7 @@ extension SimulatedController {
   }
 
   private func connect(
-    _ initiator: Initiator, to advertiser: Advertiser, _ peer: PeerAddress, _ heard: Heard,
+    _ initiator: Initiator, to advertiser: Advertiser, _ peer: PeerAddress, _ heard: SightedPacket,
     meanDBm: Double
   ) {
     guard let owner = advertiser.owner else {

@@ -5,7 +5,7 @@ import Essentials
 final class Endpoint {
   unowned let controller: SimulatedController
   /// Set by the link when it is made; a link keeps its ends, not the other way round.
-  unowned var owner: Link?
+  unowned var owner: AirLink?
   let role: LinkRole
   let handle: UInt16
   let peer: PeerAddress
@@ -83,7 +83,7 @@ final class Endpoint {
       rxOctets: supported, rxTimeMicroseconds: time)
   }
 
-  var link: Link {
+  var link: AirLink {
     guard let owner else { preconditionFailure("an end is used before its link is made") }
     return owner
   }

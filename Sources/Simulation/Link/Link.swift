@@ -17,7 +17,7 @@ struct LinkPlan {
 }
 
 /// A connection: two ends that meet at connection events (Core 5.4, Vol 6, Part B, §4.5).
-final class Link {
+final class AirLink {
   unowned let world: World
   let index: Int
   let central: Endpoint
@@ -210,7 +210,7 @@ final class Link {
 }
 
 // Connection events.
-extension Link {
+extension AirLink {
   func performEvent(token: UInt32) {
     guard token == self.token else { return }
     if elapsed == 0, exchangeCount == 0 {
@@ -361,7 +361,7 @@ extension Link {
 }
 
 // The air.
-extension Link {
+extension AirLink {
   /// The connection event of now, by the number that the air has for it; the first is 0.
   var eventCounter: UInt16 { UInt16(truncatingIfNeeded: max(eventIndex, 1) - 1) }
 
@@ -395,7 +395,7 @@ extension Link {
 }
 
 // Without pacing.
-extension Link {
+extension AirLink {
   /// Lets everything that is queued arrive, if both hear each other.
   func deliverNow() {
     isDeliveryPending = false

@@ -6,7 +6,7 @@ import Essentials
 extension World {
   func connect(_ plan: LinkPlan) {
     let index = freeLinks.popLast() ?? links.count
-    let link = Link(plan, world: self, index: index)
+    let link = AirLink(plan, world: self, index: index)
     if index == links.count { links.append(link) } else { links[index] = link }
     plan.central.add(link.central)
     if plan.isHeard { plan.peripheral.add(link.peripheral) }
@@ -28,7 +28,7 @@ extension World {
     link.scheduleEvent()
   }
 
-  func remove(_ link: Link) {
+  func remove(_ link: AirLink) {
     guard links[link.index] === link else { return }
     links[link.index] = nil
     freeLinks.append(link.index)

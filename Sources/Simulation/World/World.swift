@@ -63,7 +63,7 @@ public final class World {
   var freeAdvertisers: [Int] = []
   /// The controllers that scan or initiate, in the order of their making.
   private(set) var listeners: [SimulatedController] = []
-  var links: [Link?] = []
+  var links: [AirLink?] = []
   var freeLinks: [Int] = []
   private var numberCount: UInt64 = 0
   var pendingDeliveries: [Int] = []

@@ -27,7 +27,7 @@ struct BondFileTests {
     """
 
   /// Lines as a file whose checksum is right.
-  private static func decoding(_ lines: String...) throws(StateFormError) -> BondFile {
+  private static func decoding(_ lines: String...) throws(StateFileDecodingError) -> BondFile {
     try BondFile(decoding: BondFile.sealed(lines.flatMap { Array(($0 + "\n").utf8) }))
   }
 
@@ -93,10 +93,12 @@ struct BondFileTests {
       "local-address=40:00:00:00:00:01 local-kind=random \(key)",
       "local-address=D0:00:00:00:00:01 local-kind=random",
     ] {
-      #expect(throws: StateFormError.damaged("line 2 is no bond")) { try Self.decoding(line) }
+      #expect(throws: StateFileDecodingError.damaged("line 2 is no bond")) {
+        try Self.decoding(line)
+      }
     }
     let line = "local-address=D0:00:00:00:00:01 local-kind=random \(key)"
-    #expect(throws: StateFormError.damaged("line 3 is one identity too many")) {
+    #expect(throws: StateFileDecodingError.damaged("line 3 is one identity too many")) {
       try Self.decoding(line, line)
     }
   }
@@ -136,7 +138,7 @@ struct BondFileTests {
         } else {
           "its end is missing"
         }
-      #expect(throws: StateFormError.damaged(reason), "\(count) bytes") {
+      #expect(throws: StateFileDecodingError.damaged(reason), "\(count) bytes") {
         try BondFile(decoding: cut)
       }
     }
@@ -152,7 +154,7 @@ struct BondFileTests {
         #expect("bit \(bit) of byte \(index)") {
           try BondFile(decoding: bytes)
         } throws: { error in
-          switch error as? StateFormError {
+          switch error as? StateFileDecodingError {
           case .foreign: index < "ambit bonds ".utf8.count
           case .laterForm: index == "ambit bonds ".utf8.count
           case .damaged: index >= "ambit bonds ".utf8.count
@@ -168,7 +170,7 @@ struct BondFileTests {
     let one = Self.file([Bonds.legacy]).bytes
     let two = Self.file([Bonds.secure]).bytes
     for (bytes, error) in [
-      (one + two, StateFormError.damaged("its checksum is wrong")),
+      (one + two, StateFileDecodingError.damaged("its checksum is wrong")),
       (one + one, .damaged("its checksum is wrong")), (one + [10], .damaged("its end is missing")),
       (one + [0], .damaged("its last line is truncated")), ([10] + one, .foreign),
       (one + Array("x".utf8), .damaged("its last line is truncated")),
@@ -181,7 +183,7 @@ struct BondFileTests {
       lines.remove(at: index)
       let error = [
         .foreign, .damaged("its checksum is wrong"), .damaged("its end is missing"),
-        StateFormError.damaged("its last line is truncated"),
+        StateFileDecodingError.damaged("its last line is truncated"),
       ][index]
       #expect(throws: error) { try BondFile(decoding: Array(lines.joined(separator: [10]))) }
     }
@@ -190,7 +192,7 @@ struct BondFileTests {
   @Test("the file of bonds is damaged if it has line ends of another system")
   func lineEnds() {
     let bytes = Self.file([Bonds.legacy]).bytes.flatMap { $0 == 10 ? [13, 10] : [$0] }
-    #expect(throws: StateFormError.damaged("its first line is wrong")) {
+    #expect(throws: StateFileDecodingError.damaged("its first line is wrong")) {
       try BondFile(decoding: bytes)
     }
   }
@@ -198,21 +200,21 @@ struct BondFileTests {
   @Test("the file of bonds is distinguished from other files, and from those of later versions")
   func forms() {
     for text in ["x", "hello\n", "{}", "ambit", "ambit bondsss", "\u{0}", "# ambit bonds 1\n"] {
-      let expected: StateFormError =
+      let expected: StateFileDecodingError =
         "ambit bonds 1\n".hasPrefix(text) ? .damaged("its first line is truncated") : .foreign
       #expect(throws: expected, "\(text)") { try BondFile(decoding: Array(text.utf8)) }
     }
     for text in ["ambit bonds 2\n", "ambit bonds 10\nanything", "ambit bonds 3"] {
-      #expect(throws: StateFormError.laterForm, "\(text)") {
+      #expect(throws: StateFileDecodingError.laterForm, "\(text)") {
         try BondFile(decoding: Array(text.utf8))
       }
     }
     for text in ["ambit bonds 01\n", "ambit bonds x\n", "ambit bonds 1 \n", "ambit bonds \n"] {
-      #expect(throws: StateFormError.damaged("its first line is wrong"), "\(text)") {
+      #expect(throws: StateFileDecodingError.damaged("its first line is wrong"), "\(text)") {
         try BondFile(decoding: Array(text.utf8))
       }
     }
-    #expect(throws: StateFormError.damaged("its first line is truncated")) {
+    #expect(throws: StateFileDecodingError.damaged("its first line is truncated")) {
       try BondFile(decoding: [])
     }
   }
@@ -233,8 +235,8 @@ struct BondFileTests {
       line.replacing("9A ", with: "9A:00 "), line.replacing(" kind=random", with: ""),
     ])
   func lines(_ line: String) throws {
-    #expect(throws: StateFormError.damaged("line 2 is no bond")) { try Self.decoding(line) }
-    #expect(throws: StateFormError.damaged("line 3 is no bond")) {
+    #expect(throws: StateFileDecodingError.damaged("line 2 is no bond")) { try Self.decoding(line) }
+    #expect(throws: StateFileDecodingError.damaged("line 3 is no bond")) {
       try Self.decoding(Self.line, line)
     }
     #expect(try Self.decoding(Self.line).bonds.count == 1)
@@ -242,7 +244,7 @@ struct BondFileTests {
 
   @Test("the file of bonds has one bond of a peer")
   func duplicates() {
-    #expect(throws: StateFormError.damaged("line 3 is a second bond of one peer")) {
+    #expect(throws: StateFileDecodingError.damaged("line 3 is a second bond of one peer")) {
       try Self.decoding(Self.line, Self.line)
     }
   }
@@ -252,20 +254,24 @@ struct BondFileTests {
     let long = Self.line + " note="
     let fits = long + String(repeating: "x", count: 4_096 - long.count)
     #expect(try Self.decoding(fits).bonds.count == 1)
-    #expect(throws: StateFormError.damaged("line 2 is too long")) { try Self.decoding(fits + "x") }
-    #expect(throws: StateFormError.damaged("line 2 is no bond")) {
+    #expect(throws: StateFileDecodingError.damaged("line 2 is too long")) {
+      try Self.decoding(fits + "x")
+    }
+    #expect(throws: StateFileDecodingError.damaged("line 2 is no bond")) {
       try Self.decoding(Self.line + (0..<60).map { " f\($0)=1" }.joined())
     }
     let many = (0..<1_024).map(Bonds.numbered)
     var body = Array(Self.file(many).bytes.dropFirst("ambit bonds 1\n".utf8.count))
     body.removeLast("end 00000000\n".utf8.count)
     #expect(try BondFile(decoding: BondFile.sealed(body)).bonds == many)
-    #expect(throws: StateFormError.damaged("it has too many bonds")) {
+    #expect(throws: StateFileDecodingError.damaged("it has too many bonds")) {
       try BondFile(decoding: BondFile.sealed(body + Array((Self.line + "\n").utf8)))
     }
     let huge =
       Array("ambit bonds 1\n".utf8) + [UInt8](repeating: 0x61, count: BondFile.byteCountMax)
-    #expect(throws: StateFormError.damaged("it is too large")) { try BondFile(decoding: huge) }
+    #expect(throws: StateFileDecodingError.damaged("it is too large")) {
+      try BondFile(decoding: huge)
+    }
   }
 
   @Test("the file of bonds keeps a later version's additions to a bond until the bond is replaced")
@@ -292,7 +298,7 @@ struct BondFileTests {
       let noise = (0..<Int(generator.next() % 200)).map { _ in
         UInt8(truncatingIfNeeded: generator.next())
       }
-      let error = StateFormError.damaged("its first line is truncated")
+      let error = StateFileDecodingError.damaged("its first line is truncated")
       #expect(throws: noise.isEmpty ? error : .foreign) { try BondFile(decoding: noise) }
       var changed = body
       for _ in 0...(generator.next() % 4) {
@@ -320,7 +326,7 @@ struct BondFileTests {
     #expect(!file.update(bond) && file.bonds.first == Bonds.secure)
     #expect(!String(decoding: file.bytes, as: UTF8.self).contains("evictable"))
     let line = "address=00:12:34:56:78:9A kind=public key-bytes=16 authenticated=yes"
-    #expect(throws: StateFormError.damaged("line 2 is no bond")) {
+    #expect(throws: StateFileDecodingError.damaged("line 2 is no bond")) {
       try Self.decoding(line + " secure-connections=yes evictable=perhaps")
     }
   }

@@ -31,7 +31,7 @@ struct OwnerSearchTests {
   private mutating func following() -> OwnerSearch {
     var search = search(1)
     _ = act(&search, .begin)
-    #expect(act(&search, .connected(.isThere)) == [.greet])
+    #expect(act(&search, .connected(.connected)) == [.greet])
     #expect(act(&search, .welcomed) == [.follow])
     return search
   }
@@ -49,13 +49,13 @@ struct OwnerSearchTests {
   mutating func hubEnded() {
     var search = search(2)
     _ = act(&search, .begin)
-    _ = act(&search, .connected(.isThere))
+    _ = act(&search, .connected(.connected))
     #expect(act(&search, .welcomed) == [.follow])
     #expect(act(&search, .lost) == [])
     let lostAt = now
     var returned = search
     #expect(wake(&returned) == [.connect(0)])
-    #expect(act(&returned, .connected(.isThere)) == [.greet])
+    #expect(act(&returned, .connected(.connected)) == [.greet])
     #expect(act(&returned, .welcomed) == [.follow])
     now = lostAt
     while wake(&search) == [.connect(0)] {
@@ -90,7 +90,7 @@ struct OwnerSearchTests {
   mutating func silentFromTheBeginning() {
     var search = search(1)
     _ = act(&search, .begin)
-    _ = act(&search, .connected(.isThere))
+    _ = act(&search, .connected(.connected))
     #expect(wake(&search) == [.check])
     #expect(now == Instant.zero + .seconds(5))
     var slow = search
@@ -145,7 +145,7 @@ struct OwnerSearchTests {
       var search = isGreeting ? search(1) : following()
       if isGreeting {
         _ = act(&search, .begin)
-        _ = act(&search, .connected(.isThere))
+        _ = act(&search, .connected(.connected))
       } else {
         #expect(wake(&search) == [.ping])
       }
@@ -182,7 +182,7 @@ struct OwnerSearchTests {
       #expect(actions == [.connect(0)])
     case .connecting: now = now + stop
     case .greeting:
-      #expect(act(&search, .connected(.isThere)) == [.greet])
+      #expect(act(&search, .connected(.connected)) == [.greet])
       now = now + stop
       #expect(act(&search, .lost) == [])
       #expect(wake(&search) == [.connect(0)])
@@ -190,7 +190,7 @@ struct OwnerSearchTests {
     let start = now
     #expect(act(&search, .connected(.busy)) == [], "it may only just run again, too")
     #expect(wake(&search) == [.connect(0)])
-    #expect(act(&search, .connected(.isThere)) == [.greet])
+    #expect(act(&search, .connected(.connected)) == [.greet])
     var silent = search
     #expect(act(&search, .welcomed) == [.follow])
     #expect(wake(&silent) == [.check])
@@ -282,7 +282,7 @@ struct OwnerSearchTests {
     }
     #expect(reports == 1)
     #expect(now > Instant.zero + OwnerSearch.Limits.searchTimeout)
-    #expect(act(&search, .connected(.isThere)) == [.greet])
+    #expect(act(&search, .connected(.connected)) == [.greet])
     #expect(wake(&search) == [.check])
     #expect(search.nextWake.map { $0 > now } == true, "the owner has had its time")
     #expect(act(&search, .welcomed) == [.follow])
@@ -297,7 +297,7 @@ struct OwnerSearchTests {
     #expect(act(&search, .connected(.busy)) == [])
     #expect(wake(&search) == [.connect(0)])
     #expect(act(&search, .connected(.busy)) == [.connect(1)], "it is skipped at once")
-    #expect(act(&search, .connected(.isThere)) == [.greet])
+    #expect(act(&search, .connected(.connected)) == [.greet])
   }
 
   @Test("programs whose hub has ended look for another one within 50 ms, not all at once")
@@ -306,7 +306,7 @@ struct OwnerSearchTests {
     for seed in 1...20 as ClosedRange<UInt64> {
       var search = OwnerSearch(addressCount: 1, rng: SeededGenerator(seed: seed))
       _ = act(&search, .begin)
-      _ = act(&search, .connected(.isThere))
+      _ = act(&search, .connected(.connected))
       _ = act(&search, .welcomed)
       #expect(act(&search, .lost) == [])
       if let wake = search.nextWake { wakes.insert(wake) }
@@ -322,7 +322,7 @@ struct OwnerSearchTests {
     while act(&search, .lost) == [] {
       losses += 1
       #expect(wake(&search) == [.connect(0)])
-      _ = act(&search, .connected(.isThere))
+      _ = act(&search, .connected(.connected))
       _ = act(&search, .welcomed)
     }
     #expect(losses == OwnerSearch.Limits.lossesMax)
@@ -330,7 +330,7 @@ struct OwnerSearchTests {
     for _ in 0..<100 {
       #expect(act(&search, .lost) == [])
       #expect(wake(&search) == [.connect(0)])
-      _ = act(&search, .connected(.isThere))
+      _ = act(&search, .connected(.connected))
       _ = act(&search, .welcomed)
       now = now + .seconds(10)
     }

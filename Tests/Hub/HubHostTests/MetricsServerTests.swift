@@ -118,10 +118,10 @@ struct MetricsServerTests {
   @Test("a restart of the radio is counted")
   func restarts() {
     let history = RadioHistory()
-    for state in [.unknown, .poweredOn, .poweredOff] as [RadioState] { history.note(state) }
+    for state in [.unknown, .poweredOn, .poweredOff] as [RadioState] { history.record(state) }
     #expect(history.restartCount == 0)
     for state in [.poweredOn, .poweredOn, .resetting, .poweredOn] as [RadioState] {
-      history.note(state)
+      history.record(state)
     }
     #expect(history.restartCount == 2)
   }

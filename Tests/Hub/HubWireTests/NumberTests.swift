@@ -141,7 +141,7 @@ struct NumberTests {
       ])
     #expect(Self.table(OutOfBandData.Number.self) == ["secureConnections": 1, "legacy": 2])
     #expect(
-      Self.table(UnkeptBond.self) == [
+      Self.table(BondRejection.self) == [
         "full": 1, "changingAddress": 2, "weaker": 3, "unconfirmed": 4, "claimed": 5,
       ])
     #expect(
@@ -174,7 +174,7 @@ struct NumberTests {
   func uniqueValues() {
     #expect(Self.numberCount(RadioState.self) == RadioState.allCases.count)
     #expect(Self.numberCount(LinkInfo.Role.self) == LinkInfo.Role.allCases.count)
-    #expect(Self.numberCount(UnkeptBond.self) == UnkeptBond.allCases.count)
+    #expect(Self.numberCount(BondRejection.self) == BondRejection.allCases.count)
     #expect(Self.numberCount(HubRefusal.Reason.self) == HubRefusal.Reason.allCases.count)
   }
 }

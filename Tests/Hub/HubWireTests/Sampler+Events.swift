@@ -26,7 +26,7 @@ extension Sampler {
     }
     for state in RadioState.allCases { events.append(.stateChanged(state)) }
     for role in LinkInfo.Role.allCases { events.append(.linkOpened(link(role))) }
-    for reason in UnkeptBond.allCases { events.append(.bondNotKept(address(), reason)) }
+    for reason in BondRejection.allCases { events.append(.bondNotKept(address(), reason)) }
     return events
   }
 
@@ -54,7 +54,7 @@ extension Sampler {
     case .pairingEnded:
       let failure = optional { $0.failure($0.element(of: SecurityFailure.Number.allCases)) }
       return .pairingEnded(address(), failure)
-    case .bondNotKept: return .bondNotKept(address(), element(of: UnkeptBond.allCases))
+    case .bondNotKept: return .bondNotKept(address(), element(of: BondRejection.allCases))
     }
   }
 

@@ -26,7 +26,7 @@ final class PairingAttacker {
   /// How pairings ended; nil: well.
   private(set) var ends: [SecurityFailure?] = []
   /// Why pairings left it no bond.
-  private(set) var unkept: [UnkeptBond] = []
+  private(set) var unkept: [BondRejection] = []
   /// What came of the Security Manager, in order.
   private(set) var received: [SMPPDU] = []
   private(set) var isEncrypted = false

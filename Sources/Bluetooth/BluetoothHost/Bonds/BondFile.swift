@@ -131,7 +131,7 @@ package struct BondFile: Sendable {
   package static func sealed(_ body: [UInt8]) -> [UInt8] { form.file(of: body) }
 
   /// Parses the content of a file.
-  package init(decoding bytes: [UInt8]) throws(StateFormError) {
+  package init(decoding bytes: [UInt8]) throws(StateFileDecodingError) {
     var known: Set<[DeviceAddress?]> = []
     for line in try Self.form.lines(of: bytes) {
       let number = identities.count + entries.count + 2

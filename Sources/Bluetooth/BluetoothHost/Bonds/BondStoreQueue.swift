@@ -142,7 +142,7 @@ final class BondStoreQueue: Sendable {
         left.append(change)
         continue
       }
-      note(&change)
+      record(&change)
       do throws(BondStoreError) {
         try perform(change)
         state.withLock { state in
@@ -190,7 +190,7 @@ final class BondStoreQueue: Sendable {
   }
 
   /// Notes, before a change is first tried, what it is to replace.
-  private func note(_ change: inout BondChange) {
+  private func record(_ change: inout BondChange) {
     guard case .any = change.predecessor else { return }
     if case .update = change.kind { return }
     do throws(BondStoreError) {

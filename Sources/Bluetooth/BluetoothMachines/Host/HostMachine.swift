@@ -74,7 +74,7 @@ package struct HostMachine: Machine, Sendable {
     /// it; nil if the identity need not be stored.
     case storeBond(Bond, HostIdentity?)
     /// A pairing has succeeded, but its bond is not stored.
-    case bondNotKept(DeviceAddress, UnkeptBond)
+    case bondNotKept(DeviceAddress, BondRejection)
     /// The bond with this peer, which never reconnected, was evicted for another. Accompanied by
     /// `removeBond`.
     case bondEvicted(DeviceAddress)

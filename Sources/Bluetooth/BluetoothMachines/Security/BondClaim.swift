@@ -6,7 +6,7 @@ enum BondClaim: Sendable, Equatable {
   case granted
   /// Only a person can decide that the peer is the one with this bond.
   case needsConsent(Bond)
-  case refused(UnkeptBond)
+  case refused(BondRejection)
 }
 
 /// What a pairing shows of the device at the other end.

@@ -232,7 +232,7 @@ struct HostSecurity: Sendable {
   /// Why the bond of a pairing would not be kept, as far as that is known before the keys are
   /// distributed; nil if it would.
   func obstacle(to encryption: EncryptionInfo, with peer: DeviceAddress, isUnasked: Bool)
-    -> UnkeptBond?
+    -> BondRejection?
   {
     let isUnasked = isUnasked && !encryption.isAuthenticated
     let hasRoom =
@@ -248,7 +248,7 @@ struct HostSecurity: Sendable {
   mutating func keep(
     _ bond: Bond, of peer: DeviceAddress, isUnasked: Bool = false,
     _ evidence: BondEvidence = BondEvidence()
-  ) -> Result<Bond, UnkeptBond> {
+  ) -> Result<Bond, BondRejection> {
     guard bond.identity.isIdentityAddress else { return .failure(.changingAddress) }
     var bond = bond
     bond.localIdentity = identity?.address

@@ -35,7 +35,7 @@ extension LinkSecurity {
     /// Store the bond of a pairing.
     case bonded(Bond)
     /// Report why a pairing leaves no bond.
-    case bondNotKept(UnkeptBond)
+    case bondNotKept(BondRejection)
     /// This bond of another device is not there any more: the next one has its identity.
     case displaced(Bond)
     /// Remove this bond: it was evicted for another.

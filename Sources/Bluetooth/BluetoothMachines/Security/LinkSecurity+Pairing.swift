@@ -186,7 +186,7 @@ extension LinkSecurity {
     host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {
     guard var underWay, let outcome = underWay.pairing.outcome else { return }
-    var kept = underWay.pairing.unkept.map { Result<Bond, UnkeptBond>.failure($0) }
+    var kept = underWay.pairing.unkept.map { Result<Bond, BondRejection>.failure($0) }
     if outcome.isBonding {
       kept = host.keep(
         outcome.bond, of: peer, isUnasked: underWay.isInitiatedByPeer, underWay.pairing.evidence)
@@ -237,7 +237,7 @@ extension LinkSecurity {
 
   /// Reports that a pairing leaves no bond.
   func notKept(
-    _ reason: UnkeptBond, host: inout HostSecurity, into outputs: inout [Output]
+    _ reason: BondRejection, host: inout HostSecurity, into outputs: inout [Output]
   ) {
     host.counters.unkeptBonds += 1
     outputs.append(.bondNotKept(reason))

@@ -47,7 +47,7 @@ struct Pairing: Sendable {
   /// The identity of the bond that the user is asked about.
   private var identityInQuestion: DeviceAddress?
   /// Why no bond is kept, once that is known.
-  private(set) var unkept: UnkeptBond?
+  private(set) var unkept: BondRejection?
   /// The key that the link was encrypted with.
   private var sessionKey: SMPValue?
 
@@ -109,7 +109,7 @@ struct Pairing: Sendable {
     return pairing
   }
 
-  private func obstacle(to context: PairingContext, host: HostSecurity) -> UnkeptBond? {
+  private func obstacle(to context: PairingContext, host: HostSecurity) -> BondRejection? {
     let givesIdentity = context.keys(distributedByInitiator: true).contains(.identityKey)
     guard addresses.peer.isIdentityAddress || givesIdentity else { return .changingAddress }
     return host.obstacle(to: context.encryption, with: peer, isUnasked: isUnasked)
@@ -376,7 +376,7 @@ struct Pairing: Sendable {
   }
 
   /// The bond could not be kept in the end.
-  mutating func notKept(_ reason: UnkeptBond) { unkept = reason }
+  mutating func notKept(_ reason: BondRejection) { unkept = reason }
 
   /// What the pairing leaves, once both sides have all keys; nil before. Its bond is to be kept
   /// only if both sides bond.

@@ -528,7 +528,7 @@ final class CentralSession: @unchecked Sendable {
       return (links[link.peer]?.peripheral, isNew)
     }
     peripheral?.linkChanged(link)
-    if isNew { tellConnectionEvent(.peerConnected, link.peer) }
+    if isNew { notifyConnectionEvent(.peerConnected, link.peer) }
   }
 
   private func linkClosed(_ address: DeviceAddress) {
@@ -536,10 +536,10 @@ final class CentralSession: @unchecked Sendable {
       hostLinks[address] = nil
       return reportedLinks.remove(address) != nil && eventFilter != nil
     }
-    if wasReported { tellConnectionEvent(.peerDisconnected, address) }
+    if wasReported { notifyConnectionEvent(.peerDisconnected, address) }
   }
 
-  private func tellConnectionEvent(_ event: CBConnectionEvent, _ address: DeviceAddress) {
+  private func notifyConnectionEvent(_ event: CBConnectionEvent, _ address: DeviceAddress) {
     let peripheral = peripheral(at: address)
     notifyDelegate { $1.centralManager($0, connectionEventDidOccur: event, for: peripheral) }
   }

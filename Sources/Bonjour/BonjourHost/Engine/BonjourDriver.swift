@@ -121,7 +121,7 @@ final class BonjourDriver: @unchecked Sendable {
   func handle(_ requests: some Sequence<DiscoveryRequest>) {
     guard !isStopped else { return }
     for request in requests {
-      note(request)
+      record(request)
       feedLater(.request(request))
       // Nothing that was received since can be among the results.
       if case .startQuery(let id, _, _, _) = request, early == nil { startedQueries.insert(id) }
@@ -142,7 +142,7 @@ final class BonjourDriver: @unchecked Sendable {
     if early == nil { feedMachine(event) } else { early?.append(event) }
   }
 
-  private func note(_ request: DiscoveryRequest) {
+  private func record(_ request: DiscoveryRequest) {
     switch request {
     case .registerService(let id, _), .registerRecord(let id, _): registrations.insert(id)
     case .unregister(let id): registrations.remove(id)

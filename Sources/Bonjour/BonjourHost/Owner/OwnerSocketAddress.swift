@@ -43,7 +43,7 @@ struct OwnerSocketAddress: Hashable, Sendable {
       Glibc.close(descriptor)
       return (.untrustedUser(userID: peer?.userID ?? OwnerMachine.Trust.overflowUserID), nil)
     }
-    return (.isThere, descriptor)
+    return (.connected, descriptor)
   }
 
   /// Binds the address: from now on others can connect, though connections are not accepted yet.

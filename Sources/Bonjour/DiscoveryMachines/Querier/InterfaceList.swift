@@ -17,7 +17,7 @@ struct InterfaceList: RandomAccessCollection, MutableCollection, ExpressibleByAr
   subscript(position: Int) -> InterfaceQuerier {
     _read { yield queriers[position] }
     _modify {
-      wakes.note(queriers[position].interface.index)
+      wakes.record(queriers[position].interface.index)
       yield &queriers[position]
     }
   }
@@ -42,7 +42,7 @@ struct InterfaceList: RandomAccessCollection, MutableCollection, ExpressibleByAr
 
   mutating func insert(_ querier: InterfaceQuerier, at position: Int) {
     queriers.insert(querier, at: position)
-    wakes.note(querier.interface.index)
+    wakes.record(querier.interface.index)
   }
 
   mutating func remove(at position: Int) -> InterfaceQuerier {

@@ -10,7 +10,7 @@ struct ConflictHistory: Sendable {
   /// on, until none has occurred for that time (RFC 6762, §8.1).
   private(set) var isSlow = false
 
-  mutating func note(_ now: Instant) {
+  mutating func record(_ now: Instant) {
     if let last = times.last, now > last + Constants.conflictWindow {
       times = []
       isSlow = false

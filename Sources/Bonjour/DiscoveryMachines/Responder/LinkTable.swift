@@ -29,7 +29,7 @@ struct LinkTable: Sendable {
   subscript(link: MulticastLink) -> LinkState? {
     get { states[link] }
     _modify {
-      wakes.note(link)
+      wakes.record(link)
       yield &states[link]
     }
   }
@@ -37,7 +37,7 @@ struct LinkTable: Sendable {
   subscript(existing link: MulticastLink) -> LinkState {
     get { states[existing: link] }
     _modify {
-      wakes.note(link)
+      wakes.record(link)
       yield &states[existing: link]
     }
   }

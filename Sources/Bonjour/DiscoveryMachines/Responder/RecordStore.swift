@@ -78,7 +78,7 @@ struct RecordStore: Sendable {
 
   subscript(id: RecordSetID) -> RecordSet? {
     #if DEBUG
-      work?.note()
+      work?.record()
     #endif
     return sets[id]
   }
@@ -250,6 +250,6 @@ struct RecordStore: Sendable {
     // Sendable because the one test that has it uses it on one thread.
     private(set) var count = 0
 
-    func note() { count += 1 }
+    func record() { count += 1 }
   }
 #endif

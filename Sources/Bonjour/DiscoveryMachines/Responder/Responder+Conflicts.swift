@@ -125,7 +125,7 @@ extension Responder {
   private mutating func lose(
     _ id: RegistrationID, now: Instant, into actions: inout [Action]
   ) {
-    entries[existing: id].conflicts.note(now)
+    entries[existing: id].conflicts.record(now)
     let notBefore = entries[id]?.conflicts.isSlow == true ? now + Constants.conflictPause : nil
     let lostName = entries[id]?.name
     let isRevised = reviseName(of: id)

@@ -9,7 +9,7 @@ struct WakeQueue<Part: Hashable & Sendable>: Sendable {
   private var changed: Set<Part> = []
 
   /// A part is about to be changed.
-  mutating func note(_ part: Part) { changed.insert(part) }
+  mutating func record(_ part: Part) { changed.insert(part) }
 
   /// A part is gone.
   mutating func forget(_ part: Part) {

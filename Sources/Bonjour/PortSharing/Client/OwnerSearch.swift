@@ -34,7 +34,7 @@ package struct OwnerSearch: Sendable {
   /// The result of connecting to an address.
   package enum Outcome: Hashable, Sendable {
     /// Connected to an owner that the host trusts.
-    case isThere
+    case connected
     /// No process has bound the address.
     case noOwner
     /// The owner's queue of connections is full: it does not accept any.
@@ -276,7 +276,7 @@ package struct OwnerSearch: Sendable {
   ) {
     let isLast = address == addressCount - 1
     switch outcome {
-    case .isThere:
+    case .connected:
       (state, hasFoundOwner, checkedFrom) = (.greeting, true, .distantFuture)
       nextWake = max(endsAt, now)
       actions.append(.greet)

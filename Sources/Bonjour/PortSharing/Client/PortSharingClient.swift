@@ -129,7 +129,7 @@ package struct PortSharingClient: Sendable {
       if isNew { registrations[id] = TrackedRegistration(content: .service(service)) }
     case .registerRecord(let id, let record):
       if isNew { registrations[id] = TrackedRegistration(content: .record(record)) }
-    case .updateText, .updateRecord, .setRecord, .unregister: registrations.note(request)
+    case .updateText, .updateRecord, .setRecord, .unregister: registrations.record(request)
     case .reconfirm: break
     }
   }

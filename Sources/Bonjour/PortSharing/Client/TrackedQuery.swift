@@ -120,7 +120,7 @@ struct TrackedQuery: Sendable {
     _ event: QueryEvent, on index: InterfaceIndex?, moreComing: Bool,
     into notifications: inout [QueryNotification]
   ) {
-    if note(event, on: index) {
+    if record(event, on: index) {
       release(moreComing: true, into: &notifications)
       held = (event, index)
     }
@@ -148,7 +148,7 @@ struct TrackedQuery: Sendable {
   }
 
   /// Whether an event changes the results.
-  private mutating func note(_ event: QueryEvent, on index: InterfaceIndex?) -> Bool {
+  private mutating func record(_ event: QueryEvent, on index: InterfaceIndex?) -> Bool {
     switch ResultChange(event) {
     case .begins(let result):
       let key = ReportedResult(result: result, interface: index)

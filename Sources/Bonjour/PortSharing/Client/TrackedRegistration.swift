@@ -58,7 +58,7 @@ struct TrackedRegistration: Sendable {
 
 extension [RegistrationID: TrackedRegistration] {
   /// Adds, changes or removes the registration of a request.
-  mutating func note(_ request: DiscoveryRequest) {
+  mutating func record(_ request: DiscoveryRequest) {
     switch request {
     case .registerService(let id, let service):
       self[id] = TrackedRegistration(content: .service(service))

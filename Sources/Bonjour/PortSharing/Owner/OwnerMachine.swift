@@ -229,7 +229,7 @@ package struct OwnerMachine: Sendable {
     _ id: ConnectionID, isContinued: Bool = false, into actions: inout [Action]
   ) {
     change(from: clients[id]?.load ?? Load(), to: Load(), of: id)
-    note(incompleteByteCount: 0, of: id)
+    record(incompleteByteCount: 0, of: id)
     guard let client = clients.removeValue(forKey: id) else { return }
     let registrations = client.registrations.values.map(\.number)
     for number in registrations.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -252,7 +252,7 @@ package struct OwnerMachine: Sendable {
   private mutating func noteIncomplete(
     _ id: ConnectionID, _ byteCount: Int, into actions: inout [Action]
   ) {
-    note(incompleteByteCount: byteCount, of: id)
+    record(incompleteByteCount: byteCount, of: id)
     guard let userID = clients[id]?.userID, let user = users[userID] else { return }
     var heaviest = userID
     if incompleteByteCount > limits.incompleteByteCountMax {
@@ -293,7 +293,7 @@ package struct OwnerMachine: Sendable {
     }
   }
 
-  private mutating func note(incompleteByteCount count: Int, of id: ConnectionID) {
+  private mutating func record(incompleteByteCount count: Int, of id: ConnectionID) {
     guard let client = clients[id] else { return }
     assert(count >= 0, "\(count) bytes wait")
     let more = count - client.incompleteByteCount

@@ -157,7 +157,7 @@ extension SecurityFailure: HubChoice {
   }
 }
 
-extension UnkeptBond: HubNumbered {
+extension BondRejection: HubNumbered {
   var number: UInt8 {
     switch self {
     case .full: 1

@@ -66,7 +66,7 @@ private final class FlatMapFrame<Input, Value, Error: Swift.Error>: ChainFrame<I
       if case .race = strategy.kind {} else { last.isInterruptionCompletion = true }
       return made
     }
-    last.note(end)
+    last.record(end)
     return nil
   }
 

@@ -56,7 +56,7 @@ struct PairingPair {
     /// Why pairings ended; nil is a success.
     var ends: [SecurityFailure?] = []
     var stored: [Bond] = []
-    var unkept: [UnkeptBond] = []
+    var unkept: [BondRejection] = []
     var secured: [Bool] = []
     var completed: [SecurityFailure?] = []
     var sent: [[UInt8]] = []

@@ -63,14 +63,14 @@ struct LocationStoreTests {
   func damage() throws {
     let bytes = try Self.file("hall").bytes.file
     for count in 0..<bytes.count {
-      #expect(throws: StateFormError.self, "\(count) bytes") {
+      #expect(throws: StateFileDecodingError.self, "\(count) bytes") {
         try LocationFile(decoding: Array(bytes.prefix(count)))
       }
     }
     for index in bytes.indices {
       var changed = bytes
       changed[index] ^= 1 << UInt8(index % 8)
-      #expect(throws: StateFormError.self, "byte \(index)") {
+      #expect(throws: StateFileDecodingError.self, "byte \(index)") {
         try LocationFile(decoding: changed)
       }
     }
@@ -96,15 +96,17 @@ struct LocationStoreTests {
     #expect(try read(regions, condition(beacons)).conditions.count == 1)
     for line in [
       "", "regions", "regions 4", "regions zz", "regions 41524d02", "regions 41524d01ffff",
-    ] { #expect(throws: StateFormError.self, "\(line)") { try read(line) } }
+    ] { #expect(throws: StateFileDecodingError.self, "\(line)") { try read(line) } }
     for line in [
       "", "condition", "condition {}", "condition []", condition("null"), condition("{}"),
       condition("{\"uuid\":\"\(uuid)\",\"minor\":1}"), condition(beacons, state: 4),
       condition(beacons, state: -1), condition(beacons, date: "\"inf\""), "regions 41524d010000",
       "condition " + String(repeating: "[", count: 60_000),
       String(repeating: "x", count: LocationFile.lineByteCountMax + 1),
-    ] { #expect(throws: StateFormError.self, "\(line.prefix(80))") { try read(regions, line) } }
-    #expect(throws: StateFormError.damaged("line 4 is a second condition of its name")) {
+    ] {
+      #expect(throws: StateFileDecodingError.self, "\(line.prefix(80))") { try read(regions, line) }
+    }
+    #expect(throws: StateFileDecodingError.damaged("line 4 is a second condition of its name")) {
       try read(regions, condition(beacons), condition(beacons))
     }
   }
