@@ -102,7 +102,7 @@ struct SilentHubTests {
     defer { end(listener) }
     let trust = OwnerMachine.Trust(userID: geteuid())
     let waiting = address.connect(trust: trust)
-    #expect(waiting.outcome == .isThere)
+    #expect(waiting.outcome == .connected)
     #expect(address.connect(trust: trust).outcome == .busy)
     let (log, continuation) = AsyncStream.makeStream(of: String.self)
     let start = Instant.now
@@ -252,7 +252,7 @@ struct SilentHubTests {
     let listener = try address.bindAndListen(backlog: 0)
     defer { end(listener) }
     let waiting = address.connect(trust: OwnerMachine.Trust(userID: geteuid()))
-    #expect(waiting.outcome == .isThere)
+    #expect(waiting.outcome == .connected)
     weak var engine: BonjourEngine?
     do {
       let host = BonjourHost(configuration: sharingConfiguration(run))

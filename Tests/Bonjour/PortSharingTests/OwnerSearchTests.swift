@@ -208,7 +208,7 @@ struct OwnerSearchTests {
       switch actions.last {
       case .connect(let address):
         // The hub at the first address is frozen, too, or was never there.
-        let outcomes: [OwnerSearch.Outcome] = [.busy, .isThere, address == 0 ? .noOwner : .busy]
+        let outcomes: [OwnerSearch.Outcome] = [.busy, .connected, address == 0 ? .noOwner : .busy]
         actions = act(&search, .connected(outcomes[Int(rng.next(upperBound: UInt64(3)))]))
       case .greet where rng.unit() < 0.8: actions = act(&search, .lost)
       case .check: actions = act(&search, .checked)

@@ -84,9 +84,10 @@ private final class TestCentral: Sendable {
     seen.all.compactMap { if case .discovered(let report) = $0 { report } else { nil } }
   }
 
-  func scan(for span: TimeSpan) -> [AdvertisingReport] {
+  func scan(for span: TimeSpan, services: [BluetoothUUID] = []) -> [AdvertisingReport] {
     let before = reports.count
     var options = ScanOptions()
+    options.services = services
     options.allowsDuplicates = true
     client.send(.startScan(options))
     phone.advance(by: span)
@@ -186,7 +187,7 @@ struct ServerTests {
   }
 
   @Test(arguments: isolations)
-  func `Advertising in the background has no name and no services and is slower`(
+  func `Advertising in the background has no name and no lists of services and is slower`(
     _ isolation: SimulatedPhone.Isolation
   )
     async throws
@@ -204,7 +205,10 @@ struct ServerTests {
       #expect(inForeground.contains { Self.contains("Server", $0) })
       #expect(!inBackground.contains { Self.contains("Server", $0) })
       #expect(!inBackground.isEmpty)
-      #expect(inBackground.allSatisfy { $0.data.count <= 3 && $0.scanResponse.isEmpty })
+      // Flags and the overflow area.
+      #expect(inBackground.allSatisfy { $0.data.count == 22 && $0.scanResponse.isEmpty })
+      #expect(!central.scan(for: .seconds(10), services: [0xFFD0]).isEmpty)
+      #expect(central.scan(for: .seconds(10), services: [0xFFD1]).isEmpty)
       #expect(inBackground.count * 4 < inForeground.count)
       app.open()
       phone.advance(by: .seconds(1))

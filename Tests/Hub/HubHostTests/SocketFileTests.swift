@@ -37,7 +37,7 @@ struct SocketFileTests {
       for await report in reports {
         switch report {
         case .listensAgain, .unreachable: return report
-        case .opened, .closed, .refused, .scanRefused, .unreported: continue
+        case .opened, .closed, .refused, .scanRefused, .unreported, .forgotten: continue
         }
       }
       return nil
