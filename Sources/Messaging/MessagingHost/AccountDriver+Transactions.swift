@@ -36,7 +36,12 @@
     /// Connections whose last bytes the server has not taken.
     var channelCount = 0
 
-    var isRequested: Bool { deadline != nil || isStoreClosed }
+    private var hasBegun = false
+
+    var isRequested: Bool { hasBegun || isStoreClosed }
+
+    /// The requests before the end have been handled.
+    mutating func begin() { hasBegun = true }
 
     mutating func join(_ done: @escaping AccountDriver.Completion) {
       if let result { done(result.error) } else { waiting.append(done) }
@@ -179,13 +184,18 @@
       }
     }
 
-    /// Ends the connection, writes the last changes, and closes the store.
-    func close(keepsSession: Bool, _ done: @escaping Completion) {
-      closing.join(done)
-      guard !closing.isRequested else { return }
-      handle(.stop(keepsSession: keepsSession))
+    /// The time runs from the request: a transaction that is tried again and again may be before it.
+    func setCloseDeadline() {
+      guard closing.deadline == nil, !closing.isStoreClosed else { return }
       let bound = NIOLoopBound(self, eventLoop: loop)
       closing.deadline = loop.scheduleTask(in: Self.closeTime) { bound.value.closeLate() }
+    }
+
+    /// Ends the connection, writes the last changes, and closes the store.
+    func close(keepsSession: Bool) {
+      guard !closing.isRequested else { return }
+      closing.begin()
+      handle(.stop(keepsSession: keepsSession))
     }
 
     /// Closes the store once nothing is left to be done.

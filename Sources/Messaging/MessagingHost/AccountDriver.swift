@@ -108,7 +108,10 @@
     func handle(_ requests: [Request]) {
       for request in requests {
         switch request {
-        case .close(_, let done) where closing.isStoreClosed: closing.join(done)
+        case .close(_, let done):
+          closing.join(done)
+          setCloseDeadline()
+          add(.request(request))
         case .acknowledge(_, let done) where closing.isStoreClosed: done(.closed)
         default: add(.request(request))
         }
@@ -188,7 +191,7 @@
       case .request(.acknowledge(let sequence, let done)):
         handle(.acknowledge(sequence: sequence))
         batch.later.append(.call(done))
-      case .request(.close(let keepsSession, let done)): close(keepsSession: keepsSession, done)
+      case .request(.close(let keepsSession, _)): close(keepsSession: keepsSession)
       case .wake:
         timer = nil
         let now = Instant.now

@@ -33,8 +33,7 @@
       self.password = password
       self.store = store
       messages = StoredMessages()
-      var generator = SystemRandomNumberGenerator()
-      stream = StreamConfiguration(account: account, seed: generator.next())
+      stream = StreamConfiguration(account: account, seed: 0)
       stream.resource = resource
       stream.unacknowledgedMax = 1_024
       stream.abilities = DiscoInfo(
@@ -47,6 +46,9 @@
     /// Reads the store again.
     mutating func load() throws(StoreError) {
       messages = try store.load()
+      // Machines that begin anew must not repeat the names of streams and the numbers of queries.
+      var generator = SystemRandomNumberGenerator()
+      stream.seed = generator.next()
       stream.provenMechanism = messages.mechanism.flatMap { SASLMechanism(rawValue: $0) }
       session = nil
       unacknowledged = []
