@@ -193,6 +193,14 @@ class Ejabberd(Server):
         """Makes accounts at the next start, whose password is PASSWORD."""
         self._names = names
 
+    async def start(self):
+        """Starts the server, and returns when it listens and has its accounts, which it makes after that."""
+        (self.state / "registered").unlink(missing_ok=True)
+        await super().start()
+
+    def _listens(self):
+        return (self.state / "registered").exists() and super()._listens()
+
 
 @contextlib.asynccontextmanager
 async def running(server, *names):
