@@ -29,17 +29,18 @@
       streams[key] = stream
       // The next process must not take what waits for the beginning.
       save(key, &commit)
-      forgetOldStream(of: key.sender, &commit)
+      forgetOldStream(for: key, &commit)
     }
 
-    /// A sender has few devices, and an account few peers. The stream that was used least recently makes place: of the
-    /// sender, or else of an account to which the app has never written.
-    private mutating func forgetOldStream(of sender: String, _ commit: inout MessageCommit) {
-      let own = streams.filter { $0.key.sender == sender }
-      if own.count > limits.streamsPerSenderMax {
+    /// A sender has few devices, and an account few peers. The stream that was used least recently makes place for a new
+    /// one: of the sender, or else of an account to which the app has never written.
+    private mutating func forgetOldStream(for new: StreamKey, _ commit: inout MessageCommit) {
+      let others = streams.filter { $0.key != new }
+      let own = others.filter { $0.key.sender == new.sender }
+      if own.count >= limits.streamsPerSenderMax {
         forget(own.min { $0.value.lastUse < $1.value.lastUse }?.key, &commit)
-      } else if streams.count > limits.streamCountMax {
-        let oldest = streams.min { a, b in
+      } else if others.count >= limits.streamCountMax {
+        let oldest = others.min { a, b in
           let (isKnownA, isKnownB) = (isPeer(a.key.sender), isPeer(b.key.sender))
           return isKnownA == isKnownB ? a.value.lastUse < b.value.lastUse : isKnownB
         }

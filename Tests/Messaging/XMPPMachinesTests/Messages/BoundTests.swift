@@ -34,6 +34,27 @@
       #expect(bench.machine.violations() == [])
     }
 
+    @Test("A stranger's message is taken where all streams are of peers of the app")
+    func stranger() {
+      var limits = MessageLimits()
+      limits.streamCountMax = 10
+      var bench = MachineBench(limits: limits)
+      bench.connect()
+      for number in 1...10 {
+        bench.send("hello \(number)", to: "friend\(number)@x")
+        let stream = OrderStreamID(high: 1, low: UInt64(number))
+        bench.receive(
+          "\(number)", from: "friend\(number)@x",
+          order: OrderElement(stream: stream, number: 1, since: 1))
+      }
+      bench.receive(
+        "new", from: "stranger@x",
+        order: OrderElement(stream: OrderStreamID(high: 2, low: 1), number: 1, since: 1))
+      #expect(bench.texts.last == "new")
+      #expect(bench.machine.streams.count == 10)
+      #expect(bench.machine.violations() == [])
+    }
+
     @Test("The numbers below a bound are those of the rows after any additions and removals")
     func numbers() {
       var chance = SeededGenerator(seed: 7)
