@@ -9,6 +9,7 @@ import Foundation
 import Glibc
 import HubClientMachines
 import HubWire
+import InfoPlists
 import Synchronization
 
 /// The phone, as a process of an app sees it: a socket.

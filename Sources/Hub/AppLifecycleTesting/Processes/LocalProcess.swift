@@ -7,6 +7,7 @@ import Dispatch
 import Essentials
 import HubClientMachines
 import HubWire
+import InfoPlists
 import SimulatedRadio
 import Synchronization
 

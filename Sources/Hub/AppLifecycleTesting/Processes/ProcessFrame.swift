@@ -1,6 +1,7 @@
 import AppMachines
 import AppSessions
 import Foundation
+import InfoPlists
 
 /// A piece of the connection between a phone and a process of an app: a length of four bytes, least significant one
 /// first, a kind and contents.
