@@ -124,8 +124,15 @@ extension BlueZMachine {
     case .success(let values):
       phase = .ready(owner: owner)
       refusal = nil
+      let objects = values.first?.objects ?? [:]
+      // All adapters are known before one is chosen.
+      for (path, interfaces) in objects {
+        if let values = interfaces[BusName.adapter] {
+          adapters[path, default: Adapter()].update(values)
+        }
+      }
       // Adapters before devices before their attributes.
-      for (path, interfaces) in (values.first?.objects ?? [:]).sorted(by: { $0.key < $1.key }) {
+      for (path, interfaces) in objects.sorted(by: { $0.key < $1.key }) {
         addObject(path, interfaces, now: now, into: &actions)
       }
       updateState(now: now, into: &actions)
@@ -302,9 +309,14 @@ extension BlueZMachine {
     }
     let isReady = if case .ready = phase { true } else { false }
     let new = problem?.state ?? (isReady ? .poweredOn : .unknown)
-    guard new != state else { return }
-    if state == .poweredOn { endLinks(now: now, into: &actions) }
     let address = adapter.flatMap { adapters[$0]?.address }
+    // The adapter that was used is gone, and another one is on already.
+    let isOther = state == .poweredOn && new == .poweredOn && address != adapterAddress
+    guard new != state || isOther else { return }
+    if state == .poweredOn {
+      endLinks(now: now, into: &actions)
+      discovery = .off
+    }
     if new == .poweredOn, let address, let old = adapterAddress, old != address {
       // Other peers, and another address of this host.
       state = .resetting

@@ -13,8 +13,7 @@ extension BlueZMachine {
   ) {
     if links[peer] == nil {
       if let path = paths[peer], let other = linkPeers[path] {
-        let error = HostError.invalidArgument("This device is in use with its address \(other).")
-        return deliver(.connectionFailed(peer, error), to: id, into: &actions)
+        return deliver(.connectionFailed(peer, Self.inUse(other)), to: id, into: &actions)
       }
       guard links.count < BlueZLimits.linkCountMax else {
         let error = HostError.limitReached("links")
@@ -124,12 +123,16 @@ extension BlueZMachine {
     guard state == .poweredOn, let link = links[peer], link.isPending else { return }
     guard let path = paths[peer], devices[path] != nil, ObjectPath.adapter(of: path) == adapter
     else {
+      forgetPath(of: peer)
       links[peer]?.phase = .unheard
       links[peer]?.needsDiscovery = true
       return
     }
-    links[peer]?.path = path
-    linkPeers[path] = peer
+    // A pairing may have revealed that the device of another link has this address.
+    if let other = linkPeers[path], other != peer {
+      return connectionFailed(peer, Self.inUse(other), into: &actions)
+    }
+    setPath(path, of: peer)
     if devices[path]?.isConnected == true {
       return openLink(peer, isOurs: false, into: &actions)
     }
@@ -185,6 +188,16 @@ extension BlueZMachine {
       deliver(.connectionFailed(peer, error), to: id, into: &actions)
     }
     removeLink(peer)
+  }
+
+  private static func inUse(_ address: DeviceAddress) -> HostError {
+    .invalidArgument("This device is in use with its address \(address).")
+  }
+
+  private mutating func setPath(_ path: String, of peer: DeviceAddress) {
+    forgetPath(of: peer)
+    links[peer]?.path = path
+    linkPeers[path] = peer
   }
 
   private mutating func forgetPath(of peer: DeviceAddress) {
@@ -259,8 +272,7 @@ extension BlueZMachine {
     guard let peer = linkPeers[path] ?? wantedPeer(of: device) else {
       return adoptLink(path, now: now, into: &actions)
     }
-    links[peer]?.path = path
-    linkPeers[path] = peer
+    setPath(path, of: peer)
     switch links[peer]?.phase {
     case .connecting:
       // A client that has given up has called Disconnect, whose reply is yet to come.
@@ -322,8 +334,7 @@ extension BlueZMachine {
     else { return }
     let peer = device.address
     links[peer] = BlueZLink(peer: peer, phase: .open)
-    links[peer]?.path = path
-    linkPeers[path] = peer
+    setPath(path, of: peer)
     openLink(peer, isOurs: false, into: &actions)
     if links[existing: peer].isOurs {
       links[peer]?.unusedUntil = now + BlueZLimits.unusedLinkMax

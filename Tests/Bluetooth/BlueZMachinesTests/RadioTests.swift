@@ -130,6 +130,19 @@ struct RadioTests {
       ])
   }
 
+  @Test func `Another adapter that is on takes over the scans of one that is unplugged`() {
+    var bench = BlueZBench()
+    bench.start()
+    bench.startScan()
+    bench.add(
+      "/org/bluez/hci1", BusName.adapter,
+      ["Address": .string("00:1A:7D:DA:71:14"), "Powered": .boolean(true)])
+    #expect(bench.takeEvents() == [])
+    bench.remove(adapterPath, BusName.adapter)
+    #expect(bench.takeEvents() == [.stateChanged(.resetting), .stateChanged(.poweredOn)])
+    #expect(bench.call("SetDiscoveryFilter")?.path == "/org/bluez/hci1")
+  }
+
   @Test func `A restart of bluetoothd is a radio that is gone and back, with its scans`() {
     var bench = BlueZBench()
     bench.start()
@@ -149,6 +162,27 @@ struct RadioTests {
       [.objects([adapterPath: [BusName.adapter: BlueZBench.adapterValues]])])
     #expect(bench.takeEvents() == [.stateChanged(.poweredOn)])
     #expect(bench.call("SetDiscoveryFilter")?.destination == ":1.99")
+  }
+
+  @Test func `A restart of bluetoothd that numbers adapters anew keeps the one that was used`() {
+    var bench = BlueZBench()
+    bench.start()
+    bench.ownerChanged(to: "")
+    bench.calls = []
+    bench.ownerChanged(to: ":1.99")
+    let other: [String: BusValue] = [
+      "Address": .string("00:1A:7D:DA:71:14"), "Powered": .boolean(true),
+    ]
+    bench.reply(
+      to: "GetManagedObjects",
+      [
+        .objects([
+          adapterPath: [BusName.adapter: other],
+          "/org/bluez/hci1": [BusName.adapter: BlueZBench.adapterValues],
+        ])
+      ])
+    #expect(bench.takeEvents() == [.stateChanged(.poweredOff), .stateChanged(.poweredOn)])
+    #expect(bench.machine.adapter == "/org/bluez/hci1")
   }
 
   @Test func `Signals of other programs are ignored`() {
