@@ -15,7 +15,8 @@ def pytest_collection_modifyitems(items):
     """Keeps the tests of a file in one process where they share a virtual machine or what was compiled."""
     for item in items:
         if item.path.name in (
-            "test_linux_kernel.py", "test_bluez.py", "test_waking.py", "test_dns_sd.py", "test_hub_service.py",
+            "test_linux_kernel.py", "test_bluez.py", "test_bluez_central.py", "test_waking.py", "test_dns_sd.py",
+            "test_hub_service.py",
         ):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
