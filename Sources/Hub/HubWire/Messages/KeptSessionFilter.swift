@@ -17,8 +17,10 @@ package struct KeptSessionFilter: Hashable, Sendable {
   package func contains(app: String, userID: UInt32) -> Bool {
     if let wanted = self.userID, wanted != userID { return false }
     guard let wanted = self.app else { return true }
-    return wanted == app
-      || Array(wanted.utf8)[...] == Array(app.utf8).utf8Prefix(HubStatus.nameByteCountMax)
+    if wanted == app { return true }
+    // A hub compares with each kept session: only long names cost copies.
+    return app.utf8.count > HubStatus.nameByteCountMax
+      && Array(wanted.utf8)[...] == Array(app.utf8).utf8Prefix(HubStatus.nameByteCountMax)
   }
 }
 

@@ -143,13 +143,19 @@
         || heldCount > limits.heldCountMax || heldByteCount > limits.heldByteCountMax
       {
         let isOwn = streams[existing: key].hasHole
-        guard let full = isOwn ? key : streams.first(where: { $0.value.hasHole })?.key else {
-          return
-        }
+        guard let full = isOwn ? key : fullestStreamWithHole else { return }
         commit.then.append(.report(.heldTooMany(from: full.sender)))
         skipHole(full, now, &commit)
         watchHole(full, now)
       }
+    }
+
+    private var fullestStreamWithHole: StreamKey? {
+      streams.filter { $0.value.hasHole }.max { a, b in
+        (a.value.waitingCount, a.value.lastUse, a.key.sender) < (
+          b.value.waitingCount, b.value.lastUse, b.key.sender
+        )
+      }?.key
     }
 
     /// The archive was read: the first number of each stream that was seen is its first one.
