@@ -229,7 +229,8 @@
             while slow.values["text"] != last {
               slow.receive(try #require(try await slowStream.next()))
             }
-            #expect(slow.patchCount < number, "what it missed was merged")
+            // A value may come in several patches on a busy machine, to both.
+            #expect(slow.patchCount < quick.patchCount, "the patches of the stuck time were merged")
             #expect(slow.faults == [] && quick.faults == [])
           }
         }
