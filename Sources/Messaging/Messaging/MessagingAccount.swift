@@ -14,7 +14,7 @@
   ///     let id = try await account.send("Good morning", to: "bob@chat.example")
   ///     for try await item in account.inbox() {
   ///       print(item.peer, item.body)
-  ///       await account.acknowledge(item)
+  ///       try await account.acknowledge(item)
   ///     }
   ///
   /// It connects by itself, and again after a pause when the connection fails. One object of one process at a time uses
