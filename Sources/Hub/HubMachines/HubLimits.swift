@@ -21,6 +21,9 @@ package struct HubLimits: Sendable {
   /// The maximum number of programs of one user that wait for an answer about the hub's state. One is answered
   /// every 50 ms, and they wait for 5 s at most. Others are refused.
   package var statusQuestionCountPerUserMax = 64
+  /// The maximum number of requests to forget kept sessions of one user's programs in an interval of reports. A
+  /// connection with one more ends. A script that starts a command for each app has fewer.
+  package var forgettingCountPerUserMax = 256
 
   /// The time that a program has to send its greeting.
   package var greetingTime = TimeSpan.seconds(5)

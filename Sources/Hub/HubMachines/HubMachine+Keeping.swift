@@ -139,6 +139,10 @@ extension HubMachine {
     into actions: inout [Action]
   ) {
     guard let peer = connections[id]?.peer else { return }
+    guard forgetting.requested(by: peer.userID, at: now, limits) else {
+      let text = "The user's programs had the hub forget sessions too often within a second."
+      return refuse(id, HubRefusal(.limitReached, text), now: now, into: &actions)
+    }
     var filter = filter
     if peer.userID != 0, peer.userID != configuration.userID {
       guard filter.userID ?? peer.userID == peer.userID else {
@@ -151,19 +155,15 @@ extension HubMachine {
       filter.contains(app: identity.app, userID: identity.userID)
     }
     connections[id]?.send(.forgotten(number, count: count))
-    reportForgotten(count, by: peer, now: now, into: &actions)
+    forgetting.forgot(count, for: peer)
+    reportForgotten(now: now, into: &actions)
   }
 
-  /// Reports forgotten sessions, and those since the last report that came too soon after the one before.
-  private mutating func reportForgotten(
-    _ count: Int, by peer: HubPeer, now: Instant, into actions: inout [Action]
-  ) {
-    guard count > 0 else { return }
-    unreportedForgottenCount += count
-    if let last = lastForgottenReport, now < last + limits.reportSpacing { return }
-    lastForgottenReport = now
-    actions.append(.report(.forgotten(sessionCount: unreportedForgottenCount, by: peer)))
-    unreportedForgottenCount = 0
+  /// Reports forgotten sessions of each user, unless the last report was a moment ago.
+  mutating func reportForgotten(now: Instant, into actions: inout [Action]) {
+    for (peer, count) in forgetting.due(at: now, limits) {
+      actions.append(.report(.forgotten(sessionCount: count, by: peer)))
+    }
   }
 
   /// Closes kept sessions, in the order in which they were opened. Returns their number.

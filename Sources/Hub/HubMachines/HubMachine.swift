@@ -61,9 +61,7 @@ package struct HubMachine: Sendable {
   var openings = OpeningReports()
   /// What was done so far.
   var totals = HubTotals()
-  var lastForgottenReport: Instant?
-  /// Forgotten sessions since that report.
-  var unreportedForgottenCount = 0
+  var forgetting = ForgettingBudget()
   private var lastRefusalReport: Instant?
   private var unreportedCount = 0
   /// How many connections were refused, or ended for a reason of the hub.
@@ -75,7 +73,8 @@ package struct HubMachine: Sendable {
 
   /// When to report `wake`; nil while nothing is waited for.
   package var nextWake: Instant? {
-    [greetings.next, openings.nextWake(limits), nextKeptEnd].compactMap { $0 }.min()
+    [greetings.next, openings.nextWake(limits), nextKeptEnd, forgetting.nextWake(limits)]
+      .compactMap { $0 }.min()
   }
 
   /// Handles an event. Once the hub is ending, nothing but the end of connections follows.
@@ -215,6 +214,7 @@ package struct HubMachine: Sendable {
       actions.append(.report(.unreported(programCount: unreportedCount)))
     }
     for id in opened { reportOpening(of: id, into: &actions) }
+    reportForgotten(now: now, into: &actions)
   }
 
   /// Reports that a program is served.

@@ -95,6 +95,64 @@ struct ForgettingTests {
     #expect(hub.machine.nextWake == nil)
   }
 
+  private mutating func reports() -> [HubReport] {
+    hub.takeActions().compactMap { if case .report(let report) = $0 { report } else { nil } }
+  }
+
+  @Test("what was forgotten soon after a report is reported a second after it, for each user")
+  mutating func lateReport() throws {
+    hub = TestHub(rules: HubRules([HubRules.Rule(.allow)]))
+    for app in ["lock", "lamp", "door"] { _ = try keep(app) }
+    _ = try keep("bell", user: 1_001)
+    let own = try hub.serve("forget")
+    let other = try hub.serve("forget", user: 1_001, process: 2)
+    let peers = [HubPeer(userID: TestHub.user, processID: 1), HubPeer(userID: 1_001, processID: 2)]
+    // The reports of programs that came are not those of this test.
+    hub.now = hub.now + .seconds(10)
+    hub.handle(.wake)
+    _ = hub.takeActions()
+    try hub.send(.forget(1, KeptSessionFilter(app: "lock")), from: own)
+    #expect(reports() == [.forgotten(sessionCount: 1, by: peers[0])])
+    let due = hub.now + .seconds(1)
+    hub.now = hub.now + .milliseconds(400)
+    try hub.send(.forget(2, KeptSessionFilter()), from: other)
+    try hub.send(.forget(2, KeptSessionFilter(app: "lamp")), from: own)
+    try hub.send(.forget(3, KeptSessionFilter(app: "door")), from: own)
+    #expect(reports().isEmpty)
+    #expect(hub.machine.nextWake == due)
+    hub.now = due
+    hub.handle(.wake)
+    #expect(
+      reports() == [
+        .forgotten(sessionCount: 2, by: peers[0]), .forgotten(sessionCount: 1, by: peers[1]),
+      ])
+    #expect(hub.machine.nextWake == nil)
+  }
+
+  @Test("a user's program that has sessions forgotten too often is refused, and others' are not")
+  mutating func budget() throws {
+    var limits = HubLimits()
+    limits.forgettingCountPerUserMax = 3
+    hub = TestHub(limits, rules: HubRules([HubRules.Rule(.allow)]))
+    let kept = try keep("lock")
+    let flooding = try hub.serve("forget", user: 1_001)
+    for number in 1...3 as ClosedRange<UInt64> {
+      try hub.send(.forget(number, KeptSessionFilter()), from: flooding)
+    }
+    #expect(try hub.messages(for: flooding).count == 3)
+    try hub.send(.forget(4, KeptSessionFilter()), from: flooding)
+    #expect(try hub.refusal(of: flooding) == .limitReached)
+    // Another connection has no budget of its own.
+    let again = try hub.serve("forget", user: 1_001)
+    try hub.send(.forget(1, KeptSessionFilter()), from: again)
+    #expect(try hub.refusal(of: again) == .limitReached)
+    #expect(hub.machine.isKept(kept))
+    #expect(try forget(KeptSessionFilter()).closed == [kept])
+    hub.now = hub.now + .seconds(1)
+    #expect(
+      try forget(KeptSessionFilter(), user: 1_001).answer == .forgotten(5, count: 0))
+  }
+
   @Test("the first message can't be a request to forget sessions")
   mutating func order() throws {
     let id = hub.connect()

@@ -9,6 +9,7 @@ extension HubStatus {
       links[index].users.removeSubrange(Self.userCountMax...)
     }
     var room = Self.entryByteCountMax
+    room -= networkProblem.map { 3 + min($0.utf8.count, HubProtocol.textByteCountMax) } ?? 0
     counts.otherLinkCount += Self.cut(&links, max: Self.linkCountMax, &room) {
       let names = [$0.peer, $0.name ?? "", $0.stage]
       return 60 + names.reduce(0) { $0 + min($1.utf8.count, Self.nameByteCountMax) }
