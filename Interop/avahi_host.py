@@ -18,15 +18,15 @@ DAEMON = pathlib.Path(__file__).parent / "avahi/daemon"
 class Avahi:
     def __init__(self, host, programs, state, process):
         self.host, self.programs, self.state, self.process = host, programs, state, process
-        self._lines = []
+        self.lines = []
 
     async def log(self, pattern):
         """The match of the next line of the daemon's log that has this."""
         while True:
             line = await asyncio.wait_for(self.process.stderr.readline(), limits.EVENT)
             assert line, "the daemon ended"
-            self._lines.append(line)
-            if match := re.search(pattern, line.decode()):
+            self.lines.append(line.decode())
+            if match := re.search(pattern, self.lines[-1]):
                 return match
 
     def publish(self, name, type_, port, *text):

@@ -1,6 +1,7 @@
 """Services of the network: `ambit` beside Avahi, and before dig(1), each on a host of its own."""
 
 import asyncio
+import contextlib
 import shutil
 import socket
 
@@ -87,6 +88,35 @@ async def test_avahi_and_nss_mdns_work_beside_a_hub_of_the_same_host(hosts, tmp_
                 names.discard(event["name"])
             assert await own.looked_up("their-host.local") == {theirs.address}
             assert await own.looked_up(f"{NAME}.local") == {ours.address}
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["before the hub", "after the hub"])
+async def test_avahi_keeps_its_name_on_a_machine_whose_hub_has_another(hosts, tmp_path, is_first):
+    ours, theirs = hosts
+    place = tmp_path / "hub"
+    use = ("env", f"AMBIT_HUB={place}", AMBIT)
+    reverse = ".".join(reversed(ours.address.split("."))) + ".in-addr.arpa"
+    async with contextlib.AsyncExitStack() as stack:
+        async def start_avahi():
+            return await stack.enter_async_context(avahi(ours, "own-name"))
+
+        own = await start_avahi() if is_first else None
+        next_event = await stack.enter_async_context(
+            ours.ambit_running("hub", "run", "--radio", "sim", "--socket", str(place)))
+        while (await next_event())["event"] != "serving":
+            pass
+        published = await stack.enter_async_context(
+            ours.running(*use, "publish", "Lamp", "_light._tcp", "80", "--json"))
+        await published()
+        own = own or await start_avahi()
+        for _ in range(2):
+            async with theirs.ambit_running("query", reverse, "PTR") as next_record:
+                assert (await next_record())["data"] == "own-name.local."
+        own.publish("Ceiling", "_light._tcp", 90)
+        await own.log('Service "Ceiling" .* established')
+        assert not [line for line in own.lines if "conflict" in line]
+        hosts = [(await resolved(theirs, name, "light"))["host"] for name in ("Ceiling", "Lamp")]
+        assert hosts == ["own-name.local.", f"{NAME}.local."]
 
 
 async def test_each_takes_another_name_where_the_other_has_it(hosts):

@@ -64,6 +64,7 @@ extension Responder {
     let message = received.message
     for record in message.answers + message.authorities + message.additionals
     where record.recordClass == .in {
+      noteMapping(record, on: received.link, now: now)
       for id in store.ids(saying: record, on: received.link.interface) {
         guard let set = store[id] else { continue }
         confirm(id, set, record, on: received.link, now: now)
@@ -147,6 +148,7 @@ extension Responder {
   /// lexicographically later data goes on, the other waits a second and probes again.
   mutating func compareProposals(_ received: ReceivedMessage, now: Instant) {
     let link = received.link
+    for record in received.message.authorities { noteMapping(record, on: link, now: now) }
     var seen: Set<DNSName> = []
     for name in received.message.authorities.map(\.name) where seen.insert(name).inserted {
       let sets = store.ownIDs(named: name, on: link.interface).compactMap { store[$0] }

@@ -31,6 +31,7 @@ extension Responder {
 
   mutating func restartInterface(_ index: InterfaceIndex, now: Instant) {
     guard let interface = interfaces[index] else { return }
+    otherMappings = [:]
     for link in interface.links {
       removeLink(link)
       addLink(link)

@@ -85,7 +85,7 @@ extension Responder {
   /// announced.
   private func announcedSets(of id: RegistrationID, on link: MulticastLink) -> [RecordSetID] {
     sets(of: id, on: link.interface).filter { id in
-      guard let set = store[id], !set.isNegative,
+      guard let set = store[id], !set.isNegative, !isReverseMapping(set),
         set.interface.map({ $0 == link.interface }) ?? true
       else { return false }
       return set.owners.count == 1 || set.lastMulticast(on: link) == nil

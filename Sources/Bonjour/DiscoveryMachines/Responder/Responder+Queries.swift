@@ -44,6 +44,7 @@ extension Responder {
     // unicast one may come from anywhere (RFC 6762, §11).
     guard received.isMulticast || isOnLink else { return }
     let isLegacy = received.source.port != multicastDNSPort
+    expireMappings(now: now)
     if header.isResponse {
       if !isLegacy { receivedResponse(received, now: now, into: &actions) }
     } else if !isLegacy {
@@ -80,7 +81,7 @@ extension Responder {
       isSoleResponder = isSoleResponder && !ids.isEmpty
       for id in ids {
         guard let set = store[id] else { continue }
-        if set.isShared { isSoleResponder = false }
+        if set.isShared || isReverseMapping(set) { isSoleResponder = false }
         let isKnown = !known.isEmpty && known.contain(records(of: set, on: received.link))
         guard !isKnown, seen.insert(id).inserted else { continue }
         answers.append(

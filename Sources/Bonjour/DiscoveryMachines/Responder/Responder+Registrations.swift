@@ -232,7 +232,7 @@ extension Responder {
 
   /// Announces new data on the links where the name was probed, at a limited rate.
   mutating func announceChange(of id: RecordSetID, now: Instant) {
-    guard let set = store[id], !set.isNegative else { return }
+    guard let set = store[id], !set.isNegative, !isReverseMapping(set) else { return }
     let affected = linkOrder.filter { isVisible(set, on: $0) }
     guard !affected.isEmpty else { return }
     var time: Instant?

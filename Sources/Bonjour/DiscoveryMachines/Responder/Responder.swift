@@ -62,6 +62,8 @@ package struct Responder: Machine, Sendable {
   var linkOrder: [MulticastLink] = []
   var entries: [RegistrationID: Entry] = [:]
   var store = RecordStore()
+  /// Until when another responder has a name for an address of the host, by reverse names.
+  var otherMappings: [DNSName: Instant] = [:]
   var lastRoundNumber = 0
   /// Whether the host's name is registered even if no registration needs it.
   var isHostRegistered = false
@@ -166,6 +168,9 @@ package struct Responder: Machine, Sendable {
   /// Whether the records of a set are valid on a link and the name is ours there.
   func isVisible(_ set: RecordSet, on link: MulticastLink) -> Bool {
     guard set.interface.map({ $0 == link.interface }) ?? true else { return false }
+    if !otherMappings.isEmpty, otherMappings[set.name] != nil, set.owners.first == .host {
+      return false
+    }
     return set.owners.contains {
       if case .established = entries[$0]?.phases[link] { true } else { false }
     }

@@ -239,6 +239,6 @@ struct FloodTests {
     rig.pass(.seconds(5))
     #expect(rig.answers(.a) == [.a(.ambit, 1), .a(.ambit, 1)])
     let reverse = InetAddress.v4(address).reverseName
-    #expect(rig.answers.filter { $0.name == reverse }.map(\.ttlSeconds) == [0])
+    #expect(rig.answer(reverse, .ptr).isEmpty)
   }
 }

@@ -83,7 +83,7 @@ struct InterfaceTests {
     rig.connect(ResponderRig.eth0, ["10.0.0.7"])
     rig.pass(.seconds(3))
     #expect(rig.answers(.a) == [.a(.ambit, 7), .a(.ambit, 7)])
-    #expect(rig.answers(.ptr).map(\.ttlSeconds) == [0], "the way back from the lost one")
+    #expect(rig.answers(.ptr).isEmpty, "the way back from the lost one was never sent")
     #expect(rig.answer(.lamp, .srv).count == 1)
   }
 

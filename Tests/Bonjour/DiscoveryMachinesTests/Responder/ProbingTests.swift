@@ -52,7 +52,7 @@ struct ProbingTests {
     #expect(probe.questions.map(\.name) == [.ambit])
     #expect(probe.authorities.map(\.type).sorted() == [.a, .a, .aaaa])
     rig.pass(.seconds(3))
-    #expect(rig.answers(.ptr).filter(\.flushesCache).count == 6, "three, announced twice")
+    #expect(rig.answers(.ptr).filter(\.flushesCache).isEmpty)
   }
 
   @Test("nothing is answered before the name is ours", arguments: [0, 200, 500, 700])
