@@ -20,16 +20,14 @@
       if let answers { done.resume(returning: answers) }
     }
 
-    /// Makes requests in their order, and waits for all answers. Each request is answered once.
-    static func collect<Request>(
-      _ requests: [Request], _ make: (Request, @escaping @Sendable (Answer) -> Void) -> Void
+    /// Makes requests, and waits for all answers. Each request is answered once, with its place.
+    static func collect(
+      _ count: Int, _ make: (@escaping @Sendable (Int, Answer) -> Void) -> Void
     ) async -> [Answer] {
-      guard !requests.isEmpty else { return [] }
+      guard count > 0 else { return [] }
       return await withCheckedContinuation { continuation in
-        let gathering = Gathering(count: requests.count, continuation)
-        for (place, request) in requests.enumerated() {
-          make(request) { gathering.take($0, at: place) }
-        }
+        let gathering = Gathering(count: count, continuation)
+        make { gathering.take($1, at: $0) }
       }
     }
   }

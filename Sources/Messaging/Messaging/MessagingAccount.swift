@@ -81,6 +81,15 @@
       var storeProblem: String?
       var isClosed = false
       var connection = ConnectionState.stopped
+
+      mutating func makeTicket(_ done: @escaping Acceptance) -> Result<UInt64, MessagingError> {
+        if isClosed { return .failure(.ended) }
+        if let storeProblem { return .failure(.store(storeProblem)) }
+        guard tickets.count < waitingCountMax else { return .failure(.outboxFull) }
+        lastTicket += 1
+        tickets[lastTicket] = done
+        return .success(lastTicket)
+      }
     }
 
     /// What the host's reports change.
@@ -215,7 +224,7 @@
     ) async throws(MessagingError) -> MessageID {
       let message = OutgoingMessage(body, to: recipient, deadline: deadline)
       let result = await withCheckedContinuation { continuation in
-        begin(message) { continuation.resume(returning: $0) }
+        begin([message]) { continuation.resume(returning: $1) }
       }
       return try result.get()
     }
@@ -226,34 +235,46 @@
     public func send(
       _ messages: [OutgoingMessage]
     ) async -> [Result<MessageID, MessagingError>] {
-      await Gathering.collect(messages) { message, done in begin(message, done) }
+      await Gathering.collect(messages.count) { done in begin(messages, done) }
     }
 
-    private func begin(_ message: OutgoingMessage, _ done: @escaping Acceptance) {
+    /// - Parameter done: Called once for each message, with its place.
+    private func begin(
+      _ messages: [OutgoingMessage],
+      _ done: @escaping @Sendable (Int, Result<MessageID, MessagingError>) -> Void
+    ) {
+      let peers = messages.map(Self.recipient)
+      let tickets = reports.shared.withLock { shared in
+        peers.enumerated().map { place, peer -> Result<UInt64, MessagingError> in
+          if case .failure(let error) = peer { return .failure(error) }
+          return shared.makeTicket { done(place, $0) }
+        }
+      }
+      var sendings: [AccountHost.Sending] = []
+      sendings.reserveCapacity(messages.count)
+      for (place, message) in messages.enumerated() {
+        do throws(MessagingError) {
+          sendings.append(
+            AccountHost.Sending(
+              ticket: try tickets[place].get(), to: try peers[place].get(),
+              MessageContent(body: message.body), patience: message.deadline.map(Self.span)))
+        } catch {
+          done(place, .failure(error))
+        }
+      }
+      host.send(sendings)
+    }
+
+    /// The recipient of a message that can be sent.
+    private static func recipient(_ message: OutgoingMessage) -> Result<JID, MessagingError> {
       guard let peer = JID(typed: message.recipient), peer.local != nil else {
-        return done(.failure(.invalidAddress(message.recipient)))
+        return .failure(.invalidAddress(message.recipient))
       }
       let count = message.body.utf8.count
-      guard count <= Self.bodyByteCountMax else {
-        return done(
-          .failure(.tooLarge(byteCount: count, byteCountMax: Self.bodyByteCountMax)))
+      guard count <= bodyByteCountMax else {
+        return .failure(.tooLarge(byteCount: count, byteCountMax: bodyByteCountMax))
       }
-      guard message.body.isXMLText else { return done(.failure(.invalidText)) }
-      let ticket: Result<UInt64, MessagingError> = reports.shared.withLock { shared in
-        if shared.isClosed { return .failure(.ended) }
-        if let problem = shared.storeProblem { return .failure(.store(problem)) }
-        guard shared.tickets.count < Self.waitingCountMax else { return .failure(.outboxFull) }
-        shared.lastTicket += 1
-        shared.tickets[shared.lastTicket] = done
-        return .success(shared.lastTicket)
-      }
-      switch ticket {
-      case .success(let ticket):
-        host.send(
-          ticket: ticket, to: peer, MessageContent(body: message.body),
-          patience: message.deadline.map(Self.span))
-      case .failure(let error): done(.failure(error))
-      }
+      return message.body.isXMLText ? .success(peer) : .failure(.invalidText)
     }
 
     /// A time of up to ten years.
@@ -299,8 +320,10 @@
     /// The same for the entries with these rows, in as few transactions of the store as possible.
     public func acknowledge(rows: [Int64]) async throws(MessagingError) {
       let host = host
-      let errors = await Gathering.collect(rows) { row, done in
-        host.acknowledge(sequence: row) { done($0) }
+      let errors = await Gathering.collect(rows.count) { done in
+        for (place, row) in rows.enumerated() {
+          host.acknowledge(sequence: row) { done(place, $0) }
+        }
       }
       for case let error? in errors { throw MessagingError(error) }
     }

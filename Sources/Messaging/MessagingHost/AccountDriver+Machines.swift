@@ -56,6 +56,7 @@
         case .query(let query):
           guard let element = exchange.begin(query) else { continue }
           waiting.append(OutgoingStanza(row: nil, element))
+        case .accepted: batch.accepted.append(action)
         default: batch.later.append(.messages(action, session: session))
         }
       }

@@ -46,19 +46,21 @@
     private func keptAside(_ result: Result<[RejectedChange], StoreError>) {
       if closing.isStoreClosed { return closeStore(nil) }
       guard case .success(let rejected) = result else { return tryLater() }
-      let later = written?.later ?? []
+      let (accepted, later) = (written?.accepted ?? [], written?.later ?? [])
       written = nil
       isFailing = false
       failureCount = 0
       for change in rejected {
         observer.perform(.report(.changeRejected(change.reason)))
       }
-      report(later, without: rejected)
+      report(accepted, later, without: rejected)
       reload()
     }
 
     /// Tells the app what the transaction has done. Nothing of it leaves: the machines begin anew.
-    private func report(_ later: [Batch.Later], without rejected: [RejectedChange]) {
+    private func report(
+      _ accepted: [MessageAction], _ later: [Batch.Later], without rejected: [RejectedChange]
+    ) {
       var rows: [RowID: String] = [:]
       var error: StoreError?
       for change in rejected {
@@ -68,12 +70,17 @@
         default: break
         }
       }
+      for action in accepted {
+        if case .accepted(let ticket, let row) = action, let reason = rows[row] {
+          observer.rejected(ticket, reason)
+        } else {
+          observer.perform(action)
+        }
+      }
       for action in later {
         switch action {
         case .stream: break
         case .call(let done): done(error)
-        case .messages(.accepted(let ticket, let row), _) where rows[row] != nil:
-          observer.rejected(ticket, rows[row] ?? "")
         case .messages(.fate(let row, _), _) where rows[row] != nil: break
         case .messages(.confirm, _), .messages(.load, _): break
         case .messages(let action, _): observer.perform(action)

@@ -6,7 +6,7 @@
   /// One transaction of the store, and the actions after it.
   struct Batch: Sendable {
     /// The maximum number of changes in one transaction, as far as they come from different inputs.
-    static let countMax = 512
+    static let countMax = 2_048
 
     enum Later: Sendable {
       case stream(StreamMachine.Action)
@@ -16,9 +16,11 @@
     }
 
     var changes: [MessageChange] = []
+    /// Messages of the app that are on disk with the changes.
+    var accepted: [MessageAction] = []
     var later: [Later] = []
 
-    var isEmpty: Bool { changes.isEmpty && later.isEmpty }
+    var isEmpty: Bool { changes.isEmpty && accepted.isEmpty && later.isEmpty }
 
     /// The requests that wait for the transaction.
     var calls: [AccountDriver.Completion] {
@@ -81,6 +83,7 @@
       let full = batch
       batch = Batch()
       if full.changes.isEmpty {
+        for action in full.accepted { observer.perform(action) }
         perform(full.later)
       } else {
         written = full
@@ -89,13 +92,17 @@
       return true
     }
 
+    /// The app hears of its messages from the thread that has written them: one that waits for each message is not
+    /// kept waiting for the event loop, too.
     private func write() {
-      guard let changes = written?.changes else { return }
-      let store = store
+      guard let written else { return }
+      let (store, observer) = (store, observer)
       let bound = NIOLoopBound(self, eventLoop: loop)
       Self.threads.runIfActive(eventLoop: loop) { () -> StoreError? in
         do throws(StoreError) {
-          try store.apply(changes)
+          try store.apply(written.changes)
+          observer.committed(nil)
+          for action in written.accepted { observer.perform(action) }
           return nil
         } catch {
           return error
@@ -109,7 +116,7 @@
     }
 
     private func wrote(_ error: StoreError?) {
-      observer.committed(error?.sentence)
+      if let error { observer.committed(error.sentence) }
       if closing.isStoreClosed {
         for done in written?.calls ?? [] { done(error) }
         written = nil

@@ -123,15 +123,32 @@
       post(.stream(.clientState(isInUse ? .active : .inactive)))
     }
 
-    /// Sends a message. The observer hears `accepted` or `refused` with the ticket.
-    package func send(
-      ticket: UInt64, to peer: JID, _ content: MessageContent, patience: TimeSpan?
-    ) {
+    /// A message to be sent, and the number by which its sender knows it.
+    package struct Sending: Sendable {
+      var ticket: UInt64
+      var peer: JID
+      var content: MessageContent
+      var patience: TimeSpan?
+
+      package init(ticket: UInt64, to peer: JID, _ content: MessageContent, patience: TimeSpan?) {
+        self.ticket = ticket
+        self.peer = peer
+        self.content = content
+        self.patience = patience
+      }
+    }
+
+    /// Sends messages in their order. The observer hears `accepted` or `refused` with each ticket.
+    package func send(_ messages: [Sending]) {
+      let now = WallClock.now
       post(
-        .messages(
-          .send(
-            ticket: ticket, peer: peer.bare.description, originID: RandomText.id(), content,
-            patience: patience, wall: WallClock.now)))
+        messages.map { message in
+          .messages(
+            .send(
+              ticket: message.ticket, peer: message.peer.bare.description,
+              originID: RandomText.id(at: now), message.content, patience: message.patience,
+              wall: now))
+        })
     }
 
     /// The app has taken a row of the inbox. Returns when that is on disk.
@@ -201,10 +218,13 @@
     }
 
     /// All that is posted until the event loop takes it is one transaction.
-    private func post(_ request: AccountDriver.Request) {
+    private func post(_ request: AccountDriver.Request) { post([request]) }
+
+    private func post(_ new: [AccountDriver.Request]) {
+      guard !new.isEmpty else { return }
       let isFirst = inbox.withLock { requests in
-        requests.append(request)
-        return requests.count == 1
+        defer { requests += new }
+        return requests.isEmpty
       }
       guard isFirst else { return }
       loop.execute { [self] in

@@ -1,7 +1,8 @@
 #if Messaging
   package import XMPPMachines
 
-  /// What an account's driver reports. Called on its event loop.
+  /// What an account's driver reports. Called on its event loop; `committed`, and `perform` with `accepted`, also on a
+  /// thread for disks, where the event loop waits for it.
   package struct AccountObserver: Sendable {
     /// The connection of an account with its server.
     package enum Connection: Sendable {

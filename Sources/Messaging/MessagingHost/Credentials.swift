@@ -47,14 +47,34 @@
 
   /// Texts that can't be predicted.
   enum RandomText {
-    /// 128 bits in hexadecimal.
-    static func id() -> String {
+    /// A UUID of version 7 (RFC 9562, §5.7): the time in milliseconds, then 74 random bits.
+    ///
+    /// Ids in the order of time are neighbours in an index; random ones change a page of it each.
+    static func id(at time: WallTime) -> String {
       var generator = SystemRandomNumberGenerator()
-      return Hexadecimal.string((0..<16).map { _ in generator.next() as UInt8 })
+      var bytes = bytes(UInt64(truncatingIfNeeded: time) << 16 | generator.next() & 0xFFFF)
+      bytes += Self.bytes(generator.next())
+      bytes[6] = 0x70 | bytes[6] & 0x0F
+      bytes[8] = 0x80 | bytes[8] & 0x3F
+      let digits = Array(Hexadecimal.string(bytes).utf8)
+      var text: [UInt8] = []
+      text.reserveCapacity(36)
+      for (place, digit) in digits.enumerated() {
+        if [8, 12, 16, 20].contains(place) { text.append(UInt8(ascii: "-")) }
+        text.append(digit)
+      }
+      return String(decoding: text, as: UTF8.self)
     }
 
-    /// For an exchange of SCRAM: 32 characters.
-    static func nonce() -> String { id() }
+    /// For an exchange of SCRAM: 128 bits in hexadecimal.
+    static func nonce() -> String {
+      var generator = SystemRandomNumberGenerator()
+      return Hexadecimal.string(bytes(generator.next()) + bytes(generator.next()))
+    }
+
+    private static func bytes(_ number: UInt64) -> [UInt8] {
+      (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
   }
 
   /// The system's clock for calendars, which may jump.

@@ -8,12 +8,10 @@
     static func apply(_ changes: [MessageChange], to database: Database) throws {
       // Of the counts in one transaction the last one counts.
       var inboundCount: UInt64?
-      let last = lastStreams(changes)
-      for (place, change) in changes.enumerated() {
+      let isLast = lastStreams(changes)
+      for (place, change) in changes.enumerated() where isLast[place] {
         if case .setInboundCount(let count) = change {
           inboundCount = count
-        } else if let name = streamName(change), last[name] != place {
-          continue
         } else {
           if case .setSession = change { inboundCount = nil }
           try apply(change, to: database)
@@ -25,21 +23,25 @@
       }
     }
 
-    /// Where the state of each stream is set last. Hundreds of messages of one stream are one change of it.
-    private static func lastStreams(_ changes: [MessageChange]) -> [String: Int] {
-      var last: [String: Int] = [:]
-      for (place, change) in changes.enumerated() {
-        if let name = streamName(change) { last[name] = place }
-      }
-      return last
+    private enum StreamName: Hashable {
+      case outgoing(String)
+      case incoming(String, OrderStreamID)
     }
 
-    private static func streamName(_ change: MessageChange) -> String? {
-      switch change {
-      case .setOutgoingStream(let stream): "out \(stream.peer)"
-      case .setIncomingStream(let stream): "in \(stream.sender) \(stream.stream)"
-      default: nil
+    /// Leaves out the states of streams that are set again. Hundreds of messages of one stream are one change of it.
+    private static func lastStreams(_ changes: [MessageChange]) -> [Bool] {
+      var isLast = [Bool](repeating: true, count: changes.count)
+      var found: Set<StreamName> = []
+      for (place, change) in changes.enumerated().reversed() {
+        switch change {
+        case .setOutgoingStream(let stream):
+          isLast[place] = found.insert(.outgoing(stream.peer)).inserted
+        case .setIncomingStream(let stream):
+          isLast[place] = found.insert(.incoming(stream.sender, stream.stream)).inserted
+        default: break
+        }
       }
+      return isLast
     }
 
     private static func run(

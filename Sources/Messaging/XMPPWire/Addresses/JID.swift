@@ -39,6 +39,11 @@
     /// Reads an address that a person typed: local part and domain become lower case, as servers prepare them
     /// (RFC 6122, appendix A), and blanks around it are dropped.
     package init?(typed text: String) {
+      // The usual case: nothing to be prepared.
+      if text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !(0x41...0x5A).contains($0) }) {
+        self.init(text)
+        return
+      }
       let words = text.split(whereSeparator: \.isWhitespace)
       guard let word = words.first, words.count == 1, let typed = JID(String(word)) else {
         return nil

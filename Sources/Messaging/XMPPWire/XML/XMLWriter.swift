@@ -116,6 +116,8 @@
 
   extension String {
     /// Whether a stanza can carry the text unchanged. Other characters would arrive as U+FFFD.
-    package var isXMLText: Bool { unicodeScalars.allSatisfy(\.isXML) }
+    package var isXMLText: Bool {
+      utf8.allSatisfy { (0x20...0x7F).contains($0) } || unicodeScalars.allSatisfy(\.isXML)
+    }
   }
 #endif

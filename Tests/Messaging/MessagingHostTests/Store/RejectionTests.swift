@@ -75,11 +75,13 @@
           account: try #require(JID("ann@x")), password: "", settings: ServerSettings(domain: "x"),
           store: store, program: "test"), observer: log.observer)
       for (ticket, text) in [(1, "a"), (2, "poison"), (3, "b")] {
-        host.send(ticket: UInt64(ticket), to: peer, MessageContent(body: text), patience: nil)
+        host.send([
+          .init(ticket: UInt64(ticket), to: peer, MessageContent(body: text), patience: nil)
+        ])
       }
       await log.until(count: 4)
       #expect(Set(log.lines) == ["accepted 1", "accepted 3", "kept aside", "rejected 2"])
-      host.send(ticket: 4, to: peer, MessageContent(body: "c"), patience: nil)
+      host.send([.init(ticket: 4, to: peer, MessageContent(body: "c"), patience: nil)])
       await log.until(count: 5)
       #expect(log.lines.last == "accepted 4")
       let kept = try store.read { try String.fetchAll($0, sql: "SELECT content FROM aside") }
