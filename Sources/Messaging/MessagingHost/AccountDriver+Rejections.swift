@@ -16,11 +16,11 @@
     var isReloading = false
 
     /// The time before the next connection, which grows with each rejection that follows soon.
-    mutating func pause(now: Instant) -> TimeAmount {
+    mutating func pause(first: TimeSpan, now: Instant) -> TimeAmount {
       if let last, last + Self.calmTime <= now { count = 0 }
       last = now
       count = min(count + 1, 7)
-      return .seconds(1 << (count - 1))
+      return .nanoseconds(first.nanoseconds << (count - 1))
     }
   }
 
@@ -54,6 +54,8 @@
         observer.perform(.report(.changeRejected(change.reason)))
       }
       report(accepted, later, without: rejected)
+      batch = Batch()
+      returnAhead()
       reload()
     }
 
@@ -112,10 +114,12 @@
       (isParsing, isAtBarrier) = (false, false)
       parser.restart()
       handle(.clientState(clientState))
-      if closing.isRequested || !wasStarted { return run() }
+      if closing.isRequested || !wasStarted || !isWanted { return run() }
       observer.changed(.offline(.transport("a change can't be stored"), isFinal: false))
-      loop.assumeIsolated().scheduleTask(in: rejections.pause(now: .now)) { [self] in
-        if !closing.isRequested { handle([.stream(.start)]) }
+      loop.assumeIsolated().scheduleTask(
+        in: rejections.pause(first: start.times.rejection, now: .now)
+      ) { [self] in
+        if !closing.isRequested, isWanted { handle([.stream(.start)]) }
       }
       run()
     }

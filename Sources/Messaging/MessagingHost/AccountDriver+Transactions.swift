@@ -1,4 +1,5 @@
 #if Messaging
+  internal import Essentials
   internal import NIOCore
   internal import NIOPosix
   internal import XMPPMachines
@@ -69,11 +70,7 @@
       return pool
     }()
 
-    /// The pause before a transaction that failed is tried again.
-    private static let retryPause = TimeAmount.seconds(1)
     private static let longestPause = TimeAmount.seconds(60).nanoseconds
-    /// The time for the server and the disk to take the rest, before the account's use ends without.
-    private static let closeTime = TimeAmount.seconds(10)
 
     /// Begins to write the changes since the last transaction, or performs actions that need none. False without any.
     func flush() -> Bool {
@@ -82,6 +79,7 @@
       guard !batch.isEmpty else { return false }
       let full = batch
       batch = Batch()
+      ahead = []
       if full.changes.isEmpty {
         for action in full.accepted { observer.perform(action) }
         perform(full.later)
@@ -138,7 +136,7 @@
     }
 
     func tryLater() {
-      let pause = min(Self.retryPause.nanoseconds << Int64(failureCount), Self.longestPause)
+      let pause = min(start.times.retry.nanoseconds << Int64(failureCount), Self.longestPause)
       failureCount = min(failureCount + 1, 10)
       loop.assumeIsolated().scheduleTask(in: .nanoseconds(pause)) { [self] in
         if !closing.isStoreClosed { write() }
@@ -195,7 +193,9 @@
     func setCloseDeadline() {
       guard closing.deadline == nil, !closing.isStoreClosed else { return }
       let bound = NIOLoopBound(self, eventLoop: loop)
-      closing.deadline = loop.scheduleTask(in: Self.closeTime) { bound.value.closeLate() }
+      closing.deadline = loop.scheduleTask(in: .nanoseconds(start.times.close.nanoseconds)) {
+        bound.value.closeLate()
+      }
     }
 
     /// Ends the connection, writes the last changes, and closes the store.

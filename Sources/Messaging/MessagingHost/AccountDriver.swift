@@ -9,8 +9,8 @@
   /// Drives the machines of one account: its stream, and its messages. Used on its event loop only.
   ///
   /// All that comes while a transaction of the store is written is the next transaction: changes first, then what the
-  /// machines want done. A thread for disks writes it; meanwhile nothing else happens. While the store can't be
-  /// written, nothing is read from the server, and the same transaction is tried again.
+  /// machines want done. A thread for disks writes it; meanwhile only messages of the app are numbered for the next
+  /// one. While the store can't be written, nothing is read from the server, and the same transaction is tried again.
   final class AccountDriver {
     enum Input {
       case request(Request)
@@ -56,6 +56,8 @@
     private var isRunning = false
     var isParsing = false
     var batch = Batch()
+    /// Messages of the app in the batch that were handled while an earlier transaction was written.
+    var ahead: [MessageEvent] = []
     /// The transaction that is being written, or is tried again.
     var written: Batch?
     var isFailing = false
@@ -63,6 +65,8 @@
     var failureCount = 0
     var rejections = Rejections()
     var clientState = ClientState.active
+    /// Whether the app wants a connection: its last request was to start.
+    var isWanted = false
     /// Stanzas for which the stream had no room.
     var waiting: [OutgoingStanza] = []
     var session: UInt64?
@@ -138,6 +142,12 @@
       return input
     }
 
+    /// The machine begins anew without these messages: they are handled again.
+    func returnAhead() {
+      inputs.insert(contentsOf: ahead.map { .request(.messages($0)) }, at: firstInput)
+      ahead = []
+    }
+
     /// Removes what waits.
     func takeInputs() -> [Input] {
       defer {
@@ -159,7 +169,8 @@
     func run() {
       guard !isRunning else { return }
       isRunning = true
-      while written == nil, !closing.isStoreClosed, !rejections.isReloading, step() {}
+      while !closing.isStoreClosed, !rejections.isReloading, written == nil ? step() : stepAhead() {
+      }
       isRunning = false
       closeIfDone()
       setTimer()
@@ -179,11 +190,29 @@
       return true
     }
 
+    /// Handles a message of the app for the next transaction, if it is the next input. It reads nothing of the store, and
+    /// nothing of it leaves before the transaction that is being written is on disk.
+    private func stepAhead() -> Bool {
+      guard !isFailing, !isParsing, !isAtBarrier, !closing.isRequested,
+        batch.changes.count <= Batch.countMax, firstInput < inputs.count,
+        case .request(.messages(let event)) = inputs[firstInput], case .send = event
+      else { return false }
+      _ = nextInput()
+      ahead.append(event)
+      handle(event)
+      return true
+    }
+
     private func perform(_ input: Input) {
       switch input {
       case .channel(let source, let event): if source === channel { take(event) }
       case .request(.stream(let event)):
-        if case .clientState(let state) = event { clientState = state }
+        switch event {
+        case .clientState(let state): clientState = state
+        case .start: isWanted = true
+        case .stop: isWanted = false
+        default: break
+        }
         handle(event)
       // The end of the account answers it.
       case .request(.messages(.send)) where closing.isRequested: break

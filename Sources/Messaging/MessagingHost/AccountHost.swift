@@ -7,6 +7,18 @@
   package import XMPPMachines
   package import XMPPWire
 
+  /// The times of an account's driver.
+  package struct DriverTimes: Sendable {
+    /// For the server and the disk to take the rest, before the account's use ends without.
+    package var close: TimeSpan = .seconds(10)
+    /// Before a transaction that failed is tried again; it doubles up to a minute.
+    package var retry: TimeSpan = .seconds(1)
+    /// Before the next connection after a change that the store has rejected; it doubles up to a minute.
+    package var rejection: TimeSpan = .seconds(1)
+
+    package init() {}
+  }
+
   /// What the host of an account begins with.
   package struct AccountStart: Sendable {
     var settings: ServerSettings
@@ -18,6 +30,8 @@
     var unacknowledged: [SentStanza]
     /// Whether accounts get receipts to which the app has never sent a message.
     package var confirmsToStrangers = false
+    /// Times that tests make short.
+    package var times = DriverTimes()
 
     /// Reads the store.
     ///

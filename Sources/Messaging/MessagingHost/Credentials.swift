@@ -52,16 +52,17 @@
     /// Ids in the order of time are neighbours in an index; random ones change a page of it each.
     static func id(at time: WallTime) -> String {
       var generator = SystemRandomNumberGenerator()
-      var bytes = bytes(UInt64(truncatingIfNeeded: time) << 16 | generator.next() & 0xFFFF)
-      bytes += Self.bytes(generator.next())
-      bytes[6] = 0x70 | bytes[6] & 0x0F
-      bytes[8] = 0x80 | bytes[8] & 0x3F
-      let digits = Array(Hexadecimal.string(bytes).utf8)
+      let high = UInt64(truncatingIfNeeded: time) << 16 | 0x7000 | generator.next() & 0x0FFF
+      let low = 0x8000_0000_0000_0000 | generator.next() >> 2
       var text: [UInt8] = []
       text.reserveCapacity(36)
-      for (place, digit) in digits.enumerated() {
-        if [8, 12, 16, 20].contains(place) { text.append(UInt8(ascii: "-")) }
-        text.append(digit)
+      for place in 0..<32 {
+        if place == 8 || place == 12 || place == 16 || place == 20 {
+          text.append(UInt8(ascii: "-"))
+        }
+        let half = place < 16 ? high : low
+        let digit = UInt8(half >> UInt64(60 - 4 * (place & 15)) & 15)
+        text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
       }
       return String(decoding: text, as: UTF8.self)
     }

@@ -41,6 +41,7 @@
     private(set) var endpoint: ServerEndpoint?
     private var channel: (any Channel)?
     private var hasEnded = false
+    private var isReading = true
     private var isEncrypting = false
     private var isDirect = false
     private var handshakeDeadline: Scheduled<Void>?
@@ -89,6 +90,7 @@
           ChannelOptions.socket(SocketOptionLevel(IPPROTO_TCP), SocketOptionName(TCP_USER_TIMEOUT)),
           value: SocketOptionValue(Self.userTimeoutMilliseconds)
         )
+        .channelOption(.autoRead, value: isReading)
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(StreamHandler(bound.value))
@@ -111,6 +113,7 @@
     private func connected(_ channel: any Channel, _ endpoint: ServerEndpoint) {
       guard !hasEnded else { return channel.close(promise: nil) }
       self.channel = channel
+      setReading(isReading)
       switch endpoint.encryption {
       case .startTLS: report(self, .connected)
       case .directTLS:
@@ -178,8 +181,9 @@
       }
     }
 
-    /// Reads from the server, or lets it wait.
+    /// Reads from the server, or lets it wait; also one that is not connected yet.
     func setReading(_ isReading: Bool) {
+      self.isReading = isReading
       channel?.setOption(.autoRead, value: isReading).whenComplete { _ in }
     }
 

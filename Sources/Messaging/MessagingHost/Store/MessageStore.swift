@@ -99,6 +99,7 @@
               } catch let error as DatabaseError where Self.isRejection(error) {
                 let reason = Self.reason(error)
                 try StoreWriter.keepAside(change, reason, date, database)
+                if case .insertOutgoing(let row) = change { Self.insertVoid(of: row, database) }
                 rejected.append(RejectedChange(change: change, reason: reason))
               }
             }
@@ -108,6 +109,14 @@
         }
       } catch {
         throw Self.storeError(error)
+      }
+    }
+
+    /// The row's number or id may be the reason for its rejection.
+    private static func insertVoid(of row: OutgoingRow, _ database: Database) {
+      try? database.inSavepoint {
+        try StoreWriter.insertVoid(of: row, database)
+        return .commit
       }
     }
 

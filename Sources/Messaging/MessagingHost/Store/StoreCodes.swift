@@ -52,16 +52,19 @@
     }
   }
 
-  /// The end of the history as a setting; empty for none.
+  /// The end of the history as a setting; empty for none. Earlier versions wrote no date.
   enum HistoryCode {
     static func encode(_ end: HistoryEnd?) -> String {
-      end.map { "\($0.isCut ? "cut" : "all") \($0.id)" } ?? ""
+      end.map { "\($0.isCut ? "cut" : "all")@\($0.date) \($0.id)" } ?? ""
     }
 
     static func decode(_ text: String) -> HistoryEnd? {
       let parts = text.split(separator: " ", maxSplits: 1)
       guard parts.count == 2 else { return nil }
-      return HistoryEnd(id: String(parts[1]), isCut: parts[0] == "cut")
+      let words = parts[0].split(separator: "@", maxSplits: 1)
+      return HistoryEnd(
+        id: String(parts[1]), date: words.dropFirst().first.flatMap { WallTime($0) } ?? .max,
+        isCut: words.first == "cut")
     }
   }
 

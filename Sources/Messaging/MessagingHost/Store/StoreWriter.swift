@@ -157,6 +157,15 @@
       }
     }
 
+    /// Stores that the number of a rejected message was given, without the rest. Its recipient gets a void for it.
+    static func insertVoid(of row: OutgoingRow, _ database: Database) throws {
+      var void = OutgoingRow(
+        id: row.id, peer: row.peer, originID: row.originID, order: row.order,
+        content: MessageContent(body: ""), date: row.date)
+      void.fate = .failed(.refused("not-stored"))
+      try insert(void, database)
+    }
+
     /// The changes that are kept aside at most. The oldest make place.
     static let asideCountMax = 1_000
     private static let asideByteCountMax = 1 << 16

@@ -11,7 +11,7 @@
       case gap(since: WallTime, ArchiveRequest)
       /// The history of a new store begins with this query. `end`: its last entry; nil if the archive is empty. `cut`: the
       /// time before which entries are left out; nil if none are.
-      case history(end: String?, cut: WallTime?, ArchiveRequest)
+      case history(end: ArchiveMark?, cut: WallTime?, ArchiveRequest)
       case done(isWhole: Bool)
       case stalled
       /// The answer belongs to no query that runs.
@@ -23,7 +23,7 @@
     /// The search for the beginning of the history, from the end of the archive.
     private struct Search: Hashable {
       var oldestDate: WallTime
-      var end: String?
+      var end: ArchiveMark?
       var oldest: ArchiveMark?
       var entryCount = 0
       var pageCount = 0
@@ -150,7 +150,7 @@
       var search = before
       search.pageCount += 1
       search.entryCount += page.entries.count
-      if search.end == nil { search.end = page.entries.last?.mark.id }
+      if search.end == nil { search.end = page.entries.last?.mark }
       if let tooOld = page.entries.last(where: { $0.mark.date < search.oldestDate }) {
         return beginHistory(search, after: tooOld.mark, now)
       }

@@ -211,6 +211,7 @@
     ) {
       guard archive.isCurrent(page) else { return }
       for entry in page.entries where !archive.isSearching {
+        if let end = historyEnd, entry.mark.date > end.date { endHistory(&commit) }
         if let item = entry.message { receive(item, entry: entry.mark, now, &commit) }
         if entry.mark.id == historyEnd?.id { endHistory(&commit) }
       }
@@ -233,7 +234,7 @@
         release(row.id, .inOrder, &commit)
         commit.then.append(.query(query))
       case .history(let end, let cut, let query):
-        historyEnd = end.map { HistoryEnd(id: $0, isCut: cut != nil) }
+        historyEnd = end.map { HistoryEnd(id: $0.id, date: $0.date, isCut: cut != nil) }
         commit.changes.append(.setHistoryEnd(historyEnd))
         if let cut {
           let row = makeRow(.historyStart(cut), peer: account, date: wall(now))

@@ -235,11 +235,14 @@
   /// The last entry of the archive that is history for a new store.
   package struct HistoryEnd: Hashable, Sendable {
     package var id: String
+    /// Its date: later entries are none, even if this one is never read.
+    package var date: WallTime
     /// Whether earlier entries were left out, so that streams begin anywhere.
     package var isCut: Bool
 
-    package init(id: String, isCut: Bool) {
+    package init(id: String, date: WallTime, isCut: Bool) {
       self.id = id
+      self.date = date
       self.isCut = isCut
     }
   }

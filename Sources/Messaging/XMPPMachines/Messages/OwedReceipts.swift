@@ -23,6 +23,10 @@
     }
   }
 
+  extension OwedReceipt {
+    fileprivate var byteCount: Int { recipient.utf8.count + name.utf8.count }
+  }
+
   extension RowID {
     static let receiptBase: Int64 = 1 << 62
 
@@ -40,6 +44,8 @@
 
     static let perStrangerMax = 64
     static let strangerCountMax = 1_024
+    /// Of all recipients and names, which peers choose.
+    static let byteCountMax = 16 << 20
 
     private(set) var all: [RowID: OwedReceipt] = [:]
     private var byName: [Key: RowID] = [:]
@@ -49,6 +55,7 @@
     /// Of each stranger, by number.
     private(set) var withheld: [String: [RowID]] = [:]
     private var last: Int64 = RowID.receiptBase
+    private var byteCount = 0
 
     /// - Parameter known: The recipients that are no strangers.
     mutating func load(_ stored: [OwedReceipt], known: Set<String>) {
@@ -60,6 +67,7 @@
 
     private mutating func add(_ receipt: OwedReceipt, isKnown: Bool) {
       all[receipt.id] = receipt
+      byteCount += receipt.byteCount
       byName[Key(recipient: receipt.recipient, name: receipt.name)] = receipt.id
       if receipt.position != nil {
         underWay.insert(receipt.id)
@@ -89,16 +97,20 @@
         removed.append(contentsOf: own.prefix(1))
       }
       if withheld.count > Self.strangerCountMax,
-        let oldest = withheld.values.compactMap({ $0.first.map { ($0, ()) } }).min(by: {
-          $0.0 < $1.0
-        })?.0, let recipient = all[oldest]?.recipient
+        let oldest = oldestWithheld, let recipient = all[oldest]?.recipient
       {
         removed.append(contentsOf: withheld[recipient] ?? [])
       }
       if waiting.count > countMax { removed.append(contentsOf: waiting.prefix(1)) }
       for id in removed { remove(id) }
+      while byteCount > Self.byteCountMax, let id = oldestWithheld ?? waiting.first {
+        remove(id)
+        removed.append(id)
+      }
       return removed
     }
+
+    private var oldestWithheld: RowID? { withheld.values.compactMap(\.first).min() }
 
     /// The next receipt to be sent; it is under way then.
     mutating func takeNext() -> OwedReceipt? {
@@ -140,6 +152,7 @@
     @discardableResult
     mutating func remove(_ id: RowID) -> Bool {
       guard let receipt = all.removeValue(forKey: id) else { return false }
+      byteCount -= receipt.byteCount
       byName[Key(recipient: receipt.recipient, name: receipt.name)] = nil
       if underWay.remove(id) == nil {
         waiting.removeAll { $0 == id }
@@ -154,6 +167,9 @@
       if byName.count != all.count { found.append("a receipt is owed twice, or has no name") }
       if isComplete {
         let count = waiting.count + underWay.count + withheld.values.reduce(0) { $0 + $1.count }
+        if all.values.reduce(0, { $0 + $1.byteCount }) != byteCount {
+          found.append("the bytes of receipts are not \(byteCount)")
+        }
         if count != all.count { found.append("\(count) receipts are in tables, not \(all.count)") }
       }
       return found

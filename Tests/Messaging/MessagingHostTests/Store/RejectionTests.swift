@@ -1,5 +1,9 @@
 #if Messaging
+  import Dispatch
+  import Essentials
   import GRDB
+  import NIOCore
+  import NIOPosix
   import Synchronization
   import Testing
   import XMPPMachines
@@ -15,6 +19,10 @@
         (lines: [String], waiting: (Int, CheckedContinuation<Void, Never>)?)
       >(
         ([], nil))
+
+      private let attempts = Mutex<
+        (count: Int, waiting: (Int, CheckedContinuation<Void, Never>)?)
+      >((0, nil))
 
       var lines: [String] { state.withLock(\.lines) }
 
@@ -38,9 +46,32 @@
         }
       }
 
+      /// The connections that were tried.
+      var attemptCount: Int { attempts.withLock(\.count) }
+
+      func untilAttempts(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+          let isReady = attempts.withLock { attempts in
+            if attempts.count < count { attempts.waiting = (count, continuation) }
+            return attempts.count >= count
+          }
+          if isReady { continuation.resume() }
+        }
+      }
+
+      private func addAttempt() {
+        let ready = attempts.withLock { attempts -> CheckedContinuation<Void, Never>? in
+          attempts.count += 1
+          guard let (count, waiting) = attempts.waiting, attempts.count >= count else { return nil }
+          attempts.waiting = nil
+          return waiting
+        }
+        ready?.resume()
+      }
+
       var observer: AccountObserver {
         AccountObserver(
-          changed: { _ in },
+          changed: { if case .connecting = $0 { self.addAttempt() } },
           perform: { action in
             switch action {
             case .accepted(let ticket, _): self.add("accepted \(ticket)")
@@ -88,6 +119,78 @@
       #expect(kept == ["poison"])
       let stored = try store.load()
       #expect(stored.outgoing.compactMap(\.content?.body) == ["a", "b", "c"])
+      // The number that was given is answered by a void when the recipient misses it.
+      let stream = try #require(stored.outgoingStreams.first?.stream)
+      let rows = try store.outgoing(stream: stream, range: 1...9)
+      #expect(rows.map(\.order.number) == [1, 2, 3, 4])
+      #expect(rows[1].fate == .failed(.refused("not-stored")) && rows[1].content?.body == "")
+      try await host.close(keepsSession: false)
+    }
+
+    @Test(
+      "Messages that are sent while a transaction is written are the next one, also if it is rejected"
+    )
+    func ahead() async throws {
+      let folder = try TestFolder()
+      let store = try MessageStore(path: folder.path("messages"))
+      try Self.reject("outgoing", store)
+      let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let transactionCount = Mutex(0)
+      let slow = FaultyStore(store) {
+        transactionCount.withLock { $0 += 1 }
+        begun.signal()
+        gate.wait()
+        return nil
+      }
+      let log = Log()
+      let peer = try #require(JID("bob@x"))
+      let host = try AccountHost(
+        AccountStart(
+          account: try #require(JID("ann@x")), password: "", settings: ServerSettings(domain: "x"),
+          store: slow, program: "test"), observer: log.observer)
+      func send(_ ticket: UInt64, _ text: String) {
+        host.send([.init(ticket: ticket, to: peer, MessageContent(body: text), patience: nil)])
+      }
+      send(1, "poison")
+      await Task.detached { begun.wait() }.value
+      for ticket in 2...9 { send(UInt64(ticket), "\(ticket)") }
+      // The event loop has taken them.
+      _ = try await host.peers()
+      #expect(log.lines.isEmpty)
+      for _ in 0..<9 { gate.signal() }
+      await log.until(count: 10)
+      #expect(log.lines == ["kept aside", "rejected 1"] + (2...9).map { "accepted \($0)" })
+      #expect(transactionCount.withLock { $0 } == 2)
+      let texts = try store.load().outgoing.compactMap(\.content?.body)
+      #expect(texts == (2...9).map { "\($0)" })
+      try await host.close(keepsSession: false)
+    }
+
+    @Test("An account that was stopped stays so when the pause after a rejected change ends")
+    func stop() async throws {
+      let folder = try TestFolder()
+      let store = try MessageStore(path: folder.path("messages"))
+      try Self.reject("outgoing", store)
+      let log = Log()
+      var settings = ServerSettings(domain: "x")
+      settings.endpoints = [ServerEndpoint(host: "127.0.0.1", port: 1, encryption: .startTLS)]
+      var start = try AccountStart(
+        account: try #require(JID("ann@x")), password: "", settings: settings, store: store,
+        program: "test")
+      start.times.rejection = .milliseconds(50)
+      let loop = MultiThreadedEventLoopGroup.singleton.next()
+      let host = try AccountHost(start, observer: log.observer, on: loop)
+      host.start()
+      let peer = try #require(JID("bob@x"))
+      host.send([.init(ticket: 1, to: peer, MessageContent(body: "poison"), patience: nil)])
+      await log.until(count: 2)
+      host.stop(keepsSession: false)
+      _ = try await host.peers()
+      let attemptCount = log.attemptCount
+      try await loop.scheduleTask(in: .milliseconds(200)) {}.futureResult.get()
+      #expect(log.attemptCount == attemptCount)
+      host.start()
+      await log.untilAttempts(attemptCount + 1)
       try await host.close(keepsSession: false)
     }
 

@@ -86,7 +86,7 @@
       let store = try MessageStore(path: folder.path("messages"))
       defer { store.close() }
       #expect(try !store.load().hasReadArchive)
-      let end = HistoryEnd(id: "an id", isCut: true)
+      let end = HistoryEnd(id: "an id", date: 7, isCut: true)
       try store.apply([.setHistoryEnd(end)])
       #expect(try store.load().historyEnd == end)
       try store.apply([.setHistoryEnd(nil)])

@@ -110,6 +110,37 @@
       #expect(bench.texts == (1...200).map { "\($0) history" })
     }
 
+    @Test(
+      "A message after an incomplete history is new, though the history's last entry is never read")
+    func lostEnd() throws {
+      var bench = MachineBench(isNew: true)
+      bench.connect(hasArchive: true)
+      // The search finds the end, and then the queries for the history fail.
+      bench.page([("1", message("one")), ("end", nil)])
+      while let query = bench.machine.archive.query {
+        bench.handle(.queryFailed(query.id, isUnknownItem: false))
+        bench.advance(.seconds(20))
+      }
+      #expect(bench.store.historyEnd?.id == "end")
+      bench.advance(.seconds(301))
+      let query = try #require(bench.machine.archive.query)
+      func entry(_ id: String, _ text: String, _ date: WallTime) -> ArchivePage.Entry {
+        var message = message(text)
+        message.archiveID = id
+        return ArchivePage.Entry(
+          mark: ArchiveMark(id: id, date: date),
+          message: bench.store.lookUp(message, account: "a@x"))
+      }
+      let entries = [
+        entry("1", "one", MachineBench.start), entry("3", "later", MachineBench.start + 1),
+      ]
+      bench.handle(.page(ArchivePage(query: query.id, entries: entries, isComplete: false)))
+      #expect(bench.texts == ["one history", "later"])
+      #expect(bench.store.historyEnd == nil)
+      bench.restart()
+      #expect(bench.machine.historyEnd == nil)
+    }
+
     @Test("A message that arrives while the history is read is new")
     func live() {
       var bench = MachineBench(isNew: true)

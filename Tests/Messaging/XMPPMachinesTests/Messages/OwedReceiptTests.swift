@@ -104,6 +104,20 @@
       #expect(bench.machine.violations() == [])
     }
 
+    @Test("Receipts for messages with long ids are bounded by their bytes")
+    func bytes() {
+      var bench = MachineBench(confirmsToStrangers: false)
+      bench.connect()
+      let long = String(repeating: "x", count: 1 << 20)
+      for number in 0..<20 { bench.receive("\(number)", from: "spam\(number)@x", id: long) }
+      #expect(bench.machine.receipts.all.count == 15)
+      #expect(bench.store.receipts.count == 15)
+      #expect(bench.reports == [.receiptsDropped(count: 1)])
+      #expect(bench.machine.violations() == [])
+      bench.restart()
+      #expect(bench.machine.violations() == [])
+    }
+
     @Test("A server that confirms nothing gets a window of receipts, and the rest is bounded")
     func window() {
       var limits = MessageLimits()

@@ -1,0 +1,54 @@
+#if Messaging
+  import XMPPMachines
+  import XMPPWire
+
+  @testable import MessagingHost
+
+  /// A store whose transactions fail, or wait, as a test has it.
+  final class FaultyStore: AccountStore {
+    private let store: MessageStore
+    private let willApply: @Sendable () -> StoreError?
+
+    /// - Parameter willApply: Called before each transaction, on its thread; returns the error with which it fails.
+    init(_ store: MessageStore, willApply: @escaping @Sendable () -> StoreError?) {
+      self.store = store
+      self.willApply = willApply
+    }
+
+    func apply(_ changes: [MessageChange]) throws(StoreError) {
+      if let error = willApply() { throw error }
+      try store.apply(changes)
+    }
+
+    var path: String { store.path }
+    func close() { store.close() }
+    func load() throws(StoreError) -> StoredMessages { try store.load() }
+    func sentRows() throws(StoreError) -> [OutgoingRow] { try store.sentRows() }
+    func sentReceipts() throws(StoreError) -> [OwedReceipt] { try store.sentReceipts() }
+    func peers() throws(StoreError) -> [String] { try store.peers() }
+
+    func applyKeepingAside(
+      _ changes: [MessageChange], date: WallTime
+    ) throws(StoreError) -> [RejectedChange] {
+      try store.applyKeepingAside(changes, date: date)
+    }
+
+    func prune(
+      _ retention: Retention, now: WallTime, countMax: Int
+    ) throws(StoreError) -> Bool {
+      try store.prune(retention, now: now, countMax: countMax)
+    }
+
+    func lookup(
+      _ message: InboundMessage, account: String
+    ) throws(StoreError) -> StoreLookup { try store.lookup(message, account: account) }
+
+    func outgoing(
+      stream: OrderStreamID, range: ClosedRange<UInt64>
+    ) throws(StoreError) -> [OutgoingRow] { try store.outgoing(stream: stream, range: range) }
+
+    func inbox(
+      after sequence: Int64, limit: Int
+    ) throws(StoreError) -> [IncomingRow] { try store.inbox(after: sequence, limit: limit) }
+  }
+#endif
