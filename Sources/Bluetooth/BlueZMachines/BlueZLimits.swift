@@ -23,6 +23,14 @@ package enum BlueZLimits {
   static let procedureMax = TimeSpan.seconds(35)
   /// How long bluetoothd may take to answer about itself.
   static let answerMax = TimeSpan.seconds(25)
+  /// How long `Connect` may take: longer than bluetoothd's and the kernel's own limits. Then it is cancelled, and the
+  /// device is waited for again.
+  static let connectionMax = TimeSpan.seconds(60)
+  /// How long a pairing may take: each of its steps has 30 s (Core 5.4, Vol 3, Part H, §3.4), and users have 60 s in
+  /// bluetoothd.
+  static let pairingMax = TimeSpan.seconds(180)
+  /// The number of writes without response after which a read proves that bluetoothd has sent them.
+  static let commandCountMax = 32
   /// How long a link may take to end.
   static let disconnectionMax = TimeSpan.seconds(10)
   /// How long a link that this program had made before the radio was lost is kept for a client.

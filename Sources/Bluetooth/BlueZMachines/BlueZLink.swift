@@ -36,6 +36,8 @@ struct BlueZLink: Sendable {
     var remaining: [UInt16] = []
     var values: [AttributeValue] = []
     var inProgressCount = 0
+    /// Whether a write without response waits for the reply to a read that follows it.
+    var isProbed = false
   }
 
   /// The progress of the first operation.
@@ -61,6 +63,8 @@ struct BlueZLink: Sendable {
   var needsDiscovery = false
   var operations: [Operation] = []
   var running = Running.nothing
+  /// Writes without response since the last read that has proved their departure.
+  var commandCount = 0
   /// The subscribed clients, by the handles of values.
   var subscribers: [UInt16: Set<BlueZSessionID>] = [:]
   /// A value that came while the same characteristic was read: of a notification, or an echo of the read.

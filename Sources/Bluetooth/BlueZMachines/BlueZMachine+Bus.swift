@@ -14,6 +14,7 @@ extension BlueZMachine {
     guard phase == .opening else { return }
     phase = .noOwner
     busFailureCount = 0
+    startCount = 0
     let changes = "type='signal',sender='\(BusName.bluez)'"
     let properties = changes + ",interface='\(BusName.properties)',member='PropertiesChanged'"
     let matches =
@@ -66,7 +67,10 @@ extension BlueZMachine {
     case .disconnect(let peer): disconnectReplied(result, peer, now: now, into: &actions)
     case .operation(let peer, let serial):
       operationReplied(result, peer, serial, now: now, into: &actions)
-    case .pair(let client, let token): pairReplied(result, client, token, into: &actions)
+    case .subscription(let peer, let serial, let path):
+      subscriptionReplied(result, peer, serial, path, now: now, into: &actions)
+    case .pair(let client, let token, let path):
+      pairReplied(result, client, token, path, now: now, into: &actions)
     case .removeBond(let client, let token):
       complete(
         client, token,
@@ -85,13 +89,31 @@ extension BlueZMachine {
     switch result {
     case .success(let values):
       if let owner = values.first?.text { read(owner, now: now, into: &actions) }
+    case .failure where startCount == 0: startDaemon(now: now, into: &actions)
     case .failure:
-      send(
-        BusCall(
-          BusName.bus, "/org/freedesktop/DBus", BusName.bus, "StartServiceByName",
-          [.string(BusName.bluez), .uint32(0)]),
-        .start, deadline: now + BlueZLimits.answerMax, into: &actions)
+      // It has ended again. Later, a start by another program is signalled by NameOwnerChanged.
+      refusal = .noDaemon("D-Bus has started it, and it has ended at once.")
+      if startCount <= BlueZLimits.pauses.count {
+        ownerRetryAt = now + BlueZLimits.pause(after: startCount)
+      }
+      updateState(now: now, into: &actions)
     }
+  }
+
+  private mutating func startDaemon(now: Instant, into actions: inout [Action]) {
+    startCount += 1
+    send(
+      BusCall(
+        BusName.bus, "/org/freedesktop/DBus", BusName.bus, "StartServiceByName",
+        [.string(BusName.bluez), .uint32(0)]),
+      .start, deadline: now + BlueZLimits.answerMax, into: &actions)
+  }
+
+  /// Starts bluetoothd again after the pause that follows an end.
+  mutating func retryOwner(now: Instant, into actions: inout [Action]) {
+    guard phase == .noOwner, let time = ownerRetryAt, time <= now else { return }
+    ownerRetryAt = nil
+    startDaemon(now: now, into: &actions)
   }
 
   private mutating func daemonStarted(
@@ -111,6 +133,7 @@ extension BlueZMachine {
 
   private mutating func read(_ owner: String, now: Instant, into actions: inout [Action]) {
     phase = .reading(owner: owner)
+    ownerRetryAt = nil
     send(
       bluez("/", BusName.objectManager, "GetManagedObjects"), .objects,
       deadline: now + BlueZLimits.answerMax, into: &actions)
@@ -124,6 +147,7 @@ extension BlueZMachine {
     case .success(let values):
       phase = .ready(owner: owner)
       refusal = nil
+      startCount = 0
       let objects = values.first?.objects ?? [:]
       // All adapters are known before one is chosen.
       for (path, interfaces) in objects {
@@ -158,10 +182,10 @@ extension BlueZMachine {
     paths = [:]
     for id in gone.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       switch gone[id]?.purpose {
-      case .pair(let client, let token), .removeBond(let client, let token):
+      case .pair(let client, let token, _), .removeBond(let client, let token):
         complete(client, token, .failure(.radioNotReady), into: &actions)
       case .match, .owner, .start, .objects, .setFilter, .startDiscovery, .stopDiscovery, .connect,
-        .disconnect, .operation, .release, nil:
+        .disconnect, .operation, .subscription, .release, nil:
         break
       }
     }

@@ -106,8 +106,12 @@ extension BlueZMachine {
       objects.descriptors[path] == nil ? BusName.characteristic : BusName.descriptor
     lastOperation += 1
     links[peer]?.running = .called(serial: lastOperation)
+    let purpose: Purpose =
+      member == "StartNotify"
+      ? .subscription(peer, serial: lastOperation, path: path)
+      : .operation(peer, serial: lastOperation)
     send(
-      bluez(path, interface, member, arguments), .operation(peer, serial: lastOperation),
+      bluez(path, interface, member, arguments), purpose,
       deadline: now + BlueZLimits.procedureMax, into: &actions)
   }
 
@@ -131,6 +135,32 @@ extension BlueZMachine {
 
   // MARK: Replies
 
+  /// The reply to `StartNotify`, also to one that no client waits for any more: its subscription is ended.
+  mutating func subscriptionReplied(
+    _ result: Result<[BusValue], BusError>, _ peer: DeviceAddress, _ serial: UInt64,
+    _ path: String, now: Instant, into actions: inout [Action]
+  ) {
+    operationReplied(result, peer, serial, now: now, into: &actions)
+    let mayBeActive =
+      switch result {
+      case .success: true
+      case .failure(let error): error.name == BlueZErrorName.noReply
+      }
+    let isWanted = links[peer].map { link in
+      link.path == ObjectPath.device(of: path) && isSubscribing(link, path)
+    }
+    if mayBeActive, isWanted != true { callStopNotify(path, now: now, into: &actions) }
+  }
+
+  /// Whether a client is subscribed to a characteristic, or is about to be.
+  private func isSubscribing(_ link: BlueZLink, _ path: String) -> Bool {
+    guard let handle = ObjectPath.handle(in: path).map({ $0 &+ 1 }) else { return false }
+    if link.subscribers[handle] != nil { return true }
+    guard case .called = link.running, case .subscribe(let target)? = link.operations.first?.work
+    else { return false }
+    return target.valueHandle == handle
+  }
+
   mutating func operationReplied(
     _ result: Result<[BusValue], BusError>, _ peer: DeviceAddress, _ serial: UInt64, now: Instant,
     into actions: inout [Action]
@@ -140,6 +170,9 @@ extension BlueZMachine {
     else { return }
     links[peer]?.running = .nothing
     switch result {
+    case .success where operation.isProbed, .failure where operation.isProbed:
+      // An error is a reply of the peer, too.
+      finish(peer, .success(.done), into: &actions)
     case .failure(let error):
       operationFailed(operation, peer, error, now: now, into: &actions)
     case .success(let values):
@@ -191,8 +224,23 @@ extension BlueZMachine {
       links[peer]?.subscribers[target.valueHandle, default: []].insert(operation.client)
       finish(peer, .success(.done), into: &actions)
       deliverEarlyValues(peer, target.valueHandle, operation.client, into: &actions)
+    case .gatt(.writeWithoutResponse): commandQueued(peer, now: now, into: &actions)
     case .gatt, .unsubscribe: finish(peer, .success(.done), into: &actions)
     }
+  }
+
+  /// bluetoothd has queued a write without response, in a queue without bound. Of several, the last one ends with the
+  /// reply to a read: a request leaves after all commands before it.
+  private mutating func commandQueued(
+    _ peer: DeviceAddress, now: Instant, into actions: inout [Action]
+  ) {
+    links[peer]?.commandCount += 1
+    guard let link = links[peer], link.commandCount >= BlueZLimits.commandCountMax,
+      let path = link.path, let handle = devices[path]?.objects.probeHandle
+    else { return finish(peer, .success(.done), into: &actions) }
+    links[peer]?.commandCount = 0
+    links[peer]?.operations[0].isProbed = true
+    callAttribute(peer, handle, "ReadValue", [.properties([:])], now: now, into: &actions)
   }
 
   private mutating func readNext(
@@ -260,6 +308,12 @@ extension BlueZMachine {
     guard case .ready = phase, let devicePath = links[peer]?.path,
       let path = devices[devicePath]?.objects.paths[handle]
     else { return }
+    callStopNotify(path, now: now, into: &actions)
+  }
+
+  private mutating func callStopNotify(
+    _ path: String, now: Instant, into actions: inout [Action]
+  ) {
     send(
       bluez(path, BusName.characteristic, "StopNotify"), .release,
       deadline: now + BlueZLimits.answerMax, into: &actions)

@@ -143,7 +143,8 @@ extension BlueZMachine {
     }
     links[peer]?.phase = .connecting
     send(
-      bluez(path, BusName.device, "Connect"), .connect(peer), deadline: nil, into: &actions)
+      bluez(path, BusName.device, "Connect"), .connect(peer),
+      deadline: now + BlueZLimits.connectionMax, into: &actions)
   }
 
   mutating func connectWaitingLinks(now: Instant, into actions: inout [Action]) {
@@ -173,6 +174,11 @@ extension BlueZMachine {
         return connectionFailed(peer, permanent, into: &actions)
       }
       if error.isAboutUnknownObject { forgetPath(of: peer) }
+      if error.name == BlueZErrorName.noReply {
+        // If it connects nevertheless, the link is this program's.
+        callDisconnect(path, .release, now: now, into: &actions)
+        if madeLinks.count < BlueZLimits.linkCountMax { madeLinks.insert(peer) }
+      }
     }
     links[peer]?.failureCount += 1
     links[peer]?.needsDiscovery = true

@@ -20,6 +20,7 @@ extension BlueZMachine {
 
   mutating func closed(_ id: BlueZSessionID, now: Instant, into actions: inout [Action]) {
     guard clients.removeValue(forKey: id) != nil else { return }
+    cancelPairings(of: id, now: now, into: &actions)
     for peer in links.keys.sorted(by: { $0.bits < $1.bits })
     where links[peer]?.users[id] != nil {
       dropOperations(of: id, on: peer, now: now, into: &actions)
@@ -52,7 +53,7 @@ extension BlueZMachine {
       run(.subscribe(target), peer, id, token, now: now, into: &actions)
     case .unsubscribe(let peer, let target, let token):
       run(.unsubscribe(target), peer, id, token, now: now, into: &actions)
-    case .pair(let peer, let token): pair(peer, id, token, into: &actions)
+    case .pair(let peer, let token): pair(peer, id, token, now: now, into: &actions)
     case .removeBond(let peer, let token): removeBond(peer, id, token, now: now, into: &actions)
     case .barrier(let token): complete(id, token, .success(.done), into: &actions)
     case .stopAdvertising, .setPairingAgent, .answerPairing, .removeService, .removeAllServices,
@@ -85,7 +86,7 @@ extension BlueZMachine {
   // MARK: Pairing
 
   private mutating func pair(
-    _ peer: DeviceAddress, _ id: BlueZSessionID, _ token: RequestToken,
+    _ peer: DeviceAddress, _ id: BlueZSessionID, _ token: RequestToken, now: Instant,
     into actions: inout [Action]
   ) {
     guard state == .poweredOn else {
@@ -94,16 +95,38 @@ extension BlueZMachine {
     guard let link = links[peer], link.isUp, let path = link.path else {
       return complete(id, token, .failure(.notConnected), into: &actions)
     }
-    // A user may have to answer: without a limit, as the desktop has one.
     send(
-      bluez(path, BusName.device, "Pair"), .pair(id, token), deadline: nil, into: &actions)
+      bluez(path, BusName.device, "Pair"), .pair(id, token, path: path),
+      deadline: now + BlueZLimits.pairingMax, into: &actions)
+  }
+
+  private mutating func cancelPairing(
+    _ path: String, now: Instant, into actions: inout [Action]
+  ) {
+    send(
+      bluez(path, BusName.device, "CancelPairing"), .release,
+      deadline: now + BlueZLimits.answerMax, into: &actions)
+  }
+
+  /// Cancels the pairings whose client has gone. Their replies complete no request.
+  private mutating func cancelPairings(
+    of id: BlueZSessionID, now: Instant, into actions: inout [Action]
+  ) {
+    for call in calls.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      if case .pair(id, _, let path)? = calls[call]?.purpose {
+        cancelPairing(path, now: now, into: &actions)
+      }
+    }
   }
 
   mutating func pairReplied(
     _ result: Result<[BusValue], BusError>, _ id: BlueZSessionID, _ token: RequestToken,
-    into actions: inout [Action]
+    _ path: String, now: Instant, into actions: inout [Action]
   ) {
     switch result {
+    case .failure(let error) where error.name == BlueZErrorName.noReply:
+      cancelPairing(path, now: now, into: &actions)
+      complete(id, token, .failure(.security(.timeout)), into: &actions)
     case .success: complete(id, token, .success(.done), into: &actions)
     case .failure(let error) where error.name == BlueZErrorName.alreadyExists:
       complete(id, token, .success(.done), into: &actions)

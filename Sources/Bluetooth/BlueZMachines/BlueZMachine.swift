@@ -86,7 +86,9 @@ package struct BlueZMachine: Machine, Sendable {
     case connect(DeviceAddress)
     case disconnect(DeviceAddress)
     case operation(DeviceAddress, serial: UInt64)
-    case pair(BlueZSessionID, RequestToken)
+    /// `StartNotify` of the characteristic at this path.
+    case subscription(DeviceAddress, serial: UInt64, path: String)
+    case pair(BlueZSessionID, RequestToken, path: String)
     case removeBond(BlueZSessionID, RequestToken)
     case release
   }
@@ -112,6 +114,10 @@ package struct BlueZMachine: Machine, Sendable {
   var waitingCalls: [(id: BusCallID, call: BusCall)] = []
   var lastCall: UInt64 = 0
   var busFailureCount = 0
+  /// How often D-Bus has started bluetoothd, whose objects were not read since.
+  var startCount = 0
+  /// When the owner of bluetoothd's name is looked for again.
+  var ownerRetryAt: Instant?
 
   var adapters: [String: Adapter] = [:]
   var devices: [String: RemoteDevice] = [:]
@@ -180,6 +186,7 @@ package struct BlueZMachine: Machine, Sendable {
       if let time { next = min(next ?? time, time) }
     }
     if case .closed(let retryAt) = phase { consider(retryAt) }
+    if phase == .noOwner { consider(ownerRetryAt) }
     for call in calls.values { consider(call.deadline) }
     switch discovery {
     case .waiting(let time): consider(time)
@@ -192,6 +199,7 @@ package struct BlueZMachine: Machine, Sendable {
 
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     if case .closed(let retryAt?) = phase, retryAt <= now { openBus(into: &actions) }
+    retryOwner(now: now, into: &actions)
     let late = calls.filter { $0.value.deadline.map { $0 <= now } ?? false }.keys
     for id in late.sorted(by: { $0.rawValue < $1.rawValue }) {
       guard let call = calls.removeValue(forKey: id) else { continue }

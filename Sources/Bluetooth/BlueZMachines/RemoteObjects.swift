@@ -31,6 +31,12 @@ struct RemoteObjects: Sendable {
   /// The largest MTU that a characteristic has reported.
   private(set) var mtu = 0
 
+  /// A descriptor that a client may read without an effect: a configuration, a description or a format.
+  var probeHandle: UInt16? {
+    let uuids = ([0x2902, 0x2901, 0x2904] as [UInt16]).map { BluetoothUUID($0) }
+    return descriptors.values.filter { uuids.contains($0.uuid) }.map(\.handle).min()
+  }
+
   var isEmpty: Bool { services.isEmpty }
   var count: Int { services.count + characteristics.count + descriptors.count }
 

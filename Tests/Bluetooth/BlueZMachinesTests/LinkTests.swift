@@ -309,4 +309,33 @@ struct LinkTests {
       return
     }
   }
+
+  @Test func `A Connect without an answer is cancelled, and the device is waited for again`() {
+    var bench = BlueZBench()
+    bench.start()
+    bench.hear()
+    bench.request(.connect(.peer, ConnectOptions()))
+    bench.calls = []
+    bench.advance(by: BlueZLimits.connectionMax)
+    #expect(bench.call("Disconnect")?.path == devicePath)
+    #expect(bench.count(of: "SetDiscoveryFilter") == 1)
+    bench.advance(by: .seconds(2))
+    #expect(bench.count(of: "Connect") == 1)
+    bench.changeDevice(["Connected": .boolean(true)])
+    bench.reply(to: "Connect")
+    #expect(bench.takeEvents().last == .connected(.peer))
+  }
+
+  @Test func `A link that an unanswered Connect makes after all is ended with its last client`() {
+    var bench = BlueZBench()
+    bench.start()
+    bench.hear()
+    bench.request(.connect(.peer, ConnectOptions()))
+    bench.advance(by: BlueZLimits.connectionMax)
+    bench.calls = []
+    bench.changeDevice(["Connected": .boolean(true)])
+    #expect(bench.takeEvents().last == .connected(.peer))
+    bench.request(.disconnect(.peer))
+    #expect(bench.count(of: "Disconnect") == 1)
+  }
 }

@@ -225,4 +225,29 @@ struct RadioTests {
       #expect(sentence.hasSuffix("."))
     }
   }
+
+  @Test func `A bluetoothd that ends at once is started again after growing pauses, five times`() {
+    var bench = BlueZBench()
+    bench.handle(.opened(.first, acknowledgesEvents: false))
+    bench.handle(.busOpened)
+    bench.answerMatches()
+    bench.refuse("GetNameOwner", BlueZErrorName.noOwner)
+    for pause in BlueZLimits.pauses {
+      bench.reply(to: "StartServiceByName", [.uint32(1)])
+      bench.refuse("GetNameOwner", BlueZErrorName.noOwner)
+      #expect(bench.calls.isEmpty)
+      bench.advance(by: .milliseconds(400))
+      #expect(bench.calls.isEmpty)
+      bench.advance(by: pause)
+    }
+    #expect(bench.takeEvents().last == .stateChanged(.poweredOff))
+    #expect(bench.problem?.contains("it has ended at once") == true)
+    bench.reply(to: "StartServiceByName", [.uint32(1)])
+    bench.refuse("GetNameOwner", BlueZErrorName.noOwner)
+    bench.advance(by: .seconds(100))
+    #expect(bench.calls.isEmpty)
+    // A start by another program is noticed nevertheless.
+    bench.ownerChanged(to: daemon)
+    #expect(bench.count(of: "GetManagedObjects") == 1)
+  }
 }
