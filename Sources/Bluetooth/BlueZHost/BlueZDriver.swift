@@ -18,6 +18,7 @@
     private var runner: MachineRunner<BlueZMachine>
     private var slots: [BlueZSessionID: BlueZSlot] = [:]
     private var bus: MessageBus?
+    private var controller: ControllerSocket?
     private var isStopped = false
 
     private enum Entry: Sendable {
@@ -81,6 +82,8 @@
           isStopped = true
           bus?.close()
           bus = nil
+          controller?.close()
+          controller = nil
           runner.cancelTimer()
         }
         completion()
@@ -140,6 +143,12 @@
           case .deliver(let id, let event): batches[id, default: []].append(event)
           case .readBlock(let adapter):
             runner.handle(.block(RadioBlock.read(adapter: adapter)), now: now)
+          case .watchController(let adapter): watchController(adapter)
+          case .readConnections:
+            if let controller {
+              runner.handle(.connections(controller.connections()), now: now)
+            }
+          case .readRSSI(let handle): controller?.readRSSI(handle)
           case .problem(let sentence): report(sentence)
           case .warning(let sentence): logger.warning("\(sentence)")
           }
@@ -148,6 +157,15 @@
       for id in batches.keys.sorted() { slots[id]?.deliver(batches[id] ?? []) }
       guard !isStopped else { return }
       runner.setTimer(now: now, loop.makeTimer { [weak self] in self?.wake() })
+    }
+
+    private func watchController(_ adapter: String?) {
+      controller?.close()
+      controller = adapter.flatMap { adapter in
+        ControllerSocket(adapter: adapter, on: loop) { [weak self] in
+          self?.handle(.controller($0))
+        }
+      }
     }
 
     private func openBus() {
@@ -161,7 +179,10 @@
       switch event {
       case .opened: handle(.busOpened)
       case .reply(let id, let result): handle(.reply(id, result))
-      case .signal(let signal): handle(.signal(signal))
+      case .signal(let signal):
+        // The kernel's event for the end of a link is there before bluetoothd's signal, and has its reason.
+        controller?.drain()
+        handle(.signal(signal))
       case .closed(let reason): handle(.busClosed(reason))
       case .call(let call):
         let error = BusError(

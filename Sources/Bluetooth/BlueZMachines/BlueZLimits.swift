@@ -31,6 +31,8 @@ package enum BlueZLimits {
   static let pairingMax = TimeSpan.seconds(180)
   /// The number of writes without response after which a read proves that bluetoothd has sent them.
   static let commandCountMax = 32
+  /// How long the controller may take to report the RSSI of a link.
+  static let rssiMax = TimeSpan.seconds(5)
   /// How long a link may take to end.
   static let disconnectionMax = TimeSpan.seconds(10)
   /// How long a link that this program had made before the radio was lost is kept for a client.

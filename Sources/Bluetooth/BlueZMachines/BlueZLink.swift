@@ -40,6 +40,11 @@ struct BlueZLink: Sendable {
     var isProbed = false
   }
 
+  struct RSSIRequest: Sendable {
+    var client: BlueZSessionID
+    var token: RequestToken
+  }
+
   /// The progress of the first operation.
   enum Running: Sendable, Equatable {
     case nothing
@@ -63,6 +68,13 @@ struct BlueZLink: Sendable {
   var needsDiscovery = false
   var operations: [Operation] = []
   var running = Running.nothing
+  /// The controller's handle of the link, where the kernel gives it.
+  var connectionHandle: UInt16?
+  /// The controller's reason for the end of the link, which bluetoothd is about to report.
+  var disconnectionReason: HCIStatus?
+  var rssiRequests: [RSSIRequest] = []
+  /// When the requests fail if the controller reports no RSSI.
+  var rssiDeadline: Instant?
   /// Writes without response since the last read that has proved their departure.
   var commandCount = 0
   /// The subscribed clients, by the handles of values.
@@ -106,6 +118,7 @@ struct BlueZLink: Sendable {
 
   var nextWake: Instant? {
     var next = unusedUntil
+    if let rssiDeadline { next = min(next ?? rssiDeadline, rssiDeadline) }
     switch phase {
     case .waiting(let time), .closing(let time): next = min(next ?? time, time)
     case .unheard, .connecting, .open: break

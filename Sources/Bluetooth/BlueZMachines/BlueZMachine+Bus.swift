@@ -340,13 +340,17 @@ extension BlueZMachine {
     if state == .poweredOn {
       endLinks(now: now, into: &actions)
       discovery = .off
+      actions.append(.watchController(nil))
     }
     if new == .poweredOn, let address, let old = adapterAddress, old != address {
       // Other peers, and another address of this host.
       state = .resetting
       deliverToAll(.stateChanged(.resetting), into: &actions)
     }
-    if new == .poweredOn { adapterAddress = address }
+    if new == .poweredOn {
+      adapterAddress = address
+      actions.append(.watchController(adapter.map(ObjectPath.name)))
+    }
     state = new
     if new == .poweredOn { adoptLinks(now: now, into: &actions) }
     deliverToAll(.stateChanged(new), into: &actions)

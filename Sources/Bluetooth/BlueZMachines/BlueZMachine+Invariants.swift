@@ -21,6 +21,9 @@ extension BlueZMachine {
       if link.operations.isEmpty, link.running != .nothing {
         found.append("an operation on \(peer) runs that is not there")
       }
+      if link.rssiRequests.isEmpty != (link.rssiDeadline == nil), link.rssiDeadline == nil {
+        found.append("a request for the RSSI of \(peer) waits for ever")
+      }
       if !link.isUp, !link.operations.isEmpty || !link.subscribers.isEmpty {
         found.append("\(peer) is not connected and has operations or subscriptions")
       }

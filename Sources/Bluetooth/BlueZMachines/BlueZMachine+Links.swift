@@ -56,6 +56,7 @@ extension BlueZMachine {
     case .pending, .connected: break
     }
     dropOperations(of: id, on: peer, now: now, into: &actions)
+    dropRSSIRequests(of: id, on: peer, into: &actions)
     if release(peer, id, now: now, into: &actions) {
       links[peer]?.users[id] = .leaving(again: nil)
     } else {
@@ -220,6 +221,7 @@ extension BlueZMachine {
     case .open: endUnusedLink(peer, now: now, into: &actions)
     case .waiting, .unheard, .connecting, .closing, nil: break
     }
+    wakeRSSI(peer, now: now, into: &actions)
     wakeOperation(peer, now: now, into: &actions)
   }
 
@@ -303,6 +305,7 @@ extension BlueZMachine {
     links[existing: peer].info = LinkInfo(peer: peer, role: .central)
     refreshInfo(peer)
     deliverToAll(.linkOpened(links[existing: peer].info), into: &actions)
+    actions.append(.readConnections)
     join(peer, into: &actions)
   }
 
@@ -376,11 +379,12 @@ extension BlueZMachine {
     _ peer: DeviceAddress, now: Instant, into actions: inout [Action]
   ) {
     guard let link = links[peer] else { return }
-    // bluetoothd doesn't give the reason.
+    // Where the kernel doesn't give the reason, it is not known.
     let error: HostError =
       switch link.phase {
       case .closing: .disconnected(.localHostTerminatedConnection)
-      case .open, .waiting, .unheard, .connecting: .disconnected(.unspecifiedError)
+      case .open, .waiting, .unheard, .connecting:
+        .disconnected(link.disconnectionReason ?? .unspecifiedError)
       }
     end(peer, error, now: now, into: &actions)
     links[peer]?.isOurs = false
@@ -396,6 +400,9 @@ extension BlueZMachine {
     _ peer: DeviceAddress, _ error: HostError, now: Instant, into actions: inout [Action]
   ) {
     failOperations(peer, error, into: &actions)
+    endRSSIRequests(peer, .failure(error), into: &actions)
+    links[peer]?.connectionHandle = nil
+    links[peer]?.disconnectionReason = nil
     stopNotifying(peer, now: now, into: &actions)
     deliverToAll(.linkClosed(peer, error), into: &actions)
     for id in links[peer]?.users.keys.sorted() ?? [] {

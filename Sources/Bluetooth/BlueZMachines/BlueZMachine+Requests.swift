@@ -24,6 +24,7 @@ extension BlueZMachine {
     for peer in links.keys.sorted(by: { $0.bits < $1.bits })
     where links[peer]?.users[id] != nil {
       dropOperations(of: id, on: peer, now: now, into: &actions)
+      dropRSSIRequests(of: id, on: peer, into: &actions)
       release(peer, id, now: now, into: &actions)
       links[peer]?.users[id] = nil
       removeLinkIfUnused(peer)
@@ -53,6 +54,8 @@ extension BlueZMachine {
       run(.subscribe(target), peer, id, token, now: now, into: &actions)
     case .unsubscribe(let peer, let target, let token):
       run(.unsubscribe(target), peer, id, token, now: now, into: &actions)
+    case .readRSSI(let peer, let token):
+      readRSSI(peer, id, token, now: now, into: &actions)
     case .pair(let peer, let token): pair(peer, id, token, now: now, into: &actions)
     case .removeBond(let peer, let token): removeBond(peer, id, token, now: now, into: &actions)
     case .barrier(let token): complete(id, token, .success(.done), into: &actions)
@@ -70,7 +73,6 @@ extension BlueZMachine {
     guard let token = request.token else { return }
     let sentence =
       switch request {
-      case .readRSSI: "bluetoothd doesn't report the RSSI of a link."
       case .updateParameters, .setPHY, .setSubrate:
         "bluetoothd chooses the parameters and the PHY of a link itself."
       case .createOutOfBandData, .setOutOfBandData:

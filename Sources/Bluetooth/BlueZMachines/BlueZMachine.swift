@@ -27,6 +27,10 @@ package struct BlueZMachine: Machine, Sendable {
     case signal(BusSignal)
     /// The answer to `readBlock`.
     case block(RadioBlock?)
+    /// The answer to `readConnections`.
+    case connections([ControllerConnection])
+    /// The controller has reported something.
+    case controller(ControllerReport)
   }
 
   /// What the driver has to do.
@@ -41,6 +45,12 @@ package struct BlueZMachine: Machine, Sendable {
     case deliver(BlueZSessionID, HostEvent)
     /// Find out whether rfkill(4) blocks an adapter, by its name.
     case readBlock(adapter: String)
+    /// Open a socket of this controller, by its name, instead of the one before; nil for none. It may be refused.
+    case watchController(String?)
+    /// Read the links of the controller.
+    case readConnections
+    /// Read the RSSI of a link of the controller.
+    case readRSSI(handle: UInt16)
     /// The reason why the radio can't be used has changed; nil if it can be.
     case problem(String?)
     /// Log a sentence.
@@ -173,6 +183,8 @@ package struct BlueZMachine: Machine, Sendable {
     case .block(let block):
       self.block = block
       updateState(now: now, into: &actions)
+    case .connections(let connections): connectionsRead(connections, into: &actions)
+    case .controller(let report): controllerReported(report, into: &actions)
     }
     updateDiscovery(now: now, into: &actions)
     assert(violations().isEmpty, "\(violations())")

@@ -33,6 +33,9 @@ struct BlueZBench {
   var openings = 0
   var closings = 0
   var blockQuestions: [String] = []
+  var controller: String?
+  var connectionReadCount = 0
+  var rssiHandles: [UInt16] = []
 
   init(adapter: String? = nil) { machine = BlueZMachine(adapter: adapter) }
 
@@ -50,6 +53,9 @@ struct BlueZBench {
       case .call(let id, let call): calls.append((id, call))
       case .deliver(let id, let event): events[id, default: []].append(event)
       case .readBlock(let adapter): blockQuestions.append(adapter)
+      case .watchController(let name): controller = name
+      case .readConnections: connectionReadCount += 1
+      case .readRSSI(let handle): rssiHandles.append(handle)
       case .problem(let sentence): problem = sentence
       case .warning(let sentence): warnings.append(sentence)
       }
