@@ -19,6 +19,9 @@
     private var slots: [BlueZSessionID: BlueZSlot] = [:]
     private var bus: MessageBus?
     private var controller: ControllerSocket?
+    /// The calls of other programs without an answer.
+    private var incoming: [IncomingCallID: IncomingCall] = [:]
+    private var lastIncoming: UInt64 = 0
     private var isStopped = false
 
     private enum Entry: Sendable {
@@ -139,7 +142,10 @@
           case .closeBus:
             bus?.close()
             bus = nil
+            incoming = [:]
           case .call(let id, let call): bus?.send(call, id)
+          case .answer(let id, let result):
+            if let call = incoming.removeValue(forKey: id) { bus?.answer(call, result) }
           case .deliver(let id, let event): batches[id, default: []].append(event)
           case .readBlock(let adapter):
             runner.handle(.block(RadioBlock.read(adapter: adapter)), now: now)
@@ -183,12 +189,29 @@
         // The kernel's event for the end of a link is there before bluetoothd's signal, and has its reason.
         controller?.drain()
         handle(.signal(signal))
-      case .closed(let reason): handle(.busClosed(reason))
-      case .call(let call):
-        let error = BusError(
-          "org.freedesktop.DBus.Error.UnknownMethod", "This program has no methods.")
-        bus?.answer(call, .failure(error))
+      case .closed(let reason):
+        incoming = [:]
+        handle(.busClosed(reason))
+      case .call(let call): received(call)
       }
+    }
+
+    private func received(_ call: IncomingCall) {
+      guard incoming.count < BlueZLimits.incomingCallCountMax else {
+        let error = BusError(
+          "org.freedesktop.DBus.Error.LimitsExceeded", "Too many calls have no answer yet.")
+        bus?.answer(call, .failure(error))
+        return
+      }
+      lastIncoming += 1
+      let id = IncomingCallID(rawValue: lastIncoming)
+      incoming[id] = call
+      handle(
+        .call(
+          id,
+          BusMethodCall(
+            sender: call.sender, path: call.path, interface: call.interface,
+            member: call.member, arguments: call.arguments)))
     }
 
     private func report(_ sentence: String?) {

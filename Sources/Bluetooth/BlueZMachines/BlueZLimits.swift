@@ -4,6 +4,8 @@ import Essentials
 package enum BlueZLimits {
   /// Calls without a reply; dbus-daemon refuses more than 128 for each connection.
   package static let pendingCallCountMax = 96
+  /// Calls of other programs without an answer.
+  package static let incomingCallCountMax = 256
   /// Devices that are remembered; bluetoothd removes unused ones after 30 s.
   package static let deviceCountMax = 4_096
   /// Attributes of a device: all handles.

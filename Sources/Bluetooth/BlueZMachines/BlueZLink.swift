@@ -38,6 +38,8 @@ struct BlueZLink: Sendable {
     var inProgressCount = 0
     /// Whether a write without response waits for the reply to a read that follows it.
     var isProbed = false
+    /// Whether the peer has refused it without encryption, and a pairing has followed.
+    var hasPaired = false
   }
 
   struct RSSIRequest: Sendable {
@@ -53,6 +55,8 @@ struct BlueZLink: Sendable {
     case called(serial: UInt64)
     /// bluetoothd was busy.
     case pausing(until: Instant)
+    /// Until the pairing that the operation needs has ended.
+    case pairing
   }
 
   var info: LinkInfo
@@ -125,7 +129,7 @@ struct BlueZLink: Sendable {
     }
     switch running {
     case .awaitingServices(let time), .pausing(let time): next = min(next ?? time, time)
-    case .nothing, .called: break
+    case .nothing, .called, .pairing: break
     }
     return next
   }

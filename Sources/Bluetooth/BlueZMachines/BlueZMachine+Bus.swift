@@ -69,8 +69,8 @@ extension BlueZMachine {
       operationReplied(result, peer, serial, now: now, into: &actions)
     case .subscription(let peer, let serial, let path):
       subscriptionReplied(result, peer, serial, path, now: now, into: &actions)
-    case .pair(let client, let token, let path):
-      pairReplied(result, client, token, path, now: now, into: &actions)
+    case .registerAgent: agentRegistered(result, into: &actions)
+    case .pair(let path): pairReplied(result, path, now: now, into: &actions)
     case .removeBond(let client, let token):
       complete(
         client, token,
@@ -178,14 +178,15 @@ extension BlueZMachine {
     adapters = [:]
     adapter = nil
     updateState(now: now, into: &actions)
+    failPairings(now: now, into: &actions)
     devices = [:]
     paths = [:]
     for id in gone.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       switch gone[id]?.purpose {
-      case .pair(let client, let token, _), .removeBond(let client, let token):
+      case .removeBond(let client, let token):
         complete(client, token, .failure(.radioNotReady), into: &actions)
       case .match, .owner, .start, .objects, .setFilter, .startDiscovery, .stopDiscovery, .connect,
-        .disconnect, .operation, .subscription, .release, nil:
+        .disconnect, .operation, .subscription, .registerAgent, .pair, .release, nil:
         break
       }
     }
@@ -222,6 +223,21 @@ extension BlueZMachine {
       }
     default: break
     }
+  }
+
+  /// Another program calls a method. Only bluetoothd has a reason to.
+  mutating func called(
+    _ id: IncomingCallID, _ call: BusMethodCall, now: Instant, into actions: inout [Action]
+  ) {
+    guard case .ready(let owner) = phase, call.sender == owner else {
+      let error = BusError(BlueZErrorName.accessDenied, "Only bluetoothd may call this program.")
+      return actions.append(.answer(id, .failure(error)))
+    }
+    if call.path == Self.agentPath, call.interface == BusName.agent {
+      return agentCalled(id, call, into: &actions)
+    }
+    let error = BusError(BlueZErrorName.unknownMethod, "This program has no such method.")
+    actions.append(.answer(id, .failure(error)))
   }
 
   private mutating func ownerChanged(

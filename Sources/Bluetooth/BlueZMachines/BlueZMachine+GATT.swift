@@ -197,7 +197,22 @@ extension BlueZMachine {
       links[peer]?.running = .pausing(until: now + BlueZLimits.pause(after: 1))
       return
     }
-    finish(peer, .failure(error.hostError(handle: handle)), into: &actions)
+    let failure = error.hostError(handle: handle)
+    if failure.needsPairing, !operation.hasPaired, let path = links[peer]?.path,
+      devices[path]?.isPaired == false
+    {
+      return pairForOperation(path, peer, now: now, into: &actions)
+    }
+    finish(peer, .failure(failure), into: &actions)
+  }
+
+  /// The pairing for the first operation has ended: the operation is repeated, or fails for the same reason.
+  mutating func operationPaired(
+    _ peer: DeviceAddress, _ error: HostError?, now: Instant, into actions: inout [Action]
+  ) {
+    links[peer]?.running = .nothing
+    if let error { finish(peer, .failure(error), into: &actions) }
+    startNext(peer, now: now, into: &actions)
   }
 
   private mutating func operationSucceeded(
@@ -457,7 +472,7 @@ extension BlueZMachine {
     case .pausing(let time) where time <= now:
       links[peer]?.running = .nothing
       startNext(peer, now: now, into: &actions)
-    case .nothing, .awaitingServices, .called, .pausing, nil: break
+    case .nothing, .awaitingServices, .called, .pausing, .pairing, nil: break
     }
   }
 
@@ -480,6 +495,7 @@ extension BlueZMachine {
     links[peer]?.operations = kept
     if !isFirstKept {
       links[peer]?.running = .nothing
+      if let path = link.path { cancelPairingIfUnwanted(path, now: now, into: &actions) }
       startNext(peer, now: now, into: &actions)
     }
   }

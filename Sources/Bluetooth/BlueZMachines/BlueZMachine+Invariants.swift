@@ -31,6 +31,11 @@ extension BlueZMachine {
         found.append("\(peer) has a closed session")
       }
     }
+    for (peer, link) in links where link.running == .pairing {
+      if !pairings.values.contains(where: { $0.peer == peer }) {
+        found.append("an operation on \(peer) waits for a pairing that is not there")
+      }
+    }
     for (address, path) in paths where devices[path] == nil {
       found.append("\(address) has no device at \(path)")
     }

@@ -20,7 +20,6 @@ extension BlueZMachine {
 
   mutating func closed(_ id: BlueZSessionID, now: Instant, into actions: inout [Action]) {
     guard clients.removeValue(forKey: id) != nil else { return }
-    cancelPairings(of: id, now: now, into: &actions)
     for peer in links.keys.sorted(by: { $0.bits < $1.bits })
     where links[peer]?.users[id] != nil {
       dropOperations(of: id, on: peer, now: now, into: &actions)
@@ -29,6 +28,7 @@ extension BlueZMachine {
       links[peer]?.users[id] = nil
       removeLinkIfUnused(peer)
     }
+    endPairings(of: id, now: now, into: &actions)
   }
 
   mutating func handle(
@@ -59,7 +59,10 @@ extension BlueZMachine {
     case .pair(let peer, let token): pair(peer, id, token, now: now, into: &actions)
     case .removeBond(let peer, let token): removeBond(peer, id, token, now: now, into: &actions)
     case .barrier(let token): complete(id, token, .success(.done), into: &actions)
-    case .stopAdvertising, .setPairingAgent, .answerPairing, .removeService, .removeAllServices,
+    case .setPairingAgent(let capability): setPairingAgent(capability, of: id)
+    case .answerPairing(let prompt, let answer):
+      answerPairing(prompt, answer, of: id, into: &actions)
+    case .stopAdvertising, .removeService, .removeAllServices,
       .respond, .unpublishChannel, .consumedFromChannel, .closeChannel:
       break
     default: refuse(request, of: id, into: &actions)
@@ -85,57 +88,7 @@ extension BlueZMachine {
     complete(id, token, .failure(.unsupported(sentence)), into: &actions)
   }
 
-  // MARK: Pairing
-
-  private mutating func pair(
-    _ peer: DeviceAddress, _ id: BlueZSessionID, _ token: RequestToken, now: Instant,
-    into actions: inout [Action]
-  ) {
-    guard state == .poweredOn else {
-      return complete(id, token, .failure(.radioNotReady), into: &actions)
-    }
-    guard let link = links[peer], link.isUp, let path = link.path else {
-      return complete(id, token, .failure(.notConnected), into: &actions)
-    }
-    send(
-      bluez(path, BusName.device, "Pair"), .pair(id, token, path: path),
-      deadline: now + BlueZLimits.pairingMax, into: &actions)
-  }
-
-  private mutating func cancelPairing(
-    _ path: String, now: Instant, into actions: inout [Action]
-  ) {
-    send(
-      bluez(path, BusName.device, "CancelPairing"), .release,
-      deadline: now + BlueZLimits.answerMax, into: &actions)
-  }
-
-  /// Cancels the pairings whose client has gone. Their replies complete no request.
-  private mutating func cancelPairings(
-    of id: BlueZSessionID, now: Instant, into actions: inout [Action]
-  ) {
-    for call in calls.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-      if case .pair(id, _, let path)? = calls[call]?.purpose {
-        cancelPairing(path, now: now, into: &actions)
-      }
-    }
-  }
-
-  mutating func pairReplied(
-    _ result: Result<[BusValue], BusError>, _ id: BlueZSessionID, _ token: RequestToken,
-    _ path: String, now: Instant, into actions: inout [Action]
-  ) {
-    switch result {
-    case .failure(let error) where error.name == BlueZErrorName.noReply:
-      cancelPairing(path, now: now, into: &actions)
-      complete(id, token, .failure(.security(.timeout)), into: &actions)
-    case .success: complete(id, token, .success(.done), into: &actions)
-    case .failure(let error) where error.name == BlueZErrorName.alreadyExists:
-      complete(id, token, .success(.done), into: &actions)
-    case .failure(let error):
-      complete(id, token, .failure(error.pairingError), into: &actions)
-    }
-  }
+  // MARK: Bonds
 
   private mutating func removeBond(
     _ peer: DeviceAddress, _ id: BlueZSessionID, _ token: RequestToken, now: Instant,

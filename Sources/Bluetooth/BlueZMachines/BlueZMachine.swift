@@ -25,6 +25,8 @@ package struct BlueZMachine: Machine, Sendable {
     /// A call has a reply.
     case reply(BusCallID, Result<[BusValue], BusError>)
     case signal(BusSignal)
+    /// Another program has called a method of this one's.
+    case call(IncomingCallID, BusMethodCall)
     /// The answer to `readBlock`.
     case block(RadioBlock?)
     /// The answer to `readConnections`.
@@ -41,6 +43,8 @@ package struct BlueZMachine: Machine, Sendable {
     case closeBus
     /// Send a call, whose reply is an event unless the connection ends before.
     case call(BusCallID, BusCall)
+    /// Answer a call of another program, once.
+    case answer(IncomingCallID, Result<[BusValue], BusError>)
     /// Deliver an event to a client.
     case deliver(BlueZSessionID, HostEvent)
     /// Find out whether rfkill(4) blocks an adapter, by its name.
@@ -98,7 +102,8 @@ package struct BlueZMachine: Machine, Sendable {
     case operation(DeviceAddress, serial: UInt64)
     /// `StartNotify` of the characteristic at this path.
     case subscription(DeviceAddress, serial: UInt64, path: String)
-    case pair(BlueZSessionID, RequestToken, path: String)
+    case registerAgent
+    case pair(path: String)
     case removeBond(BlueZSessionID, RequestToken)
     case release
   }
@@ -154,6 +159,12 @@ package struct BlueZMachine: Machine, Sendable {
   var linkPeers: [String: DeviceAddress] = [:]
   /// The peers whose links this program had made when the radio was lost: bluetoothd may have kept them.
   var madeLinks: Set<DeviceAddress> = []
+  /// The pairings that this program has begun, by the paths of their devices, which stay where addresses change.
+  var pairings: [String: BlueZPairing] = [:]
+  /// The clients that answer prompts, the latest last.
+  var agents: [(client: BlueZSessionID, capability: SMPIOCapability)] = []
+  var isAgentRegistered = false
+  var lastPrompt: UInt64 = 0
   /// Numbers the calls of operations, so that a late reply belongs to none.
   var lastOperation: UInt64 = 0
 
@@ -180,6 +191,7 @@ package struct BlueZMachine: Machine, Sendable {
         handle(result, for: call.purpose, now: now, into: &actions)
       }
     case .signal(let signal): handle(signal, now: now, into: &actions)
+    case .call(let id, let call): called(id, call, now: now, into: &actions)
     case .block(let block):
       self.block = block
       updateState(now: now, into: &actions)

@@ -1,6 +1,17 @@
 import BluetoothInterface
 import BluetoothWire
 
+extension HostError {
+  /// Whether the peer refused an operation because the link is not encrypted, or not with a key of an authenticated
+  /// pairing.
+  var needsPairing: Bool {
+    switch self {
+    case .att(.insufficientAuthentication, _), .att(.insufficientEncryption, _): true
+    default: false
+    }
+  }
+}
+
 extension BusError {
   /// Whether the object of the call is gone.
   var isAboutUnknownObject: Bool {

@@ -121,6 +121,33 @@ package struct BusCallID: Sendable, Hashable {
   package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
+/// A call of a method of this program's by another one.
+package struct BusMethodCall: Sendable, Hashable {
+  /// The unique name of its sender, which the bus vouches for.
+  package var sender: String
+  package var path: String
+  package var interface: String
+  package var member: String
+  package var arguments: [BusValue]
+
+  package init(
+    sender: String, path: String, interface: String, member: String, arguments: [BusValue]
+  ) {
+    self.sender = sender
+    self.path = path
+    self.interface = interface
+    self.member = member
+    self.arguments = arguments
+  }
+}
+
+/// Identifies a call by another program in its answer.
+package struct IncomingCallID: Sendable, Hashable {
+  package var rawValue: UInt64
+
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
 /// Identifies a session with a host on BlueZ.
 package struct BlueZSessionID: Sendable, Hashable, Comparable {
   package var rawValue: UInt64
@@ -138,6 +165,8 @@ enum BusName {
   static let bluez = "org.bluez"
   static let adapter = "org.bluez.Adapter1"
   static let device = "org.bluez.Device1"
+  static let agentManager = "org.bluez.AgentManager1"
+  static let agent = "org.bluez.Agent1"
   static let service = "org.bluez.GattService1"
   static let characteristic = "org.bluez.GattCharacteristic1"
   static let descriptor = "org.bluez.GattDescriptor1"

@@ -115,6 +115,33 @@
       await provider.close()
     }
 
+    @Test(arguments: [true, false])
+    func `A pairing asks this program's agent, whose answer decides`(isAccepted: Bool) async throws
+    {
+      let bus = try PrivateBus()
+      let bluez = FakeBlueZ()
+      defer { withExtendedLifetime(bluez) { bus.end() } }
+      await bluez.start(on: bus.address)
+      let provider = provider(bus)
+      let events = Events()
+      let session = events.open(provider)
+      session.send(.setPairingAgent(.displayYesNo))
+      session.send(.connect(Self.peer, ConnectOptions()))
+      _ = try await events.next { $0 == .connected(Self.peer) ? true : nil }
+      session.send(.pair(Self.peer, RequestToken(rawValue: 1)))
+      let prompt = try await events.next { event in
+        if case .pairingPrompt(Self.peer, .compareNumber(123_456), let id) = event {
+          id
+        } else {
+          nil
+        }
+      }
+      session.send(.answerPairing(prompt, isAccepted ? .accept : .reject))
+      let failure = HostError.security(.pairingFailed(.numericComparisonFailed))
+      #expect(try await events.result(1) == (isAccepted ? .success(.done) : .failure(failure)))
+      await provider.close()
+    }
+
     @Test func `bluetoothd that ends is a radio that is gone, and the next one is found`()
       async throws
     {

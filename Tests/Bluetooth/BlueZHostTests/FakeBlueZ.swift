@@ -23,6 +23,10 @@
     private let loop = EpollLoop.shared
     private var bus: MessageBus?
     private var isConnected = false
+    /// The sender and the path of the registered agent.
+    private var agent: (sender: String, path: String)?
+    /// The call of `Pair`, until the agent has answered.
+    private var pairing: IncomingCall?
     private let membersStorage = Mutex<[String]>([])
     private let owned: AsyncStream<Void>
     private let own: AsyncStream<Void>.Continuation
@@ -77,6 +81,7 @@
           "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
           [.string("org.bluez"), .uint32(4)])
         bus?.send(call, BusCallID(rawValue: 1))
+      case .reply(BusCallID(rawValue: 2), let result): agentAnswered(result)
       case .reply: own.yield()
       case .call(let call): answer(call)
       case .signal, .closed: break
@@ -117,6 +122,12 @@
         isConnected = false
         bus?.answer(call, .success([]))
         return change(Self.device, Self.device1, ["Connected": .boolean(false)])
+      case "RegisterAgent":
+        agent = arguments.first?.text.map { (call.sender, $0) }
+      case "UnregisterAgent": agent = nil
+      case "Pair":
+        pairing = call
+        return askAgent()
       case "ReadValue" where call.path == Self.value:
         change(Self.value, Self.characteristic1, ["Value": .bytes([7])])
         result = .success([.bytes([7])])
@@ -126,6 +137,23 @@
       default: break
       }
       bus?.answer(call, result)
+    }
+
+    private func askAgent() {
+      guard let agent else {
+        return agentAnswered(.failure(BusError("org.bluez.Error.AuthenticationFailed", "")))
+      }
+      let call = BusCall(
+        agent.sender, agent.path, "org.bluez.Agent1", "RequestConfirmation",
+        [.path(Self.device), .uint32(123_456)])
+      bus?.send(call, BusCallID(rawValue: 2))
+    }
+
+    private func agentAnswered(_ result: Result<[BusValue], BusError>) {
+      guard let pairing else { return }
+      self.pairing = nil
+      let rejection = BusError("org.bluez.Error.AuthenticationRejected", "Rejected")
+      bus?.answer(pairing, result.mapError { _ in rejection })
     }
 
     private func connect() {

@@ -283,32 +283,4 @@ struct AttributeTests {
     bench.gatt(.read(0x0C), token: 1)
     #expect(bench.takeEvents() == [.completed(RequestToken(rawValue: 1), .failure(.notConnected))])
   }
-
-  @Test func `A pairing is bluetoothd's`() {
-    var bench = connected()
-    bench.request(.pair(.peer, RequestToken(rawValue: 1)))
-    bench.refuse("Pair", "org.bluez.Error.AuthenticationFailed", "Authentication Failed")
-    #expect(
-      bench.takeEvents().result(1) == .failure(.security(.pairingFailed(.unspecifiedReason))))
-    bench.request(.pair(.peer, RequestToken(rawValue: 2)))
-    bench.refuse("Pair", BlueZErrorName.alreadyExists, "Already Exists")
-    #expect(bench.takeEvents().result(2) == .success(.done))
-  }
-
-  @Test func `A pairing without an answer is cancelled after three minutes`() {
-    var bench = connected()
-    bench.request(.pair(.peer, RequestToken(rawValue: 1)))
-    bench.advance(by: BlueZLimits.pairingMax)
-    #expect(bench.takeEvents().result(1) == .failure(.security(.timeout)))
-    #expect(bench.call("CancelPairing")?.path == devicePath)
-  }
-
-  @Test func `A pairing is cancelled when its session closes`() {
-    var bench = connected()
-    bench.request(.pair(.peer, RequestToken(rawValue: 1)))
-    bench.handle(.closed(.first))
-    #expect(bench.count(of: "CancelPairing") == 1)
-    bench.refuse("Pair", "org.bluez.Error.AuthenticationCanceled")
-    #expect(bench.takeEvents() == [])
-  }
 }

@@ -36,6 +36,8 @@ struct BlueZBench {
   var controller: String?
   var connectionReadCount = 0
   var rssiHandles: [UInt16] = []
+  var answers: [IncomingCallID: Result<[BusValue], BusError>] = [:]
+  var lastIncoming: UInt64 = 0
 
   init(adapter: String? = nil) { machine = BlueZMachine(adapter: adapter) }
 
@@ -51,6 +53,7 @@ struct BlueZBench {
       case .openBus: openings += 1
       case .closeBus: closings += 1
       case .call(let id, let call): calls.append((id, call))
+      case .answer(let id, let result): answers[id] = result
       case .deliver(let id, let event): events[id, default: []].append(event)
       case .readBlock(let adapter): blockQuestions.append(adapter)
       case .watchController(let name): controller = name
@@ -123,6 +126,20 @@ struct BlueZBench {
       .signal(
         BusSignal(
           sender: sender, path: path, interface: interface, member: member, arguments: arguments)))
+  }
+
+  /// bluetoothd, or another program, calls a method of this one's. Returns the identifier of the call.
+  @discardableResult
+  mutating func call(
+    _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
+    from sender: String = daemon
+  ) -> IncomingCallID {
+    lastIncoming += 1
+    let id = IncomingCallID(rawValue: lastIncoming)
+    let call = BusMethodCall(
+      sender: sender, path: path, interface: interface, member: member, arguments: arguments)
+    handle(.call(id, call))
+    return id
   }
 
   mutating func change(

@@ -35,7 +35,7 @@ struct RandomRunTests {
     _ bench: inout BlueZBench, _ random: inout SeededGenerator, _ lastToken: inout UInt64
   ) {
     let id: BlueZSessionID = Bool.random(using: &random) ? .first : .second
-    switch Int.random(in: 0..<24, using: &random) {
+    switch Int.random(in: 0..<28, using: &random) {
     case 0: bench.request(.startScan(ScanOptions()), of: id)
     case 1: bench.request(.stopScan, of: id)
     case 2, 3: bench.request(.connect(.peer, ConnectOptions()), of: id)
@@ -52,6 +52,7 @@ struct RandomRunTests {
     case 9:
       lastToken += 1
       bench.request(.pair(.peer, RequestToken(rawValue: lastToken)), of: id)
+      if Bool.random(using: &random) { bench.request(.setPairingAgent(.displayYesNo), of: id) }
     case 10: bench.hear()
     case 11: bench.remove(devicePath, BusName.device)
     case 12, 13: bench.changeDevice(["Connected": .boolean(true)])
@@ -63,7 +64,26 @@ struct RandomRunTests {
     case 19:
       let isOn = Int.random(in: 0..<4, using: &random) > 0
       bench.change(adapterPath, BusName.adapter, ["Powered": .boolean(isOn)])
-    case 20: bench.advance(by: .milliseconds(Int64.random(in: 0..<9_000, using: &random)))
+    case 20:
+      lastToken += 1
+      bench.gatt(.writeWithoutResponse(0x0C, [1]), token: lastToken, of: id)
+    case 21:
+      let call = bench.call(
+        BlueZMachine.agentPath, BusName.agent, "RequestConfirmation",
+        [.path(devicePath), .uint32(1)])
+      bench.handle(.connections([]))
+      if call.rawValue % 2 == 0 {
+        let prompt = PairingPromptID(rawValue: call.rawValue / 2)
+        bench.request(.answerPairing(prompt, .accept), of: id)
+      }
+    case 22:
+      lastToken += 1
+      bench.request(.readRSSI(.peer, RequestToken(rawValue: lastToken)), of: id)
+      let connection = ControllerConnection(
+        handle: 1, addressBits: DeviceAddress.peer.bits, isCentral: true)
+      bench.handle(.connections([connection]))
+      if Bool.random(using: &random) { bench.handle(.controller(.rssi(handle: 1, -5))) }
+    case 23: bench.advance(by: .milliseconds(Int64.random(in: 0..<9_000, using: &random)))
     default:
       guard let index = bench.calls.indices.randomElement(using: &random) else { return }
       let id = bench.calls.remove(at: index).id
