@@ -51,7 +51,8 @@
         case .invalidAddress: .usage
         case .tooLarge, .invalidText: .badData
         case .storeInUse, .store, .outboxFull: .cannotCreate
-        case .ended: .failure
+        case .offline, .noAnswer: .timedOut
+        case .refused, .unsupported, .tooManyRequests, .ended: .failure
         }
       self.init(status, error.description)
     }

@@ -20,8 +20,12 @@
           ambit message read
           ambit message follow --json
           ambit message pipe
+          ambit message roster
         """,
-      subcommands: [MessageSend.self, MessageRead.self, MessageFollow.self, MessagePipe.self])
+      subcommands: [
+        MessageSend.self, MessageRead.self, MessageFollow.self, MessagePipe.self,
+        MessageRoster.self,
+      ])
   }
 
   /// Sends one message.

@@ -91,6 +91,12 @@
       case .heldTooMany(let address): (kind, peer) = ("held-too-many", address)
       case .renumbered(let address): (kind, peer) = ("renumbered", address)
       case .restoredCopy(let address): (kind, peer) = ("restored-copy", address)
+      case .rosterUnavailable(let text): (kind, reason) = ("roster-unavailable", text)
+      case .rosterTooLarge: kind = "roster-too-large"
+      case .rosterIncomplete(let count):
+        (kind, reason) = ("roster-incomplete", "contacts that can't be read: \(count)")
+      case .tooManyResources: kind = "too-many-resources"
+      case .tooManySubscriptionRequests: kind = "too-many-subscription-requests"
       }
       return .object([
         "event": .string("problem"), "kind": .string(kind), "peer": peer.map(JSON.string),

@@ -39,10 +39,11 @@ struct MessageCommand: MessageProgramCommand {
         ambit message send bob@chat.example "Good morning"
         ambit message read
         ambit message follow --json
+        ambit message roster
         ambit message --help
       """)
 
-  @Argument(parsing: .captureForPassthrough, help: "A command: send, read, follow or pipe.")
+  @Argument(parsing: .captureForPassthrough, help: "A command: send, read, follow, pipe or roster.")
   var words: [String] = []
 }
 

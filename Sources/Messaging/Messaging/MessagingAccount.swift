@@ -72,9 +72,9 @@
     /// Calls of `send` that wait for the disk at a time, at most.
     private static let waitingCountMax = 100_000
 
-    private typealias Acceptance = @Sendable (Result<MessageID, MessagingError>) -> Void
+    typealias Acceptance = @Sendable (Result<MessageID, MessagingError>) -> Void
 
-    private struct Shared {
+    struct Shared {
       var tickets: [UInt64: Acceptance] = [:]
       var lastTicket: UInt64 = 0
       var statistics = MessagingStatistics()
@@ -93,13 +93,14 @@
     }
 
     /// What the host's reports change.
-    private final class Reports: Sendable {
+    final class Reports: Sendable {
       let shared = Mutex(Shared())
       let connections = UpdateFeed<Bool, ConnectionState>()
       let states = UpdateFeed<MessageID, MessageStateChange>()
       let catchUps = UpdateFeed<Bool, CatchUp>()
       let arrivals = UpdateFeed<Bool, Int64>()
       let problems = UpdateFeed<AccountProblem, AccountProblem>()
+      let contacts = ContactFeeds()
 
       /// Ends the sequences of readers that have outlived the account, and requests that were not handled.
       func end() {
@@ -113,13 +114,14 @@
         catchUps.end()
         arrivals.end()
         problems.end()
+        contacts.end()
       }
     }
 
     /// The account's address.
     public let address: String
-    private let host: AccountHost
-    private let reports = Reports()
+    let host: AccountHost
+    let reports = Reports()
 
     /// Opens the store of an account. It isn't connected before ``start()``.
     public init(_ configuration: Configuration) throws(MessagingError) {
@@ -146,7 +148,8 @@
           observer: AccountObserver(
             changed: { Self.take($0, reports) }, perform: { Self.take($0, reports) },
             rejected: { Self.finish($0, .failure(.store($1)), reports) },
-            ended: { Self.end($0, reports) }, committed: { Self.tookCommit($0, reports) }))
+            ended: { Self.end($0, reports) }, committed: { Self.tookCommit($0, reports) },
+            contacts: { Self.take($0, reports) }))
       } catch {
         throw (error as? StoreError).map { MessagingError($0) } ?? .store("\(error)")
       }

@@ -144,6 +144,16 @@
     case renumbered(peer: String)
     /// This store was restored from a copy. The conversation goes on with new numbers.
     case restoredCopy(peer: String)
+    /// The server has not given the roster, for this reason. The last one is used.
+    case rosterUnavailable(String)
+    /// The server's roster has more contacts than are kept, or is longer than is read. The last one is used.
+    case rosterTooLarge
+    /// Contacts of the roster were left out or cut, because they can't be read.
+    case rosterIncomplete(count: Int)
+    /// A contact has more resources than are kept.
+    case tooManyResources
+    /// More requests for subscriptions have come than are kept. The server repeats them in the next session.
+    case tooManySubscriptionRequests
   }
 
   /// How far the server's archive was read.
@@ -202,6 +212,16 @@
     case tooLarge(byteCount: Int, byteCountMax: Int)
     /// The text has characters that XML doesn't have.
     case invalidText
+    /// The account isn't connected, and the request needs its server.
+    case offline
+    /// The server has not answered in time, or the session has ended before: the request may have had its effect.
+    case noAnswer
+    /// The server has refused the request, with this condition of RFC 6120 and perhaps words of its own.
+    case refused(condition: String, text: String?)
+    /// The server can't do it.
+    case unsupported
+    /// Too many requests wait for the server's answers.
+    case tooManyRequests
     /// The account has ended.
     case ended
   }
@@ -218,6 +238,12 @@
       case .outboxFull: "too many messages wait to be sent"
       case .tooLarge(let count, let most): "the message has \(count) bytes; \(most) are the most"
       case .invalidText: "the text has control characters, which messages can't have"
+      case .offline: "the account isn't connected"
+      case .noAnswer: "the server has not answered; the request may have had its effect"
+      case .refused(let condition, let text):
+        "the server refuses it: \(condition)\(text.map { " (\($0))" } ?? "")"
+      case .unsupported: "the server can't do that"
+      case .tooManyRequests: "too many requests wait for the server's answers"
       case .ended: "the account has ended"
       }
     }

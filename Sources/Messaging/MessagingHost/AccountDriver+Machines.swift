@@ -74,6 +74,7 @@
     func deliver(_ element: XMLElement, _ count: UInt64) {
       do throws(StoreError) {
         try take(exchange.take(element, wall: WallClock.now), count)
+        handle(.received(element))
         inboundCount = count
       } catch {
         // The server delivers it again when the session is resumed.
@@ -135,6 +136,7 @@
       case .ready(let isResumed, let hasArchive):
         handle(.connected(isResumed: isResumed, hasArchive: hasArchive, wall: WallClock.now))
       }
+      handle(.connected(online))
       observer.changed(.online(address: online.jid.description, isResumed: online.isResumed))
     }
 
@@ -148,6 +150,7 @@
       session = nil
       exchange.end()
       handle(.disconnected(streamError: failure.blamedCondition))
+      handle(.disconnected(isTooLong: failure.isTooLong))
       observer.changed(.offline(failure, isFinal: retryAt == nil))
     }
 
@@ -252,6 +255,11 @@
         .bindingRefused, .tooManyRedirects, .wrongAcknowledgement, .stopped:
         false
       }
+    }
+
+    /// Whether the server has sent a stanza beyond a bound.
+    fileprivate var isTooLong: Bool {
+      if case .invalidXML(.tooLong) = self { true } else { false }
     }
 
     /// The condition of a stream error that may be about a stanza that was sent.

@@ -83,6 +83,7 @@
         switch action {
         case .stream: break
         case .call(let done): done(error)
+        case .contacts(let action): perform(action)
         case .messages(.fate(let row, _), _) where rows[row] != nil: break
         case .messages(.confirm, _), .messages(.load, _): break
         case .messages(let action, _): observer.perform(action)
@@ -108,6 +109,8 @@
       stream = start.makeStream()
       messages = start.makeMessages()
       exchange = AccountExchange(account: account)
+      contactCalls.end(.interrupted)
+      contacts = start.makeContacts()
       stored = start.messages.session
       inboundCount = stored?.inboundCount ?? 0
       (session, waiting, batch) = (nil, [], Batch())

@@ -14,6 +14,7 @@
       /// With the session in which it came up.
       case messages(MessageAction, session: UInt64?)
       case call(AccountDriver.Completion)
+      case contacts(ContactAction)
     }
 
     var changes: [MessageChange] = []
@@ -237,7 +238,11 @@
       written = nil
       batch = Batch()
       for done in lost { done(error ?? .closed) }
-      for case .request(.acknowledge(_, let done)) in takeInputs() { done(error ?? .closed) }
+      contactCalls.end()
+      for case .request(let request) in takeInputs() {
+        if case .acknowledge(_, let done) = request { done(error ?? .closed) }
+        if case .contacts(_, let done) = request { done(.ended) }
+      }
       let store = store
       let bound = NIOLoopBound(self, eventLoop: loop)
       Self.threads.runIfActive(eventLoop: loop) { store.close() }.whenComplete { _ in

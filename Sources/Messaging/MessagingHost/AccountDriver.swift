@@ -24,6 +24,8 @@
       case messages(MessageEvent)
       /// The app has taken a row of the inbox; the closure is called when that is on disk, or can't be.
       case acknowledge(Int64, Completion)
+      /// A request about contacts; the closure is called with the answer, or without one in time.
+      case contacts(ContactRequest, @Sendable (ContactFailure?) -> Void)
       /// The account is no longer used. The closure is called when another one may open the store, with an error if
       /// changes could not be written.
       case close(keepsSession: Bool, Completion)
@@ -45,6 +47,8 @@
     var messages: MessageMachine
     let parser = XMLStreamParser()
     var exchange: AccountExchange
+    var contacts: ContactMachine
+    var contactCalls = ContactCalls()
     var channel: ServerChannel?
     var failedServers = FailedServers()
     var isAtBarrier = false
@@ -85,6 +89,7 @@
       stream = start.makeStream()
       messages = start.makeMessages()
       exchange = AccountExchange(account: account)
+      contacts = start.makeContacts()
       stored = start.messages.session
       inboundCount = stored?.inboundCount ?? 0
       prune()
@@ -117,6 +122,7 @@
           setCloseDeadline()
           add(.request(request))
         case .acknowledge(_, let done) where closing.isStoreClosed: done(.closed)
+        case .contacts(_, let done) where closing.isStoreClosed: done(.ended)
         default: add(.request(request))
         }
       }
@@ -220,6 +226,7 @@
       case .request(.acknowledge(let sequence, let done)):
         handle(.acknowledge(sequence: sequence))
         batch.later.append(.call(done))
+      case .request(.contacts(let request, let done)): perform(request, done)
       case .request(.close(let keepsSession, _)): close(keepsSession: keepsSession)
       case .wake:
         timer = nil
@@ -231,6 +238,7 @@
         var commit = MessageCommit()
         messages.wake(now: now, into: &commit)
         take(commit)
+        wakeContacts(now)
       }
     }
 
@@ -275,6 +283,7 @@
         case .stream(let action): perform(action)
         case .messages(let action, let session): perform(action, session)
         case .call(let body): body(nil)
+        case .contacts(let action): perform(action)
         }
       }
     }
@@ -284,7 +293,10 @@
     private func setTimer() {
       let due =
         closing.isStoreClosed
-        ? nil : [stream.nextWake, messages.nextWake, exchange.nextWake].compactMap(\.self).min()
+        ? nil
+        : [stream.nextWake, messages.nextWake, exchange.nextWake, contacts.nextWake].compactMap(
+          \.self
+        ).min()
       guard due != timer?.due else { return }
       timer?.scheduled.cancel()
       timer = nil

@@ -26,6 +26,7 @@
     var store: any AccountStore
     var stream: StreamConfiguration
     var messages: StoredMessages
+    var contacts = StoredContacts()
     var session: StreamSession?
     var unacknowledged: [SentStanza]
     /// Whether accounts get receipts to which the app has never sent a message.
@@ -53,6 +54,8 @@
       stream.abilities = DiscoInfo(
         identities: [.init(category: "client", type: "pc", name: program)],
         features: [Namespace.discoInfo, Namespace.ping, Namespace.receipts, Namespace.order])
+      stream.presence = nil
+      stream.answeredAbove = ContactMachine.namespaces
       unacknowledged = []
       try load()
     }
@@ -60,6 +63,7 @@
     /// Reads the store again.
     mutating func load() throws(StoreError) {
       messages = try store.load()
+      contacts = try store.loadContacts()
       // Machines that begin anew must not repeat the names of streams and the numbers of queries.
       var generator = SystemRandomNumberGenerator()
       stream.seed = generator.next()
@@ -84,6 +88,10 @@
   extension AccountStart {
     func makeStream() -> StreamMachine {
       StreamMachine(stream, session: session, unacknowledged: unacknowledged)
+    }
+
+    func makeContacts() -> ContactMachine {
+      ContactMachine(account: stream.account, stored: contacts, seed: stream.seed)
     }
 
     func makeMessages() -> MessageMachine {
@@ -211,6 +219,18 @@
       try await read { driver throws(StoreError) in
         try driver.inbox(after: sequence, limit: limit)
       }
+    }
+
+    /// Changes something about contacts. `done` is called on the event loop when the server has answered, and always.
+    package func perform(
+      _ request: ContactRequest, done: @escaping @Sendable (ContactFailure?) -> Void
+    ) { post(.contacts(request, done)) }
+
+    /// What is known of contacts now.
+    package func contacts<Value: Sendable>(
+      _ body: @escaping @Sendable (ContactMachine) -> Value
+    ) async throws(StoreError) -> Value {
+      try await read { driver throws(StoreError) in try driver.contacts(body) }
     }
 
     /// The peers of all conversations.

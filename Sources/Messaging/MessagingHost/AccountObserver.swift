@@ -21,19 +21,23 @@
     package var ended: @Sendable (StoreError) -> Void
     /// A transaction of the store was written, or failed for this reason and is tried again.
     package var committed: @Sendable (String?) -> Void
+    /// Something about contacts that the app may want to know.
+    package var contacts: @Sendable (ContactNotice) -> Void
 
     package init(
       changed: @escaping @Sendable (Connection) -> Void,
       perform: @escaping @Sendable (MessageAction) -> Void,
       rejected: @escaping @Sendable (UInt64, String) -> Void,
       ended: @escaping @Sendable (StoreError) -> Void,
-      committed: @escaping @Sendable (String?) -> Void
+      committed: @escaping @Sendable (String?) -> Void,
+      contacts: @escaping @Sendable (ContactNotice) -> Void = { _ in }
     ) {
       self.changed = changed
       self.perform = perform
       self.rejected = rejected
       self.ended = ended
       self.committed = committed
+      self.contacts = contacts
     }
   }
 #endif

@@ -6,6 +6,8 @@
   package protocol AccountStore: Sendable {
     /// What the machines begin with.
     func load() throws(StoreError) -> StoredMessages
+    /// What the machine of contacts begins with.
+    func loadContacts() throws(StoreError) -> StoredContacts
     /// Rows of the outbox that have a position in the stored session, by position.
     func sentRows() throws(StoreError) -> [OutgoingRow]
     /// Receipts that have a position in the stored session, by position.

@@ -216,5 +216,8 @@
     package var isResumed: Bool
     /// Whether the server acknowledges stanzas. Without that nothing is known of sent stanzas.
     package var isManaged: Bool
+    /// Whether the server has versions of the roster, and approves requests to come.
+    package var offersRosterVersions = false
+    package var offersPreApproval = false
   }
 #endif

@@ -151,6 +151,8 @@
       }
       perform(.close)
       if case .wrongAcknowledgement = failure { dropSession() }
+      // A resumption would bring the stanza again.
+      if case .invalidXML(.tooLong) = failure { dropSession() }
       if session?.id == nil { dropSession() }
       let retryAt = startsAgain ? now : retryTime(failure)
       startsAgain = false

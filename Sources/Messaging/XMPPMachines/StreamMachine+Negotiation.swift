@@ -104,10 +104,9 @@
         enterSession()
         transmit(stanzas)
         announceClientState()
-        perform(
-          .online(
-            StreamOnline(
-              jid: session.jid, session: session.number, isResumed: true, isManaged: true)))
+        online(
+          StreamOnline(
+            jid: session.jid, session: session.number, isResumed: true, isManaged: true))
       case .failed(_, let handled):
         if let handled, !acknowledge(handled) { return }
         dropSession()
@@ -180,11 +179,18 @@
       }
       transmit(stanzas)
       announceClientState()
-      perform(
-        .online(
-          StreamOnline(
-            jid: jid, session: session.number, isResumed: false, isManaged: session.isManaged)))
+      online(
+        StreamOnline(
+          jid: jid, session: session.number, isResumed: false, isManaged: session.isManaged))
       for element in early { perform(.deliver(element, count: 0)) }
+    }
+
+    private mutating func online(_ online: StreamOnline) {
+      guard case .connected(let connection) = phase else { return }
+      var online = online
+      online.offersRosterVersions = connection.features.offersRosterVersions
+      online.offersPreApproval = connection.features.offersPreApproval
+      perform(.online(online))
     }
 
     private mutating func enterSession() {

@@ -13,6 +13,9 @@
     package static let session = "urn:ietf:params:xml:ns:xmpp-session"
     // RFC 6121.
     package static let roster = "jabber:iq:roster"
+    /// Features of a stream: versions of the roster, and approval of requests to come.
+    package static let rosterVersions = "urn:xmpp:features:rosterver"
+    package static let preApproval = "urn:xmpp:features:pre-approval"
     // Extensions (XEPs), by their numbers.
     /// XEP-0004.
     package static let forms = "jabber:x:data"
@@ -27,6 +30,8 @@
     package static let capabilities = "http://jabber.org/protocol/caps"
     /// XEP-0184.
     package static let receipts = "urn:xmpp:receipts"
+    /// XEP-0191.
+    package static let blocking = "urn:xmpp:blocking"
     /// XEP-0198.
     package static let streamManagement = "urn:xmpp:sm:3"
     /// XEP-0199.
@@ -41,6 +46,8 @@
     package static let archive = "urn:xmpp:mam:2"
     /// XEP-0313, the form's fields of version 1.1: `before-id`, `after-id`, metadata.
     package static let archiveExtended = "urn:xmpp:mam:2#extended"
+    /// XEP-0333.
+    package static let chatMarkers = "urn:xmpp:chat-markers:0"
     /// XEP-0334.
     package static let hints = "urn:xmpp:hints"
     /// XEP-0352.

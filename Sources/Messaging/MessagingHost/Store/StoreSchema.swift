@@ -11,6 +11,9 @@
       migrator.registerMigration("2") { database in
         for statement in second { try database.execute(sql: statement) }
       }
+      migrator.registerMigration("contacts") { database in
+        for statement in contacts { try database.execute(sql: statement) }
+      }
       return migrator
     }
 
@@ -56,6 +59,21 @@
         location TEXT, inbound INTEGER NOT NULL, outbound INTEGER NOT NULL)
       """,
       "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    ]
+
+    /// Groups are separated by U+001F, which XML can't have.
+    private static let contacts = [
+      """
+      CREATE TABLE contact (
+        jid TEXT PRIMARY KEY, name TEXT, subscription TEXT NOT NULL, isAsked INTEGER NOT NULL,
+        isApproved INTEGER NOT NULL, groups TEXT NOT NULL) WITHOUT ROWID
+      """,
+      "CREATE TABLE request (jid TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID",
+      """
+      CREATE TABLE resource (
+        jid TEXT PRIMARY KEY, show TEXT, status TEXT NOT NULL, priority INTEGER NOT NULL)
+        WITHOUT ROWID
+      """,
     ]
 
     private static let second = [

@@ -105,6 +105,7 @@
         try run(
           database, "INSERT OR REPLACE INTO setting VALUES ('mechanism', ?)", [name])
       case .setInboundCount: break
+      case .contacts(let change): try ContactWriter.apply(change, to: database)
       }
     }
 

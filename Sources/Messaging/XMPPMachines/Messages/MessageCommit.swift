@@ -32,6 +32,8 @@
     /// The mechanism with which the account was authenticated; weaker ones are refused from then on.
     case setMechanism(String)
     case setInboundCount(UInt64)
+    /// A change that the machine of contacts makes, in the transaction of the stanza that has caused it.
+    case contacts(ContactChange)
   }
 
   /// Changes of the store that are made together, and what may be done when they are on disk. If they

@@ -10,6 +10,10 @@
     package var offersBinding = false
     package var offersStreamManagement = false
     package var offersClientState = false
+    /// Versions of the roster (RFC 6121, §2.6.1).
+    package var offersRosterVersions = false
+    /// Approval of requests for subscriptions that may come later (RFC 6121, §3.4).
+    package var offersPreApproval = false
     /// All that was offered.
     package var elements: [XMLElement] = []
 
@@ -31,6 +35,8 @@
         case ("bind", Namespace.bind): offersBinding = true
         case ("sm", Namespace.streamManagement): offersStreamManagement = true
         case ("csi", Namespace.clientState): offersClientState = true
+        case ("ver", Namespace.rosterVersions): offersRosterVersions = true
+        case ("sub", Namespace.preApproval): offersPreApproval = true
         default: break
         }
       }

@@ -1,0 +1,249 @@
+#if Messaging
+  package import Essentials
+  package import XMPPWire
+
+  /// The contacts of one account: its roster, requests for subscriptions, and available resources.
+  ///
+  /// All is as the account's server has it. The machine requests and keeps it, takes the server's pushes, and lets
+  /// no other sender change it. The store's contacts are used until a session has brought newer ones.
+  package struct ContactMachine: Sendable {
+    /// A request to the server whose answer is awaited.
+    struct Waiting: Sendable {
+      enum Purpose: Hashable, Sendable {
+        case roster(isVersioned: Bool)
+        case ticket(UInt64)
+      }
+
+      var purpose: Purpose
+      var deadline: Instant
+    }
+
+    let account: JID
+    let limits: ContactLimits
+    /// How the identifiers of this process's requests begin: a session that a process takes over may bring answers to
+    /// its predecessor.
+    private let prefix: String
+    private var requestCount: UInt64 = 0
+
+    var online: StreamOnline?
+    var waiting: [StanzaID: Waiting] = [:]
+    var roster: [JID: RosterItem] = [:]
+    var rosterVersion: String?
+    /// Whether the roster is as this process has got it from the server.
+    var isRosterFresh = false
+    /// Whether the roster is longer than a stanza that is read.
+    var isRosterTooLong = false
+    var requests: [JID: SubscriptionRequest] = [:]
+    var presences: PresenceTable
+    /// How this account is available; what a new session begins with.
+    var availability = Availability()
+
+    package init(
+      account: JID, stored: StoredContacts, limits: ContactLimits = ContactLimits(), seed: UInt64
+    ) {
+      self.account = account.bare
+      self.limits = limits
+      prefix = "ambit-contacts-\(String(seed, radix: 36))-"
+      for item in stored.roster { roster[item.jid] = item }
+      rosterVersion = stored.rosterVersion
+      for request in stored.requests { requests[request.jid] = request }
+      presences = PresenceTable(limits)
+      for resource in stored.resources { _ = presences.set(resource) }
+    }
+
+    /// When ``wake(now:into:)`` has something to do.
+    package var nextWake: Instant? { waiting.values.lazy.map(\.deadline).min() }
+
+    /// The contacts, by address.
+    package var contacts: [RosterItem] { roster.values.sorted { $0.jid.precedes($1.jid) } }
+
+    /// Requests without an answer, by address.
+    package var openRequests: [SubscriptionRequest] {
+      requests.values.sorted { $0.jid.precedes($1.jid) }
+    }
+
+    /// The available resources of an account.
+    package func resources(of jid: JID) -> [AvailableResource] { presences.resources(of: jid) }
+
+    package mutating func handle(
+      _ event: ContactEvent, now: Instant, into actions: inout [ContactAction]
+    ) {
+      switch event {
+      case .connected(let online): connect(online, now, &actions)
+      case .disconnected(let isTooLong): disconnect(isTooLong: isTooLong)
+      case .received(let element): receive(element, now, &actions)
+      case .request(let ticket, let request): perform(request, ticket, now, &actions)
+      }
+      assert(violations().isEmpty, "\(violations())")
+    }
+
+    /// Gives up answers that are overdue.
+    package mutating func wake(now: Instant, into actions: inout [ContactAction]) {
+      let overdue = waiting.filter { $0.value.deadline <= now }
+      for (id, entry) in overdue.sorted(by: { $0.key.text < $1.key.text }) {
+        waiting[id] = nil
+        end(entry.purpose, .noAnswer, &actions)
+      }
+    }
+
+    // MARK: Sessions
+
+    private mutating func connect(
+      _ online: StreamOnline, _ now: Instant, _ actions: inout [ContactAction]
+    ) {
+      self.online = online
+      if !online.isResumed {
+        isRosterFresh = false
+        endWaiting(.interrupted, &actions)
+        forgetPresences(&actions)
+      }
+      // The roster comes before the presences that it explains (RFC 6121, §2.2).
+      if !isRosterFresh, !isRosterAwaited { requestRoster(now, &actions) }
+      if !online.isResumed { actions.append(.send(ownPresence.element)) }
+    }
+
+    private mutating func disconnect(isTooLong: Bool) {
+      if isTooLong, isRosterAwaited { isRosterTooLong = true }
+      online = nil
+    }
+
+    private var isRosterAwaited: Bool {
+      waiting.values.contains { if case .roster = $0.purpose { true } else { false } }
+    }
+
+    /// Ends what waits for answers of a session that is over.
+    private mutating func endWaiting(
+      _ failure: ContactFailure, _ actions: inout [ContactAction]
+    ) {
+      let ended = waiting.sorted { $0.key.text < $1.key.text }
+      waiting = [:]
+      for (_, entry) in ended {
+        // The next session requests the roster again.
+        if case .roster = entry.purpose { continue }
+        end(entry.purpose, failure, &actions)
+      }
+    }
+
+    // MARK: Requests
+
+    /// Sends a request to the server.
+    mutating func ask(
+      _ kind: IQStanza.Kind, to recipient: JID? = nil, _ payload: XMLElement,
+      _ purpose: Waiting.Purpose, _ now: Instant, _ actions: inout [ContactAction]
+    ) {
+      requestCount += 1
+      guard let id = StanzaID("\(prefix)\(requestCount)") else { return }
+      waiting[id] = Waiting(purpose: purpose, deadline: now + limits.answerTime)
+      actions.append(
+        .send(IQStanza(kind, id: id, to: recipient, payload: [payload]).element))
+    }
+
+    private mutating func perform(
+      _ request: ContactRequest, _ ticket: UInt64, _ now: Instant,
+      _ actions: inout [ContactAction]
+    ) {
+      if case .setAvailability(let new) = request {
+        availability = new
+        if online != nil { actions.append(.send(ownPresence.element)) }
+        return actions.append(.answer(ticket: ticket, nil))
+      }
+      guard online != nil else { return actions.append(.answer(ticket: ticket, .offline)) }
+      guard waiting.count < limits.waitingCountMax else {
+        return actions.append(.answer(ticket: ticket, .tooMany))
+      }
+      switch request {
+      case .setContact(let jid, let name, let groups):
+        let item = RosterItem(jid, name: name, groups: groups)
+        ask(.set, RosterQuery(items: [item]).element, .ticket(ticket), now, &actions)
+      case .removeContact(let jid):
+        let item = RosterItem(jid, subscription: .remove)
+        ask(.set, RosterQuery(items: [item]).element, .ticket(ticket), now, &actions)
+      default: actions.append(.answer(ticket: ticket, subscription(request, &actions)))
+      }
+    }
+
+    /// An answer has come, or comes no more.
+    private mutating func end(
+      _ purpose: Waiting.Purpose, _ failure: ContactFailure?, _ actions: inout [ContactAction]
+    ) {
+      switch purpose {
+      case .roster:
+        guard let failure else { return }
+        actions.append(.notice(.problem(.rosterUnavailable(failure))))
+      case .ticket(let ticket): actions.append(.answer(ticket: ticket, failure))
+      }
+    }
+
+    // MARK: Stanzas
+
+    private mutating func receive(
+      _ element: XMLElement, _ now: Instant, _ actions: inout [ContactAction]
+    ) {
+      switch element.name {
+      case "iq":
+        guard let iq = IQStanza(element) else { return }
+        if iq.isRequest { takeRequest(iq, &actions) } else { takeAnswer(iq, now, &actions) }
+      case "presence":
+        guard let presence = PresenceStanza(element) else { return }
+        take(presence, &actions)
+      default: break
+      }
+    }
+
+    /// Whether the account's server has sent a stanza, which may leave out the sender.
+    func isOwnServer(_ from: JID?) -> Bool {
+      guard let from else { return true }
+      return from == account || from == online?.jid
+        || from == JID(local: nil, domain: account.domain, resource: nil)
+    }
+
+    private mutating func takeAnswer(
+      _ iq: IQStanza, _ now: Instant, _ actions: inout [ContactAction]
+    ) {
+      guard isOwnServer(iq.from), let entry = waiting.removeValue(forKey: iq.id) else { return }
+      if let error = iq.error { return end(entry.purpose, .refused(error), &actions) }
+      if case .roster(let isVersioned) = entry.purpose {
+        takeRoster(iq, isVersioned: isVersioned, &actions)
+      }
+      end(entry.purpose, nil, &actions)
+    }
+
+    /// Requests that ``namespaces`` names: pushes of the server, which only the own account may send (RFC 6121, §2.1.6).
+    private mutating func takeRequest(_ iq: IQStanza, _ actions: inout [ContactAction]) {
+      guard let namespace = iq.payload.first?.namespace, Self.namespaces.contains(namespace) else {
+        return
+      }
+      if let from = iq.from, from != account {
+        return actions.append(.notice(.forged(from: from)))
+      }
+      guard iq.kind == .set, takePush(iq, &actions) else {
+        return actions.append(.send(iq.refusal(StanzaError(.modify, .badRequest)).element))
+      }
+      actions.append(.send(iq.result().element))
+    }
+
+    /// The namespaces of requests that this machine answers.
+    package static let namespaces: Set = [Namespace.roster]
+
+    private mutating func takePush(_ iq: IQStanza, _ actions: inout [ContactAction]) -> Bool {
+      guard let query = iq[RosterQuery.self] else { return false }
+      return takePush(query, &actions)
+    }
+
+    /// The rules of the machine that don't hold.
+    package func violations() -> [String] {
+      var found = presences.violations()
+      if roster.count > limits.contactCountMax { found.append("too many contacts") }
+      if requests.count > limits.requestCountMax { found.append("too many requests") }
+      if waiting.count > limits.waitingCountMax + 2 { found.append("too many answers are awaited") }
+      return found
+    }
+  }
+
+  extension JID {
+    /// The order in which addresses are shown.
+    package func precedes(_ other: JID) -> Bool {
+      description.utf8.lexicographicallyPrecedes(other.description.utf8)
+    }
+  }
+#endif

@@ -1,0 +1,173 @@
+#if Messaging
+  package import Essentials
+  package import XMPPWire
+
+  /// A request of a contact to see this account's presence (RFC 6121, §3.1).
+  package struct SubscriptionRequest: Hashable, Sendable {
+    package var jid: JID
+    /// The contact's words, 1,024 bytes at most.
+    package var text: String
+
+    package init(_ jid: JID, text: String = "") {
+      self.jid = jid
+      self.text = text
+    }
+  }
+
+  /// A resource of a contact that is available.
+  package struct AvailableResource: Hashable, Sendable {
+    /// The full address; bare for contacts without resources.
+    package var jid: JID
+    package var availability: Availability
+
+    package init(_ jid: JID, _ availability: Availability) {
+      self.jid = jid
+      self.availability = availability
+    }
+  }
+
+  /// A change of what the store has about contacts.
+  package enum ContactChange: Hashable, Sendable {
+    case setContact(RosterItem)
+    case removeContact(JID)
+    /// Before the whole roster is written again.
+    case clearContacts
+    /// The version of the roster that the store has; nil if it is no whole roster.
+    case setRosterVersion(String?)
+    case setRequest(SubscriptionRequest)
+    case removeRequest(JID)
+    case setResource(AvailableResource)
+    case removeResource(JID)
+    case clearResources
+
+    /// The address of a row; nil for a change of all rows.
+    package var address: JID? {
+      switch self {
+      case .setContact(let item): item.jid
+      case .setRequest(let request): request.jid
+      case .setResource(let resource): resource.jid
+      case .removeContact(let jid), .removeRequest(let jid), .removeResource(let jid): jid
+      case .clearContacts, .setRosterVersion, .clearResources: nil
+      }
+    }
+  }
+
+  /// What a machine of contacts begins with.
+  package struct StoredContacts: Hashable, Sendable {
+    package var roster: [RosterItem] = []
+    package var rosterVersion: String?
+    package var requests: [SubscriptionRequest] = []
+    package var resources: [AvailableResource] = []
+
+    package init() {}
+  }
+
+  /// A request of the app about contacts.
+  package enum ContactRequest: Hashable, Sendable {
+    /// Sets name and groups of a contact, and adds it if it isn't in the roster.
+    case setContact(JID, name: String?, groups: [String])
+    /// Removes a contact, and ends the subscriptions in both directions.
+    case removeContact(JID)
+    /// Requests the contact's presence.
+    case subscribe(JID, text: String)
+    /// Requests it no more.
+    case unsubscribe(JID)
+    /// Lets the contact have this account's presence, also before it was requested.
+    case approve(JID)
+    /// Refuses a request, or ends an approval.
+    case deny(JID)
+    /// Sets how this account is available.
+    case setAvailability(Availability)
+
+    /// The address that it is about; nil if it is about the account.
+    package var address: JID? {
+      switch self {
+      case .setContact(let jid, _, _), .removeContact(let jid), .subscribe(let jid, _),
+        .unsubscribe(let jid), .approve(let jid), .deny(let jid):
+        jid
+      case .setAvailability: nil
+      }
+    }
+  }
+
+  /// The reason why a request about contacts has failed.
+  package enum ContactFailure: Error, Hashable, Sendable {
+    /// The account isn't connected.
+    case offline
+    /// The server has not answered in time: the request may have had its effect.
+    case noAnswer
+    /// The session has ended before the answer: the request may have had its effect.
+    case interrupted
+    /// The server has refused it.
+    case refused(StanzaError)
+    /// The server can't do it.
+    case unsupported
+    /// Too many requests wait for answers.
+    case tooMany
+    /// The account has ended.
+    case ended
+  }
+
+  /// Something for the machine of contacts.
+  package enum ContactEvent: Sendable {
+    /// A session can be used.
+    case connected(StreamOnline)
+    /// - isTooLong: Whether a stanza of the server was longer than is read.
+    case disconnected(isTooLong: Bool)
+    /// A stanza came.
+    case received(XMLElement)
+    /// A request of the app, with the driver's number for the answer.
+    case request(ticket: UInt64, ContactRequest)
+  }
+
+  /// Something for the driver to do.
+  package enum ContactAction: Hashable, Sendable {
+    /// Belongs to the transaction of the stanza that has caused it.
+    case change(ContactChange)
+    case send(XMLElement)
+    /// The answer to a request, when the changes before it are on disk.
+    case answer(ticket: UInt64, ContactFailure?)
+    case notice(ContactNotice)
+  }
+
+  /// Something that the app may want to know.
+  package enum ContactNotice: Hashable, Sendable {
+    /// A contact was added or changed; nil if it was removed.
+    case contact(JID, RosterItem?)
+    /// The roster is as the server has it.
+    case rosterLoaded
+    /// The contact requests a subscription; nil if it does so no more.
+    case request(JID, SubscriptionRequest?)
+    /// The resources of a contact, or of this account, that are available now.
+    case presence(JID, [AvailableResource])
+    case problem(ContactProblem)
+    /// A stanza was ignored because its sender may not send it.
+    case forged(from: JID)
+  }
+
+  /// What hinders the use of contacts.
+  package enum ContactProblem: Hashable, Sendable {
+    /// The server has not given the roster; the last one is used.
+    case rosterUnavailable(ContactFailure)
+    /// The server's roster has more entries than are kept; the last one is used.
+    case rosterTooLarge
+    /// Entries of the roster were left out, or cut, because they can't be read.
+    case rosterIncomplete(count: Int)
+    /// More presences, or requests, have come than are kept.
+    case tooManyResources
+    case tooManyRequests
+  }
+
+  /// Times and bounds of contacts.
+  package struct ContactLimits: Hashable, Sendable {
+    package var contactCountMax = 10_000
+    package var requestCountMax = 1_000
+    package var resourcesPerContactMax = 16
+    package var resourceCountMax = 20_000
+    /// Requests to the server that wait for answers.
+    package var waitingCountMax = 256
+    package var answerTime: TimeSpan = .seconds(30)
+
+    package init() {}
+  }
+#endif
