@@ -9,7 +9,7 @@ import Simulation
 import Testing
 
 /// An app as most are written: it finds a strap once, keeps it, and connects it whenever the radio is on.
-private final class StrapApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate,
+final class StrapApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate,
   @unchecked Sendable
 {
   // Unchecked: changed on the delegate's queue only.
