@@ -36,6 +36,7 @@
             for await change in changes {
               output.object(MessageJSON.change(change), isOfRadio: false)
             }
+            try await Self.failIfBehind(account)
           }
           group.addTask { await Self.tell(catchUps, output) }
           group.addTask {
@@ -60,6 +61,13 @@
 
     private struct EndOfInput: Error {}
 
+    /// The changes have ended. With an account in use, the output was not read for 100,000 of them.
+    private static func failIfBehind(_ account: MessagingAccount) async throws {
+      guard !Task.isCancelled, (try? await account.waitingItems(limit: 1)) != nil else { return }
+      throw CommandFailure(
+        .failure, "the output is read too slowly, and states of messages are missing")
+    }
+
     private static func tell(_ catchUps: Updates<CatchUp>, _ output: Output) async {
       for await catchUp in catchUps {
         output.object(
@@ -81,7 +89,8 @@
       let buffer = LineBuffer()
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
-          let reader = LineReader { Swift.readLine() }
+          let input = BoundedLines(STDIN_FILENO, byteCountMax: PipeCommand.byteCountMax)
+          let reader = LineReader { input.next() }
           while let line = await reader.next(), await buffer.put(line) {}
           await buffer.end()
         }
@@ -151,50 +160,6 @@
     }
   }
 
-  /// Lines that were read and not performed yet. At its bound the reader waits.
-  private actor LineBuffer {
-    private static let countMax = 512
-
-    private var lines: [String] = []
-    private var hasEnded = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    /// False if no more lines are taken.
-    func put(_ line: String) async -> Bool {
-      while lines.count >= Self.countMax, !hasEnded { await change() }
-      guard !hasEnded else { return false }
-      lines.append(line)
-      wake()
-      return true
-    }
-
-    /// All lines, at least one; nil at the end.
-    func takeAll() async -> [String]? {
-      while lines.isEmpty, !hasEnded { await change() }
-      guard !lines.isEmpty else { return nil }
-      defer {
-        lines = []
-        wake()
-      }
-      return lines
-    }
-
-    func end() {
-      hasEnded = true
-      wake()
-    }
-
-    private func change() async {
-      await withCheckedContinuation { waiting.append($0) }
-    }
-
-    private func wake() {
-      let ready = waiting
-      waiting = []
-      for continuation in ready { continuation.resume() }
-    }
-  }
-
   /// A line of standard input of `ambit message pipe`.
   enum PipeCommand: Hashable {
     case send(to: String, body: String, reference: String?, deadline: Duration?)
@@ -204,7 +169,7 @@
 
     private static let keys = ["command", "to", "body", "reference", "deadline", "row"]
     /// The longest line in bytes: a text of the longest message, with every character escaped.
-    private static let byteCountMax = 6 * MessagingAccount.bodyByteCountMax + 4_096
+    static let byteCountMax = 6 * MessagingAccount.bodyByteCountMax + 4_096
 
     init(line: String) throws(FileFault) {
       guard line.utf8.count <= Self.byteCountMax else {
