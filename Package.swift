@@ -340,6 +340,9 @@ let package = Package(
     example("ServiceExamples", in: "Services", needs: "Bonjour", "BonjourReactive", "Reactive"),
     // An app in three files: model, view model, view.
     page("sign-in", in: "SignIn", files: ["Site/index.html", "Site/style.css"], needs: "Reactive"),
+    // Files that users choose, and keep.
+    page(
+      "file-drop", in: "FileDrop", files: ["Site/index.html", "Site/style.css"], needs: "Reactive"),
     // Pictures that are loaded when they are asked for, and kept up to a bound.
     example("PictureStore", in: "PictureStore"),
     example("ExampleProgram", in: "ExampleProgram"),

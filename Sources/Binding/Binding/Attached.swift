@@ -98,7 +98,7 @@ final class AttachedScope {
         let refusal = values.last?.refusal ?? MutableProperty(nil)
         values.append(.observing(refusal) { mark(index) })
       case .action(_, let attach): actions.append(attach(model))
-      case .list: break
+      case .list, .upload: break
       }
     }
     self.values = values
@@ -121,7 +121,7 @@ extension Bindings {
       case .refusal: scope.add(BindingScope.Value(name: name, isTwoWay: false))
       case .action(let takesArgument, _):
         scope.add(BindingScope.Action(name: name, takesArgument: takesArgument))
-      case .list: break
+      case .list, .upload: break
       }
     }
     return scope
@@ -144,12 +144,20 @@ extension Bindings {
     }
   }
 
+  /// The uploads, in the order in which they are declared.
+  var uploads: [(name: String, find: (Model) -> Upload)] {
+    members.compactMap { name, member in
+      guard case .upload(let find) = member else { return nil }
+      return (name, find)
+    }
+  }
+
   typealias ListAttachment = (Model, @escaping Mark) -> any AttachedList
 
   /// The values, lists and actions that pages may name.
   package var schema: BindingSchema {
     BindingSchema(
       page: scope,
-      lists: lists.map { .init(name: $0.name, row: $0.row()) })
+      lists: lists.map { .init(name: $0.name, row: $0.row()) }, uploads: uploads.map(\.name))
   }
 }

@@ -20,7 +20,8 @@ public struct Bindings<Model>: ExpressibleByDictionaryLiteral {
       members += member.parts.map { (name + $0.suffix, $0.part) }
     }
     var names: Set<String> = []
-    for (name, _) in members {
+    // An upload has the name of its list.
+    for (name, part) in members where !part.isUpload {
       precondition(names.insert(name).inserted, "\(Model.self) declares “\(name)” twice")
     }
     self.members = members
@@ -45,12 +46,16 @@ public struct Bindings<Model>: ExpressibleByDictionaryLiteral {
       case list(
         () -> BindingScope, (Model, @escaping Mark) -> any AttachedList,
         hasNested: () -> Bool, nested: () -> [(suffix: String, part: Part)])
+      case upload((Model) -> Upload)
+
+      var isUpload: Bool { if case .upload = self { true } else { false } }
     }
 
     let parts: [(suffix: String, part: Part)]
 
     private init(_ part: Part) { parts = [("", part)] }
     private init(_ parts: [(String, Part)]) { self.parts = parts }
+    init(uploadParts parts: [(String, Part)]) { self.parts = parts }
   }
 }
 
@@ -267,6 +272,7 @@ extension Bindings.Member {
     case .action(let takesArgument, let attach):
       .action(takesArgument: takesArgument) { attach($0[keyPath: path]) }
     case .refusal: .refusal
+    case .upload(let find): .upload { find($0[keyPath: path]) }
     case .list(let scope, let attach, let hasNested, let nested):
       .list(
         scope, { attach($0[keyPath: path], $1) }, hasNested: hasNested,

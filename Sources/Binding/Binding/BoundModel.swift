@@ -12,6 +12,8 @@ package final class BoundModel {
   private let problems: Problems
   /// Keeps what the closures of its bindings read.
   private let model: any ViewModel
+  /// The uploads, in the order of the schema.
+  package let uploads: [Upload]
 
   /// Observes a view model. At first, all of its members count as changed.
   ///
@@ -25,6 +27,7 @@ package final class BoundModel {
     self.model = model
     self.problems = problems
     let bindings = Model.bindings
+    uploads = bindings.uploads.map { $0.find(model) }
     let attachments = bindings.lists.map(\.attach)
     let valueCount = bindings.valueCount
     let changes = DirtySet(count: valueCount + attachments.count, notify: onChange)
@@ -45,6 +48,7 @@ package final class BoundModel {
   package func detach() {
     scope.detach()
     for list in lists { list.detach() }
+    for upload in uploads { upload.onRemove(nil) }
   }
 
   /// Whether something has changed since the last capture.

@@ -15,6 +15,15 @@ package enum BindingLimits {
   /// The maximum size of a page's name with the number of its tab.
   package static let tabByteCountMax = 107
 
+  /// The maximum size of a part of a file: that of other bodies.
+  package static let uploadPartByteCountMax = bodyByteCountMax
+  /// The maximum size of all files of a server's view models together.
+  package static let uploadByteCountMax = 4 << 30
+  /// The maximum number of files of a server's view models together.
+  package static let uploadCountMax = 4_096
+  /// The time without a part after which a file counts as interrupted.
+  package static let uploadSilenceMax = TimeSpan.seconds(5 * 60)
+
   // MARK: What a view model shows
 
   /// The maximum number of paths of a page, and of a row.

@@ -16,10 +16,15 @@ package struct BindingSchema: Hashable, Sendable {
   /// The members of the page itself.
   package var page: BindingScope
   package var lists: [List]
+  /// The names of uploads. Each has a list of the same name.
+  package var uploads: [String]
 
-  package init(page: BindingScope = BindingScope(), lists: [List] = []) {
+  package init(
+    page: BindingScope = BindingScope(), lists: [List] = [], uploads: [String] = []
+  ) {
     self.page = page
     self.lists = lists
+    self.uploads = uploads
   }
 
   /// The index of the list with this name; nil if the schema has no such list.

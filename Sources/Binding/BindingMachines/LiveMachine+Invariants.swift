@@ -33,6 +33,7 @@ extension LiveMachine {
     for (key, tab) in holders.prefix(limit) where sessions[tab] == nil || tab.key != key {
       found.append("\(tab.text) holds \(key) without a session")
     }
+    found += uploadViolations(limit)
     if sessions.count > BindingLimits.sessionCountMax { found.append("\(sessions.count) sessions") }
     if !sessions.isEmpty, nextWake == nil { found.append("no session ends, and no stream beats") }
     if sharedPatchCount != 0 { found.append("\(sharedPatchCount) patches are not counted") }

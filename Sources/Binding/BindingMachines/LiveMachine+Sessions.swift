@@ -44,7 +44,10 @@ extension LiveMachine {
     if let key = tab.key, holders[key] == tab { holders[key] = nil }
     models[existing: session.model].tabs.remove(tab)
     let model = models[existing: session.model]
-    guard !pages[model.page].isShared, model.tabs.isEmpty else { return }
+    guard !pages[model.page].isShared, model.tabs.isEmpty else {
+      return endUploads(of: tab, &actions)
+    }
+    endUploads(of: tab, orOf: session.model, &actions)
     if model.isShown { actions.append(.disappear(session.model)) }
     models[session.model] = nil
     actions.append(.releaseModel(session.model))

@@ -24,6 +24,12 @@ package struct LiveMachine {
     case changed(ModelID)
     /// The model's changes have been written into its state.
     case captured(ModelID)
+    /// A part of a file came. Its bytes wait at the driver.
+    case uploadReceived(RequestID, UploadPart)
+    /// The part of this request was written, or wasn't.
+    case uploadWritten(RequestID, UploadWrite)
+    /// The view model has removed a file.
+    case uploadRemoved(UploadID)
   }
 
   package enum Action: Hashable, Sendable {
@@ -39,6 +45,18 @@ package struct LiveMachine {
     case end(StreamID)
     case refuse(StreamID, Refusal)
     case answer(RequestID, Answer)
+    /// A page announces a file.
+    case beginUpload(UploadID, ModelID, upload: Int, UploadPart)
+    /// Write the bytes of the request at an offset of the file, then send `uploadWritten`.
+    case writeUpload(RequestID, UploadID, offset: Int)
+    case noteUpload(UploadID, receivedByteCount: Int)
+    /// Remove the file's bytes; the view model still lists it.
+    case failUpload(UploadID, UploadFailure)
+    /// Remove the file and its bytes.
+    case removeUpload(UploadID)
+    /// An upload of a model takes no more files.
+    case refuseUpload(ModelID, upload: Int, UploadFailure)
+    case answerUpload(RequestID, UploadAnswer)
   }
 
   /// The reason why a stream is refused.
@@ -86,6 +104,7 @@ package struct LiveMachine {
     /// Whether `appear` was the last such action of it, and not `disappear`.
     var isShown = false
     var tabs: Set<TabName> = []
+    var uploadLimits: [UploadLimits] = []
 
     /// What had changed is in the state.
     mutating func noteCapture(_ now: Instant) {
@@ -122,6 +141,11 @@ package struct LiveMachine {
   var holders: [Substring: TabName] = [:]
   var modelCount = 0
   var sessionCount = 0
+  var uploads: [UploadID: UploadedFile] = [:]
+  /// The files that a tab can continue.
+  var uploadIDs: [UploadKey: UploadID] = [:]
+  var uploadWrites: [RequestID: UploadID] = [:]
+  var uploadCount = 0
   package internal(set) var counters = Counters()
 
   /// The time to call ``wake(now:into:)``; nil if no timer is running.
@@ -179,13 +203,18 @@ package struct LiveMachine {
       guard models[model] != nil else { return }
       models[existing: model].noteCapture(now)
       for stream in streamsShowing(model) { flush(stream, now, &actions) }
+    case .uploadReceived(let request, let part): receive(part, request, now, &actions)
+    case .uploadWritten(let request, let result): noteWrite(request, result, now, &actions)
+    case .uploadRemoved(let upload): removeUpload(upload, &actions)
     }
   }
 
   private mutating func endEvent(_ event: Event, _ now: Instant) {
     countSharedPatches(now)
     switch event {
-    case .streamOpened, .streamClosed, .received, .beaten, .left, .captured: assertInvariants()
+    case .streamOpened, .streamClosed, .received, .beaten, .left, .captured, .uploadReceived,
+      .uploadWritten, .uploadRemoved:
+      assertInvariants()
     // They are far more frequent than the others, and change no table.
     case .written, .changed: break
     }
@@ -200,6 +229,7 @@ package struct LiveMachine {
       assertInvariants()
     }
     endIdleSessions(now, &actions)
+    endSilentUploads(now, &actions)
     for model in models.keys.sorted(by: { $0.number < $1.number }) {
       captureIfDue(model, now, &actions)
     }

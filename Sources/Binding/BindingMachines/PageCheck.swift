@@ -60,6 +60,7 @@ package struct PageCheck {
       case "data-on":
         for (_, path) in pairs(attribute) { action(attribute, path, element["data-arg"] != nil) }
       case "data-each", "data-row": report(attribute, "a list is shown by a template")
+      case "data-upload": upload(attribute, element)
       case "data-query": query(attribute, element)
       case "data-debounce":
         if element["data-bind"] == nil || UInt32(attribute.value) == nil {
@@ -104,6 +105,16 @@ package struct PageCheck {
     }
     guard let found = value(attribute, attribute.value), !found.isTwoWay else { return }
     report(attribute, "\(modelName) declares it one-way: the page can't set it")
+  }
+
+  private mutating func upload(
+    _ attribute: PageElement.Attribute, _ element: PageElement
+  ) {
+    guard element.name == "input", element["type"]?.value.lowercased() == "file" else {
+      return report(attribute, "files are chosen by an input of the type file")
+    }
+    guard !schema.uploads.contains(attribute.value) else { return }
+    unknown(attribute, attribute.value, "upload", schema.uploads)
   }
 
   private mutating func query(_ attribute: PageElement.Attribute, _ element: PageElement) {

@@ -12,10 +12,15 @@
     /// What of each page's view models can't be shown.
     private let problems: [Problems]
     private var machine: LiveMachine
-    private var models: [ModelID: BoundModel] = [:]
+    private(set) var models: [ModelID: BoundModel] = [:]
     private var pipes: [StreamID: EventPipe] = [:]
     private var refusals: [StreamID: LiveMachine.Refusal] = [:]
     private var answers: [RequestID: LiveMachine.Answer] = [:]
+    let uploadFolder: UploadFolder
+    /// The files of uploads, where view models list them.
+    var shownUploads: [UploadID: (model: ModelID, upload: Upload)] = [:]
+    var uploadWrites: [RequestID: (id: UploadID, offset: Int)] = [:]
+    var uploadAnswers: [RequestID: LiveMachine.UploadAnswer] = [:]
     /// The requests of the tabs whose stream is being opened.
     private var requests: [TabName: PageRequest] = [:]
     private var streamCount = 0
@@ -34,8 +39,9 @@
       var isScheduled = false
     }
 
-    init(pages: [Page], logger: Logger) {
+    init(pages: [Page], uploadFolder: UploadFolder, logger: Logger) {
       self.pages = pages
+      self.uploadFolder = uploadFolder
       problems = pages.map { page in
         Problems { [file = page.file] problem in
           logger.warning("the contents of \(file) are truncated: \(problem)")
@@ -69,16 +75,24 @@
     }
 
     func receive(_ message: PageMessage) -> LiveMachine.Answer {
-      requestCount += 1
-      let request = RequestID(number: requestCount)
+      let request = makeRequest()
       handle(.received(request, message))
       return answers.removeValue(forKey: request) ?? .conflict
     }
 
+    func makeRequest() -> RequestID {
+      requestCount += 1
+      return RequestID(number: requestCount)
+    }
+
+    /// Sets the limits of a model's uploads.
+    func setUploads(_ limits: [UploadLimits], of model: ModelID) {
+      machine.setUploads(limits, of: model)
+    }
+
     /// Takes the sign of life of a browser with a stream for these tabs.
     func takeBeat(of tabs: [TabName]) -> LiveMachine.Answer {
-      requestCount += 1
-      let request = RequestID(number: requestCount)
+      let request = makeRequest()
       handle(.beaten(request, tabs))
       return answers.removeValue(forKey: request) ?? .conflict
     }
@@ -128,7 +142,7 @@
         nanoseconds: components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000)
     }
 
-    private func handle(_ event: LiveMachine.Event) {
+    func handle(_ event: LiveMachine.Event) {
       var actions: [LiveMachine.Action] = []
       machine.handle(event, now: now, into: &actions)
       perform(actions)
@@ -164,6 +178,7 @@
           models[model] = pages[page].bind(request, problems[page]) { [weak self] in
             self?.put(.changed(model))
           }
+          connectUploads(of: model)
         case .appear(let model): models[model]?.appear()
         case .disappear(let model): models[model]?.disappear()
         case .releaseModel(let model): models.removeValue(forKey: model)?.detach()
@@ -178,6 +193,9 @@
         case .end(let stream): pipes.removeValue(forKey: stream)?.finish()
         case .refuse(let stream, let reason): refusals[stream] = reason
         case .answer(let request, let answer): answers[request] = answer
+        case .beginUpload, .writeUpload, .noteUpload, .failUpload, .removeUpload, .refuseUpload,
+          .answerUpload:
+          performUpload(action)
         }
       }
     }

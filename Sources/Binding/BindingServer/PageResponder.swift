@@ -21,6 +21,7 @@
     let routes: [(route: PageRoute, file: String)]
     let access: AccessControl
     let live: LiveHost
+    let uploadFolder: UploadFolder
     let streams = OpenStreams()
     let times: ConnectionTimes
     let logger: Logger
@@ -83,7 +84,7 @@
     }
 
     /// The path without its query, as it is written, and the parts of the query.
-    private static func parts(of target: String) -> (path: String, query: [String: String]) {
+    static func parts(of target: String) -> (path: String, query: [String: String]) {
       let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
       var query: [String: String] = [:]
       for pair in parts.dropFirst().first?.split(separator: "&") ?? [] {
@@ -230,6 +231,7 @@
       guard body.count <= BindingLimits.bodyByteCountMax else {
         return try await writer.write(.contentTooLarge, "A message is shorter.")
       }
+      if query["upload"] != nil { return try await takePart(request, body, writer) }
       // With the names of tabs, and without a message, it is a sign of life, or of the end.
       if let names = query["tab"] ?? query["left"] {
         guard let tabs = Self.tabs(in: names), tabs.count <= BindingLimits.tabCountMax else {

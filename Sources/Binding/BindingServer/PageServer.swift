@@ -53,6 +53,9 @@
       /// It also has the admitted browsers and invitations, see ``PageAccess``. Not used if there is a
       /// ``signingKey``.
       public var keyFile: String?
+      /// The folder in which the server makes a folder for the files that pages upload; nil for the
+      /// system's temporary one. See `Upload` of `Binding`.
+      public var uploadFolder: String?
       /// The maximum number of connections; nil for the number that the limit of file descriptors
       /// allows.
       package var connectionCountMax: Int?
@@ -95,6 +98,7 @@
       let publicName = try Self.publicName(of: configuration)
       let (key, list) = try Self.key(of: configuration, logger)
       let isLocal = Self.isLocal(configuration.host)
+      let uploadFolder = UploadFolder(parent: configuration.uploadFolder)
       self.configuration = configuration
       self.logger = logger
       responder = PageResponder(
@@ -111,7 +115,8 @@
           needsToken: configuration.needsToken || !isLocal || !proxies.isEmpty
             || !publicName.isEmpty,
           key: key, list: list),
-        live: LiveHost(pages: pages, logger: logger), times: configuration.times, logger: logger)
+        live: LiveHost(pages: pages, uploadFolder: uploadFolder, logger: logger),
+        uploadFolder: uploadFolder, times: configuration.times, logger: logger)
     }
 
     @MainActor
@@ -254,6 +259,7 @@
       defer {
         watching.cancel()
         setRunning(false)
+        responder.uploadFolder.removeAll()
       }
       do {
         try await server.run()

@@ -22,7 +22,7 @@ struct TableModel {
     row.add(BindingScope.Value(name: "note", isTwoWay: true))
     row.add(BindingScope.Value(name: "count", isTwoWay: false))
     row.add(BindingScope.Action(name: "bump", takesArgument: false))
-    return BindingSchema(page: page, lists: [.init(name: "rows", row: row)])
+    return BindingSchema(page: page, lists: [.init(name: "rows", row: row)], uploads: ["files"])
   }()
 
   init() { values = [.string(""), .string(""), .integer(0), .integer(0)] }
@@ -88,6 +88,10 @@ final class LiveBench {
   var ended: [StreamID] = []
   var refused: [StreamID: LiveMachine.Refusal] = [:]
   var answers: [RequestID: LiveMachine.Answer] = [:]
+  /// The limits of each model's upload.
+  var uploadLimits = UploadLimits(byteCountMax: 100, countMax: 2)
+  /// What the actions tell of uploads, in order.
+  var uploads: [LiveMachine.Action] = []
   var captureCount = 0
   /// Whether writes leave at once.
   var writesAtOnce = true
@@ -124,7 +128,9 @@ final class LiveBench {
   private func perform(_ actions: [LiveMachine.Action]) {
     for action in actions {
       switch action {
-      case .makeModel(let id, _, _): models[id] = TableModel()
+      case .makeModel(let id, _, _):
+        models[id] = TableModel()
+        machine.setUploads([uploadLimits], of: id)
       case .appear(let id):
         precondition(models[id] != nil, "a model appears before it is made")
         appearances[id, default: []].append(true)
@@ -150,6 +156,9 @@ final class LiveBench {
       case .end(let stream): ended.append(stream)
       case .refuse(let stream, let why): refused[stream] = why
       case .answer(let request, let answer): answers[request] = answer
+      case .beginUpload, .writeUpload, .noteUpload, .failUpload, .removeUpload, .refuseUpload,
+        .answerUpload:
+        uploads.append(action)
       }
     }
   }

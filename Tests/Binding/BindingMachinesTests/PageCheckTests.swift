@@ -17,7 +17,8 @@ struct PageCheckTests {
     row.add(BindingScope.Value(name: "name", isTwoWay: false))
     row.add(BindingScope.Value(name: "isStarred", isTwoWay: true))
     row.add(BindingScope.Action(name: "remove", takesArgument: false))
-    return BindingSchema(page: page, lists: [.init(name: "devices", row: row)])
+    return BindingSchema(
+      page: page, lists: [.init(name: "devices", row: row)], uploads: ["photos"])
   }()
 
   private static func findings(_ page: String) -> [String] {
@@ -46,6 +47,7 @@ struct PageCheckTests {
       </ul>
       <template data-row="devices"><i data-text="name" data-attr="title:email"></i></template>
       <p data-text="email" data-test="anything" data-page="other">
+      <input type="file" multiple data-upload="photos">
       """
     #expect(Self.findings(page) == [])
   }
@@ -53,6 +55,14 @@ struct PageCheckTests {
   @Test(
     "the check reports the line, the attribute, and the probably intended name",
     arguments: [
+      (
+        "<input type=file data-upload=photo>",
+        "1: data-upload=\"photo\": SignIn declares no upload “photo”; did you mean “photos”?"
+      ),
+      (
+        "<input data-upload=photos>",
+        "1: data-upload=\"photos\": files are chosen by an input of the type file"
+      ),
       (
         "<p\n  data-text=\"emial\">",
         "2: data-text=\"emial\": SignIn declares no value “emial”; did you mean “email”?"

@@ -105,6 +105,8 @@ let port, tab, epoch, model, sequence, flight, isDue, retry, composing;
 let pause = 250;
 let queue = [];
 
+const random = (count) => crypto.getRandomValues(new Uint32Array(count)).join("-");
+
 // Calls what others have written, or the browser may refuse: an error is theirs, and stops nothing else.
 const guarded = (action, ...given) => {
   try {
@@ -318,6 +320,47 @@ const change = (verb, name, key, before, values) => {
   return told;
 };
 
+// Sends a file in parts, and returns the last status; or 0, if the browser can't read the file any more. The
+// first part is empty, and announces it. All files together send one part at a time, so that they take turns.
+
+let turn = Promise.resolve();
+const upload = async (name, file) => {
+  const id = random(2);
+  let start = 0;
+  let size = 0;
+  let wait = 250;
+  for (;;) {
+    let end = "";
+    const body = await file.slice(start, start + size).arrayBuffer().catch(() => (end = 1));
+    const query = new URLSearchParams({
+      tab, epoch, upload: name, file: id, "at": start, of: file.size, name: file.name,
+      type: file.type, end,
+    });
+    const began = Date.now();
+    const status = await (turn = turn.then(() =>
+      fetch(beside("live?" + query), {
+        method: "POST",
+        body: end ? "" : body,
+        signal: AbortSignal.timeout(3e4),
+      }).then(({ status }) => status, () => 500)));
+    if (end) return 0;
+    if (status == 204) {
+      start += size;
+      if (start >= file.size) return status;
+      wait = 250;
+      // A part has 30 seconds: as large as the network is fast, and not larger than a message.
+      if (Date.now() - began < 2e3) size = Math.min(2 * size || 16384, 262144);
+    } else if (isRefusal(status) || status == 507) return status;
+    else {
+      // Another session, or none now: the file begins anew there.
+      if (status == 409) start = size = 0;
+      size &&= Math.max(size >> 1, 4096);
+      await new Promise((go) => setTimeout(go, wait * (0.5 + Math.random())));
+      wait = Math.min(2 * wait, 3e3);
+    }
+  }
+};
+
 // Elements.
 
 const fill = (control, value) => {
@@ -415,6 +458,27 @@ const bind = (top, scope) => {
       on("wasreset", () => {
         const isChosen = element.type != "radio" || element.checked;
         isChosen && "" + value() != "" + (shown() ?? "") && take();
+      });
+    }
+    if (data.upload) {
+      let count = 0;
+      const refuse = (status) => {
+        mark(element, "data-refused", status);
+        mark(element, "aria-invalid", status === undefined ? false : "true");
+      };
+      // So that the same file can be chosen again.
+      on("click", () => (element.value = ""));
+      on("change", () => {
+        refuse();
+        for (const file of element.files) {
+          count++;
+          upload(data.upload, file).then((status) => {
+            mark(element, "data-pending", --count > 0);
+            // What was cancelled is gone (410).
+            status == 204 || status == 410 || refuse(status);
+          });
+        }
+        mark(element, "data-pending", count > 0);
       });
     }
     pairs("on", (event, action) => {
@@ -523,7 +587,6 @@ const start = () => {
   };
   // A tab keeps its key while its page is loaded again, and so its view model. While a document has
   // the key, a copy of the tab doesn't find it.
-  const random = (count) => crypto.getRandomValues(new Uint32Array(count)).join("-");
   const place = "binding." + name;
   let key;
   guarded(() => {
