@@ -69,6 +69,8 @@ extension BlueZMachine {
       operationReplied(result, peer, serial, now: now, into: &actions)
     case .subscription(let peer, let serial, let path):
       subscriptionReplied(result, peer, serial, path, now: now, into: &actions)
+    case .advertise(let client, let path):
+      advertisementReplied(result, client, path, now: now, into: &actions)
     case .registerAgent: agentRegistered(result, into: &actions)
     case .pair(let path): pairReplied(result, path, now: now, into: &actions)
     case .removeBond(let client, let token):
@@ -179,6 +181,7 @@ extension BlueZMachine {
     adapter = nil
     updateState(now: now, into: &actions)
     failPairings(now: now, into: &actions)
+    loseAdvertisements(into: &actions)
     devices = [:]
     paths = [:]
     for id in gone.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -186,7 +189,7 @@ extension BlueZMachine {
       case .removeBond(let client, let token):
         complete(client, token, .failure(.radioNotReady), into: &actions)
       case .match, .owner, .start, .objects, .setFilter, .startDiscovery, .stopDiscovery, .connect,
-        .disconnect, .operation, .subscription, .registerAgent, .pair, .release, nil:
+        .disconnect, .operation, .subscription, .advertise, .registerAgent, .pair, .release, nil:
         break
       }
     }
@@ -236,8 +239,10 @@ extension BlueZMachine {
     if call.path == Self.agentPath, call.interface == BusName.agent {
       return agentCalled(id, call, into: &actions)
     }
-    let error = BusError(BlueZErrorName.unknownMethod, "This program has no such method.")
-    actions.append(.answer(id, .failure(error)))
+    if call.path.hasPrefix(Self.advertisementRoot) {
+      return advertisementCalled(id, call, into: &actions)
+    }
+    actions.append(.answer(id, .failure(Self.unknownObject)))
   }
 
   private mutating func ownerChanged(
@@ -370,7 +375,10 @@ extension BlueZMachine {
     state = new
     if new == .poweredOn { adoptLinks(now: now, into: &actions) }
     deliverToAll(.stateChanged(new), into: &actions)
-    if new == .poweredOn { connectWaitingLinks(now: now, into: &actions) }
+    if new == .poweredOn {
+      connectWaitingLinks(now: now, into: &actions)
+      resumeAdvertising(now: now, into: &actions)
+    }
   }
 
   /// The wanted adapter, or the one with the address of before, or the first one that is on.

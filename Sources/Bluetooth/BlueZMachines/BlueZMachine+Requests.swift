@@ -29,6 +29,7 @@ extension BlueZMachine {
       removeLinkIfUnused(peer)
     }
     endPairings(of: id, now: now, into: &actions)
+    stopAdvertising(of: id, now: now, into: &actions)
   }
 
   mutating func handle(
@@ -62,7 +63,10 @@ extension BlueZMachine {
     case .setPairingAgent(let capability): setPairingAgent(capability, of: id)
     case .answerPairing(let prompt, let answer):
       answerPairing(prompt, answer, of: id, into: &actions)
-    case .stopAdvertising, .removeService, .removeAllServices,
+    case .startAdvertising(let options, let token):
+      startAdvertising(options, id, token, now: now, into: &actions)
+    case .stopAdvertising: stopAdvertising(of: id, now: now, into: &actions)
+    case .removeService, .removeAllServices,
       .respond, .unpublishChannel, .consumedFromChannel, .closeChannel:
       break
     default: refuse(request, of: id, into: &actions)
@@ -81,8 +85,7 @@ extension BlueZMachine {
       case .createOutOfBandData, .setOutOfBandData:
         "bluetoothd takes no out-of-band data of LE pairings from programs."
       case .attendAllPairings: "The agent of the desktop answers pairings of bluetoothd."
-      case .startAdvertising, .addService, .updateValue:
-        "Over bluetoothd, this host is a central only: it doesn't advertise and serves no attributes."
+      case .addService, .updateValue: "Over bluetoothd, this host serves no attributes yet."
       default: "Over bluetoothd, this host has no L2CAP channels."
       }
     complete(id, token, .failure(.unsupported(sentence)), into: &actions)

@@ -102,6 +102,7 @@ package struct BlueZMachine: Machine, Sendable {
     case operation(DeviceAddress, serial: UInt64)
     /// `StartNotify` of the characteristic at this path.
     case subscription(DeviceAddress, serial: UInt64, path: String)
+    case advertise(BlueZSessionID, path: String)
     case registerAgent
     case pair(path: String)
     case removeBond(BlueZSessionID, RequestToken)
@@ -159,6 +160,9 @@ package struct BlueZMachine: Machine, Sendable {
   var linkPeers: [String: DeviceAddress] = [:]
   /// The peers whose links this program had made when the radio was lost: bluetoothd may have kept them.
   var madeLinks: Set<DeviceAddress> = []
+  var advertisements: [BlueZSessionID: Advertisement] = [:]
+  /// Numbers this program's objects.
+  var lastObject = 0
   /// The pairings that this program has begun, by the paths of their devices, which stay where addresses change.
   var pairings: [String: BlueZPairing] = [:]
   /// The clients that answer prompts, the latest last.

@@ -167,6 +167,8 @@ enum BusName {
   static let device = "org.bluez.Device1"
   static let agentManager = "org.bluez.AgentManager1"
   static let agent = "org.bluez.Agent1"
+  static let advertisingManager = "org.bluez.LEAdvertisingManager1"
+  static let advertisement = "org.bluez.LEAdvertisement1"
   static let service = "org.bluez.GattService1"
   static let characteristic = "org.bluez.GattCharacteristic1"
   static let descriptor = "org.bluez.GattDescriptor1"
