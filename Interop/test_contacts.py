@@ -4,7 +4,7 @@ import pytest
 import pytest_asyncio
 
 from xmpp_peers import peer
-from xmpp_pipe import Ours
+from xmpp_pipe import Ours, ours
 from xmpp_server import ejabberd, prosody
 
 
@@ -69,3 +69,33 @@ async def test_a_refusal_of_the_server_is_a_failure_of_the_command(tmp_path):
         await account.add()
         _, complaint = await account.command("message", "roster", "remove", "nobody@chat.example", status=1)
         assert "the server refuses it: item-not-found" in complaint
+
+
+async def test_messages_of_a_blocked_account_never_come_and_leave_no_gap(server, tmp_path):
+    async with ours(server, "ann", tmp_path / "ann") as ann, ours(server, "bob", tmp_path / "bob") as bob:
+        assert await bob.send("ann", "before")
+        await ann.until(lambda: ann.bodies == ["before"])
+        await ann.stop()
+        assert (await ann.command("message", "block", "bob@chat.example"))[0] == [
+            {"event": "blocked", "address": "bob@chat.example"}]
+        assert (await ann.command("message", "block"))[0] == [
+            {"event": "blocked", "address": "bob@chat.example"}]
+        for number in range(3):
+            id = await bob.send("ann", f"blocked {number}")
+            await bob.until(lambda: "acked" in bob.states(id) or "failed" in bob.states(id))
+        await ann.start()
+        await ann.event("caught-up")
+        await ann.stop()
+        # The other device unblocks.
+        async with peer(server, "ann", "other") as other:
+            other.register_plugin("xep_0191")
+            await other.plugin["xep_0191"].unblock("bob@chat.example")
+        before = len(ann.events)
+        await ann.start()
+        await ann.until(lambda: any(event["event"] == "caught-up" for event in ann.events[before:]))
+        assert (await ann.command("message", "block", status=73))[1]
+        last = await bob.send("ann", "after")
+        await bob.event("receipt", id=last)
+        await ann.until(lambda: "after" in ann.bodies)
+    assert ann.bodies == ["before", "after"]
+    assert not [event for event in ann.events if event["event"] == "gap"]

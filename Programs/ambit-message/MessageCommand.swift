@@ -24,7 +24,7 @@
         """,
       subcommands: [
         MessageSend.self, MessageRead.self, MessageFollow.self, MessagePipe.self,
-        MessageRoster.self,
+        MessageRoster.self, MessageBlock.self, MessageUnblock.self,
       ])
   }
 

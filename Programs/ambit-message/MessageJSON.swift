@@ -97,6 +97,10 @@
         (kind, reason) = ("roster-incomplete", "contacts that can't be read: \(count)")
       case .tooManyResources: kind = "too-many-resources"
       case .tooManySubscriptionRequests: kind = "too-many-subscription-requests"
+      case .blockListUnavailable(let text): (kind, reason) = ("block-list-unavailable", text)
+      case .blockListTooLarge: kind = "block-list-too-large"
+      case .blockListIncomplete(let count):
+        (kind, reason) = ("block-list-incomplete", "addresses that can't be read: \(count)")
       }
       return .object([
         "event": .string("problem"), "kind": .string(kind), "peer": peer.map(JSON.string),

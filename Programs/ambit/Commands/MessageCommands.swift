@@ -43,7 +43,9 @@ struct MessageCommand: MessageProgramCommand {
         ambit message --help
       """)
 
-  @Argument(parsing: .captureForPassthrough, help: "A command: send, read, follow, pipe or roster.")
+  @Argument(
+    parsing: .captureForPassthrough,
+    help: "A command: send, read, follow, pipe, roster, block or unblock.")
   var words: [String] = []
 }
 

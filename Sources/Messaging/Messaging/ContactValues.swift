@@ -38,6 +38,14 @@
     public var contact: Contact?
   }
 
+  /// A change of the blocked addresses.
+  public struct BlockUpdate: Hashable, Sendable {
+    /// The address of an account, a resource or a domain.
+    public var address: String
+    /// Whether it is blocked now.
+    public var isBlocked: Bool
+  }
+
   /// How an account's roster is known.
   public enum RosterState: Hashable, Sendable {
     /// As the server has it, with all changes from then on.
@@ -186,6 +194,10 @@
         case .rosterIncomplete(let count): .rosterIncomplete(count: count)
         case .tooManyResources: .tooManyResources
         case .tooManyRequests: .tooManySubscriptionRequests
+        case .blockListUnavailable(let failure):
+          .blockListUnavailable(MessagingError(failure).description)
+        case .blockListTooLarge: .blockListTooLarge
+        case .blockListIncomplete(let count): .blockListIncomplete(count: count)
         }
     }
   }

@@ -10,12 +10,14 @@
     let rosters = UpdateFeed<Bool, RosterState>()
     let requests = UpdateFeed<String, SubscriptionRequestUpdate>()
     let presences = UpdateFeed<String, Presence>()
+    let blocks = UpdateFeed<String, BlockUpdate>()
 
     func end() {
       contacts.end()
       rosters.end()
       requests.end()
       presences.end()
+      blocks.end()
     }
   }
 
@@ -112,7 +114,35 @@
       try await request(.setAvailability(wire))
     }
 
+    // MARK: Blocking
+
+    /// The blocked addresses: accounts, resources and domains.
+    public func blockedAddresses() async throws(MessagingError) -> [String] {
+      try await known { $0.blocks.addresses.map(\.description) }
+    }
+
+    /// Changes of them from now on, of this device and others.
+    public func blockUpdates() -> Updates<BlockUpdate> { reports.contacts.blocks.updates() }
+
+    /// Keeps messages and presence of an account, a resource or a domain away, on all devices of this account.
+    ///
+    /// It has effect here at once, and returns when the server has done it. Messages that come meanwhile, or are found in
+    /// the archive, are not handed over, also later.
+    public func block(_ address: String) async throws(MessagingError) {
+      try await request(.block(try fullJID(address)))
+    }
+
+    /// Lets what is sent from now on pass. Messages of the time before are not handed over.
+    public func unblock(_ address: String) async throws(MessagingError) {
+      try await request(.unblock(try fullJID(address)))
+    }
+
     // MARK: The host
+
+    private func fullJID(_ address: String) throws(MessagingError) -> JID {
+      guard let jid = JID(typed: address) else { throw .invalidAddress(address) }
+      return jid
+    }
 
     func jid(_ address: String) throws(MessagingError) -> JID {
       guard let jid = JID(typed: address) else { throw .invalidAddress(address) }
@@ -152,6 +182,9 @@
             address: address, request: request.map { SubscriptionRequest($0) }), for: address)
       case .presence(let jid, let resources):
         feeds.presences.send(Presence(jid, resources), for: jid.description)
+      case .blocked(let jid, let isBlocked):
+        let address = jid.description
+        feeds.blocks.send(BlockUpdate(address: address, isBlocked: isBlocked), for: address)
       case .problem(let problem): take(problem, reports)
       case .forged: reports.shared.withLock { $0.statistics.forged += 1 }
       }
@@ -164,7 +197,9 @@
           .unavailable(MessagingError(failure).description), for: true)
       case .rosterTooLarge:
         reports.contacts.rosters.send(.unavailable("the roster is too large"), for: true)
-      case .rosterIncomplete, .tooManyResources, .tooManyRequests: break
+      case .rosterIncomplete, .tooManyResources, .tooManyRequests, .blockListUnavailable,
+        .blockListTooLarge, .blockListIncomplete:
+        break
       }
       let reported = AccountProblem(problem)
       reports.problems.send(reported, for: reported)

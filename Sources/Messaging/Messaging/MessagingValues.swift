@@ -154,6 +154,12 @@
     case tooManyResources
     /// More requests for subscriptions have come than are kept. The server repeats them in the next session.
     case tooManySubscriptionRequests
+    /// The server has not given the list of blocked addresses, for this reason. The last one is used.
+    case blockListUnavailable(String)
+    /// The server's list of blocked addresses is longer than is kept.
+    case blockListTooLarge
+    /// Blocked addresses were left out, because they can't be read.
+    case blockListIncomplete(count: Int)
   }
 
   /// How far the server's archive was read.

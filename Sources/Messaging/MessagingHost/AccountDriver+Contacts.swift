@@ -46,13 +46,13 @@
 
     func handle(_ event: ContactEvent) {
       var actions: [ContactAction] = []
-      contacts.handle(event, now: .now, into: &actions)
+      contacts.handle(event, now: .now, wall: WallClock.now, into: &actions)
       take(actions)
     }
 
     func wakeContacts(_ now: Instant) {
       var actions: [ContactAction] = []
-      contacts.wake(now: now, into: &actions)
+      contacts.wake(now: now, wall: WallClock.now, into: &actions)
       take(actions)
     }
 
@@ -63,9 +63,26 @@
         case .send(let element):
           guard waiting.count < Self.waitingCountMax else { continue }
           waiting.append(OutgoingStanza(row: nil, element))
+        case .notice(.blocked(let jid, _)):
+          exchange.blocks = contacts.blocks
+          handle(.blockChanged(jid))
+          batch.later.append(.contacts(action))
         case .answer, .notice: batch.later.append(.contacts(action))
         }
       }
+      guard let session = blockedSession, !contacts.isBlockListAwaited else { return }
+      blockedSession = nil
+      connect(isResumed: session.isResumed, hasArchive: session.hasArchive)
+    }
+
+    /// Begins to send messages and to read the archive, once the blocked addresses are known. A resumed session has brought
+    /// their changes.
+    func connect(isResumed: Bool, hasArchive: Bool) {
+      guard isResumed || !contacts.isBlockListAwaited else {
+        blockedSession = (isResumed, hasArchive)
+        return
+      }
+      handle(.connected(isResumed: isResumed, hasArchive: hasArchive, wall: WallClock.now))
     }
 
     /// Changes before the action are on disk.

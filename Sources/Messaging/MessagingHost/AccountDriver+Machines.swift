@@ -102,7 +102,7 @@
         handle(.queryFailed(query, isUnknownItem: isUnknownItem))
       case .ready(let isResumed, let hasArchive):
         handle(.counted(count))
-        handle(.connected(isResumed: isResumed, hasArchive: hasArchive, wall: WallClock.now))
+        connect(isResumed: isResumed, hasArchive: hasArchive)
       case .presumed(let isResumed):
         handle(.counted(count))
         presume(isResumed: isResumed)
@@ -113,7 +113,7 @@
     /// The server has not told the abilities of the account.
     func presume(isResumed: Bool) {
       batch.later.append(.messages(.report(.abilitiesUnknown), session: session))
-      handle(.connected(isResumed: isResumed, hasArchive: true, wall: WallClock.now))
+      connect(isResumed: isResumed, hasArchive: true)
     }
 
     func lookedUp(_ message: InboundMessage) throws(StoreError) -> LookedUp {
@@ -131,12 +131,12 @@
       failedServers.forget()
       if !online.isResumed { inboundCount = 0 }
       if !online.isResumed { waiting = [] }
+      handle(.connected(online))
       switch exchange.begin(online, now: .now) {
       case .query(let element): waiting.append(OutgoingStanza(row: nil, element))
       case .ready(let isResumed, let hasArchive):
-        handle(.connected(isResumed: isResumed, hasArchive: hasArchive, wall: WallClock.now))
+        connect(isResumed: isResumed, hasArchive: hasArchive)
       }
-      handle(.connected(online))
       observer.changed(.online(address: online.jid.description, isResumed: online.isResumed))
     }
 
@@ -148,6 +148,7 @@
     func end(_ failure: StreamFailure, retryAt: Instant?) {
       if failure.isOfServer { addFailedServer() }
       session = nil
+      blockedSession = nil
       exchange.end()
       handle(.disconnected(streamError: failure.blamedCondition))
       handle(.disconnected(isTooLong: failure.isTooLong))

@@ -111,6 +111,8 @@
       exchange = AccountExchange(account: account)
       contactCalls.end(.interrupted)
       contacts = start.makeContacts()
+      exchange.blocks = contacts.blocks
+      blockedSession = nil
       stored = start.messages.session
       inboundCount = stored?.inboundCount ?? 0
       (session, waiting, batch) = (nil, [], Batch())

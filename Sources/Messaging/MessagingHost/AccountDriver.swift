@@ -49,6 +49,8 @@
     var exchange: AccountExchange
     var contacts: ContactMachine
     var contactCalls = ContactCalls()
+    /// A session whose messages wait for the list of blocked addresses.
+    var blockedSession: (isResumed: Bool, hasArchive: Bool)?
     var channel: ServerChannel?
     var failedServers = FailedServers()
     var isAtBarrier = false
@@ -90,6 +92,7 @@
       messages = start.makeMessages()
       exchange = AccountExchange(account: account)
       contacts = start.makeContacts()
+      exchange.blocks = contacts.blocks
       stored = start.messages.session
       inboundCount = stored?.inboundCount ?? 0
       prune()

@@ -41,6 +41,12 @@
       case .removeResource(let jid):
         try run(database, "DELETE FROM resource WHERE jid = ?", [jid.description])
       case .clearResources: try run(database, "DELETE FROM resource")
+      case .setBlocked(let entry):
+        try run(
+          database, "INSERT OR REPLACE INTO blocked VALUES (?, ?, ?)",
+          [entry.jid.description, entry.since, entry.until])
+      case .forgetBlocked(let jid):
+        try run(database, "DELETE FROM blocked WHERE jid = ?", [jid.description])
       }
     }
 
@@ -80,6 +86,10 @@
             Availability(
               show.flatMap { Availability.Show(rawValue: $0) }, status: row["status"],
               priority: Int8(clamping: row["priority"] as Int)))
+        }
+        stored.blocked = try Row.fetchAll(database, sql: "SELECT * FROM blocked").compactMap {
+          row in
+          JID(row["jid"]).map { BlockedAddress($0, since: row["since"], until: row["until"]) }
         }
         return stored
       }

@@ -14,6 +14,13 @@
       migrator.registerMigration("contacts") { database in
         for statement in contacts { try database.execute(sql: statement) }
       }
+      migrator.registerMigration("blocked") { database in
+        try database.execute(
+          sql: """
+            CREATE TABLE blocked (jid TEXT PRIMARY KEY, since INTEGER NOT NULL, until INTEGER)
+              WITHOUT ROWID
+            """)
+      }
       return migrator
     }
 

@@ -57,7 +57,7 @@
     }
 
     mutating func take(_ presence: PresenceStanza, _ actions: inout [ContactAction]) {
-      guard let from = presence.from else { return }
+      guard let from = presence.from, !blocks.isBlocked(from) else { return }
       switch presence.kind {
       case .available:
         guard mayShowPresence(from) else { return }

@@ -11,7 +11,8 @@
       }
       let isVersioned = online?.offersRosterVersions ?? false
       let query = RosterQuery(version: isVersioned ? rosterVersion ?? "" : nil)
-      ask(.get, query.element, .roster(isVersioned: isVersioned), now, &actions)
+      ask(
+        .get, query.element, .roster(isVersioned: isVersioned), now + limits.answerTime, &actions)
     }
 
     /// The answer to the request for the roster. Without content the version that the store has is the latest (§2.6.3).

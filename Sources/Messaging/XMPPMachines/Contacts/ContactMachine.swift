@@ -12,6 +12,9 @@
       enum Purpose: Hashable, Sendable {
         case roster(isVersioned: Bool)
         case ticket(UInt64)
+        case blockList
+        case block(JID, wasBlocked: Bool, ticket: UInt64)
+        case unblock(JID, ticket: UInt64)
       }
 
       var purpose: Purpose
@@ -35,8 +38,14 @@
     var isRosterTooLong = false
     var requests: [JID: SubscriptionRequest] = [:]
     var presences: PresenceTable
+    /// Blocked addresses.
+    package internal(set) var blocks = BlockList()
+    /// Whether the blocked addresses are as this process has got them from the server.
+    var areBlocksFresh = false
     /// How this account is available; what a new session begins with.
     var availability = Availability()
+    /// The time of the latest event by this machine's clock.
+    var wall: WallTime = 0
 
     package init(
       account: JID, stored: StoredContacts, limits: ContactLimits = ContactLimits(), seed: UInt64
@@ -49,6 +58,7 @@
       for request in stored.requests { requests[request.jid] = request }
       presences = PresenceTable(limits)
       for resource in stored.resources { _ = presences.set(resource) }
+      for entry in stored.blocked { blocks.set(entry) }
     }
 
     /// When ``wake(now:into:)`` has something to do.
@@ -65,9 +75,13 @@
     /// The available resources of an account.
     package func resources(of jid: JID) -> [AvailableResource] { presences.resources(of: jid) }
 
+    /// Whether the server has not told the blocked addresses of a session that begins.
+    package var isBlockListAwaited: Bool { waiting.values.contains { $0.purpose == .blockList } }
+
     package mutating func handle(
-      _ event: ContactEvent, now: Instant, into actions: inout [ContactAction]
+      _ event: ContactEvent, now: Instant, wall: WallTime, into actions: inout [ContactAction]
     ) {
+      self.wall = wall
       switch event {
       case .connected(let online): connect(online, now, &actions)
       case .disconnected(let isTooLong): disconnect(isTooLong: isTooLong)
@@ -78,7 +92,10 @@
     }
 
     /// Gives up answers that are overdue.
-    package mutating func wake(now: Instant, into actions: inout [ContactAction]) {
+    package mutating func wake(
+      now: Instant, wall: WallTime, into actions: inout [ContactAction]
+    ) {
+      self.wall = wall
       let overdue = waiting.filter { $0.value.deadline <= now }
       for (id, entry) in overdue.sorted(by: { $0.key.text < $1.key.text }) {
         waiting[id] = nil
@@ -94,9 +111,11 @@
       self.online = online
       if !online.isResumed {
         isRosterFresh = false
+        areBlocksFresh = false
         endWaiting(.interrupted, &actions)
         forgetPresences(&actions)
       }
+      if !areBlocksFresh, !isBlockListAwaited { requestBlockList(now, &actions) }
       // The roster comes before the presences that it explains (RFC 6121, §2.2).
       if !isRosterFresh, !isRosterAwaited { requestRoster(now, &actions) }
       if !online.isResumed { actions.append(.send(ownPresence.element)) }
@@ -120,6 +139,7 @@
       for (_, entry) in ended {
         // The next session requests the roster again.
         if case .roster = entry.purpose { continue }
+        if case .blockList = entry.purpose { continue }
         end(entry.purpose, failure, &actions)
       }
     }
@@ -128,14 +148,13 @@
 
     /// Sends a request to the server.
     mutating func ask(
-      _ kind: IQStanza.Kind, to recipient: JID? = nil, _ payload: XMLElement,
-      _ purpose: Waiting.Purpose, _ now: Instant, _ actions: inout [ContactAction]
+      _ kind: IQStanza.Kind, _ payload: XMLElement, _ purpose: Waiting.Purpose,
+      _ deadline: Instant, _ actions: inout [ContactAction]
     ) {
       requestCount += 1
       guard let id = StanzaID("\(prefix)\(requestCount)") else { return }
-      waiting[id] = Waiting(purpose: purpose, deadline: now + limits.answerTime)
-      actions.append(
-        .send(IQStanza(kind, id: id, to: recipient, payload: [payload]).element))
+      waiting[id] = Waiting(purpose: purpose, deadline: deadline)
+      actions.append(.send(IQStanza(kind, id: id, payload: [payload]).element))
     }
 
     private mutating func perform(
@@ -151,13 +170,25 @@
       guard waiting.count < limits.waitingCountMax else {
         return actions.append(.answer(ticket: ticket, .tooMany))
       }
+      let deadline = now + limits.answerTime
       switch request {
       case .setContact(let jid, let name, let groups):
         let item = RosterItem(jid, name: name, groups: groups)
-        ask(.set, RosterQuery(items: [item]).element, .ticket(ticket), now, &actions)
+        ask(.set, RosterQuery(items: [item]).element, .ticket(ticket), deadline, &actions)
       case .removeContact(let jid):
         let item = RosterItem(jid, subscription: .remove)
-        ask(.set, RosterQuery(items: [item]).element, .ticket(ticket), now, &actions)
+        ask(.set, RosterQuery(items: [item]).element, .ticket(ticket), deadline, &actions)
+      case .block(let jid):
+        guard blocks.contains(jid) || blocks.addresses.count < limits.blockedCountMax else {
+          return actions.append(.answer(ticket: ticket, .tooMany))
+        }
+        let purpose = Waiting.Purpose.block(jid, wasBlocked: blocks.contains(jid), ticket: ticket)
+        block(jid, &actions)
+        ask(.set, BlockingCommand(.block, [jid]).element, purpose, deadline, &actions)
+      case .unblock(let jid):
+        ask(
+          .set, BlockingCommand(.unblock, [jid]).element, .unblock(jid, ticket: ticket), deadline,
+          &actions)
       default: actions.append(.answer(ticket: ticket, subscription(request, &actions)))
       }
     }
@@ -170,7 +201,19 @@
       case .roster:
         guard let failure else { return }
         actions.append(.notice(.problem(.rosterUnavailable(failure))))
+      case .blockList:
+        guard let failure else {
+          areBlocksFresh = true
+          return
+        }
+        actions.append(.notice(.problem(.blockListUnavailable(failure))))
       case .ticket(let ticket): actions.append(.answer(ticket: ticket, failure))
+      case .block(let jid, let wasBlocked, let ticket):
+        endBlocking(jid, wasBlocked: wasBlocked, isBlock: true, failure, &actions)
+        actions.append(.answer(ticket: ticket, failure))
+      case .unblock(let jid, let ticket):
+        endBlocking(jid, wasBlocked: true, isBlock: false, failure, &actions)
+        actions.append(.answer(ticket: ticket, failure))
       }
     }
 
@@ -205,6 +248,7 @@
       if case .roster(let isVersioned) = entry.purpose {
         takeRoster(iq, isVersioned: isVersioned, &actions)
       }
+      if case .blockList = entry.purpose { takeBlockList(iq, &actions) }
       end(entry.purpose, nil, &actions)
     }
 
@@ -223,9 +267,10 @@
     }
 
     /// The namespaces of requests that this machine answers.
-    package static let namespaces: Set = [Namespace.roster]
+    package static let namespaces: Set = [Namespace.roster, Namespace.blocking]
 
     private mutating func takePush(_ iq: IQStanza, _ actions: inout [ContactAction]) -> Bool {
+      if let command = iq[BlockingCommand.self] { return takeBlockPush(command, &actions) }
       guard let query = iq[RosterQuery.self] else { return false }
       return takePush(query, &actions)
     }
@@ -235,6 +280,9 @@
       var found = presences.violations()
       if roster.count > limits.contactCountMax { found.append("too many contacts") }
       if requests.count > limits.requestCountMax { found.append("too many requests") }
+      if blocks.addresses.count > limits.blockedCountMax + 1 {
+        found.append("too many blocked addresses")
+      }
       if waiting.count > limits.waitingCountMax + 2 { found.append("too many answers are awaited") }
       return found
     }

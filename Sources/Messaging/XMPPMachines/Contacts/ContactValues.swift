@@ -39,6 +39,8 @@
     case setResource(AvailableResource)
     case removeResource(JID)
     case clearResources
+    case setBlocked(BlockedAddress)
+    case forgetBlocked(JID)
 
     /// The address of a row; nil for a change of all rows.
     package var address: JID? {
@@ -46,7 +48,10 @@
       case .setContact(let item): item.jid
       case .setRequest(let request): request.jid
       case .setResource(let resource): resource.jid
-      case .removeContact(let jid), .removeRequest(let jid), .removeResource(let jid): jid
+      case .setBlocked(let entry): entry.jid
+      case .removeContact(let jid), .removeRequest(let jid), .removeResource(let jid),
+        .forgetBlocked(let jid):
+        jid
       case .clearContacts, .setRosterVersion, .clearResources: nil
       }
     }
@@ -58,6 +63,7 @@
     package var rosterVersion: String?
     package var requests: [SubscriptionRequest] = []
     package var resources: [AvailableResource] = []
+    package var blocked: [BlockedAddress] = []
 
     package init() {}
   }
@@ -76,6 +82,9 @@
     case approve(JID)
     /// Refuses a request, or ends an approval.
     case deny(JID)
+    /// Keeps all stanzas of an account, a resource or a domain away.
+    case block(JID)
+    case unblock(JID)
     /// Sets how this account is available.
     case setAvailability(Availability)
 
@@ -83,7 +92,8 @@
     package var address: JID? {
       switch self {
       case .setContact(let jid, _, _), .removeContact(let jid), .subscribe(let jid, _),
-        .unsubscribe(let jid), .approve(let jid), .deny(let jid):
+        .unsubscribe(let jid), .approve(let jid), .deny(let jid), .block(let jid),
+        .unblock(let jid):
         jid
       case .setAvailability: nil
       }
@@ -140,6 +150,8 @@
     case request(JID, SubscriptionRequest?)
     /// The resources of a contact, or of this account, that are available now.
     case presence(JID, [AvailableResource])
+    /// An address is blocked from now on, or no more.
+    case blocked(JID, Bool)
     case problem(ContactProblem)
     /// A stanza was ignored because its sender may not send it.
     case forged(from: JID)
@@ -156,6 +168,10 @@
     /// More presences, or requests, have come than are kept.
     case tooManyResources
     case tooManyRequests
+    /// The server has not given the list of blocked addresses; the last one is used.
+    case blockListUnavailable(ContactFailure)
+    case blockListTooLarge
+    case blockListIncomplete(count: Int)
   }
 
   /// Times and bounds of contacts.
@@ -167,6 +183,11 @@
     /// Requests to the server that wait for answers.
     package var waitingCountMax = 256
     package var answerTime: TimeSpan = .seconds(30)
+    package var blockedCountMax = 10_000
+    /// Addresses that are blocked no more, and whose messages of that time the archive may have.
+    package var endedBlockCountMax = 1_000
+    /// Messages wait for the list of blocked addresses at the beginning of a session, at most this long.
+    package var blockListTime: TimeSpan = .seconds(5)
 
     package init() {}
   }

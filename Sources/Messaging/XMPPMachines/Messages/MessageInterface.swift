@@ -44,6 +44,8 @@
     package var wrapper: Wrapper
     /// When the server got it, if that is known, otherwise when it came.
     package var date: WallTime
+    /// Whether its sender is blocked, or was when the archive got it.
+    package var isBlocked = false
 
     package init(
       sender: String?, recipient: String?, id: String?, originID: String? = nil,
@@ -176,6 +178,8 @@
     /// A message stanza came. `count`: the stanzas of the session up to this one; nil without stream
     /// management.
     case received(LookedUp, count: UInt64?)
+    /// An address was blocked or unblocked. The holes that this leaves in its account's streams are no gaps.
+    case blockChanged(JID)
     /// Another stanza came and was handled.
     case counted(UInt64)
     /// The server has handled the stanzas of these rows (XEP-0198).

@@ -66,6 +66,7 @@
       }
       let sender = message.sender ?? account
       let isOwn = sender == account
+      if message.isBlocked, passesOver(item, &commit) { return }
       switch message.kind {
       case .content(let content):
         if isOwn {
@@ -89,6 +90,20 @@
       case .error(let condition, let name):
         bounced(name, condition, from: sender, item.lookup, &commit)
       case .other: break
+      }
+    }
+
+    /// Messages and requests of a blocked sender have no effect; its receipts for earlier messages and the server's
+    /// errors have. The archive's entry doesn't come back when the sender is blocked no more.
+    private mutating func passesOver(_ item: LookedUp, _ commit: inout MessageCommit) -> Bool {
+      switch item.message.kind {
+      case .content, .void:
+        if let id = item.message.archiveID, !isKnown(.archive(id), item.lookup) {
+          remember([.archive(id)], &commit)
+        }
+        return true
+      case .missing: return true
+      case .receipt, .displayed, .error, .other: return false
       }
     }
 

@@ -57,6 +57,23 @@
       commit.changes.append(.forgetIncomingStream(sender: key.sender, key.stream))
     }
 
+    /// What waits in the streams of an address goes to the app, and the next message is the first of its stream: those
+    /// that its blocking has kept away are not waited for.
+    mutating func beginStreamsAnew(of jid: JID, _ commit: inout MessageCommit) {
+      let address = jid.bare.description
+      let keys = streams.keys.filter { key in
+        key.sender == address
+          || jid.local == nil && JID(key.sender)?.domain.utf8.elementsEqual(jid.domain.utf8) == true
+      }
+      for key in keys.sorted(by: { ($0.sender, $0.stream) < ($1.sender, $1.stream) }) {
+        while streams[existing: key].hasHole {
+          for held in streams[existing: key].skipHole().taken { release(held, &commit) }
+        }
+        streams[key] = nil
+        commit.changes.append(.forgetIncomingStream(sender: key.sender, key.stream))
+      }
+    }
+
     private func save(_ key: StreamKey, _ commit: inout MessageCommit) {
       guard let stream = streams[key], let next = stream.next else { return }
       commit.changes.append(

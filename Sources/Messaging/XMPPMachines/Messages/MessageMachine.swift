@@ -118,6 +118,7 @@
       case .received(let item, let count):
         receive(item, entry: nil, now, &commit)
         if let count { self.count(count, &commit) }
+      case .blockChanged(let jid): beginStreamsAnew(of: jid, &commit)
       case .counted(let count): self.count(count, &commit)
       case .handled(let rows): handled(rows, &commit)
       case .session(let session):

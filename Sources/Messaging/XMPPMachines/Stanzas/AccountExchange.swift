@@ -44,6 +44,12 @@
       reader = MessageReader(account: account)
     }
 
+    /// The senders whose messages are not handed over.
+    package var blocks: BlockList {
+      get { reader.blocks }
+      set { reader.blocks = newValue }
+    }
+
     /// When ``wake(now:)`` has something to do.
     package var nextWake: Instant? { request?.deadline }
 

@@ -17,6 +17,8 @@
     package let account: JID
     /// Whether the account's server announces that it guards the ids of its archive (XEP-0359, §5).
     package var guardsArchiveIDs = false
+    /// The senders whose messages are not handed over.
+    package var blocks = BlockList()
 
     package init(account: JID) { self.account = account.bare }
 
@@ -27,7 +29,8 @@
         let date = result.forwarded.delay?.stamp.milliseconds ?? wall
         return .archived(
           query: query, ArchiveMark(id: result.id.text, date: date),
-          read(result.forwarded.message, archiveID: result.id, .none, date: date))
+          read(
+            result.forwarded.message, archiveID: result.id, .none, date: date, isArchived: true))
       }
       if let carbon = stanza[Carbon.self] {
         let forwarded =
@@ -63,15 +66,19 @@
     /// Nil for messages of rooms, which have an order of their own.
     private func read(
       _ stanza: MessageStanza, archiveID: StanzaID?, _ wrapper: InboundMessage.Wrapper,
-      date: WallTime
+      date: WallTime, isArchived: Bool = false
     ) -> InboundMessage? {
       guard stanza.kind != .groupchat else { return nil }
       let order = stanza.payload.lazy.compactMap(OrderElement.init(reading:)).first
-      return InboundMessage(
+      var message = InboundMessage(
         sender: stanza.from?.bare.description, recipient: stanza.to?.bare.description,
         id: stanza.id?.text, originID: stanza[OriginID.self]?.id.text, archiveID: archiveID?.text,
         order: order, wantsReceipt: stanza[Receipt.self] == .request && stanza.id != nil,
         kind: kind(stanza, hasOrder: order != nil), wrapper: wrapper, date: date)
+      if let from = stanza.from, !from.isSameAccount(as: account) {
+        message.isBlocked = isArchived ? blocks.isBlocked(from, at: date) : blocks.isBlocked(from)
+      }
+      return message
     }
 
     private func kind(_ stanza: MessageStanza, hasOrder: Bool) -> InboundMessage.Kind {

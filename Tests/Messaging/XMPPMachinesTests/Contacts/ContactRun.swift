@@ -8,6 +8,7 @@
   struct ContactRun {
     var machine: ContactMachine
     var now = Instant.zero
+    var wall: WallTime { now.nanoseconds / 1_000_000 }
     var stored = StoredContacts()
     var sent: [XMLElement] = []
     var notices: [ContactNotice] = []
@@ -51,21 +52,35 @@
         stored.resources.append(resource)
       case .removeResource(let jid): stored.resources.removeAll { $0.jid == jid }
       case .clearResources: stored.resources = []
+      case .setBlocked(let entry):
+        stored.blocked.removeAll { $0.jid == entry.jid }
+        stored.blocked.append(entry)
+      case .forgetBlocked(let jid): stored.blocked.removeAll { $0.jid == jid }
       }
     }
 
     mutating func handle(_ event: ContactEvent) {
       var actions: [ContactAction] = []
-      machine.handle(event, now: now, into: &actions)
+      machine.handle(event, now: now, wall: wall, into: &actions)
       take(actions)
     }
 
-    /// A session begins, or goes on.
-    mutating func connect(isResumed: Bool = false, hasVersions: Bool = true) throws {
+    /// A session begins, or goes on. The request for the blocked addresses is answered, and isn't kept.
+    mutating func connect(
+      isResumed: Bool = false, hasVersions: Bool = true, blocked: [String]? = []
+    ) throws {
       var online = StreamOnline(
         jid: try Self.jid("ann@chat.example/a"), session: 1, isResumed: isResumed, isManaged: true)
       online.offersRosterVersions = hasVersions
       handle(.connected(online))
+      guard let blocked,
+        let place = sent.lastIndex(where: { $0.child("blocklist", Namespace.blocking) != nil })
+      else { return }
+      let id = try #require(sent.remove(at: place)["id"])
+      let items = blocked.map { "<item jid='\($0)'/>" }.joined()
+      try receive(
+        "<iq type='result' id='\(id)'><blocklist xmlns='urn:xmpp:blocking'>\(items)</blocklist></iq>"
+      )
     }
 
     /// Another process begins with the stored contacts.
@@ -107,7 +122,7 @@
     mutating func wait(_ time: TimeSpan) {
       now = now + time
       var actions: [ContactAction] = []
-      machine.wake(now: now, into: &actions)
+      machine.wake(now: now, wall: wall, into: &actions)
       take(actions)
     }
 

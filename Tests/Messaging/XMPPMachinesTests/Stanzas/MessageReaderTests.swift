@@ -56,6 +56,49 @@
       #expect(read.kind == .content(MessageContent(body: "a < b & \"c\"")))
     }
 
+    @Test func `Messages of a blocked sender are marked, live, as carbons and in the archive`()
+      throws
+    {
+      let bob = try #require(JID("bob@x"))
+      var reader = try reader()
+      reader.blocks.set(BlockedAddress(bob, since: 0))
+      func isBlocked(_ text: String) throws -> Bool? {
+        switch reader.read(try element(text), wall: Self.wall) {
+        case .message(let message): message.isBlocked
+        case .archived(_, _, let message): message?.isBlocked
+        case .other: nil
+        }
+      }
+      func archived(_ stamp: String) -> String {
+        """
+        <message from='\(Self.account)'><result xmlns='urn:xmpp:mam:2' queryid='q' id='1'>
+        <forwarded xmlns='urn:xmpp:forward:0'><delay xmlns='urn:xmpp:delay' stamp='\(stamp)'/>
+        <message xmlns='jabber:client' from='bob@x/a' to='\(Self.account)'><body>x</body></message>
+        </forwarded></result></message>
+        """
+      }
+      let carbon = """
+        <message from='\(Self.account)'><%@ xmlns='urn:xmpp:carbons:2'>
+        <forwarded xmlns='urn:xmpp:forward:0'>
+        <message xmlns='jabber:client' from='%@' to='bob@x'><body>x</body></message>
+        </forwarded></%@></message>
+        """
+      #expect(try isBlocked("<message from='bob@x/a'><body>x</body></message>") == true)
+      #expect(try isBlocked("<message from='kim@x/a'><body>x</body></message>") == false)
+      let received = carbon.replacing("<%@", with: "<received").replacing(
+        "</%@", with: "</received")
+      #expect(try isBlocked(received.replacing("%@", with: "bob@x/a")) == true)
+      let sent = carbon.replacing("<%@", with: "<sent").replacing("</%@", with: "</sent")
+      #expect(try isBlocked(sent.replacing("%@", with: "\(Self.account)/b")) == false)
+      #expect(try isBlocked(archived("2023-11-14T22:13:20Z")) == true)
+      // After the end of the block, only messages of its time are kept away.
+      reader.blocks.set(
+        BlockedAddress(bob, since: Self.wall - 1_000, until: Self.wall + 1_000))
+      #expect(try isBlocked("<message from='bob@x/a'><body>x</body></message>") == false)
+      #expect(try isBlocked(archived("2023-11-14T22:13:20Z")) == true)
+      #expect(try isBlocked(archived("2023-11-14T22:13:22Z")) == false)
+    }
+
     @Test("receipts, void numbers and requests for missing numbers are read as they were written")
     func control() throws {
       let stream = OrderStreamID(high: .max, low: 1)
