@@ -31,7 +31,7 @@
       #expect(Self.lines([], byteCountMax: 9) == [])
     }
 
-    @Test("Of a line above the bound only its beginning is kept, and the next line is read")
+    @Test("A line above the bound keeps only its beginning, and the next line is read")
     func bound() {
       let long = [UInt8](repeating: 0x61, count: 1_000_000)
       let found = Self.lines(long + Array("\nnext\n".utf8) + long, byteCountMax: 5_000)
