@@ -156,7 +156,8 @@ enum Layers {
     "AmbitPage": Module(
       .programs, ["ArgumentParser", "Foundation"], filesThatTouchTheWorld: []),
     "AmbitMessage": Module(
-      .programs, ["ArgumentParser", "Foundation", "Glibc"], filesThatTouchTheWorld: []),
+      .programs, ["ArgumentParser", "Foundation", "Glibc", "Synchronization"],
+      filesThatTouchTheWorld: []),
     // The executables, which only start the command line and the page.
     "ambit": Module(.programs),
     "ambit-page": Module(.programs),

@@ -35,22 +35,19 @@ struct RandomRunTests {
     _ bench: inout BlueZBench, _ random: inout SeededGenerator, _ lastToken: inout UInt64
   ) {
     let id: BlueZSessionID = Bool.random(using: &random) ? .first : .second
+    lastToken += 1
     switch Int.random(in: 0..<28, using: &random) {
     case 0: bench.request(.startScan(ScanOptions()), of: id)
     case 1: bench.request(.stopScan, of: id)
     case 2, 3: bench.request(.connect(.peer, ConnectOptions()), of: id)
     case 4: bench.request(.disconnect(.peer), of: id)
     case 5, 6:
-      lastToken += 1
       bench.gatt(.read(0x0C), token: lastToken, of: id)
     case 7:
-      lastToken += 1
       bench.subscribe(token: lastToken, of: id)
     case 8:
-      lastToken += 1
       bench.gatt(.discoverServices(nil), token: lastToken, of: id)
     case 9:
-      lastToken += 1
       bench.request(.pair(.peer, RequestToken(rawValue: lastToken)), of: id)
       if Bool.random(using: &random) { bench.request(.setPairingAgent(.displayYesNo), of: id) }
     case 10: bench.hear()
@@ -65,7 +62,6 @@ struct RandomRunTests {
       let isOn = Int.random(in: 0..<4, using: &random) > 0
       bench.change(adapterPath, BusName.adapter, ["Powered": .boolean(isOn)])
     case 20:
-      lastToken += 1
       bench.gatt(.writeWithoutResponse(0x0C, [1]), token: lastToken, of: id)
     case 21:
       let call = bench.call(
@@ -77,7 +73,6 @@ struct RandomRunTests {
         bench.request(.answerPairing(prompt, .accept), of: id)
       }
     case 22:
-      lastToken += 1
       bench.request(.readRSSI(.peer, RequestToken(rawValue: lastToken)), of: id)
       let connection = ControllerConnection(
         handle: 1, addressBits: DeviceAddress.peer.bits, isCentral: true)
