@@ -11,6 +11,7 @@ from radios import ROOT
 
 AVAHI = ("avahi-daemon", "avahi-autoipd", "avahi-utils", "dbus-daemon")
 NSS_MDNS = ("libnss-mdns",)
+RESOLVED = ("systemd-resolved", "libnss-resolve")
 NGINX = ("nginx",)
 # Linked with a libdns_sd.so.1.
 DNS_SD = ("mumble-server", "pike8.0-dnssd", "aseba")
@@ -68,3 +69,8 @@ def nginx():
 def nss_mdns():
     """The module of the C library for names of Multicast DNS, which asks Avahi's daemon of the same host."""
     return Programs("nss-mdns", NSS_MDNS)
+
+
+def resolved():
+    """systemd-resolved, and the module of the C library that asks it."""
+    return Programs("resolved", RESOLVED)
