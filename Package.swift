@@ -149,7 +149,7 @@ let package = Package(
     // A hub whose programs are apps that come and go.
     machines(
       "AppHubMachines", in: "Hub", needs: "BluetoothWire", "BluetoothInterface", "HubWire",
-      "HubMachines", "AppMachines"),
+      "HubMachines", "AppMachines", "BeaconMachines"),
     // What the Info.plist of a program declares.
     module("InfoPlists", in: "Hub"),
     // A process's session with the system that runs its app.
@@ -171,7 +171,8 @@ let package = Package(
     host("LocationFiles", in: "Location", needs: "StateFiles", "BeaconMachines", logging),
     api(
       "CoreLocation", in: "Location", needs: "LocationFiles", "CoreLocationSubmodules",
-      "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "BeaconMachines", logging),
+      "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "BeaconMachines", "AppMachines",
+      "AppSessions", logging),
     // Lets `import CoreLocation.CLLocation` compile.
     .systemLibrary(name: "CoreLocationSubmodules", path: "Sources/Submodules/CoreLocation"),
     module("CoreLocationAsync", in: "Location", needs: "RunLoopSupport", "CoreLocation"),
@@ -421,8 +422,8 @@ let package = Package(
       name: "app-states", dependencies: ["AppLifecycle"], path: "Tests/Support/AppStates"),
     tests(
       of: "AppLifecycleTesting", in: "Hub", needs: "AppLifecycle", "AppMachines", "AppSessions",
-      "BluetoothInterface", "BluetoothHost", "BluetoothWire", "CoreBluetooth", "DoorLock",
-      "SimulatedRadio", "Simulation"),
+      "BluetoothInterface", "BluetoothHost", "BluetoothWire", "CoreBluetooth", "CoreLocation",
+      "DoorLock", "SimulatedRadio", "Simulation"),
     tests(
       of: "AppHubMachines", in: "Hub", needs: "AppMachines", "HubClientMachines", "HubMachines",
       "HubWire", "BluetoothInterface", "BluetoothWire"),

@@ -50,7 +50,7 @@ extension AppHubMachine {
   /// Gives an event to the machine of apps, or holds it back.
   private mutating func admit(_ event: HostEvent, _ session: AppRadioSession, _ now: Instant) {
     let number = session.number
-    guard let kind = event.kind(hasProcess: session.process != nil), session.receiver != .location
+    guard let kind = event.kind(hasProcess: session.process != nil), !session.isOfLocation
     else { return holdBack(event, number) }
     let sequence = sessions[existing: number].nextSequence()
     guard let payload = AppEventPayload(session: number, sequence: sequence, event) else {
@@ -96,6 +96,8 @@ extension AppHubMachine {
         tell([], number, session)
       case .event(let id, let event) where event.receiver.isBluetooth:
         deliver(event, id, number, to: process, now: now)
+      case .event(_, let event) where isOfFormerRegion(event, of: processes[process]?.app):
+        handled(number, by: process, now: now)
       case .transition, .restore, .event: outputs.append(.give(process, delivery, number))
       }
       performHubActions(now: now)

@@ -109,6 +109,8 @@ extension AppHubMachine {
   private func policy(of session: AppRadioSession) -> BackgroundRadio.Policy {
     switch life.state(of: session.app) ?? .notRunning {
     case .active, .inactive: .foreground
+    // An app that was woken for a region ranges its beacons.
+    case .background where session.isOfLocation: .foreground
     case .background, .suspended, .notRunning:
       life.hasMode(for: session.receiver, of: session.app) ? .background : .off
     }

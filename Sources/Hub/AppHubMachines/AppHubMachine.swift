@@ -23,6 +23,9 @@ package struct AppHubMachine: Sendable {
   var requests: [AppEventID: AppHubRequest] = [:]
   /// Sessions whose wishes may have changed.
   var touched: Set<UInt64> = []
+  /// What the system monitors for each app.
+  var regions: [AppID: AppRegions] = [:]
+  var regionScan = RegionScan()
   /// How many events without a callback of their own were dropped at the bound.
   package internal(set) var droppedCount = 0
 
@@ -49,7 +52,7 @@ package struct AppHubMachine: Sendable {
   }
 
   /// When to report `wake`; nil while nothing is waited for.
-  package var nextWake: Instant? { life.nextWake }
+  package var nextWake: Instant? { [life.nextWake, nextRegionWake].compactMap(\.self).min() }
 
   /// Handles an event.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
@@ -60,15 +63,21 @@ package struct AppHubMachine: Sendable {
     case .received(let process, let bytes): received(bytes, from: process, now: now)
     case .disconnected(let process): handle(.disconnected(process.connection))
     case .handled(let process, let number): handled(number, by: process, now: now)
+    case .delivered(Self.regionKey, let events): arrivedForRegions(events, now: now)
     case .delivered(let key, let events): arrived(events, at: key, now: now)
     }
+    finish(now: now, into: &actions)
+    assert(violations(perTable: 8).isEmpty, "\(violations(perTable: 8)) after \(event)")
+  }
+
+  /// Does what follows from an event, and appends the actions.
+  mutating func finish(now: Instant, into actions: inout [Action]) {
     settle(now: now)
     swap(&actions, &outputs)
     if !outputs.isEmpty {
       actions.insert(contentsOf: outputs, at: 0)
       outputs = []
     }
-    assert(violations(perTable: 8).isEmpty, "\(violations(perTable: 8)) after \(event)")
   }
 
   // MARK: The two machines
@@ -84,6 +93,7 @@ package struct AppHubMachine: Sendable {
         outputs.append(.life(.kill(process)))
         ended(process, now: now)
       }
+    case .wake: wakeRegions(now: now)
     default: break
     }
     report(event, now: now)
@@ -161,9 +171,10 @@ package struct AppHubMachine: Sendable {
         sessions[session.number]?.sent(.disconnect(peer.address))
         outputs.append(.send(session.hostKey, .disconnect(peer.address)))
       }
+    case .release(let app, .location): forgetRegions(of: app, now: now)
     case .release(let app, let receiver): release(app, receiver)
-    case .terminate, .kill, .expire, .refuseBackgroundTask, .expireTask, .alert,
-      .reportRegionStates, .report:
+    case .reportRegionStates(let app): reportRegionStates(of: app, now: now)
+    case .terminate, .kill, .expire, .refuseBackgroundTask, .expireTask, .alert, .report:
       outputs.append(.life(action))
     }
   }
@@ -207,7 +218,8 @@ package struct AppHubMachine: Sendable {
     lastNumber += 1
     let receiver = AppReceiver(sessionName: state.manager, number: lastNumber)
     sessions[lastNumber] = AppRadioSession(
-      number: lastNumber, hostKey: state.hostKey, app: app, receiver: receiver, process: process)
+      number: lastNumber, hostKey: state.hostKey, app: app, receiver: receiver,
+      isOfLocation: state.manager == SessionName.location, process: process)
     numbers[state.hostKey] = lastNumber
     touched.insert(lastNumber)
     return lastNumber
@@ -253,6 +265,10 @@ package struct AppHubMachine: Sendable {
   /// The rules of the machine that don't hold.
   package func violations(perTable limit: Int = .max) -> [String] {
     var found = life.violations(perTable: limit)
+    for table in regions.values.prefix(limit) { found += table.violations() }
+    if regionScan.isOpen != regions.values.contains(where: { !$0.isEmpty }) {
+      found.append("the scan for regions is on without one, or off")
+    }
     for (key, number) in numbers.prefix(limit) where sessions[number]?.hostKey != key {
       found.append("session \(number) has another key with the host")
     }

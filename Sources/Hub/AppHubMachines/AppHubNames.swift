@@ -31,13 +31,13 @@ extension AppPeer {
 }
 
 extension AppReceiver {
-  /// The receiver of the events of a session. One without a name gets a number, which no other one has.
+  /// The receiver of the events of a session. One without a name gets a number, which no other one has. So does Core
+  /// Location's, which ranges: the regions of an app are the system's.
   init(sessionName name: String, number: UInt64) {
     let parts = name.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     switch (parts.first, parts.count) {
     case ("central", 2): self = .central(String(parts[1]))
     case ("peripheral", 2): self = .peripheral(String(parts[1]))
-    case ("location", 1): self = .location
     default: self = .unnamedCentral(number)
     }
   }

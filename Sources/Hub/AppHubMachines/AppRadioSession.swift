@@ -19,6 +19,8 @@ struct AppRadioSession: Sendable {
   let hostKey: HubSessionKey
   let app: AppID
   var receiver: AppReceiver
+  /// It is Core Location's, which ranges while the app's code runs.
+  let isOfLocation: Bool
   /// Nil while it is kept.
   var process: AppProcessID?
   /// It isn't kept when its process ends.
@@ -41,12 +43,13 @@ struct AppRadioSession: Sendable {
 
   init(
     number: UInt64, hostKey: HubSessionKey, app: AppID, receiver: AppReceiver,
-    process: AppProcessID
+    isOfLocation: Bool, process: AppProcessID
   ) {
     self.number = number
     self.hostKey = hostKey
     self.app = app
     self.receiver = receiver
+    self.isOfLocation = isOfLocation
     self.process = process
   }
 

@@ -167,6 +167,10 @@ public struct InstalledApp: Sendable {
   public var connectionCount: Int {
     core.read { machine, _ in machine.radioUse(of: id).connections.count }
   }
+  /// How many beacon regions and conditions the phone monitors for it.
+  public var monitoredRegionCount: Int {
+    core.read { machine, _ in machine.regionCount(of: id) }
+  }
   /// Whether the phone scans on behalf of its managers.
   public var isScanning: Bool { core.read { machine, _ in machine.radioUse(of: id).scanCount > 0 } }
   /// Whether the phone advertises on behalf of its managers.

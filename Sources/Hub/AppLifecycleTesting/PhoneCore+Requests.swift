@@ -42,6 +42,7 @@ extension PhoneCore {
       return .deviceToken(name + Array(repeating: 0, count: 32 - name.count))
     case .unregisterForRemoteNotifications: break
     case .setBadge(let badge): wishes[id, default: AppWishes()].badge = badge
+    case .regions(let request): return .regions(answer(request, of: id))
     }
     return .done
   }

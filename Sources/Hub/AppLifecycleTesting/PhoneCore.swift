@@ -43,6 +43,8 @@ final class PhoneCore: @unchecked Sendable {
     case event(AppHubMachine.Event)
     /// An input of a process's connection with the hub.
     case input(HubClientMachine.Input, LocalProcess)
+    /// A request of an app, whose answer is called at once.
+    case request(AppRegionRequest, AppID, (AppRegionReply) -> Void)
   }
 
   let radio: VirtualRadio
@@ -155,6 +157,9 @@ final class PhoneCore: @unchecked Sendable {
         switch item {
         case .event(let event): performActions(of: event)
         case .input(let input, let process): performActions(of: input, process)
+        case .request(let request, let app, let answer):
+          answer(machine.answer(request, of: app, now: loop.now, into: &actions))
+          performActions()
         }
       }
     }
@@ -162,8 +167,19 @@ final class PhoneCore: @unchecked Sendable {
     setTimer()
   }
 
+  /// Answers a request of an app about its regions.
+  func answer(_ request: AppRegionRequest, of app: AppID) -> AppRegionReply {
+    var reply = AppRegionReply.refused(.unavailable)
+    perform(.request(request, app) { reply = $0 })
+    return reply
+  }
+
   private func performActions(of event: AppHubMachine.Event) {
     machine.handle(event, now: loop.now, into: &actions)
+    performActions()
+  }
+
+  private func performActions() {
     var performed: [AppHubMachine.Action] = []
     swap(&performed, &actions)
     for action in performed { perform(action) }
@@ -381,16 +397,44 @@ final class PhoneCore: @unchecked Sendable {
     case .settle(let slot): if slot.isOpen { slot.settle?() }
     case .begin(let process): process.begin()
     case .instruct(let process, let instruction):
-      if case .deliver(let deliveries) = instruction,
-        case .transition(let transition)? = deliveries.first
-      {
-        log.told(process.app.id, transition.callbackName, at: radio.now)
+      if case .deliver(let deliveries) = instruction {
+        for name in deliveries.compactMap(\.callbackName) {
+          log.told(process.app.id, name, at: radio.now)
+        }
       }
       process.perform(instruction)
     case .deliver(let process, let bytes): process.deliver(bytes)
     case .wake(let process): process.wake()
     case .setStopped(let process, let isStopped): process.setStopped(isStopped)
     case .end(let process): process.end()
+    }
+  }
+}
+
+extension AppDelivery {
+  /// The callback of a transition or of a region; nil for others, whose events have names of their own.
+  fileprivate var callbackName: String? {
+    switch self {
+    case .transition(let transition): transition.callbackName
+    case .event(_, let event): AppRegionEvent(event.payload, of: event.receiver)?.callbackName
+    case .restore: nil
+    }
+  }
+}
+
+extension AppRegionEvent {
+  fileprivate init?(_ payload: [UInt8], of receiver: AppReceiver) {
+    guard receiver == .location else { return nil }
+    self.init(payload)
+  }
+
+  /// The method of a location manager's delegate, or `CLMonitor.Event` for one of a monitor.
+  fileprivate var callbackName: String {
+    switch (name.owner, change) {
+    case (.monitor, _): "CLMonitor.Event"
+    case (.managers, .entered): "didEnterRegion"
+    case (.managers, .exited): "didExitRegion"
+    case (.managers, _): "didDetermineState"
     }
   }
 }

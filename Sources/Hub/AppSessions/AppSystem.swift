@@ -76,6 +76,8 @@ package enum AppRequest: Hashable, Codable, Sendable {
   case registerForRemoteNotifications
   case unregisterForRemoteNotifications
   case setBadge(Int)
+  /// The reply is `regions`; `refused` where regions are not kept for apps.
+  case regions(AppRegionRequest)
 }
 
 package enum AppReply: Hashable, Codable, Sendable {
@@ -86,6 +88,7 @@ package enum AppReply: Hashable, Codable, Sendable {
   case tasks([AppTaskRequest])
   case notifications([AppNotification])
   case deviceToken([UInt8])
+  case regions(AppRegionReply)
 }
 
 /// Why a request had no effect.

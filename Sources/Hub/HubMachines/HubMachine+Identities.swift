@@ -11,6 +11,12 @@ package struct SessionIdentity: Hashable, Sendable {
   package var app: String
   /// Empty for a session without a name, whose identity is that of all such sessions of its app.
   package var manager: String
+
+  package init(userID: UInt32, app: String, manager: String) {
+    self.userID = userID
+    self.app = app
+    self.manager = manager
+  }
 }
 
 // Several open sessions may have one identity, as two processes of a program do. The first one holds it until it

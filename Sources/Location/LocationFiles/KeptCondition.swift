@@ -44,6 +44,8 @@ package struct KeptCondition: Codable, Hashable, Sendable {
   package var reasons: [String]
   /// Whether the last event hasn't been delivered yet.
   package var isPending: Bool
+  /// The number by which the system of an app knows it; nil where no system does.
+  package var number: String?
 
   /// A condition without beacons and circle, of which one has to be set.
   package init(

@@ -1,7 +1,7 @@
 internal import BeaconMachines
 internal import Essentials
 internal import Foundation
-internal import StateFiles
+package import StateFiles
 
 /// What a program monitors, as its file has it
 /// (docs/decisions/0113-monitored-regions-outlive-the-process.md): the snapshot of the machine that monitors
@@ -42,7 +42,7 @@ package struct LocationFile: Hashable, Sendable {
   }
 
   /// The whole file, and how many conditions found no room in it.
-  var bytes: (file: [UInt8], leftOutCount: Int) {
+  package var bytes: (file: [UInt8], leftOutCount: Int) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     encoder.nonConformingFloatEncodingStrategy = .ambit
@@ -61,7 +61,7 @@ package struct LocationFile: Hashable, Sendable {
   }
 
   /// Reads a whole file.
-  init(decoding bytes: [UInt8]) throws(StateFileDecodingError) {
+  package init(decoding bytes: [UInt8]) throws(StateFileDecodingError) {
     self.init()
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .ambit

@@ -86,7 +86,7 @@ final class TestPhone: AppSystem {
       case .registerForRemoteNotifications: return .deviceToken([1, 2, 3])
       case .setFetchInterval, .setKeepAliveTimeout, .addNotification, .presentNotification,
         .removePendingNotifications, .removeDeliveredNotifications,
-        .unregisterForRemoteNotifications, .setBadge:
+        .unregisterForRemoteNotifications, .setBadge, .regions:
         return .done
       }
     }

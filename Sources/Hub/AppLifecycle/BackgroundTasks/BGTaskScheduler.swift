@@ -123,7 +123,7 @@ open class BGTaskScheduler: NSObject, @unchecked Sendable {
     case .refused(.tooManyPendingTasks): throw Error(.tooManyPendingTaskRequests)
     case .refused(.notPermitted): throw Error(.notPermitted)
     case .refused(.unavailable): throw Error(.unavailable)
-    case .done, .granted, .authorization, .tasks, .notifications, .deviceToken: break
+    case .done, .granted, .authorization, .tasks, .notifications, .deviceToken, .regions: break
     }
   }
 

@@ -72,7 +72,7 @@ private final class StandaloneSystem: AppSystem {
       .removeDeliveredNotifications, .unregisterForRemoteNotifications:
       .done
     case .submitTask, .setKeepAliveTimeout, .addNotification, .presentNotification,
-      .registerForRemoteNotifications, .setBadge:
+      .registerForRemoteNotifications, .setBadge, .regions:
       .refused(.unavailable)
     }
   }

@@ -28,6 +28,8 @@ final class AppRuntime: AppSystem, HubLink, @unchecked Sendable {
   private var unsettled: [AppSessionSlot] = []
   private var timers = AppTimers()
   private var reportedWake: Instant?
+  /// The number that the phone waits for.
+  private var settling: UInt64?
 
   private struct Shared {
     var now = Instant.zero
@@ -78,7 +80,7 @@ final class AppRuntime: AppSystem, HubLink, @unchecked Sendable {
       }
     case .settle:
       let number = frame.number ?? 0
-      execute { self.settle(number) }
+      execute { self.beginSettling(number) }
     case .message: handle(try frame.message(PhoneMessage.self))
     case .output: throw .malformed
     }
@@ -156,8 +158,16 @@ final class AppRuntime: AppSystem, HubLink, @unchecked Sendable {
     }
   }
 
-  /// Waits for the app, and reports the number when nothing is left.
-  private func settle(_ number: UInt64) {
+  /// Waits for the app, and reports the number when nothing is left. One that was stopped gets several numbers at once:
+  /// the last one is enough.
+  private func beginSettling(_ number: UInt64) {
+    let isSettling = settling != nil
+    settling = number
+    if !isSettling { settle() }
+  }
+
+  private func settle() {
+    guard let number = settling else { return }
     let slots = unsettled
     unsettled = []
     EventThread.run { for slot in slots where slot.isOpen { slot.settle?() } }
@@ -168,8 +178,10 @@ final class AppRuntime: AppSystem, HubLink, @unchecked Sendable {
       handling.wait()
     }
     MainQueue.settle()
+    MainQueue.settleRunLoop()
     let isQuiet = unsettled.isEmpty && shared.withLock { $0.workCount == 1 }
-    guard isQuiet else { return execute { self.settle(number) } }
+    guard isQuiet else { return execute { self.settle() } }
+    settling = nil
     // On a phone another process keeps them, so that they outlive an end without notice.
     UserDefaults.standard.synchronize()
     if timers.first != reportedWake {

@@ -92,7 +92,7 @@ final class AppSessionSlot: Sendable {
   let acknowledgesEvents: Bool
   /// Returns when the manager has handled its events.
   let settle: (@Sendable () -> Void)?
-  let names = CallbackNames()
+  let names: CallbackNames
   private let onAttached: @Sendable (SessionAttachment) -> Void
   private let onEvents: @Sendable ([HostEvent]) -> Void
   private let isOpenStorage = Atomic(true)
@@ -108,6 +108,7 @@ final class AppSessionSlot: Sendable {
     self.keptFor = keptFor
     self.acknowledgesEvents = acknowledgesEvents
     self.settle = settle
+    names = CallbackNames(isOfLocation: name == SessionName.location)
     self.onAttached = onAttached
     self.onEvents = onEvents
   }

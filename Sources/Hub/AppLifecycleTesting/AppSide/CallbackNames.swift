@@ -5,6 +5,8 @@ import Synchronization
 /// Finds the names of Core Bluetooth's callbacks for the events of a session.
 final class CallbackNames: Sendable {
   private let state = Mutex(State())
+  /// Core Location has no callbacks for them.
+  private let isOfLocation: Bool
 
   private struct State: Sendable {
     /// The names of the callbacks that requests end with.
@@ -14,6 +16,8 @@ final class CallbackNames: Sendable {
     /// Whether the first events are those of a restored manager.
     var isRestoring = false
   }
+
+  init(isOfLocation: Bool) { self.isOfLocation = isOfLocation }
 
   /// A manager has sent a request.
   func noted(_ request: HostRequest) {
@@ -26,7 +30,8 @@ final class CallbackNames: Sendable {
 
   /// The name of the callback of an event; empty if it has none.
   func names(of event: HostEvent) -> [String] {
-    state.withLock { state in
+    if isOfLocation { return [] }
+    return state.withLock { state in
       switch event {
       case .stateChanged(let new):
         let restores = state.isRestoring ? ["willRestoreState"] : []

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 
 /// The queue of the main actor.
 enum MainQueue {
@@ -18,6 +19,21 @@ enum MainQueue {
   }
 
   private static let turnCount = 3
+
+  /// Waits for the sources of the main run loop, where location managers call their delegates. For a process whose main
+  /// thread runs that loop.
+  static func settleRunLoop() {
+    guard !Thread.isMainThread else { return }
+    // The second call is in a later turn of the loop than the first, and the sources are between them.
+    for _ in 0..<2 {
+      let turn = DispatchGroup()
+      turn.enter()
+      RunLoop.main.perform { turn.leave() }
+      // The call itself doesn't wake the loop.
+      DispatchQueue.main.async {}
+      turn.wait()
+    }
+  }
 
   /// Runs something on it, and waits.
   static func run(_ body: @escaping @MainActor @Sendable () -> Void) {

@@ -68,14 +68,20 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   /// The object that receives the manager's events.
   open weak var delegate: (any CLLocationManagerDelegate)? {
     get { setting(\.delegate) }
-    set { set(\.delegate, to: newValue) }
+    set {
+      set(\.delegate, to: newValue)
+      if newValue != nil { session.delegateWasSet() }
+    }
   }
 
   /// Receives the calls in the delegate's stead, and forwards them to it. A bridge sets it, and then
   /// receives every call, also after the app has set another delegate.
   package var delegateProxy: (any CLLocationManagerDelegate)? {
     get { setting(\.delegateProxy) }
-    set { set(\.delegateProxy, to: newValue) }
+    set {
+      set(\.delegateProxy, to: newValue)
+      if newValue != nil { session.delegateWasSet() }
+    }
   }
 
   /// The object to call: the proxy or, without one, the delegate.

@@ -1,3 +1,4 @@
+internal import BluetoothInterface
 internal import EventLoop
 
 /// The implementation of a location manager: its ranging, and the calls of its delegate.
@@ -10,6 +11,9 @@ final class ManagerSession: @unchecked Sendable {
   private let lock = SharedLock()
   private var constraints: Set<CLBeaconIdentityConstraint> = []
   private var regions: [String: CLBeaconRegion] = [:]
+  /// Calls that wait for the first delegate.
+  private var waiting: ArraySlice<DelegateCall> = []
+  private var hadDelegate = false
 
   init(services: LocationServices, queue: DispatchQueue?) {
     self.services = services
@@ -25,7 +29,15 @@ final class ManagerSession: @unchecked Sendable {
       services.post(.authorizationChanged, to: self)
       for notice in services.takeUndelivered() { services.post(notice, to: self) }
       services.watchDelivery(to: self)
+      services.openSystem()
     }
+  }
+
+  /// The manager has got a delegate, which may be its first one.
+  func delegateWasSet() {
+    guard !lock.withLock({ waiting.isEmpty }) else { return }
+    inbox.post(.delegateSet)
+    services.hostSession?.hasWork()
   }
 
   /// The manager is gone: what it ranges is given up, and its delegate is called no more. What it
@@ -151,7 +163,42 @@ final class ManagerSession: @unchecked Sendable {
 
   private func deliver(_ notice: DelegateCall) {
     if case .completed(let completion) = notice { return completion() }
-    guard let manager, let delegate = manager.receiver else { return }
+    guard let manager else { return }
+    guard let delegate = manager.receiver else {
+      if !wait(notice), case .handled(let completion) = notice { completion() }
+      return
+    }
+    for earlier in takeWaiting() { call(delegate, of: manager, earlier) }
+    call(delegate, of: manager, notice)
+  }
+
+  /// Lets the call of a region's event wait for the first delegate, which an app may set late, with what follows it.
+  /// Returns false for other calls.
+  private func wait(_ notice: DelegateCall) -> Bool {
+    lock.withLock {
+      guard !hadDelegate else { return false }
+      switch notice {
+      case .entered, .exited, .determined: break
+      case .handled: if waiting.isEmpty { return false }
+      default: return false
+      }
+      notice.add(to: &waiting)
+      return true
+    }
+  }
+
+  private func takeWaiting() -> ArraySlice<DelegateCall> {
+    lock.withLock {
+      hadDelegate = true
+      defer { waiting = [] }
+      return waiting
+    }
+  }
+
+  private func call(
+    _ delegate: any CLLocationManagerDelegate, of manager: CLLocationManager,
+    _ notice: DelegateCall
+  ) {
     switch notice {
     case .authorizationChanged: delegate.locationManagerDidChangeAuthorization(manager)
     case .startedMonitoring(let region):
@@ -177,7 +224,8 @@ final class ManagerSession: @unchecked Sendable {
     case .deferredUpdatesFailed:
       delegate.locationManager(
         manager, didFinishDeferredUpdatesWithError: CLError(.deferredFailed))
-    case .completed: break
+    case .handled(let completion): completion()
+    case .completed, .delegateSet: break
     }
   }
 }

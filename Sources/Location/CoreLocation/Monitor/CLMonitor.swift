@@ -145,7 +145,20 @@ extension CLMonitor {
 
     /// An iterator over the events of a monitor.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
+      /// The task that iterates may leave its loop.
+      private final class End: Sendable {
+        let core: MonitorCore
+        init(_ core: MonitorCore) { self.core = core }
+        deinit { core.handled() }
+      }
+
       let core: MonitorCore
+      private let end: End
+
+      init(core: MonitorCore) {
+        self.core = core
+        end = End(core)
+      }
 
       /// The next event; nil when another monitor replaced this one, or the task was cancelled.
       public mutating func next() async throws -> Event? { await core.next() }

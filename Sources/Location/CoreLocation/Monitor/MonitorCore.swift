@@ -20,6 +20,26 @@ final class MonitorCore: @unchecked Sendable {
     let continuation: CheckedContinuation<CLMonitor.Event?, Never>
   }
 
+  /// An event that the app's system waits for: it suspends the app when the event was handled.
+  private final class Work: Sendable {
+    private let acknowledgement: Acknowledgement
+    private let group = DispatchGroup()
+
+    init(_ done: @escaping @Sendable () -> Void) {
+      let group = group
+      group.enter()
+      acknowledgement = Acknowledgement {
+        done()
+        group.leave()
+      }
+    }
+
+    func complete() { acknowledgement.complete() }
+
+    /// Waits for its end, for a second of the computer's time at most.
+    func settle() { _ = group.wait(timeout: .now() + .seconds(1)) }
+  }
+
   let name: String
   private let services: LocationServices
   private let lock = SharedLock()
@@ -28,6 +48,12 @@ final class MonitorCore: @unchecked Sendable {
   private var pending: [String] = []
   private var waiters: [Waiter] = []
   private var lastWaiter = 0
+  /// Events that a task has got, until it requests the next one.
+  private var work: [Work] = []
+  /// Those that virtual time has not waited for.
+  private var unsettled: [Work] = []
+  /// Events that no task has got, by their conditions' identifiers.
+  private var unhandled: [String: Work] = [:]
   private var isClosed = false
 
   init(name: String, services: LocationServices) {
@@ -43,20 +69,26 @@ final class MonitorCore: @unchecked Sendable {
       pending = saved.filter(\.isPending).map(\.identifier)
     }
     services.perform { [self] services in
-      for entry in saved { services.startCondition(entry, of: self) }
+      for entry in saved { services.resumeCondition(entry, of: self) }
+      services.openSystem()
     }
   }
 
-  /// Ends its events; its conditions remain.
+  /// Ends its events; its conditions remain. Once: another monitor may have taken them over since.
   func close() {
-    let (waiters, numbers) = lock.withLock {
+    let closed = lock.withLock { () -> (waiters: [Waiter], numbers: [String], work: [Work])? in
+      guard !isClosed else { return nil }
       isClosed = true
-      defer { self.waiters = [] }
-      return (self.waiters, entries.map(\.number))
+      defer { (waiters, work, unhandled) = ([], [], [:]) }
+      return (waiters, entries.map(\.number), work + unhandled.values)
     }
-    for waiter in waiters { waiter.continuation.resume(returning: nil) }
+    guard let closed else { return }
+    for waiter in closed.waiters { waiter.continuation.resume(returning: nil) }
+    for work in closed.work { work.complete() }
     services.close(self)
-    services.perform { services in for number in numbers { services.stopCondition(number) } }
+    services.perform { services in
+      for number in closed.numbers { services.releaseCondition(number) }
+    }
   }
 
   // MARK: Conditions
@@ -105,6 +137,7 @@ final class MonitorCore: @unchecked Sendable {
       let kept = Set(entries.map(\.number))
       let gone = old.filter { !kept.contains($0.number) }
       pending.removeAll { name in gone.contains { $0.identifier == name } }
+      for entry in gone { unhandled[entry.identifier] = nil }
       services.keep(entries, of: self)
       return gone.map(\.number)
     }
@@ -115,28 +148,69 @@ final class MonitorCore: @unchecked Sendable {
   // MARK: Events
 
   /// Handles an event of the entry of this number; ignores it if the state is unchanged.
-  func happened(_ number: String, _ makeEvent: (Entry) -> CLMonitor.Event) {
+  ///
+  /// - Parameter done: Called when a task has handled the event, or if none will.
+  func happened(
+    _ number: String, _ done: (@Sendable () -> Void)? = nil,
+    _ makeEvent: (Entry) -> CLMonitor.Event
+  ) {
+    var ended: [Work] = []
     let waiting: (Waiter, CLMonitor.Event)? = lock.withLock {
+      let new = done.map(Work.init)
       guard !isClosed, let index = entries.firstIndex(where: { $0.number == number }) else {
+        ended = [new].compactMap(\.self)
         return nil
       }
       let event = makeEvent(entries[index])
-      guard event.state != entries[index].lastEvent.state else { return nil }
+      guard event.state != entries[index].lastEvent.state else {
+        ended = [new].compactMap(\.self)
+        return nil
+      }
       entries[index].lastEvent = event
       let waiter = waiters.isEmpty ? nil : waiters.removeFirst()
       entries[index].isPending = waiter == nil
       if waiter == nil {
         pending.removeAll { $0 == event.identifier }
         pending.append(event.identifier)
+        ended = [unhandled.removeValue(forKey: event.identifier)].compactMap(\.self)
+        unhandled[event.identifier] = new
+      } else if let new {
+        begin(new)
       }
       services.keep(entries, of: self)
       return waiter.map { ($0, event) }
     }
+    for work in ended { work.complete() }
     waiting?.0.continuation.resume(returning: waiting?.1)
+  }
+
+  /// A task gets an event. Call with the lock.
+  private func begin(_ new: Work) {
+    work.append(new)
+    unsettled.append(new)
+  }
+
+  /// The task that got events has handled them.
+  func handled() {
+    let ended = lock.withLock {
+      defer { work = [] }
+      return work
+    }
+    for work in ended { work.complete() }
+  }
+
+  /// Waits for the task that has got events, once for each event.
+  func settle() {
+    let new = lock.withLock {
+      defer { unsettled = [] }
+      return unsettled
+    }
+    for work in new { work.settle() }
   }
 
   /// The next event; nil when there will be none, or the task was cancelled.
   func next() async -> CLMonitor.Event? {
+    handled()
     let number = lock.withLock {
       lastWaiter += 1
       return lastWaiter
@@ -165,6 +239,7 @@ final class MonitorCore: @unchecked Sendable {
     let identifier = pending.removeFirst()
     guard let index = entries.firstIndex(where: { $0.identifier == identifier }) else { return nil }
     entries[index].isPending = false
+    if let new = unhandled.removeValue(forKey: identifier) { begin(new) }
     services.keep(entries, of: self)
     return entries[index].lastEvent
   }

@@ -15,6 +15,10 @@ enum DelegateCall: Sendable {
   case failed(CLError)
   case deferredUpdatesFailed
   case completed(@Sendable () -> Void)
+  /// The calls before it are handled.
+  case handled(@Sendable () -> Void)
+  /// The manager has a delegate, which gets the calls that waited for it.
+  case delegateSet
 
   /// Appends the notice to those that wait, in place of those that it makes obsolete: so a loop that
   /// doesn't run has one report for each constraint and the last transitions of each region.
@@ -44,7 +48,7 @@ enum DelegateCall: Sendable {
     case .authorizationChanged, .startedMonitoring, .determined, .monitoringFailed, .ranged,
       .rangingFailed, .rangedRegion, .rangingRegionFailed, .failed, .deferredUpdatesFailed:
       waiting.removeAll { $0.isSameKind(as: self) }
-    case .completed: break
+    case .completed, .handled, .delegateSet: break
     }
   }
 

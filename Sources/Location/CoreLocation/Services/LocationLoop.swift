@@ -1,3 +1,4 @@
+internal import AppMachines
 internal import BeaconMachines
 internal import BluetoothInterface
 internal import BluetoothWire
@@ -166,7 +167,9 @@ extension LocationServices {
 
   /// Ends monitoring of a region that was removed, unless one of its name was added since.
   func stopMonitoring(_ identifier: String) {
-    if region(identifier) == nil { loop.regions.stop(identifier: identifier) }
+    guard region(identifier) == nil else { return }
+    if let system { return system.stop(AppRegion.Name(.managers, identifier)) }
+    loop.regions.stop(identifier: identifier)
   }
 
   /// Why nothing may be monitored now; nil if it may.
@@ -175,6 +178,7 @@ extension LocationServices {
   }
 
   private func start(_ region: BeaconRegion, now: Instant) -> CLError? {
+    if let system { return system.start(AppRegion(region, .managers)).map(CLError.init) }
     do throws(RegionMonitorError) {
       try loop.regions.start(region, now: now)
       return nil
@@ -182,8 +186,7 @@ extension LocationServices {
       switch error {
       case .tooManyRegions(let max): return .tooManyRegions(max)
       case .identifierTooLong(_, let max):
-        return CLError(
-          .regionMonitoringFailure, "An identifier has at most \(max) bytes of UTF-8.")
+        return .identifierTooLong(max)
       }
     }
   }
@@ -191,8 +194,13 @@ extension LocationServices {
   /// Answers a manager that wants to know a state.
   func reportState(of identifier: String, to session: ManagerSession) {
     guard let region = region(identifier) else { return }
-    let state = loop.regions.state(of: identifier) ?? .unknown
-    post(.determined(CLRegionState(state), region), to: session)
+    let state =
+      if let system {
+        CLRegionState(system.state(of: AppRegion.Name(.managers, identifier)))
+      } else {
+        CLRegionState(loop.regions.state(of: identifier) ?? .unknown)
+      }
+    post(.determined(state, region), to: session)
   }
 
   // MARK: Ranging
@@ -261,6 +269,19 @@ extension LocationServices {
 extension CLError {
   static func tooManyRegions(_ max: Int) -> CLError {
     CLError(.regionMonitoringFailure, "A program monitors at most \(max) regions.")
+  }
+
+  fileprivate static func identifierTooLong(_ max: Int) -> CLError {
+    CLError(.regionMonitoringFailure, "An identifier has at most \(max) bytes of UTF-8.")
+  }
+
+  fileprivate init(_ refusal: AppRegionRefusal) {
+    switch refusal {
+    case .tooManyRegions(let max): self = .tooManyRegions(max)
+    case .identifierTooLong(let max): self = .identifierTooLong(max)
+    case .unavailable, .tooLongToKeep:
+      self = CLError(.regionMonitoringFailure, "The app's system does not monitor it.")
+    }
   }
 }
 

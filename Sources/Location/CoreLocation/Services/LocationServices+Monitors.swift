@@ -1,4 +1,4 @@
-internal import BluetoothInterface
+internal import AppMachines
 internal import BeaconMachines
 internal import BluetoothInterface
 internal import EventLoop
@@ -47,17 +47,34 @@ extension LocationServices {
       shown.conditions[core.name] = entries.isEmpty ? nil : entries
       // Here, not on the event loop, so that a thread that changes them can wait for the disk.
       store?.keep(shown.content)
+      system?.keep(shown.contentForSystem)
     }
+    if system != nil { hostSession?.hasWork() }
   }
 
   /// Returns when all changes are on the disk, or writing them failed once; it is tried again then.
   /// Without a store it returns at once.
   func waitForStore() async {
+    if let system {
+      return await withCheckedContinuation { done in system.afterKeeping { done.resume() } }
+    }
     guard let store else { return }
     await withCheckedContinuation { done in store.afterAttempt { done.resume() } }
   }
 
   // MARK: On the event loop
+
+  /// Goes on with a condition that was kept: a system has monitored it meanwhile.
+  func resumeCondition(_ entry: MonitorCore.Entry, of core: MonitorCore) {
+    guard system != nil else { return startCondition(entry, of: core) }
+    loop.owners[entry.number] = WeakMonitor(core: core)
+  }
+
+  /// The monitor of a condition is gone; the condition remains.
+  func releaseCondition(_ number: String) {
+    guard system != nil else { return stopCondition(number) }
+    loop.owners[number] = nil
+  }
 
   /// Begins to monitor a condition.
   func startCondition(_ entry: MonitorCore.Entry, of core: MonitorCore) {
@@ -69,10 +86,17 @@ extension LocationServices {
       identifier: entry.number,
       constraint: BeaconConstraint(
         uuid: condition.uuid, major: condition.major, minor: condition.minor))
+    let state = BeaconRegionState(entry.lastEvent.state)
+    if let system {
+      if system.start(AppRegion(region, .monitor), assuming: AppRegion.State(state)) != nil {
+        return unmonitored(entry.number) { $0.conditionLimitExceeded = true }
+      }
+      return reportAuthorization(of: entry.number)
+    }
     do throws(RegionMonitorError) {
       guard let hostSession else { return }
       try loop.conditions.start(
-        region, assuming: BeaconRegionState(entry.lastEvent.state), now: hostSession.loop.now)
+        region, assuming: state, now: hostSession.loop.now)
     } catch {
       return unmonitored(entry.number) { $0.conditionLimitExceeded = true }
     }
@@ -82,6 +106,7 @@ extension LocationServices {
   /// Ends monitoring of a condition.
   func stopCondition(_ number: String) {
     loop.owners[number] = nil
+    if let system { return system.stop(AppRegion.Name(.monitor, number)) }
     loop.conditions.stop(identifier: number)
   }
 
@@ -126,6 +151,16 @@ extension LocationServices {
     else { return nil }
     return CLMonitor.BeaconIdentityCondition(
       uuid: UUID(identity.uuid), major: identity.major, minor: identity.minor)
+  }
+}
+
+extension AppRegion.State {
+  fileprivate init(_ state: BeaconRegionState) {
+    switch state {
+    case .unknown: self = .unknown
+    case .inside: self = .inside
+    case .outside: self = .outside
+    }
   }
 }
 

@@ -14,9 +14,18 @@ extension LocationServices {
       for region in loop.regions.regions {
         shown.regions[region.identifier] = CLBeaconRegion(region)
       }
-      for condition in file.conditions {
-        shown.lastCondition += 1
-        guard let entry = condition.entry(number: "\(shown.lastCondition)") else { continue }
+    }
+    restore(file.conditions)
+  }
+
+  /// Takes the conditions of the last process. Before there is a session only.
+  func restore(_ conditions: [KeptCondition]) {
+    lock.withLock {
+      for condition in conditions {
+        let known = condition.number.flatMap { Int($0) } ?? 0
+        shown.lastCondition = max(shown.lastCondition + 1, known)
+        let number = condition.number ?? "\(shown.lastCondition)"
+        guard let entry = condition.entry(number: number) else { continue }
         shown.conditions[condition.monitor, default: []].append(entry)
       }
     }
@@ -47,7 +56,7 @@ extension LocationServices.PublicState {
 }
 
 extension CLBeaconRegion {
-  fileprivate convenience init(_ region: BeaconRegion) {
+  convenience init(_ region: BeaconRegion) {
     self.init(
       beaconIdentityConstraint: CLBeaconIdentityConstraint(region.constraint),
       identifier: region.identifier)

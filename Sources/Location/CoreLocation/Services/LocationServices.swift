@@ -1,3 +1,4 @@
+internal import AppSessions
 internal import BeaconMachines
 internal import BluetoothInterface
 internal import BluetoothSessions
@@ -53,6 +54,8 @@ final class LocationServices: @unchecked Sendable {
   private var hostSessionStorage: (any HostSession)?
   /// Where regions and conditions outlive the process; nil where they don't.
   let store: LocationStore?
+  /// The system that monitors them for an app; nil where this process does it.
+  let system: SystemRegions?
 
   /// The services of the host that is current in this task; created when first used. Those of the
   /// process's shared host exist until the process ends, others as long as a manager or monitor uses
@@ -83,10 +86,12 @@ final class LocationServices: @unchecked Sendable {
   private init(_ host: any HostSessionProvider, policy: LocationPolicy, store: LocationStore?) {
     self.host = host
     self.policy = policy
-    self.store = store
+    let isOfApp = CurrentHost.isShared || CurrentHost.ofApp.map { $0 === host } ?? false
+    system = isOfApp ? AppSession.current.flatMap(SystemRegions.init) : nil
+    self.store = system == nil ? store : nil
     shown = PublicState(
       status: policy.initialStatus, isDenied: CurrentHost.authorization(by: host) != .allowed)
-    if let store { restore(store.load()) }
+    if let system { restore(system) } else if let store { restore(store.load()) }
   }
 
   private func open() {
@@ -209,6 +214,10 @@ final class LocationServices: @unchecked Sendable {
 
   private func settle() {
     for session in sessions { session.inbox.settle() }
+    guard let system else { return }
+    let monitors = lock.withLock { shown.monitors.values.compactMap(\.core) }
+    for monitor in monitors { monitor.settle() }
+    system.settle()
   }
 }
 
