@@ -153,7 +153,14 @@ let package = Package(
     // What the Info.plist of a program declares.
     module("InfoPlists", in: "Hub"),
     // A process's session with the system that runs its app.
-    module("AppSessions", in: "Hub", needs: "Essentials", "AppMachines", "InfoPlists"),
+    module(
+      "AppSessions", in: "Hub", needs: "Essentials", "EventLoop", "AppMachines", "InfoPlists"),
+    // Calls about processes that Swift's module of the C library leaves out.
+    .systemLibrary(name: "CProcesses", path: "Sources/Hub/CProcesses"),
+    // The manager of apps: their processes, and a radio for them (docs/decisions/0238-a-manager-of-apps.md).
+    host(
+      "AppManagerHost", in: "Hub", needs: "CProcesses", "StateFiles", "BluetoothInterface",
+      "HubMachines", "AppMachines", "AppHubMachines", "InfoPlists", "AppSessions"),
     // Apple's names for apps.
     module(
       "AppLifecycle", in: "Hub", needs: "Essentials", "AppMachines", "AppSessions", "InfoPlists"),
@@ -315,6 +322,19 @@ let package = Package(
     .executableTarget(
       name: "ambit-message", dependencies: ["AmbitCLI", "AmbitMessage"],
       path: "Programs/ambit-message/Main"),
+    // The commands about apps in the background, compiled when one is first asked for
+    // (docs/decisions/0238-a-manager-of-apps.md).
+    .target(
+      name: "AmbitApps",
+      dependencies: [
+        "AmbitCLI", "Essentials", "EventLoop", "JSONWire", "StateFiles", "BluetoothInterface",
+        "AppMachines", "AppSessions", "AppManagerHost",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Programs/ambit-apps", exclude: ["Main"]),
+    .executableTarget(
+      name: "ambit-apps", dependencies: ["AmbitCLI", "AmbitApps"],
+      path: "Programs/ambit-apps/Main"),
 
     // DNS messages as text and back, for the tests against other implementations.
     .executableTarget(
@@ -338,6 +358,10 @@ let package = Package(
       "AppDelegates", in: "AppDelegates", needs: "AppLifecycle", "CoreBluetooth", "CoreLocation"),
     appCode("BonjourAppCode", in: "BonjourApp", needs: "Bonjour"),
     example("DoorLock", in: "DoorLock", needs: "CoreBluetooth"),
+    // The same as an app that is installed: with its Info.plist, a folder for "ambit app install".
+    .executableTarget(
+      name: "door-lock", dependencies: ["AppLifecycle", "DoorLock"], path: "Examples/DoorLockApp",
+      exclude: ["Info.plist"]),
     example("ServiceExamples", in: "Services", needs: "Bonjour", "BonjourReactive", "Reactive"),
     // An app in three files: model, view model, view.
     page("sign-in", in: "SignIn", files: ["Site/index.html", "Site/style.css"], needs: "Reactive"),
@@ -427,6 +451,10 @@ let package = Package(
     tests(
       of: "AppHubMachines", in: "Hub", needs: "AppMachines", "HubClientMachines", "HubMachines",
       "HubWire", "BluetoothInterface", "BluetoothWire"),
+    tests(
+      of: "AppManagerHost", in: "Hub", needs: "AppMachines", "AppSessions", "BluetoothHost",
+      "BluetoothInterface", "BluetoothWire", "EventLoop", "InfoPlists", "SimulatedRadio",
+      "Simulation", "StateFiles", "door-lock"),
     tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
       of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",

@@ -1,7 +1,7 @@
-import CoreBluetooth
+package import CoreBluetooth
 
 /// An app that opens a door when its person comes home: code for Core Bluetooth alone, also on Apple's systems.
-final class LockManager: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
+package final class LockManager: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
   static let service = CBUUID(string: "FFF0")
   static let command = CBUUID(string: "FFF1")
 
@@ -10,26 +10,26 @@ final class LockManager: NSObject, CBCentralManagerDelegate, CBPeripheralDelegat
   /// Whether the lock is being set up: it is not to be opened while its owner looks at the app.
   private var isSettingUp = false
 
-  init(restoreIdentifier: String? = "lock", queue: DispatchQueue? = nil) {
+  package init(restoreIdentifier: String? = "lock", queue: DispatchQueue? = nil) {
     super.init()
     var options: [String: Any] = [:]
     options[CBCentralManagerOptionRestoreIdentifierKey] = restoreIdentifier
     central = CBCentralManager(delegate: self, queue: queue, options: options)
   }
 
-  func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
+  package func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
     let peripherals = dict[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral]
     lock = peripherals?.first
     lock?.delegate = self
   }
 
-  func centralManagerDidUpdateState(_ central: CBCentralManager) {
+  package func centralManagerDidUpdateState(_ central: CBCentralManager) {
     guard central.state == .poweredOn, lock == nil else { return }
     isSettingUp = true
     central.scanForPeripherals(withServices: [Self.service])
   }
 
-  func centralManager(
+  package func centralManager(
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
     advertisementData: [String: Any], rssi RSSI: NSNumber
   ) {
@@ -40,7 +40,7 @@ final class LockManager: NSObject, CBCentralManagerDelegate, CBPeripheralDelegat
       peripheral, options: [CBConnectPeripheralOptionNotifyOnConnectionKey: true])
   }
 
-  func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
+  package func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
     guard !isSettingUp else {
       isSettingUp = false
       return
@@ -48,7 +48,7 @@ final class LockManager: NSObject, CBCentralManagerDelegate, CBPeripheralDelegat
     peripheral.discoverServices([Self.service])
   }
 
-  func centralManager(
+  package func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
     error: (any Error)?
   ) {
@@ -56,12 +56,12 @@ final class LockManager: NSObject, CBCentralManagerDelegate, CBPeripheralDelegat
       peripheral, options: [CBConnectPeripheralOptionNotifyOnConnectionKey: true])
   }
 
-  func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+  package func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
     guard let service = peripheral.services?.first else { return }
     peripheral.discoverCharacteristics([Self.command], for: service)
   }
 
-  func peripheral(
+  package func peripheral(
     _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
     error: (any Error)?
   ) {

@@ -42,6 +42,7 @@ struct Ambit: AsyncParsableCommand {
         ambit hub status                      programs that use it, and their links
         ambit linklocal eth0                  a link-local IPv4 address
         ambit message send bob@chat.example   send a message over XMPP
+        ambit app open com.example.lock       an app that lives in the background
         ambit locate --map map.json walk.csv  where a beacon was among receivers
         ambit trace score a.mbd b.mbd         errors of position estimates
 
@@ -55,7 +56,7 @@ struct Ambit: AsyncParsableCommand {
       Hub.self,
       Status.self, Bonds.self, Browse.self, Resolve.self, Publish.self, NetworkQuery.self,
       LinkLocal.self, Locate.self, Trace.self, Beacons.self, BeaconGroup.self, Monitor.self,
-      AccountCommand.self, MessageCommand.self, ChatCommand.self,
+      AccountCommand.self, MessageCommand.self, ChatCommand.self, AppCommand.self, AppsCommand.self,
     ],
     defaultSubcommand: Watch.self)
 }

@@ -103,7 +103,9 @@ enum Layers {
     "LocationFiles": Module(.hosts, ["Foundation", "Logging", "Synchronization"]),
     "InfoPlists": Module(.hosts, ["Foundation"], mayTouchTheWorld: false),
     "AppSessions": Module(
-      .hosts, ["Dispatch", "Foundation", "Synchronization"], mayTouchTheWorld: false),
+      .hosts, ["Dispatch", "Foundation", "Glibc", "Synchronization"], mayTouchTheWorld: false),
+    "CProcesses": Module(.hosts),
+    "AppManagerHost": Module(.hosts, ["Foundation", "Glibc", "Synchronization"]),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),
     "SecureConnections": Module(.hosts, mayTouchTheWorld: false),
@@ -158,10 +160,13 @@ enum Layers {
     "AmbitMessage": Module(
       .programs, ["ArgumentParser", "Foundation", "Glibc", "Synchronization"],
       filesThatTouchTheWorld: []),
+    "AmbitApps": Module(
+      .programs, ["ArgumentParser", "Foundation", "Glibc"], filesThatTouchTheWorld: []),
     // The executables, which only start the command line and the page.
     "ambit": Module(.programs),
     "ambit-page": Module(.programs),
     "ambit-message": Module(.programs),
+    "ambit-apps": Module(.programs),
   ]
 
   /// Names of what reads a clock, draws chance or opens a socket, as source code has them.

@@ -23,6 +23,8 @@ struct SourceFile: Sendable {
     if path.hasPrefix("Programs/ambit-page/") { return "AmbitPage" }
     if path.hasPrefix("Programs/ambit-message/Main/") { return "ambit-message" }
     if path.hasPrefix("Programs/ambit-message/") { return "AmbitMessage" }
+    if path.hasPrefix("Programs/ambit-apps/Main/") { return "ambit-apps" }
+    if path.hasPrefix("Programs/ambit-apps/") { return "AmbitApps" }
     if path.hasPrefix("Programs/ambit/") { return "AmbitCLI" }
     guard parts.first == "Sources" else { return nil }
     // The innermost: a domain's folder may have the name of its face.

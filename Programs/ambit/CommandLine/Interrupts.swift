@@ -14,6 +14,7 @@ final class Interrupts: Sendable {
     var task: Task<Void, any Error>?
     var onRedraw: (@Sendable () -> Void)?
     var interceptor: (@Sendable () -> Bool)?
+    var stopInterceptor: (@Sendable () -> Bool)?
   }
 
   /// How often a job in the background that wants the whole screen looks whether it is there.
@@ -84,8 +85,16 @@ final class Interrupts: Sendable {
   /// Lets `body` see each Ctrl-C first; where it returns true, the command goes on.
   func intercept(_ body: (@Sendable () -> Bool)?) { state.withLock { $0.interceptor = body } }
 
+  /// The same for each Ctrl-Z.
+  func interceptStop(_ body: (@Sendable () -> Bool)?) {
+    state.withLock { $0.stopInterceptor = body }
+  }
+
   private func handle(_ number: Int32) {
     if number == SIGINT, let interceptor = state.withLock(\.interceptor), interceptor() { return }
+    if number == SIGTSTP, let interceptor = state.withLock(\.stopInterceptor), interceptor() {
+      return
+    }
     switch number {
     case SIGWINCH: state.withLock(\.onRedraw)?()
     case SIGTSTP: stop()
@@ -176,5 +185,20 @@ final class Interrupts: Sendable {
     raise(SIGTSTP)
     pthread_sigmask(SIG_SETMASK, &mask, nil)
     sigaction(SIGTSTP, &watching, nil)
+  }
+}
+
+/// Ctrl-C and Ctrl-Z, for a command in another module for which they mean something of its own.
+package enum TerminalKeys {
+  /// Calls `body` with `SIGINT` or `SIGTSTP` instead of ending or stopping the command.
+  package static func intercept(_ body: @escaping @Sendable (Int32) -> Void) {
+    Interrupts.shared.intercept {
+      body(SIGINT)
+      return true
+    }
+    Interrupts.shared.interceptStop {
+      body(SIGTSTP)
+      return true
+    }
   }
 }

@@ -43,12 +43,15 @@ package struct AppHubMachine: Sendable {
   /// - Parameters:
   ///   - limits: Times and bounds of apps.
   ///   - rules: The release of iOS whose rules apply.
-  package init(limits: AppLimits = AppLimits(), rules: AppRules = .iOS26) {
+  ///   - isSimulated: Whether the radio is simulated.
+  package init(
+    limits: AppLimits = AppLimits(), rules: AppRules = .iOS26, isSimulated: Bool = true
+  ) {
     life = AppMachine(limits: limits, rules: rules)
     var hubLimits = HubLimits()
     hubLimits.keptTimeMax = Self.keptTimeMax
     hub = HubMachine(
-      HubMachine.Configuration(userID: Self.userID, isSimulated: true, limits: hubLimits))
+      HubMachine.Configuration(userID: Self.userID, isSimulated: isSimulated, limits: hubLimits))
   }
 
   /// When to report `wake`; nil while nothing is waited for.
@@ -59,7 +62,8 @@ package struct AppHubMachine: Sendable {
     switch event {
     case .life(let event): handle(event, now: now)
     case .connected(let process):
-      handle(.connected(process.connection, HubPeer(process, userID: Self.userID)))
+      let peer = HubPeer(process, of: processes[process]?.app, userID: Self.userID)
+      handle(.connected(process.connection, peer))
     case .received(let process, let bytes): received(bytes, from: process, now: now)
     case .disconnected(let process): handle(.disconnected(process.connection))
     case .handled(let process, let number): handled(number, by: process, now: now)

@@ -13,8 +13,9 @@ extension HubConnectionID {
 }
 
 extension HubPeer {
-  init(_ process: AppProcessID, userID: UInt32) {
-    self.init(userID: userID, processID: Int32(truncatingIfNeeded: process.rawValue))
+  init(_ process: AppProcessID, of app: AppID?, userID: UInt32) {
+    self.init(
+      userID: userID, processID: Int32(truncatingIfNeeded: process.rawValue), app: app?.rawValue)
   }
 }
 

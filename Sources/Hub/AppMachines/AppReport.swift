@@ -62,6 +62,8 @@ package struct AppCounts: Hashable, Codable, Sendable {
   package var unacknowledgedCount = 0
   package var launchCount = 0
   package var wakeCount = 0
+  /// How often each reason launched it into the background or woke it. One launch or wake may have several.
+  package var reasonCounts: [AppWakeReason: Int] = [:]
   package var crashCount = 0
   package var overstayCount = 0
   /// The time in the background, without suspension.

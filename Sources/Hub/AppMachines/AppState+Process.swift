@@ -55,10 +55,12 @@ extension AppState {
     options.centrals.sort()
     options.peripherals.sort()
     if events.isEmpty { awaited = Set(wants.keys.filter(\.isRestored)).union([.keepAlive]) }
-    let reasons = events.isEmpty ? [.voip] : Set(events.map(\.wakeReason)).sorted()
+    let reasons: Set = events.isEmpty ? [.voip] : Set(events.map(\.wakeReason))
+    count(reasons)
     let hasOptions = options != AppLaunchOptions() && !description.hasScenes
     let launch = AppLaunch(
-      isInForeground: false, options: hasOptions ? options : nil, reasons: reasons)
+      isInForeground: false, options: hasOptions ? options : nil,
+      reasons: reasons.sorted())
     start(launch, awaited: awaited, &turn)
   }
 

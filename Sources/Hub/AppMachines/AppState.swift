@@ -105,12 +105,18 @@ struct AppState: Sendable {
 
   private mutating func wakeIfNeeded(_ turn: inout Turn) {
     guard let process, case .suspended = process.stage, !isPaused(at: turn.now) else { return }
-    let hasReason = queue.entries.contains {
+    let reasons = queue.entries.filter {
       !$0.waitsForForeground && mayWake(for: $0.event, process)
-    }
-    guard hasReason else { return }
+    }.map(\.event.wakeReason)
+    guard !reasons.isEmpty else { return }
     counts.wakeCount += 1
+    count(Set(reasons))
     thaw(&turn)
+  }
+
+  /// Counts a wake or a launch for these reasons.
+  mutating func count(_ reasons: Set<AppWakeReason>) {
+    for reason in reasons { counts.reasonCounts[reason, default: 0] += 1 }
   }
 
   /// Whether a suspended process runs for an event.

@@ -80,6 +80,24 @@ package enum AppRequest: Hashable, Codable, Sendable {
   case regions(AppRegionRequest)
 }
 
+extension AppRequest {
+  /// The reply of a system that has no tasks and no notifications.
+  package var replyWithoutSystem: AppReply {
+    switch self {
+    case .pendingTasks: .tasks([])
+    case .pendingNotifications, .deliveredNotifications: .notifications([])
+    case .authorizeNotifications: .granted(false)
+    case .notificationAuthorization: .authorization(false)
+    case .cancelTask, .cancelAllTasks, .setFetchInterval, .removePendingNotifications,
+      .removeDeliveredNotifications, .unregisterForRemoteNotifications:
+      .done
+    case .submitTask, .setKeepAliveTimeout, .addNotification, .presentNotification,
+      .registerForRemoteNotifications, .setBadge, .regions:
+      .refused(.unavailable)
+    }
+  }
+}
+
 package enum AppReply: Hashable, Codable, Sendable {
   case done
   case refused(AppRefusal)

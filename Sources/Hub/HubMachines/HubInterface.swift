@@ -32,16 +32,19 @@ package struct HubPeer: Hashable, Sendable {
   package var units: [String]?
   /// The name of the listening socket that it connected to; nil if that has none.
   package var socket: String?
+  /// The name of its app, where the system that has started it knows that; nil for the name in its greeting.
+  package var app: String?
 
   package init(
     userID: UInt32, processID: Int32, groupIDs: [UInt32]? = nil, units: [String]? = nil,
-    socket: String? = nil
+    socket: String? = nil, app: String? = nil
   ) {
     self.userID = userID
     self.processID = processID
     self.groupIDs = groupIDs
     self.units = units
     self.socket = socket
+    self.app = app
   }
 }
 

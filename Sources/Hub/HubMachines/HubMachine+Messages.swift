@@ -71,7 +71,8 @@ extension HubMachine {
     }
     greetings[id] = nil
     totals.programCount += 1
-    connections[id]?.phase = .served(app: greeting.app)
+    let app = connections[id]?.peer.app ?? greeting.app
+    connections[id]?.phase = .served(app: app)
     connections[id]?.abilities = greeting.abilities
     connections[id]?.servedSince = now
     connections[id]?.reader.byteCountMax = HubProtocol.messageByteCountMax

@@ -62,20 +62,7 @@ private final class StandaloneSystem: AppSystem {
     }
   }
 
-  func request(_ request: AppRequest) -> AppReply {
-    switch request {
-    case .pendingTasks: .tasks([])
-    case .pendingNotifications, .deliveredNotifications: .notifications([])
-    case .authorizeNotifications: .granted(false)
-    case .notificationAuthorization: .authorization(false)
-    case .cancelTask, .cancelAllTasks, .setFetchInterval, .removePendingNotifications,
-      .removeDeliveredNotifications, .unregisterForRemoteNotifications:
-      .done
-    case .submitTask, .setKeepAliveTimeout, .addNotification, .presentNotification,
-      .registerForRemoteNotifications, .setBadge, .regions:
-      .refused(.unavailable)
-    }
-  }
+  func request(_ request: AppRequest) -> AppReply { request.replyWithoutSystem }
 
   var backgroundTimeRemaining: TimeSpan? { nil }
 

@@ -47,7 +47,8 @@ extension UIApplicationDelegate {
   _ makeDelegate: @escaping @MainActor () -> (any UIApplicationDelegate)?
 ) -> Never {
   UIApplication.begin(
-    AppSession.current ?? .standalone(isTerminatedBySignals: true), delegate: makeDelegate)
+    AppSession.current ?? .withManager() ?? .standalone(isTerminatedBySignals: true),
+    delegate: makeDelegate)
   RunLoop.main.run()
   dispatchMain()
 }

@@ -1,0 +1,139 @@
+import AmbitCLI
+import AppManagerHost
+import AppSessions
+import ArgumentParser
+import Essentials
+import EventLoop
+import Foundation
+import JSONWire
+import StateFiles
+
+/// The manager of this user's apps.
+struct AppsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "apps",
+    abstract: "Run the manager of apps: it starts, suspends, wakes and ends them.",
+    discussion: """
+      While an app is suspended or doesn't run, the manager uses the radio for it, and wakes or launches it \
+      for what it waits for. Without a subcommand it runs: "ambit apps --radio hci0" is "ambit apps run \
+      --radio hci0". docs/apps.md describes it.
+
+      EXAMPLES:
+        ambit apps                       until Ctrl-C, with the radio of the hub
+        ambit apps --radio hci0
+        ambit apps status
+      """,
+    subcommands: [AppsRun.self, AppsStatus.self], defaultSubcommand: AppsRun.self)
+}
+
+/// Runs the manager of apps.
+struct AppsRun: RadioCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Run the manager of this user's apps.",
+    discussion: """
+      It listens at "ambit/apps" in $XDG_RUNTIME_DIR, or at the path in AMBIT_APPS. The list of apps is the \
+      file "ambit/apps.json" in $XDG_STATE_HOME or ~/.local/state. Runs until SIGTERM, Ctrl-C or --timeout, \
+      and ends the apps then. Its output is what it would log.
+
+      EXAMPLES:
+        ambit apps run
+        ambit apps run --radio sim:empty --freezer signals
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "How suspended apps are kept from running: cgroup, a folder of control groups after it, or signals. "
+        + "Default: the control group of the manager, if that is delegated to it, or else signals.",
+      valueName: "way"))
+  var freezer: FreezerArgument?
+
+  /// Pairings of apps are answered where they are asked for.
+  var pairingInput: PairingInput { .command }
+  var waitsForReaders: Bool { false }
+
+  func run(_ session: Session) async throws {
+    let path = try AppsPlace.path()
+    guard let file = StateFile.path(of: "apps.json", { ProcessInfo.processInfo.environment[$0] })
+    else {
+      throw CommandFailure(
+        .failure, "there is no folder for the list of apps: neither XDG_STATE_HOME nor HOME is set")
+    }
+    let output = session.output
+    let freezer = freezer?.freezer ?? .best
+    let (reports, report) = AsyncStream.makeStream(
+      of: String.self, bufferingPolicy: .bufferingOldest(256))
+    let server: AppManagerServer
+    do throws(AppManagerServerError) {
+      server = try await AppManagerServer.start(
+        at: path, session.host.provider, store: AppStoreFile(path: file), freezer: freezer
+      ) { report.yield($0) }
+    } catch {
+      let isTaken = if case .isTaken = error { true } else { false }
+      throw CommandFailure(isTaken ? .radioUnavailable : .failure, Fit.safe(error.sentence))
+    }
+    AppsText.serving(path, freezer, output)
+    Task { for await sentence in reports { AppsText.report(sentence, output) } }
+    let result: Result<Void, any Error>
+    do {
+      try await session.untilTime { try await Task.sleep(for: .seconds(366 * 24 * 3_600)) }
+      result = .success(())
+    } catch { result = .failure(error) }
+    await server.close()
+    report.finish()
+    try result.get()
+  }
+}
+
+/// `cgroup:FOLDER` or `signals`.
+struct FreezerArgument: ExpressibleByArgument {
+  let freezer: AppFreezer
+
+  init?(argument: String) {
+    if argument == "signals" {
+      freezer = .signals
+    } else if argument.hasPrefix("cgroup:/") {
+      freezer = .controlGroups(folder: String(argument.dropFirst(7)))
+    } else {
+      return nil
+    }
+  }
+}
+
+/// Where the manager is.
+enum AppsPlace {
+  static func path() throws(CommandFailure) -> String {
+    guard let path = AppManagerPlace.path else {
+      throw CommandFailure(
+        .failure,
+        "there is no folder for the socket of the manager of apps: XDG_RUNTIME_DIR is not set to an absolute path"
+      )
+    }
+    return path
+  }
+}
+
+/// What the manager prints.
+enum AppsText {
+  static func serving(_ path: String, _ freezer: AppFreezer, _ output: Output) {
+    if output.isJSON {
+      return output.object(
+        .object([
+          "event": .string("serving"), "socket": .string(path),
+          "freezer": .string(freezer.description),
+        ]))
+    }
+    output.line(
+      "Manager of apps at \(Fit.safe(path)); suspended apps are stopped by \(freezer == .signals ? "signals" : "control groups")"
+    )
+  }
+
+  static func report(_ sentence: String, _ output: Output) {
+    if output.isJSON {
+      return output.object(
+        .object(["event": .string("report"), "text": .string(sentence)]))
+    }
+    output.line(Fit.safe(sentence))
+  }
+}

@@ -1,0 +1,109 @@
+import EventLoop
+import Glibc
+
+/// How the processes of a suspended app are kept from running.
+package enum AppFreezer: Hashable, Sendable, CustomStringConvertible {
+  /// By control groups in this folder of the unified hierarchy (cgroups(7), `cgroup.freeze`). No process of the user
+  /// can undo it by a signal.
+  case controlGroups(folder: String)
+  /// By SIGSTOP.
+  case signals
+
+  package var description: String {
+    switch self {
+    case .controlGroups: "cgroup"
+    case .signals: "signals"
+    }
+  }
+
+  /// The control group of this process, if it is delegated to this user, or else signals.
+  package static var best: AppFreezer {
+    guard let folder = ownGroupFolder(), isDelegated(folder) else { return .signals }
+    return .controlGroups(folder: folder)
+  }
+
+  /// Of a user other than root, a folder of its own is a delegated one (systemd's "Control Group APIs and
+  /// Delegation"). Root's must not be the root of the hierarchy, whose children belong to systemd.
+  private static func isDelegated(_ folder: String) -> Bool {
+    var information = stat()
+    guard stat(folder, &information) == 0, information.st_uid == geteuid(),
+      access(folder, W_OK) == 0, access(folder + "/cgroup.freeze", F_OK) == 0
+    else { return false }
+    // A group can be made in it, and has a freezer: a part of the tree may be read-only.
+    let trial = folder + "/ambit-trial"
+    rmdir(trial)
+    guard mkdir(trial, 0o700) == 0 else { return false }
+    defer { rmdir(trial) }
+    return access(trial + "/cgroup.freeze", W_OK) == 0
+  }
+
+  /// The folder of this process's group in the unified hierarchy; nil without one.
+  private static func ownGroupFolder() -> String? {
+    guard let groups = TextFile.read("/proc/self/cgroup"),
+      let mounts = TextFile.read("/proc/self/mountinfo"),
+      let own = groups.split(separator: "\n").first(where: { $0.hasPrefix("0::/") })
+    else { return nil }
+    // The type follows a hyphen; the fifth field is the folder (proc_pid_mountinfo(5)).
+    for line in mounts.split(separator: "\n") {
+      let fields = line.split(separator: " ")
+      guard let hyphen = fields.firstIndex(of: "-"), fields.indices.contains(hyphen + 1),
+        fields[hyphen + 1] == "cgroup2", fields.count > 4
+      else { continue }
+      return String(fields[4]) + (own.dropFirst(3) == "/" ? "" : String(own.dropFirst(3)))
+    }
+    return nil
+  }
+}
+
+/// The processes of an app, which are frozen, thawed and ended together.
+final class AppProcessGroup {
+  let first: ProcessDescriptor
+  /// The text in the environments of all of them.
+  let mark: String
+  private let folder: String?
+  /// Whether the first process was reaped.
+  var isReaped = false
+  /// Those that were stopped by signals.
+  private var stopped: [ProcessDescriptor] = []
+
+  init(_ first: ProcessDescriptor, mark: String, name: String, freezer: AppFreezer) {
+    self.first = first
+    self.mark = mark
+    switch freezer {
+    case .signals: folder = nil
+    case .controlGroups(let parent):
+      let folder = parent + "/" + name
+      let isMade = mkdir(folder, 0o755) == 0 || errno == EEXIST
+      let isMoved = isMade && TextFile.write("\(first.processID)", to: folder + "/cgroup.procs")
+      self.folder = isMoved ? folder : nil
+    }
+  }
+
+  deinit { if let folder { rmdir(folder) } }
+
+  func freeze() {
+    if let folder, TextFile.write("1", to: folder + "/cgroup.freeze") { return }
+    stopped = send(SIGSTOP)
+  }
+
+  func thaw() {
+    if let folder { _ = TextFile.write("0", to: folder + "/cgroup.freeze") }
+    for process in stopped { process.send(SIGCONT) }
+    stopped = []
+  }
+
+  /// Ends all of them at once.
+  func kill() {
+    if let folder { _ = TextFile.write("1", to: folder + "/cgroup.kill") }
+    _ = send(SIGKILL)
+  }
+
+  /// Those that are left.
+  var left: [ProcessTable.Entry] {
+    ProcessTable.tree(of: first.processID, isReaped: isReaped, mark: mark)
+  }
+
+  private func send(_ signal: Int32) -> [ProcessDescriptor] {
+    ProcessTable.send(signal, toTreeOf: first.processID, isReaped: isReaped, mark: mark)
+  }
+}

@@ -1,0 +1,353 @@
+import AppHubMachines
+import AppMachines
+import AppSessions
+import BluetoothInterface
+import Essentials
+import EventLoop
+import Glibc
+import HubMachines
+import InfoPlists
+import StateFiles
+
+/// The part of the manager of apps that lives on its event loop: it feeds the machine, and performs its actions.
+final class AppManagerCore {
+  /// An app that is installed.
+  struct App {
+    var record: InstalledAppRecord
+    var output = AppOutput()
+    /// Seconds of processor time of processes that have ended.
+    var endedProcessorTime = 0.0
+  }
+
+  let loop: EpollLoop
+  let store: any AppStore
+  let freezer: AppFreezer
+  let path: String
+  private let provider: any HostSessionProvider
+  private let onReport: @Sendable (String) -> Void
+  var machine: AppHubMachine
+  private var actions: [AppHubMachine.Action] = []
+  private var work: [AppHubMachine.Event] = []
+  private var isHandling = false
+  private var timer: (any LoopTimer)?
+  private var timerSetFor: Instant?
+  var apps: [AppID: App] = [:]
+  var programs: [AppProcessID: AppProgram] = [:]
+  private var sessions: [HubSessionKey: any HostSession] = [:]
+  /// Terminals that show the output of an app.
+  var watchers: [AppID: [AppCommandConnection]] = [:]
+  var connections: [ObjectIdentifier: AppCommandConnection] = [:]
+  var listeners: [(listener: StreamListener, path: String, file: UNIXSocketFile.Identity?)] = []
+  var claim: AppManagerClaim?
+  private(set) var reports: [String] = []
+  private(set) var isClosed = false
+
+  /// The maximum number of apps.
+  static let appCountMax = 256
+  private static let reportCountMax = 100
+
+  init(
+    at path: String, _ provider: any HostSessionProvider, _ store: any AppStore,
+    _ freezer: AppFreezer, limits: AppLimits, isSimulated: Bool, on loop: EpollLoop,
+    onReport: @escaping @Sendable (String) -> Void
+  ) {
+    self.path = path
+    self.provider = provider
+    self.store = store
+    self.freezer = freezer
+    self.loop = loop
+    self.onReport = onReport
+    machine = AppHubMachine(limits: limits, isSimulated: isSimulated)
+    timer = loop.makeTimer { [weak self] in self?.wake() }
+  }
+
+  /// Begins with the apps that were installed.
+  func begin() throws(StateFileError) {
+    for record in try store.read().prefix(Self.appCountMax) {
+      let id = AppID(record.identifier)
+      apps[id] = App(record: record)
+      handle(.life(.installed(id, record.description)))
+    }
+  }
+
+  func report(_ sentence: String) {
+    reports.append(sentence)
+    if reports.count > Self.reportCountMax { reports.removeFirst() }
+    onReport(sentence)
+  }
+
+  // MARK: The machine
+
+  /// Handles an event, and what follows from it.
+  func handle(_ event: AppHubMachine.Event) {
+    guard !isClosed else { return }
+    work.append(event)
+    guard !isHandling else { return }
+    isHandling = true
+    while !work.isEmpty {
+      var due: [AppHubMachine.Event] = []
+      swap(&due, &work)
+      for event in due { performActions(of: event) }
+    }
+    isHandling = false
+    setTimer()
+  }
+
+  private func performActions(of event: AppHubMachine.Event) {
+    machine.handle(event, now: .now, into: &actions)
+    var performed: [AppHubMachine.Action] = []
+    swap(&performed, &actions)
+    for action in performed { perform(action) }
+  }
+
+  private func setTimer() {
+    guard machine.nextWake != timerSetFor else { return }
+    timerSetFor = machine.nextWake
+    if let timerSetFor { timer?.set(timerSetFor) } else { timer?.cancel() }
+  }
+
+  private func wake() {
+    timerSetFor = nil
+    handle(.life(.wake))
+  }
+
+  private func perform(_ action: AppHubMachine.Action) {
+    switch action {
+    case .life(let action): perform(action)
+    case .give(let id, let delivery, let number): programs[id]?.give(delivery, number)
+    case .write(let id, let bytes): write(bytes, to: id)
+    case .close(let id):
+      programs[id]?.hub?.close()
+      programs[id]?.hub = nil
+    case .openSession(let key, let identity): open(key, identity)
+    case .send(let key, let request): sessions[key]?.send(request)
+    case .acknowledge(let key, let count): sessions[key]?.eventsHandled(count)
+    case .closeSession(let key): sessions.removeValue(forKey: key)?.close()
+    }
+  }
+
+  private func perform(_ action: AppMachine.Action) {
+    switch action {
+    case .start(let app, let process, let launch): start(process, of: app, launch)
+    case .kill(let id): kill(id)
+    case .terminate(let id): terminate(id)
+    case .freeze(let id): programs[id]?.group.freeze()
+    case .thaw(let id): programs[id]?.group.thaw()
+    case .expire, .expireTask, .refuseBackgroundTask:
+      guard let (id, instruction) = AppInstruction.of(action) else { return }
+      programs[id]?.instruct(instruction)
+    case .alert(let app, _):
+      report("\(app.rawValue) would show an alert: something happened for it while it is suspended")
+    case .report(let new): report(new.sentence)
+    case .reportRegionStates, .deliver, .refuse, .disconnect, .release: break
+    }
+  }
+
+  // MARK: The radio
+
+  private func open(_ key: HubSessionKey, _ identity: SessionIdentity) {
+    let core = LoopConfined(WeakAppManagerCore(self), to: loop)
+    let loop = loop
+    // One name for each manager of each app.
+    let name = identity.manager.isEmpty ? "" : "\(identity.app)/\(identity.manager)"
+    sessions[key] = provider.openSession(name: name, acknowledgesEvents: true, settle: nil) {
+      events in
+      if loop.isCurrent {
+        core.value.core?.delivered(events, to: key)
+      } else {
+        loop.execute { core.value.core?.delivered(events, to: key) }
+      }
+    }
+  }
+
+  private func delivered(_ events: [HostEvent], to key: HubSessionKey) {
+    // Another thread may have delivered them before the session was closed.
+    if sessions[key] != nil { handle(.delivered(key, events)) }
+  }
+
+  /// The maximum number of bytes that wait for a process. The machine bounds events; answers are bounded by not
+  /// reading more requests of the process.
+  private static let waitingByteCountMax = 1 << 22
+
+  private func write(_ bytes: [UInt8], to id: AppProcessID) {
+    guard let channel = programs[id]?.hub else { return }
+    channel.write(bytes)
+    if channel.pendingByteCount > Self.waitingByteCountMax { channel.isReading = false }
+  }
+
+  // MARK: Processes
+
+  private func start(_ id: AppProcessID, of app: AppID, _ launch: AppLaunch) {
+    guard let folder = apps[app]?.record.folder else { return }
+    let bundle: AppBundle
+    do throws(AppBundleError) {
+      bundle = try AppBundle(folder: folder)
+      guard bundle.identifier == app.rawValue else {
+        throw .missing(folder + "/Info.plist", key: "CFBundleIdentifier")
+      }
+    } catch { return notStarted(id, of: app, error.sentence) }
+    do throws(SystemError) {
+      let program = try makeProgram(id, bundle)
+      programs[id] = program
+      program.instruct(.start(launch))
+    } catch { notStarted(id, of: app, "\(bundle.executable): \(error.text)") }
+  }
+
+  private func notStarted(_ id: AppProcessID, of app: AppID, _ reason: String) {
+    report("\(app.rawValue) can't be started: \(reason)")
+    handle(.life(.process(id, .exited(.notStarted, hasOthers: false))))
+    endWatching(app, .notStarted)
+  }
+
+  private func makeProgram(
+    _ id: AppProcessID, _ bundle: AppBundle
+  ) throws(SystemError) -> AppProgram {
+    let mark = "\(getpid()).\(id.rawValue)"
+    let (process, output) = try AppSpawn.start(
+      bundle,
+      [
+        AppSpawn.markVariable: mark, AppManagerPlace.variable: path,
+        "AMBIT_HUB": AppManagerPlace.hub(beside: path),
+        "AMBIT_INFO_PLIST": bundle.folder + "/Info.plist",
+      ])
+    let group = AppProcessGroup(
+      process, mark: "\(AppSpawn.markVariable)=\(mark)", name: "app-\(mark)", freezer: freezer)
+    let program = AppProgram(id: id, bundle: bundle, group: group)
+    do throws(SystemError) {
+      try program.watch(
+        output: output, on: loop,
+        onOutput: { [weak self] in self?.wrote($0, AppID(bundle.identifier)) },
+        onEnd: { [weak self] in self?.ended(id) })
+    } catch {
+      group.kill()
+      _ = program.reap()
+      throw error
+    }
+    return program
+  }
+
+  private func kill(_ id: AppProcessID) {
+    guard let program = programs[id] else { return }
+    program.group.kill()
+    if program.hasExited { awaitOthers(of: program) }
+  }
+
+  private func terminate(_ id: AppProcessID) {
+    guard let program = programs[id] else { return }
+    if program.session != nil {
+      program.instruct(.terminate)
+    } else {
+      // It isn't an app that can be requested to end in another way.
+      program.group.first.send(SIGTERM)
+    }
+  }
+
+  /// The first process of an app has ended.
+  private func ended(_ id: AppProcessID) {
+    guard let program = programs[id] else { return }
+    let app = AppID(program.bundle.identifier)
+    let exit = program.reap()
+    apps[app]?.endedProcessorTime += program.endedProcessorTime
+    let hasOthers = !program.group.left.isEmpty
+    // What it has written last may not have been read yet.
+    let rest = program.takeOutput()
+    if !rest.isEmpty { wrote(rest, app) }
+    wrote([], app)
+    endWatching(app, exit)
+    if !hasOthers { forget(id) }
+    handle(.life(.process(id, .exited(exit, hasOthers: hasOthers))))
+  }
+
+  /// Reports when the processes are gone that an app's first process has left behind.
+  private func awaitOthers(of program: AppProgram) {
+    program.awaitOthers(on: loop) { [weak self] in
+      guard let self, programs[program.id] === program else { return }
+      forget(program.id)
+      handle(.life(.process(program.id, .gone)))
+    }
+  }
+
+  private func forget(_ id: AppProcessID) {
+    programs.removeValue(forKey: id)?.close()
+  }
+
+  /// The process of an app; nil if it doesn't run.
+  func program(of app: AppID) -> AppProgram? {
+    programs.values.first { $0.bundle.identifier == app.rawValue && !$0.hasExited }
+  }
+
+  // MARK: Reports of processes
+
+  /// A process has sent a message as an app.
+  func received(_ message: AppProcessMessage, from program: AppProgram) {
+    guard programs[program.id] === program else { return }
+    let id = program.id
+    switch message {
+    case .report(.acknowledged(let count)):
+      for number in program.takeGiven(count) { handle(.handled(id, number)) }
+    // The system reports the end.
+    case .report(.exited), .report(.gone), .report(.reclaimed): break
+    case .report(let event): handle(.life(.process(id, event)))
+    case .request(let number, let request):
+      answer(number, .reply(request.replyWithoutSystem), program)
+    case .beginBackgroundTask(let number, let task):
+      handle(.life(.process(id, .beganBackgroundTask(task))))
+      answer(number, .done, program)
+    case .timeRemaining(let number):
+      let time = machine.life.backgroundTimeRemaining(
+        of: AppID(program.bundle.identifier), now: .now)
+      answer(number, .timeRemaining(time?.nanoseconds), program)
+    }
+  }
+
+  private func answer(_ number: UInt64, _ answer: AppManagerAnswer, _ program: AppProgram) {
+    guard let channel = program.session else { return }
+    channel.write(AppFrame.bytes(of: AppManagerMessage.answer(number, answer)))
+    if channel.pendingByteCount > Self.waitingByteCountMax { channel.isReading = false }
+  }
+
+  /// A process has broken the rules of its connection.
+  func violated(_ program: AppProgram) {
+    guard programs[program.id] === program else { return }
+    report("\(program.bundle.identifier) sent something that is no message of an app, and is ended")
+    program.group.kill()
+  }
+
+  // MARK: Output
+
+  private func wrote(_ bytes: [UInt8], _ app: AppID) {
+    let lines = (bytes.isEmpty ? apps[app]?.output.end() : apps[app]?.output.append(bytes)) ?? []
+    for watcher in watchers[app] ?? [] { for line in lines { watcher.send(.output(line)) } }
+  }
+
+  private func endWatching(_ app: AppID, _ exit: AppExit) {
+    for watcher in watchers.removeValue(forKey: app) ?? [] { watcher.finish(.ended(exit)) }
+  }
+
+  // MARK: The end
+
+  /// Ends all apps, as a device does that is switched off.
+  func close() {
+    guard !isClosed else { return }
+    stopListening()
+    for program in programs.values {
+      program.group.kill()
+      if !program.hasExited { _ = program.reap() }
+      program.close()
+    }
+    programs = [:]
+    for app in watchers.keys.sorted() { endWatching(app, .signal(SIGKILL)) }
+    for session in sessions.values { session.close() }
+    sessions = [:]
+    for connection in connections.values { connection.channel?.close() }
+    connections = [:]
+    timer?.cancel()
+    isClosed = true
+  }
+}
+
+/// A reference that closures of sessions may keep.
+final class WeakAppManagerCore {
+  weak let core: AppManagerCore?
+  init(_ core: AppManagerCore) { self.core = core }
+}

@@ -1,0 +1,75 @@
+import CProcesses
+import EventLoop
+import Glibc
+
+/// A descriptor of a process (pidfd_open(2)): its signals reach no other process that has got its number.
+final class ProcessDescriptor: Sendable {
+  let processID: pid_t
+  private let descriptor: Int32
+
+  private init(_ processID: pid_t, owning descriptor: Int32) {
+    self.processID = processID
+    self.descriptor = descriptor
+  }
+
+  /// Opens a process by its number.
+  static func open(_ processID: pid_t) throws(SystemError) -> ProcessDescriptor {
+    // The kernel sets FD_CLOEXEC.
+    let descriptor = Int32(system_call(Int(AMBIT_PIDFD_OPEN), Int(processID), 0, 0, 0))
+    guard descriptor >= 0 else { throw .current }
+    return ProcessDescriptor(processID, owning: descriptor)
+  }
+
+  /// Opens a process that was found in the table; nil if it has ended, also if its number is another's by now.
+  static func open(_ entry: ProcessTable.Entry) -> ProcessDescriptor? {
+    guard let process = try? open(entry.processID),
+      ProcessTable.entry(of: entry.processID)?.startTime == entry.startTime
+    else { return nil }
+    return process
+  }
+
+  deinit { close(descriptor) }
+
+  /// A duplicate, which the caller closes.
+  func duplicate() throws(SystemError) -> Int32 {
+    let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    guard duplicate >= 0 else { throw .current }
+    return duplicate
+  }
+
+  /// Without effect on a process that has ended.
+  func send(_ signal: Int32) {
+    _ = system_call(Int(AMBIT_PIDFD_SEND_SIGNAL), Int(descriptor), Int(signal), 0, 0)
+  }
+}
+
+extension ProcessTable {
+  /// Sends a signal to the processes of an app, until each one has got it. Returns them.
+  @discardableResult
+  static func send(
+    _ signal: Int32, toTreeOf first: pid_t, isReaped: Bool, mark: String
+  ) -> [ProcessDescriptor] {
+    var done: [ProcessDescriptor] = []
+    var known: Set<pid_t> = []
+    // One that starts others meanwhile is stopped or ended with them in the next round.
+    for _ in 0..<roundCountMax {
+      let new = tree(of: first, isReaped: isReaped, mark: mark).filter {
+        known.insert($0.processID).inserted
+      }
+      if new.isEmpty { break }
+      for entry in new {
+        guard let process = ProcessDescriptor.open(entry) else { continue }
+        process.send(signal)
+        done.append(process)
+      }
+    }
+    return done
+  }
+
+  private static let roundCountMax = 16
+
+  /// Makes this process the parent of processes whose parents end (prctl(2), `PR_SET_CHILD_SUBREAPER`).
+  static func adoptOrphans() {
+    _ = set_process_attribute(Int32(AMBIT_SET_CHILD_SUBREAPER), 1, 0, 0, 0)
+  }
+}

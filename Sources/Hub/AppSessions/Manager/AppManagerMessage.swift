@@ -1,0 +1,148 @@
+package import AppMachines
+package import InfoPlists
+
+/// The first message of a process that connects to the manager of apps.
+package enum AppManagerGreeting: Hashable, Codable, Sendable {
+  /// A process that the manager has started for an app. It is known by the credentials of its socket.
+  case app(version: Int)
+  /// A command of the person.
+  case command(version: Int, AppManagerCommand)
+
+  /// The version of these messages. Another one is refused.
+  package static let version = 1
+}
+
+/// A message of a process of an app to the manager.
+package enum AppProcessMessage: Hashable, Codable, Sendable {
+  case report(AppMachine.ProcessEvent)
+  /// The process waits for the answer with this number.
+  case request(UInt64, AppRequest)
+  /// `beginBackgroundTask`: answered with `done`, behind a refusal if there is one.
+  case beginBackgroundTask(UInt64, AppTaskID)
+  case timeRemaining(UInt64)
+}
+
+/// A message of the manager to a process of an app.
+package enum AppManagerMessage: Hashable, Codable, Sendable {
+  /// The first one.
+  case welcome(InfoPlist)
+  /// Instead of the first one: a sentence.
+  case refused(String)
+  case instruct(AppInstruction)
+  case answer(UInt64, AppManagerAnswer)
+}
+
+package enum AppManagerAnswer: Hashable, Codable, Sendable {
+  case done
+  case reply(AppReply)
+  /// Nanoseconds; nil in the foreground.
+  case timeRemaining(Int64?)
+}
+
+/// A command of the person.
+package enum AppManagerCommand: Hashable, Codable, Sendable {
+  /// The folder's absolute path.
+  case install(folder: String)
+  case remove(String)
+  /// The apps, for `list` and `status`.
+  case status
+  /// With `attaches`, the app's output follows until its process ends.
+  case open(String, attaches: Bool)
+  case background(String)
+  case forceQuit(String)
+  /// Ends a suspended app, as the system does for memory.
+  case terminate(String)
+  case displayOn
+  /// The last lines of an app's output.
+  case log(String)
+}
+
+/// A message of the manager for a command. One that isn't `output` is the last one, but for `opened`.
+package enum AppCommandReply: Hashable, Codable, Sendable {
+  case done
+  /// A sentence without a full stop.
+  case failed(AppCommandFailure, String)
+  /// The app was installed, or another version of it.
+  case installed(String, isNew: Bool)
+  case status(AppManagerStatus)
+  case opened
+  case output(String)
+  /// The process of the app has ended.
+  case ended(AppExit)
+  case log([String])
+}
+
+/// The kind of reason why a command failed.
+package enum AppCommandFailure: String, Hashable, Codable, Sendable {
+  /// No such app is installed.
+  case notInstalled
+  /// The folder or its Info.plist can't be read.
+  case unreadable
+  /// The Info.plist is malformed, or lacks a key.
+  case invalid
+  /// Another folder has the identifier.
+  case identifierTaken
+  /// The app is not in a state for it.
+  case wrongState
+  /// The list of apps can't be written.
+  case notSaved
+  /// A bound is reached.
+  case limit
+}
+
+/// The state of the manager and its apps.
+package struct AppManagerStatus: Hashable, Codable, Sendable {
+  package struct App: Hashable, Codable, Sendable {
+    package var identifier: String
+    package var folder: String
+    package var state: AppLifeState
+    package var processID: Int32?
+    /// Seconds; nil in the foreground, and without a process.
+    package var timeRemaining: Double?
+    /// Events that wait.
+    package var waitingCount: Int
+    package var isForceQuit: Bool
+    /// Seconds until it may be woken or launched; nil if it may be at once.
+    package var pause: Double?
+    package var counts: AppCounts
+    /// Seconds of processor time of all its processes.
+    package var processorTime: Double
+    package var pendingConnectionCount: Int
+    package var connectionCount: Int
+    package var scanCount: Int
+
+    package init(
+      identifier: String, folder: String, state: AppLifeState, waitingCount: Int = 0,
+      isForceQuit: Bool = false, counts: AppCounts = AppCounts(), processorTime: Double = 0,
+      pendingConnectionCount: Int = 0, connectionCount: Int = 0, scanCount: Int = 0
+    ) {
+      self.identifier = identifier
+      self.folder = folder
+      self.state = state
+      self.waitingCount = waitingCount
+      self.isForceQuit = isForceQuit
+      self.counts = counts
+      self.processorTime = processorTime
+      self.pendingConnectionCount = pendingConnectionCount
+      self.connectionCount = connectionCount
+      self.scanCount = scanCount
+    }
+  }
+
+  package var apps: [App]
+  /// How suspended apps are kept from running: `cgroup` or `signals`.
+  package var freezer: String
+  /// Events without a callback of their own that were dropped at the bound.
+  package var droppedEventCount: Int
+  /// The last reports of the manager, oldest first, each a sentence.
+  package var reports: [String]
+
+  package init(
+    apps: [App], freezer: String, droppedEventCount: Int = 0, reports: [String] = []
+  ) {
+    self.apps = apps
+    self.freezer = freezer
+    self.droppedEventCount = droppedEventCount
+    self.reports = reports
+  }
+}

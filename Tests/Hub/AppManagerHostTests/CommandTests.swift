@@ -1,0 +1,83 @@
+import AppMachines
+import AppSessions
+import Foundation
+import Glibc
+import Testing
+
+@testable import AppManagerHost
+
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct CommandTests {
+  private func failure(_ reply: AppCommandReply) -> AppCommandFailure? {
+    if case .failed(let kind, _) = reply { kind } else { nil }
+  }
+
+  @Test func `A folder that is no app is refused with the reason`() async throws {
+    let manager = try await TestManager.start()
+    let missing = manager.folder + "/none"
+    #expect(failure(try await manager.perform(.install(folder: missing))) == .unreadable)
+    let folder = try manager.makeApp("com.example.a")
+    try Data("{}".utf8).write(to: URL(filePath: folder + "/Info.plist"))
+    #expect(failure(try await manager.perform(.install(folder: folder))) == .invalid)
+    try TestManager.writePlist(["CFBundleIdentifier": "com.example.a"], in: folder)
+    #expect(failure(try await manager.perform(.install(folder: folder))) == .invalid)
+    try TestManager.writePlist(
+      ["CFBundleIdentifier": "com.example.a", "CFBundleExecutable": "gone"], in: folder)
+    #expect(failure(try await manager.perform(.install(folder: folder))) == .invalid)
+    #expect(
+      failure(try await manager.perform(.open("com.example.a", attaches: false))) == .notInstalled)
+    await manager.close()
+  }
+
+  @Test func `An identifier belongs to one folder until its app is removed`() async throws {
+    let manager = try await TestManager.start()
+    let first = try manager.makeApp("com.example.a")
+    let second = try TestManager.makeApp(
+      "com.example.a", in: manager.folder + "/other", script: "exit 0")
+    #expect(
+      try await manager.perform(.install(folder: first)) == .installed("com.example.a", isNew: true)
+    )
+    #expect(failure(try await manager.perform(.install(folder: second))) == .identifierTaken)
+    #expect(
+      try await manager.perform(.install(folder: first))
+        == .installed("com.example.a", isNew: false))
+    #expect(try await manager.perform(.remove("com.example.a")) == .done)
+    #expect(
+      try await manager.perform(.install(folder: second))
+        == .installed("com.example.a", isNew: true))
+    await manager.close()
+  }
+
+  @Test func `An app whose folder has vanished is not opened, and the reason is reported`()
+    async throws
+  {
+    let manager = try await TestManager.start()
+    let folder = try manager.makeApp("com.example.a")
+    try await manager.perform(.install(folder: folder))
+    try FileManager.default.removeItem(atPath: folder)
+    #expect(
+      failure(try await manager.perform(.open("com.example.a", attaches: false))) == .unreadable)
+    #expect(try await manager.app("com.example.a").counts.launchCount == 0)
+    await manager.close()
+  }
+
+  @Test func `The list of apps outlives the manager`() async throws {
+    let folder = try TestManager.makeFolder()
+    let app = try TestManager.makeApp("com.example.a", in: folder, script: "exit 0")
+    let store = AppStoreFile(path: folder + "/state/apps.json")
+    let record = InstalledAppRecord(
+      identifier: "com.example.a", folder: app, description: AppDescription(modes: .voip))
+    try store.write([record])
+    #expect(try AppStoreFile(path: folder + "/state/apps.json").read() == [record])
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test func `Only one manager listens at a path`() async throws {
+    let manager = try await TestManager.start()
+    let store = AppStoreFile(path: manager.folder + "/state/other.json")
+    await #expect(throws: AppManagerServerError.isTaken(manager.server.path)) {
+      try await AppManagerServer.start(at: manager.server.path, manager.radio.host, store: store)
+    }
+    await manager.close()
+  }
+}

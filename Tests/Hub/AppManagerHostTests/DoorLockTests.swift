@@ -1,0 +1,54 @@
+import AppMachines
+import AppSessions
+import Essentials
+import Testing
+
+@testable import AppManagerHost
+
+/// The door lock with real processes.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct DoorLockTests {
+  private static let lock = "com.example.lock"
+
+  @Test func `A terminated app is launched when its lock comes into range, and opens it once`()
+    async throws
+  {
+    let manager = try await TestManager.start()
+    let folder = try manager.makeDoorLock()
+    #expect(
+      try await manager.perform(.install(folder: folder)) == .installed(Self.lock, isNew: true))
+    #expect(try await manager.perform(.open(Self.lock, attaches: false)) == .done)
+    try await manager.until(Self.lock) { $0.connectionCount == 1 }
+    try await manager.perform(.background(Self.lock))
+    let suspended = try await manager.until(Self.lock) { $0.state == .suspended }
+    let processID = try #require(suspended.processID)
+    #expect(processState(processID) == "T")
+
+    manager.radio.moveOutOfRange()
+    let waiting = try await manager.until(Self.lock) {
+      $0.state == .suspended && $0.pendingConnectionCount == 1
+    }
+    #expect(waiting.counts.reasonCounts == [.bluetoothCentral: 1])
+    #expect(waiting.processID == processID)
+    #expect(try await manager.perform(.terminate(Self.lock)) == .done)
+    let ended = try await manager.until(Self.lock) { $0.state == .notRunning }
+    #expect(ended.pendingConnectionCount == 1)
+    #expect(processState(processID) == nil)
+
+    manager.radio.moveIntoRange()
+    var openings = manager.radio.openings.makeAsyncIterator()
+    #expect(await openings.next() == 1)
+    let relaunched = try await manager.until(Self.lock) { $0.state == .suspended }
+    #expect(relaunched.counts.launchCount == 2)
+    #expect(relaunched.counts.unacknowledgedCount == 0)
+    // Without those of the log, such as that the radio is simulated.
+    let lines = try await manager.lines(of: Self.lock).filter { !$0.contains(" notice ") }
+    #expect(lines == ["in the background", "launched for lock"])
+
+    // Nothing starts it after the person has ended it.
+    try await manager.perform(.forceQuit(Self.lock))
+    let quit = try await manager.until(Self.lock) { $0.state == .notRunning }
+    #expect(quit.isForceQuit && quit.pendingConnectionCount == 0 && quit.connectionCount == 0)
+    await manager.close()
+  }
+}

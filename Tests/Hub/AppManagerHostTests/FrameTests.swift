@@ -1,0 +1,30 @@
+import AppMachines
+import AppSessions
+import Testing
+
+@Suite struct FrameTests {
+  @Test func `Messages that come byte by byte, or glued together, are read`() throws {
+    let messages = [
+      AppProcessMessage.report(.launched), .report(.acknowledged(3)), .timeRemaining(7),
+    ]
+    let bytes = messages.flatMap { AppFrame.bytes(of: $0) }
+    for step in [1, 2, 5, bytes.count] {
+      var reader = AppFrame.Reader()
+      var found: [AppProcessMessage] = []
+      for start in stride(from: 0, to: bytes.count, by: step) {
+        reader.append(bytes[start..<min(bytes.count, start + step)])
+        while let message = try reader.next(AppProcessMessage.self) { found.append(message) }
+      }
+      #expect(found == messages)
+    }
+  }
+
+  @Test func `A message that is too long, or no message, is an error`() {
+    var reader = AppFrame.Reader(byteCountMax: 10)
+    reader.append([11, 0, 0, 0])
+    #expect(throws: AppFrameError.tooLong) { try reader.next(AppProcessMessage.self) }
+    var other = AppFrame.Reader()
+    other.append([2, 0, 0, 0, 0x7B, 0x7D])
+    #expect(throws: AppFrameError.malformed) { try other.next(AppProcessMessage.self) }
+  }
+}

@@ -1,0 +1,59 @@
+import BluetoothHost
+import BluetoothInterface
+import BluetoothWire
+import Essentials
+import Foundation
+import SimulatedRadio
+import Simulation
+import Synchronization
+
+/// A simulated radio in real time, with the lock of a door that goes out of range and comes back.
+final class LockRadio: Sendable {
+  let host: BluetoothHost
+  /// How often the door was opened, each time.
+  let openings: AsyncStream<Int>
+  private let server: RadioServer
+  private let device: DeviceBox
+
+  /// A device of the world.
+  private final class DeviceBox: @unchecked Sendable {
+    // Sendable because it is used under the world's lock only.
+    var device: SimulatedDevice?
+    var openingCount = 0
+  }
+
+  init(in folder: String) async throws {
+    SimulatedRadio.install()
+    let (openings, opening) = AsyncStream.makeStream(of: Int.self)
+    let box = DeviceBox()
+    let path = folder + "/radio"
+    server = try await RadioServer.start(at: [.unix(path: path)]) {
+      let world = World(seed: 1)
+      box.device = world.addDevice(named: "Lock", at: Position(x: 1, y: 0)) { lock in
+        let command = lock.addService(0xFFF0).addCharacteristic(0xFFF1, [.write])
+        command.onWrite { _, value in
+          guard value == [1] else { return .success(()) }
+          box.openingCount += 1
+          opening.yield(box.openingCount)
+          return .success(())
+        }
+      }
+      return world
+    }
+    host = try BluetoothHost(radio: .unix(path: path))
+    self.openings = openings
+    device = box
+  }
+
+  func moveOutOfRange() { move(to: Position(x: 100_000, y: 0)) }
+  func moveIntoRange() { move(to: Position(x: 1, y: 0)) }
+
+  private func move(to position: Position) {
+    server.withWorld { [device] _ in device.device?.controller.position = position }
+  }
+
+  func close() async {
+    await host.close()
+    await server.close()
+  }
+}

@@ -1,0 +1,91 @@
+import AppMachines
+import AppSessions
+import Essentials
+import Foundation
+import Glibc
+import Testing
+
+@testable import AppManagerHost
+
+/// Programs that are no good apps.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct ProcessTests {
+  private static let id = "com.example.a"
+
+  @Test
+  func `A force-quit ends an app that ignores SIGTERM, and the processes that it started`()
+    async throws
+  {
+    let manager = try await TestManager.start()
+    let folder = try manager.makeApp(
+      Self.id, script: "trap '' TERM\nsetsid sleep 1000 &\necho $!\nwhile :; do sleep 1000; done")
+    try await manager.perform(.install(folder: folder))
+    try await manager.perform(.open(Self.id, attaches: false))
+    let running = try await manager.until(Self.id) { $0.processID != nil }
+    var line: String?
+    while line == nil { line = try await manager.lines(of: Self.id).first }
+    let child = try #require(line.flatMap { Int32($0) })
+    try await manager.perform(.forceQuit(Self.id))
+    try await manager.until(Self.id) { $0.state == .notRunning }
+    #expect(processState(try #require(running.processID)) == nil)
+    #expect(processState(child) == nil || processState(child) == "Z")
+    await manager.close()
+  }
+
+  @Test func `A process that an app leaves behind is ended before the app is started again`()
+    async throws
+  {
+    let manager = try await TestManager.start()
+    let folder = try manager.makeApp(Self.id, script: "setsid sleep 1000 &\necho $!")
+    try await manager.perform(.install(folder: folder))
+    try await manager.perform(.open(Self.id, attaches: false))
+    try await manager.until(Self.id) { $0.counts.crashCount == 1 }
+    let lines = try await manager.lines(of: Self.id)
+    let child = try #require(lines.first.flatMap { Int32($0) })
+    #expect(processState(child) == nil || processState(child) == "Z")
+    #expect(try await manager.app(Self.id).state == .notRunning)
+    await manager.close()
+  }
+
+  @Test func `The output and the end of an app are shown where it was opened`() async throws {
+    let manager = try await TestManager.start()
+    let folder = try manager.makeApp(Self.id, script: "echo one\nprintf two\nexit 3")
+    try await manager.perform(.install(folder: folder))
+    var replies: [AppCommandReply] = []
+    for try await reply in AppCommandClient.replies(
+      to: .open(Self.id, attaches: true), at: manager.server.path)
+    { replies.append(reply) }
+    #expect(replies == [.opened, .output("one"), .output("two"), .ended(.status(3))])
+    await manager.close()
+  }
+
+  @Test func `An app that never finishes launching is ended`() async throws {
+    var limits = TestManager.limits
+    limits.launchTime = .milliseconds(200)
+    let manager = try await TestManager.start(limits: limits)
+    let folder = try manager.makeApp(Self.id)
+    try await manager.perform(.install(folder: folder))
+    try await manager.perform(.open(Self.id, attaches: false))
+    let app = try await manager.until(Self.id) { $0.counts.crashCount == 1 }
+    #expect(app.state == .notRunning)
+    await manager.close()
+  }
+
+  @Test func `The end of the manager is the end of its apps`() async throws {
+    let manager = try await TestManager.start()
+    let folder = try manager.makeApp(Self.id, script: "setsid sleep 1000 &\nexec sleep 1000")
+    try await manager.perform(.install(folder: folder))
+    try await manager.perform(.open(Self.id, attaches: false))
+    let app = try await manager.until(Self.id) { $0.processID != nil }
+    await manager.close()
+    #expect(processState(try #require(app.processID)) == nil)
+  }
+
+  @Test func `A program that the manager has not started is refused`() async throws {
+    let manager = try await TestManager.start()
+    #expect(throws: AppManagerError.refused("The manager of apps has not started this process.")) {
+      try AppManagerSystem.session(at: manager.server.path)
+    }
+    await manager.close()
+  }
+}

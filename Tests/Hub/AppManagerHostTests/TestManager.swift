@@ -1,0 +1,142 @@
+import AppMachines
+import AppSessions
+import Essentials
+import EventLoop
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import AppManagerHost
+
+/// A manager of apps in a folder of its own, on a simulated radio.
+final class TestManager: Sendable {
+  let folder: String
+  let radio: LockRadio
+  let server: AppManagerServer
+  let reports = Mutex<[String]>([])
+
+  /// Shorter times than a phone's, so that a test doesn't wait.
+  static var limits: AppLimits {
+    var limits = AppLimits()
+    limits.endingTime = .milliseconds(300)
+    limits.crashPause = .milliseconds(100)
+    return limits
+  }
+
+  private init(folder: String, radio: LockRadio, server: AppManagerServer) {
+    self.folder = folder
+    self.radio = radio
+    self.server = server
+  }
+
+  static func start(
+    freezer: AppFreezer = .signals, limits: AppLimits = TestManager.limits
+  ) async throws -> TestManager {
+    let folder = try makeFolder()
+    let radio = try await LockRadio(in: folder)
+    let server = try await AppManagerServer.start(
+      at: folder + "/run/apps", radio.host, store: AppStoreFile(path: folder + "/state/apps.json"),
+      freezer: freezer, limits: limits)
+    return TestManager(folder: folder, radio: radio, server: server)
+  }
+
+  static func makeFolder() throws -> String {
+    let folder = "/tmp/ambit-apps-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    return folder
+  }
+
+  func close() async {
+    await server.close()
+    await radio.close()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  // MARK: Commands
+
+  @discardableResult
+  func perform(_ command: AppManagerCommand) async throws -> AppCommandReply {
+    for try await reply in AppCommandClient.replies(to: command, at: server.path) { return reply }
+    throw CancellationError()
+  }
+
+  func app(_ identifier: String) async throws -> AppManagerStatus.App {
+    guard case .status(let status) = try await perform(.status),
+      let app = status.apps.first(where: { $0.identifier == identifier })
+    else { throw CancellationError() }
+    return app
+  }
+
+  func lines(of identifier: String) async throws -> [String] {
+    guard case .log(let lines) = try await perform(.log(identifier)) else { return [] }
+    return lines
+  }
+
+  /// Waits until an app is in a state for which `condition` is true.
+  @discardableResult
+  func until(
+    _ identifier: String, _ condition: (AppManagerStatus.App) -> Bool
+  ) async throws -> AppManagerStatus.App {
+    while true {
+      let app = try await app(identifier)
+      if condition(app) { return app }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  // MARK: Apps
+
+  /// Makes the folder of an app, whose executable is a script of the shell.
+  func makeApp(
+    _ identifier: String, script: String = "exec sleep 1000", modes: [String] = []
+  ) throws -> String {
+    try Self.makeApp(identifier, in: folder, script: script, modes: modes)
+  }
+
+  static func makeApp(
+    _ identifier: String, in folder: String, script: String, modes: [String] = []
+  ) throws -> String {
+    let place = folder + "/" + identifier
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+    try "#!/bin/sh\n\(script)\n".write(
+      toFile: place + "/program", atomically: true, encoding: .utf8)
+    chmod(place + "/program", 0o755)
+    try writePlist(
+      [
+        "CFBundleIdentifier": identifier, "CFBundleExecutable": "program",
+        "UIBackgroundModes": modes,
+      ], in: place)
+    return place
+  }
+
+  static func writePlist(_ plist: [String: Any], in folder: String) throws {
+    let data = try PropertyListSerialization.data(
+      fromPropertyList: plist, format: .xml, options: 0)
+    try data.write(to: URL(filePath: folder + "/Info.plist"))
+  }
+
+  /// The folder of the door lock, with the program of this build.
+  func makeDoorLock() throws -> String {
+    let place = folder + "/DoorLock"
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+    let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+      .deletingLastPathComponent().appending(path: "door-lock").resolvingSymlinksInPath()
+    try FileManager.default.createSymbolicLink(
+      atPath: place + "/door-lock", withDestinationPath: program.path)
+    try Self.writePlist(
+      [
+        "CFBundleIdentifier": "com.example.lock", "CFBundleExecutable": "door-lock",
+        "UIBackgroundModes": ["bluetooth-central"],
+      ], in: place)
+    return place
+  }
+}
+
+/// The state of a process in /proc/PID/stat: R, S, T and others.
+func processState(_ processID: Int32) -> Character? {
+  guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8),
+    let end = text.lastIndex(of: ")")
+  else { return nil }
+  return text[text.index(end, offsetBy: 2)...].first
+}
