@@ -41,8 +41,8 @@ struct DoorLockTests {
     let relaunched = try await manager.until(Self.lock) { $0.state == .suspended }
     #expect(relaunched.counts.launchCount == 2)
     #expect(relaunched.counts.unacknowledgedCount == 0)
-    // Without those of the log, such as that the radio is simulated.
-    let lines = try await manager.lines(of: Self.lock).filter { !$0.contains(" notice ") }
+    // Without those of the log, such as that a hub is used.
+    let lines = try await manager.lines(of: Self.lock).filter { !$0.contains(" ambit.hub: ") }
     #expect(lines == ["in the background", "launched for lock"])
 
     // Nothing starts it after the person has ended it.
