@@ -7,6 +7,7 @@ import random
 import pytest
 import pytest_asyncio
 
+import xmpp_faults
 from xmpp_peers import peer
 from xmpp_pipe import ours
 from xmpp_server import ejabberd, prosody
@@ -82,6 +83,12 @@ async def test_nothing_is_lost_doubled_or_out_of_order_while_everything_is_kille
 async def test_ejabberd_that_is_killed_loses_doubles_and_reorders_nothing_either(tmp_path):
     async with ejabberd(tmp_path / "ejabberd", "ann", "bob") as server:
         await survive(server, tmp_path, 3)
+
+
+async def test_nothing_is_lost_over_connections_that_are_cut_and_reset_with_a_disk_that_is_full(server, tmp_path):
+    result = await xmpp_faults.run(
+        "Ambit", server, tmp_path, 200, 1, kinds=("cut", "reset", "full disk"), fault_count=5)
+    assert (result.lost, result.doubled, result.disordered) == (0, 0, 0)
 
 
 async def test_messages_and_receipts_pass_through_ejabberd_and_are_caught_up(tmp_path):

@@ -16,9 +16,12 @@ PROGRAM = pathlib.Path(os.environ.get("AMBIT_MESSAGE", AMBIT.parent / "ambit-mes
 class Ours:
     """An account, with everything that its processes have reported, in order."""
 
-    def __init__(self, server, name, folder, acknowledges=True):
-        self.server, self.address = server, f"{name}@{server.domain}"
-        self.environment = os.environ | {"AMBIT_ACCOUNTS": str(folder / "accounts")}
+    def __init__(self, server, name, folder, acknowledges=True, command=(PROGRAM, "message", "pipe")):
+        self.server, self.address, self._command = server, f"{name}@{server.domain}", command
+        self.environment = os.environ | {
+            "AMBIT_ACCOUNTS": str(folder / "accounts"), "PIPE_FOLDER": str(folder),
+            "PIPE_ADDRESS": self.address, "PIPE_PORT": str(server.port),
+            "PIPE_AUTHORITY": str(server.authority)}
         self.acknowledges = acknowledges
         self.events, self.process, self.exit_status = [], None, None
         # The rows that the app has taken, each once: what it keeps when its process is killed.
@@ -47,7 +50,7 @@ class Ours:
     async def start(self):
         """Starts a process."""
         self.process = await asyncio.create_subprocess_exec(
-            PROGRAM, "message", "pipe", env=self.environment, stdin=asyncio.subprocess.PIPE,
+            *self._command, env=self.environment, stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE, limit=1 << 20)
         self._reading = asyncio.create_task(self._read(self.process))
 

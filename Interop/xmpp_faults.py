@@ -1,0 +1,266 @@
+"""A stream of messages from one account to another while connections, processes, the server and a disk fail, and the
+count of what was lost, doubled or out of order as the receiving app sees it."""
+
+import asyncio
+import contextlib
+import dataclasses
+import os
+import pathlib
+import random
+import socket
+import struct
+import sys
+
+from xmpp_pipe import PROGRAM, Ours
+
+SLIXMPP = (sys.executable, pathlib.Path(__file__).parent / "slixmpp_pipe.py")
+SUBJECTS = {
+    "Ambit": (PROGRAM, "message", "pipe"),
+    "slixmpp, stream management": SLIXMPP,
+    "slixmpp, stream management and archive": (*SLIXMPP, "--archive"),
+}
+# A full disk is a fault of programs that store messages.
+FAULTS = ("cut", "reset", "half-open", "sender", "receiver", "server", "full disk")
+# Nothing more comes after this time without a new message, which is longer than any pause between attempts.
+QUIET = 75
+
+
+class Link:
+    """A relay before a server, whose connections fail. To its clients it looks like the server."""
+
+    def __init__(self, server):
+        self.domain, self.authority = server.domain, server.authority
+        self._server, self._pairs, self._tasks = server, set(), set()
+
+    async def start(self):
+        self._listener = await asyncio.start_server(self._take, "127.0.0.1", 0)
+        self.port = self._listener.sockets[0].getsockname()[1]
+
+    async def stop(self):
+        self._listener.close()
+        self.end("cut")
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _take(self, reader, writer):
+        try:
+            there_reader, there_writer = await asyncio.open_connection("127.0.0.1", self._server.port)
+        except OSError:
+            writer.close()
+            return
+        pair = Pair(writer, there_writer)
+        self._pairs.add(pair)
+        tasks = [
+            asyncio.create_task(pair.copy(reader, there_writer)),
+            asyncio.create_task(pair.copy(there_reader, writer)),
+        ]
+        self._tasks |= {asyncio.current_task(), *tasks}
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not pair.is_silent:
+            pair.close()
+            self._pairs.discard(pair)
+
+    def end(self, kind):
+        """Lets all connections end, or become silent while both sides believe them to be established."""
+        for pair in list(self._pairs):
+            if kind == "half-open":
+                pair.is_silent = True
+            else:
+                pair.close(reset=kind == "reset")
+                self._pairs.discard(pair)
+
+
+class Pair:
+    def __init__(self, *writers):
+        self._writers, self.is_silent = writers, False
+
+    async def copy(self, reader, writer):
+        with contextlib.suppress(ConnectionError, OSError):
+            while data := await reader.read(65_536):
+                if not self.is_silent:
+                    writer.write(data)
+                    await writer.drain()
+
+    def close(self, reset=False):
+        for writer in self._writers:
+            if reset and (found := writer.get_extra_info("socket")):
+                found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                writer.transport.abort()
+            else:
+                writer.close()
+
+
+class Disk:
+    """A file system of a few megabytes, with room or without."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    async def _run(self, *command):
+        process = await asyncio.create_subprocess_exec(*command)
+        assert await process.wait() == 0, command
+
+    async def mount(self):
+        self.folder.mkdir(parents=True)
+        await self._run("mount", "-t", "tmpfs", "-o", "size=32m,mode=0700", "none", self.folder)
+
+    async def unmount(self):
+        await self._run("umount", "-l", self.folder)
+
+    @contextlib.contextmanager
+    def full(self):
+        path = self.folder / "filler"
+        try:
+            with open(path, "wb", buffering=0) as file:
+                with contextlib.suppress(OSError):
+                    while file.write(bytes(4_096)):
+                        pass
+            yield
+        finally:
+            path.unlink()
+
+
+@dataclasses.dataclass
+class Result:
+    subject: str
+    count: int
+    seed: int
+    faults: int
+    lost: int
+    doubled: int
+    disordered: int
+    # Seconds from the last fault, a cut of both connections, until the next message has arrived; none if it never did.
+    recovery: float | None
+
+
+async def run(subject, server, folder, count, seed, kinds=FAULTS, fault_count=14):
+    """Sends messages through a server that runs while faults occur, the last one a cut; gives the counts."""
+    chance = random.Random(seed)
+    command = SUBJECTS[subject]
+    stores = subject == "Ambit"
+    kinds = [kind for kind in kinds if stores or kind != "full disk"]
+    plan = [kinds[number % len(kinds)] for number in range(fault_count - 1)]
+    chance.shuffle(plan)
+    places = sorted(chance.sample(range(count // 50, count * 9 // 10), len(plan))) + [count * 19 // 20]
+    faults = list(zip(places, [*plan, "cut"]))
+    expected = [f"message {number}" for number in range(count)]
+    disk = Disk(folder / "disk") if "full disk" in kinds else None
+    async with contextlib.AsyncExitStack() as stack:
+        if disk:
+            await disk.mount()
+            stack.push_async_callback(disk.unmount)
+        clients = []
+        for name in ("ann", "bob"):
+            link = Link(server)
+            await link.start()
+            stack.push_async_callback(link.stop)
+            place = disk.folder / name if disk else folder / name
+            place.mkdir()
+            client = Client(link, name, place, command=command)
+            if stores:
+                await client.add()
+            await client.start()
+            stack.push_async_callback(client.stop)
+            clients.append(client)
+        ann, bob = clients
+        # Both have a session before the first message: none is lost because its recipient was never there.
+        for client in clients:
+            await client.event("online")
+        last_fault = None
+        for number, body in enumerate(expected):
+            if faults and number == faults[0][0]:
+                kind = faults.pop(0)[1]
+                if faults:
+                    await fault(kind, server, ann, bob, disk, chance)
+                else:
+                    # The time of the last fault is its own, not what is left of one before.
+                    await bob.until_handed(set(expected[:number]))
+                    for client in clients:
+                        client.server.end(kind)
+                    last_fault = number, asyncio.get_running_loop().time()
+            # What was not accepted is the app's to send again.
+            while not await ann.send("bob", body):
+                if ann.process.returncode is not None:
+                    await ann.start()
+                else:
+                    await asyncio.sleep(0.1)
+            await asyncio.sleep(0)
+        with contextlib.suppress(TimeoutError):
+            while len(set(bob.handed)) < count:
+                await bob.more(QUIET)
+        # A duplicate that was still on its way.
+        with contextlib.suppress(TimeoutError):
+            await bob.more(2)
+    numbers = [int(body.split()[1]) for body in bob.handed]
+    arrived = set(numbers)
+    highest = -1
+    disordered = 0
+    for number in numbers:
+        disordered += number < highest
+        highest = max(highest, number)
+    number, since = last_fault
+    recovery = bob.times[expected[number]] - since if number in arrived else None
+    return Result(
+        subject, count, seed, len(places), count - len(arrived), len(numbers) - len(arrived), disordered,
+        recovery)
+
+
+async def fault(kind, server, ann, bob, disk, chance):
+    client = chance.choice((ann, bob))
+    match kind:
+        case "cut" | "reset" | "half-open":
+            client.server.end(kind)
+        case "sender" | "receiver":
+            client = ann if kind == "sender" else bob
+            await client.kill()
+            await client.start()
+        case "server":
+            await server.kill()
+            await server.start()
+        case "full disk":
+            with disk.full():
+                await asyncio.sleep(2)
+
+
+class Client(Ours):
+    """A program with the lines of `ambit message pipe`, and what its app was handed, in order."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.handed, self.times = [], {}
+        self._arrived = asyncio.Event()
+
+    def _take(self, event):
+        if event.get("event") == "received" and event["row"] not in self.taken:
+            self.handed.append(event["body"])
+            self.times.setdefault(event["body"], asyncio.get_running_loop().time())
+            self._arrived.set()
+        super()._take(event)
+
+    async def until_handed(self, bodies):
+        """Waits until messages have arrived, or no more of them arrive."""
+        with contextlib.suppress(TimeoutError):
+            while not bodies <= set(self.handed):
+                await self.more(QUIET)
+
+    async def more(self, seconds):
+        """Waits for another message."""
+        self._arrived.clear()
+        async with asyncio.timeout(seconds):
+            await self._arrived.wait()
+
+
+def table(results):
+    """The results as a table of Markdown."""
+    lines = [
+        "| client | messages, faults | lost | doubled | out of order | seconds to recover |",
+        "|---|---|---|---|---|---|",
+    ]
+    for result in results:
+        recovery = "never" if result.recovery is None else f"{result.recovery:.1f}"
+        lines.append(
+            f"| {result.subject} | {result.count:,}, {result.faults} | {result.lost} | {result.doubled} "
+            f"| {result.disordered} | {recovery} |")
+    return "\n".join(lines)
