@@ -2,6 +2,7 @@
 radios."""
 
 import json
+import shlex
 
 import pytest
 
@@ -10,6 +11,7 @@ from linux_controller import attach, bare_guest, detach, guest, radio  # noqa: F
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
 SET_POINT = "7c3b0002-92f1-4e0b-8b1e-5d0a4c1f2e6d"
+CAP_NET_ADMIN = 12
 MAINTENANCE = "7c3b0003-92f1-4e0b-8b1e-5d0a4c1f2e6d"
 
 
@@ -81,3 +83,43 @@ async def test_ambit_notices_that_the_controller_was_unplugged(guest):
     await attach(guest)
     read = objects(await guest.run("ambit read Pulse 2A19 --radio hci0 --json"))
     assert 0 < int(read[0]["hex"], 16) <= 100
+
+
+async def test_the_service_opens_hci0_in_its_sandbox_and_serves_an_ordinary_user(guest):
+    await guest.run("/service-manager >/tmp/service-manager 2>&1 & echo $! >/tmp/manager")
+
+    def command(*words, user=None):
+        """A command in the file system and among the processes of systemd, whose first process is the oldest."""
+        text = shlex.join(words)
+        if user:
+            text = shlex.join(["su", user, "-s", "/bin/sh", "-c", text])
+        return ("nsenter -t $(pidof systemd | tr ' ' '\\n' | sort -n | head -n 1) -m -p -r -w"
+                f" env -i PATH=/usr/bin:/bin HOME=/root {text}")
+
+    await guest.until(command("systemctl", "is-system-running"), "running", 200)
+    try:
+        rules = json.dumps({"rules": [{"access": "allow", "user": "ann"}]})
+        await guest.run(command("sh", "-c", f"umask 022; mkdir /etc/ambit; echo '{rules}' >/etc/ambit/hub.json"))
+        await guest.run(command("ambit", "hub", "install", "--radio", "hci0"))
+        # The first program starts it; emulated, its filters of system calls take longer than a program waits.
+        await guest.until(
+            command("ambit", "status", "--json", user="ann"), '"state":"poweredOn"', 200)
+        read = objects(await guest.run(command("ambit", "read", "Pulse", "2A19", "--json", user="ann") + " 2>/dev/null"))
+        assert 0 < int(read[0]["hex"], 16) <= 100
+        # It is the hub's, and by herself the user could not have it.
+        status, sentence = await guest.attempt(
+            command("ambit", "scan", "--radio", "hci0", user="ann"))
+        assert status == 77 and "CAP_NET_ADMIN" in sentence
+        process = (await guest.run(command(
+            "systemctl", "show", "--value", "--property=MainPID", "ambit-hub.service"))).strip()
+        lines = (await guest.run(command("cat", f"/proc/{process}/status"))).splitlines()
+        fields = {name: rest.split() for name, _, rest in (line.partition(":") for line in lines)}
+        assert not {"0", "1000"} & set(fields["Uid"])
+        for name in ("CapPrm", "CapEff", "CapBnd", "CapAmb"):
+            assert int(fields[name][0], 16) == 1 << CAP_NET_ADMIN
+        assert fields["NoNewPrivs"] == ["1"] and fields["Seccomp"] == ["2"]
+        await guest.run(command("ambit", "hub", "uninstall"))
+        # The controller is free again.
+        await guest.until("hciconfig hci0", "DOWN")
+    finally:
+        await guest.run("kill $(cat /tmp/manager); kill -KILL $(pidof systemd) || true")

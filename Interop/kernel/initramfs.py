@@ -13,10 +13,13 @@ PROGRAMS = [
     "/usr/bin/btattach", "/usr/bin/bluetoothctl", "/usr/bin/btmgmt", "/usr/bin/btmon",
     "/usr/bin/hciconfig", "/usr/bin/l2test", "/usr/bin/dbus-daemon", "/usr/bin/gatttool",
     "/usr/libexec/bluetooth/bluetoothd",
+    "/usr/bin/systemctl", "/usr/lib/systemd/systemd",
 ]
 CONFIGURATION = [
     "/usr/share/dbus-1/system.conf", "/etc/dbus-1/system.d/bluetooth.conf",
     "/etc/bluetooth/main.conf",
+    *(f"/usr/lib/systemd/system/{name}.target" for name in (
+        "basic", "sysinit", "sockets", "paths", "slices", "timers", "multi-user", "shutdown", "umount", "final")),
 ]
 # Pairing needs random numbers of the kernel's generator and its ciphers; the last two let bluetoothd
 # compute hashes with those.
@@ -24,7 +27,7 @@ MODULES = [
     "virtio_pci", "virtio_console", "virtio_net", "sha512_generic", "jitterentropy_rng", "drbg",
     "cmac", "ecb", "bluetooth", "hci_uart", "algif_hash", "algif_skcipher",
 ]
-IDENTITIES = {"root": 0, "messagebus": 100, "bluetooth": 101, "nobody": 65534}
+IDENTITIES = {"root": 0, "messagebus": 100, "bluetooth": 101, "ann": 1000, "nobody": 65534}
 USERS = "".join(f"{name}:x:{number}:{number}::/:/bin/sh\n" for name, number in IDENTITIES.items())
 GROUPS = "".join(f"{name}:x:{number}:\n" for name, number in IDENTITIES.items())
 LIBRARIES = "/lib/x86_64-linux-gnu"
@@ -95,6 +98,7 @@ def build(root, ambit, output):
         archive = Archive(file)
         archive.add("/dev/console", mode=0o020600, device=(5, 1))
         archive.add("/init", (HERE / "init").read_bytes())
+        archive.add("/service-manager", (HERE / "service-manager").read_bytes())
         archive.add("/etc/passwd", USERS.encode(), 0o100644)
         archive.add("/etc/group", GROUPS.encode(), 0o100644)
         for number, (name, content) in enumerate(_modules(root).items()):
