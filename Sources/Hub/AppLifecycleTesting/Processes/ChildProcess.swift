@@ -195,8 +195,9 @@ final class ChildProcess: PhoneProcess, @unchecked Sendable {
   }
 
   private func signal(_ number: Int32) {
-    // Under the lock, in which it is reaped: later, its number may be another process's.
-    state.withLock { state in if let spawned = state.spawned { _ = kill(spawned.id, number) } }
+    // Under the lock, in which it is reaped: later, its number may be another process's. With the processes that it
+    // has started, which are of its group.
+    state.withLock { state in if let spawned = state.spawned { _ = kill(-spawned.id, number) } }
   }
 
   private var channel: ProcessChannel? { state.withLock { $0.spawned?.channel } }
@@ -205,8 +206,16 @@ final class ChildProcess: PhoneProcess, @unchecked Sendable {
 
   private func read(_ spawned: SpawnedProcess) {
     var reader = ProcessFrameReader()
+    var output: OutputPipe? = spawned.output
     do {
-      while let bytes = spawned.channel.read() {
+      while true {
+        guard spawned.channel.awaitBytes(besides: output) else {
+          // A crash report fills the pipe while no thread of the process can send it.
+          let bytes = spawned.output.drain()
+          if bytes.isEmpty { output = nil } else { wrote(bytes) }
+          continue
+        }
+        guard let bytes = spawned.channel.read() else { break }
         reader.append(bytes)
         while let frame = try reader.next() { try handle(frame, spawned.channel) }
       }
@@ -294,6 +303,8 @@ final class ChildProcess: PhoneProcess, @unchecked Sendable {
       spawned.awaitKill()
     }
     wrote(spawned.output.drain())
+    // Those that it has started end with it.
+    signal(SIGKILL)
     let status = state.withLock { state in
       state.spawned = nil
       return spawned.wait()

@@ -45,6 +45,23 @@ final class ProcessChannel: Sendable {
     }
   }
 
+  /// Waits for bytes or the end. Returns false if `other` has bytes meanwhile, and nothing comes for a time after that.
+  func awaitBytes(besides other: OutputPipe?) -> Bool {
+    guard let other else { return true }
+    var both = [
+      pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: other.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    while poll(&both, 2, -1) < 0, errno == EINTR {}
+    if both[0].revents != 0 { return true }
+    // The process itself sends its output, unless it has stopped to run.
+    while poll(&both, 1, Self.patience) < 0, errno == EINTR {}
+    return both[0].revents != 0
+  }
+
+  /// In milliseconds.
+  private static let patience: Int32 = 200
+
   /// Waits for bytes; nil at the end.
   func read() -> [UInt8]? {
     while true {

@@ -118,7 +118,7 @@ final class OwnedDescriptor: Sendable {
 
 /// The readable end of the pipe of an app's output.
 final class OutputPipe: Sendable {
-  private let descriptor: Int32
+  let descriptor: Int32
 
   init(owning descriptor: Int32) { self.descriptor = descriptor }
 
