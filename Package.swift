@@ -445,9 +445,9 @@ let package = Package(
     .executableTarget(
       name: "app-states", dependencies: ["AppLifecycle"], path: "Tests/Support/AppStates"),
     tests(
-      of: "AppLifecycleTesting", in: "Hub", needs: "AppLifecycle", "AppMachines", "AppSessions",
-      "BluetoothInterface", "BluetoothHost", "BluetoothWire", "CoreBluetooth", "CoreLocation",
-      "DoorLock", "SimulatedRadio", "Simulation"),
+      of: "AppLifecycleTesting", in: "Hub", needs: "AppDelegates", "AppLifecycle", "AppMachines",
+      "AppSessions", "BluetoothInterface", "BluetoothHost", "BluetoothWire", "CoreBluetooth",
+      "CoreLocation", "DoorLock", "SimulatedRadio", "Simulation"),
     tests(
       of: "AppHubMachines", in: "Hub", needs: "AppMachines", "HubClientMachines", "HubMachines",
       "HubWire", "BluetoothInterface", "BluetoothWire"),
