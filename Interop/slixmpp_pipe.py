@@ -35,16 +35,25 @@ class Client(slixmpp.ClientXMPP):
                       "0199": {"keepalive": True, "interval": 10, "timeout": 10}}.get(number, {})
             self.register_plugin(f"xep_{number}", config)
         self.add_event_handler("session_start", self._start)
-        self.add_event_handler("session_resumed", lambda _: self._tell(event="online"))
+        self.add_event_handler("session_resumed", lambda _: self._use())
         self.add_event_handler("message", self._take)
         self.add_event_handler("disconnected", self._connect_again)
         self.add_event_handler("connection_failed", self._connect_again)
-        self._again = None
+        # What slixmpp is given without a connection is lost.
+        self._again, self._is_online, self._waiting = None, False, []
 
     def begin(self):
         self.connect(*self._server)
 
+    def _use(self):
+        self._is_online = True
+        self._tell(event="online")
+        waiting, self._waiting = self._waiting, []
+        for message in waiting:
+            message.send()
+
     def _connect_again(self, _):
+        self._is_online = False
         if self._again is None:
             self._again = asyncio.get_running_loop().call_later(0.5, self._connect)
 
@@ -57,7 +66,7 @@ class Client(slixmpp.ClientXMPP):
         await self.get_roster()
         if self._with_archive:
             await self._catch_up()
-        self._tell(event="online")
+        self._use()
 
     async def _catch_up(self):
         rsm = {"max": 100} | ({"after": self._last} if self._last else {})
@@ -94,7 +103,10 @@ class Client(slixmpp.ClientXMPP):
         if command["command"] == "send":
             message = self.make_message(mto=command["to"], mbody=command["body"], mtype="chat")
             message["id"] = self.new_id()
-            message.send()
+            if self._is_online:
+                message.send()
+            else:
+                self._waiting.append(message)
             self._tell(event="accepted", reference=command["reference"], id=message["id"])
 
 
