@@ -47,7 +47,9 @@ package struct AmbitPage: RadioCommand {
               try await server.runUntilCancelled { address in
                 PrintedAddress.tell(address, session.output)
                 // Other users see the command line of the browser.
-                if opensBrowser { BrowserOpening.open(server.makeOwnAddress(), session.output) }
+                guard opensBrowser else { return }
+                BrowserOpening { session.output.warn($0) }
+                  .open(server.makeOwnAddress(), orAsk: address)
               }
             } catch let error as PageServerError {
               throw CommandFailure(.failure, error.description)

@@ -14,6 +14,22 @@
     static func withPage(
       _ arguments: String..., body: (Browser) async throws -> Void
     ) async throws {
+      try await withAddress(arguments) { address in
+        try await withBrowser { browser in
+          try await browser.navigate(to: address + "&probe")
+          try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
+          try await browser.wait(
+            until: row("Pulse strap") + " && " + row("Thermostat"), seconds: 60)
+          try await body(browser)
+          #expect(try await browser.consoleErrors() == [])
+        }
+      }
+    }
+
+    /// Starts the page; its address is valid once.
+    static func withAddress(
+      _ arguments: [String] = [], body: (String) async throws -> Void
+    ) async throws {
       // A folder of its own, so that no bonds of earlier runs are used.
       let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
       defer { try? FileManager.default.removeItem(at: folder) }
@@ -25,13 +41,7 @@
           "AMBIT_HUB": "off",
         ])
       defer { #expect(program.stop() == 143, "it ends when it is asked to") }
-      try await withBrowser { browser in
-        try await browser.navigate(to: program.address + "&probe")
-        try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
-        try await browser.wait(until: row("Pulse strap") + " && " + row("Thermostat"), seconds: 60)
-        try await body(browser)
-        #expect(try await browser.consoleErrors() == [])
-      }
+      try await body(program.address)
     }
 
     /// A radio with simulated devices, in a process of its own.

@@ -32,6 +32,75 @@
       }
     }
 
+    @Test
+    func
+      `At twice the size of text and pictures all of the page can be reached and nothing is cut`()
+      async throws
+    {
+      try await Self.withPage { browser in
+        // A window of 1,280 × 1,024 at 200 % has half as many pixels of CSS, each of two of the screen.
+        try await browser.setSize(width: 640, height: 512, scale: 2)
+        #expect(try await browser.script("return devicePixelRatio") == 2)
+        #expect(
+          try await browser.script("return document.documentElement.scrollWidth <= innerWidth"))
+        for name in ["Pulse strap", "Thermostat"] {
+          let row = "\(Self.names).find((each) => each.textContent == '\(name)')"
+          #expect(try await browser.script("return \(row).getBoundingClientRect().height > 10"))
+          let isSeen: Bool = try await browser.script(
+            """
+            \(row).scrollIntoView({ block: "center" });
+            const { left, top, width, height } = \(row).getBoundingClientRect();
+            return document.elementFromPoint(left + width / 2, top + height / 2) == \(row);
+            """)
+          #expect(isSeen, "\(name)")
+        }
+        // Each control that is shown lies within the width of the window, and is not under another.
+        let cut: [String] = try await browser.script(
+          """
+          const shown = [...document.querySelectorAll("header input, header select, header button")]
+            .filter((each) => each.checkVisibility());
+          return shown.filter((each) => {
+            each.scrollIntoView({ block: "center" });
+            const { left, right, top, bottom } = each.getBoundingClientRect();
+            const there = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+            return left < 0 || right > innerWidth || !(each.contains(there) || there.contains(each));
+          }).map((each) => each.outerHTML);
+          """)
+        #expect(cut == [])
+        try await Self.open("Thermostat", browser)
+        try await browser.click(browser.find("aside .primary"))
+        let form =
+          "[...document.querySelectorAll('.attributes form')].find((each) => !each.hidden)"
+        try await browser.wait(until: "\(form) != null", seconds: 60)
+        let isFit: Bool = try await browser.script(
+          """
+          return [...\(form).children].every((each) => {
+            const { left, right } = each.getBoundingClientRect();
+            return left >= 0 && right <= innerWidth;
+          });
+          """)
+        #expect(isFit)
+        try await browser.keepPicture("page at 200 %")
+      }
+    }
+
+    @Test
+    func `A browser that runs no scripts shows why the page stays empty`() async throws {
+      try await Self.withAddress { address in
+        try await withBrowser { browser in
+          try await browser.devTools(
+            "Emulation.setScriptExecutionDisabled", ["value": true])
+          try await browser.navigate(to: address)
+          let note = try await browser.find("noscript .problem")
+          #expect(try await browser.isDisplayed(note))
+          #expect(
+            try await browser.text(of: note)
+              == "This page needs JavaScript, which this browser doesn’t run.")
+          try await browser.keepPicture("page without scripts")
+        }
+      }
+    }
+
     @Test("the page invites another browser, which gets in once by the address that it shows")
     func invitation() async throws {
       try await Self.withPage { browser in

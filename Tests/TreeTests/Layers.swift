@@ -156,7 +156,7 @@ enum Layers {
     "AmbitCLI": Module(
       .programs, apple.union(["ArgumentParser", "Logging", "Synchronization"])),
     "AmbitPage": Module(
-      .programs, ["ArgumentParser", "Foundation"], filesThatTouchTheWorld: []),
+      .programs, ["ArgumentParser", "Foundation", "Synchronization"], filesThatTouchTheWorld: []),
     "AmbitMessage": Module(
       .programs, ["ArgumentParser", "Foundation", "Glibc", "Synchronization"],
       filesThatTouchTheWorld: []),

@@ -221,6 +221,12 @@ public final class Browser: Sendable {
     try await send("GET", "screenshot", as: Data.self)
   }
 
+  /// Writes a picture of the page into the folder of `AMBIT_PICTURES`, for people; nothing without that.
+  public func keepPicture(_ name: String) async throws {
+    guard let folder = ProcessInfo.processInfo.environment["AMBIT_PICTURES"] else { return }
+    try await screenshot().write(to: URL(filePath: folder).appending(path: "\(name).png"))
+  }
+
   // MARK: Commands
 
   /// Sends a command whose answer has nothing in it.
