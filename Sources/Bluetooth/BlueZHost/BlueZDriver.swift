@@ -146,6 +146,10 @@
           case .call(let id, let call): bus?.send(call, id)
           case .answer(let id, let result):
             if let call = incoming.removeValue(forKey: id) { bus?.answer(call, result) }
+          case .emit(let signal):
+            bus?.emit(
+              signal.path, signal.interface, signal.member, signal.arguments,
+              to: signal.destination)
           case .deliver(let id, let event): batches[id, default: []].append(event)
           case .readBlock(let adapter):
             runner.handle(.block(RadioBlock.read(adapter: adapter)), now: now)

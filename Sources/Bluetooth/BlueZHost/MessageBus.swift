@@ -201,14 +201,21 @@
     }
 
     /// Emits a signal.
-    func emit(
-      _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue]
+    ///
+    /// - Parameter destination: The only program that gets it; nil for all that want it.
+    package func emit(
+      _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue],
+      to destination: String? = nil
     ) {
       var message: OpaquePointer?
       guard unsafe sd_bus_message_new_signal(bus, &message, path, interface, member) >= 0 else {
         return
       }
-      if unsafe MessageWriter(message).append(arguments) >= 0 {
+      var status = unsafe MessageWriter(message).append(arguments)
+      if status >= 0, let destination {
+        status = unsafe sd_bus_message_set_destination(message, destination)
+      }
+      if status >= 0 {
         _ = unsafe sd_bus_send(bus, message, nil)
       }
       _ = unsafe sd_bus_message_unref(message)

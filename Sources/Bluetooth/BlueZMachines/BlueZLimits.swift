@@ -21,6 +21,13 @@ package enum BlueZLimits {
   /// Connections for which `Connect` is called at the same time.
   package static let connectingCountMax = 8
 
+  /// Services of all clients, and attributes of each.
+  package static let serviceCountMax = 128
+  package static let serviceAttributeCountMax = 1_024
+  /// How long a client may take to answer a request of a peer: bluetoothd waits for 5 s.
+  static let serverAnswerMax = TimeSpan.milliseconds(4_500)
+  /// How long a peer may take to confirm an indication (Core 5.4, Vol 3, Part F, §3.3.3).
+  static let confirmationMax = TimeSpan.seconds(30)
   /// How long a procedure of the attribute protocol may take: its 30 s, and a little for bluetoothd.
   static let procedureMax = TimeSpan.seconds(35)
   /// How long bluetoothd may take to answer about itself.

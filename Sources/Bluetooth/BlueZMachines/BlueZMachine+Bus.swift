@@ -71,6 +71,10 @@ extension BlueZMachine {
       subscriptionReplied(result, peer, serial, path, now: now, into: &actions)
     case .advertise(let client, let path):
       advertisementReplied(result, client, path, now: now, into: &actions)
+    case .publish(let root): serviceReplied(result, root, now: now, into: &actions)
+    case .updated(let client, let token):
+      let done = result.map { _ in HostReply.done }.mapError { _ in HostError.radioNotReady }
+      complete(client, token, done, into: &actions)
     case .registerAgent: agentRegistered(result, into: &actions)
     case .pair(let path): pairReplied(result, path, now: now, into: &actions)
     case .removeBond(let client, let token):
@@ -182,14 +186,16 @@ extension BlueZMachine {
     updateState(now: now, into: &actions)
     failPairings(now: now, into: &actions)
     loseAdvertisements(into: &actions)
+    loseServices(into: &actions)
     devices = [:]
     paths = [:]
     for id in gone.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       switch gone[id]?.purpose {
-      case .removeBond(let client, let token):
+      case .removeBond(let client, let token), .updated(let client, let token):
         complete(client, token, .failure(.radioNotReady), into: &actions)
       case .match, .owner, .start, .objects, .setFilter, .startDiscovery, .stopDiscovery, .connect,
-        .disconnect, .operation, .subscription, .advertise, .registerAgent, .pair, .release, nil:
+        .disconnect, .operation, .subscription, .advertise, .publish, .registerAgent, .pair,
+        .release, nil:
         break
       }
     }
@@ -241,6 +247,9 @@ extension BlueZMachine {
     }
     if call.path.hasPrefix(Self.advertisementRoot) {
       return advertisementCalled(id, call, into: &actions)
+    }
+    if call.path.hasPrefix(Self.serviceRoot) {
+      return serviceCalled(id, call, now: now, into: &actions)
     }
     actions.append(.answer(id, .failure(Self.unknownObject)))
   }
@@ -377,6 +386,7 @@ extension BlueZMachine {
     deliverToAll(.stateChanged(new), into: &actions)
     if new == .poweredOn {
       connectWaitingLinks(now: now, into: &actions)
+      resumeServices(now: now, into: &actions)
       resumeAdvertising(now: now, into: &actions)
     }
   }

@@ -106,6 +106,7 @@ extension BlueZMachine {
       objects.descriptors[path] == nil ? BusName.characteristic : BusName.descriptor
     lastOperation += 1
     links[peer]?.running = .called(serial: lastOperation)
+    if devices[devicePath]?.isPaired == false { registerAgent(now: now, into: &actions) }
     let purpose: Purpose =
       member == "StartNotify"
       ? .subscription(peer, serial: lastOperation, path: path)
@@ -169,6 +170,11 @@ extension BlueZMachine {
       let operation = link.operations.first
     else { return }
     links[peer]?.running = .nothing
+    if let path = link.path {
+      let failure = HostError.security(.pairingFailed(.unspecifiedReason))
+      let isFailure = if case .failure = result { true } else { false }
+      endImplicitPairing(path, isFailure ? failure : nil, now: now, into: &actions)
+    }
     switch result {
     case .success where operation.isProbed, .failure where operation.isProbed:
       // An error is a reply of the peer, too.
@@ -204,6 +210,17 @@ extension BlueZMachine {
       return pairForOperation(path, peer, now: now, into: &actions)
     }
     finish(peer, .failure(failure), into: &actions)
+  }
+
+  /// Ends the first operation, for which bluetoothd was about to pair, and the pairing with it.
+  mutating func failPairedOperation(
+    _ peer: DeviceAddress, _ error: HostError, now: Instant, into actions: inout [Action]
+  ) {
+    finish(peer, .failure(error), into: &actions)
+    if let path = links[peer]?.path {
+      endImplicitPairing(path, error, now: now, into: &actions)
+    }
+    startNext(peer, now: now, into: &actions)
   }
 
   /// The pairing for the first operation has ended: the operation is repeated, or fails for the same reason.

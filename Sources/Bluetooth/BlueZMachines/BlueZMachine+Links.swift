@@ -63,6 +63,7 @@ extension BlueZMachine {
       links[peer]?.users[id] = nil
       deliver(.disconnected(peer, nil, reconnecting: false), to: id, into: &actions)
       removeLinkIfUnused(peer)
+      unregisterAgentIfUnused(now: now, into: &actions)
     }
   }
 
@@ -242,6 +243,9 @@ extension BlueZMachine {
   ) {
     report(path, changed, now: now, into: &actions)
     guard state == .poweredOn, let device = devices[path] else { return }
+    if changed.contains("Paired"), device.isPaired {
+      endImplicitPairing(path, nil, now: now, into: &actions)
+    }
     if changed.contains("Connected") { connectionChanged(path, now: now, into: &actions) }
     if changed.contains("ServicesResolved") || changed.contains("Name") {
       updateLink(path, into: &actions)
@@ -335,11 +339,15 @@ extension BlueZMachine {
   // MARK: Links of other programs
 
   /// Reports a link that another program has made, if it is one of LE.
-  mutating func adoptLink(_ path: String, now: Instant, into actions: inout [Action]) {
+  ///
+  /// - Parameter isLowEnergy: Whether it is known to be one.
+  mutating func adoptLink(
+    _ path: String, isLowEnergy: Bool = false, now: Instant, into actions: inout [Action]
+  ) {
     guard state == .poweredOn, let device = devices[path], device.isConnected,
       linkPeers[path] == nil, links[device.address] == nil,
       ObjectPath.adapter(of: path) == adapter, links.count < BlueZLimits.linkCountMax,
-      device.address.kind == .random || !device.objects.isEmpty
+      isLowEnergy || device.address.kind == .random || !device.objects.isEmpty
     else { return }
     let peer = device.address
     links[peer] = BlueZLink(peer: peer, phase: .open)
@@ -393,6 +401,7 @@ extension BlueZMachine {
     } else {
       removeLink(peer)
     }
+    unregisterAgentIfUnused(now: now, into: &actions)
   }
 
   /// Tells all clients of the end of a link.
@@ -400,7 +409,11 @@ extension BlueZMachine {
     _ peer: DeviceAddress, _ error: HostError, now: Instant, into actions: inout [Action]
   ) {
     failOperations(peer, error, into: &actions)
+    if let path = links[peer]?.path {
+      endImplicitPairing(path, .notConnected, now: now, into: &actions)
+    }
     endRSSIRequests(peer, .failure(error), into: &actions)
+    endSubscriptions(of: peer, into: &actions)
     links[peer]?.connectionHandle = nil
     links[peer]?.disconnectionReason = nil
     stopNotifying(peer, now: now, into: &actions)

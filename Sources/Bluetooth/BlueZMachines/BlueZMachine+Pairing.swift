@@ -2,10 +2,10 @@ import BluetoothInterface
 import BluetoothWire
 import Essentials
 
-// Pairings that this program causes, and its pairing agent (org.bluez.Agent1), which is registered during them only:
-// bluetoothd's default agent, as that of the desktop, has all others.
+// Pairings that this program causes, and its pairing agent (org.bluez.Agent1). bluetoothd also pairs of its own accord when
+// a peer refuses an attribute without encryption, and asks its default agent: that of the desktop, or else this one.
 
-/// A pairing for which `Pair` was called.
+/// A pairing for which `Pair` was called, or that bluetoothd has begun for an operation.
 struct BlueZPairing: Sendable {
   struct Request: Sendable {
     var client: BlueZSessionID
@@ -13,6 +13,8 @@ struct BlueZPairing: Sendable {
   }
 
   let peer: DeviceAddress
+  /// Whether bluetoothd has begun it for the first operation of the link.
+  var isImplicit = false
   var requests: [Request] = []
   var prompt: Prompt?
   /// The reason if the user has refused.
@@ -60,26 +62,32 @@ extension BlueZMachine {
     _ path: String, _ peer: DeviceAddress, now: Instant, into actions: inout [Action]
   ) {
     guard pairings[path] == nil else { return }
-    if !isAgentRegistered, let agent = agents.last {
-      isAgentRegistered = true
-      // bluetoothd handles the calls of one program in their order.
-      send(
-        bluez(
-          "/org/bluez", BusName.agentManager, "RegisterAgent",
-          [.path(Self.agentPath), .string(agent.capability.busName)]),
-        .registerAgent, deadline: now + BlueZLimits.answerMax, into: &actions)
-    }
+    registerAgent(now: now, into: &actions)
     pairings[path] = BlueZPairing(peer: peer)
     send(
       bluez(path, BusName.device, "Pair"), .pair(path: path),
       deadline: now + BlueZLimits.pairingMax, into: &actions)
   }
 
+  /// Registers the agent, unless it is; without a user, for Just Works.
+  mutating func registerAgent(now: Instant, into actions: inout [Action]) {
+    let capability = agents.last?.capability ?? .noInputNoOutput
+    guard registeredAgent != capability else { return }
+    if registeredAgent != nil { unregisterAgent(now: now, into: &actions) }
+    registeredAgent = capability
+    // bluetoothd handles the calls of one program in their order.
+    send(
+      bluez(
+        "/org/bluez", BusName.agentManager, "RegisterAgent",
+        [.path(Self.agentPath), .string(capability.busName)]),
+      .registerAgent, deadline: now + BlueZLimits.answerMax, into: &actions)
+  }
+
   mutating func agentRegistered(
     _ result: Result<[BusValue], BusError>, into actions: inout [Action]
   ) {
     if case .failure(let error) = result {
-      isAgentRegistered = false
+      registeredAgent = nil
       actions.append(
         .warning("bluetoothd takes no pairing agent: \(error.message) (\(error.name))."))
     }
@@ -89,7 +97,8 @@ extension BlueZMachine {
     _ result: Result<[BusValue], BusError>, _ path: String, now: Instant,
     into actions: inout [Action]
   ) {
-    guard let pairing = pairings.removeValue(forKey: path) else { return }
+    guard let pairing = pairings[path], !pairing.isImplicit else { return }
+    pairings[path] = nil
     var error: HostError?
     switch result {
     case .success: break
@@ -133,9 +142,16 @@ extension BlueZMachine {
       deadline: now + BlueZLimits.answerMax, into: &actions)
   }
 
-  private mutating func unregisterAgentIfUnused(now: Instant, into actions: inout [Action]) {
-    guard isAgentRegistered, pairings.isEmpty else { return }
-    isAgentRegistered = false
+  /// Takes the agent back when no client of this program has a link or a pairing.
+  mutating func unregisterAgentIfUnused(now: Instant, into actions: inout [Action]) {
+    guard registeredAgent != nil, pairings.isEmpty,
+      !links.values.contains(where: { $0.isUp && !$0.users.isEmpty })
+    else { return }
+    unregisterAgent(now: now, into: &actions)
+  }
+
+  private mutating func unregisterAgent(now: Instant, into actions: inout [Action]) {
+    registeredAgent = nil
     send(
       bluez("/org/bluez", BusName.agentManager, "UnregisterAgent", [.path(Self.agentPath)]),
       .release, deadline: now + BlueZLimits.answerMax, into: &actions)
@@ -147,7 +163,7 @@ extension BlueZMachine {
   ) {
     agents.removeAll { $0.client == id }
     for path in pairings.keys.sorted() {
-      if pairings[path]?.prompt?.client == id { refuse(path, into: &actions) }
+      if pairings[path]?.prompt?.client == id { refuse(path, now: now, into: &actions) }
       pairings[path]?.requests.removeAll { $0.client == id }
       cancelPairingIfUnwanted(path, now: now, into: &actions)
     }
@@ -158,7 +174,7 @@ extension BlueZMachine {
     _ path: String, now: Instant, into actions: inout [Action]
   ) {
     guard let pairing = pairings[path], pairing.requests.isEmpty,
-      links[pairing.peer]?.running != .pairing, !pairing.isCancelled
+      links[pairing.peer]?.running != .pairing, !pairing.isCancelled, !pairing.isImplicit
     else { return }
     pairings[path]?.isCancelled = true
     cancelPairing(path, now: now, into: &actions)
@@ -166,7 +182,7 @@ extension BlueZMachine {
 
   /// bluetoothd is gone.
   mutating func failPairings(now: Instant, into actions: inout [Action]) {
-    isAgentRegistered = false
+    registeredAgent = nil
     let failed = pairings.sorted { $0.key < $1.key }.map(\.value)
     pairings = [:]
     for pairing in failed { finish(pairing, .radioNotReady, now: now, into: &actions) }
@@ -185,17 +201,19 @@ extension BlueZMachine {
   ) {
     switch call.member {
     case "Release":
-      isAgentRegistered = false
+      registeredAgent = nil
       actions.append(.answer(id, .success([])))
     case "Cancel":
       for path in pairings.keys { pairings[path]?.prompt = nil }
       actions.append(.answer(id, .success([])))
     default:
       // Without a default agent, bluetoothd turns to this one for the pairings of other programs, too.
-      guard let path = call.arguments.first?.text, pairings[path]?.isCancelled == false,
-        let agent = agents.last, let prompt = Self.prompt(call)
-      else {
-        return actions.append(.answer(id, .failure(Self.rejected)))
+      guard let path = call.arguments.first?.text, let prompt = Self.prompt(call),
+        causes(path), pairings[path]?.isCancelled != true
+      else { return actions.append(.answer(id, .failure(Self.rejected))) }
+      guard let agent = agents.last else {
+        let isConsent = prompt == .consent
+        return actions.append(.answer(id, isConsent ? .success([]) : .failure(Self.rejected)))
       }
       lastPrompt += 1
       let promptID = PairingPromptID(rawValue: lastPrompt)
@@ -215,6 +233,29 @@ extension BlueZMachine {
     }
   }
 
+  /// Whether this program has begun the pairing of a device, or performs an operation that needs it.
+  private mutating func causes(_ path: String) -> Bool {
+    if pairings[path] != nil { return true }
+    guard let peer = linkPeers[path], case .called = links[peer]?.running,
+      links[peer]?.operations.isEmpty == false
+    else { return false }
+    links[peer]?.operations[0].hasPaired = true
+    pairings[path] = BlueZPairing(peer: peer, isImplicit: true)
+    return true
+  }
+
+  /// The operation for which bluetoothd pairs has ended, or the device is paired.
+  mutating func endImplicitPairing(
+    _ path: String, _ error: HostError?, now: Instant, into actions: inout [Action]
+  ) {
+    guard let pairing = pairings[path], pairing.isImplicit else { return }
+    pairings[path] = nil
+    if let call = pairing.prompt?.call {
+      actions.append(.answer(call, .failure(Self.rejected)))
+    }
+    finish(pairing, error, now: now, into: &actions)
+  }
+
   private static let rejected = BusError(
     "org.bluez.Error.Rejected", "This program did not begin this pairing.")
 
@@ -230,7 +271,7 @@ extension BlueZMachine {
   }
 
   mutating func answerPairing(
-    _ id: PairingPromptID, _ answer: PairingAnswer, of client: BlueZSessionID,
+    _ id: PairingPromptID, _ answer: PairingAnswer, of client: BlueZSessionID, now: Instant,
     into actions: inout [Action]
   ) {
     guard let path = pairings.first(where: { $0.value.prompt?.id == id })?.key,
@@ -241,24 +282,30 @@ extension BlueZMachine {
       actions.append(.answer(call, .success([.uint32(number)])))
     case (.consent, .accept), (.compareNumber, .accept):
       actions.append(.answer(call, .success([])))
-    default: return refuse(path, into: &actions)
+    default: return refuse(path, now: now, into: &actions)
     }
     pairings[path]?.prompt = nil
   }
 
   /// Refuses the prompt of a pairing for the user.
-  private mutating func refuse(_ path: String, into actions: inout [Action]) {
+  private mutating func refuse(
+    _ path: String, now: Instant, into actions: inout [Action]
+  ) {
     guard let prompt = pairings[path]?.prompt else { return }
     pairings[path]?.prompt = nil
     guard let call = prompt.call else { return }
-    pairings[path]?.refusal =
+    let reason: SMPFailureReason =
       switch prompt.kind {
       case .enterPasskey: .passkeyEntryFailed
       case .compareNumber: .numericComparisonFailed
       case .consent, .displayPasskey, .replaceBond: .unspecifiedReason
       }
+    pairings[path]?.refusal = reason
     let error = BusError("org.bluez.Error.Rejected", "The user refuses.")
     actions.append(.answer(call, .failure(error)))
+    guard let pairing = pairings[path], pairing.isImplicit else { return }
+    // bluetoothd leaves the operation without an answer.
+    failPairedOperation(pairing.peer, .security(.pairingFailed(reason)), now: now, into: &actions)
   }
 }
 

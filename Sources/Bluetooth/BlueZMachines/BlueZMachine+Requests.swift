@@ -30,6 +30,8 @@ extension BlueZMachine {
     }
     endPairings(of: id, now: now, into: &actions)
     stopAdvertising(of: id, now: now, into: &actions)
+    removeServices(of: id, now: now, into: &actions)
+    unregisterAgentIfUnused(now: now, into: &actions)
   }
 
   mutating func handle(
@@ -62,12 +64,19 @@ extension BlueZMachine {
     case .barrier(let token): complete(id, token, .success(.done), into: &actions)
     case .setPairingAgent(let capability): setPairingAgent(capability, of: id)
     case .answerPairing(let prompt, let answer):
-      answerPairing(prompt, answer, of: id, into: &actions)
+      answerPairing(prompt, answer, of: id, now: now, into: &actions)
     case .startAdvertising(let options, let token):
       startAdvertising(options, id, token, now: now, into: &actions)
     case .stopAdvertising: stopAdvertising(of: id, now: now, into: &actions)
-    case .removeService, .removeAllServices,
-      .respond, .unpublishChannel, .consumedFromChannel, .closeChannel:
+    case .addService(let definition, let token):
+      addService(definition, id, token, now: now, into: &actions)
+    case .removeService(let handle):
+      removeServices(of: id, handle: handle, now: now, into: &actions)
+    case .removeAllServices: removeServices(of: id, now: now, into: &actions)
+    case .respond(let request, let result): respond(request, result, of: id, into: &actions)
+    case .updateValue(let handle, let value, let peers, let token):
+      updateValue(handle, value, peers, id, token, now: now, into: &actions)
+    case .unpublishChannel, .consumedFromChannel, .closeChannel:
       break
     default: refuse(request, of: id, into: &actions)
     }
@@ -85,7 +94,6 @@ extension BlueZMachine {
       case .createOutOfBandData, .setOutOfBandData:
         "bluetoothd takes no out-of-band data of LE pairings from programs."
       case .attendAllPairings: "The agent of the desktop answers pairings of bluetoothd."
-      case .addService, .updateValue: "Over bluetoothd, this host serves no attributes yet."
       default: "Over bluetoothd, this host has no L2CAP channels."
       }
     complete(id, token, .failure(.unsupported(sentence)), into: &actions)

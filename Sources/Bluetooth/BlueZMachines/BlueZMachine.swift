@@ -45,6 +45,8 @@ package struct BlueZMachine: Machine, Sendable {
     case call(BusCallID, BusCall)
     /// Answer a call of another program, once.
     case answer(IncomingCallID, Result<[BusValue], BusError>)
+    /// Send a signal to one program.
+    case emit(BusCall)
     /// Deliver an event to a client.
     case deliver(BlueZSessionID, HostEvent)
     /// Find out whether rfkill(4) blocks an adapter, by its name.
@@ -71,6 +73,8 @@ package struct BlueZMachine: Machine, Sendable {
     var requestCount = 0
     /// Values that were dropped since the last one.
     var droppedValues: [ValueSource: Int] = [:]
+    /// Writes without response to its services that were dropped since the last request.
+    var droppedWrites: [ValueSource: Int] = [:]
   }
 
   struct ValueSource: Sendable, Hashable {
@@ -103,6 +107,8 @@ package struct BlueZMachine: Machine, Sendable {
     /// `StartNotify` of the characteristic at this path.
     case subscription(DeviceAddress, serial: UInt64, path: String)
     case advertise(BlueZSessionID, path: String)
+    case publish(root: String)
+    case updated(BlueZSessionID, RequestToken)
     case registerAgent
     case pair(path: String)
     case removeBond(BlueZSessionID, RequestToken)
@@ -160,6 +166,10 @@ package struct BlueZMachine: Machine, Sendable {
   var linkPeers: [String: DeviceAddress] = [:]
   /// The peers whose links this program had made when the radio was lost: bluetoothd may have kept them.
   var madeLinks: Set<DeviceAddress> = []
+  /// The services of this program, by the paths of their applications.
+  var services: [String: LocalService] = [:]
+  var serverRequests: [ServerRequestID: PendingServerRequest] = [:]
+  var lastServerRequest: UInt64 = 0
   var advertisements: [BlueZSessionID: Advertisement] = [:]
   /// Numbers this program's objects.
   var lastObject = 0
@@ -167,7 +177,8 @@ package struct BlueZMachine: Machine, Sendable {
   var pairings: [String: BlueZPairing] = [:]
   /// The clients that answer prompts, the latest last.
   var agents: [(client: BlueZSessionID, capability: SMPIOCapability)] = []
-  var isAgentRegistered = false
+  /// The capability with which the agent is registered.
+  var registeredAgent: SMPIOCapability?
   var lastPrompt: UInt64 = 0
   /// Numbers the calls of operations, so that a late reply belongs to none.
   var lastOperation: UInt64 = 0
@@ -221,6 +232,7 @@ package struct BlueZMachine: Machine, Sendable {
     case .on: consider(heardAt + BlueZLimits.silenceMax)
     case .off, .settingFilter, .starting, .stopping: break
     }
+    consider(nextServerWake)
     if state == .poweredOn { for link in links.values { consider(link.nextWake) } }
     return next
   }
@@ -237,6 +249,7 @@ package struct BlueZMachine: Machine, Sendable {
     }
     sendWaitingCalls(into: &actions)
     wakeDiscovery(now: now, into: &actions)
+    wakeServer(now: now, into: &actions)
     if state == .poweredOn {
       for peer in links.keys.sorted(by: { $0.bits < $1.bits }) {
         wakeLink(peer, now: now, into: &actions)

@@ -167,6 +167,8 @@ enum BusName {
   static let device = "org.bluez.Device1"
   static let agentManager = "org.bluez.AgentManager1"
   static let agent = "org.bluez.Agent1"
+  static let gattManager = "org.bluez.GattManager1"
+  static let peer = "org.freedesktop.DBus.Peer"
   static let advertisingManager = "org.bluez.LEAdvertisingManager1"
   static let advertisement = "org.bluez.LEAdvertisement1"
   static let service = "org.bluez.GattService1"

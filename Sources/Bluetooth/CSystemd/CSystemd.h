@@ -29,6 +29,7 @@ int sd_bus_message_new_method_call(sd_bus *bus, sd_bus_message **message, const 
                                    const char *interface, const char *member);
 int sd_bus_message_new_signal(sd_bus *bus, sd_bus_message **message, const char *path, const char *interface,
                               const char *member);
+int sd_bus_message_set_destination(sd_bus_message *message, const char *destination);
 int sd_bus_message_new_method_return(sd_bus_message *call, sd_bus_message **message);
 int sd_bus_message_new_method_error(sd_bus_message *call, sd_bus_message **message, const sd_bus_error *error);
 sd_bus_message *sd_bus_message_ref(sd_bus_message *message);

@@ -38,6 +38,9 @@ struct BlueZBench {
   var rssiHandles: [UInt16] = []
   var answers: [IncomingCallID: Result<[BusValue], BusError>] = [:]
   var lastIncoming: UInt64 = 0
+  var signals: [BusCall] = []
+  /// The calls that register and unregister the agent, which succeed.
+  var agentCalls: [BusCall] = []
 
   init(adapter: String? = nil) { machine = BlueZMachine(adapter: adapter) }
 
@@ -52,8 +55,12 @@ struct BlueZBench {
       switch action {
       case .openBus: openings += 1
       case .closeBus: closings += 1
+      case .call(let id, let call) where call.interface == BusName.agentManager:
+        agentCalls.append(call)
+        handle(.reply(id, .success([])))
       case .call(let id, let call): calls.append((id, call))
       case .answer(let id, let result): answers[id] = result
+      case .emit(let signal): signals.append(signal)
       case .deliver(let id, let event): events[id, default: []].append(event)
       case .readBlock(let adapter): blockQuestions.append(adapter)
       case .watchController(let name): controller = name

@@ -47,25 +47,47 @@ struct PairingTests {
 
   // MARK: The agent
 
-  @Test func `The agent is registered before a pairing of this program, and only until it ends`() {
+  @Test func `The agent is registered before a pairing, until no client has a link`() {
     var bench = connected(agent: .keyboardDisplay)
-    #expect(bench.calls.isEmpty)
+    #expect(bench.agentCalls.isEmpty)
     bench.request(.pair(.peer, Self.one))
-    #expect(bench.calls.map(\.call.member) == ["RegisterAgent", "Pair"])
+    #expect(bench.agentCalls.map(\.member) == ["RegisterAgent"])
     #expect(
-      bench.call("RegisterAgent")?.arguments
+      bench.agentCalls[0].arguments
         == [.path(BlueZMachine.agentPath), .string("KeyboardDisplay")])
-    bench.reply(to: "RegisterAgent")
     bench.reply(to: "Pair")
-    #expect(bench.calls.map(\.call.member) == ["UnregisterAgent"])
     #expect(
       bench.takeEvents() == [.completed(Self.one, .success(.done)), .pairingEnded(.peer, nil)])
+    bench.request(.disconnect(.peer))
+    bench.changeDevice(["Connected": .boolean(false)])
+    #expect(bench.agentCalls.map(\.member) == ["RegisterAgent", "UnregisterAgent"])
   }
 
-  @Test func `Without an agent of this program, the questions are left to the desktop's`() {
+  @Test func `Without an agent of a client, pairing is by Just Works`() {
     var bench = connected()
     bench.request(.pair(.peer, Self.one))
-    #expect(bench.calls.map(\.call.member) == ["Pair"])
+    #expect(bench.agentCalls.last?.arguments.last == .string("NoInputNoOutput"))
+    let consent = bench.call(
+      BlueZMachine.agentPath, BusName.agent, "RequestAuthorization", [.path(devicePath)])
+    #expect(bench.answers[consent] == .success([]))
+    let number = bench.call(
+      BlueZMachine.agentPath, BusName.agent, "RequestConfirmation",
+      [.path(devicePath), .uint32(1)])
+    guard case .failure? = bench.answers[number] else {
+      Issue.record("the numbers were not compared")
+      return
+    }
+  }
+
+  @Test func `An agent that comes later replaces the one for Just Works`() {
+    var bench = connected()
+    bench.gatt(.read(0x0C), token: 1)
+    bench.reply(to: "ReadValue", [.bytes([1])])
+    bench.request(.setPairingAgent(.displayYesNo))
+    bench.gatt(.read(0x0C), token: 2)
+    #expect(
+      bench.agentCalls.map(\.member) == ["RegisterAgent", "UnregisterAgent", "RegisterAgent"])
+    #expect(bench.agentCalls.last?.arguments.last == .string("DisplayYesNo"))
   }
 
   private func prompted(
@@ -190,8 +212,9 @@ struct PairingTests {
       [.objects([adapterPath: [BusName.adapter: BlueZBench.adapterValues]])])
     bench.connect()
     bench.calls = []
+    bench.agentCalls = []
     bench.request(.pair(.peer, Self.one))
-    #expect(bench.calls.map(\.call.member) == ["RegisterAgent", "Pair"])
+    #expect(bench.agentCalls.map(\.member) == ["RegisterAgent"])
   }
 
   // MARK: Values that need encryption
@@ -202,7 +225,7 @@ struct PairingTests {
     bench.gatt(.read(0x11), token: 2)
     bench.refuse(
       "ReadValue", "org.bluez.Error.Failed", "Operation failed with ATT error: 0x0f (x)")
-    #expect(bench.calls.map(\.call.member) == ["RegisterAgent", "Pair"])
+    #expect(bench.calls.map(\.call.member) == ["Pair"])
     bench.changeDevice(["Paired": .boolean(true)])
     bench.reply(to: "Pair")
     #expect(bench.call("ReadValue")?.path == valuePath)
@@ -254,5 +277,55 @@ struct PairingTests {
     bench.request(.disconnect(.peer))
     #expect(bench.count(of: "CancelPairing") == 1)
     #expect(bench.takeEvents().result(1) == .failure(.cancelled))
+  }
+
+  @Test func `A pairing that bluetoothd begins for an operation asks the client's user`() throws {
+    var bench = connected(agent: .displayYesNo)
+    bench.gatt(.read(0x0C), token: 1)
+    let call = bench.call(
+      BlueZMachine.agentPath, BusName.agent, "RequestConfirmation",
+      [.path(devicePath), .uint32(7)])
+    guard case .pairingPrompt(.peer, .compareNumber(7), let id)? = bench.takeEvents().last else {
+      Issue.record("no prompt")
+      return
+    }
+    bench.request(.answerPairing(id, .accept))
+    #expect(bench.answers[call] == .success([]))
+    bench.changeDevice(["Paired": .boolean(true)])
+    #expect(bench.takeEvents() == [.pairingEnded(.peer, nil)])
+    bench.reply(to: "ReadValue", [.bytes([5])])
+    #expect(bench.takeEvents().result(1) == .success(.value([5])))
+  }
+
+  @Test func `A refusal of such a pairing ends the operation, which bluetoothd leaves unanswered`()
+  {
+    var bench = connected(agent: .displayYesNo)
+    bench.gatt(.read(0x0C), token: 1)
+    bench.gatt(.read(0x11), token: 2)
+    bench.call(
+      BlueZMachine.agentPath, BusName.agent, "RequestConfirmation",
+      [.path(devicePath), .uint32(7)])
+    guard case .pairingPrompt(_, _, let id)? = bench.takeEvents().last else {
+      Issue.record("no prompt")
+      return
+    }
+    bench.request(.answerPairing(id, .reject))
+    let failure = SecurityFailure.pairingFailed(.numericComparisonFailed)
+    #expect(
+      bench.takeEvents() == [
+        .completed(Self.one, .failure(.security(failure))), .pairingEnded(.peer, failure),
+      ])
+    #expect(bench.calls.map(\.call.path) == [valuePath, secondValuePath])
+  }
+
+  @Test func `A link that ends during such a pairing is its end`() {
+    var bench = connected(agent: .displayYesNo)
+    bench.gatt(.read(0x0C), token: 1)
+    bench.call(
+      BlueZMachine.agentPath, BusName.agent, "RequestConfirmation",
+      [.path(devicePath), .uint32(7)])
+    bench.changeDevice(["Connected": .boolean(false)])
+    #expect(bench.takeEvents().contains(.pairingEnded(.peer, .disconnected)))
+    #expect(bench.machine.pairings.isEmpty)
   }
 }

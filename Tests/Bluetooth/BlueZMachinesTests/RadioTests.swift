@@ -212,7 +212,6 @@ struct RadioTests {
     bench.start()
     let token = RequestToken(rawValue: 1)
     for request: HostRequest in [
-      .addService(ServiceDefinition(uuid: BluetoothUUID(0x180D)), token),
       .openChannel(.peer, psm: 0x80, token), .updateParameters(.peer, .default, token),
       .attendAllPairings(token), .createOutOfBandData(token),
     ] {
