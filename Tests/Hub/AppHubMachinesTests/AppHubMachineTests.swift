@@ -154,6 +154,41 @@ struct AppHubMachineTests {
     #expect(system.startCount == 2)
   }
 
+  @Test(arguments: [ConnectionAlerts.connection, .disconnection, .notification])
+  func `Each alert of a connection is shown for its own event, while the app is suspended`(
+    _ alert: ConnectionAlerts
+  ) {
+    var system = TestSystem()
+    var options = ConnectOptions()
+    options.alerts = alert
+    system.person(.opened)
+    system.request(.connect(TestSystem.peer, options))
+    system.person(.sentToBackground)
+    #expect(system.state == .suspended)
+    var shown: [ConnectionAlerts] = []
+    let steps: [(ConnectionAlerts, [HostEvent])] = [
+      (
+        .connection,
+        [
+          .linkOpened(LinkInfo(peer: TestSystem.peer, role: .central)),
+          .connected(TestSystem.peer),
+        ]
+      ),
+      (.notification, [system.value(1)]),
+      (
+        .disconnection,
+        [.disconnected(TestSystem.peer, .attTimeout, reconnecting: false)]
+      ),
+    ]
+    for (kind, events) in steps {
+      let count = system.alertCount
+      system.host(events)
+      if system.alertCount > count { shown.append(kind) }
+      #expect(system.state == .suspended)
+    }
+    #expect(shown == [alert])
+  }
+
   @Test func `A scan follows the state of its app at once`() {
     var system = TestSystem()
     system.person(.opened)

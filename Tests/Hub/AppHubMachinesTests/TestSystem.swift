@@ -47,6 +47,7 @@ struct TestSystem {
   }
 
   var state: AppLifeState { machine.life.state(of: Self.app) ?? .notRunning }
+  var alertCount: Int { lifeActions.count { if case .alert = $0 { true } else { false } } }
   var hostSession: HubSessionKey? { hostSessions.first }
 
   mutating func handle(_ event: AppHubMachine.Event) {
