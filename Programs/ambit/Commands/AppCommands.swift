@@ -30,11 +30,22 @@ struct AppsCommand: ParsableCommand {
     commandName: "apps",
     abstract: "Run the manager of apps: it starts, suspends, wakes and ends them.",
     discussion: """
+      "ambit apps run" runs it, which is what "ambit apps" without a command does; "ambit apps status" shows each \
+      app's state. docs/apps.md describes them.
+
       EXAMPLES:
         ambit apps --radio hci0
         ambit apps status
-        ambit apps --help
-      """)
+        ambit apps install --print
+      """,
+    subcommands: [AppsProgram.self, AppsInstall.self, AppsUninstall.self],
+    defaultSubcommand: AppsProgram.self)
+}
+
+/// The commands that `ambit-apps` performs.
+struct AppsProgram: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "program", abstract: "Run the manager, or show its state.", shouldDisplay: false)
 
   @Argument(parsing: .captureForPassthrough, help: "A command: run or status; run by default.")
   var words: [String] = []

@@ -1,44 +1,53 @@
 import Essentials
 
-/// A file of a unit of systemd, with a first line that marks it as written by `ambit hub install`.
+/// A file of a unit of systemd, with a first line that marks it as written by `ambit hub install` or
+/// `ambit apps install`.
 struct UnitFile: Hashable, Sendable {
   /// Its name, such as `ambit-hub.service`.
   var name: String
   /// Its content behind the first line.
   var body: String
+  /// The command that writes it.
+  var author = Command.hub
+
+  enum Command: String, CaseIterable, Hashable, Sendable {
+    case hub, apps
+  }
 
   /// Its content.
-  var text: String { Self.mark(of: body.utf8) + "\n" + body }
+  var text: String { Self.mark(of: body.utf8, author) + "\n" + body }
 
   /// The author of a file that exists.
   enum Author: Hashable, Sendable {
-    /// `ambit hub install`, and it is unchanged.
+    /// One of the commands, and it is unchanged.
     case install
-    /// `ambit hub install`, and it was changed since.
+    /// One of the commands, and it was changed since.
     case changed
     /// Another program, or a person.
     case other
   }
 
-  private static let markStart =
-    "# Written by \"ambit hub install\". Unchanged, it has the checksum "
+  private static func markStart(_ command: Command) -> String {
+    "# Written by \"ambit \(command.rawValue) install\". Unchanged, it has the checksum "
+  }
 
   /// Finds the author of a file by its content.
   static func author(of content: [UInt8]) -> Author {
     let first = content.prefix { $0 != UInt8(ascii: "\n") }
-    guard first.starts(with: markStart.utf8) else { return .other }
+    guard let command = Command.allCases.first(where: { first.starts(with: markStart($0).utf8) })
+    else { return .other }
     let body = content.dropFirst(first.count + 1)
-    return first.elementsEqual(mark(of: body).utf8) ? .install : .changed
+    return first.elementsEqual(mark(of: body, command).utf8) ? .install : .changed
   }
 
   /// The checksum detects changes, such as those of an administrator. It protects against none that are meant
   /// to be hidden: a user that may write the file may compute it, too.
-  private static func mark(of body: some Sequence<UInt8>) -> String {
+  private static func mark(of body: some Sequence<UInt8>, _ command: Command) -> String {
     // FNV-1a of 64 bits.
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in body { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     let digits = String(hash, radix: 16)
-    return markStart + String(repeating: "0", count: 16 - digits.count) + digits + "."
+    return markStart(command) + String(repeating: "0", count: 16 - digits.count) + digits + "."
   }
 }
 

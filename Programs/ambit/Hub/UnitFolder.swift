@@ -164,12 +164,15 @@ enum UnitFolderError: Error, Hashable, Sendable {
   case failed(String, String)
 
   /// One sentence, without a full stop.
-  var sentence: String {
+  var sentence: String { sentence(of: .hub) }
+
+  /// The same for a command.
+  func sentence(of command: UnitFile.Command) -> String {
     switch self {
     case .changed(let path):
       "\(Fit.safe(path)) was changed since it was installed; --force replaces or removes it"
     case .foreign(let path):
-      "\(Fit.safe(path)) wasn't written by \"ambit hub install\"; --force replaces or removes it"
+      "\(Fit.safe(path)) wasn't written by \"ambit \(command.rawValue) install\"; --force replaces or removes it"
     case .failed(let path, let reason):
       "\(Fit.safe(path)) can't be used: \(reason.prefix(1).lowercased() + reason.dropFirst())"
     }
