@@ -454,7 +454,7 @@ let package = Package(
     tests(
       of: "AppManagerHost", in: "Hub", needs: "AppMachines", "AppSessions", "BluetoothHost",
       "BluetoothInterface", "BluetoothWire", "EventLoop", "InfoPlists", "SimulatedRadio",
-      "Simulation", "StateFiles", "door-lock"),
+      "Simulation", "StateFiles", "ambit-apps", "door-lock"),
     tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
       of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",

@@ -12,8 +12,8 @@ struct AppOpen: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "open", abstract: "Open an app, and show its output until it ends.",
     discussion: """
-      Ctrl-Z sends the app to the background, and returns. Ctrl-C ends it, as a person does. The app has no \
-      input. If it ends, its exit status is the command's.
+      Ctrl-Z sends the app to the background, and returns, as --timeout and a closed terminal do. Ctrl-C ends \
+      it, as a person does. The app has no input. If it fails, so does the command.
 
       EXAMPLES:
         ambit app open com.example.lock

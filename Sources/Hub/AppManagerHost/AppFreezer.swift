@@ -22,6 +22,21 @@ package enum AppFreezer: Hashable, Sendable, CustomStringConvertible {
     return .controlGroups(folder: folder)
   }
 
+  /// Ends the processes of apps whose manager was ended by force: frozen ones would stay so for ever.
+  func removeLeftovers() {
+    if case .controlGroups(let folder) = self {
+      for name in TextFile.names(in: folder) where name.hasPrefix(AppProcessGroup.namePrefix) {
+        let manager = name.dropFirst(AppProcessGroup.namePrefix.count).prefix { $0 != "." }
+        guard let manager = pid_t(manager), ProcessTable.entry(of: manager) == nil else { continue }
+        _ = TextFile.write("1", to: "\(folder)/\(name)/cgroup.kill")
+        rmdir("\(folder)/\(name)")
+      }
+    }
+    for entry in ProcessTable.leftovers(variable: AppSpawn.markVariable) {
+      ProcessDescriptor.open(entry)?.send(SIGKILL)
+    }
+  }
+
   /// Of a user other than root, a folder of its own is a delegated one (systemd's "Control Group APIs and
   /// Delegation"). Root's must not be the root of the hierarchy, whose children belong to systemd.
   private static func isDelegated(_ folder: String) -> Bool {
@@ -57,6 +72,9 @@ package enum AppFreezer: Hashable, Sendable, CustomStringConvertible {
 
 /// The processes of an app, which are frozen, thawed and ended together.
 final class AppProcessGroup {
+  /// How the names of control groups begin, before the mark.
+  static let namePrefix = "app-"
+
   let first: ProcessDescriptor
   /// The text in the environments of all of them.
   let mark: String

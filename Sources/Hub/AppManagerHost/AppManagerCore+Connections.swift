@@ -11,7 +11,7 @@ extension AppManagerCore {
   /// A program has connected to the manager's socket. It is known by its first message.
   func accept(_ descriptor: Int32) {
     guard let peer = PeerCredentials(of: descriptor), peer.userID == geteuid(),
-      connections.count < Self.connectionCountMax
+      connections.values.count(where: { $0.program == nil }) < Self.connectionCountMax
     else {
       Glibc.close(descriptor)
       return
@@ -64,11 +64,19 @@ extension AppManagerCore {
     connection.deadline?.cancel()
     connection.channel?.close()
     connections[ObjectIdentifier(connection)] = nil
-    if let app = connection.watched { watchers[app]?.removeAll { $0 === connection } }
+    if let app = connection.watched { stopWatching(app, connection) }
     // The machine ends a process that reports nothing, by its times.
     if let program = connection.program, program.session === connection.channel {
       program.session = nil
     }
+  }
+
+  /// The terminal in which an app was opened is gone: the person has left the app.
+  private func stopWatching(_ app: AppID, _ connection: AppCommandConnection) {
+    watchers[app]?.removeAll { $0 === connection }
+    guard watchers[app]?.isEmpty ?? false else { return }
+    watchers[app] = nil
+    handle(.life(.person(app, .sentToBackground)))
   }
 
   // MARK: Processes of apps
@@ -143,6 +151,8 @@ final class AppCommandConnection {
 
   /// How much waits for a terminal that takes nothing; more lines are dropped and counted.
   private static let waitingByteCountMax = 1 << 20
+  /// How long a command may take to read its last reply.
+  private static let closingTime = TimeSpan.seconds(10)
 
   init(processID: pid_t) { self.processID = processID }
 
@@ -161,13 +171,15 @@ final class AppCommandConnection {
     channel.write(AppFrame.bytes(of: reply))
   }
 
-  /// Sends the last reply. The command closes the connection.
+  /// Sends the last reply. The command closes the connection, or else the manager after a time.
   func finish(_ reply: AppCommandReply) {
     watched = nil
     send(reply)
+    deadline?.set(.now + Self.closingTime)
   }
 
   func refuse(_ sentence: String) {
     channel?.write(AppFrame.bytes(of: AppManagerMessage.refused(sentence)))
+    deadline?.set(.now + Self.closingTime)
   }
 }

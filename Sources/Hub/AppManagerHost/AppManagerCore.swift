@@ -211,7 +211,8 @@ final class AppManagerCore {
         "AMBIT_INFO_PLIST": bundle.folder + "/Info.plist",
       ])
     let group = AppProcessGroup(
-      process, mark: "\(AppSpawn.markVariable)=\(mark)", name: "app-\(mark)", freezer: freezer)
+      process, mark: "\(AppSpawn.markVariable)=\(mark)", name: AppProcessGroup.namePrefix + mark,
+      freezer: freezer)
     let program = AppProgram(id: id, bundle: bundle, group: group)
     do throws(SystemError) {
       try program.watch(

@@ -45,6 +45,7 @@ package final class AppManagerServer: Sendable {
     let result = await loop.result { () throws(AppManagerServerError) in
       let claim = try AppManagerClaim(path)
       ProcessTable.adoptOrphans()
+      freezer.removeLeftovers()
       let core = AppManagerCore(
         at: path, provider, store, freezer, limits: limits, isSimulated: isSimulated, on: loop,
         onReport: onReport)

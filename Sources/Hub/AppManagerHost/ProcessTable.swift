@@ -38,17 +38,7 @@ enum ProcessTable {
 
   /// All processes that this one may see.
   static func all() -> [Entry] {
-    guard let folder = opendir("/proc") else { return [] }
-    defer { closedir(folder) }
-    var found: [Entry] = []
-    while let item = readdir(folder) {
-      let name = withUnsafePointer(to: &item.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      guard let processID = pid_t(name), let entry = entry(of: processID) else { continue }
-      found.append(entry)
-    }
-    return found
+    TextFile.names(in: "/proc").compactMap { pid_t($0) }.compactMap { entry(of: $0) }
   }
 
   /// Whether the environment with which a process was started has this text, `NAME=VALUE`.
@@ -80,6 +70,25 @@ enum ProcessTable {
     }
     found.remove(own)
     return all.filter { found.contains($0.processID) }
+  }
+
+  /// The processes of apps whose manager has ended without ending them.
+  ///
+  /// - Parameter variable: The variable in their environments, whose value begins with the manager's number and a dot.
+  static func leftovers(variable: String) -> [Entry] {
+    let start = Array("\(variable)=".utf8)
+    let all = all().filter { !$0.isZombie }
+    let running = Set(all.map(\.processID))
+    return all.filter { entry in
+      let environment = TextFile.bytes("/proc/\(entry.processID)/environ") ?? []
+      guard let mark = environment.split(separator: 0).first(where: { $0.starts(with: start) }),
+        let manager = pid_t(
+          String(
+            decoding: mark.dropFirst(start.count).prefix { $0 != UInt8(ascii: ".") }, as: UTF8.self)
+        )
+      else { return false }
+      return !running.contains(manager)
+    }
   }
 
   /// The ancestors of a process, and itself.

@@ -26,6 +26,20 @@ enum TextFile {
     return bytes
   }
 
+  /// The names in a folder, in no order.
+  static func names(in folder: String) -> [String] {
+    guard let stream = opendir(folder) else { return [] }
+    defer { closedir(stream) }
+    var found: [String] = []
+    while let item = readdir(stream) {
+      found.append(
+        withUnsafePointer(to: &item.pointee.d_name) { pointer in
+          pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        })
+    }
+    return found
+  }
+
   /// Returns whether the kernel has taken it.
   static func write(_ text: String, to path: String) -> Bool {
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)

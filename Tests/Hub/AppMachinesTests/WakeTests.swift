@@ -53,6 +53,7 @@ struct WakeTests {
         #expect(phone.state == .suspended)
       }
       #expect(phone.counts.wakeCount == 5)
+      #expect(phone.counts.reasonCounts == [.bluetoothCentral: 5])
     }
   }
 

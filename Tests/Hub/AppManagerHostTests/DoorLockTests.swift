@@ -51,4 +51,21 @@ struct DoorLockTests {
     #expect(quit.isForceQuit && quit.pendingConnectionCount == 0 && quit.connectionCount == 0)
     await manager.close()
   }
+
+  @Test func `An app goes to the background when the terminal in which it was opened is gone`()
+    async throws
+  {
+    let manager = try await TestManager.start()
+    try await manager.perform(.install(folder: manager.makeDoorLock()))
+    for try await reply in AppCommandClient.replies(
+      to: .open(Self.lock, attaches: true), at: manager.path)
+    {
+      #expect(reply == .opened)
+      try await manager.until(Self.lock) { $0.state == .active && $0.connectionCount == 1 }
+      break
+    }
+    let app = try await manager.until(Self.lock) { $0.state == .suspended }
+    #expect(app.counts.launchCount == 1 && app.counts.crashCount == 0)
+    await manager.close()
+  }
 }

@@ -10,6 +10,8 @@ import Synchronization
 /// A simulated radio in real time, with the lock of a door that goes out of range and comes back.
 final class LockRadio: Sendable {
   let host: BluetoothHost
+  /// Where other hosts get a controller on the same air.
+  let path: String
   /// How often the door was opened, each time.
   let openings: AsyncStream<Int>
   private let server: RadioServer
@@ -27,6 +29,7 @@ final class LockRadio: Sendable {
     let (openings, opening) = AsyncStream.makeStream(of: Int.self)
     let box = DeviceBox()
     let path = folder + "/radio"
+    self.path = path
     server = try await RadioServer.start(at: [.unix(path: path)]) {
       let world = World(seed: 1)
       box.device = world.addDevice(named: "Lock", at: Position(x: 1, y: 0)) { lock in

@@ -81,6 +81,58 @@ struct ProcessTests {
     #expect(processState(try #require(app.processID)) == nil)
   }
 
+  @Test func `What a killed manager has left is ended by the next one`() async throws {
+    let ended = Process()
+    ended.executableURL = URL(filePath: "/bin/true")
+    try ended.run()
+    ended.waitUntilExit()
+    let left = Process()
+    left.executableURL = URL(filePath: "/bin/sleep")
+    left.arguments = ["1000"]
+    left.environment = ["AMBIT_APP_PROCESS": "\(ended.processIdentifier).1"]
+    try left.run()
+    let manager = try await TestManager.start()
+    left.waitUntilExit()
+    #expect(left.terminationReason == .uncaughtSignal)
+    await manager.close()
+  }
+
+  /// A group that this process may make, in the unified hierarchy; nil without one.
+  private static let group: String? = {
+    for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
+      let group = "\(folder)/ambit-test-\(getpid())"
+      guard mkdir(group, 0o700) == 0 else { continue }
+      if access(group + "/cgroup.freeze", W_OK) == 0 { return group }
+      rmdir(group)
+    }
+    return nil
+  }()
+
+  @Test(.enabled(if: group != nil, "no control group can be made here"))
+  func `A control group freezes an app with all processes that it has started, and ends them`()
+    async throws
+  {
+    let group = try #require(Self.group)
+    defer { rmdir(group) }
+    let manager = try await TestManager.start(freezer: .controlGroups(folder: group))
+    try await manager.perform(.install(folder: manager.makeDoorLock()))
+    let lock = "com.example.lock"
+    try await manager.perform(.open(lock, attaches: false))
+    try await manager.until(lock) { $0.connectionCount == 1 }
+    try await manager.perform(.background(lock))
+    let app = try await manager.until(lock) { $0.state == .suspended }
+    let processes = try String(
+      contentsOfFile: "\(group)/app-\(getpid()).1/cgroup.procs", encoding: .utf8)
+    #expect(processes.split(separator: "\n").map(String.init) == ["\(try #require(app.processID))"])
+    let isFrozen = try String(
+      contentsOfFile: "\(group)/app-\(getpid()).1/cgroup.freeze", encoding: .utf8)
+    #expect(isFrozen == "1\n")
+    try await manager.perform(.terminate(lock))
+    try await manager.until(lock) { $0.state == .notRunning }
+    #expect(!FileManager.default.fileExists(atPath: "\(group)/app-\(getpid()).1"))
+    await manager.close()
+  }
+
   @Test func `A program that the manager has not started is refused`() async throws {
     let manager = try await TestManager.start()
     #expect(throws: AppManagerError.refused("The manager of apps has not started this process.")) {

@@ -4,17 +4,15 @@ import Essentials
 import EventLoop
 import Foundation
 import Glibc
-import Synchronization
 import Testing
 
 @testable import AppManagerHost
 
 /// A manager of apps in a folder of its own, on a simulated radio.
-final class TestManager: Sendable {
+final class TestManager: ManagerCommands {
   let folder: String
   let radio: LockRadio
   let server: AppManagerServer
-  let reports = Mutex<[String]>([])
 
   /// Shorter times than a phone's, so that a test doesn't wait.
   static var limits: AppLimits {
@@ -23,6 +21,8 @@ final class TestManager: Sendable {
     limits.crashPause = .milliseconds(100)
     return limits
   }
+
+  var path: String { server.path }
 
   private init(folder: String, radio: LockRadio, server: AppManagerServer) {
     self.folder = folder
@@ -51,38 +51,6 @@ final class TestManager: Sendable {
     await server.close()
     await radio.close()
     try? FileManager.default.removeItem(atPath: folder)
-  }
-
-  // MARK: Commands
-
-  @discardableResult
-  func perform(_ command: AppManagerCommand) async throws -> AppCommandReply {
-    for try await reply in AppCommandClient.replies(to: command, at: server.path) { return reply }
-    throw CancellationError()
-  }
-
-  func app(_ identifier: String) async throws -> AppManagerStatus.App {
-    guard case .status(let status) = try await perform(.status),
-      let app = status.apps.first(where: { $0.identifier == identifier })
-    else { throw CancellationError() }
-    return app
-  }
-
-  func lines(of identifier: String) async throws -> [String] {
-    guard case .log(let lines) = try await perform(.log(identifier)) else { return [] }
-    return lines
-  }
-
-  /// Waits until an app is in a state for which `condition` is true.
-  @discardableResult
-  func until(
-    _ identifier: String, _ condition: (AppManagerStatus.App) -> Bool
-  ) async throws -> AppManagerStatus.App {
-    while true {
-      let app = try await app(identifier)
-      if condition(app) { return app }
-      try await Task.sleep(for: .milliseconds(5))
-    }
   }
 
   // MARK: Apps
@@ -117,19 +85,58 @@ final class TestManager: Sendable {
   }
 
   /// The folder of the door lock, with the program of this build.
-  func makeDoorLock() throws -> String {
+  func makeDoorLock() throws -> String { try Self.makeDoorLock(in: folder) }
+
+  static func makeDoorLock(in folder: String) throws -> String {
     let place = folder + "/DoorLock"
     try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
     let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: "door-lock").resolvingSymlinksInPath()
     try FileManager.default.createSymbolicLink(
       atPath: place + "/door-lock", withDestinationPath: program.path)
-    try Self.writePlist(
+    try writePlist(
       [
         "CFBundleIdentifier": "com.example.lock", "CFBundleExecutable": "door-lock",
         "UIBackgroundModes": ["bluetooth-central"],
       ], in: place)
     return place
+  }
+}
+
+/// A manager to which commands are given.
+protocol ManagerCommands: Sendable {
+  var path: String { get }
+}
+
+extension ManagerCommands {
+  @discardableResult
+  func perform(_ command: AppManagerCommand) async throws -> AppCommandReply {
+    for try await reply in AppCommandClient.replies(to: command, at: path) { return reply }
+    throw CancellationError()
+  }
+
+  func app(_ identifier: String) async throws -> AppManagerStatus.App {
+    guard case .status(let status) = try await perform(.status),
+      let app = status.apps.first(where: { $0.identifier == identifier })
+    else { throw CancellationError() }
+    return app
+  }
+
+  func lines(of identifier: String) async throws -> [String] {
+    guard case .log(let lines) = try await perform(.log(identifier)) else { return [] }
+    return lines
+  }
+
+  /// Waits until an app is in a state for which `condition` is true.
+  @discardableResult
+  func until(
+    _ identifier: String, _ condition: (AppManagerStatus.App) -> Bool
+  ) async throws -> AppManagerStatus.App {
+    while true {
+      let app = try await app(identifier)
+      if condition(app) { return app }
+      try await Task.sleep(for: .milliseconds(5))
+    }
   }
 }
 

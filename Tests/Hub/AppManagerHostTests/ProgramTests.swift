@@ -1,0 +1,107 @@
+import AppMachines
+import AppSessions
+import Foundation
+import Glibc
+import Testing
+
+@testable import AppManagerHost
+
+/// The program `ambit-apps` at work.
+private struct ProgramRun: ManagerCommands {
+  let folder: String
+  var path: String { folder + "/ambit/apps" }
+
+  private func makeProcess(_ words: [String]) -> Process {
+    let process = Process()
+    process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+      .deletingLastPathComponent().appending(path: "ambit-apps")
+    process.arguments = words
+    var environment = ProcessInfo.processInfo.environment
+    for name in ["AMBIT_HUB", "AMBIT_RADIO", "AMBIT_APPS"] { environment[name] = nil }
+    environment["XDG_RUNTIME_DIR"] = folder
+    environment["XDG_STATE_HOME"] = folder
+    process.environment = environment
+    process.standardInput = FileHandle.nullDevice
+    return process
+  }
+
+  /// Starts the manager, and waits until it serves.
+  func start(_ words: [String]) async throws -> Process {
+    let process = makeProcess(words)
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let handle = output.fileHandleForReading
+    let data = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(returning: handle.availableData) }
+    }
+    #expect(String(decoding: data, as: UTF8.self).contains("\"event\":\"serving\""))
+    // What it reports later is read, so that it never waits.
+    handle.readabilityHandler = { _ = $0.availableData }
+    return process
+  }
+
+  /// Runs a command. Returns its output and its status.
+  func run(_ words: String...) async throws -> (output: String, status: Int32) {
+    let process = makeProcess(words)
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    try output.fileHandleForWriting.close()
+    let handle = output.fileHandleForReading
+    let data = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(returning: handle.readDataToEndOfFile()) }
+    }
+    process.waitUntilExit()
+    return (String(decoding: data, as: UTF8.self), process.terminationStatus)
+  }
+}
+
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct ProgramTests {
+  private static let lock = "com.example.lock"
+
+  @Test func `The program runs the door lock, and its commands show what the app does`()
+    async throws
+  {
+    let folder = try TestManager.makeFolder()
+    let radio = try await LockRadio(in: folder)
+    let program = ProgramRun(folder: folder)
+    let none = try await program.run("app", "list")
+    #expect(none.status == 1 && none.output.contains("start it with \"ambit apps\""))
+
+    let manager = try await program.start(
+      ["apps", "run", "--json", "--freezer", "signals", "--radio", "unix:" + radio.path])
+    let place = try TestManager.makeDoorLock(in: folder)
+    #expect(try await program.run("app", "install", place).output == "Installed \(Self.lock).\n")
+    #expect(try await program.run("app", "open", "com.example.none").status == 68)
+    #expect(try await program.run("app", "foreground", Self.lock).status == 0)
+    try await program.until(Self.lock) { $0.connectionCount == 1 }
+    #expect(try await program.run("app", "terminate", Self.lock).status == 1)
+    #expect(try await program.run("app", "background", Self.lock).status == 0)
+    try await program.until(Self.lock) { $0.state == .suspended }
+    let list = try await program.run("app", "list", "--json").output
+    #expect(list.contains("\"state\":\"suspended\""))
+
+    radio.moveOutOfRange()
+    try await program.until(Self.lock) { $0.state == .suspended && $0.pendingConnectionCount == 1 }
+    #expect(try await program.run("app", "terminate", Self.lock).status == 0)
+    try await program.until(Self.lock) { $0.state == .notRunning }
+    radio.moveIntoRange()
+    var openings = radio.openings.makeAsyncIterator()
+    #expect(await openings.next() == 1)
+    try await program.until(Self.lock) { $0.state == .suspended }
+    let status = try await program.run("apps", "status").output
+    #expect(status.contains("launched 2 times, woken ") && status.contains(" bluetoothCentral"))
+    #expect(try await program.run("app", "log", Self.lock).output.contains("launched for lock\n"))
+
+    let app = try await program.app(Self.lock)
+    manager.terminate()
+    manager.waitUntilExit()
+    #expect(manager.terminationReason == .uncaughtSignal && manager.terminationStatus == SIGTERM)
+    #expect(processState(try #require(app.processID)) == nil)
+    await radio.close()
+    try FileManager.default.removeItem(atPath: folder)
+  }
+}
