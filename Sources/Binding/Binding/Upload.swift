@@ -11,7 +11,7 @@ public import Reactive
 /// A file input with `data-upload="photos"` sends each chosen file in parts, and ``files`` has it from its
 /// announcement on, with its progress. The bytes of a file that is whole are at its ``File/path``, in a
 /// temporary file, until the file is removed, or the view model ends. To keep them, move the temporary
-/// file elsewhere.
+/// file elsewhere, and remove the file; a view model that all tabs share doesn't end by itself.
 @MainActor
 public final class Upload {
   /// A file, or as much of it as has come.
