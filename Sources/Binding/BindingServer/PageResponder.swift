@@ -33,7 +33,7 @@
       let port = channel.localAddress?.port ?? 0
       let (path, query) = Self.parts(of: request.head.path ?? "")
       let refusal = refusal(of: request, channel)
-      let isIn = !access.needsToken || access.session(request.headers, port: port) != nil
+      let isIn = isAdmitted(request, port)
       guard refusal == nil, isIn, path == "/live", request.method == .post else {
         // Read an unused body, too; otherwise the client may not see the answer. One that waits for
         // leave to send its body gets the answer instead.
@@ -67,8 +67,7 @@
             .init(address: channel.remoteAddress?.ipAddress, agent: request.headers[.userAgent]),
             user: { ConnectionUser.of(channel) })
         else {
-          return try await writer.write(
-            .unauthorized, "Open the address that the program prints; it holds for one browser.")
+          return try await writer.write(.unauthorized, Self.tokenMessage)
         }
         return try await writer.redirect(to: Self.withoutToken(request), cookie: cookie)
       }
@@ -228,6 +227,10 @@
       guard isFromHere else {
         return try await writer.write(.forbidden, Self.foreignMessage)
       }
+      // The session may have been ended while the body came.
+      guard isAdmitted(request, channel.localAddress?.port ?? 0) else {
+        return try await writer.write(.unauthorized, Self.tokenMessage)
+      }
       guard body.count <= BindingLimits.bodyByteCountMax else {
         return try await writer.write(.contentTooLarge, "A message is shorter.")
       }
@@ -289,6 +292,12 @@
         peer: channel.remoteAddress?.ipAddress)
     }
 
+    private func isAdmitted(_ request: Request, _ port: Int) -> Bool {
+      !access.needsToken || access.session(request.headers, port: port) != nil
+    }
+
+    private static let tokenMessage =
+      "Open the address that the program prints; it holds for one browser."
     private static let foreignMessage =
       "Messages are only accepted from this server's own pages. Behind a reverse proxy, the server "
       + "must trust it."

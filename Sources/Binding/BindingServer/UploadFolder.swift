@@ -90,11 +90,12 @@
     /// Removes a file, if it isn't moved elsewhere.
     func remove(_ id: UploadID) {
       guard let file = files.withLock({ $0.removeValue(forKey: id) }) else { return }
-      guard let path = folder.withLock({ $0.map { "\($0.path)/\(id.number)" } }) else { return }
+      // The locks wait for the disk, too.
       NIOThreadPool.singleton.submit { _ in
+        let folder = self.folder.withLock { $0?.path }
         file.isRemoved.withLock { isRemoved in
           isRemoved = true
-          unlink(path)
+          if let folder { unlink("\(folder)/\(id.number)") }
         }
       }
     }

@@ -1,7 +1,11 @@
 #if BindingServer
   import Binding
   import Foundation
+  import JSONWire
   import Logging
+  import NIOCore
+  import PageClient
+  import Reactive
   import StateFiles
   import Testing
 
@@ -58,6 +62,53 @@
           #expect(try await Self.cookie(address, http) == nil)
         }
         #expect(try PageAccess(keyFile: path).invite() == [], "the server has ended")
+      }
+    }
+
+    @Test
+    func `A message whose session ends while its body comes is refused, and nothing of it is done`()
+      async throws
+    {
+      let desk = await Desk()
+      try await Self.withKeyFile { path async throws in
+        try await withServer(
+          site: Desk.site, pages: { [Page("index.html", sharing: desk)] },
+          configure: {
+            $0.needsToken = true
+            $0.keyFile = path
+          }
+        ) { server async throws in
+          let http = RawHTTP(port: server.port)
+          let cookie = try #require(try await Self.cookie(server.address, http))
+          try await http.stream("/live?tab=t1", ["Cookie": cookie]) { stream in
+            let snapshot = try #require(try await stream.next())
+            let members = try JSON(parsing: Array(snapshot.data.utf8)).members
+            guard case .string(let epoch) = members?["epoch"] else {
+              Issue.record("\(snapshot)")
+              return
+            }
+            let body = #"{"tab":"t1","epoch":"\#(epoch)","seq":1,"ops":[["set","text","late"]]}"#
+            let head =
+              "POST /live HTTP/1.1\r\nHost: localhost\r\nCookie: \(cookie)\r\n"
+              + "Content-Length: \(body.utf8.count)\r\n\r\n"
+            let access = PageAccess(keyFile: path)
+            try await http.connected { inbound, outbound in
+              try await outbound.write(ByteBuffer(string: head + body.prefix(10)))
+              let browser = try #require(try access.browsers().first)
+              #expect(try access.end(browser.id))
+              // The server notices it at its next look at the file.
+              while try await http.send("GET", "/", ["Cookie": cookie]).status == 200 {}
+              try await outbound.write(ByteBuffer(string: String(body.dropFirst(10))))
+              var answer = ""
+              for try await part in inbound {
+                answer += String(buffer: part)
+                if answer.contains("\n") { break }
+              }
+              #expect(answer.hasPrefix("HTTP/1.1 401"))
+            }
+          }
+          #expect(desk.text.value == "")
+        }
       }
     }
 
