@@ -65,7 +65,7 @@ extension LiveMachine {
     let key = UploadKey(tab: tab, upload: upload, text: part.key)
     if let id = uploadIDs[key] {
       take(part, of: id, request, now, &actions)
-    } else if part.offset == 0, part.byteCount == 0 {
+    } else if part.offset == 0, part.byteCount == 0, !part.isEnd {
       announce(part, key, session.model, request, now, &actions)
     } else {
       actions.append(.answerUpload(request, .gone))
