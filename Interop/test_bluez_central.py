@@ -1,14 +1,15 @@
-"""`ambit` over Debian's bluetoothd, as an ordinary user, on Debian's kernel: it uses a device on Bumble's host. Both
-controllers are on one of our simulated radios."""
+"""`ambit` over Debian's bluetoothd, as an ordinary user, on Debian's kernel: it uses a device on Bumble's host, and
+advertises to one. Both controllers are on one of our simulated radios."""
 
 import asyncio
 import json
 import shlex
 
 import pytest
+from bumble.core import AdvertisingData
 
 import limits
-from bumble_peers import WRITEABLE, bumble_peripheral
+from bumble_peers import NOTIFYING, WRITEABLE, bumble_central, bumble_peripheral
 from linux_controller import bare_guest, guest, radio  # noqa: F401
 from linux_guest import Failed
 from test_bluez import again_after_crash, bluez  # noqa: F401
@@ -26,6 +27,10 @@ class User:
 
     async def run(self, *arguments, seconds=40):
         return await self._guest.run(self._command(arguments, seconds), seconds + 20)
+
+    async def begin(self, *arguments, seconds=40):
+        """Starts a command that goes on until it is interrupted, or for the time."""
+        await self._guest.run(self._command(arguments, seconds) + " >/tmp/begun 2>&1 &")
 
     async def json(self, *arguments, seconds=40):
         output = await self.run(*arguments, "--json", seconds=seconds)
@@ -62,6 +67,61 @@ async def test_an_ordinary_user_connects_and_writes(bluez, user, radio):
     async with bumble_peripheral(radio) as peer:
         await user.run("write", NAME, WRITEABLE, "cafe")
         assert await asyncio.wait_for(peer.written.get(), limits.EVENT) == bytes.fromhex("cafe")
+
+
+@again_after_crash
+async def test_a_disconnection_has_the_controller_s_reason(bluez, user, radio):
+    async def disconnect(peer):
+        connection = await peer.connections.get()
+        await peer.subscribed(NOTIFYING)
+        await connection.disconnect()
+
+    async with bumble_peripheral(radio) as peer:
+        disconnecting = asyncio.create_task(disconnect(peer))
+        with pytest.raises(Failed, match="has disconnected from us"):
+            await user.run("subscribe", NAME, NOTIFYING)
+        await disconnecting
+
+
+@again_after_crash
+async def test_a_burst_of_notifications_arrives_where_bluetoothd_s_socket_has_room(
+    bluez, user, radio, guest
+):
+    # The kernel drops what a socket of 208 kB has no room for: more than 93 small packets.
+    sizes = "/proc/sys/net/core/rmem_max", "/proc/sys/net/core/rmem_default"
+    before = (await guest.run(f"cat {sizes[1]}")).strip()
+    for path in sizes:
+        await guest.run(f"echo 8388608 >{path}")
+    try:
+        async with bumble_peripheral(radio) as peer:
+            values = [b"%06d" % index for index in range(200)]
+            received = asyncio.create_task(user.json(
+                "subscribe", NAME, NOTIFYING, "--count", str(len(values))))
+            await asyncio.wait_for(peer.subscribed(NOTIFYING), limits.EVENT)
+            for value in values:
+                await peer.send(NOTIFYING, value)
+            events = [event for event in await received if event["event"] == "value"]
+            assert [bytes.fromhex(event["hex"]) for event in events] == values
+    finally:
+        await guest.run(f"echo {before} >{sizes[1]}")
+
+
+@again_after_crash
+async def test_an_ordinary_user_is_a_beacon(bluez, user, radio):
+    uuid = "E2C56DB5-DFFB-48D2-B060-D0F5A7100001"
+    payload = bytes.fromhex("0215" + uuid.replace("-", "") + "00010007")
+    async with bumble_central(radio) as central:
+        found = asyncio.get_running_loop().create_future()
+
+        def heard(advertisement):
+            data = advertisement.data.get(AdvertisingData.MANUFACTURER_SPECIFIC_DATA)
+            if data and data[0] == 0x4C and data[1].startswith(payload) and not found.done():
+                found.set_result(advertisement)
+
+        central.on("advertisement", heard)
+        await central.start_scanning(active=True, filter_duplicates=False)
+        await user.begin("beacon", "advertise", uuid, "1", "7", seconds=20)
+        assert not (await asyncio.wait_for(found, limits.EVENT)).is_connectable
 
 
 @again_after_crash

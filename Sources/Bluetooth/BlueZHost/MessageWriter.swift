@@ -44,6 +44,7 @@
             container("e", "oa{sa{sv}}") { both(text("o", entry.key)) { interfaces(entry.value) } }
           }
         }
+      case .variant(let value): variant(value)
       case .other: -22  // EINVAL
       }
     }
@@ -128,6 +129,7 @@
       case .numbered: "a{qv}"
       case .interfaces: "a{sa{sv}}"
       case .objects: "a{oa{sa{sv}}}"
+      case .variant: "v"
       case .other: "y"
       }
     }

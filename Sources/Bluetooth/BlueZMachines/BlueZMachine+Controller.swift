@@ -31,7 +31,7 @@ extension BlueZMachine {
   mutating func controllerReported(_ report: ControllerReport, into actions: inout [Action]) {
     switch report {
     case .disconnected(let handle, let reason):
-      // The link ends when bluetoothd says so, a moment later.
+      // The link ends with bluetoothd's signal, a moment later.
       if let peer = peer(withHandle: handle) { links[peer]?.disconnectionReason = reason }
     case .rssi(let handle, let rssi):
       guard let peer = peer(withHandle: handle) else { return }

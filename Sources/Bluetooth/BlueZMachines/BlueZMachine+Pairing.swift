@@ -3,7 +3,7 @@ import BluetoothWire
 import Essentials
 
 // Pairings that this program causes, and its pairing agent (org.bluez.Agent1). bluetoothd also pairs of its own accord when
-// a peer refuses an attribute without encryption, and asks its default agent: that of the desktop, or else this one.
+// a peer refuses an attribute without encryption, and calls its default agent: that of the desktop, or else this one.
 
 /// A pairing for which `Pair` was called, or that bluetoothd has begun for an operation.
 struct BlueZPairing: Sendable {

@@ -29,6 +29,8 @@ package indirect enum BusValue: Sendable, Hashable {
   case interfaces([String: [String: BusValue]])
   /// `a{oa{sa{sv}}}`: the interfaces of objects, by path.
   case objects([String: [String: [String: BusValue]]])
+  /// An argument that is a VARIANT, for a method that takes one. Not received: a variant is its value.
+  case variant(BusValue)
   /// A value of another type, which was skipped.
   case other
 }

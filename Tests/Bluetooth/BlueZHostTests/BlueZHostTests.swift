@@ -1,4 +1,5 @@
 #if BlueZ
+  import BlueZMachines
   import BluetoothInterface
   import BluetoothWire
   import Essentials
@@ -112,6 +113,42 @@
         }
         #expect(next == value)
       }
+      await provider.close()
+    }
+
+    @Test func `A peripheral advertises and answers a read over the bus`() async throws {
+      let bus = try PrivateBus()
+      let bluez = FakeBlueZ()
+      defer { withExtendedLifetime(bluez) { bus.end() } }
+      await bluez.start(on: bus.address)
+      let provider = provider(bus)
+      let events = Events()
+      let session = events.open(provider)
+      session.send(.connect(Self.peer, ConnectOptions()))
+      _ = try await events.next { $0 == .connected(Self.peer) ? true : nil }
+      let value = CharacteristicDefinition(
+        uuid: BluetoothUUID(0x2A37), properties: [.read], permissions: .readable)
+      let definition = ServiceDefinition(uuid: BluetoothUUID(0x180D), characteristics: [value])
+      session.send(.addService(definition, RequestToken(rawValue: 1)))
+      guard case .success(.published(let service)) = try await events.result(1) else {
+        Issue.record("the service is not published")
+        return
+      }
+      #expect(service.range == HandleRange(0x20, 0x22))
+      #expect(service.characteristics.first?.valueHandle == 0x22)
+      async let reply = bluez.readServed(offset: 3)
+      let request = try await events.next { event in
+        if case .serverRequest(let request) = event { request } else { nil }
+      }
+      #expect(request.kind == .read(handle: 0x22, offset: 3))
+      #expect(request.peer == Self.peer)
+      session.send(.respond(request.id, .success([8, 9])))
+      #expect(await reply == .success([.bytes([8, 9])]))
+      var options = AdvertisingOptions()
+      options.data = [5, 0xFF, 0x4C, 0, 2, 0x15]
+      session.send(.startAdvertising(options, RequestToken(rawValue: 2)))
+      #expect(try await events.result(2) == .success(.done))
+      #expect(bluez.advertisement["ManufacturerData"] == .numbered([0x4C: .bytes([2, 0x15])]))
       await provider.close()
     }
 

@@ -25,14 +25,23 @@
     private var isConnected = false
     /// The sender and the path of the registered agent.
     private var agent: (sender: String, path: String)?
+    /// What happens with the replies to this daemon's calls.
+    private var handlers: [BusCallID: (Result<[BusValue], BusError>) -> Void] = [:]
+    private var lastCall: UInt64 = 1
+    /// The sender and the path of the served characteristic.
+    private var served: (sender: String, path: String)?
     /// The call of `Pair`, until the agent has answered.
     private var pairing: IncomingCall?
     private let membersStorage = Mutex<[String]>([])
+    private let advertisementStorage = Mutex<[String: BusValue]>([:])
     private let owned: AsyncStream<Void>
     private let own: AsyncStream<Void>.Continuation
 
     /// The methods that were called, in order; a write with its value.
     var members: [String] { membersStorage.withLock(\.self) }
+
+    /// The properties of the last advertisement.
+    var advertisement: [String: BusValue] { advertisementStorage.withLock(\.self) }
 
     init() { (owned, own) = AsyncStream.makeStream() }
 
@@ -81,8 +90,8 @@
           "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
           [.string("org.bluez"), .uint32(4)])
         bus?.send(call, BusCallID(rawValue: 1))
-      case .reply(BusCallID(rawValue: 2), let result): agentAnswered(result)
-      case .reply: own.yield()
+      case .reply(let id, let result):
+        if let handle = handlers.removeValue(forKey: id) { handle(result) } else { own.yield() }
       case .call(let call): answer(call)
       case .signal, .closed: break
       }
@@ -122,6 +131,8 @@
         isConnected = false
         bus?.answer(call, .success([]))
         return change(Self.device, Self.device1, ["Connected": .boolean(false)])
+      case "RegisterApplication", "RegisterAdvertisement":
+        return register(call, arguments.first?.text ?? "")
       case "RegisterAgent":
         agent = arguments.first?.text.map { (call.sender, $0) }
       case "UnregisterAgent": agent = nil
@@ -146,7 +157,66 @@
       let call = BusCall(
         agent.sender, agent.path, "org.bluez.Agent1", "RequestConfirmation",
         [.path(Self.device), .uint32(123_456)])
-      bus?.send(call, BusCallID(rawValue: 2))
+      send(call) { [weak self] in self?.agentAnswered($0) }
+    }
+
+    private func send(
+      _ call: BusCall, _ handle: @escaping (Result<[BusValue], BusError>) -> Void
+    ) {
+      lastCall += 1
+      let id = BusCallID(rawValue: lastCall)
+      handlers[id] = handle
+      bus?.send(call, id)
+    }
+
+    /// Reads the objects of an application or an advertisement, as bluetoothd does, and replies.
+    private func register(_ call: IncomingCall, _ path: String) {
+      let read = BusCall(
+        call.sender, path, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
+      send(read) { [weak self] result in
+        guard case .success(let values) = result, let objects = values.first?.objects else {
+          let error = BusError("org.bluez.Error.Failed", "No object received")
+          self?.bus?.answer(call, .failure(error))
+          return
+        }
+        self?.choose(objects, of: call.sender)
+        self?.bus?.answer(call, .success([]))
+      }
+    }
+
+    /// Sets the handles of services and characteristics.
+    private func choose(_ objects: [String: [String: [String: BusValue]]], of sender: String) {
+      var handle: UInt16 = 0x20
+      for (path, interfaces) in objects.sorted(by: { $0.key < $1.key }) {
+        for (interface, values) in interfaces where values["Handle"] != nil {
+          let set = BusCall(
+            sender, path, "org.freedesktop.DBus.Properties", "Set",
+            [.string(interface), .string("Handle"), .variant(.uint16(handle))])
+          send(set) { _ in }
+          handle += 2
+          if interface == Self.characteristic1 { served = (sender, path) }
+        }
+        if let advertisement = interfaces["org.bluez.LEAdvertisement1"] {
+          advertisementStorage.withLock { $0 = advertisement }
+        }
+      }
+    }
+
+    /// Reads the served characteristic for the device, from an offset.
+    func readServed(offset: UInt16) async -> Result<[BusValue], BusError> {
+      await withCheckedContinuation { continuation in
+        loop.execute { [self] in
+          guard let served else {
+            return continuation.resume(returning: .failure(BusError("none", "nothing is served")))
+          }
+          let options: [String: BusValue] = [
+            "device": .path(Self.device), "link": .string("LE"), "offset": .uint16(offset),
+          ]
+          let read = BusCall(
+            served.sender, served.path, Self.characteristic1, "ReadValue", [.properties(options)])
+          send(read) { continuation.resume(returning: $0) }
+        }
+      }
     }
 
     private func agentAnswered(_ result: Result<[BusValue], BusError>) {

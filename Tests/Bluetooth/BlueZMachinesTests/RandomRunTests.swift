@@ -35,19 +35,22 @@ struct RandomRunTests {
     _ bench: inout BlueZBench, _ random: inout SeededGenerator, _ lastToken: inout UInt64
   ) {
     let id: BlueZSessionID = Bool.random(using: &random) ? .first : .second
-    lastToken += 1
     switch Int.random(in: 0..<28, using: &random) {
     case 0: bench.request(.startScan(ScanOptions()), of: id)
     case 1: bench.request(.stopScan, of: id)
     case 2, 3: bench.request(.connect(.peer, ConnectOptions()), of: id)
     case 4: bench.request(.disconnect(.peer), of: id)
     case 5, 6:
+      lastToken += 1
       bench.gatt(.read(0x0C), token: lastToken, of: id)
     case 7:
+      lastToken += 1
       bench.subscribe(token: lastToken, of: id)
     case 8:
+      lastToken += 1
       bench.gatt(.discoverServices(nil), token: lastToken, of: id)
     case 9:
+      lastToken += 1
       bench.request(.pair(.peer, RequestToken(rawValue: lastToken)), of: id)
       if Bool.random(using: &random) { bench.request(.setPairingAgent(.displayYesNo), of: id) }
     case 10: bench.hear()
@@ -62,22 +65,12 @@ struct RandomRunTests {
       let isOn = Int.random(in: 0..<4, using: &random) > 0
       bench.change(adapterPath, BusName.adapter, ["Powered": .boolean(isOn)])
     case 20:
+      lastToken += 1
       bench.gatt(.writeWithoutResponse(0x0C, [1]), token: lastToken, of: id)
-    case 21:
-      let call = bench.call(
-        BlueZMachine.agentPath, BusName.agent, "RequestConfirmation",
-        [.path(devicePath), .uint32(1)])
-      bench.handle(.connections([]))
-      if call.rawValue % 2 == 0 {
-        let prompt = PairingPromptID(rawValue: call.rawValue / 2)
-        bench.request(.answerPairing(prompt, .accept), of: id)
-      }
+    case 21: callAgent(&bench, of: id)
     case 22:
-      bench.request(.readRSSI(.peer, RequestToken(rawValue: lastToken)), of: id)
-      let connection = ControllerConnection(
-        handle: 1, addressBits: DeviceAddress.peer.bits, isCentral: true)
-      bench.handle(.connections([connection]))
-      if Bool.random(using: &random) { bench.handle(.controller(.rssi(handle: 1, -5))) }
+      lastToken += 1
+      readRSSI(&bench, &random, token: lastToken, of: id)
     case 23: bench.advance(by: .milliseconds(Int64.random(in: 0..<9_000, using: &random)))
     default:
       guard let index = bench.calls.indices.randomElement(using: &random) else { return }
@@ -87,5 +80,26 @@ struct RandomRunTests {
         ? .success([.bytes([1])]) : .failure(BusError(BlueZErrorName.inProgress, ""))
       bench.handle(.reply(id, result))
     }
+  }
+
+  private static func callAgent(_ bench: inout BlueZBench, of id: BlueZSessionID) {
+    let call = bench.call(
+      BlueZMachine.agentPath, BusName.agent, "RequestConfirmation",
+      [.path(devicePath), .uint32(1)])
+    bench.handle(.connections([]))
+    guard call.rawValue % 2 == 0 else { return }
+    let prompt = PairingPromptID(rawValue: call.rawValue / 2)
+    bench.request(.answerPairing(prompt, .accept), of: id)
+  }
+
+  private static func readRSSI(
+    _ bench: inout BlueZBench, _ random: inout SeededGenerator, token: UInt64,
+    of id: BlueZSessionID
+  ) {
+    bench.request(.readRSSI(.peer, RequestToken(rawValue: token)), of: id)
+    let connection = ControllerConnection(
+      handle: 1, addressBits: DeviceAddress.peer.bits, isCentral: true)
+    bench.handle(.connections([connection]))
+    if Bool.random(using: &random) { bench.handle(.controller(.rssi(handle: 1, -5))) }
   }
 }
