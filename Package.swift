@@ -695,10 +695,10 @@ where target.type != .system
   {
     settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"]))
   }
-  // The release tree of ./run: the commands do no work per packet, and compile in a quarter of the time
-  // (docs/decisions/0220-commands-of-a-clone-are-not-optimized.md).
+  // The release tree of ./run: the commands, and the files of devices, do no work per packet, and compile in a
+  // quarter of the time (docs/decisions/0220-commands-of-a-clone-are-not-optimized.md and 0233).
   if Context.environment["AMBIT_UNOPTIMIZED_COMMANDS"] != nil,
-    ["AmbitCLI", "AmbitMessage"].contains(target.name)
+    ["AmbitCLI", "AmbitMessage", "PeripheralFiles"].contains(target.name)
   {
     settings.append(.unsafeFlags(["-Onone"]))
   }
