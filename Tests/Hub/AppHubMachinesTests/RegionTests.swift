@@ -301,13 +301,13 @@ struct RegionTests {
     #expect(AppRegionEvent(bytes) == nil)
   }
 
-  @Test(arguments: 0..<40)
+  @Test(arguments: 0..<20)
   func `Entries and exits of random lives alternate, and none is given twice`(_ seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))
     var system = RegionSystem()
     system.person(.opened)
     system.request(.start(.shop, assuming: .unknown))
-    for _ in 0..<300 {
+    for _ in 0..<200 {
       switch random.next(upperBound: UInt64(9)) {
       case 0: system.person(.opened)
       case 1: system.person(.sentToBackground)
