@@ -267,8 +267,11 @@ struct RegionTests {
       phone.advance(by: .minutes(1))
       #expect(app.state == .suspended)
       phone.position = Self.far
-      phone.advance(by: .minutes(5))
-      #expect(AppNotes.all(of: app, isolation).last == "hall 2 0")
+      // Time stands still until the task has handled the event.
+      try phone.until("left", limit: .minutes(5)) {
+        app.callbackNames.count { $0 == "CLMonitor.Event" } == 2
+      }
+      try await eventually(phone) { AppNotes.all(of: app, isolation).last == "hall 2 0" }
       #expect(app.launches.count == 2)
     }
   }
