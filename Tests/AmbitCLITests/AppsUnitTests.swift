@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Testing
 
@@ -22,13 +23,13 @@ import Testing
   @Test func `The unit is written, found unchanged, and removed with a prefix`() async throws {
     let root = FileManager.default.temporaryDirectory.appending(path: "ambit-\(UUID())").path
     defer { try? FileManager.default.removeItem(atPath: root) }
-    var install = try AppsInstall.parse(["--prefix", root])
+    let install = try AppsInstall.parse(["--prefix", root])
     try await install.run()
     try await install.run()
     let place = ServicePlace(scope: .user, root: root)
     let folder = try place.folder(ProcessInfo.processInfo.environment)
     #expect(FileManager.default.fileExists(atPath: folder.place(of: AppsUnit.name)))
-    var uninstall = try AppsUninstall.parse(["--prefix", root])
+    let uninstall = try AppsUninstall.parse(["--prefix", root])
     try await uninstall.run()
     #expect(!FileManager.default.fileExists(atPath: folder.place(of: AppsUnit.name)))
     await #expect(throws: CommandFailure.self) { try await uninstall.run() }
