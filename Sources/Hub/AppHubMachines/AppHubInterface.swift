@@ -15,6 +15,9 @@ extension AppHubMachine {
     case disconnected(AppProcessID)
     /// A process has handled something that it was given.
     case handled(AppProcessID, AppDeliveryNumber)
+    /// A manager of an app is preserved from before the system was started again. Without effect if the app has a
+    /// process, or not the background mode. After `installed`.
+    case preserved(PreservedManager)
     /// A session of the host has events.
     case delivered(HubSessionKey, [HostEvent])
   }

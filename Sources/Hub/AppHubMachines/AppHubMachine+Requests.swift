@@ -97,6 +97,7 @@ extension AppHubMachine {
       guard let session = sessions[number], let holdings = hub.holdings(of: session.hostKey) else {
         continue
       }
+      preserve(holdings, of: number)
       let wants = AppWants(holdings)
       guard wants != session.wants else { continue }
       sessions[number]?.wants = wants

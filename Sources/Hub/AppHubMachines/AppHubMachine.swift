@@ -11,7 +11,7 @@ import HubWire
 /// `HubMachine` when they are delivered to a process. So the notes of a kept session are what its last process has
 /// heard, and the events that wait follow them.
 package struct AppHubMachine: Sendable {
-  package private(set) var life: AppMachine
+  package internal(set) var life: AppMachine
   private(set) var hub: HubMachine
   var processes: [AppProcessID: AppHubProcess] = [:]
   /// By their own numbers, which events for apps carry.
@@ -26,6 +26,10 @@ package struct AppHubMachine: Sendable {
   /// What the system monitors for each app.
   var regions: [AppID: AppRegions] = [:]
   var regionScan = RegionScan()
+  /// What is to be kept over a restart of the system, by the numbers of sessions.
+  var preserved: [UInt64: SessionHoldings] = [:]
+  /// Counts the changes of ``preservedManagers``.
+  package internal(set) var preservedChangeCount: UInt64 = 0
   /// How many events without a callback of their own were dropped at the bound.
   package internal(set) var droppedCount = 0
 
@@ -36,9 +40,9 @@ package struct AppHubMachine: Sendable {
   /// The hub's deadlines are for programs at sockets. Here the `AppMachine` has the times, and the hub's time doesn't pass.
   private static let hubTime = Instant.zero
   /// All processes belong to the same user.
-  private static let userID: UInt32 = 0
+  static let userID: UInt32 = 0
   /// Longer than any test: the `AppMachine` ends the keeping of sessions.
-  private static let keptTimeMax = TimeSpan.seconds(100 * 365 * 86_400)
+  static let keptTimeMax = TimeSpan.seconds(100 * 365 * 86_400)
 
   /// - Parameters:
   ///   - limits: Times and bounds of apps.
@@ -68,6 +72,7 @@ package struct AppHubMachine: Sendable {
     case .disconnected(let process): handle(.disconnected(process.connection))
     case .handled(let process, let number): handled(number, by: process, now: now)
     case .delivered(Self.regionKey, let events): arrivedForRegions(events, now: now)
+    case .preserved(let manager): preserve(manager, now: now)
     case .delivered(let key, let events): arrived(events, at: key, now: now)
     }
     finish(now: now, into: &actions)
@@ -233,13 +238,14 @@ package struct AppHubMachine: Sendable {
   private mutating func forget(_ number: UInt64) {
     guard sessions.removeValue(forKey: number) != nil else { return }
     touched.remove(number)
+    preserve(nil, of: number)
     requests = requests.filter { $0.value.session != number }
   }
 
   // MARK: The end of a process
 
   /// A process has ended: the hub keeps its sessions, or closes them.
-  private mutating func ended(_ id: AppProcessID, now: Instant) {
+  mutating func ended(_ id: AppProcessID, now: Instant) {
     guard let process = processes.removeValue(forKey: id) else { return }
     let own = process.sessions.values.sorted()
     for number in own { sessions[number]?.processEnded() }

@@ -9,6 +9,9 @@ extension AppMachine {
     case arrived(AppID, AppEvent)
     /// The wishes of a manager of an app, which the system fulfils, have changed.
     case wants(AppID, AppReceiver, AppWants)
+    /// The system has the wishes of a manager from before it was started again. Without effect on an app that has a
+    /// process.
+    case preserved(AppID, AppReceiver, AppWants)
     case process(AppProcessID, ProcessEvent)
     case person(AppID, PersonEvent)
     case displaySwitchedOn

@@ -42,6 +42,12 @@ package struct AppMachine: Sendable {
     self.isUnlocked = isUnlocked
   }
 
+  /// A number for a process that is none of an app, and that no other one gets.
+  package mutating func takeProcessNumber() -> AppProcessID {
+    numbers.process += 1
+    return AppProcessID(rawValue: numbers.process)
+  }
+
   /// When to report `wake`; nil while nothing is waited for.
   package var nextWake: Instant? { wakes.values.min() }
 
@@ -56,6 +62,8 @@ package struct AppMachine: Sendable {
       change(id, now, &actions) { app, turn in app.arrived(event, &turn) }
     case .wants(let id, let receiver, let wants):
       change(id, now, &actions) { app, turn in app.changeWants(of: receiver, to: wants, &turn) }
+    case .preserved(let id, let receiver, let wants):
+      change(id, now, &actions) { app, _ in app.preserve(wants, of: receiver) }
     case .process(let process, let event):
       // A report of a process that is gone was on its way when it ended.
       guard let id = processes[process] else { return }

@@ -158,6 +158,12 @@ extension AppState {
     wants[receiver] = new.isEmpty ? nil : new
   }
 
+  /// Takes over wishes from before the system was started again.
+  mutating func preserve(_ wants: AppWants, of receiver: AppReceiver) {
+    guard process == nil, receiver.isRestored, !wants.isEmpty else { return }
+    self.wants[receiver] = wants
+  }
+
   // MARK: Handling
 
   private mutating func acknowledged(_ count: Int, _ turn: inout Turn) {

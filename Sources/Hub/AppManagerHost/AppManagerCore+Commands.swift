@@ -101,8 +101,7 @@ extension AppManagerCore {
   private func save(changing id: AppID, to app: App?) throws(CommandRefusal) {
     var changed = apps
     changed[id] = app
-    let records = changed.keys.sorted().compactMap { changed[$0]?.record }
-    do throws(StateFileError) { try store.write(records) } catch {
+    do throws(StateFileError) { try store.write(contents(changed)) } catch {
       throw CommandRefusal(.notSaved, "the list of apps can't be written: \(error.reason)")
     }
     apps = changed

@@ -31,6 +31,9 @@ final class AppManagerCore {
   private var isHandling = false
   private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
+  private var saveTimer: (any LoopTimer)?
+  private var isSaving = false
+  private var savedChangeCount: UInt64 = 0
   var apps: [AppID: App] = [:]
   var programs: [AppProcessID: AppProgram] = [:]
   private var sessions: [HubSessionKey: any HostSession] = [:]
@@ -59,16 +62,65 @@ final class AppManagerCore {
     self.onReport = onReport
     machine = AppHubMachine(limits: limits, isSimulated: isSimulated)
     timer = loop.makeTimer { [weak self] in self?.wake() }
+    saveTimer = loop.makeTimer { [weak self] in self?.save() }
   }
 
   /// Begins with the apps that were installed.
   func begin() throws(StateFileError) {
-    for record in try store.read().prefix(Self.appCountMax) {
+    let contents = try store.read()
+    for record in contents.apps.prefix(Self.appCountMax) {
       let id = AppID(record.identifier)
       apps[id] = App(record: record)
       handle(.life(.installed(id, record.description)))
     }
+    for record in contents.managers {
+      let manager = PreservedManager(
+        app: AppID(record.app), manager: record.manager, bytes: record.holdings)
+      guard let manager else {
+        report("the state of \(record.manager) of \(record.app) can't be read, and is given up")
+        continue
+      }
+      handle(.preserved(manager))
+    }
   }
+
+  // MARK: The store
+
+  /// The contents of the store, with another list of apps.
+  func contents(_ apps: [AppID: App]) -> AppStoreContents {
+    let managers = machine.preservedManagers.compactMap { manager in
+      manager.bytes.map {
+        PreservedManagerRecord(
+          app: manager.app.rawValue, manager: manager.manager, holdings: $0)
+      }
+    }
+    return AppStoreContents(
+      apps: apps.keys.sorted().compactMap { apps[$0]?.record },
+      managers: managers.filter { apps[AppID($0.app)] != nil })
+  }
+
+  /// Writes the preserved managers soon if they have changed: changes come together.
+  private func saveSoon() {
+    guard machine.preservedChangeCount != savedChangeCount, !isSaving else { return }
+    isSaving = true
+    saveTimer?.set(.now + Self.saveDelay)
+  }
+
+  private func save() {
+    isSaving = false
+    guard machine.preservedChangeCount != savedChangeCount else { return }
+    do throws(StateFileError) {
+      try store.write(contents(apps))
+      savedChangeCount = machine.preservedChangeCount
+    } catch {
+      if !isClosed { report("the state of apps can't be written: \(error.reason)") }
+      isSaving = true
+      saveTimer?.set(.now + Self.saveRetryDelay)
+    }
+  }
+
+  private static let saveDelay = TimeSpan.milliseconds(100)
+  private static let saveRetryDelay = TimeSpan.seconds(30)
 
   func report(_ sentence: String) {
     reports.append(sentence)
@@ -91,6 +143,7 @@ final class AppManagerCore {
     }
     isHandling = false
     setTimer()
+    saveSoon()
   }
 
   private func performActions(of event: AppHubMachine.Event) {
@@ -327,9 +380,11 @@ final class AppManagerCore {
 
   // MARK: The end
 
-  /// Ends all apps, as a device does that is switched off.
+  /// Ends all apps, as a device does that is switched off. What it has done for them goes on with the next manager.
   func close() {
     guard !isClosed else { return }
+    save()
+    saveTimer?.cancel()
     stopListening()
     for program in programs.values {
       program.group.kill()

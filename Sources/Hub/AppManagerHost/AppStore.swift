@@ -16,27 +16,52 @@ package struct InstalledAppRecord: Hashable, Codable, Sendable {
   }
 }
 
-/// Keeps the list of apps. Called on the manager's loop: a call may take as long as a write to the disk.
-package protocol AppStore: Sendable {
-  func read() throws(StateFileError) -> [InstalledAppRecord]
-  func write(_ apps: [InstalledAppRecord]) throws(StateFileError)
+/// A manager of an app that is preserved over a restart.
+package struct PreservedManagerRecord: Hashable, Codable, Sendable {
+  package var app: String
+  package var manager: String
+  /// As ``PreservedManager`` writes them.
+  package var holdings: [UInt8]
+
+  package init(app: String, manager: String, holdings: [UInt8]) {
+    self.app = app
+    self.manager = manager
+    self.holdings = holdings
+  }
 }
 
-/// A list of apps in a file of the user's state, in JSON.
+/// What a manager of apps keeps over its end.
+package struct AppStoreContents: Hashable, Codable, Sendable {
+  package var apps: [InstalledAppRecord] = []
+  package var managers: [PreservedManagerRecord] = []
+
+  package init(apps: [InstalledAppRecord] = [], managers: [PreservedManagerRecord] = []) {
+    self.apps = apps
+    self.managers = managers
+  }
+}
+
+/// Keeps the apps. Called on the manager's loop: a call may take as long as a write to the disk.
+package protocol AppStore: Sendable {
+  func read() throws(StateFileError) -> AppStoreContents
+  func write(_ contents: AppStoreContents) throws(StateFileError)
+}
+
+/// A file of the user's state, in JSON.
 package struct AppStoreFile: AppStore {
   private let file: StateFile
-  private static let byteCountMax = 1 << 20
+  private static let byteCountMax = 1 << 24
 
   package init(path: String) { file = StateFile(path: path, byteCountMax: Self.byteCountMax) }
 
-  package func read() throws(StateFileError) -> [InstalledAppRecord] {
-    try file.read(Self.decode) ?? []
+  package func read() throws(StateFileError) -> AppStoreContents {
+    try file.read(Self.decode) ?? AppStoreContents()
   }
 
-  package func write(_ apps: [InstalledAppRecord]) throws(StateFileError) {
+  package func write(_ contents: AppStoreContents) throws(StateFileError) {
     let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    guard let data = try? encoder.encode(apps) else {
+    encoder.outputFormatting = .sortedKeys
+    guard let data = try? encoder.encode(contents) else {
       preconditionFailure("a list of apps can't be encoded")
     }
     try file.change(replacingDamaged: true, Self.decode) { _ in Array(data) }
@@ -44,10 +69,10 @@ package struct AppStoreFile: AppStore {
 
   private static func decode(
     _ bytes: [UInt8]
-  ) throws(StateFileDecodingError) -> [InstalledAppRecord] {
-    guard let apps = try? JSONDecoder().decode([InstalledAppRecord].self, from: Data(bytes)) else {
+  ) throws(StateFileDecodingError) -> AppStoreContents {
+    guard let contents = try? JSONDecoder().decode(AppStoreContents.self, from: Data(bytes)) else {
       throw .damaged("it is no list of apps")
     }
-    return apps
+    return contents
   }
 }

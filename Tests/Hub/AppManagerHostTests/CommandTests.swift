@@ -67,8 +67,10 @@ struct CommandTests {
     let store = AppStoreFile(path: folder + "/state/apps.json")
     let record = InstalledAppRecord(
       identifier: "com.example.a", folder: app, description: AppDescription(modes: .voip))
-    try store.write([record])
-    #expect(try AppStoreFile(path: folder + "/state/apps.json").read() == [record])
+    let contents = AppStoreContents(
+      apps: [record], managers: [PreservedManagerRecord(app: "a", manager: "b", holdings: [1])])
+    try store.write(contents)
+    #expect(try AppStoreFile(path: folder + "/state/apps.json").read() == contents)
     try FileManager.default.removeItem(atPath: folder)
   }
 

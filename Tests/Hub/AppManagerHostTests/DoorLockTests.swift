@@ -52,6 +52,31 @@ struct DoorLockTests {
     await manager.close()
   }
 
+  @Test
+  func `The next manager launches an app for the connection that was pending with the last one`()
+    async throws
+  {
+    let first = try await TestManager.start()
+    try await first.perform(.install(folder: first.makeDoorLock()))
+    try await first.perform(.open(Self.lock, attaches: false))
+    try await first.until(Self.lock) { $0.connectionCount == 1 }
+    try await first.perform(.background(Self.lock))
+    first.radio.moveOutOfRange()
+    try await first.until(Self.lock) { $0.state == .suspended && $0.pendingConnectionCount == 1 }
+    await first.server.close()
+
+    let second = try await TestManager.start(after: first)
+    let waiting = try await second.app(Self.lock)
+    #expect(waiting.state == .notRunning && waiting.pendingConnectionCount == 1)
+    second.radio.moveIntoRange()
+    var openings = second.radio.openings.makeAsyncIterator()
+    #expect(await openings.next() == 1)
+    let app = try await second.until(Self.lock) { $0.state == .suspended }
+    #expect(app.counts.launchCount == 1 && app.counts.unacknowledgedCount == 0)
+    #expect(try await second.lines(of: Self.lock).contains("launched for lock"))
+    await second.close()
+  }
+
   @Test func `An app goes to the background when the terminal in which it was opened is gone`()
     async throws
   {

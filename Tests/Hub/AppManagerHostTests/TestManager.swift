@@ -41,6 +41,15 @@ final class TestManager: ManagerCommands {
     return TestManager(folder: folder, radio: radio, server: server)
   }
 
+  /// Starts the next manager after one that was closed, on the same radio.
+  static func start(after last: TestManager) async throws -> TestManager {
+    let server = try await AppManagerServer.start(
+      at: last.path, last.radio.host,
+      store: AppStoreFile(path: last.folder + "/state/apps.json"), freezer: .signals,
+      limits: limits)
+    return TestManager(folder: last.folder, radio: last.radio, server: server)
+  }
+
   static func makeFolder() throws -> String {
     let folder = "/tmp/ambit-apps-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
