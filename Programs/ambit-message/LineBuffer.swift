@@ -1,6 +1,6 @@
 #if Messaging
+  import AmbitCLI
   import Glibc
-  import Synchronization
 
   /// The lines of a file descriptor. A longer line than the bound is given as its beginning, one byte longer than the
   /// bound, and its rest is read and dropped.
@@ -13,7 +13,7 @@
 
     private let descriptor: Int32
     private let byteCountMax: Int
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init(_ descriptor: Int32, byteCountMax: Int) {
       self.descriptor = descriptor
@@ -22,7 +22,7 @@
 
     /// Waits for the next line, without its end; nil at the end of the input. Malformed UTF-8 is replaced.
     func next() -> String? {
-      state.withLock { state in
+      state.update { state -> String? in
         var searched = 0
         while true {
           if let end = state.bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {

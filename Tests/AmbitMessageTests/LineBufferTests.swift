@@ -8,7 +8,7 @@
   struct LineBufferTests {
     private static func lines(_ text: [UInt8], byteCountMax: Int) -> [String] {
       let pipe = Pipe()
-      // In pieces, so that lines end inside what is read at a time.
+      // In pieces, so that lines end inside one.
       let input = BoundedLines(pipe.fileHandleForReading.fileDescriptor, byteCountMax: byteCountMax)
       let writing = Thread {
         for start in stride(from: 0, to: text.count, by: 1_000) {
@@ -31,7 +31,7 @@
       #expect(Self.lines([], byteCountMax: 9) == [])
     }
 
-    @Test("A line above the bound keeps only its beginning, and the next line is read")
+    @Test("A line above the bound is cut, and the next line is read")
     func bound() {
       let long = [UInt8](repeating: 0x61, count: 1_000_000)
       let found = Self.lines(long + Array("\nnext\n".utf8) + long, byteCountMax: 5_000)
