@@ -732,8 +732,8 @@ if Context.environment["AMBIT_BENCHMARKS"] != nil {
       "apps-benchmarks", in: "Apps", needs: "BenchmarkSupport", "Essentials", "BluetoothWire",
       "BluetoothInterface", "AppLifecycleTesting", "CoreBluetooth", "SimulatedRadio", "Simulation"),
     benchmark(
-      "messages-benchmarks", in: "Messages", needs: "BenchmarkSupport", "Messaging",
-      messagingProduct("GRDBSQLite", of: "GRDB.swift")),
+      "messages-benchmarks", in: "Messages", needs: "BenchmarkSupport", "Essentials", "Messaging",
+      "MessagingHost", "XMPPMachines", "XMPPWire", messagingProduct("GRDBSQLite", of: "GRDB.swift")),
     benchmark(
       "position-benchmarks", in: "Position", needs: "BenchmarkSupport", "Essentials",
       "BeaconMachines"),

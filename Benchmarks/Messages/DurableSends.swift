@@ -79,7 +79,7 @@ nonisolated(nonsending) private func measure(
 }
 
 extension Duration {
-  fileprivate var seconds: Double {
+  var seconds: Double {
     Double(components.seconds) + Double(components.attoseconds) / 1e18
   }
 }

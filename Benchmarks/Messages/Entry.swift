@@ -14,6 +14,8 @@ struct Entry {
       let isSmoke = arguments.contains("--smoke")
       var table = try Table(suite: "messages", isSmoke: isSmoke)
       try await table.run { try await runDurableSends(isSmoke: isSmoke, into: &$0) }
+      try await table.run { try runCatchUp(isSmoke: isSmoke, into: &$0) }
+      try await table.run { try await runAccounts(isSmoke: isSmoke, into: &$0) }
       guard table.finish(isComplete: true) else { exit(1) }
     } catch {
       FileHandle.standardError.write(Data("\(error)\n".utf8))

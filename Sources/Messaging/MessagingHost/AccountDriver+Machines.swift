@@ -88,12 +88,12 @@
       switch item {
       case .message(let message): handle(.received(try lookedUp(message), count: count))
       case .page(let query, let entries, let isComplete):
-        var found: [ArchivePage.Entry] = []
-        for entry in entries {
-          let message = try entry.message.map { message throws(StoreError) in
-            try lookedUp(message)
-          }
-          found.append(ArchivePage.Entry(mark: entry.mark, message: message))
+        let messages = entries.compactMap(\.message)
+        var lookups = try store.lookup(messages, account: account.description)[...]
+        let found = entries.map { entry in
+          ArchivePage.Entry(
+            mark: entry.mark,
+            message: entry.message.map { LookedUp($0, lookups.popFirst() ?? StoreLookup()) })
         }
         handle(.counted(count))
         handle(.page(ArchivePage(query: query, entries: found, isComplete: isComplete)))
@@ -117,7 +117,8 @@
     }
 
     func lookedUp(_ message: InboundMessage) throws(StoreError) -> LookedUp {
-      LookedUp(message, try store.lookup(message, account: account.description))
+      let lookups = try store.lookup([message], account: account.description)
+      return LookedUp(message, lookups.first ?? StoreLookup())
     }
 
     /// Ends the connection; it is established again.

@@ -20,8 +20,8 @@
     ) throws(StoreError) -> [RejectedChange]
     /// Removes old rows; returns whether there may be more.
     func prune(_ retention: Retention, now: WallTime, countMax: Int) throws(StoreError) -> Bool
-    /// What the store has about a message.
-    func lookup(_ message: InboundMessage, account: String) throws(StoreError) -> StoreLookup
+    /// What the store has about each of these messages.
+    func lookup(_ messages: [InboundMessage], account: String) throws(StoreError) -> [StoreLookup]
     /// Rows of the outbox with these numbers of a stream.
     func outgoing(
       stream: OrderStreamID, range: ClosedRange<UInt64>

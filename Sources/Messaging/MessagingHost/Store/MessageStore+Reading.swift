@@ -156,23 +156,34 @@
       }
     }
 
-    /// What the store has about a message.
+    /// What the store has about messages, in one transaction: beginning one takes longer than the keys of a message.
     package func lookup(
-      _ message: InboundMessage, account: String
-    ) throws(StoreError) -> StoreLookup {
-      let keys = MessageMachine.keys(of: message, account: account)
-      let name = MessageMachine.outgoingName(of: message, account: account)
-      if keys.isEmpty, name == nil { return StoreLookup() }
-      return try read { database in
-        var lookup = StoreLookup()
-        for key in keys where try Self.isKnown(key, database) { lookup.known.insert(key) }
-        if let name {
-          lookup.outgoing = try Self.rows(
-            database, "SELECT * FROM outgoing WHERE origin = ?", [name]
-          ).first
-        }
-        return lookup
+      _ messages: [InboundMessage], account: String
+    ) throws(StoreError) -> [StoreLookup] {
+      let needsNothing = messages.allSatisfy {
+        MessageMachine.keys(of: $0, account: account).isEmpty
+          && MessageMachine.outgoingName(of: $0, account: account) == nil
       }
+      if needsNothing { return messages.map { _ in StoreLookup() } }
+      return try read { database in
+        try messages.map { try Self.lookup($0, account, database) }
+      }
+    }
+
+    private static func lookup(
+      _ message: InboundMessage, _ account: String, _ database: Database
+    ) throws -> StoreLookup {
+      var lookup = StoreLookup()
+      for key in MessageMachine.keys(of: message, account: account)
+      where try isKnown(key, database) {
+        lookup.known.insert(key)
+      }
+      if let name = MessageMachine.outgoingName(of: message, account: account) {
+        lookup.outgoing = try rows(
+          database, "SELECT * FROM outgoing WHERE origin = ?", [name]
+        ).first
+      }
+      return lookup
     }
 
     private static func isKnown(_ key: SeenKey, _ database: Database) throws -> Bool {

@@ -50,7 +50,7 @@
     private(set) var all: [RowID: OwedReceipt] = [:]
     private var byName: [Key: RowID] = [:]
     /// By number.
-    private(set) var waiting: [RowID] = []
+    private(set) var waiting: ArraySlice<RowID> = []
     private(set) var underWay: Set<RowID> = []
     /// Of each stranger, by number.
     private(set) var withheld: [String: [RowID]] = [:]
@@ -123,7 +123,7 @@
     /// The peer is no stranger any more.
     mutating func admit(_ peer: String) {
       guard let ids = withheld.removeValue(forKey: peer) else { return }
-      waiting = (waiting + ids).sorted()
+      waiting = (waiting + ids).sorted()[...]
     }
 
     /// The session of the receipts under way has ended. Returns their numbers.
@@ -155,16 +155,36 @@
       byteCount -= receipt.byteCount
       byName[Key(recipient: receipt.recipient, name: receipt.name)] = nil
       if underWay.remove(id) == nil {
-        waiting.removeAll { $0 == id }
+        removeWaiting(id)
         withheld[receipt.recipient]?.removeAll { $0 == id }
         if withheld[receipt.recipient]?.isEmpty == true { withheld[receipt.recipient] = nil }
       }
       return true
     }
 
+    private mutating func removeWaiting(_ id: RowID) {
+      var range = waiting.startIndex..<waiting.endIndex
+      while !range.isEmpty {
+        let middle = range.lowerBound + range.count / 2
+        guard waiting[middle] != id else {
+          // The first one at no cost: at the bound one gives way for each that comes.
+          if middle == waiting.startIndex {
+            waiting.removeFirst()
+          } else {
+            waiting.remove(at: middle)
+          }
+          return
+        }
+        range = waiting[middle] < id ? middle + 1..<range.upperBound : range.lowerBound..<middle
+      }
+    }
+
     func violations(isComplete: Bool) -> [String] {
       var found: [String] = []
       if byName.count != all.count { found.append("a receipt is owed twice, or has no name") }
+      if zip(waiting, waiting.dropFirst()).prefix(8).contains(where: { $0 >= $1 }) {
+        found.append("receipts that wait are not in order")
+      }
       if isComplete {
         let count = waiting.count + underWay.count + withheld.values.reduce(0) { $0 + $1.count }
         if all.values.reduce(0, { $0 + $1.byteCount }) != byteCount {

@@ -40,8 +40,8 @@
     }
 
     func lookup(
-      _ message: InboundMessage, account: String
-    ) throws(StoreError) -> StoreLookup { try store.lookup(message, account: account) }
+      _ messages: [InboundMessage], account: String
+    ) throws(StoreError) -> [StoreLookup] { try store.lookup(messages, account: account) }
 
     func outgoing(
       stream: OrderStreamID, range: ClosedRange<UInt64>
