@@ -32,7 +32,10 @@
 
     private static func file(_ name: String, _ count: Int, in folder: URL) throws -> (URL, Data) {
       let url = folder.appending(path: name)
-      let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ count) })
+      // Parts differ, because 251 is a prime.
+      var data = Data((0..<251).map { UInt8(truncatingIfNeeded: $0 &+ count) })
+      while data.count < count { data.append(data) }
+      data = data.prefix(count)
       try data.write(to: url)
       return (url, data)
     }
@@ -91,6 +94,54 @@
         try await browser.wait(
           until: "!document.querySelector('#note').hasAttribute('data-pending')")
         #expect(album.note.value == "typed")
+      }
+    }
+
+    /// Whether the file in the page has come in part.
+    private static let isUnderWay =
+      "document.querySelector('progress')?.value > 0 && document.querySelector('progress').value < 1"
+
+    @Test
+    func `A file that has come in part begins anew in a server that is started anew`() async throws
+    {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let (url, data) = try Self.file("large", 16_000_000, in: folder)
+      let next = await PhotoBox(byteCountMax: 100_000_000)
+      let first = try await RunningServer.start(
+        site: PhotoBox.site,
+        pages: { [Page("album.html") { PhotoBox(byteCountMax: 100_000_000) }] })
+      try await withBrowser { browser in
+        try await browser.navigate(to: first.address)
+        try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
+        try await browser.type(url.path, into: browser.find("#photos"))
+        try await browser.wait(until: Self.isUnderWay)
+        try await first.stop()
+        let second = try await RunningServer.start(
+          site: PhotoBox.site, pages: { [Page("album.html", sharing: next)] }, port: first.port)
+        try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
+        try await browser.wait(until: "document.querySelector('s:not([hidden])') != null")
+        #expect(await next.contents == [data])
+        try await second.stop()
+      }
+    }
+
+    @Test
+    func `A file that changes while it is sent is given up, in the page and in the view model`()
+      async throws
+    {
+      try await Self.withPage({ PhotoBox(byteCountMax: 100_000_000) }) {
+        browser, album, _, folder async throws in
+        let (url, data) = try Self.file("large", 16_000_000, in: folder)
+        try await browser.type(url.path, into: browser.find("#photos"))
+        try await browser.wait(until: Self.isUnderWay)
+        try data.dropLast(1_000).write(to: url)
+        try await browser.wait(
+          until: "document.querySelector('b')?.textContent == 'The upload was interrupted.'")
+        try await browser.wait(
+          until: "document.querySelector('#photos').getAttribute('data-refused') == '0'")
+        #expect(await album.photos.files.value.map(\.error?.code) == [.interrupted])
       }
     }
 
