@@ -86,8 +86,8 @@ extension BlueZMachine {
   mutating func agentRegistered(
     _ result: Result<[BusValue], BusError>, into actions: inout [Action]
   ) {
+    // It counts as registered, so that it is tried again with the next links only.
     if case .failure(let error) = result {
-      registeredAgent = nil
       actions.append(
         .warning("bluetoothd takes no pairing agent: \(error.message) (\(error.name))."))
     }

@@ -39,8 +39,9 @@ struct BlueZBench {
   var answers: [IncomingCallID: Result<[BusValue], BusError>] = [:]
   var lastIncoming: UInt64 = 0
   var signals: [BusCall] = []
-  /// The calls that register and unregister the agent, which succeed.
+  /// The calls that register and unregister the agent.
   var agentCalls: [BusCall] = []
+  var refusesAgents = false
 
   init(adapter: String? = nil) { machine = BlueZMachine(adapter: adapter) }
 
@@ -57,7 +58,8 @@ struct BlueZBench {
       case .closeBus: closings += 1
       case .call(let id, let call) where call.interface == BusName.agentManager:
         agentCalls.append(call)
-        handle(.reply(id, .success([])))
+        let refusal = BusError(BlueZErrorName.accessDenied, "refused")
+        handle(.reply(id, refusesAgents ? .failure(refusal) : .success([])))
       case .call(let id, let call): calls.append((id, call))
       case .answer(let id, let result): answers[id] = result
       case .emit(let signal): signals.append(signal)

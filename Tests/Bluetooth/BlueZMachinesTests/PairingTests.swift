@@ -79,6 +79,17 @@ struct PairingTests {
     }
   }
 
+  @Test func `A refused agent is a warning, and is not tried for each operation`() {
+    var bench = connected()
+    bench.refusesAgents = true
+    for token in 1...5 as ClosedRange<UInt64> {
+      bench.gatt(.read(0x0C), token: token)
+      bench.reply(to: "ReadValue", [.bytes([1])])
+    }
+    #expect(bench.warnings.count == 1)
+    #expect(bench.agentCalls.count == 1)
+  }
+
   @Test func `An agent that comes later replaces the one for Just Works`() {
     var bench = connected()
     bench.gatt(.read(0x0C), token: 1)
