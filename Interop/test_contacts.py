@@ -99,3 +99,63 @@ async def test_messages_of_a_blocked_account_never_come_and_leave_no_gap(server,
         await ann.until(lambda: "after" in ann.bodies)
     assert ann.bodies == ["before", "after"]
     assert not [event for event in ann.events if event["event"] == "gap"]
+
+
+async def test_presence_typing_and_displayed_messages_pass_in_both_directions(server, tmp_path):
+    async with ours(server, "ann", tmp_path / "ann") as ann, peer(server, "bob") as bob:
+        for number in ("0085", "0333"):
+            bob.register_plugin(f"xep_{number}")
+        seen = []
+
+        def note(*what):
+            seen.append(what)
+            bob._changed.set()
+
+        bob.add_event_handler("chatstate_composing", lambda _: note("composing"))
+        bob.add_event_handler("marker_displayed", lambda m: note("displayed", m["displayed"]["id"]))
+        bob.add_event_handler("changed_status", lambda p: note(str(p["from"].bare), p["show"], p["status"]))
+        # slixmpp subscribes back and approves by itself.
+        await ann.stop()
+        await ann.command("message", "roster", "add", "bob@chat.example")
+        await ann.command("message", "roster", "approve", "bob@chat.example")
+        await ann.start()
+        bob.send_presence(pshow="away", pstatus="Lunch")
+        await ann.event("presence", address="bob@chat.example", show="away", status="Lunch")
+        ann.write(command="presence", show="dnd", status="Busy")
+        await bob.until(lambda: ("ann@chat.example", "dnd", "Busy") in seen)
+        # Before a message of the peer nothing shows that it takes either.
+        ann.write(command="typing", to="bob@chat.example", state="composing")
+        message = bob.make_message(mto="ann@chat.example", mbody="Hello", mtype="chat")
+        message["id"], message["chat_state"] = "m1", "active"
+        message.enable("markable")
+        message.send()
+        await ann.event("received", body="Hello")
+        assert ("composing",) not in seen
+        ann.write(command="typing", to="bob@chat.example", state="composing")
+        await bob.until(lambda: ("composing",) in seen)
+        ann.write(command="displayed", peer="bob@chat.example", origin="m1")
+        await bob.until(lambda: ("displayed", "m1") in seen)
+        typing = bob.make_message(mto="ann@chat.example", mtype="chat")
+        typing["chat_state"] = "composing"
+        typing.send()
+        await ann.event("typing", peer="bob@chat.example", state="composing")
+        # Another device blocks the peer: it is gone here at once.
+        async with peer(server, "ann", "other") as other:
+            other.register_plugin("xep_0191")
+            await other.plugin["xep_0191"].block("bob@chat.example")
+            await ann.event("typing", peer="bob@chat.example", state="inactive")
+            await ann.event("presence", address="bob@chat.example", available=False)
+        ann.write(command="stats")
+        assert (await ann.event("stats"))["forged"] == 0
+
+
+async def test_a_message_that_was_displayed_has_that_state_at_its_sender(tmp_path):
+    async with prosody(tmp_path / "server", "ann", "bob") as server, \
+            ours(server, "ann", tmp_path / "ann") as ann, ours(server, "bob", tmp_path / "bob") as bob:
+        id = await ann.send("bob", "Hello")
+        received = await bob.event("received", body="Hello")
+        await bob.stop()
+        # The mark waits for the next connection, which another process makes.
+        await bob.start()
+        bob.write(command="displayed", peer="ann@chat.example", origin=received["origin"])
+        await ann.event("displayed", id=id)

@@ -2,6 +2,7 @@
   import AmbitCLI
   import ArgumentParser
   import Foundation
+  import JSONWire
   import Messaging
 
   /// A conversation with one account, a line a message.
@@ -9,7 +10,9 @@
     static let configuration = CommandConfiguration(
       commandName: "chat", abstract: "Chat over XMPP, a line a message.",
       discussion: """
-        Each line that is typed is a message. Messages of others than the address stay in the inbox.
+        Each line that is typed is a message. Messages of others than the address stay in the inbox. \
+        The other account's presence and typing are shown; messages that were shown are marked as \
+        displayed, unless --no-markers is given.
 
         EXAMPLES:
           ambit chat bob@chat.example
@@ -20,16 +23,32 @@
     @Argument(help: "The other account's address.")
     var peer: Recipient
 
+    @Flag(name: .customLong("no-markers"), help: "Don't mark messages as displayed.")
+    var isWithoutMarkers = false
+
     func run() async throws {
       let account = try options.open(receipts: .knownPeers)
       let output = options.output
       let peer = peer.address
       let changes = account.stateChanges()
       let connections = account.connectionStates()
+      let presences = account.presenceUpdates()
+      let chatStates = account.chatStateUpdates()
+      let marks = !isWithoutMarkers
       account.start()
       try await options.run.untilTime {
         try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask { try await Self.show(peer, account, output) }
+          group.addTask { try await Self.show(peer, account, marks: marks, output) }
+          group.addTask {
+            for await presence in presences where presence.address == peer {
+              Self.note(ContactText.object(presence), ContactText.line(presence), output)
+            }
+          }
+          group.addTask {
+            for await update in chatStates where update.address == peer {
+              Self.note(ContactText.object(update), ContactText.line(update), output)
+            }
+          }
           group.addTask { await Self.show(changes, output) }
           group.addTask { try await AccountWatch.report(connections, output) }
           group.addTask {
@@ -47,12 +66,22 @@
 
     private struct EndOfInput: Error {}
 
+    /// An object with `--json`, and else a remark beside the conversation.
+    private static func note(_ object: JSON, _ line: String?, _ output: Output) {
+      if output.isJSON {
+        output.object(object, isOfRadio: false)
+      } else if let line {
+        output.note(line)
+      }
+    }
+
     private static func show(
-      _ peer: String, _ account: MessagingAccount, _ output: Output
+      _ peer: String, _ account: MessagingAccount, marks: Bool, _ output: Output
     ) async throws {
       do {
         for try await item in account.inbox() where item.peer == peer {
           guard try await InboxPrinter.take(item, account, output) else { return }
+          if marks { try await account.markDisplayed(item) }
         }
       } catch {
         throw CommandFailure(error)

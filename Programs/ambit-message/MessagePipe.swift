@@ -29,6 +29,8 @@
       let connections = account.connectionStates()
       let catchUps = account.catchUps()
       let problems = account.problems()
+      let presences = account.presenceUpdates()
+      let chatStates = account.chatStateUpdates()
       account.start()
       try await options.run.untilTime {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -39,6 +41,16 @@
             try await Self.failIfBehind(account)
           }
           group.addTask { await Self.tell(catchUps, output) }
+          group.addTask {
+            for await presence in presences {
+              output.object(ContactText.object(presence), isOfRadio: false)
+            }
+          }
+          group.addTask {
+            for await update in chatStates {
+              output.object(ContactText.object(update), isOfRadio: false)
+            }
+          }
           group.addTask {
             for await problem in problems {
               output.object(MessageJSON.problem(problem), isOfRadio: false)
@@ -110,11 +122,14 @@
       var rows: [Int64] = []
       for line in lines where !line.allSatisfy(\.isWhitespace) {
         do throws(FileFault) {
-          switch try PipeCommand(line: line) {
+          let command = try PipeCommand(line: line)
+          switch command {
           case .send(let recipient, let body, let reference, let deadline):
             messages.append((OutgoingMessage(body, to: recipient, deadline: deadline), reference))
           case .acknowledge(let row): rows.append(row)
           case .setInUse(let isInUse): account.setInUse(isInUse)
+          case .setChatState, .markDisplayed, .setAvailability:
+            await perform(command, account, output)
           case .statistics:
             await store(messages, rows, account, output)
             (messages, rows) = ([], [])
@@ -125,6 +140,24 @@
         }
       }
       await store(messages, rows, account, output)
+    }
+
+    /// Performs a command that may need the server; a refusal is an `error`.
+    private static func perform(
+      _ command: PipeCommand, _ account: MessagingAccount, _ output: Output
+    ) async {
+      do throws(MessagingError) {
+        switch command {
+        case .setChatState(let state, let address):
+          try await account.setChatState(state, to: address)
+        case .markDisplayed(let origin, let address):
+          try await account.markDisplayed(originID: origin, from: address)
+        case .setAvailability(let availability): try await account.setAvailability(availability)
+        default: break
+        }
+      } catch {
+        report(error.description, output)
+      }
     }
 
     private static func store(
@@ -165,9 +198,15 @@
     case send(to: String, body: String, reference: String?, deadline: Duration?)
     case acknowledge(row: Int64)
     case setInUse(Bool)
+    case setChatState(ChatState, to: String)
+    case markDisplayed(originID: String, from: String)
+    case setAvailability(Availability)
     case statistics
 
-    private static let keys = ["command", "to", "body", "reference", "deadline", "row"]
+    private static let keys = [
+      "command", "to", "body", "reference", "deadline", "row", "state", "peer", "origin", "show",
+      "status",
+    ]
     /// The longest line in bytes: a text of the longest message, with every character escaped.
     static let byteCountMax = 6 * MessagingAccount.bodyByteCountMax + 4_096
 
@@ -192,10 +231,27 @@
       case "background": self = .setInUse(false)
       case "foreground": self = .setInUse(true)
       case "stats": self = .statistics
+      case "typing":
+        let state = try object.required("state", "a text")
+        guard let known = ChatState(rawValue: try state.string()) else {
+          throw state.fault("the states are active, composing, paused, inactive and gone")
+        }
+        self = .setChatState(known, to: try object.required("to", "an address").string())
+      case "displayed":
+        self = .markDisplayed(
+          originID: try object.required("origin", "a text").string(),
+          from: try object.required("peer", "an address").string())
+      case "presence":
+        let show = try object["show"]?.string() ?? "available"
+        guard let known = Availability.Show(rawValue: show) else {
+          throw command.fault("\"show\" is one of available, chat, away, xa and dnd")
+        }
+        self = .setAvailability(
+          Availability(known, status: try object["status"]?.string() ?? ""))
       case let other:
         throw command.fault(
           "unknown command \"\(other.prefix(64))\"; the commands are send, ack, background, "
-            + "foreground, stats")
+            + "foreground, stats, typing, displayed, presence")
       }
     }
   }

@@ -38,6 +38,28 @@
     public var contact: Contact?
   }
 
+  /// What the user of an account does in a conversation (XEP-0085).
+  public enum ChatState: String, Hashable, Sendable {
+    /// Pays attention, and doesn't write.
+    case active
+    /// Writes.
+    case composing
+    /// Has written, and pauses.
+    case paused
+    /// Pays no attention.
+    case inactive
+    /// Has left the conversation.
+    case gone
+  }
+
+  /// A change of what the user of an account does.
+  public struct ChatStateUpdate: Hashable, Sendable {
+    /// The account's address.
+    public var address: String
+    /// What its user does now.
+    public var state: ChatState
+  }
+
   /// A change of the blocked addresses.
   public struct BlockUpdate: Hashable, Sendable {
     /// The address of an account, a resource or a domain.
@@ -153,9 +175,7 @@
       guard status.isXMLText else { return nil }
       return XMPPWire.Availability(
         XMPPWire.Availability.Show(rawValue: show.rawValue),
-        status: String(
-          decoding: status.utf8.prefix(XMPPWire.Availability.statusByteCountMax), as: UTF8.self),
-        priority: priority)
+        status: status, priority: priority)
     }
   }
 

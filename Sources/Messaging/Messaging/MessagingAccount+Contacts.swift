@@ -11,6 +11,7 @@
     let requests = UpdateFeed<String, SubscriptionRequestUpdate>()
     let presences = UpdateFeed<String, Presence>()
     let blocks = UpdateFeed<String, BlockUpdate>()
+    let chatStates = UpdateFeed<String, ChatStateUpdate>()
 
     func end() {
       contacts.end()
@@ -18,6 +19,7 @@
       requests.end()
       presences.end()
       blocks.end()
+      chatStates.end()
     }
   }
 
@@ -132,9 +134,59 @@
       try await request(.block(try fullJID(address)))
     }
 
-    /// Lets what is sent from now on pass. Messages of the time before are not handed over.
+    /// Lets stanzas pass that are sent from now on. Messages of the time before are not handed over.
     public func unblock(_ address: String) async throws(MessagingError) {
       try await request(.unblock(try fullJID(address)))
+    }
+
+    // MARK: Conversations
+
+    /// Changes from now on of what the users of other accounts do in their conversations with this one. A user that types
+    /// and gives no other sign for a minute counts as inactive.
+    public func chatStateUpdates() -> Updates<ChatStateUpdate> {
+      reports.contacts.chatStates.updates()
+    }
+
+    /// Shows another account what this account's user does. Call it with `composing` for each change of the text: it is
+    /// sent once, and `paused` follows after 30 seconds without another call. A message that is sent ends it.
+    ///
+    /// - Returns: Whether the other account sees it: it has shown its own user's state before, and there is a connection.
+    @discardableResult
+    public func setChatState(
+      _ state: ChatState, to address: String
+    ) async throws(MessagingError) -> Bool {
+      guard let state = XMPPWire.ChatState(rawValue: state.rawValue) else { return false }
+      return try await isTaken(.setChatState(state, to: try jid(address)))
+    }
+
+    /// Marks a message, and all of its sender before it, as displayed (XEP-0333), which is their state at the sender.
+    /// Without a connection the mark is sent with the next one.
+    ///
+    /// - Returns: Whether the sender gets it: its app has marked its messages as such.
+    @discardableResult
+    public func markDisplayed(_ item: InboxItem) async throws(MessagingError) -> Bool {
+      guard item.kind == .message else { return false }
+      return try await markDisplayed(originID: item.originID, from: item.peer)
+    }
+
+    /// The same for the message of a sender with this identifier.
+    @discardableResult
+    public func markDisplayed(
+      originID: String, from address: String
+    ) async throws(MessagingError) -> Bool {
+      guard !originID.isEmpty else { return false }
+      return try await isTaken(.markDisplayed(originID, from: try jid(address)))
+    }
+
+    /// False if the other account takes no such sign, or can't be reached now.
+    private func isTaken(_ request: ContactRequest) async throws(MessagingError) -> Bool {
+      do throws(MessagingError) {
+        try await self.request(request)
+        return true
+      } catch {
+        guard error == .unsupported || error == .offline else { throw error }
+        return false
+      }
     }
 
     // MARK: The host
@@ -182,6 +234,10 @@
             address: address, request: request.map { SubscriptionRequest($0) }), for: address)
       case .presence(let jid, let resources):
         feeds.presences.send(Presence(jid, resources), for: jid.description)
+      case .chatState(let jid, let state):
+        let address = jid.description
+        guard let state = ChatState(rawValue: state.rawValue) else { return }
+        feeds.chatStates.send(ChatStateUpdate(address: address, state: state), for: address)
       case .blocked(let jid, let isBlocked):
         let address = jid.description
         feeds.blocks.send(BlockUpdate(address: address, isBlocked: isBlocked), for: address)

@@ -53,6 +53,9 @@
         case .transmit(let stanza):
           guard let element = MessageWriter.element(stanza) else { continue }
           waiting.append(OutgoingStanza(row: stanza.row?.streamRow, element))
+          if case .message = stanza.kind, contacts.isComposing(to: stanza.recipient) {
+            handle(.sent(to: stanza.recipient))
+          }
         case .query(let query):
           guard let element = exchange.begin(query) else { continue }
           waiting.append(OutgoingStanza(row: nil, element))
@@ -90,6 +93,7 @@
       case .page(let query, let entries, let isComplete):
         let messages = entries.compactMap(\.message)
         var lookups = try store.lookup(messages, account: account.description)[...]
+        for message in messages where contacts.learns(from: message) { handle(.message(message)) }
         let found = entries.map { entry in
           ArchivePage.Entry(
             mark: entry.mark,
@@ -118,6 +122,7 @@
 
     func lookedUp(_ message: InboundMessage) throws(StoreError) -> LookedUp {
       let lookups = try store.lookup([message], account: account.description)
+      if contacts.learns(from: message) { handle(.message(message)) }
       return LookedUp(message, lookups.first ?? StoreLookup())
     }
 

@@ -53,7 +53,10 @@
       stream.unacknowledgedMax = 1_024
       stream.abilities = DiscoInfo(
         identities: [.init(category: "client", type: "pc", name: program)],
-        features: [Namespace.discoInfo, Namespace.ping, Namespace.receipts, Namespace.order])
+        features: [
+          Namespace.discoInfo, Namespace.ping, Namespace.receipts, Namespace.order,
+          Namespace.chatStates, Namespace.chatMarkers,
+        ])
       stream.presence = nil
       stream.answeredAbove = ContactMachine.namespaces
       unacknowledged = []

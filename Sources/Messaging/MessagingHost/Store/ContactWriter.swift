@@ -45,6 +45,12 @@
         try run(
           database, "INSERT OR REPLACE INTO blocked VALUES (?, ?, ?)",
           [entry.jid.description, entry.since, entry.until])
+      case .setChatPeer(let peer):
+        try run(
+          database, "INSERT OR REPLACE INTO chatPeer VALUES (?, ?, ?, ?)",
+          [peer.address, peer.showsStates, peer.takesMarkers, peer.displayed])
+      case .forgetChatPeer(let address):
+        try run(database, "DELETE FROM chatPeer WHERE address = ?", [address])
       case .forgetBlocked(let jid):
         try run(database, "DELETE FROM blocked WHERE jid = ?", [jid.description])
       }
@@ -90,6 +96,11 @@
         stored.blocked = try Row.fetchAll(database, sql: "SELECT * FROM blocked").compactMap {
           row in
           JID(row["jid"]).map { BlockedAddress($0, since: row["since"], until: row["until"]) }
+        }
+        stored.chatPeers = try Row.fetchAll(database, sql: "SELECT * FROM chatPeer").map { row in
+          ChatPeer(
+            row["address"], showsStates: row["showsStates"], takesMarkers: row["takesMarkers"],
+            displayed: row["displayed"])
         }
         return stored
       }

@@ -21,6 +21,14 @@
               WITHOUT ROWID
             """)
       }
+      migrator.registerMigration("chatPeers") { database in
+        try database.execute(
+          sql: """
+            CREATE TABLE chatPeer (
+              address TEXT PRIMARY KEY, showsStates INTEGER NOT NULL,
+              takesMarkers INTEGER NOT NULL, displayed TEXT) WITHOUT ROWID
+            """)
+      }
       return migrator
     }
 

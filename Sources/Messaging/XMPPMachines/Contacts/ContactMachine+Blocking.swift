@@ -68,6 +68,10 @@
       blocks.set(entry)
       actions.append(.change(.setBlocked(entry)))
       actions.append(.notice(.blocked(jid, true)))
+      for activity in chats.activities.values.sorted(by: { $0.resource.precedes($1.resource) })
+      where blocks.isBlocked(activity.resource) {
+        endActivity(of: activity.resource, &actions)
+      }
       for account in presences.byAccount.keys.sorted(by: { $0.precedes($1) })
       where blocks.isBlocked(account) {
         removePresence(account, &actions)

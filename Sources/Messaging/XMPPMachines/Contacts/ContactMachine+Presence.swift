@@ -82,7 +82,10 @@
     mutating func removePresence(_ jid: JID, _ actions: inout [ContactAction]) {
       let removed = presences.remove(jid)
       guard !removed.isEmpty else { return }
-      for resource in removed { actions.append(.change(.removeResource(resource))) }
+      for resource in removed {
+        actions.append(.change(.removeResource(resource)))
+        endActivity(of: resource, &actions)
+      }
       actions.append(.notice(.presence(jid.bare, resources(of: jid))))
     }
 

@@ -42,6 +42,8 @@
     package internal(set) var blocks = BlockList()
     /// Whether the blocked addresses are as this process has got them from the server.
     var areBlocksFresh = false
+    var chats: ChatPeers
+    let accountText: String
     /// How this account is available; what a new session begins with.
     var availability = Availability()
     /// The time of the latest event by this machine's clock.
@@ -51,18 +53,36 @@
       account: JID, stored: StoredContacts, limits: ContactLimits = ContactLimits(), seed: UInt64
     ) {
       self.account = account.bare
+      accountText = account.bare.description
       self.limits = limits
       prefix = "ambit-contacts-\(String(seed, radix: 36))-"
       for item in stored.roster { roster[item.jid] = item }
       rosterVersion = stored.rosterVersion
       for request in stored.requests { requests[request.jid] = request }
       presences = PresenceTable(limits)
+      chats = ChatPeers(limits)
+      for peer in stored.chatPeers { _ = chats.set(peer) }
       for resource in stored.resources { _ = presences.set(resource) }
       for entry in stored.blocked { blocks.set(entry) }
     }
 
     /// When ``wake(now:into:)`` has something to do.
-    package var nextWake: Instant? { waiting.values.lazy.map(\.deadline).min() }
+    package var nextWake: Instant? {
+      [waiting.values.lazy.map(\.deadline).min(), chats.nextWake].compactMap(\.self).min()
+    }
+
+    /// Whether ``ContactEvent/sent(to:)`` has an effect for an address.
+    package func isComposing(to address: String) -> Bool { chats.composing[address] != nil }
+
+    /// Whether ``ContactEvent/message(_:)`` has an effect for a message.
+    package func learns(from message: InboundMessage) -> Bool {
+      guard message.showsChatStates || message.isMarkable, let sender = message.sender else {
+        return false
+      }
+      guard let peer = chats.peers[sender] else { return true }
+      return message.showsChatStates && !peer.showsStates
+        || message.isMarkable && !peer.takesMarkers
+    }
 
     /// The contacts, by address.
     package var contacts: [RosterItem] { roster.values.sorted { $0.jid.precedes($1.jid) } }
@@ -86,6 +106,8 @@
       case .connected(let online): connect(online, now, &actions)
       case .disconnected(let isTooLong): disconnect(isTooLong: isTooLong)
       case .received(let element): receive(element, now, &actions)
+      case .message(let message): note(message, &actions)
+      case .sent(let address): sent(to: address)
       case .request(let ticket, let request): perform(request, ticket, now, &actions)
       }
       assert(violations().isEmpty, "\(violations())")
@@ -101,6 +123,7 @@
         waiting[id] = nil
         end(entry.purpose, .noAnswer, &actions)
       }
+      wakeChats(now, &actions)
     }
 
     // MARK: Sessions
@@ -114,11 +137,13 @@
         areBlocksFresh = false
         endWaiting(.interrupted, &actions)
         forgetPresences(&actions)
+        endActivities(&actions)
       }
       if !areBlocksFresh, !isBlockListAwaited { requestBlockList(now, &actions) }
       // The roster comes before the presences that it explains (RFC 6121, §2.2).
       if !isRosterFresh, !isRosterAwaited { requestRoster(now, &actions) }
       if !online.isResumed { actions.append(.send(ownPresence.element)) }
+      sendMarkers(&actions)
     }
 
     private mutating func disconnect(isTooLong: Bool) {
@@ -166,6 +191,10 @@
         if online != nil { actions.append(.send(ownPresence.element)) }
         return actions.append(.answer(ticket: ticket, nil))
       }
+      if case .markDisplayed(let name, let jid) = request {
+        let failure = markDisplayed(name, from: jid, &actions)
+        return actions.append(.answer(ticket: ticket, failure))
+      }
       guard online != nil else { return actions.append(.answer(ticket: ticket, .offline)) }
       guard waiting.count < limits.waitingCountMax else {
         return actions.append(.answer(ticket: ticket, .tooMany))
@@ -185,6 +214,9 @@
         let purpose = Waiting.Purpose.block(jid, wasBlocked: blocks.contains(jid), ticket: ticket)
         block(jid, &actions)
         ask(.set, BlockingCommand(.block, [jid]).element, purpose, deadline, &actions)
+      case .setChatState(let state, let jid):
+        let failure = setChatState(state, to: jid, now, &actions)
+        actions.append(.answer(ticket: ticket, failure))
       case .unblock(let jid):
         ask(
           .set, BlockingCommand(.unblock, [jid]).element, .unblock(jid, ticket: ticket), deadline,
@@ -229,6 +261,9 @@
       case "presence":
         guard let presence = PresenceStanza(element) else { return }
         take(presence, &actions)
+      case "message":
+        guard let message = MessageStanza(element) else { return }
+        take(message, now, &actions)
       default: break
       }
     }
@@ -277,7 +312,7 @@
 
     /// The rules of the machine that don't hold.
     package func violations() -> [String] {
-      var found = presences.violations()
+      var found = presences.violations() + chats.violations()
       if roster.count > limits.contactCountMax { found.append("too many contacts") }
       if requests.count > limits.requestCountMax { found.append("too many requests") }
       if blocks.addresses.count > limits.blockedCountMax + 1 {

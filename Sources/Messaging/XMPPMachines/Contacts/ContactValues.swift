@@ -41,20 +41,8 @@
     case clearResources
     case setBlocked(BlockedAddress)
     case forgetBlocked(JID)
-
-    /// The address of a row; nil for a change of all rows.
-    package var address: JID? {
-      switch self {
-      case .setContact(let item): item.jid
-      case .setRequest(let request): request.jid
-      case .setResource(let resource): resource.jid
-      case .setBlocked(let entry): entry.jid
-      case .removeContact(let jid), .removeRequest(let jid), .removeResource(let jid),
-        .forgetBlocked(let jid):
-        jid
-      case .clearContacts, .setRosterVersion, .clearResources: nil
-      }
-    }
+    case setChatPeer(ChatPeer)
+    case forgetChatPeer(String)
   }
 
   /// What a machine of contacts begins with.
@@ -64,6 +52,7 @@
     package var requests: [SubscriptionRequest] = []
     package var resources: [AvailableResource] = []
     package var blocked: [BlockedAddress] = []
+    package var chatPeers: [ChatPeer] = []
 
     package init() {}
   }
@@ -85,6 +74,10 @@
     /// Keeps all stanzas of an account, a resource or a domain away.
     case block(JID)
     case unblock(JID)
+    /// Shows a peer what this account's user does.
+    case setChatState(ChatState, to: JID)
+    /// The message with this identifier, and all before it, was displayed.
+    case markDisplayed(String, from: JID)
     /// Sets how this account is available.
     case setAvailability(Availability)
 
@@ -93,7 +86,7 @@
       switch self {
       case .setContact(let jid, _, _), .removeContact(let jid), .subscribe(let jid, _),
         .unsubscribe(let jid), .approve(let jid), .deny(let jid), .block(let jid),
-        .unblock(let jid):
+        .unblock(let jid), .setChatState(_, let jid), .markDisplayed(_, let jid):
         jid
       case .setAvailability: nil
       }
@@ -126,6 +119,10 @@
     case disconnected(isTooLong: Bool)
     /// A stanza came.
     case received(XMLElement)
+    /// A message has come, live or from the archive.
+    case message(InboundMessage)
+    /// A message to this address has left.
+    case sent(to: String)
     /// A request of the app, with the driver's number for the answer.
     case request(ticket: UInt64, ContactRequest)
   }
@@ -150,6 +147,8 @@
     case request(JID, SubscriptionRequest?)
     /// The resources of a contact, or of this account, that are available now.
     case presence(JID, [AvailableResource])
+    /// The user of an account does something else in the conversation.
+    case chatState(JID, ChatState)
     /// An address is blocked from now on, or no more.
     case blocked(JID, Bool)
     case problem(ContactProblem)
@@ -183,6 +182,13 @@
     /// Requests to the server that wait for answers.
     package var waitingCountMax = 256
     package var answerTime: TimeSpan = .seconds(30)
+    /// Peers whose abilities are known, and those of them that type now.
+    package var chatPeerCountMax = 4_096
+    package var chatActivityCountMax = 256
+    /// After this time without another sign a peer types no more.
+    package var composingTime: TimeSpan = .seconds(60)
+    /// After this time this account's user has paused.
+    package var ownComposingTime: TimeSpan = .seconds(30)
     package var blockedCountMax = 10_000
     /// Addresses that are blocked no more, and whose messages of that time the archive may have.
     package var endedBlockCountMax = 1_000

@@ -46,6 +46,9 @@
     package var date: WallTime
     /// Whether its sender is blocked, or was when the archive got it.
     package var isBlocked = false
+    /// Whether its app shows what its user does (XEP-0085), and may be told that it was displayed (XEP-0333).
+    package var showsChatStates = false
+    package var isMarkable = false
 
     package init(
       sender: String?, recipient: String?, id: String?, originID: String? = nil,

@@ -76,6 +76,10 @@
         order: order, wantsReceipt: stanza[Receipt.self] == .request && stanza.id != nil,
         kind: kind(stanza, hasOrder: order != nil), wrapper: wrapper, date: date)
       if let from = stanza.from, !from.isSameAccount(as: account) {
+        for element in stanza.payload {
+          if element.namespace == Namespace.chatStates { message.showsChatStates = true }
+          if element.has("markable", Namespace.chatMarkers) { message.isMarkable = true }
+        }
         message.isBlocked = isArchived ? blocks.isBlocked(from, at: date) : blocks.isBlocked(from)
       }
       return message
@@ -94,7 +98,7 @@
       }
       if stanza.body == nil {
         if case .received(let id)? = stanza[Receipt.self] { return .receipt(id.text) }
-        if let marker = stanza.payload.first(where: { $0.has("displayed", Self.markers) }),
+        if let marker = stanza.payload.first(where: { $0.has("displayed", Namespace.chatMarkers) }),
           let id = marker["id"].flatMap({ StanzaID($0) })
         {
           return .displayed(id.text)
@@ -105,12 +109,11 @@
       return .content(MessageContent(reading: stanza))
     }
 
-    private static let markers = "urn:xmpp:chat-markers:0"
     /// Namespaces of elements that are no content by themselves.
     private static let passing: Set = [
       Namespace.chatStates, Namespace.hints, Namespace.stanzaIDs, Namespace.delay,
       Namespace.receipts,
-      Namespace.order, Namespace.encryption, Namespace.fallback, markers,
+      Namespace.order, Namespace.encryption, Namespace.fallback, Namespace.chatMarkers,
       "http://jabber.org/protocol/pubsub#event", "jabber:x:delay",
     ]
 
@@ -153,7 +156,7 @@
     private static func isOfMachines(_ element: XMLElement) -> Bool {
       [
         Namespace.order, Namespace.receipts, Namespace.stanzaIDs, Namespace.hints, Namespace.delay,
-        Namespace.chatStates,
+        Namespace.chatStates, Namespace.chatMarkers,
       ].contains(element.namespace)
     }
   }

@@ -14,7 +14,7 @@
         message.body = content.body
         message.payload += [
           Receipt.request.element, OriginID(id).element, order.element(),
-          ProcessingHint.store.element,
+          ProcessingHint.store.element, ChatState.active.element, ChatMarker.markable.element,
         ]
       case .void(let order):
         message.payload = [order.element(isVoid: true), ProcessingHint.store.element]

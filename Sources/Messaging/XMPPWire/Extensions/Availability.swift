@@ -28,8 +28,7 @@
       }
       self.init(
         text("show").flatMap { Show(rawValue: $0) },
-        status: String(
-          decoding: (text("status") ?? "").utf8.prefix(Self.statusByteCountMax), as: UTF8.self),
+        status: (text("status") ?? "").prefix(byteCountMax: Self.statusByteCountMax),
         priority: text("priority").flatMap { Int8($0) } ?? 0)
     }
 
@@ -37,7 +36,10 @@
     package var elements: [XMLElement] {
       var elements: [XMLElement] = []
       if let show { elements.append(XMLElement("show", Namespace.client, text: show.rawValue)) }
-      if !status.isEmpty { elements.append(XMLElement("status", Namespace.client, text: status)) }
+      if !status.isEmpty {
+        let text = status.prefix(byteCountMax: Self.statusByteCountMax)
+        elements.append(XMLElement("status", Namespace.client, text: text))
+      }
       if priority != 0 {
         elements.append(XMLElement("priority", Namespace.client, text: "\(priority)"))
       }

@@ -59,14 +59,7 @@
     private mutating func keep(_ text: String) -> String {
       guard text.utf8.count > Self.nameByteCountMax else { return text }
       isCut = true
-      var kept = ""
-      var count = 0
-      for scalar in text.unicodeScalars {
-        count += UTF8.width(scalar)
-        guard count <= Self.nameByteCountMax else { break }
-        kept.unicodeScalars.append(scalar)
-      }
-      return kept
+      return text.prefix(byteCountMax: Self.nameByteCountMax)
     }
 
     package var element: XMLElement {

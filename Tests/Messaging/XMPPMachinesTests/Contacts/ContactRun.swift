@@ -55,6 +55,10 @@
       case .setBlocked(let entry):
         stored.blocked.removeAll { $0.jid == entry.jid }
         stored.blocked.append(entry)
+      case .setChatPeer(let peer):
+        stored.chatPeers.removeAll { $0.address == peer.address }
+        stored.chatPeers.append(peer)
+      case .forgetChatPeer(let address): stored.chatPeers.removeAll { $0.address == address }
       case .forgetBlocked(let jid): stored.blocked.removeAll { $0.jid == jid }
       }
     }
