@@ -5,8 +5,9 @@ import Essentials
 /// The advertisements of all clients on one radio.
 ///
 /// Where the controller has advertising sets, every client gets one. Where clients outnumber the
-/// sets (a controller with legacy commands has one), the last set is shared in turns of a second,
-/// so that every client's is heard, only less often. Merging the data would need to know what may be
+/// sets (a controller with legacy commands has one), one set is shared in turns of a second, first between programs
+/// and then between the clients of each: the last set of the program that has the most. So every client's is heard,
+/// only less often, and a program with a thousand doesn't silence others. Merging the data would need to know what may be
 /// left out, and the newest alone would silence the others.
 struct Advertiser: Sendable {
   enum Limits {
@@ -31,6 +32,7 @@ struct Advertiser: Sendable {
 
   private struct Advertisement: Sendable {
     var client: ClientID
+    var requester: Requester
     var options: AdvertisingOptions
     /// Until it was on the air for the first time.
     var token: RequestToken?
@@ -68,6 +70,8 @@ struct Advertiser: Sendable {
   private var versions: UInt64 = 0
   private var inFlight: (set: Int, step: Step)?
   private var turnEnd: Instant?
+  /// The programs that got a set, the last one at the end.
+  private var turnOrder: [Requester] = []
   private var usesExtendedCommands = false
   private var canUseCoded = false
   /// Whether the controller must not advertise for the moment; all that it should advertise is
@@ -94,8 +98,8 @@ struct Advertiser: Sendable {
   /// Advertises for a client, or replaces what it advertises. With the identity of the target of directed
   /// advertising, if that has private addresses.
   mutating func start(
-    _ client: ClientID, _ options: AdvertisingOptions, targetIdentity: DeviceAddress? = nil,
-    _ token: RequestToken
+    _ client: ClientID, of requester: Requester? = nil, _ options: AdvertisingOptions,
+    targetIdentity: DeviceAddress? = nil, _ token: RequestToken
   ) -> [Outcome] {
     var outcomes: [Outcome] = []
     if let error = refusal(of: options) {
@@ -103,8 +107,8 @@ struct Advertiser: Sendable {
     }
     versions += 1
     let new = Advertisement(
-      client: client, options: options, token: token, version: versions,
-      targetIdentity: targetIdentity)
+      client: client, requester: requester ?? .client(client), options: options, token: token,
+      version: versions, targetIdentity: targetIdentity)
     targetVersion += 1
     if let index = advertisements.firstIndex(where: { $0.client == client }) {
       if let old = advertisements[index].token {
@@ -123,6 +127,7 @@ struct Advertiser: Sendable {
     guard let index = advertisements.firstIndex(where: { $0.client == client }) else { return [] }
     let old = advertisements.remove(at: index)
     targetVersion += 1
+    turnOrder.removeAll { requester in !advertisements.contains { $0.requester == requester } }
     for set in sets.indices where sets[set].client == client { sets[set].client = nil }
     assignSets()
     return old.token.map { [failure(client, $0, .cancelled)] } ?? []
@@ -226,18 +231,39 @@ struct Advertiser: Sendable {
   /// Gives free sets to clients without one.
   private mutating func assignSets() {
     for index in sets.indices where sets[index].client == nil {
-      sets[index].client = waiting.first
+      guard let next = nextWaiting else { return }
+      give(index, to: next)
     }
   }
 
-  /// Clients without a set, the longest waiting first.
-  private var waiting: [ClientID] {
-    advertisements.map(\.client).filter { client in !sets.contains { $0.client == client } }
+  /// The advertisement whose turn it is of those without a set: of the program that waits longest, its first one.
+  private var nextWaiting: Advertisement? {
+    let holders = Set(sets.compactMap(\.client))
+    guard holders.count < advertisements.count else { return nil }
+    var ranks: [Requester: Int] = [:]
+    for (rank, requester) in turnOrder.enumerated() { ranks[requester] = rank }
+    return advertisements.filter { !holders.contains($0.client) }
+      .min { ranks[$0.requester] ?? -1 < ranks[$1.requester] ?? -1 }
+  }
+
+  private mutating func give(_ set: Int, to advertisement: Advertisement) {
+    sets[set].client = advertisement.client
+    turnOrder.removeAll { $0 == advertisement.requester }
+    turnOrder.append(advertisement.requester)
+  }
+
+  /// The set that is shared: the last one of the program that has the most.
+  private var sharedSet: Int? {
+    let requesters = sets.indices.map { advertisement(of: $0)?.requester }
+    var counts: [Requester: Int] = [:]
+    for case .some(let requester) in requesters { counts[requester, default: 0] += 1 }
+    let countMax = counts.values.max()
+    return requesters.lastIndex { $0.map { counts[$0] == countMax } ?? false }
   }
 
   /// Gives the shared set to the next in line.
   private mutating func takeTurns(now: Instant) {
-    guard let last = sets.indices.last, let next = waiting.first else {
+    guard let next = nextWaiting, let shared = sharedSet else {
       turnEnd = nil
       return
     }
@@ -248,10 +274,10 @@ struct Advertiser: Sendable {
     guard end <= now else { return }
     turnEnd = now + Limits.turn
     // The client that had the set goes to the end of the queue.
-    if let index = advertisements.firstIndex(where: { $0.client == sets[last].client }) {
+    if let index = advertisements.firstIndex(where: { $0.client == sets[shared].client }) {
       advertisements.append(advertisements.remove(at: index))
     }
-    sets[last].client = next
+    give(shared, to: next)
   }
 
   /// The next command towards the wanted state, if it is time for one.

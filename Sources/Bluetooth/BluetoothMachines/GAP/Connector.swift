@@ -6,7 +6,7 @@ import Essentials
 ///
 /// A controller makes one connection attempt at a time, to one peer or to the first that appears of
 /// those in its filter accept list. The connector gives it all wanted peers at once if they fit in
-/// the list, else batches in turn. It only compares the wanted state with that of the controller
+/// the list, else batches in turn, with a share for each program. It only compares the wanted state with that of the controller
 /// and takes one step towards it; that makes races harmless.
 ///
 /// Controllers don't find bonded peers whose private addresses have changed, unless they resolve
@@ -54,6 +54,8 @@ struct Connector: Sendable {
     /// Whether it is looked for on LE Coded as well.
     var usesCoded: Bool
     var notBefore: Instant
+    /// The programs that want it, without those that gave it up.
+    var requesters: [Requester]
 
     var isPrivate: Bool { identity != nil }
   }
@@ -92,8 +94,7 @@ struct Connector: Sendable {
   /// The peers in the controller's list.
   private var list: [DeviceAddress] = []
   private var listCapacity = 0
-  /// The index in `pending` at which the current batch begins.
-  private var turnStart = 0
+  private var turns = ConnectorTurns()
   private var turnEnd: Instant?
   private var retryAt: Instant?
   private var usesExtendedCommands = false
@@ -141,9 +142,12 @@ struct Connector: Sendable {
   /// Requests a link, until it is up or `remove`; false if the limit of requests is reached.
   mutating func add(
     _ peer: DeviceAddress, bond: Bond? = nil, _ parameters: ConnectionParameters,
-    usesCoded: Bool = false, notBefore: Instant
+    usesCoded: Bool = false, notBefore: Instant, for requester: Requester = .host
   ) -> Bool {
     if let index = pending.firstIndex(where: { $0.peer == peer }) {
+      if !pending[index].requesters.contains(requester) {
+        pending[index].requesters.append(requester)
+      }
       pending[index].notBefore = min(pending[index].notBefore, notBefore)
       return true
     }
@@ -155,7 +159,8 @@ struct Connector: Sendable {
     pending.append(
       Pending(
         peer: peer, knownAddress: knownAddress, identity: identity, address: knownAddress,
-        parameters: parameters, usesCoded: usesCoded, notBefore: notBefore))
+        parameters: parameters, usesCoded: usesCoded, notBefore: notBefore, requesters: [requester])
+    )
     if identity != nil { privatePeersChanged() }
     return true
   }
@@ -227,6 +232,14 @@ struct Connector: Sendable {
 
   /// No longer wants a link.
   mutating func remove(_ peer: DeviceAddress) { removePending { $0.peer == peer } }
+
+  /// A program no longer wants a link that others want.
+  mutating func release(_ peer: DeviceAddress, by requester: Requester) {
+    guard let index = pending.firstIndex(where: { $0.peer == peer }),
+      pending[index].requesters.count > 1
+    else { return }
+    pending[index].requesters.removeAll { $0 == requester }
+  }
 
   private mutating func removePending(_ isRemoved: (Pending) -> Bool) {
     let hadPrivate = pending.contains { $0.isPrivate && isRemoved($0) }
@@ -329,16 +342,16 @@ struct Connector: Sendable {
     let ready = pending.filter { $0.notBefore <= now }
     guard ready.count > size else {
       turnEnd = nil
-      turnStart = 0
+      turns = ConnectorTurns()
       return ready
     }
-    if turnStart >= ready.count { turnStart = 0 }
+    let requesters = ready.map(\.requesters)
     if let end = turnEnd, end <= now {
-      turnStart = (turnStart + size) % ready.count
+      turns.advance(size, of: requesters)
       turnEnd = nil
     }
     if turnEnd == nil { turnEnd = now + Limits.turn }
-    return (0..<size).map { ready[(turnStart + $0) % ready.count] }
+    return turns.batch(size, of: requesters).map { ready[$0] }
   }
 
   /// The controller answered the last command: its status, or that it was acknowledged.

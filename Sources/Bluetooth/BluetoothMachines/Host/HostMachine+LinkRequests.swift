@@ -94,7 +94,7 @@ extension HostMachine {
   ) {
     let isAdded = connector.add(
       peer, bond: security.bonds.bond(of: peer), options.parameters,
-      usesCoded: options.usesCodedPHY, notBefore: notBefore)
+      usesCoded: options.usesCodedPHY, notBefore: notBefore, for: requester(of: client))
     guard !isAdded else { return }
     linkRequests.remove(client, peer)
     let error = HostError.limitReached("wanted connections")
@@ -133,6 +133,15 @@ extension HostMachine {
     }
   }
 
+  /// A client's program gives up its share of a link that others want, unless another of its clients wants it.
+  mutating func releaseShare(of client: ClientID, _ peer: DeviceAddress) {
+    let requester = requester(of: client)
+    let isWanted = linkRequests.clients(of: peer).contains {
+      $0 != client && self.requester(of: $0) == requester
+    }
+    if !isWanted { connector.release(peer, by: requester) }
+  }
+
   /// Ends a client's use of a link, and the link if no other client wants it. Returns whether the
   /// link is about to end; the request itself is left to the caller.
   @discardableResult
@@ -142,7 +151,7 @@ extension HostMachine {
     needsCommands = true
     let isWantedByOthers = linkRequests.isWanted(peer, byOthersThan: client)
     // Also where there is a link: one that the peer made may turn out never to have been there.
-    if !isWantedByOthers { connector.remove(peer) }
+    if isWantedByOthers { releaseShare(of: client, peer) } else { connector.remove(peer) }
     guard let link = links.index(peer: peer) else { return false }
     let isEnding = !isWantedByOthers && links.entries[link].info.role == .central
     endUse(of: link, by: client, linkIsEnding: isEnding, now: now, into: &actions)

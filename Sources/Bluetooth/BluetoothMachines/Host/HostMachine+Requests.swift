@@ -74,7 +74,9 @@ extension HostMachine {
       return complete(request, .failure(error), into: &actions)
     }
     take(
-      advertiser.start(request.client, options, targetIdentity: identity, request.token),
+      advertiser.start(
+        request.client, of: requester(of: request.client), options, targetIdentity: identity,
+        request.token),
       into: &actions)
     needsCommands = true
   }

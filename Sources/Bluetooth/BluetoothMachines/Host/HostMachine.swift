@@ -282,6 +282,8 @@ package struct HostMachine: Machine, Sendable {
     removeServerClient(client, now: now, into: &actions)
     removeChannels(of: client, now: now, into: &actions)
     removeAgent(client, now: now, into: &actions)
+    // While it is known whose client it is.
+    for peer in linkRequests.peers(of: client) { releaseShare(of: client, peer) }
     if let gone = pairingCauses.clientClosed(client) {
       for index in links.indices { links.entries[index].askingPrograms.remove(gone) }
     }

@@ -70,6 +70,27 @@ struct AdvertiserTests {
     }
   }
 
+  @Test("a program with many advertisements leaves another one as many turns as it has itself")
+  func programs() {
+    var rig = HostRig.started()
+    for number in 1...40 as ClosedRange<UInt32> {
+      let client = ClientID(rawValue: 100 + number)
+      rig.handle(.clientOpened(client, program: ProgramID(rawValue: 1)))
+      rig.request(.startAdvertising(options(1), rig.token()), from: client)
+    }
+    let other = ClientID(rawValue: 200)
+    rig.handle(.clientOpened(other, program: ProgramID(rawValue: 2)))
+    rig.request(.startAdvertising(options(2), rig.token()), from: other)
+    var heard: [UInt8: Int] = [:]
+    for _ in 0..<30 {
+      rig.pass(.seconds(1))
+      if let data = rig.controller.last(LESetAdvertisingData.self)?.data {
+        heard[data[2], default: 0] += 1
+      }
+    }
+    #expect(heard[2] ?? 0 >= 14 && heard[1] ?? 0 >= 14)
+  }
+
   @Test("an advertiser refuses data that does not fit, and reports the controller's refusals")
   func refusals() {
     var rig = HostRig.started()
