@@ -75,6 +75,8 @@ struct GuaranteeChecker {
       apps[app]?.pending[Self.number(event)] = event
       if case .request = event.kind { requests[id] = now }
     case .wants(let id, let receiver, let wants): note(id, receiver, wants)
+    case .preserved(let id, let receiver, let wants):
+      if apps[id]?.process == nil { apps[id]?.wants[receiver] = wants }
     case .process(let id, let event): note(event, id, now)
     case .person(let id, let deed): note(id, deed, now)
     case .rebooted:
