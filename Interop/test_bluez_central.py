@@ -2,17 +2,20 @@
 advertises to one. Both controllers are on one of our simulated radios."""
 
 import asyncio
+import base64
 import json
 import shlex
 
 import pytest
-from bumble.core import AdvertisingData
+from bumble.core import UUID, AdvertisingData
+from bumble.device import Peer
 
 import limits
-from bumble_peers import NOTIFYING, WRITEABLE, bumble_central, bumble_peripheral
+from bumble_peers import (
+    ENCRYPTED, NOTIFYING, WRITEABLE, bumble_central, bumble_peripheral, find)
 from linux_controller import bare_guest, guest, radio  # noqa: F401
 from linux_guest import Failed
-from test_bluez import again_after_crash, bluez  # noqa: F401
+from test_bluez import SERVICE, VALUE, again_after_crash, bluez  # noqa: F401
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
@@ -122,6 +125,36 @@ async def test_an_ordinary_user_is_a_beacon(bluez, user, radio):
         await central.start_scanning(active=True, filter_duplicates=False)
         await user.begin("beacon", "advertise", uuid, "1", "7", seconds=20)
         assert not (await asyncio.wait_for(found, limits.EVENT)).is_connectable
+
+
+@again_after_crash
+async def test_a_protected_value_is_paired_for_where_no_desktop_has_an_agent(
+    bluez, user, radio, guest
+):
+    await guest.until("kill $(pidof bluetoothctl); pidof bluetoothctl || echo none", "none")
+    async with bumble_peripheral(radio):
+        assert "secret" in await user.run("read", NAME, ENCRYPTED)
+
+
+@again_after_crash
+async def test_an_ordinary_user_serves_a_value(bluez, user, radio, guest):
+    file = base64.b64encode(json.dumps({
+        "name": "Vault", "services": [{"uuid": SERVICE, "characteristics": [
+            {"uuid": VALUE, "value": {"text": "hi"}, "properties": ["read", "write"]}]}],
+    }).encode()).decode()
+    await guest.run(f"echo {file} | base64 -d >/tmp/vault.json; chmod 644 /tmp/vault.json")
+    await user.begin("peripheral", "/tmp/vault.json", seconds=60)
+    async with bumble_central(radio) as central:
+        connection = await central.connect(await find(central, "Vault"))
+        peer = Peer(connection)
+        await peer.discover_services()
+        service = next(found for found in peer.services if found.uuid == UUID(SERVICE))
+        await peer.discover_characteristics(service=service)
+        value = service.characteristics[0]
+        assert await peer.read_value(value) == b"hi"
+        await peer.write_value(value, b"\xca\xfe", with_response=True)
+        assert await peer.read_value(value) == b"\xca\xfe"
+        await connection.disconnect()
 
 
 @again_after_crash
