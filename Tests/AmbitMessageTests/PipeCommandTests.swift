@@ -20,6 +20,16 @@
       #expect(try PipeCommand(line: #"{"command":"background"}"#) == .setInUse(false))
       #expect(try PipeCommand(line: #"{"command":"foreground"}"#) == .setInUse(true))
       #expect(try PipeCommand(line: #"{"command":"stats"}"#) == .statistics)
+      #expect(
+        try PipeCommand(line: #"{"command":"typing","to":"b@x","state":"composing"}"#)
+          == .setChatState(.composing, to: "b@x"))
+      #expect(
+        try PipeCommand(line: #"{"command":"displayed","peer":"b@x","origin":"m1"}"#)
+          == .markDisplayed(originID: "m1", from: "b@x"))
+      #expect(
+        try PipeCommand(line: #"{"command":"presence","show":"dnd","status":"Busy"}"#)
+          == .setAvailability(Availability(.doNotDisturb, status: "Busy")))
+      #expect(try PipeCommand(line: #"{"command":"presence"}"#) == .setAvailability(Availability()))
     }
 
     @Test(
