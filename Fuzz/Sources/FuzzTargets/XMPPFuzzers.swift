@@ -54,9 +54,33 @@
         again == .element(element), "\(element) came back as \(String(describing: again))")
       guard let stanza = Stanza(element) else { return }
       precondition(Stanza(stanza.element) == stanza, "\(stanza) is not written as it was read")
+      checkContacts(stanza)
       guard case .message(let message) = stanza else { return }
       _ = (message[Carbon.self], message[ArchiveResult.self], message[Delay.self], message.body)
       if let mark = message[OrderMark.self] { precondition(OrderMark(mark.element) == mark) }
+    }
+
+    /// Values about contacts come back as they were read, as far as nothing was left out.
+    private static func checkContacts(_ stanza: Stanza) {
+      switch stanza {
+      case .iq(let iq):
+        if let query = iq[RosterQuery.self], query.unreadableCount == 0,
+          !query.items.contains(where: \.isCut)
+        {
+          precondition(RosterQuery(query.element) == query, "\(query)")
+        }
+        if let command = iq[BlockingCommand.self], command.unreadableCount == 0 {
+          precondition(BlockingCommand(command.element) == command, "\(command)")
+        }
+      case .presence(let presence):
+        let availability = Availability(in: presence.payload)
+        precondition(Availability(in: availability.elements) == availability, "\(availability)")
+      case .message(let message):
+        _ = message[ChatState.self]
+        if let marker = message[ChatMarker.self] {
+          precondition(ChatMarker(marker.element) == marker, "\(marker)")
+        }
+      }
     }
   }
 #else
