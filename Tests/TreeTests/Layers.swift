@@ -158,8 +158,7 @@ enum Layers {
     "AmbitPage": Module(
       .programs, ["ArgumentParser", "Foundation", "Synchronization"], filesThatTouchTheWorld: []),
     "AmbitMessage": Module(
-      .programs, ["ArgumentParser", "Foundation", "Glibc", "Synchronization"],
-      filesThatTouchTheWorld: []),
+      .programs, ["ArgumentParser", "Foundation", "Glibc"], filesThatTouchTheWorld: []),
     "AmbitApps": Module(
       .programs, ["ArgumentParser", "Foundation", "Glibc"], filesThatTouchTheWorld: []),
     // The executables, which only start the command line and the page.
