@@ -42,10 +42,13 @@ extension AppManagerCore {
   private static let greetingTime = TimeSpan.seconds(10)
 
   private func received(_ bytes: [UInt8], on connection: AppCommandConnection) {
-    connection.reader.append(bytes)
-    if let program = connection.program { return readMessages(of: program, connection) }
-    // A command has one message. More of it has no effect.
+    if let program = connection.program {
+      connection.reader.append(bytes)
+      return readMessages(of: program, connection)
+    }
+    // A command has one message. More of it has no effect, and is not kept.
     guard !connection.isGreeted else { return }
+    connection.reader.append(bytes)
     do throws(AppFrameError) {
       guard let greeting = try connection.reader.next(AppManagerGreeting.self) else { return }
       connection.isGreeted = true

@@ -322,7 +322,13 @@ final class AppManagerCore {
   }
 
   private func forget(_ id: AppProcessID) {
-    programs.removeValue(forKey: id)?.close()
+    guard let program = programs.removeValue(forKey: id) else { return }
+    // The end of the process may come before that of its connection, which is not reported any more then.
+    for (key, connection) in connections where connection.program === program {
+      connection.channel?.close()
+      connections[key] = nil
+    }
+    program.close()
   }
 
   /// The process of an app; nil if it doesn't run.
