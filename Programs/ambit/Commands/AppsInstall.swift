@@ -41,6 +41,12 @@ struct AppsInstall: AsyncParsableCommand {
       return
     }
     try place.checkManager(hub: unit.command)
+    guard options.prefix != nil || ProgramReplacement.isInstalled("ambit-apps") else {
+      throw CommandFailure(
+        .notFound,
+        "ambit-apps, which the service runs, isn't beside \(Fit.safe(executable)); install it with --apps"
+      )
+    }
     let written: [String]
     do throws(UnitFolderError) {
       written = try folder.write([file], replacesOthers: options.force)

@@ -2,12 +2,19 @@ import Foundation
 
 /// Programs that perform commands of `ambit`, in the folder of `ambit`.
 enum ProgramReplacement {
+  /// Whether a program is where ``execute(_:_:for:)`` looks for it.
+  static func isInstalled(_ name: String) -> Bool { access(path(of: name), X_OK) == 0 }
+
+  private static func path(of name: String) -> String {
+    URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+      .deletingLastPathComponent().appending(path: name).path
+  }
+
   /// Replaces this process by a program, so that signals, the terminal and the exit status are its own.
   ///
   /// - Throws: `CommandFailure` if it can't be executed.
   static func execute(_ name: String, _ arguments: some Sequence<String>, for what: String) throws {
-    let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().appending(path: name).path
+    let program = path(of: name)
     // Options in place of the command line's, which C strings end with a null pointer.
     var words = ([program] + arguments).map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }
