@@ -49,6 +49,7 @@ final class FileDrop: ViewModel {
 
   private static func names(in folder: URL) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    return Array(names.sorted().prefix(1_000))
+    // Without the folder of files that are not kept yet.
+    return Array(names.filter { !$0.hasPrefix(".") }.sorted().prefix(1_000))
   }
 }
