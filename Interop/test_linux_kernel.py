@@ -85,6 +85,7 @@ async def test_ambit_notices_that_the_controller_was_unplugged(guest):
     assert 0 < int(read[0]["hex"], 16) <= 100
 
 
+@pytest.mark.timeout(600)
 async def test_the_service_opens_hci0_in_its_sandbox_and_serves_an_ordinary_user(guest):
     await guest.run("/service-manager >/tmp/service-manager 2>&1 & echo $! >/tmp/manager")
 

@@ -48,13 +48,16 @@ extension SimpleAppCommand {
 }
 
 enum AppReply {
+  /// The time for a reply without `--timeout`: a manager that hangs takes connections, and answers none.
+  private static let timeMax = Duration.seconds(10)
+
   /// The reply of the manager to a command with one reply.
   static func only(
     to command: AppManagerCommand, _ options: RunOptions
   ) async throws -> AppCommandReply {
     let path = try AppsPlace.path()
     let found = Found()
-    try await options.untilTime {
+    _ = try await race(options.timeout?.duration ?? timeMax) {
       do {
         for try await reply in AppCommandClient.replies(to: command, at: path) {
           await found.set(reply)
