@@ -98,6 +98,7 @@ extension BlueZMachine {
     into actions: inout [Action]
   ) {
     guard let pairing = pairings[path], !pairing.isImplicit else { return }
+    endPrompt(path, into: &actions)
     pairings[path] = nil
     var error: HostError?
     switch result {
@@ -183,6 +184,7 @@ extension BlueZMachine {
   /// bluetoothd is gone.
   mutating func failPairings(now: Instant, into actions: inout [Action]) {
     registeredAgent = nil
+    for path in pairings.keys.sorted() { endPrompt(path, into: &actions) }
     let failed = pairings.sorted { $0.key < $1.key }.map(\.value)
     pairings = [:]
     for pairing in failed { finish(pairing, .radioNotReady, now: now, into: &actions) }
@@ -204,7 +206,7 @@ extension BlueZMachine {
       registeredAgent = nil
       actions.append(.answer(id, .success([])))
     case "Cancel":
-      for path in pairings.keys { pairings[path]?.prompt = nil }
+      for path in pairings.keys.sorted() { endPrompt(path, into: &actions) }
       actions.append(.answer(id, .success([])))
     default:
       // Without a default agent, bluetoothd turns to this one for the pairings of other programs, too.
@@ -224,6 +226,7 @@ extension BlueZMachine {
         if pairings[path]?.prompt?.kind == prompt { return }
         waiting = nil
       }
+      endPrompt(path, into: &actions)
       pairings[path]?.prompt = BlueZPairing.Prompt(
         id: promptID, client: agent.client, kind: prompt, call: waiting)
       let peer = pairings[path]?.peer
@@ -249,13 +252,20 @@ extension BlueZMachine {
     _ path: String, _ error: HostError?, now: Instant, into actions: inout [Action]
   ) {
     guard let pairing = pairings[path], pairing.isImplicit else { return }
+    endPrompt(path, into: &actions)
     pairings[path] = nil
-    if let call = pairing.prompt?.call {
-      actions.append(.answer(call, .failure(Self.rejected)))
-    }
     finish(pairing, error, now: now, into: &actions)
   }
 
+  /// Ends a prompt without the user. Its call is answered all the same: calls without an answer are bounded.
+  private mutating func endPrompt(_ path: String, into actions: inout [Action]) {
+    if let call = pairings[path]?.prompt?.call {
+      actions.append(.answer(call, .failure(Self.cancelled)))
+    }
+    pairings[path]?.prompt = nil
+  }
+
+  private static let cancelled = BusError("org.bluez.Error.Canceled", "The pairing has ended.")
   private static let rejected = BusError(
     "org.bluez.Error.Rejected", "This program did not begin this pairing.")
 

@@ -132,6 +132,11 @@ extension BlueZMachine {
 
   /// bluetoothd is gone, and its applications and calls with it.
   mutating func loseServices(into actions: inout [Action]) {
+    // Calls without an answer are bounded, also across bluetoothd's end.
+    for id in serverRequests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      guard let request = serverRequests[id] else { continue }
+      actions.append(.answer(request.call, .failure(ATTErrorCode.unlikelyError.busError)))
+    }
     serverRequests = [:]
     for root in services.keys.sorted() {
       guard let service = services[root] else { continue }

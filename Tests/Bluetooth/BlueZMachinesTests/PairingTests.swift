@@ -206,8 +206,25 @@ struct PairingTests {
     }
     (bench, call, _, id) = prompted("RequestConfirmation", [.uint32(1)])
     bench.call(BlueZMachine.agentPath, BusName.agent, "Cancel")
+    guard case .failure(let error)? = bench.answers[call] else {
+      Issue.record("the call stays without an answer")
+      return
+    }
+    #expect(error.name == "org.bluez.Error.Canceled")
     bench.request(.answerPairing(try #require(id), .accept))
-    #expect(bench.answers[call] == nil)
+    #expect(bench.answers[call] == .failure(error))
+  }
+
+  @Test func `Each call of the agent has an answer when its pairing ends, or bluetoothd`() {
+    var (bench, call, _, _) = prompted("RequestConfirmation", [.uint32(1)])
+    bench.refuse("Pair", "org.bluez.Error.AuthenticationTimeout")
+    #expect(bench.answers[call] != nil)
+    (bench, call, _, _) = prompted("RequestPasskey")
+    let second = bench.call(
+      BlueZMachine.agentPath, BusName.agent, "RequestPasskey", [.path(devicePath)])
+    #expect(bench.answers[call] != nil && bench.answers[second] == nil)
+    bench.ownerChanged(to: "")
+    #expect(bench.answers[second] != nil)
   }
 
   @Test

@@ -277,7 +277,10 @@ struct ServerTests {
 
   @Test func `A bluetoothd that comes back gets the service anew, with its handles`() {
     var bench = published()
+    let call = bench.call(
+      Self.value, BusName.characteristic, "ReadValue", [.properties(["device": Self.device])])
     bench.ownerChanged(to: "")
+    #expect(bench.answers[call] == .failure(ATTErrorCode.unlikelyError.busError))
     bench.ownerChanged(to: daemon)
     bench.reply(
       to: "GetManagedObjects",
