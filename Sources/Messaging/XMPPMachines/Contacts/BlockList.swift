@@ -20,6 +20,8 @@
   /// archive.
   package struct BlockList: Hashable, Sendable {
     private(set) var entries: [JID: BlockedAddress] = [:]
+    /// The number of blocked addresses.
+    private(set) var count = 0
 
     package init() {}
 
@@ -51,9 +53,16 @@
 
     func contains(_ jid: JID) -> Bool { entries[jid].map { $0.until == nil } ?? false }
 
-    mutating func set(_ entry: BlockedAddress) { entries[entry.jid] = entry }
+    mutating func set(_ entry: BlockedAddress) {
+      forget(entry.jid)
+      entries[entry.jid] = entry
+      if entry.until == nil { count += 1 }
+    }
 
-    mutating func forget(_ jid: JID) { entries[jid] = nil }
+    mutating func forget(_ jid: JID) {
+      guard let old = entries.removeValue(forKey: jid) else { return }
+      if old.until == nil { count -= 1 }
+    }
 
     /// Those that were blocked, the oldest first.
     var ended: [BlockedAddress] {

@@ -9,6 +9,11 @@
     private static let endedAge: WallTime = 90 * 86_400_000
 
     mutating func requestBlockList(_ now: Instant, _ actions: inout [ContactAction]) {
+      // It would end each connection.
+      guard !isBlockListTooLong else {
+        return actions.append(.notice(.problem(.blockListTooLarge)))
+      }
+      isBlockListUnanswered = true
       ask(
         .get, BlockingCommand(.blocklist).element, .blockList, now + limits.blockListTime,
         &actions)
@@ -26,6 +31,7 @@
       let new = Set(list.addresses)
       for jid in blocks.addresses where !new.contains(jid) { unblock(jid, &actions) }
       for jid in list.addresses { block(jid, &actions) }
+      trimEndedBlocks(&actions)
       for entry in blocks.ended where (entry.until ?? 0) < wall - Self.endedAge {
         forget(entry.jid, &actions)
       }
@@ -46,7 +52,7 @@
       case .block:
         guard !push.addresses.isEmpty else { return false }
         for jid in push.addresses {
-          guard blocks.contains(jid) || blocks.addresses.count < limits.blockedCountMax else {
+          guard hasRoomToBlock(jid) else {
             actions.append(.notice(.problem(.blockListTooLarge)))
             break
           }
@@ -58,8 +64,13 @@
         for jid in push.addresses.isEmpty ? blocks.addresses : push.addresses {
           unblock(jid, &actions)
         }
+        trimEndedBlocks(&actions)
       }
       return true
+    }
+
+    func hasRoomToBlock(_ jid: JID) -> Bool {
+      blocks.contains(jid) || blocks.count < limits.blockedCountMax
     }
 
     mutating func block(_ jid: JID, _ actions: inout [ContactAction]) {
@@ -68,12 +79,12 @@
       blocks.set(entry)
       actions.append(.change(.setBlocked(entry)))
       actions.append(.notice(.blocked(jid, true)))
-      for activity in chats.activities.values.sorted(by: { $0.resource.precedes($1.resource) })
-      where blocks.isBlocked(activity.resource) {
-        endActivity(of: activity.resource, &actions)
+      let resources = chats.activities.values.map(\.resource).filter { blocks.isBlocked($0) }
+      for resource in resources.sorted(by: { $0.precedes($1) }) {
+        endActivity(of: resource, &actions)
       }
-      for account in presences.byAccount.keys.sorted(by: { $0.precedes($1) })
-      where blocks.isBlocked(account) {
+      let accounts = presences.byAccount.keys.filter { blocks.isBlocked($0) }
+      for account in accounts.sorted(by: { $0.precedes($1) }) {
         removePresence(account, &actions)
       }
     }
@@ -84,6 +95,10 @@
       blocks.set(entry)
       actions.append(.change(.setBlocked(entry)))
       actions.append(.notice(.blocked(jid, false)))
+    }
+
+    /// Forgets the oldest ends of blocks beyond the bound.
+    private mutating func trimEndedBlocks(_ actions: inout [ContactAction]) {
       let ended = blocks.ended
       for old in ended.prefix(max(0, ended.count - limits.endedBlockCountMax)) {
         forget(old.jid, &actions)
@@ -102,10 +117,17 @@
       _ actions: inout [ContactAction]
     ) {
       switch failure {
-      case nil: if isBlock { block(jid, &actions) } else { unblock(jid, &actions) }
+      case nil where isBlock:
+        // Pushes may have taken its place meanwhile.
+        guard hasRoomToBlock(jid) else {
+          return actions.append(.notice(.problem(.blockListTooLarge)))
+        }
+        block(jid, &actions)
+      case nil: unblock(jid, &actions)
       case .refused: if isBlock, !wasBlocked { unblock(jid, &actions) }
       default: break
       }
+      trimEndedBlocks(&actions)
     }
   }
 #endif

@@ -42,6 +42,10 @@
     package internal(set) var blocks = BlockList()
     /// Whether the blocked addresses are as this process has got them from the server.
     var areBlocksFresh = false
+    /// Whether this session's request for the blocked addresses has no answer, also none in time.
+    var isBlockListUnanswered = false
+    /// Whether the list of blocked addresses is longer than a stanza that is read.
+    var isBlockListTooLong = false
     var chats: ChatPeers
     let accountText: String
     /// How this account is available; what a new session begins with.
@@ -135,6 +139,7 @@
       if !online.isResumed {
         isRosterFresh = false
         areBlocksFresh = false
+        isBlockListUnanswered = false
         endWaiting(.interrupted, &actions)
         forgetPresences(&actions)
         endActivities(&actions)
@@ -147,7 +152,14 @@
     }
 
     private mutating func disconnect(isTooLong: Bool) {
-      if isTooLong, isRosterAwaited { isRosterTooLong = true }
+      if isTooLong {
+        // It is requested first, and so answered first.
+        if isBlockListUnanswered, !isBlockListTooLong {
+          isBlockListTooLong = true
+        } else if isRosterAwaited {
+          isRosterTooLong = true
+        }
+      }
       online = nil
     }
 
@@ -208,7 +220,7 @@
         let item = RosterItem(jid, subscription: .remove)
         ask(.set, RosterQuery(items: [item]).element, .ticket(ticket), deadline, &actions)
       case .block(let jid):
-        guard blocks.contains(jid) || blocks.addresses.count < limits.blockedCountMax else {
+        guard hasRoomToBlock(jid) else {
           return actions.append(.answer(ticket: ticket, .tooMany))
         }
         let purpose = Waiting.Purpose.block(jid, wasBlocked: blocks.contains(jid), ticket: ticket)
@@ -279,6 +291,7 @@
       _ iq: IQStanza, _ now: Instant, _ actions: inout [ContactAction]
     ) {
       guard isOwnServer(iq.from), let entry = waiting.removeValue(forKey: iq.id) else { return }
+      if entry.purpose == .blockList { isBlockListUnanswered = false }
       if let error = iq.error { return end(entry.purpose, .refused(error), &actions) }
       if case .roster(let isVersioned) = entry.purpose {
         takeRoster(iq, isVersioned: isVersioned, &actions)
@@ -315,7 +328,7 @@
       var found = presences.violations() + chats.violations()
       if roster.count > limits.contactCountMax { found.append("too many contacts") }
       if requests.count > limits.requestCountMax { found.append("too many requests") }
-      if blocks.addresses.count > limits.blockedCountMax + 1 {
+      if blocks.count > limits.blockedCountMax {
         found.append("too many blocked addresses")
       }
       if waiting.count > limits.waitingCountMax + 2 { found.append("too many answers are awaited") }

@@ -93,6 +93,38 @@
       #expect(run.machine.blocks.addresses.count == 2)
     }
 
+    @Test func `A list that is longer than a stanza is requested once`() throws {
+      var run = try ContactRun()
+      try run.connect(blocked: nil)
+      run.handle(.disconnected(isTooLong: true))
+      (run.sent, run.notices) = ([], [])
+      try run.connect(blocked: nil)
+      #expect(run.sent.map(\.name) == ["iq", "presence"])
+      #expect(run.sent.allSatisfy { $0.child("blocklist", Namespace.blocking) == nil })
+      #expect(run.notices == [.problem(.blockListTooLarge)])
+      // The roster may be too long beside it.
+      run.handle(.disconnected(isTooLong: true))
+      run.sent = []
+      try run.connect(blocked: nil)
+      #expect(run.sent.map(\.name) == ["presence"])
+    }
+
+    @Test func `A block that is confirmed after others have taken its place is reported`() throws {
+      var limits = ContactLimits()
+      limits.blockedCountMax = 2
+      var run = try ContactRun(limits: limits)
+      try run.connect()
+      run.handle(.request(ticket: 1, .block(try jid("eve@x"))))
+      let id = try run.lastRequest()
+      try push(&run, "<unblock xmlns='urn:xmpp:blocking'/>")
+      try push(
+        &run, "<block xmlns='urn:xmpp:blocking'><item jid='a@x'/><item jid='b@x'/></block>")
+      try run.receive("<iq type='result' id='\(id)'/>")
+      #expect(run.machine.blocks.addresses == [try jid("a@x"), try jid("b@x")])
+      #expect(run.notices.last == .problem(.blockListTooLarge))
+      #expect(run.answers == [1: nil])
+    }
+
     @Test func `A blocked contact isn't available`() throws {
       var run = try ContactRun()
       try run.connect()
