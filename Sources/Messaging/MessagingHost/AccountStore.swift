@@ -36,11 +36,6 @@
     func peers() throws(StoreError) -> [String]
   }
 
-  extension AccountStore {
-    /// None, for stores without contacts.
-    package func loadContacts() throws(StoreError) -> StoredContacts { StoredContacts() }
-  }
-
   /// A change that a store can't make.
   package struct RejectedChange: Hashable, Sendable {
     package var change: MessageChange

@@ -23,6 +23,7 @@
     var path: String { store.path }
     func close() { store.close() }
     func load() throws(StoreError) -> StoredMessages { try store.load() }
+    func loadContacts() throws(StoreError) -> StoredContacts { try store.loadContacts() }
     func sentRows() throws(StoreError) -> [OutgoingRow] { try store.sentRows() }
     func sentReceipts() throws(StoreError) -> [OwedReceipt] { try store.sentReceipts() }
     func peers() throws(StoreError) -> [String] { try store.peers() }
