@@ -129,6 +129,11 @@
           case .acknowledge(let row): rows.append(row)
           case .setInUse(let isInUse): account.setInUse(isInUse)
           case .setChatState, .markDisplayed, .setAvailability:
+            // A message ends the typing before it, and not the typing after it.
+            if case .setChatState = command, !messages.isEmpty {
+              await store(messages, rows, account, output)
+              (messages, rows) = ([], [])
+            }
             await perform(command, account, output)
           case .statistics:
             await store(messages, rows, account, output)

@@ -215,7 +215,7 @@ struct PairingTests {
     #expect(bench.answers[call] == .failure(error))
   }
 
-  @Test func `Each call of the agent has an answer when its pairing ends, or bluetoothd`() {
+  @Test func `Each call of the agent has an answer when its pairing or bluetoothd ends`() {
     var (bench, call, _, _) = prompted("RequestConfirmation", [.uint32(1)])
     bench.refuse("Pair", "org.bluez.Error.AuthenticationTimeout")
     #expect(bench.answers[call] != nil)
