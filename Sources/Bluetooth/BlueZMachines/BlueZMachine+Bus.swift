@@ -317,6 +317,7 @@ extension BlueZMachine {
   ) {
     if interfaces.contains(BusName.adapter) {
       adapters[path] = nil
+      loseRegistrations(with: path)
       updateState(now: now, into: &actions)
     }
     if interfaces.contains(BusName.device) {

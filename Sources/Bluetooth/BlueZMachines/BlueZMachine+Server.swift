@@ -153,6 +153,18 @@ extension BlueZMachine {
     }
   }
 
+  /// An adapter is gone, and what bluetoothd had registered for it. It may come back at the same path.
+  mutating func loseRegistrations(with adapter: String) {
+    for root in services.keys
+    where services[root]?.adapter == adapter && services[root]?.phase == .registered {
+      services[root]?.phase = .waiting
+    }
+    for id in advertisements.keys
+    where advertisements[id]?.adapter == adapter && advertisements[id]?.phase == .registered {
+      advertisements[id]?.phase = .waiting
+    }
+  }
+
   private mutating func failUpdates(
     of service: LocalService, _ error: HostError, into actions: inout [Action]
   ) {

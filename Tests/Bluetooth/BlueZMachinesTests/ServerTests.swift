@@ -290,6 +290,16 @@ struct ServerTests {
     #expect(bench.machine.services[Self.root]?.phase == .registered)
   }
 
+  @Test func `An adapter that is plugged in again gets services and advertisements anew`() {
+    var bench = published()
+    bench.request(.startAdvertising(AdvertisingOptions(), RequestToken(rawValue: 2)))
+    bench.reply(to: "RegisterAdvertisement")
+    bench.remove(adapterPath, BusName.adapter)
+    bench.add(adapterPath, BusName.adapter, BlueZBench.adapterValues)
+    #expect(bench.count(of: "RegisterApplication") == 1)
+    #expect(bench.count(of: "RegisterAdvertisement") == 1)
+  }
+
   @Test func `A session that closes takes its services back, and answers for them`() {
     var bench = published()
     let call = bench.call(
