@@ -156,7 +156,7 @@
     case tooManySubscriptionRequests
     /// The server has not given the list of blocked addresses, for this reason. The last one is used.
     case blockListUnavailable(String)
-    /// The server's list of blocked addresses is longer than is kept.
+    /// The server's list of blocked addresses is longer than is kept, or than is read. The last one is used.
     case blockListTooLarge
     /// Blocked addresses were left out, because they can't be read.
     case blockListIncomplete(count: Int)
