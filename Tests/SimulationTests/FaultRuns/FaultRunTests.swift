@@ -55,7 +55,9 @@ struct FaultRunTests {
     "seeds that once failed pass",
     arguments: [1177, 1569, 2206, 3074, 3935, 7482, 9093, 10092] as [UInt64])
   func regressions(seed: UInt64) {
-    let violations = FaultRun(seed: seed).perform()
+    let run = FaultRun(seed: seed)
+    // Its hosts have weak references to it.
+    let violations = withExtendedLifetime(run) { run.perform() }
     #expect(violations.isEmpty, "seed \(seed): \(violations)")
   }
 
