@@ -83,6 +83,8 @@ final class AppProcessGroup {
   var isReaped = false
   /// Those that were stopped by signals.
   private var stopped: [ProcessDescriptor] = []
+  /// Those that were ended, but for the first one, and may have to be reaped.
+  private var killed: [ProcessDescriptor] = []
 
   init(_ first: ProcessDescriptor, mark: String, name: String, freezer: AppFreezer) {
     self.first = first
@@ -113,7 +115,16 @@ final class AppProcessGroup {
   /// Ends all of them at once.
   func kill() {
     if let folder { _ = TextFile.write("1", to: folder + "/cgroup.kill") }
-    _ = send(SIGKILL)
+    killed += send(SIGKILL).filter { $0.processID != first.processID }
+  }
+
+  /// Reaps those that have ended, and whose parents have, too: they are children of this process then.
+  ///
+  /// - Parameter waits: Whether to wait for those that are ending.
+  func reapAdopted(waits: Bool = false) {
+    if waits { for process in killed { process.awaitEnd() } }
+    killed.removeAll { $0.reap() }
+    if isReaped { ProcessTable.reapAdopted(ofGroup: first.processID) }
   }
 
   /// Those that are left.

@@ -303,6 +303,7 @@ final class AppManagerCore {
     let exit = program.reap()
     apps[app]?.endedProcessorTime += program.endedProcessorTime
     let hasOthers = !program.group.left.isEmpty
+    program.group.reapAdopted()
     // What it has written last may not have been read yet.
     let rest = program.takeOutput()
     if !rest.isEmpty { wrote(rest, app) }
@@ -395,6 +396,7 @@ final class AppManagerCore {
     for program in programs.values {
       program.group.kill()
       if !program.hasExited { _ = program.reap() }
+      program.group.reapAdopted(waits: true)
       program.close()
     }
     programs = [:]
@@ -404,6 +406,7 @@ final class AppManagerCore {
     for connection in connections.values { connection.channel?.close() }
     connections = [:]
     timer?.cancel()
+    ProcessTable.setAdoptsOrphans(false)
     isClosed = true
   }
 }

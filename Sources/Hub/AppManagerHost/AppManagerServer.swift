@@ -44,7 +44,7 @@ package final class AppManagerServer: Sendable {
     let isSimulated = provider.isSimulated
     let result = await loop.result { () throws(AppManagerServerError) in
       let claim = try AppManagerClaim(path)
-      ProcessTable.adoptOrphans()
+      ProcessTable.setAdoptsOrphans(true)
       freezer.removeLeftovers()
       let core = AppManagerCore(
         at: path, provider, store, freezer, limits: limits, isSimulated: isSimulated, on: loop,

@@ -101,8 +101,7 @@ final class AppProgram {
       }
       let watched = try? WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
         // It is this process's child where its parent has ended.
-        var status: Int32 = 0
-        waitpid(entry.processID, &status, WNOHANG)
+        _ = process.reap()
         self?.awaitOthers(on: loop, onGone)
       }
       if let watched {
@@ -110,6 +109,7 @@ final class AppProgram {
         return
       }
     }
+    group.reapAdopted()
     onGone()
   }
 

@@ -37,6 +37,24 @@ final class ProcessDescriptor: Sendable {
     return duplicate
   }
 
+  /// Reaps the process if it has ended and is a child of this one.
+  ///
+  /// - Returns: Whether it has ended, so that nothing is left to be reaped.
+  func reap() -> Bool {
+    var end = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&end, 1, 0) > 0 else { return false }
+    var information = siginfo_t()
+    // P_PIDFD (waitid(2)): the number can't be another's.
+    _ = waitid(idtype_t(3), id_t(descriptor), &information, WEXITED | WNOHANG)
+    return true
+  }
+
+  /// Waits until the process has ended, for a second at most.
+  func awaitEnd() {
+    var end = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    _ = poll(&end, 1, 1_000)
+  }
+
   /// Without effect on a process that has ended.
   func send(_ signal: Int32) {
     _ = system_call(Int(AMBIT_PIDFD_SEND_SIGNAL), Int(descriptor), Int(signal), 0, 0)
@@ -68,8 +86,21 @@ extension ProcessTable {
 
   private static let roundCountMax = 16
 
-  /// Makes this process the parent of processes whose parents end (prctl(2), `PR_SET_CHILD_SUBREAPER`).
-  static func adoptOrphans() {
-    _ = set_process_attribute(Int32(AMBIT_SET_CHILD_SUBREAPER), 1, 0, 0, 0)
+  /// Makes this process the parent of processes whose parents end, or no longer (prctl(2),
+  /// `PR_SET_CHILD_SUBREAPER`).
+  static func setAdoptsOrphans(_ adopts: Bool) {
+    _ = set_process_attribute(Int32(AMBIT_SET_CHILD_SUBREAPER), adopts ? 1 : 0, 0, 0, 0)
+  }
+
+  /// Reaps adopted processes of a process group that have ended.
+  static func reapAdopted(ofGroup group: pid_t) {
+    let own = getpid()
+    for entry in all()
+    where entry.isZombie && entry.parentID == own && entry.groupID == group
+      && entry.processID != group
+    {
+      var status: Int32 = 0
+      waitpid(entry.processID, &status, WNOHANG)
+    }
   }
 }
