@@ -73,13 +73,17 @@ struct ProcessTests {
 
   @Test func `The end of the manager is the end of its apps`() async throws {
     let manager = try await TestManager.start()
-    let folder = try manager.makeApp(Self.id, script: "setsid sleep 1000 &\nexec sleep 1000")
+    let folder = try manager.makeApp(
+      Self.id, script: "setsid sleep 1000 &\necho $!\nexec sleep 1000")
     try await manager.perform(.install(folder: folder))
     try await manager.perform(.open(Self.id, attaches: false))
     let app = try await manager.until(Self.id) { $0.processID != nil }
+    var line: String?
+    while line == nil { line = try await manager.lines(of: Self.id).first }
+    let child = try #require(line.flatMap { Int32($0) })
     await manager.close()
     #expect(processState(try #require(app.processID)) == nil)
-    #expect(ProcessTable.all().filter { $0.isZombie && $0.parentID == getpid() } == [])
+    #expect(processState(child) == nil)
   }
 
   @Test func `What a killed manager has left is ended by the next one`() async throws {
