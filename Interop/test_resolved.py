@@ -44,6 +44,7 @@ async def resolved(host, name):
         while "systemd-resolve" not in host.run("ss", "-uanp", "sport", "=", "5353"):
             if process.returncode is not None:
                 pytest.fail((await process.stderr.read()).decode(), pytrace=False)
+            # Without systemd and a bus, it reports to nothing that it listens.
             await asyncio.sleep(0.05)
         # What it logs is not read, and must not stop it.
         log = asyncio.ensure_future(process.stderr.read())

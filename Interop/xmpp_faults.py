@@ -185,6 +185,7 @@ async def run(subject, server, folder, count, seed, kinds=FAULTS, fault_count=14
                 if ann.process.returncode is not None:
                     await ann.start()
                 else:
+                    # A client that refuses, as with a full disk, has no event for the end of its reason.
                     await asyncio.sleep(0.1)
             # A pace that slixmpp sustains.
             await asyncio.sleep(0.005)
@@ -222,6 +223,7 @@ async def fault(kind, server, ann, bob, disk, chance):
             await server.start()
         case "full disk":
             with disk.full():
+                # The length of the fault; nothing is waited for.
                 await asyncio.sleep(2)
 
 
