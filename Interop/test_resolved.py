@@ -60,26 +60,30 @@ async def test_resolved_and_nss_resolve_work_beside_a_hub_of_the_same_host(hosts
     place = tmp_path / "hub"
     use = ("env", f"AMBIT_HUB={place}", AMBIT)
     # It has the machine's name, as the hub does. A name that only the hub had it would not find: it discards packets
-    # from the machine's own addresses.
+    # from the machine's own addresses. The other host, which would also like that name, looks for one after the hub.
     async with resolved(ours, NAME) as daemon, \
-            ours.ambit_running("hub", "run", "--radio", "sim", "--socket", str(place)) as next_event, \
-            theirs.ambit_running("publish", "Far", "_light._tcp", "81") as far:
+            ours.ambit_running("hub", "run", "--radio", "sim", "--socket", str(place)) as next_event:
         while (serving := await next_event())["event"] != "serving":
             pass
         assert serving["runsMulticastDNS"]
-        await far()
         async with ours.running(*use, "publish", "Lamp", "_light._tcp", "80", "--json") as published, \
                 ours.running(*use, "browse", "_light._tcp", "--json") as browsed:
             await published()
-            names = {"Lamp", "Far"}
-            while names:
-                names.discard((await browsed())["name"])
-            # Each host is found by the other one, and resolved finds what the hub and the other host have.
-            [lamp] = await theirs.ambit("resolve", "Lamp", "light")
-            assert lamp["addresses"][0] == ours.address
-            [other] = await ours.ambit("resolve", "Far", "light")
-            assert other["addresses"][0] == theirs.address
-            assert await daemon.looked_up(lamp["host"].rstrip(".")) == {ours.address}
-            assert await daemon.looked_up(other["host"].rstrip(".")) == {theirs.address}
+            async with theirs.ambit_running("publish", "Far", "_light._tcp", "81") as far:
+                await far()
+                names = {"Lamp", "Far"}
+                while names:
+                    names.discard((await browsed())["name"])
+                await each_finds_the_other(ours, theirs, daemon)
         sockets = ours.run("ss", "-uanp", "sport", "=", "5353")
         assert "systemd-resolve" in sockets and "ambit" in sockets
+
+
+async def each_finds_the_other(ours, theirs, daemon):
+    """Each host is found by the other one, and systemd-resolved finds what the hub and the other host have."""
+    [lamp] = await theirs.ambit("resolve", "Lamp", "light")
+    assert lamp["addresses"][0] == ours.address
+    [other] = await ours.ambit("resolve", "Far", "light")
+    assert other["addresses"][0] == theirs.address
+    assert await daemon.looked_up(lamp["host"].rstrip(".")) == {ours.address}
+    assert await daemon.looked_up(other["host"].rstrip(".")) == {theirs.address}
