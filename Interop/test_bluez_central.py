@@ -4,6 +4,7 @@ advertises to one. Both controllers are on one of our simulated radios."""
 import asyncio
 import base64
 import json
+import re
 import shlex
 
 import pytest
@@ -28,8 +29,8 @@ class User:
     def __init__(self, guest):
         self._guest = guest
 
-    async def run(self, *arguments, seconds=40):
-        return await self._guest.run(self._command(arguments, seconds), seconds + 20)
+    async def run(self, *arguments, seconds=40, radio="bluez"):
+        return await self._guest.run(self._command(arguments, seconds, radio), seconds + 20)
 
     async def begin(self, *arguments, seconds=40):
         """Starts a command that goes on until it is interrupted, or for the time."""
@@ -40,8 +41,8 @@ class User:
         return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
     @staticmethod
-    def _command(arguments, seconds):
-        words = ["env", "AMBIT_RADIO=bluez", "XDG_STATE_HOME=/tmp/state", "/usr/bin/ambit",
+    def _command(arguments, seconds, radio="bluez"):
+        words = ["env", f"AMBIT_RADIO={radio}", "XDG_STATE_HOME=/tmp/state", "/usr/bin/ambit",
                  *arguments, "--timeout", str(seconds)]
         return f"su nobody -s /bin/sh -c {shlex.quote(shlex.join(words))}"
 
@@ -56,6 +57,18 @@ async def test_an_ordinary_user_uses_bluetoothd_s_radio(bluez, user):
     assert status["controller"]["state"] == "poweredOn"
     assert status["radio"] == "bluez"
     assert not status.get("problem")
+
+
+async def test_bluetoothd_s_radio_is_used_where_none_is_named_and_it_is_on(bluez, user, guest):
+    lines = (await user.run("status", radio="")).splitlines()
+    assert "bluetoothd's is used" in lines[0] and "hci0" in lines[0]
+    assert any(re.match(r"radio +bluetoothd's adapter \(none was named\)", line) for line in lines)
+    await guest.run("bluetoothctl power off")
+    try:
+        output = await user.run("status", radio="")
+    finally:
+        await guest.until("bluetoothctl power on; bluetoothctl show", "Powered: yes")
+    assert "all devices are simulated" in output and "bluetoothctl power on" in output
 
 
 async def test_an_ordinary_user_discovers_a_device(bluez, user, radio):

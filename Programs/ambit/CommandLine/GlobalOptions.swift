@@ -13,8 +13,8 @@ package struct GlobalOptions: ParsableArguments {
         + "unix:PATH, hci0, bluez or bluez:hci0 (bluetoothd's, without root), "
         + "uart:DEVICE@BAUD; none: no radio, so that a service never gets simulated devices, and "
         + "fails with status 78. Default: that of the hub whose socket AMBIT_HUB names, else AMBIT_RADIO, "
-        + "else that of a running hub, else the first controller that can be opened, else sim, which each "
-        + "command reports.",
+        + "else that of a running hub, else the first controller that can be opened, else bluetoothd's if it is on, "
+        + "else sim; each command reports which of the last two it is.",
       valueName: "radio"))
   var radio: String?
 

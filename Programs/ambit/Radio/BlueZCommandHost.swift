@@ -34,6 +34,19 @@ extension GlobalOptions {
   ) throws -> BlueZCommandHost? {
     #if BlueZ
       guard let choice = try bluezRadio() else { return nil }
+      return try bluezHost(
+        named: choice.description, isCaptured: isCaptured, onWarning: onWarning)
+    #else
+      return nil
+    #endif
+  }
+
+  /// The host over bluetoothd with a name of its radio; nil in a program without the trait BlueZ.
+  func bluezHost(
+    named name: String, isCaptured: Bool, onWarning: @escaping @Sendable (String) -> Void
+  ) throws -> BlueZCommandHost? {
+    #if BlueZ
+      guard let choice = try BlueZRadio(parsing: name) else { return nil }
       try checkBlueZ(isCaptured: isCaptured)
       let problem = Guarded<(@Sendable () -> String?)?>(nil)
       let logger = Logger(label: "ambit.bluez") { _ in
@@ -74,20 +87,22 @@ extension GlobalOptions {
     #endif
   }
 
-  /// Fails if the command has an option that bluetoothd can't fulfil.
-  private func checkBlueZ(isCaptured: Bool) throws {
-    func fail(_ what: String) -> CommandFailure {
-      CommandFailure(
-        .usage,
-        "bluetoothd has the radio, its address and its bonds, so \(what) needs another one, such as hci0"
-      )
+  #if BlueZ
+    /// Fails if the command has an option that bluetoothd can't fulfil.
+    private func checkBlueZ(isCaptured: Bool) throws {
+      func fail(_ what: String) -> CommandFailure {
+        CommandFailure(
+          .usage,
+          "bluetoothd has the radio, its address and its bonds, so \(what) needs another one, such as hci0"
+        )
+      }
+      if isCaptured { throw fail("a capture") }
+      if address != nil { throw fail("--address") }
+      if pair != nil { throw fail("--pair") }
+      if oob != nil { throw fail("--oob") }
+      let environment = ProcessInfo.processInfo.environment
+      for name in BlueZPresence.settingsOfHosts
+      where !(environment[name] ?? "").isEmpty { throw fail(name) }
     }
-    if isCaptured { throw fail("a capture") }
-    if address != nil { throw fail("--address") }
-    if pair != nil { throw fail("--pair") }
-    if oob != nil { throw fail("--oob") }
-    let environment = ProcessInfo.processInfo.environment
-    for name in ["AMBIT_CAPTURE", "AMBIT_ADDRESS", "AMBIT_PAIRING", "AMBIT_BONDS"]
-    where !(environment[name] ?? "").isEmpty { throw fail(name) }
-  }
+  #endif
 }

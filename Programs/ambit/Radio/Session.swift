@@ -212,20 +212,24 @@ extension GlobalOptions {
       let bluez = try bluezHost(
         isCaptured: capturePath != nil, onWarning: { warnings.warn($0) })
     {
-      let session = Session(
-        host: .bluez(bluez), timeout: timeout, output: Output(isJSON: json),
-        reasonForNoHub: reasonForNoHub, start: start)
-      return try await perform(session, .automatic, attendance) {
-        try await CurrentHost.$override.withValue(bluez.provider) { try await body(session) }
-      }
+      return try await perform(bluez, attendance, start, body)
     }
     let selection = try radioSelection()
+    var reasonForNoBlueZ: String?
+    if usesHub {
+      switch await defaultBlueZ(
+        insteadOf: selection, isCaptured: capturePath != nil, onWarning: { warnings.warn($0) })
+      {
+      case .used(let bluez): return try await perform(bluez, attendance, start, body)
+      case .notUsed(let reason): reasonForNoBlueZ = reason
+      }
+    }
     let configuration = try hostConfiguration(
       named: hostName, appearance, address, on: selection.radio)
     let policy = configuration.pairingPolicy
     let decisions = PairingDecisions(
       policy, requiresSecureConnections: configuration.requiresSecureConnections)
-    reportSimulation(selection)
+    reportSimulation(selection, reasonForNoBlueZ)
     let (host, troubles) = try ownHost(selection, configuration, captureTo: capturePath, warnings)
     let session = Session(
       host: .own(host), timeout: timeout, output: Output(isJSON: json),
@@ -262,6 +266,19 @@ extension GlobalOptions {
       return (host, troubles)
     } catch {
       throw CommandFailure(error)
+    }
+  }
+
+  /// Runs `body` on bluetoothd's radio, then closes the host.
+  private func perform(
+    _ bluez: BlueZCommandHost, _ attendance: Attendance, _ start: ContinuousClock.Instant,
+    _ body: @escaping @Sendable (Session) async throws -> Void
+  ) async throws {
+    let session = Session(
+      host: .bluez(bluez), timeout: timeout, output: Output(isJSON: json),
+      isDefaultRadio: namesNoRadio, reasonForNoHub: reasonForNoHub, start: start)
+    try await perform(session, .automatic, attendance) {
+      try await CurrentHost.$override.withValue(bluez.provider) { try await body(session) }
     }
   }
 
@@ -339,14 +356,17 @@ extension GlobalOptions {
     return path.isEmpty ? nil : path
   }
 
-  /// Tells that all devices are simulated, where no radio was named.
-  func reportSimulation(_ selection: RadioSelection) {
+  /// Reports that all devices are simulated, where no radio was named.
+  ///
+  /// - Parameter reasonForNoBlueZ: Why bluetoothd's radio is not used, as a sentence, if that was looked for.
+  func reportSimulation(_ selection: RadioSelection, _ reasonForNoBlueZ: String? = nil) {
     guard selection.isSimulatedByDefault, case .fallback(let reason) = selection.origin else {
       return
     }
     Output.isSimulated.update { $0 = true }
+    let reasons = [reason, reasonForNoBlueZ].compactMap(\.self).joined(separator: " ")
     Output(isJSON: json).warn(
-      "no radio was named, and all devices are simulated: \(reason) --radio or AMBIT_RADIO names a "
+      "no radio was named, and all devices are simulated: \(reasons) --radio or AMBIT_RADIO names a "
         + "radio; with \"none\" nothing is simulated")
   }
 

@@ -44,6 +44,20 @@
       }
     }
 
+    /// Creates the provider of a program that names no radio and may open no controller alone; nil where the machine
+    /// has no controller, bus or bluetoothd, and with a setting that bluetoothd can't fulfil
+    /// (docs/decisions/0260-the-default-order-of-radios.md).
+    ///
+    /// - Parameter reason: Why no controller may be opened alone, as a sentence, for the log.
+    package convenience init?(whereNoRadioIsNamed reason: String) {
+      let logger = Logger(label: "ambit.bluez")
+      guard BlueZPresence.hasControllerAndBus(), BlueZPresence.isDaemonInstalled(),
+        BlueZPresence.settingsOfHosts.allSatisfy({ ProcessEnvironment.value($0) == nil })
+      else { return nil }
+      logger.notice("No radio was named, and bluetoothd's is used: \(reason)")
+      self.init(BlueZRadio(), logger: logger)
+    }
+
     deinit { driver.stop() }
 
     /// bluetoothd's radio is a real one.

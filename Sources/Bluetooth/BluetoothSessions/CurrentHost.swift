@@ -19,11 +19,12 @@ internal import Synchronization
 /// The host that is current in a task, for the API modules.
 package enum CurrentHost {
   /// The provider of sessions with the current host: the one that the task has set, or else the hub that
-  /// `HubChoice` selects, or else bluetoothd's if `AMBIT_RADIO` names that, or else the process's own. The plug-ins of this build are installed before that is made.
+  /// `HubChoice` selects, or else bluetoothd's, if `AMBIT_RADIO` names that or no radio and no controller may be opened
+  /// alone, or else the process's own. The plug-ins of this build are installed before that is made.
   package static var provider: any HostSessionProvider {
     if let override { return override }
     #if BluetoothHost
-      if BluetoothHost.current == nil, let provider = ofApp ?? hub ?? bluez { return provider }
+      if BluetoothHost.current == nil, let provider = ofApp ?? shared { return provider }
       #if SecureConnections
         SecureConnections.install()
       #endif
@@ -32,37 +33,44 @@ package enum CurrentHost {
       #endif
       return BluetoothHost.current ?? BluetoothHost.shared
     #else
-      return ofApp ?? bluez ?? hub
+      return ofApp ?? shared ?? none
     #endif
   }
 
-  /// The host over bluetoothd, if `AMBIT_RADIO` names it and this program may use Bluetooth and has the trait
-  /// `BlueZ`.
-  private static let bluez: (any HostSessionProvider)? = {
+  /// The hub or bluetoothd, which have the radio for this process and others; nil if neither is used. A program that
+  /// may not use Bluetooth has a host of its own, which reports that.
+  private static let shared: (any HostSessionProvider)? =
+    ownAuthorization == .allowed ? HubChoice.current.provider() ?? bluez() : nil
+
+  /// The host over bluetoothd, with the trait `BlueZ`.
+  private static func bluez() -> (any HostSessionProvider)? {
     #if BlueZ
-      guard ownAuthorization == .allowed, let name = ProcessEnvironment.value("AMBIT_RADIO") else {
-        return nil
+      if let name = ProcessEnvironment.value("AMBIT_RADIO") {
+        return BlueZSessionProvider(named: name)
       }
-      return BlueZSessionProvider(named: name)
+      guard !HubChoice.isTestProcess else { return nil }
+      #if BluetoothHost
+        guard let selection = try? RadioSelection.select(named: nil),
+          case .fallback(let reason) = selection.origin
+        else { return nil }
+      #else
+        let reason = "This program is built without a Bluetooth host of its own."
+      #endif
+      return BlueZSessionProvider(whereNoRadioIsNamed: reason)
     #else
       return nil
     #endif
-  }()
+  }
 
   #if BluetoothHost
-    /// The hub that `AMBIT_HUB` names, or that runs at its usual path; nil if none is used. A program that may not
-    /// use Bluetooth has a host of its own, which reports that.
-    private static let hub: HubSessionProvider? =
-      ownAuthorization == .allowed ? HubChoice.current.provider() : nil
-
     /// Whether the current host is the one of the whole process, and not one set for the task.
     package static var isShared: Bool {
       override == nil && BluetoothHost.current == nil && ofApp == nil
     }
   #else
-    /// The hub, or a radio that can't be used and has the reason: without the trait `BluetoothHost`, the process has
-    /// no host of its own (docs/decisions/0204-the-host-in-the-process-is-a-trait.md).
-    private static let hub = HubChoice.onlyProvider(
+    /// A radio that can't be used and has the reason: without the trait `BluetoothHost`, the process has no host of
+    /// its own (docs/decisions/0204-the-host-in-the-process-is-a-trait.md).
+    private static let none = HubChoice.onlyProvider(
       refusal: BluetoothAuthorization.refusal(
         named: ProcessEnvironment.value(BluetoothAuthorization.variable)))
 
@@ -91,7 +99,7 @@ package enum CurrentHost {
   /// environment allows it.
   package static var authorization: BluetoothAuthorization {
     let own = ownAuthorization
-    guard own == .allowed, let host = override ?? ofApp ?? (isShared ? hub : nil) else {
+    guard own == .allowed, let host = override ?? ofApp ?? (isShared ? shared : nil) else {
       return own
     }
     return authorization(by: host)

@@ -30,6 +30,9 @@ package enum HubChoice: Equatable, Sendable {
     }
   }()
 
+  /// Whether this process runs tests, which use no radio of the machine that they don't name.
+  package static var isTestProcess: Bool { TestProcess.isCurrent }
+
   private static let logger = Logger(label: "ambit.hub")
 
   /// The hub's host for the API modules, with a warning if settings have no effect because of it; nil if no hub is
