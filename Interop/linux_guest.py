@@ -108,20 +108,25 @@ class Guest:
         raise AssertionError(f"{command}: no {pattern!r} in {output!r}")
 
 
-def _prepare(image):
+def _fetch(*command):
+    fetched = subprocess.run(command, capture_output=True, text=True)
+    if fetched.returncode != 0:
+        unavailable(fetched.stderr.strip())
+
+
+def _prepare(image, suite, extras):
     """Fetches what the machine is made of, once, and makes its first file system. The kernel is
     returned, after QEMU."""
     qemu = shutil.which("qemu-system-x86_64")
-    fetched = subprocess.run(
-        [ROOT / "Interop/kernel/fetch", FOLDER], capture_output=True, text=True)
-    reason = None
     if qemu is None:
-        reason = "There is no qemu-system-x86_64."
-    elif fetched.returncode != 0:
-        reason = fetched.stderr.strip()
-    if reason:
-        unavailable(reason)
-    return qemu, initramfs.build(FOLDER / "root", AMBIT, image)
+        unavailable("There is no qemu-system-x86_64.")
+    _fetch(ROOT / "Interop/kernel/fetch", FOLDER)
+    other = None
+    if suite:
+        folder = ROOT / f".build/bluez-{suite}"
+        _fetch(ROOT / "Interop/debian/fetch", "--suite", suite, folder, "bluez")
+        other = folder / "root"
+    return qemu, initramfs.build(FOLDER / "root", AMBIT, image, other, extras)
 
 
 def _radio(address):
@@ -142,10 +147,12 @@ def _ethernet(cable):
 
 
 @contextlib.asynccontextmanager
-async def linux_guest(radio, folder, cable=None):
+async def linux_guest(radio, folder, cable=None, suite=None, extras=None):
     """The machine, up; its controller is on RADIO_LINE, not yet attached. A cable is two paths of
-    UNIX sockets for datagrams, each of which is a frame of its Ethernet: the machine's and ours."""
-    qemu, kernel = await asyncio.to_thread(_prepare, folder / "initramfs")
+    UNIX sockets for datagrams, each of which is a frame of its Ethernet: the machine's and ours.
+    The bluetoothd of another suite of Debian is in it, too, if one is named, and so are more files, by their paths
+    in the machine."""
+    qemu, kernel = await asyncio.to_thread(_prepare, folder / "initramfs", suite, extras)
     console = folder / "console"
     async with (
         Line.listen(folder / "shell") as shell, Line.listen(folder / "terminal") as terminal,

@@ -11,6 +11,7 @@ import pytest_asyncio
 
 import limits
 from ambit_cli import Ambit, Failed
+from kernel.initramfs import DAEMON
 from linux_controller import bare_guest, guest, radio  # noqa: F401
 from linux_guest import TERMINAL_LINE
 
@@ -30,8 +31,9 @@ class Crashed(AssertionError):
 class BlueZ:
     """bluetoothctl at the machine's terminal, on a controller that is on."""
 
-    def __init__(self, guest):
+    def __init__(self, guest, daemon=DAEMON):
         self._guest, self.send = guest, guest.terminal.send
+        self._daemon = daemon
 
     async def expect(self, pattern, seconds=limits.EVENT):
         """Waits for a pattern, as a line does. Where bluetoothd ends, all its objects go."""
@@ -44,7 +46,7 @@ class BlueZ:
     async def start(self):
         await self._guest.run(
             "rm -f /tmp/ended; pidof dbus-daemon || dbus-daemon --system --nopidfile;"
-            "(/usr/libexec/bluetooth/bluetoothd -n >/tmp/bluetoothd 2>&1;"
+            f"({self._daemon} -n >/tmp/bluetoothd 2>&1;"
             "echo status $? >/tmp/ended) &")
         try:
             await self._guest.until("bluetoothctl show", "Powered: yes")

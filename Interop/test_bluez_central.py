@@ -8,19 +8,48 @@ import re
 import shlex
 
 import pytest
+import pytest_asyncio
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Peer
 
 import limits
 from bumble_peers import (
     ENCRYPTED, NOTIFYING, WRITEABLE, bumble_central, bumble_peripheral, find)
-from linux_controller import bare_guest, guest, radio  # noqa: F401
-from linux_guest import Failed
-from test_bluez import SERVICE, VALUE, again_after_crash, bluez  # noqa: F401
+from kernel.initramfs import DAEMON, OTHER_DAEMON
+from linux_controller import guest, module_fixture, radio  # noqa: F401
+from linux_guest import Failed, linux_guest
+from test_bluez import SERVICE, VALUE, BlueZ, again_after_crash
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
 NAME = "Bumble peer"
+COUNT = "0000ad12-5d4e-4f3a-9b1c-0e2d3c4b5a69"
+# Debian 12's bluetoothd is the machine's own; Debian 13's is another program in it.
+DAEMONS = {"5.66": DAEMON, "5.82": OTHER_DAEMON}
+with_both = pytest.mark.parametrize("bluez", DAEMONS, indirect=True)
+
+
+@module_fixture
+async def bare_guest(radio, tmp_path_factory):
+    """The machine with both daemons, its controller as it comes and goes."""
+    folder = tmp_path_factory.mktemp("guest")
+    async with linux_guest(radio, folder, suite="trixie") as guest:
+        yield guest
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def bluez(guest, request):
+    """Debian 12's bluetoothd unless the test names another. What the other one has stored is removed."""
+    daemon = DAEMONS[getattr(request, "param", "5.66")]
+    marker = f"/tmp/stored-by-{'other' if daemon == OTHER_DAEMON else 'own'}"
+    await guest.run(
+        f"[ -e {marker} ] || rm -rf /var/lib/bluetooth/* /tmp/stored-by-*; touch {marker}")
+    bluez = BlueZ(guest, daemon)
+    try:
+        await bluez.start()
+        yield bluez
+    finally:
+        await bluez.end()
 
 
 class User:
@@ -52,6 +81,7 @@ def user(bluez, guest):
     return User(guest)
 
 
+@with_both
 async def test_an_ordinary_user_uses_bluetoothd_s_radio(bluez, user):
     status = (await user.json("status"))[0]
     assert status["controller"]["state"] == "poweredOn"
@@ -78,6 +108,7 @@ async def test_an_ordinary_user_discovers_a_device(bluez, user, radio):
     assert found and found[0]["rssi"] < 0
 
 
+@with_both
 @again_after_crash
 async def test_an_ordinary_user_connects_and_writes(bluez, user, radio):
     async with bumble_peripheral(radio) as peer:
@@ -140,6 +171,7 @@ async def test_an_ordinary_user_is_a_beacon(bluez, user, radio):
         assert not (await asyncio.wait_for(found, limits.EVENT)).is_connectable
 
 
+@with_both
 @again_after_crash
 async def test_a_protected_value_is_paired_for_where_no_desktop_has_an_agent(
     bluez, user, radio, guest
@@ -149,11 +181,14 @@ async def test_a_protected_value_is_paired_for_where_no_desktop_has_an_agent(
         assert "secret" in await user.run("read", NAME, ENCRYPTED)
 
 
+@with_both
 @again_after_crash
-async def test_an_ordinary_user_serves_a_value(bluez, user, radio, guest):
+async def test_an_ordinary_user_serves_values_and_notifications(bluez, user, radio, guest):
     file = base64.b64encode(json.dumps({
         "name": "Vault", "services": [{"uuid": SERVICE, "characteristics": [
-            {"uuid": VALUE, "value": {"text": "hi"}, "properties": ["read", "write"]}]}],
+            {"uuid": VALUE, "value": {"text": "hi"}, "properties": ["read", "write"]},
+            {"uuid": COUNT, "notifies": True, "every": 0.05,
+             "values": [{"uint8": number} for number in range(250)]}]}],
     }).encode()).decode()
     await guest.run(f"echo {file} | base64 -d >/tmp/vault.json; chmod 644 /tmp/vault.json")
     await user.begin("peripheral", "/tmp/vault.json", seconds=60)
@@ -163,10 +198,17 @@ async def test_an_ordinary_user_serves_a_value(bluez, user, radio, guest):
         await peer.discover_services()
         service = next(found for found in peer.services if found.uuid == UUID(SERVICE))
         await peer.discover_characteristics(service=service)
-        value = service.characteristics[0]
+        # bluetoothd chooses their order.
+        value, count = [next(found for found in service.characteristics if found.uuid == UUID(uuid))
+                        for uuid in (VALUE, COUNT)]
         assert await peer.read_value(value) == b"hi"
         await peer.write_value(value, b"\xca\xfe", with_response=True)
         assert await peer.read_value(value) == b"\xca\xfe"
+        heard = asyncio.Queue()
+        await count.discover_descriptors()
+        await count.subscribe(heard.put_nowait)
+        numbers = [(await asyncio.wait_for(heard.get(), limits.EVENT))[0] for _ in range(20)]
+        assert numbers == [(numbers[0] + index) % 250 for index in range(20)]
         await connection.disconnect()
 
 

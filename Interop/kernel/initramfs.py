@@ -9,10 +9,13 @@ import re
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
+DAEMON = "/usr/libexec/bluetooth/bluetoothd"
+OTHER = "/opt/other"
+OTHER_DAEMON = f"{OTHER}/start"
 PROGRAMS = [
     "/usr/bin/btattach", "/usr/bin/bluetoothctl", "/usr/bin/btmgmt", "/usr/bin/btmon",
     "/usr/bin/hciconfig", "/usr/bin/l2test", "/usr/bin/dbus-daemon", "/usr/bin/gatttool",
-    "/usr/libexec/bluetooth/bluetoothd",
+    DAEMON,
     "/usr/bin/systemctl", "/usr/lib/systemd/systemd",
 ]
 CONFIGURATION = [
@@ -64,7 +67,7 @@ def _find(root, path):
     return next(found for found in (root / bare[1:], root / "usr" / bare[1:]) if found.exists())
 
 
-def _libraries(root, program):
+def libraries(root, program):
     """The files that a program is linked with, by name: Debian's where it has them."""
     folders = ":".join(str(root / folder) for folder in (
         LIBRARIES[1:], "usr" + LIBRARIES, "usr" + LIBRARIES + "/systemd"))
@@ -92,8 +95,24 @@ def _modules(root):
     return ordered
 
 
-def build(root, ambit, output):
-    """Writes the archive; gives the kernel that it goes with."""
+def _add_daemon(archive, root):
+    """Adds the bluetoothd of another release, with its own C library. The loader has the daemon's name, by which the
+    kernel lists the process."""
+    def add(path, file):
+        archive.add(f"{OTHER}/{path}", file.read_bytes())
+
+    program = _find(root, DAEMON)
+    add("bluetoothd", _find(root, LOADER))
+    add("lib/bluetoothd", program)
+    for name, path in libraries(root, program).items():
+        add(f"lib/{name}", path)
+    command = f'exec {OTHER}/bluetoothd --library-path {OTHER}/lib {OTHER}/lib/bluetoothd "$@"'
+    archive.add(OTHER_DAEMON, f"#!/bin/sh\n{command}\n".encode())
+
+
+def build(root, ambit, output, other=None, extras=None):
+    """Writes the archive; gives the kernel that it goes with. `other` is the root of another release's packages, whose
+    bluetoothd is added as OTHER_DAEMON; `extras` are more files, by their paths in the machine."""
     with open(output, "wb") as file:
         archive = Archive(file)
         archive.add("/dev/console", mode=0o020600, device=(5, 1))
@@ -107,12 +126,16 @@ def build(root, ambit, output):
         archive.add(LOADER, _find(root, LOADER).read_bytes())
         for path in CONFIGURATION:
             archive.add(path, _find(root, path).read_bytes(), 0o100644)
-        libraries = {}
+        linked = {}
         programs = {path: _find(root, path) for path in PROGRAMS} | {"/usr/bin/ambit": ambit}
         for path, program in programs.items():
             archive.add(path, program.read_bytes())
-            libraries |= _libraries(root, program)
-        for name, path in libraries.items():
+            linked |= libraries(root, program)
+        if other:
+            _add_daemon(archive, other)
+        for name, path in linked.items():
             archive.add(f"{LIBRARIES}/{name}", path.read_bytes())
+        for path, file in (extras or {}).items():
+            archive.add(path, file.read_bytes())
         archive.close()
     return next(root.glob("boot/vmlinuz-*"))
