@@ -41,7 +41,8 @@ struct ACLSchedulerTests {
     let packets = drained()
     #expect(packets.map { $0[1] } == [0x00, 0x10])
     #expect(packets.map(\.count) == [31, 31])
-    #expect(packets.flatMap { $0.dropFirst(4) } == [50, 0, 4, 0] + (0..<50).map { UInt8($0) })
+    let header: [UInt8] = [50, 0, 4, 0]
+    #expect(packets.flatMap { $0.dropFirst(4) } == header + [UInt8](0..<50))
     guard case .handedOver(handle: 1, SendTag(rawValue: 9))? = outputs.last else {
       Issue.record("no tag at the end: \(outputs)")
       return

@@ -106,7 +106,8 @@ struct L2CAPEnhancedTests {
     station.link.send(
       [UInt8](repeating: 5, count: 198), on: 0x40, token: RequestToken(rawValue: 1),
       into: &station.outputs)
-    // One frame, where it would have been two units of two frames each.
-    #expect(station.transmit(now: .zero).last?.bytes.count == 4 + 4 + 2 + 198)
+    // One frame, with 10 bytes of headers, where it would have been two units of two frames each.
+    let count = station.transmit(now: .zero).last?.bytes.count
+    #expect(count == 208)
   }
 }
