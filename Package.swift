@@ -695,12 +695,13 @@ where target.type != .system
   {
     settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"]))
   }
-  // The release tree of ./run: the commands, and the files of devices, do no work per packet, and compile in a
-  // quarter of the time (docs/decisions/0220-commands-of-a-clone-are-not-optimized.md and 0233).
+  // The release tree of ./run: modules that do no work per packet of a controller compile in a quarter of the time
+  // (docs/decisions/0220-commands-of-a-clone-are-not-optimized.md, 0233 and 0249).
   if Context.environment["AMBIT_UNOPTIMIZED_COMMANDS"] != nil,
-    ["AmbitCLI", "AmbitMessage", "PeripheralFiles"].contains(target.name)
+    ["AmbitCLI", "AmbitMessage", "PeripheralFiles", "BlueZMachines", "BlueZHost"].contains(
+      target.name)
   {
-    settings.append(.unsafeFlags(["-Onone"]))
+    settings.append(.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"]))
   }
   target.swiftSettings = settings
 }
