@@ -61,6 +61,32 @@ struct WholeCommandTests {
     #expect(end.complaints.contains { $0.contains("cannot be written") }, "\(command), \(end)")
   }
 
+  @Test(
+    "a command that finds nothing in its time reports that on standard error, and succeeds",
+    arguments: [
+      (["scan", "--radio", "sim:empty", "--timeout", "1"], "No devices."),
+      (["beacons", "--radio", "sim:empty", "--timeout", "1"], "No beacons were ranged."),
+      (["browse", "_ambit-none._tcp", "--interface", "lo", "--timeout", "1"], "No services."),
+      (
+        ["subscribe", "UART", "6E400003-B5A3-F393-E0A9-E50E24DCCA9E", "--timeout", "4"],
+        "No values."
+      ),
+    ])
+  func nothing(command: [String], remark: String) async throws {
+    // Connecting may take all of the time on a busy machine.
+    let end = try await AmbitRun.end(command) { $0.status != 75 }
+    #expect(end.status == 0 && end.output.isEmpty, "\(command), \(end)")
+    #expect(end.complaints.last == remark, "\(command), \(end)")
+    let json = try await AmbitRun.end(command + ["--json"]) { $0.status != 75 }
+    #expect(json.status == 0 && !json.complaints.contains(remark), "\(command), \(json)")
+  }
+
+  @Test("a look that is shorter than the time of the first table prints that table")
+  func shortWatch() async throws {
+    let end = try await AmbitRun.end("watch", "--no-network", "--timeout", "1")
+    #expect(end.status == 0 && end.output.contains { $0.contains("STRENGTH") }, "\(end)")
+  }
+
   @Test("a command whose standard error is closed does what it would do")
   func closedError() async throws {
     let run = try AmbitRun(

@@ -46,9 +46,10 @@ struct Beacons: RadioCommand {
       Terminal.isTerminal(STDOUT_FILENO) && !session.output.isJSON
       && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     session.output.progress("Listening …")
+    let isPrinted = Guarded(false)
     try await session.untilTime {
       try await session.whileRadioWorks(central) {
-        async let _: Void = Self.show(survey, clock, session.output, isFullScreen)
+        async let _: Void = Self.show(survey, clock, session.output, isFullScreen, isPrinted)
         for await discovery in central.scan(allowDuplicates: true) {
           survey.update { $0.hear(Sighting(discovery), now: clock.now) }
         }
@@ -56,6 +57,11 @@ struct Beacons: RadioCommand {
       }
     }
     if isFullScreen { Terminal.restore() }
+    if !session.output.isJSON, survey.value.report.isEmpty {
+      session.output.note("No beacons were ranged.")
+    } else if !isFullScreen, !session.output.isJSON, !isPrinted.value {
+      Self.printTable(survey.value.report, session.output)
+    }
     let refused = survey.value.refusedCount
     let malformed = survey.value.malformedCount
     if malformed > 0, !session.output.isJSON {
@@ -69,7 +75,7 @@ struct Beacons: RadioCommand {
 
   private static func show(
     _ survey: Guarded<BeaconSurvey>, _ clock: MonotonicClock, _ output: Output,
-    _ isFullScreen: Bool
+    _ isFullScreen: Bool, _ isPrinted: Guarded<Bool>
   ) async throws {
     if isFullScreen { Terminal.enterFullScreen() }
     // The first table soon, so that a short look shows something.
@@ -104,11 +110,16 @@ struct Beacons: RadioCommand {
         reportsUntilTable -= 1
         guard reportsUntilTable == 0 else { continue }
         reportsUntilTable = plainReports
-        output.line(BeaconText.header)
-        for row in rows { output.line(BeaconText.line(row)) }
-        output.line("")
+        isPrinted.update { $0 = true }
+        printTable(rows, output)
       }
     }
+  }
+
+  private static func printTable(_ rows: [BeaconSurvey.Row], _ output: Output) {
+    output.line(BeaconText.header)
+    for row in rows { output.line(BeaconText.line(row)) }
+    output.line("")
   }
 }
 

@@ -61,6 +61,7 @@ extension NetworkCommand {
         throw CommandFailure(.failure, "no network was found")
       }
       try await session.checkOutcome(findsAll: findsAll)
+      if !output.isJSON, let remark = session.remark.value { output.note(remark) }
       result = .success(())
     } catch {
       result = .failure(await session.explained(error))
@@ -78,6 +79,8 @@ struct NetworkSession: Sendable {
   let output: Output
   /// What the command has still to do before its end is a success, as a failure; nil if nothing.
   let unfinished = Guarded<CommandFailure?>(nil)
+  /// A remark for people at the end of a command that has succeeded; nil if there is none.
+  let remark = Guarded<String?>(nil)
 
   /// The maximum time to find the hub of this machine, or to do without: a silent hub is left after 5 s.
   private static let settlingTimeMax = Duration.seconds(12)

@@ -83,7 +83,13 @@ struct Browse: NetworkCommand {
           + "name servers are not queried")
     }
     session.output.progress("Browsing …")
-    guard once else { return try await follow(type, browsing) }
+    guard once else {
+      try await follow(type, browsing)
+      if !browsing.activity.hadNews {
+        session.remark.update { $0 = types ? "No types of services." : "No services." }
+      }
+      return
+    }
     _ = try await race(options.timeout?.duration ?? Self.onceTimeMax) {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await follow(type, browsing) }

@@ -163,6 +163,7 @@ struct Subscribe: RadioCommand {
           ? "\(end.left) of \(count ?? 0) values were not received within \(limit)"
           : "connecting to \(id) took longer than \(limit)")
     }
+    if end.left == .max, !session.output.isJSON { session.output.note("No values.") }
   }
 
   /// Prints what comes until enough came, or one of them fails.

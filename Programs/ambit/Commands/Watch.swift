@@ -45,6 +45,7 @@ struct Watch: RadioCommand {
     let isFullScreen =
       Terminal.isTerminal(STDOUT_FILENO) && !session.output.isJSON
       && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+    let isPrinted = Guarded(isFullScreen || session.output.isJSON)
     try await session.untilTime {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
@@ -64,7 +65,9 @@ struct Watch: RadioCommand {
           if session.output.isJSON {
             group.addTask { try await Self.reportOverflow(session.output, surroundings.devices) }
           } else {
-            group.addTask { try await Self.printTables(session, surroundings, clock) }
+            group.addTask {
+              try await Self.printTables(session, surroundings, clock, isPrinted)
+            }
           }
         }
         // The first to end — the q key, the end of the radio — ends the others.
@@ -72,6 +75,8 @@ struct Watch: RadioCommand {
         try await group.next()
       }
     }
+    // A look that was shorter than the time of the first table shows what it found, too.
+    if !isPrinted.value { Self.printTable(session, surroundings, clock) }
   }
 
   /// Listens as long as the command runs, also after the radio went and came back.
@@ -128,25 +133,33 @@ struct Watch: RadioCommand {
   }
 
   private static func printTables(
-    _ session: Session, _ surroundings: Surroundings, _ clock: MonotonicClock
+    _ session: Session, _ surroundings: Surroundings, _ clock: MonotonicClock,
+    _ isPrinted: Guarded<Bool>
   ) async throws {
     // The first one soon, so that a short look shows something.
     var pause = Duration.seconds(2)
     while true {
       try await Task.sleep(for: pause)
       pause = plainInterval
-      let now = clock.now
-      let (devices, overflowCount) = surroundings.devices.update { table in
-        table.forget(now: now)
-        return (table.ordered(now: now), table.overflowCount)
-      }
-      session.output.line(NearbyScreen.plainHeader)
-      for device in devices { session.output.line(NearbyScreen.plainRow(device, now: now)) }
-      for service in surroundings.network.value.ordered {
-        session.output.line(NearbyScreen.plainRow(service))
-      }
-      if overflowCount > 0 { session.output.line("  \(NearbyTable.overflow(overflowCount))") }
-      session.output.line("")
+      isPrinted.update { $0 = true }
+      printTable(session, surroundings, clock)
     }
+  }
+
+  private static func printTable(
+    _ session: Session, _ surroundings: Surroundings, _ clock: MonotonicClock
+  ) {
+    let now = clock.now
+    let (devices, overflowCount) = surroundings.devices.update { table in
+      table.forget(now: now)
+      return (table.ordered(now: now), table.overflowCount)
+    }
+    session.output.line(NearbyScreen.plainHeader)
+    for device in devices { session.output.line(NearbyScreen.plainRow(device, now: now)) }
+    for service in surroundings.network.value.ordered {
+      session.output.line(NearbyScreen.plainRow(service))
+    }
+    if overflowCount > 0 { session.output.line("  \(NearbyTable.overflow(overflowCount))") }
+    session.output.line("")
   }
 }
