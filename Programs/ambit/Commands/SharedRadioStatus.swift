@@ -45,7 +45,7 @@ struct SharedRadioStatus {
     if let problem { lines.append(("problem", problem)) }
     if let network { lines.append(("network", network)) }
     if let isSimulated { lines.append(("simulated", isSimulated ? "yes" : "no")) }
-    lines += shown.links.map { ("link", Self.text($0)) }
+    lines += shown.links.map { ("link", text($0)) }
     if shown.links.isEmpty { lines.append(("links", "none")) }
     StatusReport.write(lines, session.output)
   }
@@ -85,24 +85,31 @@ struct SharedRadioStatus {
       "problem": problem.map { .string($0) },
       "networkProblem": networkProblem.map { .string($0) },
       "controller": .object(["state": .string(shown.state.rawValue)]),
-      "links": .array(shown.links.map(Self.json)),
+      "links": .array(shown.links.map(json)),
       // Each object has it where devices are simulated.
       "simulated": isSimulated == false ? .bool(false) : nil,
     ])
   }
 
-  private static func json(_ link: LinkInfo) -> JSON {
-    .object([
+  /// Whether the parameters of a link are known. A hub gives them, with the interval, to the programs that use it.
+  private func knowsParameters(_ link: LinkInfo) -> Bool {
+    session.host.hubPath == nil || link.role == .central && link.intervalUnits > 0
+  }
+
+  private func json(_ link: LinkInfo) -> JSON {
+    let isKnown = knowsParameters(link)
+    return .object([
       "peer": .string(link.peer.description), "name": link.name.map { .string($0) },
-      "role": .string(link.role.rawValue), "mtu": .integer(Int64(link.mtu)),
-      "isEncrypted": .bool(link.isEncrypted),
+      "role": .string(link.role.rawValue),
+      "mtu": isKnown ? .integer(Int64(link.mtu)) : nil,
+      "isEncrypted": isKnown ? .bool(link.isEncrypted) : nil,
     ])
   }
 
-  private static func text(_ link: LinkInfo) -> String {
-    [
-      link.name.map { "\($0) (\(link.peer))" } ?? "\(link.peer)", link.role.rawValue,
-      link.encryption.map(StatusReport.text), "MTU \(link.mtu)",
-    ].compactMap(\.self).joined(separator: ", ")
+  private func text(_ link: LinkInfo) -> String {
+    let parameters =
+      knowsParameters(link) ? [link.encryption.map(StatusReport.text), "MTU \(link.mtu)"] : []
+    let name = link.name.map { "\($0) (\(link.peer))" } ?? "\(link.peer)"
+    return ([name, link.role.rawValue] + parameters).compactMap(\.self).joined(separator: ", ")
   }
 }

@@ -189,6 +189,7 @@ struct ConnectionState: Sendable {
   /// Appends events of the host. Replies that are longer than a message become errors.
   mutating func send(_ events: [HostEvent], of session: HubSessionID) {
     guard let before = sessions[session]?.load else { return }
+    let events = reduced(events)
     sessions[session]?.received(events)
     countChange(of: session, since: before)
     guard events.contains(where: \.mayBeTooLong) else { return append(events[...], of: session) }
@@ -201,10 +202,18 @@ struct ConnectionState: Sendable {
     append(events[start...], of: session)
   }
 
+  /// The events without the parameters of links that no session of the program has requested.
+  private func reduced(_ events: [HostEvent]) -> [HostEvent] {
+    guard events.contains(where: \.hasLinkInfo) else { return events }
+    return events.map { event in
+      event.reduced { peer in sessions.values.contains { $0.wants(peer) } }
+    }
+  }
+
   /// Appends events that the host has delivered before, and the hub has acknowledged.
   mutating func sendKept(_ events: [HostEvent], of session: HubSessionID) {
     guard sessions[session] != nil else { return }
-    append(events[...], of: session)
+    append(reduced(events)[...], of: session)
     for event in events where event.isAcknowledged {
       sessions[existing: session].ledger.deliveredOwn()
       ownCompletionCount += 1

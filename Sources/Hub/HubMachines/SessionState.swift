@@ -221,6 +221,9 @@ struct SessionState: Sendable {
     }
   }
 
+  /// Whether the program has requested a link with a peer, and not given it up.
+  func wants(_ peer: DeviceAddress) -> Bool { links.contains(peer) }
+
   /// What a request takes of the host's pools.
   func share(of request: HostRequest) -> Load {
     var share = Load()

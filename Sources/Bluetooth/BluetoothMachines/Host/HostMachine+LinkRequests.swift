@@ -81,6 +81,8 @@ extension HostMachine {
       linkRequests.join(client, peer)
       backlog.linkUsed(links.handles[index], by: client)
       revealLink(peer, to: client, into: &actions)
+      // A hub's program gets the parameters of links that it uses only.
+      notify(client, .linkUpdated(links.entries[index].info), into: &actions)
       notify(client, .connected(peer), into: &actions)
       // The peer made this link, and no client used it so far.
       if !links.entries[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }

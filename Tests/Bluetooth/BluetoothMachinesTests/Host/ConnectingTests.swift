@@ -107,7 +107,7 @@ struct ConnectingTests {
     rig.request(.connect(peer, ConnectOptions()), from: .one)
     rig.connect(peer)
     rig.request(.connect(peer, ConnectOptions()), from: .two)
-    #expect(rig.log(of: .two) == ["poweredOn", "linkOpened", "connected"])
+    #expect(rig.log(of: .two) == ["poweredOn", "linkOpened", "linkUpdated", "connected"])
     rig.request(.disconnect(peer), from: .one)
     #expect(rig.log().last == "disconnected")
     #expect(!rig.controller.opcodes.contains(.disconnect))
