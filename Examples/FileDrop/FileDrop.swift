@@ -38,10 +38,13 @@ final class FileDrop: ViewModel {
     }
   }
 
-  /// Moves a file's content into the folder. Its name is its user's, so it only is a part of that there.
+  /// Moves a file's content into the folder. Its name is its user's, so it only is a part of that there. The
+  /// end has the extension; file systems take 255 bytes.
   private static func keep(_ file: Upload.File, of upload: Upload, in folder: URL) throws {
     guard let path = file.path else { return }
-    let name = "\(UUID().uuidString.prefix(8)) \(file.name.suffix(100))"
+    var end = file.name
+    while end.utf8.count > 200 { end.removeFirst() }
+    let name = "\(UUID().uuidString.prefix(8)) \(end)"
     try FileManager.default.moveItem(
       at: URL(filePath: path), to: folder.appending(path: name))
     upload.remove(file.id)
