@@ -150,7 +150,11 @@ extension AppState {
     let isKnown =
       wants[receiver] != nil || (hasProcess && receiver == .location)
       || process?.receivers.contains(receiver) ?? false
-    guard isKnown else { return }
+    guard isKnown else {
+      // Its process ends, or has too many receivers: without this the socket would be held for ever.
+      if case .heldSocket = receiver, !new.isEmpty { turn.actions.append(.release(id, receiver)) }
+      return
+    }
     guard wants[receiver] != nil || new.isEmpty || wants.count < turn.limits.receiverCountMax else {
       if let process { turn.report(.misuse(id, process.id, .tooManyReceivers)) }
       return turn.actions.append(.release(id, receiver))
