@@ -454,7 +454,11 @@ let package = Package(
     tests(
       of: "AppManagerHost", in: "Hub", needs: "AppMachines", "AppSessions", "BluetoothHost",
       "BluetoothInterface", "BluetoothWire", "EventLoop", "InfoPlists", "SimulatedRadio",
-      "Simulation", "StateFiles", "ambit-apps", "door-lock"),
+      "Simulation", "StateFiles", "ambit-apps", "app-services", "door-lock"),
+    // An app that uses what the manager of apps does for it.
+    .executableTarget(
+      name: "app-services", dependencies: ["AppLifecycle", "CoreLocation"],
+      path: "Tests/Support/AppServices"),
     tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
       of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",

@@ -18,6 +18,9 @@ extension AppHubMachine {
     /// A manager of an app is preserved from before the system was started again. Without effect if the app has a
     /// process, or not the background mode. After `installed`.
     case preserved(PreservedManager)
+    /// The regions of an app are preserved from before the system was started again. Without effect if the app has a
+    /// process or regions. After `installed`.
+    case preservedRegions(PreservedRegions)
     /// A session of the host has events.
     case delivered(HubSessionKey, [HostEvent])
   }

@@ -21,6 +21,11 @@ extension AppHubMachine {
     var lastSerial: UInt64 = 0
 
     var isScanning: Bool { isOpen && isPoweredOn }
+
+    mutating func nextSerial() -> UInt64 {
+      lastSerial += 1
+      return lastSerial
+    }
   }
 
   /// Answers a request of a process of an app about its regions.
@@ -48,6 +53,7 @@ extension AppHubMachine {
       guard regions[app, default: AppRegions()].keep(bytes) else {
         return .refused(.tooLongToKeep(max: AppRegions.keptByteCountMax))
       }
+      noteRegionChange(of: app)
     }
     return .done
   }
@@ -60,9 +66,9 @@ extension AppHubMachine {
     if table.isEmpty {
       _ = table.handle(.scanning(regionScan.isScanning), now: now, isRunning: false)
     }
-    regionScan.lastSerial += 1
+    let serial = regionScan.nextSerial()
     do throws(RegionMonitorError) {
-      try table.start(region, assuming: state, serial: regionScan.lastSerial, now: now)
+      try table.start(region, assuming: state, serial: serial, now: now)
     } catch {
       switch error {
       case .tooManyRegions(let max): return .refused(.tooManyRegions(max: max))
@@ -76,6 +82,7 @@ extension AppHubMachine {
 
   /// The regions of an app have changed.
   private mutating func updateRegions(of app: AppID, now: Instant) {
+    noteRegionChange(of: app)
     if let table = regions[app], table.wants != table.knownWants {
       regions[app]?.knownWants = table.wants
       report(.wants(app, .location, table.wants), now: now)
@@ -85,11 +92,15 @@ extension AppHubMachine {
 
   /// The app was removed.
   mutating func forgetRegions(of app: AppID, now: Instant) {
-    regions[app] = nil
+    if regions.removeValue(forKey: app) != nil { preservedChangeCount += 1 }
     updateRegionScan(now: now)
   }
 
-  private mutating func updateRegionScan(now: Instant) {
+  private mutating func noteRegionChange(of app: AppID) {
+    if regions[app]?.takeChange() ?? false { preservedChangeCount += 1 }
+  }
+
+  mutating func updateRegionScan(now: Instant) {
     let isWanted = regions.values.contains { !$0.isEmpty }
     guard isWanted != regionScan.isOpen else { return }
     regionScan.isOpen = isWanted
@@ -163,6 +174,7 @@ extension AppHubMachine {
       guard var table = regions.removeValue(forKey: app) else { continue }
       let events = table.isEmpty ? [] : body(&table, isRunning(app))
       regions[app] = table
+      noteRegionChange(of: app)
       arrived(events, for: app, now: now)
     }
   }

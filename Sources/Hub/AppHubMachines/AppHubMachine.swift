@@ -28,7 +28,7 @@ package struct AppHubMachine: Sendable {
   var regionScan = RegionScan()
   /// What is to be kept over a restart of the system, by the numbers of sessions.
   var preserved: [UInt64: SessionHoldings] = [:]
-  /// Counts the changes of ``preservedManagers``.
+  /// Counts the changes of ``preservedManagers`` and ``preservedRegions``.
   package internal(set) var preservedChangeCount: UInt64 = 0
   /// How many events without a callback of their own were dropped at the bound.
   package internal(set) var droppedCount = 0
@@ -73,6 +73,7 @@ package struct AppHubMachine: Sendable {
     case .handled(let process, let number): handled(number, by: process, now: now)
     case .delivered(Self.regionKey, let events): arrivedForRegions(events, now: now)
     case .preserved(let manager): preserve(manager, now: now)
+    case .preservedRegions(let regions): preserve(regions, now: now)
     case .delivered(let key, let events): arrived(events, at: key, now: now)
     }
     finish(now: now, into: &actions)

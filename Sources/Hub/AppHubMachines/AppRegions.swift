@@ -15,6 +15,8 @@ struct AppRegions: Sendable {
   /// The state that the app has heard last of each condition.
   private var reported: [AppRegion.Name: AppRegion.State] = [:]
   private(set) var kept: [UInt8] = []
+  /// Whether what outlives a restart may have changed.
+  private(set) var isChanged = false
   /// The wishes that the machine of apps knows.
   var knownWants: AppWants = []
 
@@ -57,6 +59,7 @@ struct AppRegions: Sendable {
       reported[region.name] = state
     }
     if old?.constraint != new.constraint { serials[region.name] = serial }
+    isChanged = true
   }
 
   mutating func stop(_ name: AppRegion.Name) {
@@ -66,13 +69,48 @@ struct AppRegions: Sendable {
     }
     serials[name] = nil
     reported[name] = nil
+    isChanged = true
   }
 
   /// Returns false for more than may be kept.
   mutating func keep(_ bytes: [UInt8]) -> Bool {
     guard bytes.count <= Self.keptByteCountMax else { return false }
+    isChanged = isChanged || kept != bytes
     kept = bytes
     return true
+  }
+
+  // MARK: Preserving
+
+  /// Returns whether something has changed since the last call.
+  mutating func takeChange() -> Bool {
+    defer { isChanged = false }
+    return isChanged
+  }
+
+  func state(reportedOf condition: String) -> AppRegion.State {
+    reported[AppRegion.Name(.monitor, condition)] ?? .unknown
+  }
+
+  /// Takes over what was monitored before the system was started again.
+  ///
+  /// - Parameter states: The state of each condition that the app has heard last.
+  mutating func restore(
+    _ regions: RegionMonitor, _ conditions: RegionMonitor, _ states: [AppRegion.State]
+  ) {
+    self.regions = regions
+    self.conditions = conditions
+    for (condition, state) in zip(conditions.regions, states) {
+      reported[AppRegion.Name(.monitor, condition.identifier)] = state
+    }
+  }
+
+  /// Gives each region a number.
+  mutating func number(_ next: () -> UInt64) {
+    for region in regions.regions { serials[AppRegion.Name(.managers, region.identifier)] = next() }
+    for condition in conditions.regions {
+      serials[AppRegion.Name(.monitor, condition.identifier)] = next()
+    }
   }
 
   // MARK: Events
@@ -99,6 +137,7 @@ struct AppRegions: Sendable {
   private mutating func events(
     of actions: [RegionMonitor.Action], _ states: [RegionMonitor.Action], isRunning: Bool
   ) -> [AppRegionEvent] {
+    if !actions.isEmpty || !states.isEmpty { isChanged = true }
     var found: [AppRegionEvent] = []
     var crossed: Set<String> = []
     for action in actions {

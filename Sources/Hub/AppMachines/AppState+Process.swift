@@ -164,7 +164,9 @@ extension AppState {
 
   /// Takes over wishes from before the system was started again.
   mutating func preserve(_ wants: AppWants, of receiver: AppReceiver) {
-    guard process == nil, receiver.isRestored, !wants.isEmpty else { return }
+    guard process == nil, receiver.isRestored || receiver == .location, !wants.isEmpty else {
+      return
+    }
     self.wants[receiver] = wants
   }
 

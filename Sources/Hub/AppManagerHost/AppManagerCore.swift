@@ -11,6 +11,13 @@ import StateFiles
 
 /// The part of the manager of apps that lives on its event loop: it feeds the machine, and performs its actions.
 final class AppManagerCore {
+  /// Something for the machine. Each one is done after those before it, with all their actions.
+  private enum Work {
+    case event(AppHubMachine.Event)
+    /// A request of an app, whose answer is called at once.
+    case request(AppRegionRequest, AppID, (AppRegionReply) -> Void)
+  }
+
   /// An app that is installed.
   struct App {
     var record: InstalledAppRecord
@@ -27,13 +34,17 @@ final class AppManagerCore {
   private let onReport: @Sendable (String) -> Void
   var machine: AppHubMachine
   private var actions: [AppHubMachine.Action] = []
-  private var work: [AppHubMachine.Event] = []
+  private var work: [Work] = []
   private var isHandling = false
   private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
   private var saveTimer: (any LoopTimer)?
   private var isSaving = false
   private var savedChangeCount: UInt64 = 0
+  /// Counts the changes of details that the machine doesn't count.
+  var detailChangeCount: UInt64 = 0
+  /// The apps that the person has ended, as they are kept.
+  var forceQuitApps: Set<AppID> = []
   var apps: [AppID: App] = [:]
   var programs: [AppProcessID: AppProgram] = [:]
   private var sessions: [HubSessionKey: any HostSession] = [:]
@@ -82,6 +93,7 @@ final class AppManagerCore {
       }
       handle(.preserved(manager))
     }
+    restore(contents.details)
   }
 
   // MARK: The store
@@ -96,22 +108,26 @@ final class AppManagerCore {
     }
     return AppStoreContents(
       apps: apps.keys.sorted().compactMap { apps[$0]?.record },
-      managers: managers.filter { apps[AppID($0.app)] != nil })
+      managers: managers.filter { apps[AppID($0.app)] != nil },
+      details: details.filter { apps[AppID($0.app)] != nil })
   }
 
-  /// Writes the preserved managers soon if they have changed: changes come together.
+  /// Counts the changes of what is kept.
+  private var changeCount: UInt64 { machine.preservedChangeCount &+ detailChangeCount }
+
+  /// Writes what is kept soon if it has changed: changes come together.
   private func saveSoon() {
-    guard machine.preservedChangeCount != savedChangeCount, !isSaving else { return }
+    guard changeCount != savedChangeCount, !isSaving else { return }
     isSaving = true
     saveTimer?.set(.now + Self.saveDelay)
   }
 
   private func save() {
     isSaving = false
-    guard machine.preservedChangeCount != savedChangeCount else { return }
+    guard changeCount != savedChangeCount else { return }
     do throws(StateFileError) {
       try store.write(contents(apps))
-      savedChangeCount = machine.preservedChangeCount
+      savedChangeCount = changeCount
     } catch {
       if !isClosed { report("the state of apps can't be written: \(error.reason)") }
       isSaving = true
@@ -131,23 +147,40 @@ final class AppManagerCore {
   // MARK: The machine
 
   /// Handles an event, and what follows from it.
-  func handle(_ event: AppHubMachine.Event) {
+  func handle(_ event: AppHubMachine.Event) { perform(.event(event)) }
+
+  /// Answers a request of an app about its regions.
+  func answer(_ request: AppRegionRequest, of app: AppID) -> AppRegionReply {
+    var reply = AppRegionReply.refused(.unavailable)
+    perform(.request(request, app) { reply = $0 })
+    return reply
+  }
+
+  private func perform(_ new: Work) {
     guard !isClosed else { return }
-    work.append(event)
+    work.append(new)
     guard !isHandling else { return }
     isHandling = true
     while !work.isEmpty {
-      var due: [AppHubMachine.Event] = []
+      var due: [Work] = []
       swap(&due, &work)
-      for event in due { performActions(of: event) }
+      for item in due {
+        switch item {
+        case .event(let event):
+          machine.handle(event, now: .now, into: &actions)
+          if case .life(.person) = event { noteForceQuits() }
+        case .request(let request, let app, let reply):
+          reply(machine.answer(request, of: app, now: .now, into: &actions))
+        }
+        performActions()
+      }
     }
     isHandling = false
     setTimer()
     saveSoon()
   }
 
-  private func performActions(of event: AppHubMachine.Event) {
-    machine.handle(event, now: .now, into: &actions)
+  private func performActions() {
     var performed: [AppHubMachine.Action] = []
     swap(&performed, &actions)
     for action in performed { perform(action) }
@@ -350,7 +383,7 @@ final class AppManagerCore {
     case .report(.exited), .report(.gone), .report(.reclaimed): break
     case .report(let event): handle(.life(.process(id, event)))
     case .request(let number, let request):
-      answer(number, .reply(request.replyWithoutSystem), program)
+      answer(number, .reply(reply(to: request, of: program)), program)
     case .beginBackgroundTask(let number, let task):
       handle(.life(.process(id, .beganBackgroundTask(task))))
       answer(number, .done, program)

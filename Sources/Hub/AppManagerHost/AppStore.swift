@@ -1,5 +1,5 @@
 package import AppMachines
-import Foundation
+package import Foundation
 package import StateFiles
 
 /// An app that is installed.
@@ -30,14 +30,48 @@ package struct PreservedManagerRecord: Hashable, Codable, Sendable {
   }
 }
 
+/// Something else that the manager keeps for an app. An app has one of each kind at most.
+package struct AppDetailRecord: Hashable, Codable, Sendable {
+  package var app: String
+  /// Of ``AppDetailKind``, or of a later manager.
+  package var kind: String
+  package var contents: Data
+
+  package init(app: String, kind: AppDetailKind, contents: [UInt8]) {
+    self.app = app
+    self.kind = kind.rawValue
+    self.contents = Data(contents)
+  }
+}
+
+package enum AppDetailKind: String, Hashable, Sendable {
+  /// As ``PreservedRegions`` writes them.
+  case regions
+  /// The person has ended the app, and has not opened it since. Without contents.
+  case forceQuit
+}
+
 /// What a manager of apps keeps over its end.
 package struct AppStoreContents: Hashable, Codable, Sendable {
   package var apps: [InstalledAppRecord] = []
   package var managers: [PreservedManagerRecord] = []
+  package var details: [AppDetailRecord] = []
 
-  package init(apps: [InstalledAppRecord] = [], managers: [PreservedManagerRecord] = []) {
+  package init(
+    apps: [InstalledAppRecord] = [], managers: [PreservedManagerRecord] = [],
+    details: [AppDetailRecord] = []
+  ) {
     self.apps = apps
     self.managers = managers
+    self.details = details
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    apps = try container.decode([InstalledAppRecord].self, forKey: .apps)
+    managers = try container.decode([PreservedManagerRecord].self, forKey: .managers)
+    // Earlier managers wrote none.
+    details = try container.decodeIfPresent([AppDetailRecord].self, forKey: .details) ?? []
   }
 }
 

@@ -296,6 +296,47 @@ struct RegionTests {
     #expect(system.request(.read) == .monitored([], kept: []))
   }
 
+  @Test func `Regions and conditions go on after a restart of the system, with what was entered`()
+    throws
+  {
+    var first = RegionSystem()
+    first.terminate()
+    first.request(.start(.region("1", .monitor), assuming: .outside))
+    first.request(.keep([1, 2, 3]))
+    let count = first.machine.preservedChangeCount
+    first.hear()
+    #expect(first.machine.preservedChangeCount > count)
+    let kept = try #require(first.machine.preservedRegions.first)
+    #expect(PreservedRegions(app: kept.app, bytes: kept.bytes) == kept)
+    #expect(PreservedRegions(app: kept.app, bytes: Array(kept.bytes.prefix(20))) == nil)
+    #expect(PreservedRegions(app: kept.app, bytes: []) == nil)
+
+    var second = RegionSystem()
+    second.handle(.preservedRegions(kept))
+    #expect(second.isScanOpen && second.launches.isEmpty)
+    #expect(second.machine.preservedRegions == [kept])
+    #expect(second.request(.read) == .monitored([.shop], kept: [1, 2, 3]))
+    // It was entered already.
+    second.hear()
+    #expect(second.launches.isEmpty)
+    second.advance(by: .seconds(60))
+    #expect(second.launches.count == 1)
+    #expect(second.changes == [.exited, .outside, .outside])
+  }
+
+  @Test func `Preserved regions of an app that runs, or is not installed, have no effect`() throws {
+    var first = RegionSystem()
+    first.terminate()
+    let kept = try #require(first.machine.preservedRegions.first)
+    var second = RegionSystem()
+    second.person(.opened)
+    second.handle(.preservedRegions(kept))
+    #expect(!second.isScanOpen)
+    second.handle(.life(.removed(RegionSystem.app)))
+    second.handle(.preservedRegions(kept))
+    #expect(!second.isScanOpen && second.machine.preservedRegions.isEmpty)
+  }
+
   @Test(arguments: [[], [0], [9, 0], Array(repeating: UInt8(0xFF), count: 40)])
   func `Bytes that are no event of a region are refused`(_ bytes: [UInt8]) {
     #expect(AppRegionEvent(bytes) == nil)

@@ -48,6 +48,13 @@ final class LockRadio: Sendable {
     device = box
   }
 
+  /// Adds the beacon of a shop, which is in range from now on.
+  func addBeacon(_ uuid: BluetoothUUID) {
+    server.withWorld { world in
+      _ = world.addBeacon(uuid: uuid, major: 7, minor: 2, at: Position(x: 1, y: 0))
+    }
+  }
+
   func moveOutOfRange() { move(to: Position(x: 100_000, y: 0)) }
   func moveIntoRange() { move(to: Position(x: 1, y: 0)) }
 

@@ -97,16 +97,39 @@ final class TestManager: ManagerCommands {
   func makeDoorLock() throws -> String { try Self.makeDoorLock(in: folder) }
 
   static func makeDoorLock(in folder: String) throws -> String {
-    let place = folder + "/DoorLock"
+    try makeApp(
+      "com.example.lock", at: folder + "/DoorLock", program: "door-lock",
+      modes: ["bluetooth-central"])
+  }
+
+  /// The folder of an app that does what `orders` has.
+  func makeServicesApp(
+    _ identifier: String = TestManager.services, orders: String, modes: [String] = [],
+    tasks: [String] = []
+  ) throws -> String {
+    let place = try Self.makeApp(
+      identifier, at: folder + "/" + identifier, program: "app-services", modes: modes,
+      tasks: tasks)
+    try orders.write(toFile: place + "/orders", atomically: true, encoding: .utf8)
+    return place
+  }
+
+  static let services = "com.example.services"
+
+  private static func makeApp(
+    _ identifier: String, at place: String, program: String, modes: [String], tasks: [String] = []
+  ) throws -> String {
     try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-    let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().appending(path: "door-lock").resolvingSymlinksInPath()
+    let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+      .deletingLastPathComponent().appending(path: program).resolvingSymlinksInPath()
     try FileManager.default.createSymbolicLink(
-      atPath: place + "/door-lock", withDestinationPath: program.path)
+      atPath: place + "/" + program, withDestinationPath: executable.path)
     try writePlist(
       [
-        "CFBundleIdentifier": "com.example.lock", "CFBundleExecutable": "door-lock",
-        "UIBackgroundModes": ["bluetooth-central"],
+        "CFBundleIdentifier": identifier, "CFBundleExecutable": program,
+        "UIBackgroundModes": modes, "BGTaskSchedulerPermittedIdentifiers": tasks,
+        "NSLocationAlwaysAndWhenInUseUsageDescription": "Greets visitors.",
+        "NSLocationWhenInUseUsageDescription": "Greets visitors.",
       ], in: place)
     return place
   }
@@ -144,6 +167,20 @@ extension ManagerCommands {
     while true {
       let app = try await app(identifier)
       if condition(app) { return app }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+}
+
+extension ManagerCommands {
+  /// Waits until an app has written lines for which `condition` is true.
+  @discardableResult
+  func untilLines(
+    of identifier: String, _ condition: ([String]) -> Bool
+  ) async throws -> [String] {
+    while true {
+      let lines = try await lines(of: identifier)
+      if condition(lines) { return lines }
       try await Task.sleep(for: .milliseconds(5))
     }
   }
