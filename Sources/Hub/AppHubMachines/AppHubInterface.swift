@@ -21,6 +21,8 @@ extension AppHubMachine {
     /// The regions of an app are preserved from before the system was started again. Without effect if the app has a
     /// process or regions. After `installed`.
     case preservedRegions(PreservedRegions)
+    /// The tasks and notifications of an app, likewise.
+    case preservedServices(AppID, AppServiceRecord)
     /// A session of the host has events.
     case delivered(HubSessionKey, [HostEvent])
   }

@@ -26,9 +26,16 @@ package struct AppHubMachine: Sendable {
   /// What the system monitors for each app.
   var regions: [AppID: AppRegions] = [:]
   var regionScan = RegionScan()
+  let serviceLimits: AppServiceLimits
+  /// Tasks and notifications of apps.
+  var services: [AppID: AppServices] = [:]
+  var surroundings = Surroundings()
+  var modes: [AppID: BackgroundModes] = [:]
+  /// The apps that the person has ended and has not opened since.
+  package internal(set) var forceQuitApps: Set<AppID> = []
   /// What is to be kept over a restart of the system, by the numbers of sessions.
   var preserved: [UInt64: SessionHoldings] = [:]
-  /// Counts the changes of ``preservedManagers`` and ``preservedRegions``.
+  /// Counts the changes of all that is preserved.
   package internal(set) var preservedChangeCount: UInt64 = 0
   /// How many events without a callback of their own were dropped at the bound.
   package internal(set) var droppedCount = 0
@@ -47,10 +54,13 @@ package struct AppHubMachine: Sendable {
   /// - Parameters:
   ///   - limits: Times and bounds of apps.
   ///   - rules: The release of iOS whose rules apply.
+  ///   - serviceLimits: Times of tasks and notifications.
   ///   - isSimulated: Whether the radio is simulated.
   package init(
-    limits: AppLimits = AppLimits(), rules: AppRules = .iOS26, isSimulated: Bool = true
+    limits: AppLimits = AppLimits(), rules: AppRules = .iOS26,
+    serviceLimits: AppServiceLimits = AppServiceLimits(), isSimulated: Bool = true
   ) {
+    self.serviceLimits = serviceLimits
     life = AppMachine(limits: limits, rules: rules)
     var hubLimits = HubLimits()
     hubLimits.keptTimeMax = Self.keptTimeMax
@@ -59,7 +69,9 @@ package struct AppHubMachine: Sendable {
   }
 
   /// When to report `wake`; nil while nothing is waited for.
-  package var nextWake: Instant? { [life.nextWake, nextRegionWake].compactMap(\.self).min() }
+  package var nextWake: Instant? {
+    [life.nextWake, nextRegionWake, nextServiceWake].compactMap(\.self).min()
+  }
 
   /// Handles an event.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
@@ -74,8 +86,10 @@ package struct AppHubMachine: Sendable {
     case .delivered(Self.regionKey, let events): arrivedForRegions(events, now: now)
     case .preserved(let manager): preserve(manager, now: now)
     case .preservedRegions(let regions): preserve(regions, now: now)
+    case .preservedServices(let app, let record): preserve(record, of: app, now: now)
     case .delivered(let key, let events): arrived(events, at: key, now: now)
     }
+    serveIfDue(now: now)
     finish(now: now, into: &actions)
     assert(violations(perTable: 8).isEmpty, "\(violations(perTable: 8)) after \(event)")
   }
@@ -106,6 +120,7 @@ package struct AppHubMachine: Sendable {
     case .wake: wakeRegions(now: now)
     default: break
     }
+    followServices(event)
     report(event, now: now)
   }
 
@@ -277,6 +292,7 @@ package struct AppHubMachine: Sendable {
   package func violations(perTable limit: Int = .max) -> [String] {
     var found = life.violations(perTable: limit)
     for table in regions.values.prefix(limit) { found += table.violations() }
+    for table in services.values.prefix(limit) { found += table.violations() }
     if regionScan.isOpen != regions.values.contains(where: { !$0.isEmpty }) {
       found.append("the scan for regions is on without one, or off")
     }
