@@ -22,8 +22,16 @@
     /// XEP-0030.
     package static let discoInfo = "http://jabber.org/protocol/disco#info"
     package static let discoItems = "http://jabber.org/protocol/disco#items"
+    /// XEP-0045: a join, what a room tells about occupants, and its configuration by an owner.
+    package static let room = "http://jabber.org/protocol/muc"
+    package static let roomUser = "http://jabber.org/protocol/muc#user"
+    package static let roomOwner = "http://jabber.org/protocol/muc#owner"
     /// XEP-0059.
     package static let resultSets = "http://jabber.org/protocol/rsm"
+    /// XEP-0060.
+    package static let pubSub = "http://jabber.org/protocol/pubsub"
+    package static let pubSubEvent = "http://jabber.org/protocol/pubsub#event"
+    package static let pubSubOptions = "http://jabber.org/protocol/pubsub#publish-options"
     /// XEP-0085.
     package static let chatStates = "http://jabber.org/protocol/chatstates"
     /// XEP-0115.
@@ -38,6 +46,8 @@
     package static let ping = "urn:xmpp:ping"
     /// XEP-0203.
     package static let delay = "urn:xmpp:delay"
+    /// XEP-0249.
+    package static let directInvitation = "jabber:x:conference"
     /// XEP-0280.
     package static let carbons = "urn:xmpp:carbons:2"
     /// XEP-0297.
@@ -56,6 +66,10 @@
     package static let stanzaIDs = "urn:xmpp:sid:0"
     /// XEP-0380.
     package static let encryption = "urn:xmpp:eme:0"
+    /// XEP-0402.
+    package static let bookmarks = "urn:xmpp:bookmarks:1"
+    /// XEP-0421.
+    package static let occupantID = "urn:xmpp:occupant-id:0"
     /// XEP-0428.
     package static let fallback = "urn:xmpp:fallback:0"
     /// XEP-0440.
