@@ -32,8 +32,12 @@
     package static let pubSub = "http://jabber.org/protocol/pubsub"
     package static let pubSubEvent = "http://jabber.org/protocol/pubsub#event"
     package static let pubSubOptions = "http://jabber.org/protocol/pubsub#publish-options"
+    /// XEP-0066, in messages.
+    package static let outOfBand = "jabber:x:oob"
     /// XEP-0085.
     package static let chatStates = "http://jabber.org/protocol/chatstates"
+    /// XEP-0103, as XEP-0447 uses it.
+    package static let urlData = "http://jabber.org/protocol/url-data"
     /// XEP-0115.
     package static let capabilities = "http://jabber.org/protocol/caps"
     /// XEP-0184.
@@ -48,10 +52,14 @@
     package static let delay = "urn:xmpp:delay"
     /// XEP-0249.
     package static let directInvitation = "jabber:x:conference"
+    /// XEP-0264.
+    package static let thumbnails = "urn:xmpp:thumbs:1"
     /// XEP-0280.
     package static let carbons = "urn:xmpp:carbons:2"
     /// XEP-0297.
     package static let forward = "urn:xmpp:forward:0"
+    /// XEP-0300.
+    package static let hashes = "urn:xmpp:hashes:2"
     /// XEP-0313.
     package static let archive = "urn:xmpp:mam:2"
     /// XEP-0313, the form's fields of version 1.1: `before-id`, `after-id`, metadata.
@@ -64,6 +72,8 @@
     package static let clientState = "urn:xmpp:csi:0"
     /// XEP-0359.
     package static let stanzaIDs = "urn:xmpp:sid:0"
+    /// XEP-0363.
+    package static let upload = "urn:xmpp:http:upload:0"
     /// XEP-0380.
     package static let encryption = "urn:xmpp:eme:0"
     /// XEP-0402.
@@ -74,6 +84,10 @@
     package static let fallback = "urn:xmpp:fallback:0"
     /// XEP-0440.
     package static let channelBindings = "urn:xmpp:sasl-cb:0"
+    /// XEP-0446.
+    package static let fileMetadata = "urn:xmpp:file:metadata:0"
+    /// XEP-0447.
+    package static let fileSharing = "urn:xmpp:sfs:0"
     /// This project's own: the sequence of an installation's messages of a conversation.
     package static let order = "urn:x-ambit:order:1"
   }
