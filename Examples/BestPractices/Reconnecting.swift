@@ -19,7 +19,7 @@ final class Reconnector {
       return central.connect(
         known, options: [CBConnectPeripheralOptionEnableAutoReconnect: true])
     }
-    // 2. One that somebody on this host is connected with already.
+    // 2. One that another program of this host is connected with already.
     if let linked = central.retrieveConnectedPeripherals(withServices: [service]).first {
       peripheral = linked
       return central.connect(linked)

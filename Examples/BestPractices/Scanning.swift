@@ -7,7 +7,7 @@ final class StrapFinder: NSObject, CBCentralManagerDelegate {
 
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
     guard central.state == .poweredOn, strap == nil else { return }
-    // Only what has the service; every change once, not every advertisement.
+    // Only devices with the service; every change once, not every advertisement.
     central.scanForPeripherals(withServices: [heartRate])
   }
 

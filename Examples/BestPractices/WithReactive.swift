@@ -17,7 +17,7 @@ func heartRates(
       using: SystemRandomNumberGenerator())
 }
 
-/// The heart rates of a strap, as long as its connection stands.
+/// The heart rates of a strap, as long as it is connected.
 func heartRates(
   of strap: CBPeripheral, _ central: CBCentralManager
 ) -> SignalProducer<UInt8, BluetoothError> {

@@ -7,9 +7,9 @@ final class SignIn: ViewModel {
   let email = MutableProperty("")
   let password = MutableProperty("")
 
-  /// What to say about the address when one pauses while typing it.
+  /// The remark about the address when its user pauses while typing it.
   let emailHint: Property<String?>
-  /// What to say about the password when one pauses while typing it.
+  /// The remark about the password when its user pauses while typing it.
   let passwordHint: Property<String?>
 
   /// The signed-in user.

@@ -26,7 +26,7 @@ final class SignInForm: Sendable {
   let isPasswordValid: Property<Bool>
   let isComplete: Property<Bool>
 
-  /// What to say about the address while it is being typed.
+  /// The remark about the address while it is being typed.
   let hint: Property<String?>
 
   /// Sends the name of the user that has signed in.

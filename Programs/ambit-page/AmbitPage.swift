@@ -95,7 +95,7 @@ package struct AmbitPage: RadioCommand {
       configuration.port = self.page.port
       configuration.trustedProxies = self.page.trustedProxies
       configuration.publicAddress = self.page.publicAddress
-      // Whoever opens the page can connect, pair and write: not every user of this machine.
+      // A visitor of the page can connect, pair and write: not every user of this machine may.
       configuration.needsToken = true
       configuration.keyFile = keyFile
       let server = try await PageServer(

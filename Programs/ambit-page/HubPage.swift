@@ -24,9 +24,9 @@ final class HubPage: ViewModel {
   let radio: Property<String>
   /// What the hub has refused, and what slow programs have missed.
   let losses: Property<String>
-  /// Why what is shown is old, or why nothing is shown; nil where all is as the hub answered.
+  /// The reason why the page is old or empty; nil where it is as the hub answered.
   let problem: Property<String?>
-  /// Whether what is shown is old.
+  /// Whether the page shows an old state.
   let isOld: Property<Bool>
   let hasAnswered: Property<Bool>
   let programs: Property<[HubProgramRow]>

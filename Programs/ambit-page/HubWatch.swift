@@ -10,7 +10,7 @@ import Reactive
 final class HubWatch {
   typealias Results = AsyncStream<Result<HubWire.HubStatus, HubFailure>>
 
-  /// What is known of the hub.
+  /// The state of the hub, as far as it is known.
   struct State: Sendable {
     /// The last answer; nil before the first one.
     var status: HubWire.HubStatus?

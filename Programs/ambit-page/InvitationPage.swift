@@ -1,7 +1,7 @@
 import Binding
 import Reactive
 
-/// An invitation of another browser, which the user of an admitted one asks for.
+/// An invitation of another browser, which the user of an admitted one requests.
 final class InvitationPage: ViewModel {
   /// An address that admits one browser, once; nil until one is asked for.
   let address = MutableProperty<String?>(nil)

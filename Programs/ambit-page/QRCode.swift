@@ -63,7 +63,7 @@ struct QRCode {
     codewordCounts[version - 1] - correctionCounts[version - 1] * blockCounts[version - 1]
   }
 
-  /// What is left beside the mode and the count.
+  /// The bits beside the mode and the count.
   private static func byteCountMax(_ version: Int) -> Int {
     dataCount(version) - (version < 10 ? 2 : 3)
   }

@@ -71,7 +71,7 @@ final class CommandRunner: Sendable {
       while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
       while isEnding(region), ProcessGroup.hasOthers(than: process) { usleep(Self.groupPause) }
       processes.update { processes in
-        // Also what was started while the group was looked at. The number is still this group's.
+        // Also processes that started during the search of the group. The number is still this group's.
         if processes[region]?.isEnding == true { kill(-process, SIGKILL) }
         processes[region] = nil
         if processes.isEmpty { onLastEnd.update { $0?() } }

@@ -104,7 +104,7 @@ struct Browse: NetworkCommand {
     }
   }
 
-  /// What is browsed for; nil for all types.
+  /// The type to browse for; nil for all types.
   private func browsed() throws -> NetworkText.Services? {
     guard let type else { return nil }
     var services = try NetworkText.browsed(type, domain: domain)

@@ -75,7 +75,7 @@ struct Browsing: Sendable {
         let service = present.removeValue(
           forKey: Place(name: name, interface: found.interface))
         service?.task.cancel()
-        // Nothing is told of it from now on.
+        // No event about it follows.
         if service?.isTold.update({ $0 }) ?? !ignoresLocal { tell("gone", name, interface) }
       case .failed(let error): throw NetworkText.failure(error)
       default: break

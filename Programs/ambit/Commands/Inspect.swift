@@ -87,7 +87,7 @@ struct Inspect: RadioCommand {
 }
 
 /// Reads the values of a device and reports them. After a failure that concerns more than one value it
-/// only reports what is known.
+/// only reports known facts.
 private struct InspectionReader {
   let device: Device
   let readsValues: Bool

@@ -225,7 +225,7 @@ final class TraceWriter: Sendable {
     return length < 0 ? nil : Mark(length: length)
   }
 
-  /// Removes what was added after a mark, from the file, too.
+  /// Removes the records after a mark, from the file, too.
   func takeBack(to mark: Mark) throws {
     waiting.update { $0 = [] }
     guard ftruncate(descriptor, mark.length) == 0, lseek(descriptor, mark.length, SEEK_SET) >= 0

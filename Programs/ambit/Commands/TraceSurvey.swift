@@ -159,7 +159,7 @@ final class SurveySession: Sendable {
     }
   }
 
-  /// Asks for places until there are no more.
+  /// Reads places until there are no more.
   func run() async throws {
     while true {
       output.note(
@@ -307,7 +307,7 @@ final class SurveySession: Sendable {
       ])
   }
 
-  /// Writes what is left, and reports the survey as a whole.
+  /// Writes the rest, and reports the survey as a whole.
   func end(_ file: String) throws {
     try writer.flush()
     let state = state.value

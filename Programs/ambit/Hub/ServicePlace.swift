@@ -4,7 +4,7 @@ import Glibc
 /// Where units are installed, and whether a service manager runs them.
 struct ServicePlace {
   let scope: HubUnits.Scope
-  /// A folder that stands for the root of the file system, as packages and images need it.
+  /// A folder in place of the root of the file system, as packages and images need it.
   let root: String?
   /// The user that runs the command.
   var userID = geteuid()

@@ -44,7 +44,7 @@ struct FloorPicture {
 
   /// The way of one beacon.
   struct Way {
-    /// What is written beside its end; nil for nothing.
+    /// The text beside its end; nil for none.
     var name: String?
     var fixes: [PositionFix]
   }

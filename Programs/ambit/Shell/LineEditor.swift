@@ -8,7 +8,7 @@ struct LineEditor: Sendable {
     case line(String)
     /// Ctrl-D on an empty line.
     case end
-    /// The words that fit what is typed, to be listed above the line.
+    /// The words that complete the line, to be listed above it.
     case candidates([String])
     case clearScreen
   }

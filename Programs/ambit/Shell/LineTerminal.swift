@@ -11,7 +11,7 @@ final class LineTerminal: Sendable {
     var keys: [Key] = []
     var prompt = ""
     var isReading = false
-    /// The row of the cursor within what is drawn.
+    /// The row of the cursor within the drawn lines.
     var cursorRow = 0
   }
 
@@ -106,7 +106,7 @@ final class LineTerminal: Sendable {
     }
   }
 
-  /// Takes the line away, and gives the terminal back. What was typed of it is lost.
+  /// Takes the line away, and gives the terminal back. Its text is lost.
   func finish() {
     state.update { state in
       guard state.isReading else { return }
@@ -197,7 +197,7 @@ final class LineTerminal: Sendable {
     state.cursorRow = drawing.cursorRow
   }
 
-  /// Takes away what is drawn; the cursor is where it began.
+  /// Takes the drawn lines away; the cursor is where it began.
   private func erase(_ state: inout State) {
     let up = state.cursorRow > 0 ? "\u{1B}[\(state.cursorRow)A" : ""
     Output.write("\r\(up)\u{1B}[J", to: STDERR_FILENO)
