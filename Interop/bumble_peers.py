@@ -80,6 +80,11 @@ class Everything:
         """Waits until a central has subscribed."""
         await self._subscriptions[uuid].wait()
 
+    def forget_subscriptions(self):
+        """Lets `subscribed` wait for the next one."""
+        for subscription in self._subscriptions.values():
+            subscription.clear()
+
     async def send(self, uuid, value):
         """Notifies or indicates a value."""
         if uuid == NOTIFYING:
