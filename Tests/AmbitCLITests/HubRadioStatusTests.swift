@@ -51,12 +51,18 @@ struct HubRadioStatusTests {
     #expect(off.complaints.last?.contains("the radio of the hub at \(hub.path) is off") == true)
   }
 
-  @Test("status within a session through a hub has the link")
+  @Test("status within a session through a hub has the link, that of other programs less of it")
   func session() async throws {
     let folder = try TestFolder()
     let hub = try await ServedHub("sim", at: folder.path + "/hub")
     let shell = try AmbitRun(["shell", "strap", "--json"], environment: hub.environment)
-    try shell.write("read 2A38\nstatus\n")
+    try shell.write("read 2A38\n")
+    #expect(await shell.output.next(containing: "2A38") != nil)
+    let other = try await AmbitRun.end("status", "--json", environment: hub.environment)
+    let seen = try Self.object(other.output.first)["links"] as? [[String: Any]]
+    #expect(seen?.first?["role"] as? String == "central", "\(other)")
+    #expect(seen?.first?["mtu"] == nil && seen?.first?["isEncrypted"] == nil, "\(other)")
+    try shell.write("status\n")
     shell.closeInput()
     let end = await shell.end()
     #expect(end.status == 0, "\(end)")
