@@ -31,6 +31,34 @@
       + ").join(' ')"
 
     @Test
+    func `Ten thousand rows are shown and changed, and a reload makes no other view model`()
+      async throws
+    {
+      let made = Mutex(0)
+      let rooms = (0..<10).map { floor in (0..<1_000).map { "\(floor)-\($0)" } }
+      let hotel = await Hotel("Ritz", rooms: rooms)
+      try await Self.withPage({ _ in
+        made.withLock { $0 += 1 }
+        return hotel
+      }) { browser, _ async throws in
+        let count = "document.querySelectorAll('ol ul li').length"
+        let isWhole = "\(count) == 10000 && document.documentElement.dataset.live == 'on'"
+        try await browser.wait(until: isWhole, seconds: 120)
+        try await browser.reload()
+        try await browser.wait(until: isWhole, seconds: 120)
+        await MainActor.run {
+          hotel.floors.value[9].rooms.modify { $0.removeFirst() }
+          hotel.floors.value[0].rooms.value[500].name.value = "changed"
+        }
+        try await browser.wait(until: "\(count) == 9999", seconds: 120)
+        try await browser.wait(
+          until: "document.querySelectorAll('ol ul li input')[500].value == 'changed'", seconds: 120
+        )
+        #expect(made.withLock { $0 } == 1)
+      }
+    }
+
+    @Test
     func `Lists in rows are shown in their rows, change with them, and are typed into`()
       async throws
     {
