@@ -5,6 +5,7 @@ extension FuzzTarget {
   static let rules: [FuzzTarget] = [hubRules, controlGroups]
 
   private struct Names: AccountNames {
+    let areAllKnown = false
     func userID(of name: String) -> UInt32? { name.hasPrefix("a") ? 1 : nil }
     func groupID(of name: String) -> UInt32? { name.hasPrefix("a") ? 2 : nil }
   }

@@ -8,6 +8,23 @@ package struct SystemAccounts: AccountNames {
 
   package init() {}
 
+  /// By the maps of this process's namespace (user_namespaces(7)). False if they can't be read.
+  package var areAllKnown: Bool {
+    ["uid_map", "gid_map"].allSatisfy { name in
+      let descriptor = unsafe open("/proc/self/" + name, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return false }
+      defer { close(descriptor) }
+      let bytes = try? FileBytes.read(descriptor, byteCountMax: 4_096)
+      return bytes.map { Self.isWhole($0) } ?? false
+    }
+  }
+
+  /// Whether a map of accounts has all of them, each with its own number: the one line `0 0 4294967295`.
+  static func isWhole(_ map: [UInt8]) -> Bool {
+    String(decoding: map, as: UTF8.self).split { $0 == " " || $0 == "\n" }
+      == ["0", "0", "4294967295"]
+  }
+
   package func userID(of name: String) -> UInt32? {
     unsafe Self.find { buffer, byteCount, found in
       var entry = unsafe passwd()

@@ -39,7 +39,17 @@ struct RulesFileTests {
     defer { remove() }
     try write("{\"rules\": [{\"access\": \"deny\", \"user\": \"root\", \"group\": \"root\"}]}")
     #expect(
-      try HubRulesFile.load(path) == HubRules([HubRules.Rule(.deny, userID: 0, groupID: 0)]))
+      try HubRulesFile.load(path).rules == [HubRules.Rule(.deny, userID: 0, groupID: 0)])
+  }
+
+  @Test(
+    "a map of accounts has all of them only if it is the machine's own",
+    arguments: [
+      ("         0          0 4294967295\n", true), ("0 100000 65536\n", false),
+      ("0 0 65536\n", false), ("0 0 1\n1 1 4294967294\n", false), ("", false), ("\u{0}", false),
+    ])
+  func maps(text: String, isWhole: Bool) {
+    #expect(SystemAccounts.isWhole(Array(text.utf8)) == isWhole)
   }
 
   @Test("a mistake is one sentence with the file and the place")

@@ -7,7 +7,8 @@ import Testing
 struct RuleFileTests {
   /// A machine with two accounts.
   struct Names: AccountNames {
-    func userID(of name: String) -> UInt32? { name == "guide" ? 1_001 : nil }
+    var areAllKnown = false
+    func userID(of name: String) -> UInt32? { ["guide": 1_001, "nobody": 65_534][name] }
     func groupID(of name: String) -> UInt32? { name == "radio" ? 50 : nil }
   }
 
@@ -67,6 +68,7 @@ struct RuleFileTests {
   @Test("the example is a file of rules, and the page about them shows it")
   func example() throws {
     struct MuseumNames: AccountNames {
+      let areAllKnown = false
       func userID(of name: String) -> UInt32? { name == "kiosk" ? 1_005 : nil }
       func groupID(of name: String) -> UInt32? { name == "bluetooth" ? 120 : nil }
     }
@@ -84,6 +86,15 @@ struct RuleFileTests {
     }
     let page = try String(contentsOf: root.appending(path: "docs/hub-rules.md"), encoding: .utf8)
     #expect(page.contains("```json\n\(text)```"))
+  }
+
+  @Test("a rule may have user 65534 where the hub knows all users, and not elsewhere")
+  func nobody() throws {
+    let text = "{\"rules\": [{\"access\": \"allow\", \"user\": \"nobody\"}]}"
+    #expect(error(Array(text.utf8))?.contains("65534 is any user of another namespace") == true)
+    let rules = try HubRules(parsing: Array(text.utf8), names: Names(areAllKnown: true))
+    #expect(
+      rules == HubRules([HubRules.Rule(.allow, userID: 65_534)], knowsAllAccounts: true))
   }
 
   @Test("a mistake is reported with its line, its column and the path of its value")

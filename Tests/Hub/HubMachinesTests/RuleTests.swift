@@ -99,6 +99,26 @@ struct RuleTests {
     }
   }
 
+  @Test("user 65534 is an account like others where the hub knows all users")
+  func accountNobody() {
+    let nobody = Self.peer(Self.overflow, groups: [Self.overflow])
+    func verdict(_ rules: [HubRules.Rule]) -> Bool {
+      let rules = HubRules(rules, knowsAllAccounts: true)
+      guard case .allowed = rules.verdict(on: nobody, hubUserID: TestHub.user) else { return false }
+      return true
+    }
+    #expect(verdict([HubRules.Rule(.allow, userID: Self.overflow)]))
+    #expect(verdict([HubRules.Rule(.allow, groupID: Self.overflow)]))
+    #expect(!verdict([HubRules.Rule(.deny, userID: Self.overflow), HubRules.Rule(.allow)]))
+    // A rule about others is not in doubt any more.
+    #expect(
+      verdict([
+        HubRules.Rule(.deny, userID: Self.guest), HubRules.Rule(.deny, groupID: 50),
+        HubRules.Rule(.allow),
+      ]))
+    #expect(!verdict([]), "without a rule it is not the hub's user")
+  }
+
   @Test("a program that is denied gets the rule as its reason, and costs the hub nothing")
   func refusal() throws {
     var hub = TestHub(rules: HubRules([HubRules.Rule(.deny, userID: Self.guest)]))

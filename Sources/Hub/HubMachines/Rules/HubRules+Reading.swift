@@ -7,6 +7,8 @@ package protocol AccountNames {
   func userID(of name: String) -> UInt32?
   /// The number of a group; nil if no group has this name.
   func groupID(of name: String) -> UInt32?
+  /// Whether this user namespace knows all users and groups of the machine.
+  var areAllKnown: Bool { get }
 }
 
 /// The reason why a text has no valid rules.
@@ -47,7 +49,7 @@ extension HubRules {
       for field in try list.array(max: Self.ruleCountMax, of: "rules") {
         rules.append(try Self.rule(field, names, limits))
       }
-      self.init(rules)
+      self.init(rules, knowsAllAccounts: names.areAllKnown)
     } catch { throw HubRulesError(error, in: text) }
   }
 
@@ -63,10 +65,10 @@ extension HubRules {
     }
     var rule = Rule(value)
     rule.userID = try object["user"].map { field throws(FileFault) in
-      try number(field, "user") { names.userID(of: $0) }
+      try number(field, "user", names) { names.userID(of: $0) }
     }
     rule.groupID = try object["group"].map { field throws(FileFault) in
-      try number(field, "group") { names.groupID(of: $0) }
+      try number(field, "group", names) { names.groupID(of: $0) }
     }
     rule.unit = try object["unit"].map { field throws(FileFault) in try unit(field) }
     rule.socket = try object["socket"].map { field throws(FileFault) in try name(field) }
@@ -83,7 +85,7 @@ extension HubRules {
 
   /// The number of an account, which is given by name or by itself.
   private static func number(
-    _ field: JSONField, _ kind: String, _ find: (String) -> UInt32?
+    _ field: JSONField, _ kind: String, _ names: some AccountNames, _ find: (String) -> UInt32?
   ) throws(FileFault) -> UInt32 {
     let number: UInt32
     if field.isNumber {
@@ -97,7 +99,7 @@ extension HubRules {
       }
       number = found
     }
-    guard number != overflowID else {
+    guard number != overflowID || names.areAllKnown else {
       throw field.fault("\(overflowID) is any \(kind) of another namespace; use \"socket\"")
     }
     return number

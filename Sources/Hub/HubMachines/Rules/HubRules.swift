@@ -54,13 +54,19 @@ package struct HubRules: Hashable, Sendable {
   }
 
   /// Of processes in other user namespaces, whose users this one doesn't know (user_namespaces(7)). Their groups
-  /// have this number, too.
+  /// have this number, too. Where this namespace knows all users, it is an account.
   package static let overflowID: UInt32 = 65_534
 
   /// The rules, in the order in which they are tried.
   package var rules: [Rule]
 
-  package init(_ rules: [Rule] = []) { self.rules = rules }
+  /// Whether the hub's user namespace knows all users and groups of the machine, so that 65534 is an account.
+  package var knowsAllAccounts: Bool
+
+  package init(_ rules: [Rule] = [], knowsAllAccounts: Bool = false) {
+    self.rules = rules
+    self.knowsAllAccounts = knowsAllAccounts
+  }
 
   /// Whether a rule has a condition about groups, which then have to be known.
   package var needGroups: Bool { rules.contains { $0.groupID != nil } }
@@ -70,10 +76,10 @@ package struct HubRules: Hashable, Sendable {
   /// What applies to a program at a hub of this user.
   package func verdict(on peer: HubPeer, hubUserID: UInt32) -> Verdict {
     for (index, rule) in rules.enumerated() {
-      let match = rule.match(peer)
+      let match = rule.match(peer, knowsAllAccounts)
       switch rule.access {
       case .allow:
-        if rule.allows(peer) { return .allowed(rule.quotas) }
+        if rule.allows(peer, knowsAllAccounts) { return .allowed(rule.quotas) }
       case .deny:
         if match == .yes { return .denied("The hub's rules deny it: rules[\(index)].") }
         if match == .unknown {
@@ -93,7 +99,7 @@ package struct HubRules: Hashable, Sendable {
     guard case .allowed = verdict(on: peer, hubUserID: hubUserID) else { return false }
     let isOwn =
       peer.userID != Self.overflowID && (peer.userID == hubUserID || peer.userID == 0)
-    return rules.first { $0.allows(peer) }?.attendsPairings ?? isOwn
+    return rules.first { $0.allows(peer, knowsAllAccounts) }?.attendsPairings ?? isOwn
   }
 }
 
@@ -111,28 +117,32 @@ private enum Match: Int, Comparable {
 extension HubRules.Rule {
   /// Whether the rule allows a program. One whose user isn't known is allowed only where a socket was made for
   /// it.
-  fileprivate func allows(_ peer: HubPeer) -> Bool {
-    access == .allow && match(peer) == .yes
-      && (peer.userID != HubRules.overflowID || socket != nil)
+  fileprivate func allows(_ peer: HubPeer, _ knowsAllAccounts: Bool) -> Bool {
+    access == .allow && match(peer, knowsAllAccounts) == .yes
+      && (knowsAllAccounts || peer.userID != HubRules.overflowID || socket != nil)
   }
 
   /// Whether all conditions hold for a program.
-  fileprivate func match(_ peer: HubPeer) -> Match {
+  fileprivate func match(_ peer: HubPeer, _ knowsAllAccounts: Bool) -> Match {
     var match = Match.yes
     if let userID {
-      let isKnown = peer.userID != HubRules.overflowID
+      let isKnown = knowsAllAccounts || peer.userID != HubRules.overflowID
       match = min(match, Match(isKnown ? peer.userID == userID : nil))
     }
-    if let groupID { match = min(match, Self.match(peer.groupIDs, groupID)) }
+    if let groupID {
+      match = min(match, Self.match(peer.groupIDs, groupID, knowsAllAccounts))
+    }
     if let unit { match = min(match, Match(peer.units?.contains(unit))) }
     if let socket { match = min(match, Match(peer.socket == socket)) }
     return match
   }
 
-  private static func match(_ groupIDs: [UInt32]?, _ groupID: UInt32) -> Match {
+  private static func match(
+    _ groupIDs: [UInt32]?, _ groupID: UInt32, _ knowsAllAccounts: Bool
+  ) -> Match {
     guard let groupIDs else { return .unknown }
     if groupIDs.contains(groupID) { return .yes }
     // One that this namespace doesn't know may be any group.
-    return groupIDs.contains(HubRules.overflowID) ? .unknown : .no
+    return !knowsAllAccounts && groupIDs.contains(HubRules.overflowID) ? .unknown : .no
   }
 }
