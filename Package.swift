@@ -416,7 +416,9 @@ let package = Package(
     tests(of: "PortSharing", in: "Bonjour", needs: "DiscoveryMachines", "DNSWire"),
     tests(
       of: "BonjourHost", in: "Bonjour", needs: "PortSharing", "DiscoveryMachines", "ARPWire",
-      "DNSWire", "EventLoop", "HubPlaces"),
+      "DNSWire", "EventLoop", "ForkedProcesses", "HubPlaces"),
+    // Processes that share sockets, and sockets of other users.
+    .target(name: "ForkedProcesses", path: "Tests/Support/ForkedProcesses"),
     .testTarget(
       name: "HubWireTests",
       dependencies: ["HubWire", "BluetoothInterface", "BluetoothWire", "Essentials"],
@@ -462,7 +464,7 @@ let package = Package(
     tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
       of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",
-      "BluetoothInterface", "BluetoothWire", "SimulatedRadio", "EventLoop"),
+      "BluetoothInterface", "BluetoothWire", "SimulatedRadio", "EventLoop", "ForkedProcesses"),
     tests(of: "ConnectionMachines"),
     tests(
       of: "Bonjour", in: "Bonjour", needs: "BonjourReactive", "BonjourHost", "Connections",

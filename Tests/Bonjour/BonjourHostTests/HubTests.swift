@@ -2,6 +2,7 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import EventLoop
+import ForkedProcesses
 import Glibc
 import HubPlaces
 import PortSharing
@@ -135,6 +136,50 @@ struct HubTests {
     // Its records would be valid for more than an hour.
     #expect(await events.first { _ in true } == .serviceRemoved(try name("Lamp")))
     withExtendedLifetime(query) {}
+    await program.host.close()
+    await hub.close()
+  }
+
+  @Test(
+    "a killed program's services are withdrawn, although a child of it has its connection, too",
+    .enabled(if: pinsPeers, "Linux 6.5 is needed"))
+  func forked() async throws {
+    let hub = try startHub()
+    let program = program()
+    let (query, events) = browse(program.host)
+    let service = try ServiceRegistration(name("Lamp"), port: 80)
+    let messages = [
+      ClientMessage.hello(
+        versions: PortSharingProtocol.versions, sharingConfiguration(run).shared),
+      .request(.registerService(RegistrationID(rawValue: 1), service)),
+    ]
+    let forked = try ForkedProgram(
+      sending: messages.flatMap { try #require($0.frame) }, to: path)
+    #expect(await events.first { _ in true } == .serviceAdded(try name("Lamp")))
+    forked.killParent()
+    #expect(await events.first { _ in true } == .serviceRemoved(try name("Lamp")))
+    #expect(forked.hasChild)
+    forked.endChild()
+    withExtendedLifetime(query) {}
+    await program.host.close()
+    await hub.close()
+  }
+
+  @Test(
+    "a hub of another user gets no byte of a program, which uses the machine's hub once that is there",
+    .enabled(if: geteuid() == 0, "only root can be another user"))
+  func stranger() async throws {
+    let stranger = try StrangersSocket(of: 12_345, at: path)
+    let program = program()
+    let lamp = try await register("Lamp", with: program.host)
+    #expect(await program.log.skip(to: "another user runs it (12345)"))
+    #expect(await program.host.settledRole == .alone)
+    #expect(try await Peer.accept(stranger.descriptor).read().isEmpty)
+    stranger.close()
+    let hub = try startHub()
+    #expect(await program.log.skip(to: "hub of this machine answers"))
+    await usesHub(program)
+    withExtendedLifetime(lamp) {}
     await program.host.close()
     await hub.close()
   }
@@ -351,3 +396,11 @@ struct HubTests {
     await hub.close()
   }
 }
+
+/// Whether the kernel gives a descriptor of a socket's peer.
+private let pinsPeers: Bool = {
+  var ends: [Int32] = [-1, -1]
+  guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { return false }
+  defer { for end in ends { close(end) } }
+  return PinnedPeer(of: ends[0]) != nil
+}()

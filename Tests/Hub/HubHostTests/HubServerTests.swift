@@ -3,6 +3,7 @@ import BluetoothInterface
 import BluetoothWire
 import Essentials
 import EventLoop
+import ForkedProcesses
 import Glibc
 import HubHost
 import HubMachines
@@ -102,7 +103,9 @@ struct HubServerTests {
     .enabled(if: pinsPeers, "Linux 6.5 is needed"))
   func forked() async throws {
     try await withHub { server, reports in
-      let forked = try ForkedProgram("forked", at: path)
+      var writer = HubFrameWriter()
+      try writer.append(AppMessage.greeting(HubGreeting(app: "forked", abilities: .bluetooth)))
+      let forked = try ForkedProgram(sending: writer.takeBytes(), to: path)
       for await report in reports {
         if case .opened(_, app: "forked", _) = report { break }
       }

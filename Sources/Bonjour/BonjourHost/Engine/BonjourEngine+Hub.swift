@@ -73,7 +73,9 @@ extension OwnerSearch.StandaloneReason {
   /// program runs.
   fileprivate var isLasting: Bool {
     switch self {
-    case .rejected, .untrustedUser: true
+    case .rejected: true
+    // The socket may be the machine's hub's, later.
+    case .untrustedUser: false
     case .silence, .invalidMessages, .impossible: false
     }
   }
