@@ -40,6 +40,9 @@ let package = Package(
       name: "Messaging",
       description: "Compiles Messaging, a client of XMPP, with SwiftNIO, Expat and SQLite."),
     .trait(
+      name: "AppDatabase",
+      description: "Compiles the store of the manager of apps on SQLite, which ambit-apps uses."),
+    .trait(
       name: "BlueZ",
       description:
         "Links a host over bluetoothd's D-Bus interfaces into CoreBluetooth, with sd-bus."),
@@ -56,7 +59,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.0"),
     .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.10.0"),
-    // What the trait Messaging needs, beside SwiftNIO (docs/decisions/0217-the-store-of-messages.md).
+    // What the trait Messaging needs, beside SwiftNIO (docs/decisions/0217-the-store-of-messages.md); GRDB is also the
+    // trait AppDatabase's.
     .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
     // What only this package itself needs, its programs and its documentation: no product may need
@@ -161,6 +165,11 @@ let package = Package(
     host(
       "AppManagerHost", in: "Hub", needs: "CProcesses", "StateFiles", "BluetoothInterface",
       "HubMachines", "AppMachines", "AppHubMachines", "InfoPlists", "AppSessions"),
+    // Its store on SQLite, with the trait AppDatabase (docs/decisions/0253-the-store-of-apps-is-sqlite.md).
+    host(
+      "AppDatabase", in: "Hub", needs: "StateFiles", "AppManagerHost",
+      .product(
+        name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["AppDatabase"]))),
     // Apple's names for apps.
     module(
       "AppLifecycle", in: "Hub", needs: "Essentials", "AppMachines", "AppSessions", "InfoPlists"),
@@ -328,7 +337,7 @@ let package = Package(
       name: "AmbitApps",
       dependencies: [
         "AmbitCLI", "Essentials", "EventLoop", "JSONWire", "StateFiles", "BluetoothInterface",
-        "AppMachines", "AppSessions", "AppManagerHost",
+        "AppMachines", "AppSessions", "AppManagerHost", plugIn("AppDatabase"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Programs/ambit-apps", exclude: ["Main"]),
@@ -461,6 +470,16 @@ let package = Package(
     .executableTarget(
       name: "app-services", dependencies: ["AppLifecycle", "CoreLocation"],
       path: "Tests/Support/AppServices"),
+    tests(
+      of: "AppDatabase", in: "Hub", needs: "AppMachines", "AppManagerHost", "StateFiles",
+      "app-store-program",
+      .product(
+        name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["AppDatabase"]))),
+    // Writes into the store of apps until a test ends it.
+    .executableTarget(
+      name: "app-store-program",
+      dependencies: ["AppDatabase", "AppManagerHost", "AppMachines", "StateFiles"],
+      path: "Tests/Support/AppStoreProgram"),
     tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
     tests(
       of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",

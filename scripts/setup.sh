@@ -69,9 +69,12 @@ need_peers() {
     pytest-asyncio==0.25.3 pytest-timeout==2.3.1 pytest-xdist==3.6.1 prometheus-client==0.26.0 slixmpp==1.17.0
 }
 
+# What ambit-apps is compiled with, and ambit-message, too.
+need_sqlite() { [ -e /usr/include/sqlite3.h ] || need_packages sqlite-headers libsqlite3-dev; }
+
 # What ambit-message is compiled and linked with.
 need_message_libraries() {
-  [ -e /usr/include/sqlite3.h ] || need_packages sqlite-headers libsqlite3-dev
+  need_sqlite
   ldconfig -p 2>/dev/null | grep -q 'libexpat\.so\.1' || /sbin/ldconfig -p 2>/dev/null | grep -q 'libexpat\.so\.1' ||
     need_packages expat-library libexpat1
 }

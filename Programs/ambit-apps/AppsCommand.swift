@@ -8,6 +8,10 @@ import Foundation
 import JSONWire
 import StateFiles
 
+#if AppDatabase
+  import AppDatabase
+#endif
+
 /// The manager of this user's apps.
 struct AppsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -32,7 +36,7 @@ struct AppsRun: RadioCommand {
     commandName: "run", abstract: "Run the manager of this user's apps.",
     discussion: """
       It listens at "ambit/apps" in $XDG_RUNTIME_DIR, or at the path in AMBIT_APPS. The list of apps is the \
-      file "ambit/apps.json" in $XDG_STATE_HOME or ~/.local/state. Runs until SIGTERM, Ctrl-C or --timeout, \
+      database "ambit/apps.sqlite" in $XDG_STATE_HOME or ~/.local/state. Runs until SIGTERM, Ctrl-C or --timeout, \
       and ends the apps then. Its output is what it would log.
 
       EXAMPLES:
@@ -55,11 +59,7 @@ struct AppsRun: RadioCommand {
 
   func run(_ session: Session) async throws {
     let path = try AppsPlace.path()
-    guard let file = StateFile.path(of: "apps.json", { ProcessInfo.processInfo.environment[$0] })
-    else {
-      throw CommandFailure(
-        .failure, "there is no folder for the list of apps: neither XDG_STATE_HOME nor HOME is set")
-    }
+    let store = try AppsPlace.store()
     let output = session.output
     let freezer = freezer?.freezer ?? .best
     let (reports, report) = AsyncStream.makeStream(
@@ -67,7 +67,7 @@ struct AppsRun: RadioCommand {
     let server: AppManagerServer
     do throws(AppManagerServerError) {
       server = try await AppManagerServer.start(
-        at: path, session.host.provider, store: AppStoreFile(path: file), freezer: freezer
+        at: path, session.host.provider, store: store, freezer: freezer
       ) { report.yield($0) }
     } catch {
       let isTaken = if case .isTaken = error { true } else { false }
@@ -111,6 +111,28 @@ enum AppsPlace {
       )
     }
     return path
+  }
+
+  /// The list of apps, and what they preserve.
+  static func store() throws(CommandFailure) -> any AppStore {
+    let environment = ProcessInfo.processInfo.environment
+    guard let path = StateFile.path(of: "apps.sqlite", { environment[$0] }),
+      let file = StateFile.path(of: "apps.json", { environment[$0] })
+    else {
+      throw CommandFailure(
+        .failure, "there is no folder for the list of apps: neither XDG_STATE_HOME nor HOME is set")
+    }
+    #if AppDatabase
+      return AppStoreDatabase(path: path, importing: file)
+    #else
+      guard !FileManager.default.fileExists(atPath: path) else {
+        throw CommandFailure(
+          .failure,
+          "the list of apps is in \(path), which needs a program that was built with the trait AppDatabase"
+        )
+      }
+      return AppStoreFile(path: file)
+    #endif
   }
 }
 

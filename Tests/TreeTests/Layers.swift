@@ -106,6 +106,7 @@ enum Layers {
       .hosts, ["Dispatch", "Foundation", "Glibc", "Synchronization"], mayTouchTheWorld: false),
     "CProcesses": Module(.hosts),
     "AppManagerHost": Module(.hosts, ["Foundation", "Glibc", "Synchronization"]),
+    "AppDatabase": Module(.hosts, ["Foundation", "GRDB", "Glibc", "Synchronization"]),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),
     "SecureConnections": Module(.hosts, mayTouchTheWorld: false),

@@ -105,6 +105,7 @@ extension AppManagerCore {
       throw CommandRefusal(.notSaved, "the list of apps can't be written: \(error.reason)")
     }
     apps = changed
+    reportStore()
   }
 
   // MARK: States

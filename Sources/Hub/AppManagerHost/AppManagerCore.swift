@@ -79,6 +79,7 @@ final class AppManagerCore {
   /// Begins with the apps that were installed.
   func begin() throws(StateFileError) {
     let contents = try store.read()
+    reportStore()
     for record in contents.apps.prefix(Self.appCountMax) {
       let id = AppID(record.identifier)
       apps[id] = App(record: record)
@@ -127,12 +128,17 @@ final class AppManagerCore {
     guard changeCount != savedChangeCount else { return }
     do throws(StateFileError) {
       try store.write(contents(apps))
+      reportStore()
       savedChangeCount = changeCount
     } catch {
       if !isClosed { report("the state of apps can't be written: \(error.reason)") }
       isSaving = true
       saveTimer?.set(.now + Self.saveRetryDelay)
     }
+  }
+
+  func reportStore() {
+    for sentence in store.takeReports() { report(sentence) }
   }
 
   private static let saveDelay = TimeSpan.milliseconds(100)
@@ -425,6 +431,7 @@ final class AppManagerCore {
     guard !isClosed else { return }
     save()
     saveTimer?.cancel()
+    store.close()
     stopListening()
     for program in programs.values {
       program.group.kill()

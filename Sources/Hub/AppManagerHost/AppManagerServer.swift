@@ -51,9 +51,13 @@ package final class AppManagerServer: Sendable {
         onReport: onReport)
       do throws(StateFileError) { try core.begin() } catch {
         claim.release()
+        store.close()
         throw .store(error.reason)
       }
-      try core.listen(claim)
+      do throws(AppManagerServerError) { try core.listen(claim) } catch {
+        store.close()
+        throw error
+      }
       return LoopConfined(core, to: loop)
     }
     return AppManagerServer(path: path, core: try result.get(), loop: loop)

@@ -1,6 +1,7 @@
 package import AppMachines
 package import Foundation
 package import StateFiles
+import Synchronization
 
 /// An app that is installed.
 package struct InstalledAppRecord: Hashable, Codable, Sendable {
@@ -77,11 +78,34 @@ package struct AppStoreContents: Hashable, Codable, Sendable {
 
 /// Keeps the apps. Called on the manager's loop: a call may take as long as a write to the disk.
 package protocol AppStore: Sendable {
+  /// Reads what was written last, before anything is written.
   func read() throws(StateFileError) -> AppStoreContents
+  /// Writes all of the contents, or nothing.
   func write(_ contents: AppStoreContents) throws(StateFileError)
+  /// Returns sentences for the log about what was found and mended, each once.
+  func takeReports() -> [String]
+  /// Lets another manager have the store. Later calls fail.
+  func close()
 }
 
-/// A file of the user's state, in JSON.
+extension AppStore {
+  package func takeReports() -> [String] { [] }
+  package func close() {}
+}
+
+/// A store in memory, for tests: the next manager has what the last one has written.
+package final class AppStoreMemory: AppStore {
+  private let contents: Mutex<AppStoreContents>
+
+  package init(_ contents: AppStoreContents = AppStoreContents()) {
+    self.contents = Mutex(contents)
+  }
+
+  package func read() -> AppStoreContents { contents.withLock { $0 } }
+  package func write(_ new: AppStoreContents) { contents.withLock { $0 = new } }
+}
+
+/// A file of the user's state, in JSON: the store of programs without the trait `AppDatabase`.
 package struct AppStoreFile: AppStore {
   private let file: StateFile
   private static let byteCountMax = 1 << 24

@@ -13,6 +13,7 @@ final class TestManager: ManagerCommands {
   let folder: String
   let radio: LockRadio
   let server: AppManagerServer
+  private let store: AppStoreMemory
 
   /// Shorter times than a phone's, so that a test doesn't wait.
   static var limits: AppLimits {
@@ -24,10 +25,13 @@ final class TestManager: ManagerCommands {
 
   var path: String { server.path }
 
-  private init(folder: String, radio: LockRadio, server: AppManagerServer) {
+  private init(
+    folder: String, radio: LockRadio, server: AppManagerServer, store: AppStoreMemory
+  ) {
     self.folder = folder
     self.radio = radio
     self.server = server
+    self.store = store
   }
 
   static func start(
@@ -35,19 +39,17 @@ final class TestManager: ManagerCommands {
   ) async throws -> TestManager {
     let folder = try makeFolder()
     let radio = try await LockRadio(in: folder)
+    let store = AppStoreMemory()
     let server = try await AppManagerServer.start(
-      at: folder + "/run/apps", radio.host, store: AppStoreFile(path: folder + "/state/apps.json"),
-      freezer: freezer, limits: limits)
-    return TestManager(folder: folder, radio: radio, server: server)
+      at: folder + "/run/apps", radio.host, store: store, freezer: freezer, limits: limits)
+    return TestManager(folder: folder, radio: radio, server: server, store: store)
   }
 
   /// Starts the next manager after one that was closed, on the same radio.
   static func start(after last: TestManager) async throws -> TestManager {
     let server = try await AppManagerServer.start(
-      at: last.path, last.radio.host,
-      store: AppStoreFile(path: last.folder + "/state/apps.json"), freezer: .signals,
-      limits: limits)
-    return TestManager(folder: last.folder, radio: last.radio, server: server)
+      at: last.path, last.radio.host, store: last.store, freezer: .signals, limits: limits)
+    return TestManager(folder: last.folder, radio: last.radio, server: server, store: last.store)
   }
 
   static func makeFolder() throws -> String {
