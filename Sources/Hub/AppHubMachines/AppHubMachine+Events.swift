@@ -98,7 +98,10 @@ extension AppHubMachine {
         deliver(event, id, number, to: process, now: now)
       case .event(_, let event) where isOfFormerRegion(event, of: processes[process]?.app):
         handled(number, by: process, now: now)
-      case .transition, .restore, .event: outputs.append(.give(process, delivery, number))
+      case .event(_, let event):
+        gaveRegionEvent(event, to: process)
+        outputs.append(.give(process, delivery, number))
+      case .transition, .restore: outputs.append(.give(process, delivery, number))
       }
       performHubActions(now: now)
     }

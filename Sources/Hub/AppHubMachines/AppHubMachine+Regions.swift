@@ -167,6 +167,14 @@ extension AppHubMachine {
     arrived(events, for: app, now: now)
   }
 
+  /// A process gets the states of conditions whose events were discarded before it ran.
+  mutating func giveMissedRegionEvents(now: Instant) {
+    for app in regionsOpened.sorted() where life.waitingCount(of: app) == 0 {
+      regionsOpened.remove(app)
+      arrived(regions[app]?.missedEvents() ?? [], for: app, now: now)
+    }
+  }
+
   private mutating func forEachRegionTable(
     now: Instant, _ body: (inout AppRegions, _ isRunning: Bool) -> [AppRegionEvent]
   ) {
@@ -200,6 +208,13 @@ extension AppHubMachine {
     guard event.receiver == .location else { return false }
     guard let app, let content = AppRegionEvent(event.payload) else { return true }
     return regions[app]?.serials[content.name] != content.serial
+  }
+
+  mutating func gaveRegionEvent(_ event: AppEvent, to process: AppProcessID) {
+    guard event.receiver == .location, let app = processes[process]?.app,
+      let content = AppRegionEvent(event.payload)
+    else { return }
+    regions[app]?.gave(content)
   }
 
   /// When a region may be left.

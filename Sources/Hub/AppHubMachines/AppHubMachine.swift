@@ -33,6 +33,8 @@ package struct AppHubMachine: Sendable {
   var modes: [AppID: BackgroundModes] = [:]
   /// The apps that the person has ended and has not opened since.
   package internal(set) var forceQuitApps: Set<AppID> = []
+  /// Apps whose process has opened its receiver of regions, until it has got the events that waited.
+  var regionsOpened: Set<AppID> = []
   /// What is to be kept over a restart of the system, by the numbers of sessions.
   var preserved: [UInt64: SessionHoldings] = [:]
   /// Counts the changes of all that is preserved.
@@ -118,6 +120,8 @@ package struct AppHubMachine: Sendable {
         ended(process, now: now)
       }
     case .wake: wakeRegions(now: now)
+    case .process(let process, .opened(.location)):
+      if let app = processes[process]?.app { regionsOpened.insert(app) }
     default: break
     }
     followServices(event)
@@ -147,6 +151,7 @@ package struct AppHubMachine: Sendable {
       }
       guard due.isEmpty else { continue }
       followStates(now: now)
+      giveMissedRegionEvents(now: now)
       if lifeActions.isEmpty, hubActions.isEmpty { return }
     }
   }

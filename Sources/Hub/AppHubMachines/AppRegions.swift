@@ -12,8 +12,10 @@ struct AppRegions: Sendable {
   private(set) var conditions = RegionMonitor()
   /// The numbers of regions, by their names.
   private(set) var serials: [AppRegion.Name: UInt64] = [:]
-  /// The state that the app has heard last of each condition.
+  /// The state of each condition in its last event, which may wait, or was discarded.
   private var reported: [AppRegion.Name: AppRegion.State] = [:]
+  /// The state of each condition that a process of the app has got last.
+  private var given: [AppRegion.Name: AppRegion.State] = [:]
   private(set) var kept: [UInt8] = []
   /// Whether what outlives a restart may have changed.
   private(set) var isChanged = false
@@ -57,6 +59,7 @@ struct AppRegions: Sendable {
       old = nil
       try conditions.start(new, assuming: BeaconRegionState(state), now: now)
       reported[region.name] = state
+      given[region.name] = state
     }
     if old?.constraint != new.constraint { serials[region.name] = serial }
     isChanged = true
@@ -70,6 +73,7 @@ struct AppRegions: Sendable {
     serials[name] = nil
     reported[name] = nil
     isChanged = true
+    given[name] = nil
   }
 
   /// Returns false for more than may be kept.
@@ -132,6 +136,27 @@ struct AppRegions: Sendable {
     regions.wake(now: now, into: &actions)
     conditions.wake(now: now, into: &states)
     return events(of: actions, states, isRunning: isRunning)
+  }
+
+  /// A process gets an event.
+  mutating func gave(_ event: AppRegionEvent) {
+    guard event.name.owner == .monitor, serials[event.name] == event.serial else { return }
+    given[event.name] = AppRegion.State(event.change)
+  }
+
+  /// Events of the conditions whose states no process has got: their events were discarded, as those of an app
+  /// that the person has ended. Call when no event waits for the app.
+  mutating func missedEvents() -> [AppRegionEvent] {
+    var found: [AppRegionEvent] = []
+    for region in conditions.regions {
+      let name = AppRegion.Name(.monitor, region.identifier)
+      let state = state(of: name)
+      guard state != .unknown, given[name] != state else { continue }
+      reported[name] = state
+      let beacon = state == .inside ? conditions.lastIdentity(of: region.identifier) : nil
+      found += event(name, AppRegionEvent.Change(state), beacon)
+    }
+    return found
   }
 
   private mutating func events(
@@ -237,7 +262,25 @@ extension BeaconRegionState {
   }
 }
 
+extension AppRegion.State {
+  fileprivate init(_ change: AppRegionEvent.Change) {
+    switch change {
+    case .entered, .inside: self = .inside
+    case .exited, .outside: self = .outside
+    case .unknown: self = .unknown
+    }
+  }
+}
+
 extension AppRegionEvent.Change {
+  fileprivate init(_ state: AppRegion.State) {
+    switch state {
+    case .unknown: self = .unknown
+    case .inside: self = .inside
+    case .outside: self = .outside
+    }
+  }
+
   init(_ state: BeaconRegionState) {
     switch state {
     case .unknown: self = .unknown

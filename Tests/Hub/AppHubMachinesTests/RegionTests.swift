@@ -258,6 +258,33 @@ struct RegionTests {
     #expect(system.changes == [.inside])
   }
 
+  @Test(arguments: [true, false])
+  func `An app that was force-quit gets the state of its condition when it is opened again`(
+    _ waits: Bool
+  ) {
+    var system = RegionSystem()
+    system.terminate(.region("1", .monitor))
+    system.opensReceiver = false
+    // An event that waits for a process is discarded, and so is one of an app that may not be launched.
+    if waits { system.hear() }
+    system.person(.forceQuit)
+    let launchCount = system.launches.count
+    if !waits { system.hear() }
+    #expect(system.launches.count == launchCount)
+    #expect(system.given.isEmpty)
+    system.opensReceiver = true
+    system.person(.opened)
+    #expect(system.changes == [.inside])
+    #expect(system.given.last?.minor == 2)
+    system.hear()
+    system.advance(by: .seconds(60))
+    #expect(system.changes == [.inside, .outside])
+    // It knows the state.
+    system.person(.forceQuit)
+    system.person(.opened)
+    #expect(system.changes == [.inside, .outside])
+  }
+
   @Test func `Each owner of an app has 20 regions, and a 21st is refused`() {
     var system = RegionSystem()
     system.person(.opened)
