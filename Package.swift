@@ -163,8 +163,9 @@ let package = Package(
     .systemLibrary(name: "CProcesses", path: "Sources/Hub/CProcesses"),
     // The manager of apps: their processes, and a radio for them (docs/decisions/0238-a-manager-of-apps.md).
     host(
-      "AppManagerHost", in: "Hub", needs: "CProcesses", "StateFiles", "BluetoothInterface",
-      "HubMachines", "AppMachines", "AppHubMachines", "InfoPlists", "AppSessions"),
+      "AppManagerHost", in: "Hub", needs: "CLinux", "CProcesses", "StateFiles",
+      "BluetoothInterface", "HubMachines", "AppMachines", "AppHubMachines", "InfoPlists",
+      "AppSessions"),
     // Its store on SQLite, with the trait AppDatabase (docs/decisions/0253-the-store-of-apps-is-sqlite.md).
     host(
       "AppDatabase", in: "Hub", needs: "StateFiles", "AppManagerHost",
@@ -208,7 +209,7 @@ let package = Package(
     host("Connections"),
     api(
       "Bonjour", in: "Bonjour", needs: "DNSWire", "DiscoveryMachines", "BonjourHost",
-      "ConnectionMachines", "Connections"),
+      "ConnectionMachines", "Connections", "AppSessions"),
     module("BonjourReactive", in: "Bonjour", needs: "Bonjour", "Reactive"),
     .systemLibrary(name: "CDNSServiceDiscovery", path: "Sources/Bonjour/dns_sd/include"),
     .target(
@@ -371,6 +372,10 @@ let package = Package(
     .executableTarget(
       name: "door-lock", dependencies: ["AppLifecycle", "DoorLock"], path: "Examples/DoorLockApp",
       exclude: ["Info.plist"]),
+    // An app that stays reachable: the system holds its connection.
+    .executableTarget(
+      name: "standby", dependencies: ["AppLifecycle", "Bonjour"], path: "Examples/Standby",
+      exclude: ["Info.plist", "server"]),
     example("ServiceExamples", in: "Services", needs: "Bonjour", "BonjourReactive", "Reactive"),
     // An app in three files: model, view model, view.
     page("sign-in", in: "SignIn", files: ["Site/index.html", "Site/style.css"], needs: "Reactive"),
@@ -455,6 +460,10 @@ let package = Package(
     // An app that no system runs, which the tests of its life run.
     .executableTarget(
       name: "app-states", dependencies: ["AppLifecycle"], path: "Tests/Support/AppStates"),
+    // An app with streams that the system holds, which the tests of the manager of apps run.
+    .executableTarget(
+      name: "held-streams", dependencies: ["AppLifecycle", "Bonjour"],
+      path: "Tests/Support/HeldStreams"),
     tests(
       of: "AppLifecycleTesting", in: "Hub", needs: "AppDelegates", "AppLifecycle", "AppMachines",
       "AppSessions", "BluetoothInterface", "BluetoothHost", "BluetoothWire", "CoreBluetooth",
@@ -465,7 +474,8 @@ let package = Package(
     tests(
       of: "AppManagerHost", in: "Hub", needs: "AppMachines", "AppSessions", "BluetoothHost",
       "BluetoothInterface", "BluetoothWire", "EventLoop", "InfoPlists", "SimulatedRadio",
-      "Simulation", "StateFiles", "ambit-apps", "app-services", "door-lock"),
+      "Simulation", "StateFiles", "ambit-apps", "app-services", "door-lock",
+      "held-streams", "standby"),
     // An app that uses what the manager of apps does for it.
     .executableTarget(
       name: "app-services", dependencies: ["AppLifecycle", "CoreLocation"],

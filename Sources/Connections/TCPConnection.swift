@@ -35,6 +35,7 @@ package final class TCPConnection: Sendable {
     /// Whether the peer will send no more.
     var isInputEnded = false
     var onProgress: (@Sendable (Progress) -> Void)?
+    var onOpening: (@Sendable () -> Void)?
     var onInput: (@Sendable () -> Void)?
     var onOutput: (@Sendable () -> Void)?
   }
@@ -80,6 +81,23 @@ package final class TCPConnection: Sendable {
   deinit { close() }
 
   // MARK: Connecting
+
+  /// Takes ownership of a connected socket instead of connecting. Ends the connection if that is impossible, and closes
+  /// the socket if there is a connection already.
+  package func adopt(_ number: Int32) {
+    _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
+    do throws(SystemError) { try opened(Descriptor(number)) } catch { end(error) }
+  }
+
+  /// Sets the closure that is called once, on any thread, when the connection is established. It must not wait.
+  package func observeOpening(_ call: @escaping @Sendable () -> Void) {
+    state.withLock { $0.onOpening = call }
+  }
+
+  /// Gives access to the connected socket, which stays open meanwhile; nil without a connection.
+  package func withDescriptor<Value>(_ body: (Int32) -> Value) -> Value? {
+    openSocket.map { socket in withExtendedLifetime(socket) { body(socket.number) } }
+  }
 
   /// Sets the closure that is called, on any thread, when the progress of connecting changes.
   package func observeProgress(_ call: @escaping @Sendable (Progress) -> Void) {
@@ -194,6 +212,7 @@ package final class TCPConnection: Sendable {
       writing: try OneShotWatch(.writing, socket) { [weak self] in self?.notifyOutput() })
     guard leaveSearch(for: .open(open)) else { return }
     connecting.leave()
+    state.withLock { $0.onOpening }?()
     notify(.connected)
     open.reading.arm()
     open.writing.arm()

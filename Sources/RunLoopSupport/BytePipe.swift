@@ -1,3 +1,5 @@
+package import Foundation
+
 /// The source and sink of the bytes of a pair of streams. All methods may be called from any thread.
 package protocol BytePipe: AnyObject, Sendable {
   /// Whether bytes can be transferred. False while the pipe is connecting.
@@ -27,6 +29,18 @@ package protocol BytePipe: AnyObject, Sendable {
   func observeInput(_ call: @escaping @Sendable () -> Void)
   /// Sets the closure that is called when the state of the writing side changes.
   func observeOutput(_ call: @escaping @Sendable () -> Void)
+
+  /// A property of both streams; nil for one that the pipe doesn't have.
+  func property(for key: Stream.PropertyKey) -> AnyObject?
+  /// Sets a property of both streams. Returns whether the pipe has taken it.
+  func setProperty(_ property: AnyObject?, for key: Stream.PropertyKey) -> Bool
+}
+
+extension BytePipe {
+  /// A pipe without properties.
+  package func property(for key: Stream.PropertyKey) -> AnyObject? { nil }
+  /// A pipe without properties.
+  package func setProperty(_ property: AnyObject?, for key: Stream.PropertyKey) -> Bool { false }
 }
 
 /// The result with which a pipe ended.

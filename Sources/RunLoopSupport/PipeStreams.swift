@@ -217,9 +217,9 @@ private final class PipeInputStream: InputStream {
   override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     core.remove(from: aRunLoop, forMode: mode)
   }
-  override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
+  override func property(forKey key: Stream.PropertyKey) -> AnyObject? { pipe.property(for: key) }
   override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool {
-    false
+    pipe.setProperty(property, for: key)
   }
 }
 
@@ -268,10 +268,11 @@ private final class PipeOutputStream: OutputStream {
     core.remove(from: aRunLoop, forMode: mode)
   }
   override func property(forKey key: Stream.PropertyKey) -> AnyObject? {
-    key == .unsentPipeByteCountKey ? NSNumber(value: pipe.unsentByteCount) : nil
+    key == .unsentPipeByteCountKey
+      ? NSNumber(value: pipe.unsentByteCount) : pipe.property(for: key)
   }
   override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool {
-    false
+    pipe.setProperty(property, for: key)
   }
 }
 

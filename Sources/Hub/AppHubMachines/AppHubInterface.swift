@@ -29,7 +29,8 @@ extension AppHubMachine {
 
   /// An action of the host.
   package enum Action: Sendable {
-    /// Start, freeze or end a process, or show something. Never a delivery, an end of a link, or an end of wishes.
+    /// Start, freeze or end a process, show something, or end a held socket. Never a delivery, an end of a link, or an
+    /// end of other wishes.
     case life(AppMachine.Action)
     /// Give a process something that isn't of Core Bluetooth, then report `handled`.
     case give(AppProcessID, AppDelivery, AppDeliveryNumber)

@@ -202,6 +202,7 @@ package struct AppHubMachine: Sendable {
         outputs.append(.send(session.hostKey, .disconnect(peer.address)))
       }
     case .release(let app, .location): forgetRegions(of: app, now: now)
+    case .release(_, .heldSocket): outputs.append(.life(action))
     case .release(let app, let receiver): release(app, receiver)
     case .reportRegionStates(let app): reportRegionStates(of: app, now: now)
     case .terminate, .kill, .expire, .refuseBackgroundTask, .expireTask, .alert, .report:

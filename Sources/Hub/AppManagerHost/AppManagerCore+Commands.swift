@@ -164,6 +164,7 @@ extension AppManagerCore {
         pendingConnectionCount: use.pendingConnections.count,
         connectionCount: use.connections.count, scanCount: use.scanCount)
       shown.processID = program?.processID
+      shown.heldSockets = sockets.sockets(of: status.id)
       let time = machine.life.backgroundTimeRemaining(of: status.id, now: now)
       shown.timeRemaining = status.state == .background ? time?.seconds : nil
       shown.pause = status.pausedUntil.map { max(.zero, $0 - now).seconds }

@@ -106,7 +106,7 @@ extension AppManagerCore {
   }
 
   /// The app's program to which a process belongs.
-  private func program(withProcess processID: pid_t) -> AppProgram? {
+  func program(withProcess processID: pid_t) -> AppProgram? {
     for ancestor in ProcessTable.ancestry(of: processID) {
       if let found = programs.values.first(where: { $0.processID == ancestor && !$0.hasExited }) {
         return found

@@ -53,6 +53,10 @@ final class AppManagerCore {
   var connections: [ObjectIdentifier: AppCommandConnection] = [:]
   var listeners: [(listener: StreamListener, path: String, file: UNIXSocketFile.Identity?)] = []
   var claim: AppManagerClaim?
+  private let socketTimes: HeldSocketTimes
+  private let descriptors: DescriptorStore
+  private(set) lazy var sockets = AppManagerSockets(
+    self, HeldSocketLimits(), socketTimes, descriptors)
   private(set) var reports: [String] = []
   private(set) var isClosed = false
 
@@ -62,13 +66,16 @@ final class AppManagerCore {
 
   init(
     at path: String, _ provider: any HostSessionProvider, _ store: any AppStore,
-    _ freezer: AppFreezer, limits: AppLimits, isSimulated: Bool, on loop: EpollLoop,
-    onReport: @escaping @Sendable (String) -> Void
+    _ freezer: AppFreezer, limits: AppLimits, socketTimes: HeldSocketTimes,
+    descriptors: DescriptorStore, isSimulated: Bool,
+    on loop: EpollLoop, onReport: @escaping @Sendable (String) -> Void
   ) {
     self.path = path
     self.provider = provider
     self.store = store
     self.freezer = freezer
+    self.socketTimes = socketTimes
+    self.descriptors = descriptors
     self.loop = loop
     self.onReport = onReport
     machine = AppHubMachine(limits: limits, isSimulated: isSimulated)
@@ -95,6 +102,7 @@ final class AppManagerCore {
       handle(.preserved(manager))
     }
     restore(contents.details)
+    sockets.begin()
   }
 
   // MARK: The store
@@ -190,6 +198,7 @@ final class AppManagerCore {
     var performed: [AppHubMachine.Action] = []
     swap(&performed, &actions)
     for action in performed { perform(action) }
+    sockets.follow(event)
   }
 
   private func setTimer() {
@@ -219,6 +228,7 @@ final class AppManagerCore {
   }
 
   private func perform(_ action: AppMachine.Action) {
+    sockets.follow(action)
     switch action {
     case .start(let app, let process, let launch): start(process, of: app, launch)
     case .kill(let id): kill(id)
@@ -388,6 +398,9 @@ final class AppManagerCore {
     // The system reports the end.
     case .report(.exited), .report(.gone), .report(.reclaimed): break
     case .report(let event): handle(.life(.process(id, event)))
+    case .request(let number, .setKeepAliveTimeout(let seconds)):
+      let app = AppID(program.bundle.identifier)
+      answer(number, .reply(sockets.setKeepAlive(seconds, app)), program)
     case .request(let number, let request):
       answer(number, .reply(reply(to: request, of: program)), program)
     case .beginBackgroundTask(let number, let task):
@@ -440,6 +453,7 @@ final class AppManagerCore {
       program.close()
     }
     programs = [:]
+    sockets.close()
     for app in watchers.keys.sorted() { endWatching(app, .signal(SIGKILL)) }
     for session in sessions.values { session.close() }
     sessions = [:]

@@ -32,12 +32,16 @@ package final class AppManagerServer: Sendable {
   ///   - store: The list of apps.
   ///   - freezer: How suspended apps are kept from running.
   ///   - limits: The times and bounds of apps.
+  ///   - socketTimes: How soon silent peers of held sockets are given up.
+  ///   - descriptors: Keeps held sockets over a restart.
   ///   - loop: The loop on which it works. Processes are looked at there, too.
   ///   - onReport: Called on the loop with a sentence for the log.
   /// - Throws: If it can't listen, another manager does, or the list of apps can't be read.
   package static func start(
     at path: String, _ provider: any HostSessionProvider, store: any AppStore,
-    freezer: AppFreezer = .best, limits: AppLimits = AppLimits(), on loop: EpollLoop = .shared,
+    freezer: AppFreezer = .best, limits: AppLimits = AppLimits(),
+    socketTimes: HeldSocketTimes = HeldSocketTimes(), descriptors: DescriptorStore = .none,
+    on loop: EpollLoop = .shared,
     onReport: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws(AppManagerServerError) -> AppManagerServer {
     // Not on the loop, where a hub's answer isn't waited for.
@@ -47,8 +51,9 @@ package final class AppManagerServer: Sendable {
       ProcessTable.setAdoptsOrphans(true)
       freezer.removeLeftovers()
       let core = AppManagerCore(
-        at: path, provider, store, freezer, limits: limits, isSimulated: isSimulated, on: loop,
-        onReport: onReport)
+        at: path, provider, store, freezer, limits: limits, socketTimes: socketTimes,
+        descriptors: descriptors,
+        isSimulated: isSimulated, on: loop, onReport: onReport)
       do throws(StateFileError) { try core.begin() } catch {
         claim.release()
         store.close()
@@ -139,7 +144,9 @@ struct AppManagerClaim {
       close(lock)
       throw error.number == EWOULDBLOCK ? .isTaken(path) : .cannotListen(path, error)
     }
-    for socket in [path, AppManagerPlace.hub(beside: path)] {
+    for socket in [
+      path, AppManagerPlace.hub(beside: path), AppManagerPlace.sockets(beside: path),
+    ] {
       do throws(UNIXSocketFile.Obstacle) { try UNIXSocketFile.removeStale(at: socket) } catch {
         close(lock)
         throw error == .isListenedAt ? .isTaken(socket) : .noSocket(socket)
@@ -159,6 +166,9 @@ extension AppManagerCore {
     do throws(AppManagerServerError) {
       try listen(at: path) { [weak self] in self?.accept($0) }
       try listen(at: AppManagerPlace.hub(beside: path)) { [weak self] in self?.acceptHub($0) }
+      try listen(at: AppManagerPlace.sockets(beside: path)) { [weak self] in
+        self?.sockets.accept($0)
+      }
     } catch {
       stopListening()
       claim.release()

@@ -198,6 +198,14 @@ package final class AppSession: Sendable {
     return system.request(request)
   }
 
+  /// Hands the system a socket, or takes one back.
+  func exchange(
+    _ request: HeldSocketRequest, with descriptor: Int32?
+  ) -> (reply: HeldSocketReply, descriptor: Int32?) {
+    if state.withLock({ $0.hasEnded }) { return (.refused(.unavailable), nil) }
+    return system.exchange(request, with: descriptor)
+  }
+
   /// The time that the app may run in the background; nil in the foreground.
   package var backgroundTimeRemaining: TimeSpan? { system.backgroundTimeRemaining }
 

@@ -12,6 +12,17 @@ package protocol AppSystem: AnyObject, Sendable {
   func request(_ request: AppRequest) -> AppReply
   /// `UIApplication.backgroundTimeRemaining`; nil in the foreground.
   var backgroundTimeRemaining: TimeSpan? { get }
+  /// Hands over a duplicate of a socket, or takes one back, which the caller owns then. Waits for the answer.
+  func exchange(
+    _ request: HeldSocketRequest, with descriptor: Int32?
+  ) -> (reply: HeldSocketReply, descriptor: Int32?)
+}
+
+extension AppSystem {
+  /// A system that holds no sockets.
+  package func exchange(
+    _ request: HeldSocketRequest, with descriptor: Int32?
+  ) -> (reply: HeldSocketReply, descriptor: Int32?) { (.refused(.unavailable), nil) }
 }
 
 /// An action of an `AppMachine` that is about one process.

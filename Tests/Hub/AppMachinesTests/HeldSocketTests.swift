@@ -98,7 +98,9 @@ import Testing
   }
 
   @Test(arguments: ["force-quit", "crash in the foreground", "removal"])
-  func `The duplicate is closed after a`(_ end: String) throws {
+  func `A force-quit, a crash in the foreground and a removal close the duplicate`(_ end: String)
+    throws
+  {
     var phone = HeldSocketPhone()
     phone.run()
     let chat = try #require(phone["chat"])
@@ -198,6 +200,21 @@ import Testing
     phone.suspend()
     phone.terminate()
     #expect(phone.kernel[chat]?.isHeld == false)
+  }
+
+  @Test func `A socket from before a restart of the system launches its app, and keeps its number`()
+  {
+    var phone = HeldSocketPhone()
+    let chat = HeldSocketID(rawValue: 7)
+    phone.kernel[chat] = HeldSocketPhone.Socket()
+    phone.handle(
+      .preserved(chat, TestPhone.app, HeldSocketDescription(identifier: "chat")))
+    phone.receive(1, chat)
+    phone.process(.launched)
+    phone.take("chat")
+    #expect(phone.given == [chat])
+    phone.hold("other")
+    #expect(phone["other"] == HeldSocketID(rawValue: 8))
   }
 
   @Test func `Requests beyond the bounds are refused, and an identifier is replaced`() throws {

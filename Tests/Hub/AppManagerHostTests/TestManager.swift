@@ -35,20 +35,25 @@ final class TestManager: ManagerCommands {
   }
 
   static func start(
-    freezer: AppFreezer = .signals, limits: AppLimits = TestManager.limits
+    freezer: AppFreezer = .signals, limits: AppLimits = TestManager.limits,
+    socketTimes: HeldSocketTimes = HeldSocketTimes(), descriptors: DescriptorStore = .none
   ) async throws -> TestManager {
     let folder = try makeFolder()
     let radio = try await LockRadio(in: folder)
     let store = AppStoreMemory()
     let server = try await AppManagerServer.start(
-      at: folder + "/run/apps", radio.host, store: store, freezer: freezer, limits: limits)
+      at: folder + "/run/apps", radio.host, store: store, freezer: freezer, limits: limits,
+      socketTimes: socketTimes, descriptors: descriptors)
     return TestManager(folder: folder, radio: radio, server: server, store: store)
   }
 
   /// Starts the next manager after one that was closed, on the same radio.
-  static func start(after last: TestManager) async throws -> TestManager {
+  static func start(
+    after last: TestManager, descriptors: DescriptorStore = .none
+  ) async throws -> TestManager {
     let server = try await AppManagerServer.start(
-      at: last.path, last.radio.host, store: last.store, freezer: .signals, limits: limits)
+      at: last.path, last.radio.host, store: last.store, freezer: .signals, limits: limits,
+      descriptors: descriptors)
     return TestManager(folder: last.folder, radio: last.radio, server: server, store: last.store)
   }
 

@@ -37,6 +37,8 @@ final class ConnectionDriver: Sendable {
     /// Whether the machine knows that it is connected.
     var isConnectedReported = false
     var resources = Resources()
+    /// Nil for a connection that ends with the process.
+    var holder: SocketHolder?
     /// The driver itself, while it sends for a connection that was cancelled and released.
     var lingering: ConnectionDriver?
   }
@@ -70,6 +72,7 @@ final class ConnectionDriver: Sendable {
   var queue: DispatchQueue? { state.withLock { $0.queue } }
   var path: NWPath? { state.withLock { $0.machine.path?.path } }
   var handlers: Handlers { state.withLock { $0.handlers } }
+  var holding: NWConnection.Holding { state.withLock { $0.holder }?.holding ?? .notRequested }
 
   func setHandler<Value: Sendable>(_ member: WritableKeyPath<Handlers, Value>, _ value: Value) {
     state.withLock { $0.handlers[keyPath: member] = value }
@@ -109,8 +112,11 @@ final class ConnectionDriver: Sendable {
   /// Closes the connection without notifying anything, unless it is sending the rest after
   /// `cancel`.
   func release() {
-    let connection = state.withLock { $0.lingering == nil ? $0.connection : nil }
+    let (connection, holder) = state.withLock { state in
+      state.lingering == nil ? (state.connection, state.holder) : (nil, nil)
+    }
     connection?.close()
+    holder?.close()
   }
 
   /// Processes an event, and has its actions performed.
@@ -192,6 +198,7 @@ final class ConnectionDriver: Sendable {
       connection.observeOutput { [weak self] in self?.socketChanged(.writable) }
       let watch = discovery.observeNetwork { [weak self] in self?.handle(.networkChanged) }
       keep(watch, as: \.networkWatch)
+      restore(connection)
       if connection.isConnected || connection.isEnded {
         report(connection, .readable)
       } else {
@@ -219,7 +226,11 @@ final class ConnectionDriver: Sendable {
       defer { state.isConnectedReported = true }
       return !state.isConnectedReported
     }
-    if isNew { process(.connected(pathReport())) }
+    if isNew {
+      // Before the application learns of the connection, and may leave the foreground.
+      state.withLock { $0.holder }?.hold(connection)
+      process(.connected(pathReport()))
+    }
     process(event)
   }
 
@@ -283,6 +294,7 @@ final class ConnectionDriver: Sendable {
 
   private func close() {
     connection?.close()
+    state.withLock { $0.holder }?.close()
     let old = state.withLock { state in
       defer { state.resources = Resources() }
       return state.resources
@@ -300,6 +312,39 @@ final class ConnectionDriver: Sendable {
       return state.resources[keyPath: member]
     }
     withExtendedLifetime(old) {}
+  }
+
+  // MARK: Held by the system
+
+  /// Takes the connection of an earlier process over, if the system holds one by this name.
+  private func restore(_ connection: TCPConnection) {
+    guard let identifier = parameters.restoreIdentifier, !connection.isConnected else { return }
+    let holder = SocketHolder(identifier, isPlain: parameters.restoresConnection) {
+      [weak self] done in
+      guard let self else { return done() }
+      work.async { self.handleWake(done) }
+    }
+    state.withLock { $0.holder = holder }
+    holder.restore(connection)
+  }
+
+  /// Something came while the app was suspended: calls `done` when the application has got all that it has requested.
+  /// Without that it would be suspended before.
+  private func handleWake(_ done: @escaping @Sendable () -> Void) {
+    if let connection { report(connection, .readable) }
+    perform()
+    guard let queue else { return done() }
+    // Behind the completions, which may request more.
+    queue.async {
+      self.work.async {
+        let isWaiting = self.state.withLock { !$0.receives.isEmpty }
+        if isWaiting, self.connection?.hasBytes ?? false {
+          self.handleWake(done)
+        } else {
+          done()
+        }
+      }
+    }
   }
 
   // MARK: Handlers

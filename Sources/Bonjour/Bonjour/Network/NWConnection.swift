@@ -40,7 +40,7 @@ public final class NWConnection: Sendable, CustomDebugStringConvertible {
   /// The parameters of the connection.
   public let parameters: NWParameters
 
-  private let driver: ConnectionDriver
+  let driver: ConnectionDriver
 
   /// Creates a connection that is not started.
   public init(to endpoint: NWEndpoint, using parameters: NWParameters) {

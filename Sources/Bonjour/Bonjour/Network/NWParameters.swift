@@ -38,6 +38,8 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
     var prohibitedInterfaces: [NWInterface]?
     var includesPeerToPeer = false
     var allowsLocalEndpointReuse = false
+    var restoreIdentifier: String?
+    var restoresConnection = true
   }
 
   private let settings: Mutex<Settings>
@@ -113,6 +115,25 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
   public var allowLocalEndpointReuse: Bool {
     get { settings.withLock { $0.allowsLocalEndpointReuse } }
     set { settings.withLock { $0.allowsLocalEndpointReuse = newValue } }
+  }
+
+  /// A name for the connection, unique in the app, under which the system holds it while the app is suspended or doesn't
+  /// run; nil for a connection that ends with the process.
+  ///
+  /// Bytes wake the app, or launch it. A later process gets the connection back if it starts one with the same name.
+  /// Needs the background mode `voip`, and a manager of apps; ``NWConnection/holding`` tells whether it is held. Not in
+  /// Apple's framework.
+  public var restoreIdentifier: String? {
+    get { settings.withLock { $0.restoreIdentifier } }
+    set { settings.withLock { $0.restoreIdentifier = newValue } }
+  }
+
+  /// Whether a later process can go on with the bytes of the connection: true at first. Set it to false where the
+  /// process has a part of its state, such as the keys of TLS. Then the later process connects anew, and
+  /// ``NWConnection/holding`` tells which connection it was.
+  public var restoresConnection: Bool {
+    get { settings.withLock { $0.restoresConnection } }
+    set { settings.withLock { $0.restoresConnection = newValue } }
   }
 
   /// The transport, for logs.

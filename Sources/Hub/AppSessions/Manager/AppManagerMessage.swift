@@ -110,6 +110,8 @@ package struct AppManagerStatus: Hashable, Codable, Sendable {
     package var pendingConnectionCount: Int
     package var connectionCount: Int
     package var scanCount: Int
+    /// Nil from a manager that holds no sockets.
+    package var heldSockets: [HeldSocketStatus]?
 
     package init(
       identifier: String, folder: String, state: AppLifeState, waitingCount: Int = 0,

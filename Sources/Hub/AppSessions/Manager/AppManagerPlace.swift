@@ -20,4 +20,7 @@ package enum AppManagerPlace {
 
   /// The socket beside it, at which Core Bluetooth of apps finds the manager as its hub.
   package static func hub(beside path: String) -> String { path + ".hub" }
+
+  /// The socket beside it, at which processes of apps hand over sockets and take them back.
+  package static func sockets(beside path: String) -> String { path + ".sockets" }
 }

@@ -12,6 +12,8 @@ internal import Synchronization
 /// A thread reads; any thread may write. The process ends where the manager is gone: an app has no life of its own.
 package final class AppManagerSystem: AppSystem {
   private let descriptor: Int32
+  /// Where the manager listens.
+  let path: String
   private let isWritable = Mutex(true)
   private let shared = Mutex(Shared())
 
@@ -31,7 +33,10 @@ package final class AppManagerSystem: AppSystem {
   /// How long the manager's welcome is waited for.
   private static let welcomeSeconds = 10
 
-  private init(owning descriptor: Int32) { self.descriptor = descriptor }
+  private init(owning descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
 
   deinit { close(descriptor) }
 
@@ -39,13 +44,13 @@ package final class AppManagerSystem: AppSystem {
   ///
   /// - Throws: If no manager is there, or it hasn't started this process for an app.
   package static func session(at path: String) throws(AppManagerError) -> AppSession {
-    let system = AppManagerSystem(owning: try connect(to: path))
+    let system = AppManagerSystem(owning: try connect(to: path), path: path)
     guard system.write(AppManagerGreeting.app(version: AppManagerGreeting.version)) else {
       throw .unreachable(path, SystemError.current.text)
     }
     var reader = AppFrame.Reader(byteCountMax: AppFrame.byteCountMax)
     let session = try system.begin(&reader, path)
-    system.setTimeLimit(seconds: 0)
+    setTimeLimit(seconds: 0, of: system.descriptor)
     let rest = reader
     guard DetachedThread.start({ system.read(rest) }) else {
       throw .unreachable(path, SystemError.current.text)
@@ -53,7 +58,7 @@ package final class AppManagerSystem: AppSystem {
     return session
   }
 
-  private static func connect(to path: String) throws(AppManagerError) -> Int32 {
+  static func connect(to path: String) throws(AppManagerError) -> Int32 {
     guard let address = SocketAddress(path: path) else {
       throw .unreachable(path, SystemError(number: ENAMETOOLONG).text)
     }
@@ -76,7 +81,7 @@ package final class AppManagerSystem: AppSystem {
   private func begin(
     _ reader: inout AppFrame.Reader, _ path: String
   ) throws(AppManagerError) -> AppSession {
-    setTimeLimit(seconds: Self.welcomeSeconds)
+    Self.setTimeLimit(seconds: Self.welcomeSeconds, of: descriptor)
     while true {
       let message: AppManagerMessage?
       do throws(AppFrameError) { message = try reader.next(AppManagerMessage.self) } catch {
@@ -96,7 +101,7 @@ package final class AppManagerSystem: AppSystem {
     }
   }
 
-  private func setTimeLimit(seconds: Int) {
+  static func setTimeLimit(seconds: Int, of descriptor: Int32) {
     var limit = timeval(tv_sec: seconds, tv_usec: 0)
     setsockopt(
       descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
