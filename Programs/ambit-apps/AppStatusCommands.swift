@@ -105,6 +105,7 @@ enum AppWords {
     if let pause = app.pause { first += ", not started for \(seconds(pause))" }
     output.line(first)
     output.line("  \(radio(app))")
+    for socket in app.heldSockets ?? [] { output.line("  \(words(socket))") }
     let counts = app.counts
     let reasons = counts.reasonCounts.sorted { $0.key < $1.key }
       .map { "\($0.value) \($0.key.rawValue)" }
@@ -119,6 +120,11 @@ enum AppWords {
 
   private static func radio(_ app: AppManagerStatus.App) -> String {
     "\(app.connectionCount) connections, \(app.pendingConnectionCount) pending, \(app.scanCount) scans"
+  }
+
+  private static func words(_ socket: HeldSocketStatus) -> String {
+    let name = "held socket \(Fit.safe(socket.identifier)) with \(Fit.safe(socket.peer))"
+    return "\(name): \(socket.wakeCount) wakes" + (socket.hasEnded ? ", ended by the peer" : "")
   }
 
   private static func seconds(_ seconds: Double) -> String { String(format: "%.1f s", seconds) }
@@ -169,6 +175,7 @@ enum AppJSON {
       "connections": .integer(Int64(app.connectionCount)),
       "pendingConnections": .integer(Int64(app.pendingConnectionCount)),
       "scans": .integer(Int64(app.scanCount)),
+      "sockets": app.heldSockets.map { .array($0.map(object)) },
       "waiting": .integer(Int64(app.waitingCount)),
       "launches": .integer(Int64(counts.launchCount)),
       "wakes": .integer(Int64(counts.wakeCount)), "reasons": .object(reasons),
@@ -178,6 +185,13 @@ enum AppJSON {
       "unacknowledged": .integer(Int64(counts.unacknowledgedCount)),
       "crashes": .integer(Int64(counts.crashCount)),
       "processorTime": .number(app.processorTime),
+    ])
+  }
+
+  private static func object(_ socket: HeldSocketStatus) -> JSON {
+    .object([
+      "identifier": .string(socket.identifier), "peer": .string(socket.peer),
+      "wakes": .integer(Int64(socket.wakeCount)), "hasEnded": .bool(socket.hasEnded),
     ])
   }
 

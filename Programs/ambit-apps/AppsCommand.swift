@@ -67,7 +67,8 @@ struct AppsRun: RadioCommand {
     let server: AppManagerServer
     do throws(AppManagerServerError) {
       server = try await AppManagerServer.start(
-        at: path, session.host.provider, store: store, freezer: freezer
+        at: path, session.host.provider, store: store, freezer: freezer,
+        descriptors: .ofEnvironment()
       ) { report.yield($0) }
     } catch {
       let isTaken = if case .isTaken = error { true } else { false }

@@ -30,6 +30,9 @@ struct AppsUnit: Hashable, Sendable {
       Delegate=yes
       # The manager ends the apps; what is left after its end is ended, too.
       KillMode=mixed
+      # Held sockets outlive a restart of the manager.
+      NotifyAccess=main
+      FileDescriptorStoreMax=4096
       Restart=on-failure
       RestartSec=2
       TimeoutStopSec=10
