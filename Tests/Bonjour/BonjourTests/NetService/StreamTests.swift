@@ -115,6 +115,50 @@ struct StreamTests {
     await thread.end()
   }
 
+  @Test func `Streams to a host and a port carry bytes, with the service type of VoIP, too`()
+    async throws
+  {
+    let echoes = Events<Echo>()
+    recorder.onAccept = { echoes.add(Echo($0, $1)) }
+    let (service, port) = await listening()
+    var input: InputStream?
+    var output: OutputStream?
+    DiscoveryContext.$override.withValue(discovery) {
+      Stream.getStreamsToHost(
+        withName: "127.0.0.1", port: Int(port), inputStream: &input, outputStream: &output)
+    }
+    let client = (try #require(input), try #require(output))
+    #expect(client.0.property(forKey: .networkServiceType) == nil)
+    // No manager of apps runs the test: the connection is an ordinary one.
+    #expect(client.0.setProperty(StreamNetworkServiceTypeValue.voIP, forKey: .networkServiceType))
+    #expect(client.1.property(forKey: .networkServiceType) as? String != nil)
+    #expect(!client.1.setProperty(StreamNetworkServiceTypeValue.video, forKey: .networkServiceType))
+    client.0.open()
+    client.1.open()
+    #expect(await recorder.events.next() == "accepted")
+    let echo = try #require(await echoes.next())
+    let sent = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    #expect(await Self.exchange(sent, client.0, client.1) == sent)
+    client.0.close()
+    client.1.close()
+    withExtendedLifetime((service, echo)) {}
+    await thread.end()
+  }
+
+  @Test(arguments: [0, -1, 65_536])
+  func `Streams to a port that is none fail when they are opened`(_ port: Int) async throws {
+    var output: OutputStream?
+    DiscoveryContext.$override.withValue(discovery) {
+      Stream.getStreamsToHost(
+        withName: "127.0.0.1", port: port, inputStream: nil, outputStream: &output)
+    }
+    let stream = try #require(output)
+    stream.open()
+    #expect(stream.streamStatus == .error)
+    #expect((stream.streamError as? POSIXError)?.code == .EINVAL)
+    await thread.end()
+  }
+
   /// Writes in one thread and reads in another: both block.
   private static func exchange(
     _ bytes: [UInt8], _ input: InputStream, _ output: OutputStream
