@@ -65,7 +65,7 @@ extension AppHubMachine {
         guard table.isAuthorized == true else { return .refused(.notPermitted) }
         table.shown(notice)
       case .removePending(let identifiers): table.removePending(identifiers)
-      case .removeDelivered(let identifiers): table.removeDelivered(identifiers)
+      case .removeDelivered(let identifiers): table.withdraw(identifiers)
       case .register(let random):
         guard random.count == AppServices.tokenByteCount else { return .refused(.unavailable) }
         return .deviceToken(table.register(random: random))

@@ -131,6 +131,12 @@ struct AppServices: Sendable {
     delivered.removeAll { identifiers?.contains($0.identifier) ?? true }
   }
 
+  /// The app takes its notifications back from the person.
+  mutating func withdraw(_ identifiers: [String]?) {
+    removeDelivered(identifiers)
+    alerts.removeAll { identifiers?.contains($0.notice.identifier) ?? true }
+  }
+
   mutating func shown(_ notice: AppNotice) {
     removeDelivered([notice.identifier])
     delivered.append(notice)
@@ -242,10 +248,11 @@ struct AppServices: Sendable {
     pending = record.pending.prefix(Self.noticeCountMax).map {
       // The calendar may have been set back meanwhile.
       let due = min(calendar.instant(at: $0.due), now + .bounded(seconds: $0.interval))
-      return Pending(notice: $0.notice, due: due, interval: $0.interval, repeats: $0.repeats)
+      let repeats = $0.repeats && $0.interval >= limits.repeatIntervalMin
+      return Pending(notice: $0.notice, due: due, interval: $0.interval, repeats: repeats)
     }
     delivered = Array(record.delivered.suffix(Self.noticeCountMax))
-    token = record.token
+    token = record.token.flatMap { $0.count == Self.tokenByteCount ? $0 : nil }
     isRegistered = record.isRegistered
     waitingPushes = Array(record.waitingPushes.suffix(Self.noticeCountMax))
     badge = record.badge

@@ -351,6 +351,27 @@ struct RegionTests {
     #expect(second.changes == [.exited, .outside, .outside])
   }
 
+  @Test(arguments: 0..<60)
+  func `Preserved regions that were damaged are refused, or break no rule`(_ seed: Int) throws {
+    var random = SeededGenerator(seed: UInt64(seed))
+    var first = RegionSystem()
+    first.terminate()
+    first.request(.start(.region("1", .monitor), assuming: .inside))
+    first.request(.keep([1, 2, 3]))
+    var bytes = try #require(first.machine.preservedRegions.first).bytes
+    for _ in 0...random.next(upperBound: UInt64(3)) {
+      let index = Int(random.next(upperBound: UInt64(bytes.count)))
+      bytes[index] = UInt8(truncatingIfNeeded: random.next())
+    }
+    bytes = Array(bytes.prefix(1 + Int(random.next(upperBound: UInt64(bytes.count)))))
+    guard let damaged = PreservedRegions(app: RegionSystem.app, bytes: bytes) else { return }
+    var second = RegionSystem()
+    second.handle(.preservedRegions(damaged))
+    second.hear()
+    second.advance(by: .seconds(60))
+    #expect(second.launches.count <= 2, "seed \(seed)")
+  }
+
   @Test func `Preserved regions of an app that runs, or is not installed, have no effect`() throws {
     var first = RegionSystem()
     first.terminate()

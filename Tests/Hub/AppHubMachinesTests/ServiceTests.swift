@@ -338,7 +338,76 @@ private struct ServiceSystem {
       system.machine.alerts(of: ServiceSystem.app).count == AppServices.noticeCountMax)
   }
 
+  @Test func `An app takes back a notification that was shown`() {
+    var system = ServiceSystem([])
+    system.suspend()
+    for identifier in ["a", "b"] {
+      system.request(.add(Self.notice(identifier), after: 1, repeats: false))
+    }
+    system.advance(by: .seconds(2))
+    system.request(.removeDelivered(["a"]))
+    #expect(system.machine.alerts(of: ServiceSystem.app).count == 1)
+    system.request(.removeDelivered(nil))
+    #expect(system.machine.alerts(of: ServiceSystem.app).isEmpty)
+    #expect(system.machine.serviceRecord(of: ServiceSystem.app)?.delivered == [])
+  }
+
   // MARK: A restart
+
+  @Test func `A record with values that no system writes is taken within the bounds`() {
+    var record = AppServiceRecord()
+    for (interval, due) in [(0.0, -1e300), (-5, 1e300), (1e300, 0)] {
+      record.pending.append(
+        AppServiceRecord.Pending(
+          notice: Self.notice("\(interval)"), due: due, interval: interval, repeats: true))
+    }
+    record.tasks = (0..<100).map { AppTaskNote("\($0)", isProcessing: true, earliestBegin: 1e300) }
+    record.token = [1]
+    record.isRegistered = true
+    record.fetchInterval = -1e300
+    record.waitingPushes = (0..<100).map { AppPushNote(Self.notice("\($0)"), expiration: -1e300) }
+    var system = ServiceSystem([.fetch, .remoteNotification])
+    system.handle(.preservedServices(ServiceSystem.app, record))
+    system.advance(by: .seconds(10_000))
+    let kept = system.machine.serviceRecord(of: ServiceSystem.app)
+    #expect(kept?.tasks.count == 11 && kept?.waitingPushes == [] && kept?.token == nil)
+    #expect(kept?.pending.count == 1)
+  }
+
+  @Test(arguments: 0..<8)
+  func `Random tasks, notifications and deeds of the person break no rule`(_ seed: Int) {
+    var random = SeededGenerator(seed: UInt64(seed))
+    var system = ServiceSystem([.fetch, .processing, .remoteNotification])
+    func number(_ bound: UInt64) -> UInt64 { random.next(upperBound: bound) }
+    for _ in 0..<300 {
+      let name = "\(number(4))"
+      switch number(12) {
+      case 0: system.person(.opened)
+      case 1: system.person(.sentToBackground)
+      case 2: system.person(.forceQuit)
+      case 3: system.handle(.life(.memoryPressure(.critical)))
+      case 4: system.request(.authorize)
+      case 5:
+        let isProcessing = number(2) == 0
+        let task = AppTaskNote(
+          name, isProcessing: isProcessing, needsNetwork: number(2) == 0,
+          earliestBegin: system.calendar + Double(number(5_000)))
+        system.request(.submit(task, permitted: ["0", "1", "2"]))
+      case 6:
+        system.request(
+          .add(Self.notice(name), after: Double(number(100)), repeats: number(2) == 0))
+      case 7: system.machine.setSurroundings(isOnline: number(2) == 0, isPowered: true)
+      case 8: system.calendarJump += Double(number(10_000)) - 5_000
+      case 9: if let alert = system.alerts.last { system.person(.openedAlert(alert)) }
+      case 10:
+        _ = system.push(
+          silent: number(2) == 0, alert: number(2) == 0, id: name,
+          collapse: number(2) == 0 ? name : nil, expiration: system.calendar + 100)
+      default: system.advance(by: .seconds(Int64(number(2_000))))
+      }
+    }
+    #expect(system.events.count > 0, "seed \(seed)")
+  }
 
   @Test func `Tasks, notifications and the token go on with the next system`() throws {
     var first = ServiceSystem(.fetch)
