@@ -12,6 +12,7 @@
         guard let id = StanzaID(originID) else { return nil }
         message.id = id
         message.body = content.body
+        message.payload += XMLFragment.elements(of: content.elements)
         message.payload += [
           Receipt.request.element, OriginID(id).element, order.element(),
           ProcessingHint.store.element, ChatState.active.element, ChatMarker.markable.element,
