@@ -1,7 +1,7 @@
 #if Messaging
   /// The address of a file at a web server: a URI of the scheme `https` (RFC 9110, §4.2.2).
   ///
-  /// Addresses come from peers. One with a user, with another scheme or with characters that a request can't carry is none.
+  /// Addresses come from peers. A user, another scheme and characters that a request can't carry are refused.
   package struct HTTPSAddress: Hashable, Sendable, CustomStringConvertible {
     /// The longest text that is read, in bytes.
     package static let byteCountMax = 4_096
