@@ -109,6 +109,15 @@ beside_step() {
   set +m
 }
 
+# beside_or_end FUNCTION: runs steps beside those that follow, until `join`. Where one fails, this script ends at once, or
+# at `join` if its parent blocks signals.
+beside_or_end() {
+  set -m
+  ("$1" & wait "$!" || { kill -USR1 "$$"; exit 1; }) &
+  lane_groups+=("$!")
+  set +m
+}
+
 # await_file PATH: waits until the steps beside this one have made a file.
 await_file() {
   until [ -e "$1" ]; do
@@ -127,6 +136,8 @@ end_lanes() {
 }
 trap end_lanes EXIT
 trap 'exit 143' TERM
+# A step of `beside_or_end` has failed, and printed the reason.
+trap 'exit 1' USR1
 
 join() {
   local group

@@ -126,6 +126,22 @@ struct StepTests {
     #expect(!outcome.output.contains("after the failure"))
   }
 
+  @Test
+  func `A check that fails beside the build fails the run`() throws {
+    let script = """
+      checks() { step "Checks" 1 $CHECK; }
+      beside_or_end checks
+      step "Build" 1 sleep $BUILD
+      join
+      echo "after the build"
+      """
+    let failed = try Self.run("CHECK=false BUILD=2\n" + script)
+    #expect(failed.status == 1 && failed.output.contains("\"Checks\" failed"))
+    #expect(!failed.output.contains("after the build"))
+    let passed = try Self.run("CHECK=true BUILD=0\n" + script)
+    #expect(passed.status == 0 && passed.output.contains("after the build"))
+  }
+
   @Test("the tests of the debug tree run one after the other, or a few at a time")
   func width() throws {
     let script = try #require(SourceTree.load("test")).lines.joined(separator: "\n")
