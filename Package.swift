@@ -788,7 +788,7 @@ if Context.environment["AMBIT_BENCHMARKS"] != nil {
     // Without Foundation, whose memory would be counted; static, as a program that is installed.
     .executableTarget(
       name: "bonjour-benchmark-host",
-      dependencies: ["Essentials", "DNSWire", "DiscoveryMachines", "BonjourHost"],
+      dependencies: ["Essentials", "DNSWire", "DiscoveryMachines", "BonjourHost", "HubPlaces"],
       path: "Benchmarks/Bonjour/Host",
       linkerSettings: [.unsafeFlags(["-static-executable"])]),
   ]

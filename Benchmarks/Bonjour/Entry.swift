@@ -31,7 +31,7 @@ struct Entry {
 
 /// The parts of the benchmark.
 enum Part: String, CaseIterable {
-  case publish, browse, wire, many, queries, flood
+  case publish, browse, wire, many, queries, flood, withdraw
 
   func run(isSmoke: Bool, into table: inout Table) throws {
     switch self {
@@ -41,6 +41,7 @@ enum Part: String, CaseIterable {
     case .many: try measureMany(isSmoke: isSmoke, into: &table)
     case .queries: try measureQueries(isSmoke: isSmoke, into: &table)
     case .flood: try measureFloods(isSmoke: isSmoke, into: &table)
+    case .withdraw: try measureWithdrawing(isSmoke: isSmoke, into: &table)
     }
   }
 }

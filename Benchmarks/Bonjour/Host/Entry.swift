@@ -14,6 +14,7 @@ struct Entry {
       switch words.next() {
       case "publish": try await register(&words)
       case "browse": try await browse(&words)
+      case "hub": try await serve(&words)
       case "count": try count(&words)
       case "ask": try ask(&words)
       case "echo": try echo(&words)

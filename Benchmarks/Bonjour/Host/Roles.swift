@@ -2,6 +2,7 @@ import BonjourHost
 import DNSWire
 import DiscoveryMachines
 import Essentials
+import HubPlaces
 import Synchronization
 
 extension Entry {
@@ -41,6 +42,16 @@ extension Entry {
     }
     await host.close()
     say("closed", "\(Clock.nanoseconds)")
+  }
+
+  /// `hub PATH`: runs Multicast DNS for the programs whose `AMBIT_HUB` is PATH, until the end of input.
+  static func serve(_ words: inout Words) async throws {
+    let hub = try BonjourHub.start(
+      at: HubPath.bonjour(beside: try words.required()), admits: { _ in BonjourAdmission() },
+      log: { say("log", $0) })
+    say("ready")
+    _ = awaitLine()
+    await hub.close()
   }
 
   /// `browse TYPE COUNT [resolve]`: browses from the first line that it reads until the next, and
