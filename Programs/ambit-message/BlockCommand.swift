@@ -31,7 +31,9 @@
           try await account.block(address)
           return RosterText.done("blocked", address, "Blocked \(address).", output)
         }
-        for address in try await account.blockedAddresses() {
+        let addresses = try await account.blockedAddresses()
+        if addresses.isEmpty, !output.isJSON { output.line("No blocked addresses.") }
+        for address in addresses {
           RosterText.done("blocked", address, Fit.safe(address), output)
         }
       }

@@ -39,10 +39,13 @@
     func run() async throws {
       let output = options.output
       try await options.perform { account in
-        for contact in try await account.contacts() {
+        let contacts = try await account.contacts()
+        let requests = try await account.subscriptionRequests()
+        if contacts.isEmpty, requests.isEmpty, !output.isJSON { output.line("No contacts.") }
+        for contact in contacts {
           output.object(RosterText.object(contact), or: RosterText.line(contact))
         }
-        for request in try await account.subscriptionRequests() {
+        for request in requests {
           output.object(
             .object([
               "event": .string("subscription-request"), "address": .string(request.address),
