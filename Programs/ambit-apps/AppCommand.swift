@@ -190,6 +190,7 @@ struct AppLog: SimpleAppCommand {
   func run() async throws {
     let output = Output(isJSON: options.json)
     guard case .log(let lines) = try await AppReply.only(to: command, options) else { return }
+    if lines.isEmpty, !output.isJSON { output.note("No lines.") }
     for line in lines {
       if output.isJSON {
         output.object(.object(["line": .string(line)]), isOfRadio: false)

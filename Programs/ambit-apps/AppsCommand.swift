@@ -74,11 +74,15 @@ struct AppsRun: RadioCommand {
       let isTaken = if case .isTaken = error { true } else { false }
       throw CommandFailure(isTaken ? .radioUnavailable : .failure, Fit.safe(error.sentence))
     }
-    AppsText.serving(path, freezer, output)
+    AppsText.serving(path, freezer, session)
     Task { for await sentence in reports { AppsText.report(sentence, output) } }
     let result: Result<Void, any Error>
     do {
-      try await session.untilTime { try await Task.sleep(for: .seconds(366 * 24 * 3_600)) }
+      // The manager goes on without a radio, as a phone does.
+      try await session.untilTime {
+        await session.reportRadio()
+        try await Task.sleep(for: .seconds(366 * 24 * 3_600))
+      }
       result = .success(())
     } catch { result = .failure(error) }
     await server.close()
@@ -139,17 +143,19 @@ enum AppsPlace {
 
 /// What the manager prints.
 enum AppsText {
-  static func serving(_ path: String, _ freezer: AppFreezer, _ output: Output) {
+  static func serving(_ path: String, _ freezer: AppFreezer, _ session: Session) {
+    let output = session.output
     if output.isJSON {
       return output.object(
         .object([
           "event": .string("serving"), "socket": .string(path),
-          "freezer": .string(freezer.description),
+          "freezer": .string(freezer.description), "radio": .string(session.host.radioText),
         ]))
     }
+    let means = freezer == .signals ? "signals" : "control groups"
     output.line(
-      "Manager of apps at \(Fit.safe(path)); suspended apps are stopped by \(freezer == .signals ? "signals" : "control groups")"
-    )
+      "Manager of apps at \(Fit.safe(path)), with a radio: \(Fit.safe(session.radioTitle)); "
+        + "suspended apps are stopped by \(means)")
   }
 
   static func report(_ sentence: String, _ output: Output) {

@@ -72,7 +72,7 @@ package enum CommandHost: Sendable {
   var isSimulated: Bool { provider.isSimulated }
 
   /// The radio as `--radio` takes it, or `hub:` and the path of the hub.
-  var radioText: String {
+  package var radioText: String {
     switch self {
     case .own(let host): host.radio.description
     case .hub(_, let path): "hub:" + path

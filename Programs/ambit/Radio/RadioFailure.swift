@@ -57,11 +57,13 @@ extension BluetoothError {
 extension Session {
   /// Reports when the radio goes and when it is back, until the task is cancelled: as a remark, and
   /// as JSON in an object, too.
-  func reportRadioTroubles(_ central: Central) async {
+  ///
+  /// - Parameter endsIfRefused: Whether the command ends where the radio may not be used any more, which is
+  ///   reported then.
+  func reportRadioTroubles(_ central: Central, endsIfRefused: Bool = true) async {
     var reported: String?
     for await state in central.states() {
-      // Where the radio may not be used any more, the command ends, and that is reported.
-      guard state != .unauthorized, state != .unsupported else { continue }
+      guard !endsIfRefused || state != .unauthorized && state != .unsupported else { continue }
       let problem = state == .poweredOn ? nil : RadioFailure.failure(state, host).sentence
       guard problem != reported else { continue }
       reported = problem
@@ -69,6 +71,17 @@ extension Session {
       if output.isJSON { output.object(RadioFailure.json(host, problem: problem)) }
       output.warn(sentence)
     }
+  }
+
+  /// Reports the same for a command that goes on without a radio, also of one that doesn't work at its start.
+  package func reportRadio() async {
+    let central = Central(host: host.provider, showsSystemServices: true)
+    _ = try? await race(Self.startTime) {
+      for await state in central.states() where state != .unknown { return }
+    }
+    guard !Task.isCancelled else { return }
+    host.reportSimulation(output)
+    await reportRadioTroubles(central, endsIfRefused: false)
   }
 
   /// A central whose radio works.

@@ -40,7 +40,7 @@ package struct Session: Sendable {
   private static let closingTime = Duration.milliseconds(250)
 
   /// What the radio is called on a screen.
-  var radioTitle: String {
+  package var radioTitle: String {
     host.title + (isDefaultRadio ? " (none was named)" : "")
   }
 
