@@ -11,7 +11,7 @@ private struct ProgramRun: ManagerCommands {
   let folder: String
   var path: String { folder + "/ambit/apps" }
 
-  private func makeProcess(_ words: [String]) -> Process {
+  fileprivate func makeProcess(_ words: [String]) -> Process {
     let process = Process()
     process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: "ambit-apps")
@@ -35,7 +35,8 @@ private struct ProgramRun: ManagerCommands {
     let data = await withCheckedContinuation { continuation in
       DispatchQueue.global().async { continuation.resume(returning: handle.availableData) }
     }
-    #expect(String(decoding: data, as: UTF8.self).contains("\"event\":\"serving\""))
+    let line = String(decoding: data, as: UTF8.self)
+    #expect(line.contains("\"event\":\"serving\"") && line.contains("\"radio\":"), "\(line)")
     // What it reports later is read, so that it never waits.
     handle.readabilityHandler = { _ = $0.availableData }
     return process
@@ -102,6 +103,33 @@ struct ProgramTests {
     #expect(manager.terminationReason == .uncaughtSignal && manager.terminationStatus == SIGTERM)
     #expect(processState(try #require(app.processID)) == nil)
     await radio.close()
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test func `The manager reports a radio that is not there, and goes on`() async throws {
+    let folder = try TestManager.makeFolder()
+    let program = ProgramRun(folder: folder)
+    let process = program.makeProcess([
+      "apps", "run", "--json", "--freezer", "signals", "--radio", "unix:\(folder)/none",
+    ])
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let handle = output.fileHandleForReading
+    let text = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        var text = ""
+        while !text.contains("\"works\":false"), case let data = handle.availableData, !data.isEmpty
+        {
+          text += String(decoding: data, as: UTF8.self)
+        }
+        continuation.resume(returning: text)
+      }
+    }
+    #expect(text.contains("\"event\":\"serving\"") && text.contains("\"works\":false"), "\(text)")
+    #expect(try await program.run("app", "list").status == 0)
+    process.terminate()
+    process.waitUntilExit()
     try FileManager.default.removeItem(atPath: folder)
   }
 }
