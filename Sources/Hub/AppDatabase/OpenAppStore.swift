@@ -254,14 +254,19 @@
         self.init(kept: nil, error)
         return
       }
+      if error is RowDecodingError {
+        self.init(kept: .damaged, .damaged, "a row has another type")
+        return
+      }
       guard let error = error as? DatabaseError else {
         self.init(kept: nil, .unreadable, "\(error)")
         return
       }
       let reason = error.message ?? "SQLite's error \(error.extendedResultCode.rawValue)"
       switch error.resultCode.primaryResultCode {
-      // The last three: without a table, or with another one of its name.
-      case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_MISMATCH, .SQLITE_CONSTRAINT:
+      // The last four: without a table, or with another one of its name; with a version that may only be read.
+      case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_MISMATCH, .SQLITE_CONSTRAINT,
+        .SQLITE_READONLY:
         self.init(kept: .damaged, .damaged, reason)
       case .SQLITE_CANTOPEN, .SQLITE_AUTH, .SQLITE_PERM: self.init(kept: nil, .unreadable, reason)
       case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(kept: nil, .busy, reason)

@@ -1,5 +1,6 @@
 #if AppDatabase
   import AppMachines
+  import Essentials
   import Foundation
   import GRDB
   import StateFiles
@@ -162,6 +163,44 @@
         #expect(FileManager.default.fileExists(atPath: path + ".damaged-\(number)"))
         store.close()
       }
+    }
+
+    @Test
+    func `A store with any damage is read, or kept aside, or refused as that of another program`()
+      throws
+    {
+      let seed = UInt64.random(in: 0..<1 << 32)
+      print("seed \(seed)")
+      var random = SeededGenerator(seed: seed)
+      try put(Self.contents(40))
+      let whole = try Data(contentsOf: URL(filePath: path))
+      var keptCount = 0
+      for number in 0..<80 {
+        var bytes = whole
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        let count = Int.random(in: 1...300, using: &random)
+        let noise = Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &random) })
+        switch number % 4 {
+        case 0: bytes = bytes.prefix(place)
+        case 1: bytes.replaceSubrange(place..<place, with: noise)
+        case 2: bytes.replaceSubrange(place..<min(place + count, bytes.count), with: noise)
+        default: bytes[place] = UInt8.random(in: 0...255, using: &random)
+        }
+        let file = folder.path("\(number)/apps.sqlite")
+        try FileManager.default.createDirectory(
+          atPath: folder.path("\(number)"), withIntermediateDirectories: true)
+        try bytes.write(to: URL(filePath: file))
+        let store = AppStoreDatabase(path: file)
+        do throws(StateFileError) {
+          _ = try store.read()
+          try store.write(Self.contents(3))
+        } catch {
+          #expect(error.kind == .refused, "seed \(seed), \(number): \(error)")
+        }
+        keptCount += store.takeReports().count
+        store.close()
+      }
+      #expect(keptCount > 10, "seed \(seed)")
     }
 
     @Test func `A store of a later version is kept as it is, and a new one is begun`() throws {
