@@ -1,3 +1,4 @@
+internal import AppSessions
 internal import EventLoop
 
 /// The implementation of a monitor: its conditions, and its pending events.
@@ -36,8 +37,8 @@ final class MonitorCore: @unchecked Sendable {
 
     func complete() { acknowledgement.complete() }
 
-    /// Waits for its end, for a second of the computer's time at most.
-    func settle() { _ = group.wait(timeout: .now() + .seconds(1)) }
+    /// Waits for its end, as long as the app runs: a task that itself waits for virtual time goes on later.
+    func settle() { _ = ThreadActivity.wait(for: group) }
   }
 
   let name: String
