@@ -56,6 +56,8 @@ final class PhoneCore: @unchecked Sendable {
   let home = PhoneHome()
   private let apps: Mutex<[AppID: SimulatedApp]>
   private let steps = Mutex<[Step]>([])
+  /// Ends of background tasks that processes have reported, until they are handled.
+  private let endedTasks = Mutex<[AppProcessID: [AppTaskID]]>([:])
   private var machine: AppHubMachine
   private var actions: [AppHubMachine.Action] = []
   private var work: [Work] = []
@@ -103,6 +105,12 @@ final class PhoneCore: @unchecked Sendable {
   /// Does something on the radio's loop, soon.
   func execute(_ body: @escaping @Sendable (PhoneCore) -> Void) {
     loop.execute { [weak self] in if let self { body(self) } }
+  }
+
+  /// A process has ended a background task. Handled soon, with any lock.
+  func ended(_ task: AppTaskID, by id: AppProcessID) {
+    endedTasks.withLock { $0[id, default: []].append(task) }
+    execute { $0.reportEndedTasks(of: id) }
   }
 
   /// Does something at once. What follows from it happens soon.
@@ -301,6 +309,17 @@ final class PhoneCore: @unchecked Sendable {
       handle(.life(.process(id, event)))
     default: handle(.life(.process(id, event)))
     }
+  }
+
+  /// A process begins a background task, and waits. The ends that it has reported before count first.
+  func began(_ task: AppTaskID, by id: AppProcessID) {
+    reportEndedTasks(of: id)
+    reported(.beganBackgroundTask(task), by: id)
+  }
+
+  private func reportEndedTasks(of id: AppProcessID) {
+    let tasks = endedTasks.withLock { $0.removeValue(forKey: id) ?? [] }
+    for task in tasks { reported(.endedBackgroundTask(task), by: id) }
   }
 
   /// A process has ended so that one of another app may run: for its memory, which is no fault of its own.

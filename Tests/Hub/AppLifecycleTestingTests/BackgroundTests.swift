@@ -1,4 +1,6 @@
+import AppLifecycle
 import AppLifecycleTesting
+import CoreBluetooth
 import Essentials
 import Foundation
 import SimulatedRadio
@@ -7,9 +9,41 @@ import Testing
 
 @testable import DoorLock
 
+private final class RestoredManagers: NSObject {
+  private let central = CBCentralManager(
+    delegate: nil, queue: nil, options: [CBCentralManagerOptionRestoreIdentifierKey: "a"])
+  private let peripheral = CBPeripheralManager(
+    delegate: nil, queue: nil, options: [CBPeripheralManagerOptionRestoreIdentifierKey: "b"])
+}
+
+@MainActor
+private final class BusyDelegate: UIResponder, UIApplicationDelegate {
+  func application(
+    _ application: UIApplication,
+    didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
+  ) -> Bool {
+    var count = 0
+    for _ in 0..<1_000 {
+      let task = application.beginBackgroundTask {}
+      if task != .invalid { count += 1 }
+      application.endBackgroundTask(task)
+    }
+    AppNotes.write("begun: \(count)")
+    return true
+  }
+}
+
 extension SimulatedApp {
   /// An app without a manager.
   fileprivate static let idle = SimulatedApp("com.example.idle") { _ in NSObject() }
+
+  /// An app that begins a thousand background tasks, one after the other.
+  fileprivate static let busy = SimulatedApp("com.example.busy", delegate: { BusyDelegate() })
+
+  /// An app with restore identifiers whose Info.plist has no background modes.
+  fileprivate static let withoutModes = SimulatedApp("com.example.without-modes") { _ in
+    RestoredManagers()
+  }
 }
 
 @Suite(.serialized)
@@ -76,6 +110,60 @@ struct BackgroundTests {
       #expect(app.alerts.count == 1)
       app.open(try #require(app.alerts.first))
       #expect(app.state == .active)
+    }
+  }
+
+  @Test(arguments: isolations)
+  func `An app that ends each background task before the next one may begin any number`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 13, apps: [.busy], isolation: isolation) { phone in
+      AppNotes.reset()
+      let app = phone[.busy]
+      app.open()
+      phone.advance(by: .seconds(1))
+      #expect(AppNotes.all(of: app, isolation) == ["begun: 1000"])
+      #expect(phone.reports.isEmpty)
+      app.sendToBackground()
+      phone.advance(by: .seconds(6))
+      #expect(app.state == .suspended)
+    }
+  }
+
+  @Test func `A manager that is restored without its mode is logged with Apple's text`()
+    async throws
+  {
+    try await SimulatedPhone.run(seed: 14, apps: [.withoutModes]) { phone in
+      let app = phone[.withoutModes]
+      app.open()
+      phone.advance(by: .seconds(1))
+      let lines = app.output.map(\.line)
+      for (name, mode) in [
+        ("CBCentralManager", "bluetooth-central"), ("CBPeripheralManager", "bluetooth-peripheral"),
+      ] {
+        let text =
+          "State restoration of \(name) is only allowed for applications that have specified the "
+          + "\"\(mode)\" background mode"
+        #expect(lines.count { $0.hasSuffix(text) } == 1, "\(lines)")
+      }
+      #expect(app.state == .active)
+    }
+  }
+
+  @Test func `Without its mode, a manager with a restore identifier is not restored`() async throws
+  {
+    try await SimulatedPhone.run(seed: 15, apps: [.withoutModes]) { phone in
+      let app = phone[.withoutModes]
+      app.open()
+      phone.advance(by: .seconds(1))
+      app.sendToBackground()
+      phone.advance(by: .seconds(10))
+      app.terminate(.memoryPressure)
+      phone.advance(by: .days(1))
+      #expect(app.launches.count == 1)
+      app.open()
+      phone.advance(by: .seconds(1))
+      #expect(!app.callbackNames.contains("willRestoreState"))
     }
   }
 

@@ -38,6 +38,8 @@ final class AppRuntime: AppSystem, HubLink, @unchecked Sendable {
     var lastRequest: UInt64 = 0
     var waiting: [UInt64: Waiting] = [:]
     var session: AppSession?
+    /// Ends of background tasks that are reported when the queue gets to them.
+    var endedTasks: [AppTaskID] = []
   }
 
   private final class Waiting: Sendable {
@@ -220,14 +222,31 @@ final class AppRuntime: AppSystem, HubLink, @unchecked Sendable {
   // MARK: The system of the session
 
   func report(_ event: AppMachine.ProcessEvent) {
-    if case .beganBackgroundTask(let task) = event {
+    switch event {
+    case .beganBackgroundTask(let task):
+      // The queue may wait for this thread. The ends before it count first.
+      sendEndedTasks()
       _ = request { .beginBackgroundTask($0, task) }
-      return
+    case .endedBackgroundTask(let task):
+      shared.withLock { $0.endedTasks.append(task) }
+      execute {
+        self.sendOutput()
+        self.sendEndedTasks()
+      }
+    default:
+      execute {
+        self.sendOutput()
+        self.send(.report(event))
+      }
     }
-    execute {
-      self.sendOutput()
-      self.send(.report(event))
+  }
+
+  private func sendEndedTasks() {
+    let tasks = shared.withLock { shared in
+      defer { shared.endedTasks = [] }
+      return shared.endedTasks
     }
+    for task in tasks { send(.report(.endedBackgroundTask(task))) }
   }
 
   func request(_ request: AppRequest) -> AppReply {

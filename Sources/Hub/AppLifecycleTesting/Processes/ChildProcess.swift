@@ -248,6 +248,7 @@ final class ChildProcess: PhoneProcess, @unchecked Sendable {
     switch message {
     case .connected: inCore { $0.handle(.connected($1.id)) }
     case .disconnected: inCore { $0.handle(.disconnected($1.id)) }
+    case .report(.endedBackgroundTask(let task)): core.ended(task, by: id)
     case .report(let event): inCore { $0.reported(event, by: $1.id) }
     case .called(let name): called(name)
     case .failed(let sentence): inCore { $0.log.failed($1.app.id, sentence, at: $0.loop.now) }
@@ -256,7 +257,7 @@ final class ChildProcess: PhoneProcess, @unchecked Sendable {
       answer(number, channel) { .reply($0.answer(request, of: $1.app)) }
     case .beginBackgroundTask(let number, let task):
       answer(number, channel) {
-        $0.reported(.beganBackgroundTask(task), by: $1.id)
+        $0.began(task, by: $1.id)
         return .done
       }
     case .timeRemaining(let number):

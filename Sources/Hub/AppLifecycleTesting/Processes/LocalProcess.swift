@@ -113,9 +113,12 @@ final class LocalProcess: PhoneProcess, AppSystem, @unchecked Sendable {
 
   func report(_ event: AppMachine.ProcessEvent) {
     let id = id
+    switch event {
     // The process waits for the answer.
-    if case .beganBackgroundTask = event { return core.locked { $0.reported(event, by: id) } }
-    core.execute { $0.reported(event, by: id) }
+    case .beganBackgroundTask(let task): core.locked { $0.began(task, by: id) }
+    case .endedBackgroundTask(let task): core.ended(task, by: id)
+    default: core.execute { $0.reported(event, by: id) }
+    }
   }
 
   func request(_ request: AppRequest) -> AppReply {
