@@ -3,6 +3,7 @@ import CoreBluetooth
 
 /// An app that unlocks a door when its owner comes near, also days after the system has ended it.
 class LockAppDelegate: UIResponder, UIApplicationDelegate {
+  var window: UIWindow?
   private(set) var lockManager: LockManager!
 
   func application(

@@ -60,6 +60,19 @@ public import Foundation
 /// A scene with windows, of which there are none here.
 open class UIWindowScene: UIScene {}
 
+/// A window, which shows nothing: the type of the property that application and scene delegates have for it. Code that
+/// makes views asks `canImport(UIKit)`.
+@preconcurrency @MainActor open class UIWindow: UIResponder {
+  /// Its scene.
+  open weak var windowScene: UIWindowScene?
+
+  /// Makes a window of a scene.
+  public convenience init(windowScene: UIWindowScene) {
+    self.init()
+    self.windowScene = windowScene
+  }
+}
+
 /// The session of a scene.
 @preconcurrency @MainActor open class UISceneSession: NSObject {
   /// The purpose of a scene.
