@@ -5,8 +5,8 @@
 
   /// The store of a manager of apps: an SQLite database in a folder of the user's own.
   ///
-  /// One process at a time has it. A call returns when the disk has what was written, and a process that is killed leaves
-  /// what the last call has written, or the one before. A database that is damaged, or of a later version, is moved aside
+  /// One process at a time has it. A call returns when the contents are on the disk, and a process that is killed leaves
+  /// those of the last call, or of the one before. A database that is damaged, or of a later version, is moved aside
   /// and reported, and another one takes its place: with all that the manager knows where it runs already, empty at its
   /// start. All methods may be called from any thread.
   package final class AppStoreDatabase: AppStore {

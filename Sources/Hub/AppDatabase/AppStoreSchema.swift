@@ -2,7 +2,7 @@
   import GRDB
   import StateFiles
 
-  /// The tables, and what is read from them and written.
+  /// The tables and their rows.
   enum AppStoreSchema {
     /// `ambt`: of SQLite's databases, those of this kind.
     private static let applicationID = 0x616d_6274

@@ -78,11 +78,11 @@ package struct AppStoreContents: Hashable, Codable, Sendable {
 
 /// Keeps the apps. Called on the manager's loop: a call may take as long as a write to the disk.
 package protocol AppStore: Sendable {
-  /// Reads what was written last, before anything is written.
+  /// Reads the contents of the last write. The first call.
   func read() throws(StateFileError) -> AppStoreContents
   /// Writes all of the contents, or nothing.
   func write(_ contents: AppStoreContents) throws(StateFileError)
-  /// Returns sentences for the log about what was found and mended, each once.
+  /// Returns sentences for the log about damage that was found and mended, each once.
   func takeReports() -> [String]
   /// Lets another manager have the store. Later calls fail.
   func close()

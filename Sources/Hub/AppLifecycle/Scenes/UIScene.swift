@@ -61,7 +61,7 @@ public import Foundation
 open class UIWindowScene: UIScene {}
 
 /// A window, which shows nothing: the type of the property that application and scene delegates have for it. Code that
-/// makes views asks `canImport(UIKit)`.
+/// makes views is behind `canImport(UIKit)`.
 @preconcurrency @MainActor open class UIWindow: UIResponder {
   /// Its scene.
   open weak var windowScene: UIWindowScene?
