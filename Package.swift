@@ -113,7 +113,7 @@ let package = Package(
     .systemLibrary(name: "CSystemd", path: "Sources/Bluetooth/CSystemd"),
     machines("BlueZMachines", in: "Bluetooth", needs: "BluetoothWire", "BluetoothInterface"),
     host(
-      "BlueZHost", in: "Bluetooth", needs: "BluetoothInterface", "BlueZMachines",
+      "BlueZHost", in: "Bluetooth", needs: "BluetoothWire", "BluetoothInterface", "BlueZMachines",
       .target(name: "CSystemd", condition: .when(traits: ["BlueZ"])), logging),
     // The host that API modules have sessions with, and its plug-ins.
     module(

@@ -3,12 +3,14 @@ advertises to one. Both controllers are on one of our simulated radios."""
 
 import asyncio
 import base64
+import hashlib
 import json
 import re
 import shlex
 
 import pytest
 import pytest_asyncio
+from bumble import l2cap
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Peer
 
@@ -23,6 +25,7 @@ from test_bluez import SERVICE, VALUE, BlueZ, again_after_crash
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
 NAME = "Bumble peer"
+PSM = 0x80
 COUNT = "0000ad12-5d4e-4f3a-9b1c-0e2d3c4b5a69"
 # Debian 12's bluetoothd is the machine's own; Debian 13's is another program in it.
 DAEMONS = {"5.66": DAEMON, "5.82": OTHER_DAEMON}
@@ -58,12 +61,15 @@ class User:
     def __init__(self, guest):
         self._guest = guest
 
-    async def run(self, *arguments, seconds=40, radio="bluez"):
-        return await self._guest.run(self._command(arguments, seconds, radio), seconds + 20)
+    async def run(self, *arguments, seconds=40, radio="bluez", shell=""):
+        command = self._command(arguments, seconds, radio)
+        return await self._guest.run(f"{command} {shell}", seconds + 20)
 
-    async def begin(self, *arguments, seconds=40):
-        """Starts a command that goes on until it is interrupted, or for the time."""
-        await self._guest.run(self._command(arguments, seconds) + " >/tmp/begun 2>&1 &")
+    async def begin(self, *arguments, seconds=40, output="/tmp/output"):
+        """Starts a command that goes on until it is interrupted, or for the time. What it reports on standard error
+        is in /tmp/begun."""
+        command = self._command(arguments, seconds)
+        await self._guest.run(f"{command} 2>/tmp/begun >{output} &")
 
     async def json(self, *arguments, seconds=40):
         output = await self.run(*arguments, "--json", seconds=seconds)
@@ -81,7 +87,6 @@ def user(bluez, guest):
     return User(guest)
 
 
-@with_both
 async def test_an_ordinary_user_uses_bluetoothd_s_radio(bluez, user):
     status = (await user.json("status"))[0]
     assert status["controller"]["state"] == "poweredOn"
@@ -93,6 +98,7 @@ async def test_bluetoothd_s_radio_is_used_where_none_is_named_and_it_is_on(bluez
     lines = (await user.run("status", radio="")).splitlines()
     assert "bluetoothd's is used" in lines[0] and "hci0" in lines[0]
     assert any(re.match(r"radio +bluetoothd's adapter \(none was named\)", line) for line in lines)
+    assert (await user.run("radio", "list", radio="")).startswith("* bluez")
     await guest.run("bluetoothctl power off")
     try:
         output = await user.run("status", radio="")
@@ -209,6 +215,40 @@ async def test_an_ordinary_user_serves_values_and_notifications(bluez, user, rad
         await count.subscribe(heard.put_nowait)
         numbers = [(await asyncio.wait_for(heard.get(), limits.EVENT))[0] for _ in range(20)]
         assert numbers == [(numbers[0] + index) % 250 for index in range(20)]
+        await connection.disconnect()
+
+
+@with_both
+@again_after_crash
+async def test_an_ordinary_user_streams_through_a_channel(bluez, user, radio, guest):
+    await guest.run("head -c 20000 /dev/urandom >/tmp/sent; chmod 644 /tmp/sent")
+    sent = (await guest.run("sha256sum /tmp/sent")).split()[0]
+    async with bumble_peripheral(radio) as peer:
+        peer.listen(PSM)
+        received = await user.run("channel", NAME, str(PSM), shell="</tmp/sent | sha256sum")
+    assert received.split()[-2] == sent
+
+
+@again_after_crash
+async def test_a_channel_that_the_device_refuses_is_an_error(bluez, user, radio):
+    async with bumble_peripheral(radio):
+        with pytest.raises(Failed, match="refused the channel"):
+            await user.run("channel", NAME, "0x91")
+
+
+@again_after_crash
+async def test_a_device_streams_into_a_channel_of_an_ordinary_user(bluez, user, radio, guest):
+    sent = bytes(index % 253 for index in range(20_000))
+    await user.begin("channel", "--listen", "--name", "Sink", output="/tmp/sink", seconds=60)
+    async with bumble_central(radio) as central:
+        connection = await central.connect(await find(central, "Sink"))
+        psm = int((await guest.until("cat /tmp/begun", r"PSM (\d+)"))[1])
+        channel = await connection.create_l2cap_channel(
+            l2cap.LeCreditBasedChannelSpec(psm=psm, mtu=512, mps=128, max_credits=4))
+        channel.write(sent)
+        await channel.drain()
+        await channel.disconnect()
+        await guest.until("sha256sum /tmp/sink", hashlib.sha256(sent).hexdigest())
         await connection.disconnect()
 
 

@@ -19,6 +19,9 @@
     private var slots: [BlueZSessionID: BlueZSlot] = [:]
     private var bus: MessageBus?
     private var controller: ControllerSocket?
+    private lazy var channels = ChannelSockets(on: loop) { [weak self] id, event in
+      self?.handle(.channel(id, event))
+    }
     /// The calls of other programs without an answer.
     private var incoming: [IncomingCallID: IncomingCall] = [:]
     private var lastIncoming: UInt64 = 0
@@ -89,7 +92,7 @@
           controller = nil
           runner.cancelTimer()
         }
-        completion()
+        channels.closeAll(completion)
       }
     }
 
@@ -159,6 +162,10 @@
               runner.handle(.connections(controller.connections()), now: now)
             }
           case .readRSSI(let handle): controller?.readRSSI(handle)
+          case .channel(let action):
+            for (id, event) in channels.perform(action) {
+              runner.handle(.channel(id, event), now: now)
+            }
           case .problem(let sentence): report(sentence)
           case .warning(let sentence): logger.warning("\(sentence)")
           }

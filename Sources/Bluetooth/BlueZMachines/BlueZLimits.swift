@@ -21,6 +21,16 @@ package enum BlueZLimits {
   /// Connections for which `Connect` is called at the same time.
   package static let connectingCountMax = 8
 
+  /// Channels of all clients, and the PSMs on which they listen.
+  package static let channelCountMax = 64
+  static let listenerCountMax = 16
+  /// Received bytes of a channel that its client has not consumed before its socket is no longer read.
+  static let channelWindow = 65_536
+  /// Bytes that wait in a channel, in each direction: beyond, a send is refused, and a channel that receives is closed.
+  static let channelByteCountMax = 1_048_576
+  /// How long a channel may take to open: longer than the kernel's limit of 40 s.
+  static let channelOpeningMax = TimeSpan.seconds(45)
+
   /// Services of all clients, and attributes of each.
   package static let serviceCountMax = 128
   package static let serviceAttributeCountMax = 1_024

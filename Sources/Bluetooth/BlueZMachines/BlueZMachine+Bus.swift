@@ -370,10 +370,12 @@ extension BlueZMachine {
     guard new != state || isOther else { return }
     if state == .poweredOn {
       endLinks(now: now, into: &actions)
+      endAllChannels(into: &actions)
       discovery = .off
       actions.append(.watchController(nil))
     }
-    if new == .poweredOn, let address, let old = adapterAddress, old != address {
+    let isOtherAddress = adapterAddress.map { $0 != address } ?? false
+    if new == .poweredOn, address != nil, isOtherAddress {
       // Other peers, and another address of this host.
       state = .resetting
       deliverToAll(.stateChanged(.resetting), into: &actions)
@@ -381,6 +383,7 @@ extension BlueZMachine {
     if new == .poweredOn {
       adapterAddress = address
       actions.append(.watchController(adapter.map(ObjectPath.name)))
+      if isOtherAddress { listenAgain(into: &actions) }
     }
     state = new
     if new == .poweredOn { adoptLinks(now: now, into: &actions) }

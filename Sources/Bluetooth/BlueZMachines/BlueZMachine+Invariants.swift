@@ -31,6 +31,16 @@ extension BlueZMachine {
         found.append("\(peer) has a closed session")
       }
     }
+    for (id, channel) in channels where clients[channel.client] == nil {
+      found.append("the channel \(id) has a closed session")
+    }
+    for (id, channel) in channels
+    where channel.sends.reduce(0, { $0 + $1.byteCount }) != channel.unsentByteCount {
+      found.append("the channel \(id) counts other bytes than its sends have")
+    }
+    for (id, listener) in listeners where clients[listener.client] == nil {
+      found.append("a closed session listens on \(id)")
+    }
     for (peer, link) in links where link.running == .pairing {
       if !pairings.values.contains(where: { $0.peer == peer }) {
         found.append("an operation on \(peer) waits for a pairing that is not there")

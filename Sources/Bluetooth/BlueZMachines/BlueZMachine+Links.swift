@@ -57,6 +57,7 @@ extension BlueZMachine {
     }
     dropOperations(of: id, on: peer, now: now, into: &actions)
     dropRSSIRequests(of: id, on: peer, into: &actions)
+    closeChannels(of: id, to: peer, into: &actions)
     if release(peer, id, now: now, into: &actions) {
       links[peer]?.users[id] = .leaving(again: nil)
     } else {
@@ -414,6 +415,7 @@ extension BlueZMachine {
     }
     endRSSIRequests(peer, .failure(error), into: &actions)
     endSubscriptions(of: peer, into: &actions)
+    endChannels(to: peer, error, into: &actions)
     links[peer]?.connectionHandle = nil
     links[peer]?.disconnectionReason = nil
     stopNotifying(peer, now: now, into: &actions)

@@ -28,6 +28,7 @@ extension BlueZMachine {
       links[peer]?.users[id] = nil
       removeLinkIfUnused(peer)
     }
+    closeChannels(of: id, to: nil, into: &actions)
     endPairings(of: id, now: now, into: &actions)
     stopAdvertising(of: id, now: now, into: &actions)
     removeServices(of: id, now: now, into: &actions)
@@ -76,9 +77,29 @@ extension BlueZMachine {
     case .respond(let request, let result): respond(request, result, of: id, into: &actions)
     case .updateValue(let handle, let value, let peers, let token):
       updateValue(handle, value, peers, id, token, now: now, into: &actions)
-    case .unpublishChannel, .consumedFromChannel, .closeChannel:
-      break
+    case .publishChannel, .unpublishChannel, .openChannel, .sendOnChannel, .consumedFromChannel,
+      .closeChannel:
+      serveChannels(request, of: id, now: now, into: &actions)
     default: refuse(request, of: id, into: &actions)
+    }
+  }
+
+  private mutating func serveChannels(
+    _ request: HostRequest, of id: BlueZSessionID, now: Instant, into actions: inout [Action]
+  ) {
+    switch request {
+    case .publishChannel(let psm, let requiresEncryption, let token):
+      publishChannel(
+        psm, requiresEncryption: requiresEncryption, id, token, into: &actions)
+    case .unpublishChannel(let psm): unpublishChannel(psm, of: id, into: &actions)
+    case .openChannel(let peer, let psm, let token):
+      openChannel(peer, psm, id, token, now: now, into: &actions)
+    case .sendOnChannel(let channel, let bytes, let token):
+      sendOnChannel(channel, bytes, id, token, into: &actions)
+    case .consumedFromChannel(let channel, let count):
+      consumed(count, from: channel, id, into: &actions)
+    case .closeChannel(let channel): closeChannel(channel, of: id, into: &actions)
+    default: preconditionFailure("\(request) is not about channels")
     }
   }
 
@@ -93,8 +114,7 @@ extension BlueZMachine {
         "bluetoothd chooses the parameters and the PHY of a link itself."
       case .createOutOfBandData, .setOutOfBandData:
         "bluetoothd takes no out-of-band data of LE pairings from programs."
-      case .attendAllPairings: "The agent of the desktop answers pairings of bluetoothd."
-      default: "Over bluetoothd, this host has no L2CAP channels."
+      default: "The agent of the desktop answers pairings of bluetoothd."
       }
     complete(id, token, .failure(.unsupported(sentence)), into: &actions)
   }

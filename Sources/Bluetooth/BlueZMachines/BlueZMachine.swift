@@ -33,6 +33,8 @@ package struct BlueZMachine: Machine, Sendable {
     case connections([ControllerConnection])
     /// The controller has reported something.
     case controller(ControllerReport)
+    /// The socket of a channel, or one that listens, has reported something.
+    case channel(ChannelID, ChannelSocketEvent)
   }
 
   /// What the driver has to do.
@@ -57,6 +59,8 @@ package struct BlueZMachine: Machine, Sendable {
     case readConnections
     /// Read the RSSI of a link of the controller.
     case readRSSI(handle: UInt16)
+    /// Use the socket of a channel.
+    case channel(ChannelAction)
     /// The reason why the radio can't be used has changed; nil if it can be.
     case problem(String?)
     /// Log a sentence.
@@ -166,6 +170,11 @@ package struct BlueZMachine: Machine, Sendable {
   var linkPeers: [String: DeviceAddress] = [:]
   /// The peers whose links this program had made when the radio was lost: bluetoothd may have kept them.
   var madeLinks: Set<DeviceAddress> = []
+  /// The channels of clients, and what they listen on; both have sockets of the kernel.
+  var channels: [ChannelID: BlueZChannel] = [:]
+  var listeners: [ChannelID: BlueZListener] = [:]
+  var lastChannel: UInt64 = 0
+  var hasWarnedOfChannels = false
   /// The services of this program, by the paths of their applications.
   var services: [String: LocalService] = [:]
   var serverRequests: [ServerRequestID: PendingServerRequest] = [:]
@@ -212,6 +221,7 @@ package struct BlueZMachine: Machine, Sendable {
       updateState(now: now, into: &actions)
     case .connections(let connections): connectionsRead(connections, into: &actions)
     case .controller(let report): controllerReported(report, into: &actions)
+    case .channel(let id, let event): channelReported(id, event, into: &actions)
     }
     updateDiscovery(now: now, into: &actions)
     assert(violations().isEmpty, "\(violations())")
@@ -233,6 +243,7 @@ package struct BlueZMachine: Machine, Sendable {
     case .off, .settingFilter, .starting, .stopping: break
     }
     consider(nextServerWake)
+    consider(nextChannelWake)
     if state == .poweredOn { for link in links.values { consider(link.nextWake) } }
     return next
   }
@@ -250,6 +261,7 @@ package struct BlueZMachine: Machine, Sendable {
     sendWaitingCalls(into: &actions)
     wakeDiscovery(now: now, into: &actions)
     wakeServer(now: now, into: &actions)
+    wakeChannels(now: now, into: &actions)
     if state == .poweredOn {
       for peer in links.keys.sorted(by: { $0.bits < $1.bits }) {
         wakeLink(peer, now: now, into: &actions)
@@ -303,7 +315,9 @@ package struct BlueZMachine: Machine, Sendable {
   ) {
     guard clients[id] != nil else { return }
     actions.append(.deliver(id, event))
-    if clients[id]?.acknowledgesEvents == true { clients[id]?.unhandledCount += 1 }
+    if event.isAcknowledged, clients[id]?.acknowledgesEvents == true {
+      clients[id]?.unhandledCount += 1
+    }
   }
 
   mutating func deliverToAll(_ event: HostEvent, into actions: inout [Action]) {

@@ -4,12 +4,14 @@ import Essentials
 /// An adapter of bluetoothd.
 struct Adapter: Sendable {
   var address: UInt64?
+  var addressKind = DeviceAddress.Kind.public
   var isPowered = false
   /// `PowerState` of BlueZ 5.82; nil in 5.66.
   var powerState: String?
 
   mutating func update(_ values: [String: BusValue]) {
     if let text = values["Address"]?.text { address = DeviceAddress(text, kind: .public)?.bits }
+    if let kind = values["AddressType"]?.text { addressKind = kind == "random" ? .random : .public }
     if let isPowered = values["Powered"]?.boolean { self.isPowered = isPowered }
     if let state = values["PowerState"]?.text { powerState = state }
   }

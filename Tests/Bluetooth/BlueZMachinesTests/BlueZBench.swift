@@ -36,6 +36,7 @@ struct BlueZBench {
   var controller: String?
   var connectionReadCount = 0
   var rssiHandles: [UInt16] = []
+  var channelActions: [ChannelAction] = []
   var answers: [IncomingCallID: Result<[BusValue], BusError>] = [:]
   var lastIncoming: UInt64 = 0
   var signals: [BusCall] = []
@@ -68,6 +69,7 @@ struct BlueZBench {
       case .watchController(let name): controller = name
       case .readConnections: connectionReadCount += 1
       case .readRSSI(let handle): rssiHandles.append(handle)
+      case .channel(let action): channelActions.append(action)
       case .problem(let sentence): problem = sentence
       case .warning(let sentence): warnings.append(sentence)
       }

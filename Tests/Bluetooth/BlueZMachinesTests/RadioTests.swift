@@ -212,7 +212,7 @@ struct RadioTests {
     bench.start()
     let token = RequestToken(rawValue: 1)
     for request: HostRequest in [
-      .openChannel(.peer, psm: 0x80, token), .updateParameters(.peer, .default, token),
+      .updateParameters(.peer, .default, token),
       .attendAllPairings(token), .createOutOfBandData(token),
     ] {
       bench.request(request)

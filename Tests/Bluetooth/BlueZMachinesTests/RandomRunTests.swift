@@ -35,7 +35,7 @@ struct RandomRunTests {
     _ bench: inout BlueZBench, _ random: inout SeededGenerator, _ lastToken: inout UInt64
   ) {
     let id: BlueZSessionID = Bool.random(using: &random) ? .first : .second
-    switch Int.random(in: 0..<28, using: &random) {
+    switch Int.random(in: 0..<31, using: &random) {
     case 0: bench.request(.startScan(ScanOptions()), of: id)
     case 1: bench.request(.stopScan, of: id)
     case 2, 3: bench.request(.connect(.peer, ConnectOptions()), of: id)
@@ -71,7 +71,8 @@ struct RandomRunTests {
     case 22:
       lastToken += 1
       readRSSI(&bench, &random, token: lastToken, of: id)
-    case 23: bench.advance(by: .milliseconds(Int64.random(in: 0..<9_000, using: &random)))
+    case 23, 24, 25: useChannel(&bench, &random, &lastToken, of: id)
+    case 26: bench.advance(by: .milliseconds(Int64.random(in: 0..<9_000, using: &random)))
     default:
       guard let index = bench.calls.indices.randomElement(using: &random) else { return }
       let id = bench.calls.remove(at: index).id
@@ -90,6 +91,30 @@ struct RandomRunTests {
     guard call.rawValue % 2 == 0 else { return }
     let prompt = PairingPromptID(rawValue: call.rawValue / 2)
     bench.request(.answerPairing(prompt, .accept), of: id)
+  }
+
+  /// A request for a channel, or a report of a socket that may be gone.
+  private static func useChannel(
+    _ bench: inout BlueZBench, _ random: inout SeededGenerator, _ lastToken: inout UInt64,
+    of id: BlueZSessionID
+  ) {
+    let channel = ChannelID(rawValue: UInt64.random(in: 1...8, using: &random))
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0:
+      lastToken += 1
+      bench.request(.openChannel(.peer, psm: 0x80, RequestToken(rawValue: lastToken)), of: id)
+    case 1:
+      lastToken += 1
+      bench.request(
+        .sendOnChannel(channel, [1, 2, 3], RequestToken(rawValue: lastToken)), of: id)
+    case 2: bench.request(.closeChannel(channel), of: id)
+    case 3: bench.handle(.channel(channel, .opened(peerMTU: 64)))
+    case 4:
+      let count = Int.random(in: -1...9, using: &random)
+      bench.handle(.channel(channel, .sent(count)))
+      bench.handle(.channel(channel, .received([1])))
+    default: bench.handle(.channel(channel, .ended(.closedByPeer)))
+    }
   }
 
   private static func readRSSI(

@@ -93,6 +93,8 @@ extension HostError {
     case 0x0006: CBATTError(.insufficientAuthorization)
     case 0x0007: CBATTError(.insufficientEncryptionKeySize)
     case 0x0008: CBATTError(.insufficientEncryption)
+    // Linux keeps the result of its own channels to itself.
+    case 0xFFFF: error(.connectionFailed, "The peer refused the channel.")
     default: error(.connectionFailed, "The peer refused the channel (result \(result)).")
     }
   }
