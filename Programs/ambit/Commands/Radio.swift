@@ -32,7 +32,7 @@ struct RadioList: AsyncParsableCommand {
   func run() async throws {
     let output = Output(isJSON: options.json)
     let hub = try options.hubPath()
-    let bluez = hub == nil ? try options.bluezName() : nil
+    let bluez = hub == nil ? try await options.usedBlueZName() : nil
     let chosen: RadioChoice?
     do {
       chosen = hub == nil && bluez == nil ? try options.radioChoice() : nil

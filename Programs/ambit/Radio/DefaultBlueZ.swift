@@ -77,4 +77,15 @@ extension GlobalOptions {
       return .notUsed(reason: nil)
     #endif
   }
+
+  /// The name of bluetoothd's radio, if it is named, or used where none is; nil for another radio.
+  func usedBlueZName() async throws -> String? {
+    if let name = try bluezName() { return name }
+    guard let selection = try? radioSelection(),
+      case .used(let host) = await defaultBlueZ(
+        insteadOf: selection, isCaptured: false, onWarning: { _ in })
+    else { return nil }
+    await host.close()
+    return host.name
+  }
 }
