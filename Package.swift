@@ -579,10 +579,10 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "AppMachines", "AppSessions", "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines",
-        "PortSharing", "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire",
-        "Essentials", "HubMachines", "HubWire", "JSONWire", "PeripheralFiles", "Simulation",
-        "InfoPlists", "XMPPWire",
+        "AppMachines", "AppSessions", "ARPWire", "BeaconMachines", "BlueZMachines", "DNSWire",
+        "DiscoveryMachines", "PortSharing", "BluetoothHost", "BluetoothInterface",
+        "BluetoothMachines", "BluetoothWire", "Essentials", "HubMachines", "HubWire", "JSONWire",
+        "PeripheralFiles", "Simulation", "InfoPlists", "XMPPWire",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     tests("FuzzReplayTests", needs: "FuzzTargets", "Essentials"),
