@@ -765,7 +765,8 @@ if Context.environment["AMBIT_BENCHMARKS"] != nil {
       .product(name: "HTTPTypes", package: "swift-http-types"), logging,
       .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")),
     benchmark(
-      "apps-benchmarks", in: "Apps", needs: "BenchmarkSupport", "Essentials", "BluetoothWire",
+      "apps-benchmarks", in: "Apps", needs: "AppMachines", "AppManagerHost", "AppSessions",
+      "BenchmarkSupport", "BluetoothHost", "Essentials", "EventLoop", "BluetoothWire",
       "BluetoothInterface", "AppLifecycleTesting", "CoreBluetooth", "SimulatedRadio", "Simulation"),
     benchmark(
       "messages-benchmarks", in: "Messages", needs: "BenchmarkSupport", "Essentials", "Messaging",

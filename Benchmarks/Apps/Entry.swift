@@ -12,7 +12,9 @@ struct Entry {
     }
     do {
       var table = try Table(suite: "apps", isSmoke: arguments.contains("--smoke"))
+      let isSmoke = arguments.contains("--smoke")
       try await table.run { try await runDoorLock(into: &$0) }
+      try await table.run { try await runHeldSockets(into: &$0, isSmoke: isSmoke) }
       guard table.finish(isComplete: true) else { exit(1) }
     } catch {
       FileHandle.standardError.write(Data("\(error)\n".utf8))
