@@ -66,7 +66,10 @@ final class ConnectionPipe: BytePipe {
   }
   func close() {
     connection.close()
-    holding.withLock { $0.holder }?.close()
+    // Behind what the application is just doing: the system may suspend it then.
+    if let holder = holding.withLock({ $0.holder }) {
+      OperationQueue.main.addOperation { holder.close() }
+    }
   }
   func observeInput(_ call: @escaping @Sendable () -> Void) { connection.observeInput(call) }
   func observeOutput(_ call: @escaping @Sendable () -> Void) { connection.observeOutput(call) }
@@ -84,7 +87,7 @@ extension ConnectionPipe {
     let isNew = holding.withLock { holding in
       guard holding.holder == nil else { return false }
       holding.holder = SocketHolder(identifier, isPlain: true) { [weak self] done in
-        guard let self else { return done() }
+        guard let self else { return OperationQueue.main.addOperation(done) }
         handleWake(readCount: nil, turnCount: 0, done)
       }
       return true

@@ -112,11 +112,10 @@ final class ConnectionDriver: Sendable {
   /// Closes the connection without notifying anything, unless it is sending the rest after
   /// `cancel`.
   func release() {
-    let (connection, holder) = state.withLock { state in
-      state.lingering == nil ? (state.connection, state.holder) : (nil, nil)
-    }
-    connection?.close()
-    holder?.close()
+    let connection = state.withLock { $0.lingering == nil ? $0.connection : nil }
+    guard let connection else { return }
+    connection.close()
+    endHolding()
   }
 
   /// Processes an event, and has its actions performed.
@@ -294,7 +293,7 @@ final class ConnectionDriver: Sendable {
 
   private func close() {
     connection?.close()
-    state.withLock { $0.holder }?.close()
+    endHolding()
     let old = state.withLock { state in
       defer { state.resources = Resources() }
       return state.resources
@@ -319,13 +318,27 @@ final class ConnectionDriver: Sendable {
   /// Takes the connection of an earlier process over, if the system holds one by this name.
   private func restore(_ connection: TCPConnection) {
     guard let identifier = parameters.restoreIdentifier, !connection.isConnected else { return }
+    let queue = queue
     let holder = SocketHolder(identifier, isPlain: parameters.restoresConnection) {
       [weak self] done in
-      guard let self else { return done() }
-      work.async { self.handleWake(done) }
+      if let self {
+        work.async { self.handleWake(done) }
+      } else if let queue {
+        queue.async { done() }
+      } else {
+        done()
+      }
     }
     state.withLock { $0.holder = holder }
     holder.restore(connection)
+  }
+
+  /// Ends the holding behind what the application is just doing on its queue, and behind the handlers of actions that
+  /// follow: nothing else may keep the system from suspending it.
+  private func endHolding() {
+    guard let holder = state.withLock({ $0.holder }) else { return }
+    guard let queue else { return holder.close() }
+    queue.async { [work] in work.async { queue.async { holder.close() } } }
   }
 
   /// Something came while the app was suspended: calls `done` when the application has got all that it has requested.
