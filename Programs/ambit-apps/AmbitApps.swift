@@ -4,7 +4,7 @@ package import ArgumentParser
 package struct AmbitApps: AsyncParsableCommand {
   package static let configuration = CommandConfiguration(
     commandName: "ambit", abstract: "Run apps in the background, as a phone does.",
-    subcommands: [AppCommand.self, AppsCommand.self])
+    subcommands: [AppCommand.self, AppsCommand.self, PushCommand.self])
 
   package init() {}
 }

@@ -22,7 +22,7 @@ struct AppCommand: AsyncParsableCommand {
     subcommands: [
       AppInstall.self, AppRemove.self, AppList.self, AppOpen.self, AppBackground.self,
       AppForeground.self, AppForceQuit.self, AppTerminate.self, AppDisplayOn.self, AppStatusOf.self,
-      AppLog.self,
+      AppLog.self, AppOpenAlert.self,
     ],
     defaultSubcommand: AppList.self)
 }

@@ -58,7 +58,7 @@ struct AppOpen: AsyncParsableCommand {
         case .failed(let kind, let sentence):
           throw CommandFailure(AppReply.status(of: kind), Fit.safe(sentence))
         case .ended(let exit): try end(id, exit, output)
-        case .opened, .done, .installed, .status, .log: break
+        case .opened, .done, .installed, .status, .log, .pushed: break
         }
       }
     } catch let error as AppManagerError { throw AppReply.failure(error) }

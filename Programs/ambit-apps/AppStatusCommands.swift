@@ -65,6 +65,9 @@ struct AppsStatus: AsyncParsableCommand {
     }
     let way = status.freezer == "cgroup" ? "control groups" : "signals"
     output.line("\(status.apps.count) apps; suspended ones are stopped by \(way)")
+    if status.memory == "none" {
+      output.line("pressure on memory isn't watched: no app is ended for it")
+    }
     for app in status.apps { AppWords.show(app, output) }
     if status.droppedEventCount > 0 {
       output.line(
@@ -106,6 +109,7 @@ enum AppWords {
     output.line(first)
     output.line("  \(radio(app))")
     for socket in app.heldSockets ?? [] { output.line("  \(words(socket))") }
+    for line in services(app) { output.line("  \(Fit.safe(line))") }
     let counts = app.counts
     let reasons = counts.reasonCounts.sorted { $0.key < $1.key }
       .map { "\($0.value) \($0.key.rawValue)" }
@@ -118,8 +122,36 @@ enum AppWords {
         + "\(seconds(app.processorTime)) of processor time")
   }
 
+  /// Tasks and notifications, a line for each kind that the app has.
+  private static func services(_ app: AppManagerStatus.App) -> [String] {
+    var lines = app.tasks.map { task in
+      let date = task.earliestBegin.map { Date(timeIntervalSince1970: $0) }
+      let earliest = date.map { ", not before \($0.formatted(.iso8601))" } ?? ""
+      return "task \(task.identifier)\(earliest)"
+    }
+    if app.pendingNotificationCount > 0 || app.waitingPushCount > 0 {
+      lines.append(
+        "\(app.pendingNotificationCount) local notifications pending, "
+          + "\(app.waitingPushCount) remote ones wait")
+    }
+    if let token = app.deviceToken { lines.append("device token \(token)") }
+    lines += app.wakes.suffix(shownWakeCount).map { wake in
+      let date = Date(timeIntervalSince1970: wake.date).formatted(.iso8601)
+      let words = wake.reasons.map(\.rawValue).joined(separator: ", ")
+      return "\(wake.isLaunch ? "launched" : "woken") \(date) for \(words): "
+        + String(format: "%.3f s, %.3f s of processor time", wake.seconds, wake.processorTime)
+    }
+    lines += app.alerts.suffix(shownAlertCount).map { alert in
+      "alert \(alert.number): \(alert.text.title) \(alert.text.body)"
+    }
+    return lines
+  }
+
+  private static let shownAlertCount = 5
+  private static let shownWakeCount = 3
+
   private static func radio(_ app: AppManagerStatus.App) -> String {
-    "\(app.connectionCount) connections, \(app.pendingConnectionCount) pending, \(app.scanCount) scans"
+    "\(app.connectionCount) connections, \(app.pendingConnectionCount) pending, \(app.scanCount) scans, \(app.regionCount) regions"
   }
 
   private static func words(_ socket: HeldSocketStatus) -> String {
@@ -156,7 +188,8 @@ enum AppJSON {
 
   static func object(_ status: AppManagerStatus) -> JSON {
     .object([
-      "freezer": .string(status.freezer), "apps": .array(status.apps.map(object)),
+      "freezer": .string(status.freezer), "memory": .string(status.memory),
+      "apps": .array(status.apps.map(object)),
       "droppedEvents": .integer(Int64(status.droppedEventCount)),
       "reports": .array(status.reports.map { .string($0) }),
     ])
@@ -176,6 +209,13 @@ enum AppJSON {
       "pendingConnections": .integer(Int64(app.pendingConnectionCount)),
       "scans": .integer(Int64(app.scanCount)),
       "sockets": app.heldSockets.map { .array($0.map(object)) },
+      "regions": .integer(Int64(app.regionCount)),
+      "tasks": .array(app.tasks.map(object)),
+      "pendingNotifications": .integer(Int64(app.pendingNotificationCount)),
+      "waitingPushes": .integer(Int64(app.waitingPushCount)),
+      "badge": .integer(Int64(app.badge)), "deviceToken": app.deviceToken.map { .string($0) },
+      "alerts": .array(app.alerts.map(object)),
+      "lastWakes": .array(app.wakes.map(object)),
       "waiting": .integer(Int64(app.waitingCount)),
       "launches": .integer(Int64(counts.launchCount)),
       "wakes": .integer(Int64(counts.wakeCount)), "reasons": .object(reasons),
@@ -192,6 +232,29 @@ enum AppJSON {
     .object([
       "identifier": .string(socket.identifier), "peer": .string(socket.peer),
       "wakes": .integer(Int64(socket.wakeCount)), "hasEnded": .bool(socket.hasEnded),
+    ])
+  }
+
+  private static func object(_ task: AppTaskRequest) -> JSON {
+    .object([
+      "task": .string(task.identifier),
+      "kind": .string(task.kind == .refresh ? "refresh" : "processing"),
+      "earliestBegin": task.earliestBegin.map { .number($0) },
+    ])
+  }
+
+  private static func object(_ wake: AppManagerStatus.Wake) -> JSON {
+    .object([
+      "time": .number(wake.date), "isLaunch": .bool(wake.isLaunch),
+      "reasons": .array(wake.reasons.map { .string($0.rawValue) }),
+      "seconds": .number(wake.seconds), "processorTime": .number(wake.processorTime),
+    ])
+  }
+
+  private static func object(_ alert: AppManagerStatus.Alert) -> JSON {
+    .object([
+      "alert": .integer(Int64(clamping: alert.number)), "title": .string(alert.text.title),
+      "body": .string(alert.text.body),
     ])
   }
 

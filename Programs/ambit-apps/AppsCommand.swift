@@ -53,6 +53,18 @@ struct AppsRun: RadioCommand {
       valueName: "way"))
   var freezer: FreezerArgument?
 
+  @Option(
+    help: ArgumentHelp(
+      "How alerts are shown: terminal, desktop (by notify-send) or command: and the path of a program after it. "
+        + "Default: the desktop, if there is one, or else the terminal.",
+      valueName: "way"))
+  var alerts: AlertsArgument?
+
+  @Flag(
+    inversion: .prefixedNo,
+    help: "End suspended apps where processes of this machine wait for memory.")
+  var memoryPressure = true
+
   /// Pairings of apps are answered where they are asked for.
   var pairingInput: PairingInput { .command }
   var waitsForReaders: Bool { false }
@@ -68,7 +80,9 @@ struct AppsRun: RadioCommand {
     do throws(AppManagerServerError) {
       server = try await AppManagerServer.start(
         at: path, session.host.provider, store: store, freezer: freezer,
-        descriptors: .ofEnvironment()
+        descriptors: .ofEnvironment(),
+        alerts: alerts?.style ?? .best { ProcessInfo.processInfo.environment[$0] },
+        memory: memoryPressure ? MemoryFiles() : .none
       ) { report.yield($0) }
     } catch {
       let isTaken = if case .isTaken = error { true } else { false }

@@ -43,6 +43,7 @@ struct Ambit: AsyncParsableCommand {
         ambit linklocal eth0                  a link-local IPv4 address
         ambit message send bob@chat.example   send a message over XMPP
         ambit app open com.example.lock       an app that lives in the background
+        ambit push com.example.lock push.json a remote notification for it
         ambit locate --map map.json walk.csv  where a beacon was among receivers
         ambit trace score a.mbd b.mbd         errors of position estimates
 
@@ -57,6 +58,7 @@ struct Ambit: AsyncParsableCommand {
       Status.self, Bonds.self, Browse.self, Resolve.self, Publish.self, NetworkQuery.self,
       LinkLocal.self, Locate.self, Trace.self, Beacons.self, BeaconGroup.self, Monitor.self,
       AccountCommand.self, MessageCommand.self, ChatCommand.self, AppCommand.self, AppsCommand.self,
+      PushCommand.self,
     ],
     defaultSubcommand: Watch.self)
 }

@@ -99,7 +99,7 @@ struct CommandLineTests {
 
   @Test("every command has help with examples")
   func help() {
-    #expect(Ambit.configuration.subcommands.count == 32)
+    #expect(Ambit.configuration.subcommands.count == 33)
     for command in Ambit.configuration.subcommands where command != Radio.self {
       #expect(
         command.helpMessage().contains("EXAMPLES:"), "\(command.configuration.commandName ?? "")")

@@ -24,6 +24,26 @@ struct AppCommand: ParsableCommand {
   }
 }
 
+/// Remote notifications, which `ambit-apps` sends.
+struct PushCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "push", abstract: "Send a remote notification to an app.",
+    discussion: """
+      EXAMPLES:
+        ambit push com.example.news payload.json
+        ambit push --help
+      """)
+
+  @Argument(
+    parsing: .captureForPassthrough,
+    help: "The app's identifier or device token, the file of the payload, and options.")
+  var words: [String] = []
+
+  func run() throws {
+    try ProgramReplacement.execute("ambit-apps", ["push"] + words, for: "apps")
+  }
+}
+
 /// The manager of apps.
 struct AppsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -96,7 +96,7 @@ extension AppCommandReply {
   fileprivate var isLast: Bool {
     switch self {
     case .opened, .output: false
-    case .done, .failed, .installed, .status, .ended, .log: true
+    case .done, .failed, .installed, .status, .ended, .log, .pushed: true
     }
   }
 }

@@ -26,8 +26,8 @@ package enum AppFreezer: Hashable, Sendable, CustomStringConvertible {
   func removeLeftovers() {
     if case .controlGroups(let folder) = self {
       for name in TextFile.names(in: folder) where name.hasPrefix(AppProcessGroup.namePrefix) {
-        let manager = name.dropFirst(AppProcessGroup.namePrefix.count).prefix { $0 != "." }
-        guard let manager = pid_t(manager), ProcessTable.entry(of: manager) == nil else { continue }
+        let mark = ManagerMark(String(name.dropFirst(AppProcessGroup.namePrefix.count)))
+        guard mark?.hasEnded ?? false else { continue }
         _ = TextFile.write("1", to: "\(folder)/\(name)/cgroup.kill")
         rmdir("\(folder)/\(name)")
       }
@@ -85,6 +85,10 @@ final class AppProcessGroup {
   private var stopped: [ProcessDescriptor] = []
   /// Those that were ended, but for the first one, and may have to be reaped.
   private var killed: [ProcessDescriptor] = []
+  /// Whether the manager has ended them.
+  private(set) var wasKilled = false
+  /// The adjustments that suspended processes had before, for the kernel's choice of a process to end.
+  private var adjustments: [(file: String, value: String)] = []
 
   init(_ first: ProcessDescriptor, mark: String, name: String, freezer: AppFreezer) {
     self.first = first
@@ -102,18 +106,41 @@ final class AppProcessGroup {
   deinit { if let folder { rmdir(folder) } }
 
   func freeze() {
-    if let folder, TextFile.write("1", to: folder + "/cgroup.freeze") { return }
+    if let folder, TextFile.write("1", to: folder + "/cgroup.freeze") {
+      let members = TextFile.read(folder + "/cgroup.procs")?.split(separator: "\n") ?? []
+      return offerMemory(of: members.compactMap { pid_t($0) })
+    }
     stopped = send(SIGSTOP)
+    offerMemory(of: stopped.map(\.processID))
   }
+
+  /// Has the kernel end suspended processes before others where there is no memory (proc(5), `oom_score_adj`). A program
+  /// may take back what it has raised.
+  private func offerMemory(of processes: [pid_t]) {
+    for process in processes {
+      let file = "/proc/\(process)/oom_score_adj"
+      guard let before = TextFile.read(file)?.split(separator: "\n").first.map(String.init),
+        let value = Int(before), value < Self.suspendedAdjustment,
+        TextFile.write("\(Self.suspendedAdjustment)", to: file)
+      else { continue }
+      adjustments.append((file, before))
+    }
+  }
+
+  /// Of at most 1,000, with which a process is always the next one.
+  private static let suspendedAdjustment = 800
 
   func thaw() {
     if let folder { _ = TextFile.write("0", to: folder + "/cgroup.freeze") }
     for process in stopped { process.send(SIGCONT) }
     stopped = []
+    for (file, value) in adjustments { _ = TextFile.write(value, to: file) }
+    adjustments = []
   }
 
   /// Ends all of them at once.
   func kill() {
+    wasKilled = true
     if let folder { _ = TextFile.write("1", to: folder + "/cgroup.kill") }
     killed += send(SIGKILL).filter { $0.processID != first.processID }
   }

@@ -28,6 +28,10 @@ extension AppManagerCore {
       case .terminate(let name):
         try terminate(name)
         connection.finish(.done)
+      case .push(let notification): connection.finish(try push(notification))
+      case .openAlert(let name, let number):
+        try openAlert(name, number)
+        connection.finish(.done)
       case .displayOn:
         handle(.life(.displaySwitchedOn))
         connection.finish(.done)
@@ -49,7 +53,7 @@ extension AppManagerCore {
     }
   }
 
-  private func installed(_ name: String) throws(CommandRefusal) -> AppID {
+  func installed(_ name: String) throws(CommandRefusal) -> AppID {
     let id = AppID(name)
     guard apps[id] != nil else {
       throw CommandRefusal(.notInstalled, "no app \(name) is installed")
@@ -165,13 +169,16 @@ extension AppManagerCore {
         connectionCount: use.connections.count, scanCount: use.scanCount)
       shown.processID = program?.processID
       shown.heldSockets = sockets.sockets(of: status.id)
+      show(status.id, in: &shown)
+      shown.wakes = app.wakes.wakes
       let time = machine.life.backgroundTimeRemaining(of: status.id, now: now)
       shown.timeRemaining = status.state == .background ? time?.seconds : nil
       shown.pause = status.pausedUntil.map { max(.zero, $0 - now).seconds }
       return shown
     }
     return AppManagerStatus(
-      apps: shown, freezer: freezer.description, droppedEventCount: machine.droppedCount,
+      apps: shown, freezer: freezer.description, memory: memoryWatch?.way ?? "none",
+      droppedEventCount: machine.droppedCount,
       reports: reports)
   }
 }

@@ -1,33 +1,31 @@
 import AppHubMachines
 import AppMachines
-import AppSessions
+import Foundation
 
-// What the manager keeps for each app besides its managers, and requests of apps about it.
+// What the manager keeps for each app besides its managers.
 
 extension AppManagerCore {
-  /// Answers a request of a process.
-  func reply(to request: AppRequest, of program: AppProgram) -> AppReply {
-    let app = AppID(program.bundle.identifier)
-    return switch request {
-    case .regions(let request): .regions(answer(request, of: app))
-    default: request.replyWithoutSystem
-    }
-  }
-
   // MARK: The store
 
-  /// What is kept now.
+  /// The records of all apps now.
   var details: [AppDetailRecord] {
-    forceQuitApps.sorted().map {
+    let quit = machine.forceQuitApps.sorted().map {
       AppDetailRecord(app: $0.rawValue, kind: .forceQuit, contents: [])
     }
-      + machine.preservedRegions.map {
-        AppDetailRecord(app: $0.app.rawValue, kind: .regions, contents: $0.bytes)
+    let regions = machine.preservedRegions.map {
+      AppDetailRecord(app: $0.app.rawValue, kind: .regions, contents: $0.bytes)
+    }
+    let services = machine.appsWithServices.compactMap { app in
+      machine.serviceRecord(of: app).flatMap { try? JSONEncoder().encode($0) }.map {
+        AppDetailRecord(app: app.rawValue, kind: .services, contents: Array($0))
       }
+    }
+    return quit + regions + services + otherDetails
   }
 
   /// Takes over what the last manager has kept. Apps are installed already.
   func restore(_ details: [AppDetailRecord]) {
+    otherDetails = details.filter { AppDetailKind(rawValue: $0.kind) == nil }
     // Before the others, of which some don't launch such an app.
     for record in details where record.kind == AppDetailKind.forceQuit.rawValue {
       handle(.life(.person(AppID(record.app), .forceQuit)))
@@ -40,13 +38,12 @@ extension AppManagerCore {
         report("the regions of \(record.app) can't be read, and are given up")
       }
     }
-  }
-
-  /// Notes which apps the person has ended, and which of those were opened again.
-  func noteForceQuits() {
-    let now = Set(machine.life.status.lazy.filter(\.isForceQuit).map(\.id))
-    guard now != forceQuitApps else { return }
-    forceQuitApps = now
-    detailChangeCount += 1
+    for record in details where record.kind == AppDetailKind.services.rawValue {
+      if let services = try? JSONDecoder().decode(AppServiceRecord.self, from: record.contents) {
+        handle(.preservedServices(AppID(record.app), services))
+      } else {
+        report("the tasks and notifications of \(record.app) can't be read, and are given up")
+      }
+    }
   }
 }

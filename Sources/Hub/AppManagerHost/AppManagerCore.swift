@@ -14,8 +14,8 @@ final class AppManagerCore {
   /// Something for the machine. Each one is done after those before it, with all their actions.
   private enum Work {
     case event(AppHubMachine.Event)
-    /// A request of an app, whose answer is called at once.
-    case request(AppRegionRequest, AppID, (AppRegionReply) -> Void)
+    /// A request, whose answer is taken at once.
+    case change((inout AppHubMachine, Instant, inout [AppHubMachine.Action]) -> Void)
   }
 
   /// An app that is installed.
@@ -24,6 +24,7 @@ final class AppManagerCore {
     var output = AppOutput()
     /// Seconds of processor time of processes that have ended.
     var endedProcessorTime = 0.0
+    var wakes = AppWakeLog()
   }
 
   let loop: EpollLoop
@@ -41,10 +42,18 @@ final class AppManagerCore {
   private var saveTimer: (any LoopTimer)?
   private var isSaving = false
   private var savedChangeCount: UInt64 = 0
-  /// Counts the changes of details that the machine doesn't count.
-  var detailChangeCount: UInt64 = 0
-  /// The apps that the person has ended, as they are kept.
-  var forceQuitApps: Set<AppID> = []
+  let alerts: AppAlerts
+  /// Of kinds that a later manager has written.
+  var otherDetails: [AppDetailRecord] = []
+  let memory: MemoryFiles
+  var memoryWatch: MemoryPressureWatch?
+  /// How many processes the kernel had ended for their memory when a process of an app ended last.
+  var memoryEndedCount: UInt64?
+  /// When adopted processes are looked at.
+  var adoptedTimer: (any LoopTimer)?
+  private let mark: ManagerMark
+  /// When the network and the power supply were looked at.
+  var lookedAround: Instant?
   var apps: [AppID: App] = [:]
   var programs: [AppProcessID: AppProgram] = [:]
   private var sessions: [HubSessionKey: any HostSession] = [:]
@@ -66,9 +75,10 @@ final class AppManagerCore {
 
   init(
     at path: String, _ provider: any HostSessionProvider, _ store: any AppStore,
-    _ freezer: AppFreezer, limits: AppLimits, socketTimes: HeldSocketTimes,
-    descriptors: DescriptorStore, isSimulated: Bool,
-    on loop: EpollLoop, onReport: @escaping @Sendable (String) -> Void
+    _ freezer: AppFreezer, limits: AppLimits, serviceLimits: AppServiceLimits,
+    socketTimes: HeldSocketTimes, descriptors: DescriptorStore, alerts: AppAlertStyle,
+    memory: MemoryFiles, isSimulated: Bool, on loop: EpollLoop,
+    onReport: @escaping @Sendable (String) -> Void
   ) {
     self.path = path
     self.provider = provider
@@ -78,9 +88,19 @@ final class AppManagerCore {
     self.descriptors = descriptors
     self.loop = loop
     self.onReport = onReport
-    machine = AppHubMachine(limits: limits, isSimulated: isSimulated)
+    machine = AppHubMachine(
+      limits: limits, serviceLimits: serviceLimits, isSimulated: isSimulated)
+    self.alerts = AppAlerts(alerts, on: loop)
+    self.memory = memory
+    mark = .current
     timer = loop.makeTimer { [weak self] in self?.wake() }
     saveTimer = loop.makeTimer { [weak self] in self?.save() }
+    self.alerts.onOpen = { [weak self] app, event in
+      self?.handle(
+        .life(.person(app, event.map { AppMachine.PersonEvent.openedAlert($0) } ?? .opened)))
+    }
+    self.alerts.onReport = { [weak self] in self?.report($0) }
+    watchMemory()
   }
 
   /// Begins with the apps that were installed.
@@ -121,10 +141,10 @@ final class AppManagerCore {
       details: details.filter { apps[AppID($0.app)] != nil })
   }
 
-  /// Counts the changes of what is kept.
-  private var changeCount: UInt64 { machine.preservedChangeCount &+ detailChangeCount }
+  /// Counts the changes of the store's contents.
+  private var changeCount: UInt64 { machine.preservedChangeCount }
 
-  /// Writes what is kept soon if it has changed: changes come together.
+  /// Writes the store soon if its contents have changed: changes come together.
   private func saveSoon() {
     guard changeCount != savedChangeCount, !isSaving else { return }
     isSaving = true
@@ -165,9 +185,19 @@ final class AppManagerCore {
 
   /// Answers a request of an app about its regions.
   func answer(_ request: AppRegionRequest, of app: AppID) -> AppRegionReply {
-    var reply = AppRegionReply.refused(.unavailable)
-    perform(.request(request, app) { reply = $0 })
-    return reply
+    let reply = change { machine, now, actions in
+      machine.answer(request, of: app, now: now, into: &actions)
+    }
+    return reply ?? .refused(.unavailable)
+  }
+
+  /// Changes the machine by a call with a result, and performs the actions; nil if the manager is closed.
+  func change<Result>(
+    _ body: @escaping (inout AppHubMachine, Instant, inout [AppHubMachine.Action]) -> Result
+  ) -> Result? {
+    var result: Result?
+    perform(.change { result = body(&$0, $1, &$2) })
+    return result
   }
 
   private func perform(_ new: Work) {
@@ -179,12 +209,11 @@ final class AppManagerCore {
       var due: [Work] = []
       swap(&due, &work)
       for item in due {
+        let now = Instant.now
+        updateSurroundings(&machine, now: now)
         switch item {
-        case .event(let event):
-          machine.handle(event, now: .now, into: &actions)
-          if case .life(.person) = event { noteForceQuits() }
-        case .request(let request, let app, let reply):
-          reply(machine.answer(request, of: app, now: .now, into: &actions))
+        case .event(let event): machine.handle(event, now: now, into: &actions)
+        case .change(let body): body(&machine, now, &actions)
         }
         performActions()
       }
@@ -233,13 +262,17 @@ final class AppManagerCore {
     case .start(let app, let process, let launch): start(process, of: app, launch)
     case .kill(let id): kill(id)
     case .terminate(let id): terminate(id)
-    case .freeze(let id): programs[id]?.group.freeze()
-    case .thaw(let id): programs[id]?.group.thaw()
+    case .freeze(let id):
+      guard let program = programs[id] else { return }
+      program.group.freeze()
+      endWake(program)
+    case .thaw(let id):
+      programs[id]?.group.thaw()
+      beginWake(id, isLaunch: false)
     case .expire, .expireTask, .refuseBackgroundTask:
       guard let (id, instruction) = AppInstruction.of(action) else { return }
       programs[id]?.instruct(instruction)
-    case .alert(let app, _):
-      report("\(app.rawValue) would show an alert: something happened for it while it is suspended")
+    case .alert(let app, let event): alert(app, event)
     case .report(let new): report(new.sentence)
     case .reportRegionStates, .deliver, .refuse, .disconnect, .release: break
     }
@@ -292,6 +325,8 @@ final class AppManagerCore {
       let program = try makeProgram(id, bundle)
       programs[id] = program
       program.instruct(.start(launch))
+      if !launch.isInForeground { beginWake(id, isLaunch: true) }
+      adoptedTimer?.set(.now + Self.adoptedInterval)
     } catch { notStarted(id, of: app, "\(bundle.executable): \(error.text)") }
   }
 
@@ -304,9 +339,9 @@ final class AppManagerCore {
   private func makeProgram(
     _ id: AppProcessID, _ bundle: AppBundle
   ) throws(SystemError) -> AppProgram {
-    let mark = "\(getpid()).\(id.rawValue)"
+    let mark = "\(self.mark).\(id.rawValue)"
     let (process, output) = try AppSpawn.start(
-      bundle,
+      bundle.executable, in: bundle.folder,
       [
         AppSpawn.markVariable: mark, AppManagerPlace.variable: path,
         "AMBIT_HUB": AppManagerPlace.hub(beside: path),
@@ -351,6 +386,8 @@ final class AppManagerCore {
     let app = AppID(program.bundle.identifier)
     let exit = program.reap()
     apps[app]?.endedProcessorTime += program.endedProcessorTime
+    endWake(program, processorTime: program.endedProcessorTime)
+    let isReclaimed = self.isReclaimed(exit, program)
     let hasOthers = !program.group.left.isEmpty
     program.group.reapAdopted()
     // What it has written last may not have been read yet.
@@ -359,7 +396,21 @@ final class AppManagerCore {
     wrote([], app)
     endWatching(app, exit)
     if !hasOthers { forget(id) }
+    if isReclaimed {
+      if hasOthers { return reclaim(program) }
+      return handle(.life(.process(id, .reclaimed)))
+    }
     handle(.life(.process(id, .exited(exit, hasOthers: hasOthers))))
+  }
+
+  /// The kernel has ended the first process for its memory: the others go, too.
+  private func reclaim(_ program: AppProgram) {
+    program.group.kill()
+    program.awaitOthers(on: loop) { [weak self] in
+      guard let self, programs[program.id] === program else { return }
+      forget(program.id)
+      handle(.life(.process(program.id, .reclaimed)))
+    }
   }
 
   /// Reports when the processes are gone that an app's first process has left behind.
@@ -460,6 +511,9 @@ final class AppManagerCore {
     for connection in connections.values { connection.channel?.close() }
     connections = [:]
     timer?.cancel()
+    alerts.closeAll()
+    memoryWatch?.close()
+    adoptedTimer?.cancel()
     ProcessTable.setAdoptsOrphans(false)
     isClosed = true
   }

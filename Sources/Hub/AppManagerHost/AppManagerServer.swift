@@ -1,3 +1,4 @@
+package import AppHubMachines
 package import AppMachines
 import AppSessions
 package import BluetoothInterface
@@ -32,15 +33,20 @@ package final class AppManagerServer: Sendable {
   ///   - store: The list of apps.
   ///   - freezer: How suspended apps are kept from running.
   ///   - limits: The times and bounds of apps.
+  ///   - serviceLimits: Those of tasks and notifications.
   ///   - socketTimes: How soon silent peers of held sockets are given up.
   ///   - descriptors: Keeps held sockets over a restart.
+  ///   - alerts: How alerts are shown.
+  ///   - memory: Where the kernel reports that memory is short.
   ///   - loop: The loop on which it works. Processes are looked at there, too.
   ///   - onReport: Called on the loop with a sentence for the log.
   /// - Throws: If it can't listen, another manager does, or the list of apps can't be read.
   package static func start(
     at path: String, _ provider: any HostSessionProvider, store: any AppStore,
     freezer: AppFreezer = .best, limits: AppLimits = AppLimits(),
+    serviceLimits: AppServiceLimits = AppServiceLimits(),
     socketTimes: HeldSocketTimes = HeldSocketTimes(), descriptors: DescriptorStore = .none,
+    alerts: AppAlertStyle = .terminal, memory: MemoryFiles = MemoryFiles(),
     on loop: EpollLoop = .shared,
     onReport: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws(AppManagerServerError) -> AppManagerServer {
@@ -51,17 +57,18 @@ package final class AppManagerServer: Sendable {
       ProcessTable.setAdoptsOrphans(true)
       freezer.removeLeftovers()
       let core = AppManagerCore(
-        at: path, provider, store, freezer, limits: limits, socketTimes: socketTimes,
-        descriptors: descriptors,
+        at: path, provider, store, freezer, limits: limits, serviceLimits: serviceLimits,
+        socketTimes: socketTimes, descriptors: descriptors, alerts: alerts, memory: memory,
         isSimulated: isSimulated, on: loop, onReport: onReport)
-      do throws(StateFileError) { try core.begin() } catch {
-        claim.release()
-        store.close()
-        throw .store(error.reason)
-      }
+      // First, since a task of an app may be due, whose process connects.
       do throws(AppManagerServerError) { try core.listen(claim) } catch {
         store.close()
         throw error
+      }
+      do throws(StateFileError) { try core.begin() } catch {
+        core.stopListening()
+        store.close()
+        throw .store(error.reason)
       }
       return LoopConfined(core, to: loop)
     }

@@ -12,14 +12,16 @@ enum AppSpawn {
     "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
   ]
 
-  /// Starts it in a group of its own, with its folder as the working folder, no input, and a pipe for its output.
+  /// Starts an executable in a group of its own, without input, and with a pipe for its output.
   ///
   /// - Parameters:
-  ///   - bundle: The app.
+  ///   - arguments: Those after its name.
+  ///   - folder: The working folder.
   ///   - variables: Those of its environment that differ from this program's.
   /// - Returns: The process, and the readable end of the pipe, which doesn't block.
   static func start(
-    _ bundle: AppBundle, _ variables: [String: String]
+    _ executable: String, _ arguments: [String] = [], in folder: String,
+    _ variables: [String: String]
   ) throws(SystemError) -> (process: ProcessDescriptor, output: Int32) {
     var ends: [Int32] = [0, 0]
     guard make_pipe(&ends, Int32(O_CLOEXEC)) == 0 else { throw .current }
@@ -27,7 +29,7 @@ enum AppSpawn {
     defer { close(writable) }
     _ = fcntl(readable, F_SETFL, O_NONBLOCK)
     do throws(SystemError) {
-      let processID = try spawn(bundle, output: writable, variables)
+      let processID = try spawn([executable] + arguments, in: folder, output: writable, variables)
       do throws(SystemError) { return (try ProcessDescriptor.open(processID), readable) } catch {
         // It isn't reaped yet, so that its number is its own.
         Glibc.kill(processID, SIGKILL)
@@ -42,7 +44,7 @@ enum AppSpawn {
   }
 
   private static func spawn(
-    _ bundle: AppBundle, output: Int32, _ variables: [String: String]
+    _ words: [String], in folder: String, output: Int32, _ variables: [String: String]
   ) throws(SystemError) -> pid_t {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -65,14 +67,14 @@ enum AppSpawn {
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO)
-    _ = spawn_change_folder(&files, bundle.folder)
+    _ = spawn_change_folder(&files, folder)
     _ = spawn_close_descriptors(&files, STDERR_FILENO + 1)
-    var arguments = [strdup(bundle.executable), nil]
+    var arguments = words.map { strdup($0) } + [nil]
     var environment = Self.environment(variables).map { strdup($0) } + [nil]
     defer { for pointer in arguments + environment { free(pointer) } }
     var processID: pid_t = 0
     let number = posix_spawn(
-      &processID, bundle.executable, &files, &attributes, &arguments, &environment)
+      &processID, words[0], &files, &attributes, &arguments, &environment)
     guard number == 0 else { throw SystemError(number: number) }
     return processID
   }

@@ -29,6 +29,29 @@ package struct PreservedManagerRecord: Hashable, Codable, Sendable {
     self.manager = manager
     self.holdings = holdings
   }
+
+  private enum CodingKeys: String, CodingKey {
+    case app, manager, holdings
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    app = try container.decode(String.self, forKey: .app)
+    manager = try container.decode(String.self, forKey: .manager)
+    // Earlier managers wrote an array of numbers, four times as long as text in Base64.
+    if let data = try? container.decode(Data.self, forKey: .holdings) {
+      holdings = Array(data)
+    } else {
+      holdings = try container.decode([UInt8].self, forKey: .holdings)
+    }
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(app, forKey: .app)
+    try container.encode(manager, forKey: .manager)
+    try container.encode(Data(holdings), forKey: .holdings)
+  }
 }
 
 /// Something else that the manager keeps for an app. An app has one of each kind at most.
@@ -48,6 +71,8 @@ package struct AppDetailRecord: Hashable, Codable, Sendable {
 package enum AppDetailKind: String, Hashable, Sendable {
   /// As ``PreservedRegions`` writes them.
   case regions
+  /// An ``AppServiceRecord`` in JSON.
+  case services
   /// The person has ended the app, and has not opened it since. Without contents.
   case forceQuit
 }

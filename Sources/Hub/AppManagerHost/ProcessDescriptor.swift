@@ -92,6 +92,21 @@ extension ProcessTable {
     _ = set_process_attribute(Int32(AMBIT_SET_CHILD_SUBREAPER), adopts ? 1 : 0, 0, 0, 0)
   }
 
+  /// Reaps processes that this one has adopted and that have ended: those with a session of their own, and those in the
+  /// process groups of apps. Other children are those of another library in this process, which waits for them.
+  ///
+  /// - Parameter started: Those that this program has started itself and waits for.
+  static func reapAdopted(but started: Set<pid_t>) {
+    let session = getsid(0)
+    for child in children() where !started.contains(child) {
+      guard let entry = entry(of: child), entry.isZombie,
+        entry.sessionID != session || started.contains(entry.groupID)
+      else { continue }
+      var status: Int32 = 0
+      waitpid(child, &status, WNOHANG)
+    }
+  }
+
   /// Reaps adopted processes of a process group that have ended.
   static func reapAdopted(ofGroup group: pid_t) {
     let own = getpid()

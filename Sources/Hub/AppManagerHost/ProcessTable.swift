@@ -8,6 +8,7 @@ enum ProcessTable {
     var processID: pid_t
     var parentID: pid_t
     var groupID: pid_t
+    var sessionID: pid_t
     var isZombie: Bool
     /// In ticks since the boot.
     var startTime: UInt64
@@ -25,14 +26,15 @@ enum ProcessTable {
       fields.indices.contains(index)
         ? Number(String(decoding: fields[index], as: UTF8.self)) : nil
     }
-    // Fields 3, 4, 5, 14, 15 and 22 of the manual's list.
+    // Fields 3, 4, 5, 6, 14, 15 and 22 of the manual's list.
     guard let parentID: pid_t = number(1), let groupID: pid_t = number(2),
+      let sessionID: pid_t = number(3),
       let user: UInt64 = number(11), let system: UInt64 = number(12),
       let startTime: UInt64 = number(19)
     else { return nil }
     return Entry(
       processID: processID, parentID: parentID, groupID: groupID,
-      isZombie: fields[0].first == UInt8(ascii: "Z"), startTime: startTime,
+      sessionID: sessionID, isZombie: fields[0].first == UInt8(ascii: "Z"), startTime: startTime,
       processorTime: user &+ system)
   }
 
@@ -74,21 +76,30 @@ enum ProcessTable {
 
   /// The processes of apps whose manager has ended without ending them.
   ///
-  /// - Parameter variable: The variable in their environments, whose value begins with the manager's number and a dot.
+  /// - Parameter variable: The variable in their environments, whose value begins with the manager's mark.
   static func leftovers(variable: String) -> [Entry] {
     let start = Array("\(variable)=".utf8)
-    let all = all().filter { !$0.isZombie }
-    let running = Set(all.map(\.processID))
-    return all.filter { entry in
-      let environment = TextFile.bytes("/proc/\(entry.processID)/environ") ?? []
-      guard let mark = environment.split(separator: 0).first(where: { $0.starts(with: start) }),
-        let manager = pid_t(
-          String(
-            decoding: mark.dropFirst(start.count).prefix { $0 != UInt8(ascii: ".") }, as: UTF8.self)
-        )
+    return all().filter { entry in
+      guard !entry.isZombie, let environment = TextFile.bytes("/proc/\(entry.processID)/environ"),
+        let value = environment.split(separator: 0).first(where: { $0.starts(with: start) }),
+        let mark = ManagerMark(String(decoding: value.dropFirst(start.count), as: UTF8.self))
       else { return false }
-      return !running.contains(manager)
+      return mark.hasEnded
     }
+  }
+
+  /// The children of this process; those of all its threads.
+  static func children() -> [pid_t] {
+    let folder = "/proc/self/task"
+    let lists = TextFile.names(in: folder).filter { !$0.hasPrefix(".") }.map {
+      TextFile.read("\(folder)/\($0)/children")
+    }
+    // A kernel without CONFIG_PROC_CHILDREN has none.
+    guard lists.contains(where: { $0 != nil }) else {
+      let own = getpid()
+      return all().filter { $0.parentID == own }.map(\.processID)
+    }
+    return lists.compactMap(\.self).flatMap { $0.split(separator: " ").compactMap { pid_t($0) } }
   }
 
   /// The ancestors of a process, and itself.

@@ -74,6 +74,25 @@ struct CommandTests {
     try FileManager.default.removeItem(atPath: folder)
   }
 
+  @Test func `A list of apps that an earlier manager has written is read`() throws {
+    let folder = try TestManager.makeFolder()
+    let path = folder + "/apps.json"
+    let app =
+      #"{"identifier":"a","folder":"/a","description":"#
+      + #"{"modes":1,"hasScenes":false,"exitsOnSuspend":false}}"#
+    let text =
+      #"{"apps":[\#(app)],"managers":[{"app":"a","manager":"central:m","holdings":[1,255]}]}"#
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+    chmod(path, 0o600)
+    let contents = try AppStoreFile(path: path).read()
+    #expect(contents.apps.map(\.identifier) == ["a"] && contents.details.isEmpty)
+    #expect(contents.managers.map(\.holdings) == [[1, 255]])
+    try AppStoreFile(path: path).write(contents)
+    #expect(try String(contentsOfFile: path, encoding: .utf8).contains(#""holdings":"Af8=""#))
+    #expect(try AppStoreFile(path: path).read() == contents)
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
   @Test func `Only one manager listens at a path`() async throws {
     let manager = try await TestManager.start()
     let store = AppStoreFile(path: manager.folder + "/state/other.json")

@@ -19,6 +19,25 @@ import Testing
     }
   }
 
+  @Test func `The message of a gateway in the documentation is a remote notification`() throws {
+    let text = #"""
+      {"command":{"version":1,"_1":{"push":{"_0":{"target":{"app":{"_0":"com.example.news"}},
+        "payload":"{\"aps\":{\"content-available\":1}}","identifier":"1"}}}}}
+      """#
+    var reader = AppFrame.Reader()
+    reader.append([UInt8(text.utf8.count & 0xFF), UInt8(text.utf8.count >> 8), 0, 0])
+    reader.append(text.utf8)
+    guard case .command(1, .push(let push)) = try reader.next(AppManagerGreeting.self) else {
+      Issue.record("it is another message")
+      return
+    }
+    #expect(push.target == .app("com.example.news"))
+    #expect(try push.notification().isSilent)
+    let reply = AppFrame.bytes(of: AppCommandReply.pushed("com.example.news", .delivered))
+    #expect(
+      String(decoding: reply.dropFirst(4), as: UTF8.self).hasPrefix(#"{"pushed":{"_"#))
+  }
+
   @Test func `A message that is too long, or no message, is an error`() {
     var reader = AppFrame.Reader(byteCountMax: 10)
     reader.append([11, 0, 0, 0])

@@ -91,14 +91,35 @@ struct ProcessTests {
     ended.executableURL = URL(filePath: "/bin/true")
     try ended.run()
     ended.waitUntilExit()
-    let left = Process()
-    left.executableURL = URL(filePath: "/bin/sleep")
-    left.arguments = ["1000"]
-    left.environment = ["AMBIT_APP_PROCESS": "\(ended.processIdentifier).1"]
-    try left.run()
+    let own = ManagerMark.current
+    // Its number is that of a process which began later, and of one in another namespace, which may run.
+    let marks = [
+      "\(own.namespace).\(ended.processIdentifier).\(own.startTime).1",
+      "\(own.namespace).\(own.processID).\(own.startTime - 1).1",
+      "\(own.namespace + 1).\(ended.processIdentifier).\(own.startTime).1",
+      "\(own).1",
+    ]
+    let left = try marks.map { mark in
+      let process = Process()
+      process.executableURL = URL(filePath: "/bin/sleep")
+      process.arguments = ["1000"]
+      process.environment = ["AMBIT_APP_PROCESS": mark]
+      try process.run()
+      return process
+    }
     let manager = try await TestManager.start()
-    left.waitUntilExit()
-    #expect(left.terminationReason == .uncaughtSignal)
+    for process in left.prefix(2) {
+      while ![nil, "Z"].contains(processState(process.processIdentifier)) {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+    }
+    for process in left.suffix(2) {
+      #expect(process.isRunning)
+      process.terminate()
+    }
+    // Foundation learns of an end when those are gone, too, that were started later.
+    for process in left { process.waitUntilExit() }
+    #expect(left.map(\.terminationStatus) == [SIGKILL, SIGKILL, SIGTERM, SIGTERM])
     await manager.close()
   }
 
@@ -127,14 +148,14 @@ struct ProcessTests {
     try await manager.perform(.background(lock))
     let app = try await manager.until(lock) { $0.state == .suspended }
     let processes = try String(
-      contentsOfFile: "\(group)/app-\(getpid()).1/cgroup.procs", encoding: .utf8)
+      contentsOfFile: "\(group)/app-\(ManagerMark.current).1/cgroup.procs", encoding: .utf8)
     #expect(processes.split(separator: "\n").map(String.init) == ["\(try #require(app.processID))"])
     let isFrozen = try String(
-      contentsOfFile: "\(group)/app-\(getpid()).1/cgroup.freeze", encoding: .utf8)
+      contentsOfFile: "\(group)/app-\(ManagerMark.current).1/cgroup.freeze", encoding: .utf8)
     #expect(isFrozen == "1\n")
     try await manager.perform(.terminate(lock))
     try await manager.until(lock) { $0.state == .notRunning }
-    #expect(!FileManager.default.fileExists(atPath: "\(group)/app-\(getpid()).1"))
+    #expect(!FileManager.default.fileExists(atPath: "\(group)/app-\(ManagerMark.current).1"))
     await manager.close()
   }
 

@@ -73,7 +73,10 @@ struct ProgramTests {
     #expect(none.status == 1 && none.output.contains("start it with \"ambit apps\""))
 
     let manager = try await program.start(
-      ["apps", "run", "--json", "--freezer", "signals", "--radio", "unix:" + radio.path])
+      [
+        "apps", "run", "--json", "--freezer", "signals", "--no-memory-pressure", "--radio",
+        "unix:" + radio.path,
+      ])
     let place = try TestManager.makeDoorLock(in: folder)
     #expect(try await program.run("app", "install", place).output == "Installed \(Self.lock).\n")
     #expect(try await program.run("app", "open", "com.example.none").status == 68)
@@ -96,6 +99,15 @@ struct ProgramTests {
     let status = try await program.run("apps", "status").output
     #expect(status.contains("launched 2 times, woken ") && status.contains(" bluetoothCentral"))
     #expect(try await program.run("app", "log", Self.lock).output.contains("launched for lock\n"))
+
+    let payload = folder + "/payload.json"
+    try #"{"aps":{"content-available":1}}"#.write(
+      toFile: payload, atomically: true, encoding: .utf8)
+    let push = try await program.run("push", Self.lock, payload, "--json")
+    #expect(push.output.contains(#""result":"waitsForForeground""#))
+    #expect(try await program.run("push", Self.lock, payload, "--type", "alert").status == 65)
+    #expect(try await program.run("push", Self.lock, folder + "/none").status == 66)
+    #expect(try await program.run("push", "com.example.none", payload).status == 68)
 
     let app = try await program.app(Self.lock)
     manager.terminate()

@@ -36,14 +36,15 @@ final class TestManager: ManagerCommands {
 
   static func start(
     freezer: AppFreezer = .signals, limits: AppLimits = TestManager.limits,
-    socketTimes: HeldSocketTimes = HeldSocketTimes(), descriptors: DescriptorStore = .none
+    socketTimes: HeldSocketTimes = HeldSocketTimes(), descriptors: DescriptorStore = .none,
+    alerts: AppAlertStyle = .terminal, memory: MemoryFiles = .none
   ) async throws -> TestManager {
     let folder = try makeFolder()
     let radio = try await LockRadio(in: folder)
     let store = AppStoreMemory()
     let server = try await AppManagerServer.start(
       at: folder + "/run/apps", radio.host, store: store, freezer: freezer, limits: limits,
-      socketTimes: socketTimes, descriptors: descriptors)
+      socketTimes: socketTimes, descriptors: descriptors, alerts: alerts, memory: memory)
     return TestManager(folder: folder, radio: radio, server: server, store: store)
   }
 
@@ -53,7 +54,7 @@ final class TestManager: ManagerCommands {
   ) async throws -> TestManager {
     let server = try await AppManagerServer.start(
       at: last.path, last.radio.host, store: last.store, freezer: .signals, limits: limits,
-      descriptors: descriptors)
+      descriptors: descriptors, memory: .none)
     return TestManager(folder: last.folder, radio: last.radio, server: server, store: last.store)
   }
 

@@ -1,8 +1,8 @@
 import AppLifecycle
 import CoreLocation
 
-/// An app of the tests of the manager of apps: it prints what its system tells it, and does what the words in the file
-/// `orders` of its folder name when it is launched.
+/// An app of the tests of the manager of apps: it prints the calls of its delegates, and begins what the words in the
+/// file `orders` of its folder name when it is launched.
 @main
 final class AppServices: UIResponder, UIApplicationDelegate {
   static let uuid = "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0"
@@ -19,16 +19,29 @@ final class AppServices: UIResponder, UIApplicationDelegate {
     _ application: UIApplication,
     didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
-    let isForLocation = launchOptions?[.location] != nil
     let isInBackground = application.applicationState == .background
-    write(
-      "launched\(isInBackground ? " in the background" : "")\(isForLocation ? " for location" : "")"
-    )
+    var words = ["launched"]
+    if isInBackground { words.append("in the background") }
+    if launchOptions?[.location] != nil { words.append("for location") }
+    if launchOptions?[.remoteNotification] != nil { words.append("from a notification") }
+    write(words.joined(separator: " "))
     if orders.contains("regions") { monitor() }
+    if orders.contains("push") { application.registerForRemoteNotifications() }
+    if orders.contains("task") { scheduleTask(submits: !isInBackground) }
+    if orders.contains("notify") { authorize() }
     return true
   }
 
-  func applicationDidEnterBackground(_ application: UIApplication) { write("in the background") }
+  func applicationDidEnterBackground(_ application: UIApplication) {
+    if orders.contains("notify") { notify() }
+    write("in the background")
+  }
+
+  private func write(_ text: String) {
+    FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+  }
+
+  // MARK: Regions
 
   private func monitor() {
     location.delegate = self
@@ -39,8 +52,52 @@ final class AppServices: UIResponder, UIApplicationDelegate {
     location.startMonitoring(for: CLBeaconRegion(uuid: uuid, identifier: "shop"))
   }
 
-  private func write(_ text: String) {
-    FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+  // MARK: Remote notifications
+
+  func application(
+    _ application: UIApplication,
+    didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data
+  ) { write("token of \(deviceToken.count) bytes") }
+
+  func application(
+    _ application: UIApplication,
+    didReceiveRemoteNotification userInfo: [AnyHashable: Any],
+    fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
+  ) {
+    write("got \(userInfo["text"] ?? "nothing")")
+    completionHandler(.newData)
+  }
+
+  // MARK: Tasks
+
+  private func scheduleTask(submits: Bool) {
+    BGTaskScheduler.shared.register(forTaskWithIdentifier: "refresh", using: .main) { task in
+      task.expirationHandler = { print("expired") }
+      print("refreshes")
+      if !FileManager.default.fileExists(atPath: "hangs") { task.setTaskCompleted(success: true) }
+    }
+    guard submits else { return }
+    do {
+      try BGTaskScheduler.shared.submit(BGAppRefreshTaskRequest(identifier: "refresh"))
+      write("submitted")
+    } catch { write("\(error)") }
+  }
+
+  // MARK: Local notifications
+
+  private func authorize() {
+    let center = UNUserNotificationCenter.current()
+    center.delegate = self
+    center.requestAuthorization { isGranted, _ in print("may notify \(isGranted)") }
+  }
+
+  private func notify() {
+    let content = UNMutableNotificationContent()
+    content.title = "News"
+    content.body = "Something happened."
+    let trigger = UNTimeIntervalNotificationTrigger(timeInterval: 0.1, repeats: false)
+    UNUserNotificationCenter.current().add(
+      UNNotificationRequest(identifier: "n", content: content, trigger: trigger))
   }
 }
 
@@ -56,4 +113,10 @@ extension AppServices: CLLocationManagerDelegate {
   nonisolated func locationManager(_ manager: CLLocationManager, didExitRegion region: CLRegion) {
     print("exited \(region.identifier)")
   }
+}
+
+extension AppServices: UNUserNotificationCenterDelegate {
+  nonisolated func userNotificationCenter(
+    _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
+  ) async { print("opened from \(response.notification.request.content.title)") }
 }

@@ -53,6 +53,10 @@ package enum AppManagerCommand: Hashable, Codable, Sendable {
   /// Ends a suspended app, as the system does for memory.
   case terminate(String)
   case displayOn
+  /// A remote notification for an app.
+  case push(AppPush)
+  /// Opens an app from an alert with this number, or from the last one.
+  case openAlert(String, UInt64?)
   /// The last lines of an app's output.
   case log(String)
 }
@@ -70,6 +74,8 @@ package enum AppCommandReply: Hashable, Codable, Sendable {
   /// The process of the app has ended.
   case ended(AppExit)
   case log([String])
+  /// A remote notification was taken, for the app with this identifier.
+  case pushed(String, AppPushResult)
 }
 
 /// The kind of reason why a command failed.
@@ -112,6 +118,21 @@ package struct AppManagerStatus: Hashable, Codable, Sendable {
     package var scanCount: Int
     /// Nil from a manager that holds no sockets.
     package var heldSockets: [HeldSocketStatus]?
+    /// Regions and conditions that are monitored.
+    package var regionCount = 0
+    /// Background tasks that are pending.
+    package var tasks: [AppTaskRequest] = []
+    package var pendingNotificationCount = 0
+    /// Remote notifications that wait, since the app was woken too often.
+    package var waitingPushCount = 0
+    /// The number on its icon.
+    package var badge = 0
+    /// In hexadecimal digits; nil for an app that isn't registered.
+    package var deviceToken: String?
+    /// Those that the person has not opened, oldest first.
+    package var alerts: [Alert] = []
+    /// The last ones, oldest first.
+    package var wakes: [Wake] = []
 
     package init(
       identifier: String, folder: String, state: AppLifeState, waitingCount: Int = 0,
@@ -131,19 +152,53 @@ package struct AppManagerStatus: Hashable, Codable, Sendable {
     }
   }
 
+  /// A time in which an app ran in the background, woken or launched for something.
+  package struct Wake: Hashable, Codable, Sendable {
+    /// When it began, in seconds since 1970.
+    package var date: Double
+    package var reasons: [AppWakeReason]
+    package var isLaunch: Bool
+    /// How long it took.
+    package var seconds = 0.0
+    /// Seconds of processor time of the app's first process.
+    package var processorTime = 0.0
+
+    package init(date: Double, reasons: [AppWakeReason], isLaunch: Bool) {
+      self.date = date
+      self.reasons = reasons
+      self.isLaunch = isLaunch
+    }
+  }
+
+  /// An alert of a notification.
+  package struct Alert: Hashable, Codable, Sendable {
+    /// By which it is opened.
+    package var number: UInt64
+    package var text: AppAlertText
+
+    package init(number: UInt64, text: AppAlertText) {
+      self.number = number
+      self.text = text
+    }
+  }
+
   package var apps: [App]
   /// How suspended apps are kept from running: `cgroup` or `signals`.
   package var freezer: String
+  /// How the manager learns that memory is short: `events`, `polling` or `none`.
+  package var memory: String
   /// Events without a callback of their own that were dropped at the bound.
   package var droppedEventCount: Int
   /// The last reports of the manager, oldest first, each a sentence.
   package var reports: [String]
 
   package init(
-    apps: [App], freezer: String, droppedEventCount: Int = 0, reports: [String] = []
+    apps: [App], freezer: String, memory: String = "none", droppedEventCount: Int = 0,
+    reports: [String] = []
   ) {
     self.apps = apps
     self.freezer = freezer
+    self.memory = memory
     self.droppedEventCount = droppedEventCount
     self.reports = reports
   }
