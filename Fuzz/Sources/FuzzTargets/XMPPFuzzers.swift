@@ -55,6 +55,7 @@
       guard let stanza = Stanza(element) else { return }
       precondition(Stanza(stanza.element) == stanza, "\(stanza) is not written as it was read")
       checkContacts(stanza)
+      checkRooms(stanza)
       guard case .message(let message) = stanza else { return }
       _ = (message[Carbon.self], message[ArchiveResult.self], message[Delay.self], message.body)
       if let mark = message[OrderMark.self] { precondition(OrderMark(mark.element) == mark) }
@@ -80,6 +81,22 @@
         if let marker = message[ChatMarker.self] {
           precondition(ChatMarker(marker.element) == marker, "\(marker)")
         }
+      }
+    }
+
+    private static func checkRooms(_ stanza: Stanza) {
+      func check<E: XMPPExtension>(_: E.Type, _ payload: [XMLElement]) {
+        guard let value = E.first(in: payload) else { return }
+        precondition(E(value.element) == value, "\(value)")
+      }
+      let payload = stanza.element.children
+      check(RoomUser.self, payload)
+      check(RoomEntry.self, payload)
+      check(DirectInvitation.self, payload)
+      check(OccupantID.self, payload)
+      if case .message(let message) = stanza { _ = RoomSubject.text(in: message) }
+      for bookmark in payload.first.flatMap({ RoomBookmark.list(in: $0) }) ?? [] {
+        _ = bookmark.publication
       }
     }
   }

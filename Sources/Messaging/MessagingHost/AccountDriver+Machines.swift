@@ -76,8 +76,13 @@
 
     func deliver(_ element: XMLElement, _ count: UInt64) {
       do throws(StoreError) {
-        try take(exchange.take(element, wall: WallClock.now), count)
-        handle(.received(element))
+        if rooms.takes(element) {
+          try takeOfRoom(element)
+          handle(.counted(count))
+        } else {
+          try take(exchange.take(element, wall: WallClock.now), count)
+          handle(ContactEvent.received(element))
+        }
         inboundCount = count
       } catch {
         // The server delivers it again when the session is resumed.
@@ -137,7 +142,8 @@
       failedServers.forget()
       if !online.isResumed { inboundCount = 0 }
       if !online.isResumed { waiting = [] }
-      handle(.connected(online))
+      handle(ContactEvent.connected(online))
+      handle(RoomEvent.connected(online))
       switch exchange.begin(online, now: .now) {
       case .query(let element): waiting.append(OutgoingStanza(row: nil, element))
       case .ready(let isResumed, let hasArchive):
@@ -158,6 +164,7 @@
       exchange.end()
       handle(.disconnected(streamError: failure.blamedCondition))
       handle(.disconnected(isTooLong: failure.isTooLong))
+      handle(RoomEvent.disconnected)
       observer.changed(.offline(failure, isFinal: retryAt == nil))
     }
 

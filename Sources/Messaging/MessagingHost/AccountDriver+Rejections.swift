@@ -68,6 +68,7 @@
       for change in rejected {
         switch change.change {
         case .insertOutgoing(let row): rows[row.id] = change.reason
+        case .rooms(.insertOutgoing(let row)): rows[row.id] = change.reason
         case .acknowledgeIncoming: error = .rejected(change.reason)
         default: break
         }
@@ -84,6 +85,7 @@
         case .stream: break
         case .call(let done): done(error)
         case .contacts(let action): perform(action)
+        case .rooms(let action): perform(action)
         case .messages(.fate(let row, _), _) where rows[row] != nil: break
         case .messages(.confirm, _), .messages(.load, _): break
         case .messages(let action, _): observer.perform(action)
@@ -112,6 +114,9 @@
       contactCalls.end(.interrupted)
       contacts = start.makeContacts()
       exchange.blocks = contacts.blocks
+      roomCalls.end()
+      rooms = start.makeRooms()
+      exchange.rooms = rooms.addresses
       blockedSession = nil
       stored = start.messages.session
       inboundCount = stored?.inboundCount ?? 0

@@ -15,6 +15,7 @@
       case messages(MessageAction, session: UInt64?)
       case call(AccountDriver.Completion)
       case contacts(ContactAction)
+      case rooms(RoomAction)
     }
 
     var changes: [MessageChange] = []
@@ -239,9 +240,11 @@
       batch = Batch()
       for done in lost { done(error ?? .closed) }
       contactCalls.end()
+      roomCalls.end()
       for case .request(let request) in takeInputs() {
         if case .acknowledge(_, let done) = request { done(error ?? .closed) }
         if case .contacts(_, let done) = request { done(.ended) }
+        if case .rooms(_, let done) = request { done(.closed) }
       }
       let store = store
       let bound = NIOLoopBound(self, eventLoop: loop)

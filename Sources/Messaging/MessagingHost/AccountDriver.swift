@@ -26,6 +26,9 @@
       case acknowledge(Int64, Completion)
       /// A request about contacts; the closure is called with the answer, or without one in time.
       case contacts(ContactRequest, @Sendable (ContactFailure?) -> Void)
+      /// The same about rooms.
+      case rooms(RoomRequest, @Sendable (RoomFailure?) -> Void)
+      case sendToRoom(ticket: UInt64, JID, MessageContent)
       /// The account is no longer used. The closure is called when another one may open the store, with an error if
       /// changes could not be written.
       case close(keepsSession: Bool, Completion)
@@ -49,6 +52,8 @@
     var exchange: AccountExchange
     var contacts: ContactMachine
     var contactCalls = ContactCalls()
+    var rooms: RoomMachine
+    var roomCalls = RoomCalls()
     /// A session whose messages wait for the list of blocked addresses.
     var blockedSession: (isResumed: Bool, hasArchive: Bool)?
     var channel: ServerChannel?
@@ -93,6 +98,8 @@
       exchange = AccountExchange(account: account)
       contacts = start.makeContacts()
       exchange.blocks = contacts.blocks
+      rooms = start.makeRooms()
+      exchange.rooms = rooms.addresses
       stored = start.messages.session
       inboundCount = stored?.inboundCount ?? 0
       prune()
@@ -126,6 +133,7 @@
           add(.request(request))
         case .acknowledge(_, let done) where closing.isStoreClosed: done(.closed)
         case .contacts(_, let done) where closing.isStoreClosed: done(.ended)
+        case .rooms(_, let done) where closing.isStoreClosed: done(.closed)
         default: add(.request(request))
         }
       }
@@ -230,6 +238,9 @@
         handle(.acknowledge(sequence: sequence))
         batch.later.append(.call(done))
       case .request(.contacts(let request, let done)): perform(request, done)
+      case .request(.rooms(let request, let done)): perform(request, done)
+      case .request(.sendToRoom(let ticket, let room, let content)):
+        sendToRoom(ticket, room, content)
       case .request(.close(let keepsSession, _)): close(keepsSession: keepsSession)
       case .wake:
         timer = nil
@@ -242,6 +253,7 @@
         messages.wake(now: now, into: &commit)
         take(commit)
         wakeContacts(now)
+        wakeRooms(now)
       }
     }
 
@@ -287,6 +299,7 @@
         case .messages(let action, let session): perform(action, session)
         case .call(let body): body(nil)
         case .contacts(let action): perform(action)
+        case .rooms(let action): perform(action)
         }
       }
     }
@@ -297,9 +310,9 @@
       let due =
         closing.isStoreClosed
         ? nil
-        : [stream.nextWake, messages.nextWake, exchange.nextWake, contacts.nextWake].compactMap(
-          \.self
-        ).min()
+        : [
+          stream.nextWake, messages.nextWake, exchange.nextWake, contacts.nextWake, rooms.nextWake,
+        ].compactMap(\.self).min()
       guard due != timer?.due else { return }
       timer?.scheduled.cancel()
       timer = nil

@@ -27,6 +27,7 @@
     var stream: StreamConfiguration
     var messages: StoredMessages
     var contacts = StoredContacts()
+    var rooms = StoredRooms()
     var session: StreamSession?
     var unacknowledged: [SentStanza]
     /// Whether accounts get receipts to which the app has never sent a message.
@@ -67,6 +68,7 @@
     mutating func load() throws(StoreError) {
       messages = try store.load()
       contacts = try store.loadContacts()
+      rooms = try store.loadRooms()
       // Machines that begin anew must not repeat the names of streams and the numbers of queries.
       var generator = SystemRandomNumberGenerator()
       stream.seed = generator.next()
@@ -95,6 +97,10 @@
 
     func makeContacts() -> ContactMachine {
       ContactMachine(account: stream.account, stored: contacts, seed: stream.seed)
+    }
+
+    func makeRooms() -> RoomMachine {
+      RoomMachine(account: stream.account, stored: rooms, seed: stream.seed)
     }
 
     func makeMessages() -> MessageMachine {
@@ -155,6 +161,7 @@
       var content: MessageContent
       var patience: TimeSpan?
 
+      /// - Parameter peer: A bare address, or that of an occupant of a room.
       package init(ticket: UInt64, to peer: JID, _ content: MessageContent, patience: TimeSpan?) {
         self.ticket = ticket
         self.peer = peer
@@ -170,7 +177,7 @@
         messages.map { message in
           .messages(
             .send(
-              ticket: message.ticket, peer: message.peer.bare.description,
+              ticket: message.ticket, peer: message.peer.description,
               originID: RandomText.id(at: now), message.content, patience: message.patience,
               wall: now))
         })
@@ -234,6 +241,23 @@
       _ body: @escaping @Sendable (ContactMachine) -> Value
     ) async throws(StoreError) -> Value {
       try await read { driver throws(StoreError) in try driver.contacts(body) }
+    }
+
+    /// Changes something about rooms. `done` is called on the event loop when the room has answered, and always.
+    package func perform(
+      _ request: RoomRequest, done: @escaping @Sendable (RoomFailure?) -> Void
+    ) { post(.rooms(request, done)) }
+
+    /// Sends a message to a room. The observer hears `accepted` or `refused` with the ticket.
+    package func send(ticket: UInt64, toRoom room: JID, _ content: MessageContent) {
+      post(.sendToRoom(ticket: ticket, room, content))
+    }
+
+    /// Reads the machine of rooms.
+    package func rooms<Value: Sendable>(
+      _ body: @escaping @Sendable (RoomMachine) -> Value
+    ) async throws(StoreError) -> Value {
+      try await read { driver throws(StoreError) in try driver.rooms(body) }
     }
 
     /// The peers of all conversations.

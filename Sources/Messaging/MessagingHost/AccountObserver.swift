@@ -23,6 +23,8 @@
     package var committed: @Sendable (String?) -> Void
     /// Something about contacts that the app may want to know.
     package var contacts: @Sendable (ContactNotice) -> Void
+    /// The same about rooms.
+    package var rooms: @Sendable (RoomNotice) -> Void = { _ in }
 
     package init(
       changed: @escaping @Sendable (Connection) -> Void,

@@ -8,6 +8,10 @@
     func load() throws(StoreError) -> StoredMessages
     /// What the machine of contacts begins with.
     func loadContacts() throws(StoreError) -> StoredContacts
+    /// What the machine of rooms begins with.
+    func loadRooms() throws(StoreError) -> StoredRooms
+    /// Those of the keys that the store has.
+    func known(_ keys: [SeenKey]) throws(StoreError) -> Set<SeenKey>
     /// Rows of the outbox that have a position in the stored session, by position.
     func sentRows() throws(StoreError) -> [OutgoingRow]
     /// Receipts that have a position in the stored session, by position.

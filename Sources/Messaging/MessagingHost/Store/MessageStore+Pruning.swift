@@ -71,6 +71,13 @@
         ORDER BY id LIMIT :limit)
       """,
       """
+      DELETE FROM roomOutgoing WHERE id IN (
+        SELECT id FROM roomOutgoing
+        WHERE +fate > 0 AND date < :recent AND id < (SELECT MAX(id) FROM roomOutgoing)
+        AND (date < :old OR id <= (SELECT MAX(id) FROM roomOutgoing) - :count)
+        ORDER BY id LIMIT :limit)
+      """,
+      """
       DELETE FROM seen WHERE name IN (
         SELECT name FROM seen WHERE date < :recent
         AND (date < :old OR (SELECT COUNT(*) FROM seen) > 2 * :count)

@@ -49,7 +49,8 @@
         func highest(_ column: String, _ table: String) throws -> Int64 {
           try Int64.fetchOne(database, sql: "SELECT MAX(\(column)) FROM \(table)") ?? 0
         }
-        stored.lastOutgoing = try highest("id", "outgoing")
+        stored.lastOutgoing = max(
+          try highest("id", "outgoing"), try highest("id", "roomOutgoing"))
         stored.lastIncoming = try highest("id", "incoming")
         stored.lastSequence = try highest("sequence", "incoming")
         return stored
@@ -186,12 +187,12 @@
       return lookup
     }
 
-    private static func isKnown(_ key: SeenKey, _ database: Database) throws -> Bool {
+    static func isKnown(_ key: SeenKey, _ database: Database) throws -> Bool {
       func exists(_ sql: String, _ arguments: StatementArguments) throws -> Bool {
         try Int.fetchOne(database.cachedStatement(sql: sql), arguments: arguments) != nil
       }
       switch key {
-      case .archive, .message:
+      case .archive, .message, .room:
         return try exists("SELECT 1 FROM seen WHERE name = ?", [key.storedName])
       case .sent(let name): return try exists("SELECT 1 FROM outgoing WHERE origin = ?", [name])
       case .order(let sender, let stream, let number, let name):
@@ -240,7 +241,7 @@
       }
       return IncomingRow(
         id: RowID(rawValue: row["id"]), kind: code.kind, peer: row["peer"],
-        originID: row["origin"], order: order,
+        originID: row["origin"], nickname: row["nickname"], order: order,
         content: MessageContent(body: row["body"], elements: row["elements"]),
         arrival: ArrivalCode.decode(row["arrival"]), date: row["date"], sequence: row["sequence"])
     }

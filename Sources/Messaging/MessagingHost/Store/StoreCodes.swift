@@ -109,6 +109,7 @@
       switch self {
       case .archive(let id): "a \(id)"
       case .message(let sender, let name, let digest): "m \(sender) \(digest) \(name)"
+      case .room(let room, let id): "r \(room) \(id)"
       case .sent, .order, .number: nil
       }
     }

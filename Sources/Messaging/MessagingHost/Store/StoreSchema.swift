@@ -29,6 +29,9 @@
               takesMarkers INTEGER NOT NULL, displayed TEXT) WITHOUT ROWID
             """)
       }
+      migrator.registerMigration("rooms") { database in
+        for statement in rooms { try database.execute(sql: statement) }
+      }
       return migrator
     }
 
@@ -89,6 +92,27 @@
         jid TEXT PRIMARY KEY, show TEXT, status TEXT NOT NULL, priority INTEGER NOT NULL)
         WITHOUT ROWID
       """,
+    ]
+
+    private static let rooms = [
+      """
+      CREATE TABLE room (
+        jid TEXT PRIMARY KEY, nickname TEXT NOT NULL, password TEXT, isWanted INTEGER NOT NULL,
+        isBookmarkDue INTEGER NOT NULL, historyEnd TEXT) WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE roomMark (
+        room TEXT NOT NULL, place INTEGER NOT NULL, id TEXT NOT NULL, date INTEGER NOT NULL,
+        PRIMARY KEY (room, place)) WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE roomOutgoing (
+        id INTEGER PRIMARY KEY, room TEXT NOT NULL, origin TEXT NOT NULL UNIQUE, body TEXT NOT NULL,
+        elements TEXT NOT NULL, fate INTEGER NOT NULL, reason TEXT, isSent INTEGER NOT NULL,
+        date INTEGER NOT NULL)
+      """,
+      "CREATE INDEX roomOutgoingOpen ON roomOutgoing (id) WHERE fate = 0",
+      "ALTER TABLE incoming ADD COLUMN nickname TEXT",
     ]
 
     private static let second = [

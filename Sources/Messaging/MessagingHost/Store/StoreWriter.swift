@@ -106,6 +106,7 @@
           database, "INSERT OR REPLACE INTO setting VALUES ('mechanism', ?)", [name])
       case .setInboundCount: break
       case .contacts(let change): try ContactWriter.apply(change, to: database)
+      case .rooms(let change): try RoomWriter.apply(change, to: database)
       }
     }
 
@@ -124,13 +125,13 @@
     private static func insert(_ row: IncomingRow, _ database: Database) throws {
       let kind = KindCode.encode(row)
       try run(
-        database, "INSERT INTO incoming VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
+        database, "INSERT INTO incoming VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
         [
           row.id.rawValue, kind.code, row.peer, row.originID, kind.stream?.description,
           kind.number.map { Int64(bitPattern: $0) },
           row.order?.since.map { Int64(bitPattern: $0) },
           kind.last, row.content.body, row.content.elements,
-          ArrivalCode.encode(row.arrival), row.date, row.sequence, WallClock.now,
+          ArrivalCode.encode(row.arrival), row.date, row.sequence, WallClock.now, row.nickname,
         ])
     }
 

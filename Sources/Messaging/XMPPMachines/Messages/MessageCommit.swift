@@ -34,6 +34,8 @@
     case setInboundCount(UInt64)
     /// A change that the machine of contacts makes, in the transaction of the stanza that has caused it.
     case contacts(ContactChange)
+    /// The same of the machine of rooms.
+    case rooms(RoomChange)
   }
 
   /// Changes of the store that are made together, and what may be done when they are on disk. If they

@@ -191,6 +191,8 @@
     case page(ArchivePage)
     /// A query failed. `isUnknownItem`: with `item-not-found`.
     case queryFailed(UInt64, isUnknownItem: Bool)
+    /// A row of a room, which has an order of its own.
+    case room(RoomDelivery)
     /// The answer to ``MessageAction/load(_:_:)``: the rows of a stream that the store has.
     case loaded([OutgoingRow])
   }

@@ -136,7 +136,7 @@
       for key in keys where recentKeys.insert(key).inserted {
         recentKeyOrder.append(key)
         switch key {
-        case .archive, .message: commit.changes.append(.addKey(key))
+        case .archive, .message, .room: commit.changes.append(.addKey(key))
         // The rows themselves have these.
         case .sent, .order, .number: break
         }

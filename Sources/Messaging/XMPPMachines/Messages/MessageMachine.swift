@@ -127,6 +127,7 @@
       case .page(let page): handle(page, now, &commit)
       case .queryFailed(let id, let isUnknownItem):
         follow(archive.fail(id, isUnknownItem: isUnknownItem, now: now), now, &commit)
+      case .room(let delivery): receive(delivery, &commit)
       case .loaded(let rows): sendAgain(rows, now, &commit)
       }
       settle(now, &commit)

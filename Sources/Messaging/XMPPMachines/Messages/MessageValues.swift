@@ -141,7 +141,7 @@
     package enum Kind: Hashable, Sendable {
       /// A message of the peer.
       case message
-      /// A message that another device of this account has sent to the peer.
+      /// A message that another device of this account has sent to the peer. In a room, each message of this account.
       case sentElsewhere
       /// Numbers of a stream that did not come within the time limit.
       case gap(OrderStreamID, ClosedRange<UInt64>)
@@ -168,6 +168,8 @@
     package var peer: String
     /// The message's origin-id or id; empty if it has none.
     package var originID: String
+    /// The sender's nickname in a room, empty for the room itself; nil outside of rooms.
+    package var nickname: String?
     package var order: OrderElement?
     package var content: MessageContent
     package var arrival: Arrival
@@ -177,7 +179,8 @@
     package var sequence: Int64?
 
     package init(
-      id: RowID, kind: Kind, peer: String, originID: String = "", order: OrderElement? = nil,
+      id: RowID, kind: Kind, peer: String, originID: String = "", nickname: String? = nil,
+      order: OrderElement? = nil,
       content: MessageContent = MessageContent(body: ""), arrival: Arrival = .inOrder,
       date: WallTime, sequence: Int64? = nil
     ) {
@@ -185,6 +188,7 @@
       self.kind = kind
       self.peer = peer
       self.originID = originID
+      self.nickname = nickname
       self.order = order
       self.content = content
       self.arrival = arrival
@@ -205,6 +209,8 @@
     case order(sender: String, OrderStreamID, UInt64, name: String)
     /// A number of a stream with any id. The inbox has it with the row.
     case number(sender: String, OrderStreamID, UInt64)
+    /// The id in the archive of a room.
+    case room(String, String)
   }
 
   extension MessageContent {

@@ -50,6 +50,12 @@
       set { reader.blocks = newValue }
     }
 
+    /// The rooms of the account, whose occupants are peers of their own.
+    package var rooms: Set<JID> {
+      get { reader.rooms }
+      set { reader.rooms = newValue }
+    }
+
     /// When ``wake(now:)`` has something to do.
     package var nextWake: Instant? { request?.deadline }
 

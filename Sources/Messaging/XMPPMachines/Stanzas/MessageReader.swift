@@ -19,6 +19,8 @@
     package var guardsArchiveIDs = false
     /// The senders whose messages are not handed over.
     package var blocks = BlockList()
+    /// Rooms whose occupants may send private messages (XEP-0045, §7.5): each occupant is a peer.
+    package var rooms: Set<JID> = []
 
     package init(account: JID) { self.account = account.bare }
 
@@ -69,20 +71,35 @@
       date: WallTime, isArchived: Bool = false
     ) -> InboundMessage? {
       guard stanza.kind != .groupchat else { return nil }
-      let order = stanza.payload.lazy.compactMap(OrderElement.init(reading:)).first
+      // A nickname may be another person's later: messages to its first holder are not repeated.
+      let isPrivate = [stanza.from, stanza.to].contains { isOccupant($0) }
+      let order =
+        isPrivate ? nil : stanza.payload.lazy.compactMap(OrderElement.init(reading:)).first
       var message = InboundMessage(
-        sender: stanza.from?.bare.description, recipient: stanza.to?.bare.description,
+        sender: peer(stanza.from), recipient: peer(stanza.to),
         id: stanza.id?.text, originID: stanza[OriginID.self]?.id.text, archiveID: archiveID?.text,
-        order: order, wantsReceipt: stanza[Receipt.self] == .request && stanza.id != nil,
+        order: order,
+        wantsReceipt: !isPrivate && stanza[Receipt.self] == .request && stanza.id != nil,
         kind: kind(stanza, hasOrder: order != nil), wrapper: wrapper, date: date)
       if let from = stanza.from, !from.isSameAccount(as: account) {
         for element in stanza.payload {
           if element.namespace == Namespace.chatStates { message.showsChatStates = true }
           if element.has("markable", Namespace.chatMarkers) { message.isMarkable = true }
         }
-        message.isBlocked = isArchived ? blocks.isBlocked(from, at: date) : blocks.isBlocked(from)
+        let inviter = stanza[RoomUser.self]?.invitation?.from
+        message.isBlocked = [from, inviter].compactMap(\.self).contains {
+          isArchived ? blocks.isBlocked($0, at: date) : blocks.isBlocked($0)
+        }
       }
       return message
+    }
+
+    private func isOccupant(_ jid: JID?) -> Bool {
+      jid.map { !$0.isBare && rooms.contains($0.bare) } ?? false
+    }
+
+    private func peer(_ jid: JID?) -> String? {
+      jid.map { isOccupant($0) ? $0.description : $0.bare.description }
     }
 
     private func kind(_ stanza: MessageStanza, hasOrder: Bool) -> InboundMessage.Kind {
@@ -117,10 +134,19 @@
       "http://jabber.org/protocol/pubsub#event", "jabber:x:delay",
     ]
 
+    /// Whether a message of a room has content besides its body.
+    static func hasContent(_ stanza: MessageStanza) -> Bool {
+      stanza.payload.contains { element in
+        !isPassing(element) && !element.has("subject", Namespace.client)
+          && ![Namespace.roomUser, Namespace.occupantID].contains(element.namespace)
+      }
+    }
+
     /// Whether an element by itself is no message for a person: typing, hints, events.
     private static func isPassing(_ element: XMLElement) -> Bool {
       passing.contains(element.namespace)
         || element.namespace == Namespace.client && element.name == "thread"
+        || RoomUser(element).map { $0.invitation == nil } ?? false
     }
   }
 
@@ -156,7 +182,7 @@
     private static func isOfMachines(_ element: XMLElement) -> Bool {
       [
         Namespace.order, Namespace.receipts, Namespace.stanzaIDs, Namespace.hints, Namespace.delay,
-        Namespace.chatStates, Namespace.chatMarkers,
+        Namespace.chatStates, Namespace.chatMarkers, Namespace.occupantID,
       ].contains(element.namespace)
     }
   }

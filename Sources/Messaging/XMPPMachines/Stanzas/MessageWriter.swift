@@ -13,6 +13,14 @@
         message.id = id
         message.body = content.body
         message.payload += XMLFragment.elements(of: content.elements)
+        // A private message to an occupant of a room (XEP-0045, §7.5). A later holder of the nickname must not get receipts
+        // and repetitions.
+        guard recipient.isBare else {
+          message.payload += [
+            OriginID(id).element, ProcessingHint.store.element, RoomUser().element,
+          ]
+          break
+        }
         message.payload += [
           Receipt.request.element, OriginID(id).element, order.element(),
           ProcessingHint.store.element, ChatState.active.element, ChatMarker.markable.element,

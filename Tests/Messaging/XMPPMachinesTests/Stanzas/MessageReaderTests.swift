@@ -222,5 +222,51 @@
       #expect(try date("chat.example") == 1_767_323_045_000)
       #expect(try date("evil.example") == Self.wall)
     }
+
+    @Test
+    func `A private message of an occupant is of its full address, without number and receipt`()
+      throws
+    {
+      var reader = try reader()
+      let text =
+        "<message type='chat' id='1' from='lab@rooms.example/bob' to='ann@chat.example/a'>"
+        + "<body>psst</body><request xmlns='urn:xmpp:receipts'/>"
+        + "<order xmlns='urn:x-ambit:order:1' stream='\(String(repeating: "a", count: 32))' n='1'/>"
+        + "<x xmlns='http://jabber.org/protocol/muc#user'/></message>"
+      guard case .message(let plain) = reader.read(try element(text), wall: 0) else {
+        Issue.record("it is no message")
+        return
+      }
+      #expect(plain.sender == "lab@rooms.example" && plain.order != nil)
+      reader.rooms = [try #require(JID("lab@rooms.example"))]
+      guard case .message(let message) = reader.read(try element(text), wall: 0) else {
+        Issue.record("it is no message")
+        return
+      }
+      #expect(message.sender == "lab@rooms.example/bob")
+      #expect(message.order == nil && !message.wantsReceipt)
+      let sent = OutboundStanza(
+        recipient: "lab@rooms.example/bob",
+        kind: .message(
+          originID: "o1", OrderElement(stream: OrderStreamID(high: 1, low: 1), number: 1),
+          MessageContent(body: "yes")), row: nil)
+      let stanza = try #require(MessageWriter.element(sent))
+      #expect(stanza.child("order", Namespace.order) == nil)
+      #expect(stanza.child("request", Namespace.receipts) == nil)
+      #expect(stanza.child("x", Namespace.roomUser) != nil)
+    }
+
+    @Test func `An invitation by a blocked account is blocked, also by way of a room`() throws {
+      var reader = try reader()
+      reader.blocks.set(BlockedAddress(try #require(JID("eve@x")), since: 0))
+      let text =
+        "<message from='lab@rooms.example'><x xmlns='http://jabber.org/protocol/muc#user'>"
+        + "<invite from='eve@x/a'/></x></message>"
+      guard case .message(let message) = reader.read(try element(text), wall: 5) else {
+        Issue.record("it is no message")
+        return
+      }
+      #expect(message.isBlocked)
+    }
   }
 #endif
