@@ -174,7 +174,7 @@
         return follow(
           reader.fail(query.id, isUnknownItem: isUnknown, now: shared.now), &shared)
       }
-      if !reader.isSearching { take(page, known, &shared) }
+      if !reader.isSearching { take(page, isLast: end.isComplete, known, &shared) }
       let before = reader.marks
       let step = reader.handle(
         ArchivePage(
@@ -185,7 +185,7 @@
     }
 
     private mutating func take(
-      _ page: [Result], _ known: Set<SeenKey>, _ shared: inout RoomShared
+      _ page: [Result], isLast: Bool, _ known: Set<SeenKey>, _ shared: inout RoomShared
     ) {
       func isKnown(_ result: Result, _ shared: RoomShared) -> Bool {
         if shared.isKnown(.room(jid.description, result.mark.id), known) { return true }
@@ -194,7 +194,10 @@
           shared.isKnown($0, known)
         }
       }
-      let lastKnown = page.lastIndex { isKnown($0, shared) } ?? -1
+      // Live messages of a joined room are on its last page.
+      let lastKnown =
+        phase == .ready && !isLast
+        ? page.count : page.lastIndex { isKnown($0, shared) } ?? -1
       for (place, result) in page.enumerated() {
         if let end = stored.historyEnd, result.mark.date > end.date { endHistory(&shared) }
         if var message = result.message, !isKnown(result, shared) {
