@@ -74,6 +74,22 @@ modules:
   mod_privacy: {{}}
   mod_roster: {{}}
   mod_stream_mgmt: {{resume_timeout: 300, resend_on_timeout: if_offline}}
+{extra}"""
+
+# A service of rooms with archives, and bookmarks.
+ROOMS = f"rooms.{DOMAIN}"
+PROSODY_ROOMS = f"""
+Component "{ROOMS}" "muc"
+  modules_enabled = {{ "muc_mam" }}
+  muc_room_default_persistent = true
+  muc_log_by_default = true
+"""
+EJABBERD_ROOMS = f"""  mod_muc:
+    host: "{ROOMS}"
+    access_create: all
+    default_room_options: {{mam: true, persistent: true}}
+  mod_caps: {{}}
+  mod_pubsub: {{plugins: [flat, pep]}}
 """
 
 
@@ -175,12 +191,12 @@ class Prosody(Server):
 
 
 class Ejabberd(Server):
-    def __init__(self, state, **options):
+    def __init__(self, state, extra="", **options):
         super().__init__(state, **options)
         programs = Programs("ejabberd", EJABBERD_PACKAGES)
         self._root, self._names = programs.root, ()
         (state / "ejabberd.yml").write_text(EJABBERD_CONFIGURATION.format(
-            state=state, port=self.port, tls_port=self.tls_port, domain=DOMAIN))
+            state=state, port=self.port, tls_port=self.tls_port, domain=DOMAIN, extra=extra))
         # The archive that it makes by itself gets slower with each message.
         with contextlib.closing(sqlite3.connect(state / "archive.sqlite")) as archive:
             archive.executescript(programs.find("usr/share/ejabberd/sql/lite.sql").read_text())

@@ -52,7 +52,7 @@
         case .tooLarge, .invalidText: .badData
         case .storeInUse, .store, .outboxFull: .cannotCreate
         case .offline, .noAnswer: .timedOut
-        case .refused, .unsupported, .tooManyRequests, .ended: .failure
+        case .refused, .unsupported, .tooManyRequests, .ended, .room, .notInRoom: .failure
         }
       self.init(status, error.description)
     }

@@ -21,10 +21,11 @@
           ambit message follow --json
           ambit message pipe
           ambit message roster
+          ambit message room join lab@rooms.example
         """,
       subcommands: [
         MessageSend.self, MessageRead.self, MessageFollow.self, MessagePipe.self,
-        MessageRoster.self, MessageBlock.self, MessageUnblock.self,
+        MessageRoster.self, MessageBlock.self, MessageUnblock.self, MessageRoom.self,
       ])
   }
 

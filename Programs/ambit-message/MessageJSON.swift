@@ -43,6 +43,8 @@
       }
       return .object([
         "event": .string(event), "row": .integer(item.row), "peer": .string(item.peer),
+        "nickname": item.nickname.map(JSON.string),
+        "invitation": item.invitation.map(object),
         "number": item.number.map { .integer(Int64(clamping: $0)) },
         "body": item.body.isEmpty ? nil : .string(item.body),
         "elements": item.elements.isEmpty ? nil : .string(item.elements),
@@ -50,6 +52,14 @@
         "arrival": item.arrival == .inOrder ? nil : .string("\(item.arrival)"),
         "count": count.map { .integer(Int64(clamping: $0)) },
         "time": .string(MessageText.time(item)),
+      ])
+    }
+
+    private static func object(_ invitation: RoomInvitation) -> JSON {
+      .object([
+        "room": .string(invitation.room), "inviter": invitation.inviter.map(JSON.string),
+        "reason": invitation.reason.map(JSON.string),
+        "password": invitation.password.map(JSON.string),
       ])
     }
 
@@ -101,6 +111,16 @@
       case .blockListTooLarge: kind = "block-list-too-large"
       case .blockListIncomplete(let count):
         (kind, reason) = ("block-list-incomplete", "addresses that can't be read: \(count)")
+      case .room(let address, let problem):
+        peer = address
+        kind =
+          switch problem {
+          case .tooManyOccupants: "too-many-occupants"
+          case .archiveStalled: "room-archive-stalled"
+          case .flooded: "room-flooded"
+          }
+      case .bookmarksUnavailable(let text): (kind, reason) = ("bookmarks-unavailable", text)
+      case .tooManyRooms: kind = "too-many-rooms"
       }
       return .object([
         "event": .string("problem"), "kind": .string(kind), "peer": peer.map(JSON.string),
@@ -131,7 +151,8 @@
     }
 
     static func text(_ item: InboxItem) -> String {
-      let head = "\(time(item)) \(item.peer)"
+      let nickname = item.nickname.map { $0.isEmpty ? "" : "/\($0)" } ?? ""
+      let head = "\(time(item)) \(item.peer)\(nickname)"
       switch item.kind {
       case .message: return Fit.safe("\(head): \(content(item))\(remark(item))")
       case .sentElsewhere: return Fit.safe("\(head) <- \(content(item))\(remark(item))")
@@ -148,7 +169,10 @@
     }
 
     private static func content(_ item: InboxItem) -> String {
-      item.body.isEmpty ? "(a message that this program can't show)" : item.body
+      if let invitation = item.invitation {
+        return "invitation to \(invitation.room)\(invitation.reason.map { ": \($0)" } ?? "")"
+      }
+      return item.body.isEmpty ? "(a message that this program can't show)" : item.body
     }
 
     private static func remark(_ item: InboxItem) -> String {

@@ -31,6 +31,8 @@
       let problems = account.problems()
       let presences = account.presenceUpdates()
       let chatStates = account.chatStateUpdates()
+      let rooms = account.rooms.updates()
+      let occupants = account.rooms.occupantUpdates()
       account.start()
       try await options.run.untilTime {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -41,19 +43,13 @@
             try await Self.failIfBehind(account)
           }
           group.addTask { await Self.tell(catchUps, output) }
+          group.addTask { await Self.tell(presences, output) { ContactText.object($0) } }
+          group.addTask { await Self.tell(chatStates, output) { ContactText.object($0) } }
+          group.addTask { await Self.tell(problems, output) { MessageJSON.problem($0) } }
+          group.addTask { await Self.tell(rooms, output) { RoomOutput.object($0) } }
           group.addTask {
-            for await presence in presences {
-              output.object(ContactText.object(presence), isOfRadio: false)
-            }
-          }
-          group.addTask {
-            for await update in chatStates {
-              output.object(ContactText.object(update), isOfRadio: false)
-            }
-          }
-          group.addTask {
-            for await problem in problems {
-              output.object(MessageJSON.problem(problem), isOfRadio: false)
+            await Self.tell(occupants, output) {
+              RoomOutput.object($0.room, $0.nickname, $0.occupant)
             }
           }
           group.addTask { try await AccountWatch.report(connections, output) }
@@ -86,6 +82,12 @@
           .object(["event": .string("caught-up"), "whole": .bool(catchUp.isWhole)]),
           isOfRadio: false)
       }
+    }
+
+    private static func tell<Value: Sendable>(
+      _ updates: Updates<Value>, _ output: Output, _ object: (Value) -> JSON
+    ) async {
+      for await update in updates { output.object(object(update), isOfRadio: false) }
     }
 
     /// Hands entries over. The other program acknowledges them.
@@ -128,7 +130,10 @@
             messages.append((OutgoingMessage(body, to: recipient, deadline: deadline), reference))
           case .acknowledge(let row): rows.append(row)
           case .setInUse(let isInUse): account.setInUse(isInUse)
-          case .setChatState, .markDisplayed, .setAvailability:
+          case .joinRoom(let room, let nickname, let password, let isBookmarked):
+            // The answer of the room may take a minute.
+            join(room, nickname, password, isBookmarked: isBookmarked, account, output)
+          case .setChatState, .markDisplayed, .setAvailability, .leaveRoom, .sendToRoom:
             // A message ends the typing before it, and not the typing after it.
             if case .setChatState = command, !messages.isEmpty {
               await store(messages, rows, account, output)
@@ -158,10 +163,34 @@
         case .markDisplayed(let origin, let address):
           try await account.markDisplayed(originID: origin, from: address)
         case .setAvailability(let availability): try await account.setAvailability(availability)
+        case .leaveRoom(let room): try await account.rooms.leave(room)
+        case .sendToRoom(let room, let nickname, let body, let reference):
+          let id: MessageID
+          if let nickname {
+            id = try await account.rooms.send(body, toOccupant: nickname, of: room)
+          } else {
+            id = try await account.rooms.send(body, to: room)
+          }
+          output.object(
+            MessageJSON.accepted(id, to: room, reference: reference), isOfRadio: false)
         default: break
         }
       } catch {
         report(error.description, output)
+      }
+    }
+
+    private static func join(
+      _ room: String, _ nickname: String, _ password: String?, isBookmarked: Bool,
+      _ account: MessagingAccount, _ output: Output
+    ) {
+      Task {
+        do throws(MessagingError) {
+          try await account.rooms.join(
+            room, nickname: nickname, password: password, isBookmarked: isBookmarked)
+        } catch {
+          report(error.description, output)
+        }
       }
     }
 
@@ -206,11 +235,15 @@
     case setChatState(ChatState, to: String)
     case markDisplayed(originID: String, from: String)
     case setAvailability(Availability)
+    case joinRoom(String, nickname: String, password: String?, isBookmarked: Bool)
+    case leaveRoom(String)
+    /// To all, or to the occupant with a nickname.
+    case sendToRoom(String, nickname: String?, body: String, reference: String?)
     case statistics
 
     private static let keys = [
       "command", "to", "body", "reference", "deadline", "row", "state", "peer", "origin", "show",
-      "status",
+      "status", "nickname", "password", "bookmark",
     ]
     /// The longest line in bytes: a text of the longest message, with every character escaped.
     static let byteCountMax = 6 * MessagingAccount.bodyByteCountMax + 4_096
@@ -253,10 +286,37 @@
         }
         self = .setAvailability(
           Availability(known, status: try object["status"]?.string() ?? ""))
-      case let other:
-        throw command.fault(
-          "unknown command \"\(other.prefix(64))\"; the commands are send, ack, background, "
-            + "foreground, stats, typing, displayed, presence")
+      case let name where name.hasPrefix("room-"):
+        self = try Self.ofRoom(name, object, command)
+      case let other: throw Self.unknown(other, command)
+      }
+    }
+  }
+
+  extension PipeCommand {
+    private static func unknown(_ name: String, _ command: JSONField) -> FileFault {
+      command.fault(
+        "unknown command \"\(name.prefix(64))\"; the commands are send, ack, background, "
+          + "foreground, stats, typing, displayed, presence, room-join, room-leave, room-send")
+    }
+
+    private static func ofRoom(
+      _ name: String, _ object: JSONObject, _ command: JSONField
+    ) throws(FileFault) -> PipeCommand {
+      let room = try object.required("to", "an address").string()
+      switch name {
+      case "room-join":
+        return .joinRoom(
+          room, nickname: try object.required("nickname", "a text").string(),
+          password: try object["password"]?.string(),
+          isBookmarked: try object["bookmark"]?.bool() ?? true)
+      case "room-leave": return .leaveRoom(room)
+      case "room-send":
+        return .sendToRoom(
+          room, nickname: try object["nickname"]?.string(),
+          body: try object.required("body", "a text").string(),
+          reference: try object["reference"]?.string())
+      default: throw unknown(name, command)
       }
     }
   }

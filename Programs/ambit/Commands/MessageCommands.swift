@@ -45,7 +45,7 @@ struct MessageCommand: MessageProgramCommand {
 
   @Argument(
     parsing: .captureForPassthrough,
-    help: "A command: send, read, follow, pipe, roster, block or unblock.")
+    help: "A command: send, read, follow, pipe, roster, room, block or unblock.")
   var words: [String] = []
 }
 

@@ -66,7 +66,8 @@
         }
       self.init(
         row: row.sequence ?? 0, kind: kind, peer: row.peer, body: row.content.body,
-        elements: row.content.elements, originID: row.originID, number: row.order?.number,
+        elements: row.content.elements, originID: row.originID, nickname: row.nickname,
+        number: row.order?.number,
         arrival: arrival, time: row.date)
     }
   }

@@ -101,6 +101,8 @@
       let arrivals = UpdateFeed<Bool, Int64>()
       let problems = UpdateFeed<AccountProblem, AccountProblem>()
       let contacts = ContactFeeds()
+      let rooms = UpdateFeed<String, Room>()
+      let occupants = UpdateFeed<OccupantUpdate.Key, OccupantUpdate>()
 
       /// Ends the sequences of readers that have outlived the account, and requests that were not handled.
       func end() {
@@ -115,6 +117,8 @@
         arrivals.end()
         problems.end()
         contacts.end()
+        rooms.end()
+        occupants.end()
       }
     }
 
@@ -143,13 +147,13 @@
           account: jid.bare, password: configuration.password, settings: settings, store: store,
           resource: configuration.resource, program: configuration.programName)
         start.confirmsToStrangers = configuration.receipts == .everyone
-        host = try AccountHost(
-          start,
-          observer: AccountObserver(
-            changed: { Self.take($0, reports) }, perform: { Self.take($0, reports) },
-            rejected: { Self.finish($0, .failure(.store($1)), reports) },
-            ended: { Self.end($0, reports) }, committed: { Self.tookCommit($0, reports) },
-            contacts: { Self.take($0, reports) }))
+        var observer = AccountObserver(
+          changed: { Self.take($0, reports) }, perform: { Self.take($0, reports) },
+          rejected: { Self.finish($0, .failure(.store($1)), reports) },
+          ended: { Self.end($0, reports) }, committed: { Self.tookCommit($0, reports) },
+          contacts: { Self.take($0, reports) })
+        observer.rooms = { Rooms.take($0, reports) }
+        host = try AccountHost(start, observer: observer)
       } catch {
         throw (error as? StoreError).map { MessagingError($0) } ?? .store("\(error)")
       }
@@ -277,7 +281,7 @@
       guard count <= bodyByteCountMax else {
         return .failure(.tooLarge(byteCount: count, byteCountMax: bodyByteCountMax))
       }
-      return message.body.isXMLText ? .success(peer) : .failure(.invalidText)
+      return message.body.isXMLText ? .success(peer.bare) : .failure(.invalidText)
     }
 
     /// A time of up to ten years.

@@ -40,7 +40,7 @@
     /// It is in the account's archive at the server. The last state for recipients whose apps aren't known to
     /// confirm reliably.
     case archived
-    /// The recipient's app has confirmed it (XEP-0184).
+    /// The recipient's app has confirmed it (XEP-0184); of a room, the room has sent it to all its occupants.
     case received
     /// The recipient has displayed it (XEP-0333).
     case displayed
@@ -72,7 +72,8 @@
     public enum Kind: Hashable, Sendable {
       /// A message of the peer.
       case message
-      /// A message to the peer that another device of this account has sent.
+      /// A message to the peer that another device of this account has sent. In a room, each message of this account, at
+      /// its place in the room's order.
       case sentElsewhere
       /// `count` messages of the peer are missing here, and did not arrive in time.
       case gap(count: UInt64)
@@ -106,6 +107,8 @@
     public var elements: String
     /// The id that the sender gave the message; empty without one.
     public var originID: String
+    /// The sender's nickname, empty for the room itself; nil for messages that are not of a room.
+    public var nickname: String?
     /// The message's number among those of its sender's installation to this account; nil from apps without numbers.
     public var number: UInt64?
     /// How the message is related to those before it.
@@ -160,6 +163,12 @@
     case blockListTooLarge
     /// Blocked addresses were left out, because they can't be read.
     case blockListIncomplete(count: Int)
+    /// Something hinders the use of the room with this address.
+    case room(address: String, RoomProblem)
+    /// The server has not given or kept a bookmark of a room, for this reason.
+    case bookmarksUnavailable(String)
+    /// More rooms are joined than are kept.
+    case tooManyRooms
   }
 
   /// How far the server's archive was read.
@@ -228,6 +237,10 @@
     case unsupported
     /// Too many requests wait for the server's answers.
     case tooManyRequests
+    /// The account can't be in the room, for this reason.
+    case room(RoomEnd)
+    /// The account isn't in the room.
+    case notInRoom
     /// The account has ended.
     case ended
   }
@@ -249,6 +262,8 @@
       case .refused(let condition, let text):
         "the server refuses it: \(condition)\(text.map { " (\($0))" } ?? "")"
       case .unsupported: "the server can't do that"
+      case .room(let end): end.description
+      case .notInRoom: "the account isn't in the room"
       case .tooManyRequests: "too many requests wait for the server's answers"
       case .ended: "the account has ended"
       }
