@@ -16,6 +16,22 @@
           whole.items == cut.items && whole.error == cut.error, "chunks changed the stream")
         for case .element(let element) in whole.items { checkWriting(element) }
       },
+      FuzzTarget(name: "MediaHeader") { bytes in
+        var header = MediaHeader(byteCount: Int64(bytes.count))
+        var partCount = 0
+        while let part = header.request {
+          partCount += 1
+          precondition(partCount <= 64 && part.offset < bytes.count, "parts have no end")
+          header.take(Array(bytes.dropFirst(Int(part.offset)).prefix(part.count)))
+        }
+        precondition((header.duration ?? 0) >= 0 && (header.width ?? 1) > 0)
+      },
+      FuzzTarget(name: "HTTPSAddress") { bytes in
+        guard let address = HTTPSAddress(String(decoding: bytes, as: UTF8.self)) else { return }
+        precondition(HTTPSAddress(address.description) == address, "an address changed")
+        precondition(
+          (address.authority + address.target).utf8.allSatisfy { (0x21...0x7E).contains($0) })
+      },
       FuzzTarget(name: "SCRAM") { bytes in
         let first = SCRAM.ClientFirst(user: "user", nonce: "n", binding: .unsupported)
         let answer = try? SCRAM.ServerFirst(bytes, answering: first, iterations: 4_096...10_000)
@@ -58,6 +74,10 @@
       checkRooms(stanza)
       guard case .message(let message) = stanza else { return }
       _ = (message[Carbon.self], message[ArchiveResult.self], message[Delay.self], message.body)
+      for file in SharedFile.files(in: message.payload) {
+        precondition(!file.sources.isEmpty)
+        _ = file.metadata.name.flatMap(SharedFile.fileName)
+      }
       if let mark = message[OrderMark.self] { precondition(OrderMark(mark.element) == mark) }
     }
 
