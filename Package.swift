@@ -233,7 +233,8 @@ let package = Package(
       .target(name: "CLibcrypto", condition: .when(traits: ["Messaging"])),
       .target(name: "CResolver", condition: .when(traits: ["Messaging"])),
       messagingProduct("GRDB", of: "GRDB.swift"),
-      messagingProduct("NIOCore", of: "swift-nio"), messagingProduct("NIOPosix", of: "swift-nio"),
+      messagingProduct("NIOCore", of: "swift-nio"),
+      messagingProduct("NIOHTTP1", of: "swift-nio"), messagingProduct("NIOPosix", of: "swift-nio"),
       messagingProduct("NIOSSL", of: "swift-nio-ssl"),
       messagingProduct("NIOTLS", of: "swift-nio")),
     module(

@@ -40,6 +40,12 @@ const EVP_MD *EVP_sha256(void);
 const EVP_MD *EVP_sha512(void);
 int EVP_Digest(const void *bytes, size_t count, unsigned char *digest, unsigned int *digest_count,
                const EVP_MD *function, ENGINE *engine);
+typedef struct evp_md_ctx_st EVP_MD_CTX;
+EVP_MD_CTX *EVP_MD_CTX_new(void);
+void EVP_MD_CTX_free(EVP_MD_CTX *context);
+int EVP_DigestInit_ex(EVP_MD_CTX *context, const EVP_MD *function, ENGINE *engine);
+int EVP_DigestUpdate(EVP_MD_CTX *context, const void *bytes, size_t count);
+int EVP_DigestFinal_ex(EVP_MD_CTX *context, unsigned char *digest, unsigned int *digest_count);
 unsigned char *SHA256(const unsigned char *bytes, size_t count, unsigned char *digest);
 unsigned char *HMAC(const EVP_MD *function, const void *key, int key_count,
                     const unsigned char *bytes, size_t count, unsigned char *code,

@@ -98,7 +98,8 @@ enum Layers {
     "HubClient": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "HubHost": Module(.hosts, ["Glibc", "Synchronization"]),
     "MessagingHost": Module(
-      .hosts, ["GRDB", "Glibc", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "Synchronization"]),
+      .hosts,
+      ["GRDB", "Glibc", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOTLS", "Synchronization"]),
     "BluetoothSessions": Module(.hosts, ["Synchronization"], mayTouchTheWorld: false),
     "LocationFiles": Module(.hosts, ["Foundation", "Logging", "Synchronization"]),
     "InfoPlists": Module(.hosts, ["Foundation"], mayTouchTheWorld: false),
@@ -159,7 +160,8 @@ enum Layers {
     "AmbitPage": Module(
       .programs, ["ArgumentParser", "Foundation", "Synchronization"], filesThatTouchTheWorld: []),
     "AmbitMessage": Module(
-      .programs, ["ArgumentParser", "Foundation", "Glibc"], filesThatTouchTheWorld: []),
+      .programs, ["ArgumentParser", "Foundation", "Glibc", "Synchronization"],
+      filesThatTouchTheWorld: []),
     "AmbitApps": Module(
       .programs, ["ArgumentParser", "Foundation", "Glibc"], filesThatTouchTheWorld: []),
     // The executables, which only start the command line and the page.

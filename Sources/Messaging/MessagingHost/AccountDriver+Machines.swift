@@ -82,6 +82,7 @@
         } else {
           try take(exchange.take(element, wall: WallClock.now), count)
           handle(ContactEvent.received(element))
+          handle(UploadEvent.received(element))
         }
         inboundCount = count
       } catch {
@@ -144,6 +145,7 @@
       if !online.isResumed { waiting = [] }
       handle(ContactEvent.connected(online))
       handle(RoomEvent.connected(online))
+      handle(UploadEvent.connected(isResumed: online.isResumed))
       switch exchange.begin(online, now: .now) {
       case .query(let element): waiting.append(OutgoingStanza(row: nil, element))
       case .ready(let isResumed, let hasArchive):
@@ -165,6 +167,7 @@
       handle(.disconnected(streamError: failure.blamedCondition))
       handle(.disconnected(isTooLong: failure.isTooLong))
       handle(RoomEvent.disconnected)
+      handle(UploadEvent.disconnected)
       observer.changed(.offline(failure, isFinal: retryAt == nil))
     }
 

@@ -64,11 +64,13 @@
       _ accepted: [MessageAction], _ later: [Batch.Later], without rejected: [RejectedChange]
     ) {
       var rows: [RowID: String] = [:]
+      var uploads: Set<UploadID> = []
       var error: StoreError?
       for change in rejected {
         switch change.change {
         case .insertOutgoing(let row): rows[row.id] = change.reason
         case .rooms(.insertOutgoing(let row)): rows[row.id] = change.reason
+        case .uploads(.insert(let row)): uploads.insert(row.id)
         case .acknowledgeIncoming: error = .rejected(change.reason)
         default: break
         }
@@ -86,6 +88,10 @@
         case .call(let done): done(error)
         case .contacts(let action): perform(action)
         case .rooms(let action): perform(action)
+        case .uploads(.accepted(let ticket, let id)) where uploads.contains(id):
+          observer.uploads(.refused(ticket: ticket))
+        case .uploads(.put): break
+        case .uploads(let action): perform(action)
         case .messages(.fate(let row, _), _) where rows[row] != nil: break
         case .messages(.confirm, _), .messages(.load, _): break
         case .messages(let action, _): observer.perform(action)
@@ -113,6 +119,8 @@
       exchange = AccountExchange(account: account)
       contactCalls.end(.interrupted)
       contacts = start.makeContacts()
+      endUploads()
+      uploads = start.makeUploads()
       exchange.blocks = contacts.blocks
       roomCalls.end()
       rooms = start.makeRooms()

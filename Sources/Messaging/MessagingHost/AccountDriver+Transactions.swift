@@ -16,6 +16,7 @@
       case call(AccountDriver.Completion)
       case contacts(ContactAction)
       case rooms(RoomAction)
+      case uploads(UploadAction)
     }
 
     var changes: [MessageChange] = []
@@ -241,6 +242,7 @@
       for done in lost { done(error ?? .closed) }
       contactCalls.end()
       roomCalls.end()
+      endUploads()
       for case .request(let request) in takeInputs() {
         if case .acknowledge(_, let done) = request { done(error ?? .closed) }
         if case .contacts(_, let done) = request { done(.ended) }

@@ -29,6 +29,7 @@
       /// The same about rooms.
       case rooms(RoomRequest, @Sendable (RoomFailure?) -> Void)
       case sendToRoom(ticket: UInt64, JID, MessageContent)
+      case uploads(UploadEvent)
       /// The account is no longer used. The closure is called when another one may open the store, with an error if
       /// changes could not be written.
       case close(keepsSession: Bool, Completion)
@@ -54,6 +55,9 @@
     var contactCalls = ContactCalls()
     var rooms: RoomMachine
     var roomCalls = RoomCalls()
+    var uploads: UploadMachine
+    /// The requests that put files, while they are on their way.
+    var uploadTasks: [UploadID: Task<Void, Never>] = [:]
     /// A session whose messages wait for the list of blocked addresses.
     var blockedSession: (isResumed: Bool, hasArchive: Bool)?
     var channel: ServerChannel?
@@ -97,6 +101,7 @@
       messages = start.makeMessages()
       exchange = AccountExchange(account: account)
       contacts = start.makeContacts()
+      uploads = start.makeUploads()
       exchange.blocks = contacts.blocks
       rooms = start.makeRooms()
       exchange.rooms = rooms.addresses
@@ -233,6 +238,7 @@
         handle(event)
       // The end of the account answers it.
       case .request(.messages(.send)) where closing.isRequested: break
+      case .request(.uploads(.add)) where closing.isRequested: break
       case .request(.messages(let event)): handle(event)
       case .request(.acknowledge(let sequence, let done)):
         handle(.acknowledge(sequence: sequence))
@@ -241,6 +247,7 @@
       case .request(.rooms(let request, let done)): perform(request, done)
       case .request(.sendToRoom(let ticket, let room, let content)):
         sendToRoom(ticket, room, content)
+      case .request(.uploads(let event)): handle(event)
       case .request(.close(let keepsSession, _)): close(keepsSession: keepsSession)
       case .wake:
         timer = nil
@@ -254,6 +261,7 @@
         take(commit)
         wakeContacts(now)
         wakeRooms(now)
+        wakeUploads(now)
       }
     }
 
@@ -300,6 +308,7 @@
         case .call(let body): body(nil)
         case .contacts(let action): perform(action)
         case .rooms(let action): perform(action)
+        case .uploads(let action): perform(action)
         }
       }
     }
@@ -312,6 +321,7 @@
         ? nil
         : [
           stream.nextWake, messages.nextWake, exchange.nextWake, contacts.nextWake, rooms.nextWake,
+          uploads.nextWake,
         ].compactMap(\.self).min()
       guard due != timer?.due else { return }
       timer?.scheduled.cancel()

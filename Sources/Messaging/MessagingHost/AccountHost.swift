@@ -28,10 +28,13 @@
     var messages: StoredMessages
     var contacts = StoredContacts()
     var rooms = StoredRooms()
+    var uploads = StoredUploads()
     var session: StreamSession?
     var unacknowledged: [SentStanza]
     /// Whether accounts get receipts to which the app has never sent a message.
     package var confirmsToStrangers = false
+    /// How servers of files are reached.
+    package var files = FileServerSettings()
     /// Times that tests make short.
     package var times = DriverTimes()
 
@@ -56,7 +59,8 @@
         identities: [.init(category: "client", type: "pc", name: program)],
         features: [
           Namespace.discoInfo, Namespace.ping, Namespace.receipts, Namespace.order,
-          Namespace.chatStates, Namespace.chatMarkers,
+          Namespace.chatStates, Namespace.chatMarkers, Namespace.outOfBand,
+          Namespace.fileMetadata, Namespace.fileSharing, Namespace.hashes,
         ])
       stream.presence = nil
       stream.answeredAbove = ContactMachine.namespaces
@@ -69,6 +73,7 @@
       messages = try store.load()
       contacts = try store.loadContacts()
       rooms = try store.loadRooms()
+      uploads = try store.loadUploads()
       // Machines that begin anew must not repeat the names of streams and the numbers of queries.
       var generator = SystemRandomNumberGenerator()
       stream.seed = generator.next()
@@ -258,6 +263,27 @@
       _ body: @escaping @Sendable (RoomMachine) -> Value
     ) async throws(StoreError) -> Value {
       try await read { driver throws(StoreError) in try driver.rooms(body) }
+    }
+
+    /// Uploads a file and sends it. The observer hears `accepted` or `refused` with the ticket.
+    package func send(
+      ticket: UInt64, file path: String, _ metadata: FileMetadata, to peer: JID,
+      patience: TimeSpan?
+    ) {
+      let now = WallClock.now
+      post(
+        .uploads(
+          .add(
+            ticket: ticket, peer: peer.bare.description, originID: RandomText.id(at: now),
+            path: path, metadata, patience: patience, wall: now)))
+    }
+
+    /// Gives up an upload that has not ended.
+    package func cancel(_ upload: UploadID) { post(.uploads(.cancel(upload))) }
+
+    /// Uploads that have not ended, and the latest that have.
+    package func uploads() async throws(StoreError) -> [UploadRow] {
+      try await read { driver throws(StoreError) in try driver.uploadRows() }
     }
 
     /// The peers of all conversations.

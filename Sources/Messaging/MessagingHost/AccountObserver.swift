@@ -25,6 +25,8 @@
     package var contacts: @Sendable (ContactNotice) -> Void
     /// The same about rooms.
     package var rooms: @Sendable (RoomNotice) -> Void = { _ in }
+    /// A file was taken to be uploaded, was refused, or has another state.
+    package var uploads: @Sendable (UploadAction) -> Void
 
     package init(
       changed: @escaping @Sendable (Connection) -> Void,
@@ -32,7 +34,8 @@
       rejected: @escaping @Sendable (UInt64, String) -> Void,
       ended: @escaping @Sendable (StoreError) -> Void,
       committed: @escaping @Sendable (String?) -> Void,
-      contacts: @escaping @Sendable (ContactNotice) -> Void = { _ in }
+      contacts: @escaping @Sendable (ContactNotice) -> Void = { _ in },
+      uploads: @escaping @Sendable (UploadAction) -> Void = { _ in }
     ) {
       self.changed = changed
       self.perform = perform
@@ -40,6 +43,7 @@
       self.ended = ended
       self.committed = committed
       self.contacts = contacts
+      self.uploads = uploads
     }
   }
 #endif

@@ -12,6 +12,8 @@
     func loadRooms() throws(StoreError) -> StoredRooms
     /// Those of the keys that the store has.
     func known(_ keys: [SeenKey]) throws(StoreError) -> Set<SeenKey>
+    /// What the machine of uploads begins with.
+    func loadUploads() throws(StoreError) -> StoredUploads
     /// Rows of the outbox that have a position in the stored session, by position.
     func sentRows() throws(StoreError) -> [OutgoingRow]
     /// Receipts that have a position in the stored session, by position.

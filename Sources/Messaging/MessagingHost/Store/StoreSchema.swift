@@ -32,6 +32,9 @@
       migrator.registerMigration("rooms") { database in
         for statement in rooms { try database.execute(sql: statement) }
       }
+      migrator.registerMigration("uploads") { database in
+        try database.execute(sql: UploadWriter.table)
+      }
       return migrator
     }
 

@@ -107,6 +107,7 @@
       case .setInboundCount: break
       case .contacts(let change): try ContactWriter.apply(change, to: database)
       case .rooms(let change): try RoomWriter.apply(change, to: database)
+      case .uploads(let change): try UploadWriter.apply(change, to: database)
       }
     }
 

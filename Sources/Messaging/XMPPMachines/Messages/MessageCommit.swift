@@ -36,6 +36,8 @@
     case contacts(ContactChange)
     /// The same of the machine of rooms.
     case rooms(RoomChange)
+    /// A change that the machine of uploads makes, in the transaction of the message that it leads to.
+    case uploads(UploadChange)
   }
 
   /// Changes of the store that are made together, and what may be done when they are on disk. If they

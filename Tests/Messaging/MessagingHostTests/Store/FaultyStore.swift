@@ -26,6 +26,7 @@
     func loadContacts() throws(StoreError) -> StoredContacts { try store.loadContacts() }
     func loadRooms() throws(StoreError) -> StoredRooms { try store.loadRooms() }
     func known(_ keys: [SeenKey]) throws(StoreError) -> Set<SeenKey> { try store.known(keys) }
+    func loadUploads() throws(StoreError) -> StoredUploads { try store.loadUploads() }
     func sentRows() throws(StoreError) -> [OutgoingRow] { try store.sentRows() }
     func sentReceipts() throws(StoreError) -> [OwedReceipt] { try store.sentReceipts() }
     func peers() throws(StoreError) -> [String] { try store.peers() }

@@ -72,7 +72,7 @@
           for id in receipts.keys { receipts[id]?.position = nil }
         }
         self.session = session
-      case .setMechanism, .contacts, .rooms: break
+      case .setMechanism, .contacts, .rooms, .uploads: break
       case .setInboundCount(let count): session?.inboundCount = count
       }
     }
