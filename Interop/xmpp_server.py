@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import datetime
+import ipaddress
 import pathlib
 import shutil
 import socket
@@ -46,6 +47,30 @@ archive_expires_after = "never"
 log = {{ {{ levels = {{ min = "{log_level}" }}; to = "console" }} }}
 {extra}
 VirtualHost "{domain}"
+{components}
+"""
+
+# An upload service with a TLS port of its own. Its address is one of this machine, so that no name is looked up.
+UPLOADS = """
+Component "upload.{domain}" "http_file_share"
+http_host = "127.0.0.1"
+http_external_url = "https://127.0.0.1:{file_port}/"
+http_file_share_size_limit = {size_limit}
+"""
+UPLOAD_PORTS = """
+http_ports = {{ }}
+https_ports = {{ {file_port} }}
+https_interfaces = {{ "127.0.0.1" }}
+https_ssl = {{ key = "{state}/server.key"; certificate = "{state}/server.pem" }}
+"""
+# A program that is the upload service.
+COMPONENT = """
+Component "upload.{domain}"
+component_secret = "{password}"
+"""
+COMPONENT_PORTS = """
+component_ports = {{ {file_port} }}
+component_interfaces = {{ "127.0.0.1" }}
 """
 
 EJABBERD_LAUNCHER = pathlib.Path(__file__).parent / "xmpp/ejabberd"
@@ -61,6 +86,11 @@ sql_type: sqlite
 sql_database: "{state}/archive.sqlite"
 s2s_access: none
 listen:
+  - port: {file_port}
+    ip: "127.0.0.1"
+    module: ejabberd_http
+    tls: true
+    request_handlers: {{/upload: mod_http_upload}}
   - {{port: {port}, ip: "127.0.0.1", module: ejabberd_c2s, starttls_required: true, shaper: none}}
   - {{port: {tls_port}, ip: "127.0.0.1", module: ejabberd_c2s, tls: true, shaper: none}}
 modules:
@@ -68,6 +98,11 @@ modules:
   mod_carboncopy: {{}}
   mod_client_state: {{}}
   mod_disco: {{}}
+  mod_http_upload:
+    access: all
+    put_url: "https://127.0.0.1:{file_port}/upload"
+    docroot: "{state}/upload"
+    max_size: 1000000
   mod_mam: {{db_type: sql, default: always}}
   mod_offline: {{}}
   mod_ping: {{}}
@@ -114,8 +149,9 @@ class Certificates:
         own_key = ec.generate_private_key(ec.SECP256R1())
         own = certificate(
             x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, domain)]), own_key).add_extension(
-                x509.SubjectAlternativeName([x509.DNSName(domain)]), critical=False).sign(
-                    key, hashes.SHA256())
+                x509.SubjectAlternativeName([
+                    x509.DNSName(domain), x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
+                ]), critical=False).sign(key, hashes.SHA256())
         (folder / "server.pem").write_bytes(own.public_bytes(serialization.Encoding.PEM))
         (folder / "server.key").write_bytes(own_key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
@@ -126,7 +162,7 @@ class Server:
 
     def __init__(self, state, certificate_domain=DOMAIN, valid_days=30):
         self.state, self.domain = state, DOMAIN
-        self.port, self.tls_port = free_ports(2)
+        self.port, self.tls_port, self.file_port = free_ports(3)
         self.process = None
         state.mkdir(exist_ok=True)
         self.authority = Certificates(state, certificate_domain, valid_days).authority
@@ -169,12 +205,20 @@ class Server:
 
 
 class Prosody(Server):
-    def __init__(self, state, extra="", log_level="info", **options):
+    """Prosody. `uploads` is "service" for one of its own, "component" for a program that is the service."""
+
+    def __init__(self, state, extra="", log_level="info", uploads=None, **options):
         super().__init__(state, **options)
+        ports, components = {
+            None: ("", ""), "service": (UPLOAD_PORTS, UPLOADS), "component": (COMPONENT_PORTS, COMPONENT),
+        }[uploads]
+        values = {
+            "state": state, "domain": DOMAIN, "file_port": self.file_port, "password": PASSWORD,
+            "size_limit": 1_000_000}
         self._root = Programs("prosody", PACKAGES).root
         (state / "prosody.cfg.lua").write_text(CONFIGURATION.format(
-            state=state, port=self.port, tls_port=self.tls_port, domain=DOMAIN, extra=extra,
-            log_level=log_level))
+            state=state, port=self.port, tls_port=self.tls_port, domain=DOMAIN,
+            extra=extra + ports.format(**values), components=components.format(**values), log_level=log_level))
 
     @property
     def command(self):
@@ -196,7 +240,8 @@ class Ejabberd(Server):
         programs = Programs("ejabberd", EJABBERD_PACKAGES)
         self._root, self._names = programs.root, ()
         (state / "ejabberd.yml").write_text(EJABBERD_CONFIGURATION.format(
-            state=state, port=self.port, tls_port=self.tls_port, domain=DOMAIN, extra=extra))
+            state=state, port=self.port, tls_port=self.tls_port, file_port=self.file_port, domain=DOMAIN,
+            extra=extra))
         # The archive that it makes by itself gets slower with each message.
         with contextlib.closing(sqlite3.connect(state / "archive.sqlite")) as archive:
             archive.executescript(programs.find("usr/share/ejabberd/sql/lite.sql").read_text())

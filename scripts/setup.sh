@@ -66,7 +66,8 @@ need_python() {
 # The stacks that others wrote, as peers of Interop and Benchmarks.
 need_peers() {
   need_python bumble==0.0.236 rootcanal==1.10.0 dnspython==2.9.2 zeroconf==0.154.0 pytest==8.3.4 \
-    pytest-asyncio==0.25.3 pytest-timeout==2.3.1 pytest-xdist==3.6.1 prometheus-client==0.26.0 slixmpp==1.17.0
+    pytest-asyncio==0.25.3 pytest-timeout==2.3.1 pytest-xdist==3.6.1 prometheus-client==0.26.0 slixmpp==1.17.0 \
+    aiohttp==3.14.5
 }
 
 # What ambit-apps is compiled with, and ambit-message, too.

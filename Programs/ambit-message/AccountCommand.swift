@@ -70,6 +70,11 @@
         valueName: "digest"))
     var pin: String?
 
+    @Flag(
+      name: .customLong("private-files"),
+      help: "Files of messages may be at addresses of this machine and of private networks.")
+    var allowsPrivateFiles = false
+
     func validate() throws {
       if isDirectTLS, server == nil { throw ValidationError("--direct-tls needs --server.") }
       if let pin, Hexadecimal.bytes(pin)?.count != 32 {
@@ -82,19 +87,21 @@
       if let authority, !FileManager.default.isReadableFile(atPath: authority) {
         throw CommandFailure(.noInput, "\(authority) can't be read")
       }
-      let account = StoredAccount(
+      var account = StoredAccount(
         address: address.address,
         password: try PasswordInput.read(from: passwordDescriptor, for: address.address),
         server: server.map { .init(host: $0.host, port: $0.port, isDirectTLS: isDirectTLS) },
         authorityFile: authority.map { URL(filePath: $0).standardizedFileURL.path },
         pin: pin?.lowercased())
+      account.allowsPrivateFiles = allowsPrivateFiles
+      let added = account
       var isNew = true
       _ = try file.change { accounts in
-        if let index = accounts.firstIndex(where: { $0.address == account.address }) {
+        if let index = accounts.firstIndex(where: { $0.address == added.address }) {
           isNew = false
-          accounts[index] = account
+          accounts[index] = added
         } else {
-          accounts.append(account)
+          accounts.append(added)
         }
         return true
       }

@@ -35,6 +35,7 @@
       configuration.server = account.server
       configuration.authorityFile = account.authorityFile
       configuration.receipts = receipts
+      configuration.allowsPrivateFileServers = account.allowsPrivateFiles
       configuration.pin = account.pin.flatMap { Hexadecimal.bytes($0) }
       do throws(MessagingError) {
         return try MessagingAccount(configuration)
@@ -50,6 +51,7 @@
         switch error {
         case .invalidAddress: .usage
         case .tooLarge, .invalidText: .badData
+        case .file: .noInput
         case .storeInUse, .store, .outboxFull: .cannotCreate
         case .offline, .noAnswer: .timedOut
         case .refused, .unsupported, .tooManyRequests, .ended, .room, .notInRoom: .failure

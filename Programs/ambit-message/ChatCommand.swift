@@ -10,9 +10,9 @@
     static let configuration = CommandConfiguration(
       commandName: "chat", abstract: "Chat over XMPP, a line a message.",
       discussion: """
-        Each line that is typed is a message. Messages of others than the address stay in the inbox. \
-        The other account's presence and typing are shown; messages that were shown are marked as \
-        displayed, unless --no-markers is given.
+        Each line that is typed is a message; "/file PATH" sends a file. Messages of others than the \
+        address stay in the inbox. The other account's presence and typing are shown; messages that \
+        were shown are marked as displayed, unless --no-markers is given.
 
         EXAMPLES:
           ambit chat bob@chat.example
@@ -34,6 +34,7 @@
       let connections = account.connectionStates()
       let presences = account.presenceUpdates()
       let chatStates = account.chatStateUpdates()
+      let transfers = account.fileTransferChanges()
       let marks = !isWithoutMarkers
       account.start()
       try await options.run.untilTime {
@@ -50,6 +51,13 @@
             }
           }
           group.addTask { await Self.show(changes, output) }
+          group.addTask {
+            for await change in transfers {
+              Self.note(
+                FileJSON.change(change),
+                "[file \(change.id.rawValue)] \(FileText.text(change.state))", output)
+            }
+          }
           group.addTask { try await AccountWatch.report(connections, output) }
           group.addTask {
             try await Self.send(to: peer, account, output)
@@ -65,6 +73,9 @@
     }
 
     private struct EndOfInput: Error {}
+
+    /// The beginning of a line that sends a file.
+    private static let filePrefix = "/file "
 
     /// An object with `--json`, and else a remark beside the conversation.
     private static func note(_ object: JSON, _ line: String?, _ output: Output) {
@@ -105,6 +116,14 @@
       while let line = await lines.next() {
         guard !line.allSatisfy(\.isWhitespace) else { continue }
         do throws(MessagingError) {
+          if line.hasPrefix(filePrefix) {
+            let path = String(line.dropFirst(filePrefix.count))
+            let id = try await account.send(file: path, to: peer)
+            note(
+              FileJSON.accepted(id, path: path, to: peer, reference: nil),
+              "[file \(id.rawValue)] Stored.", output)
+            continue
+          }
           let id = try await account.send(line, to: peer)
           if output.isJSON {
             output.object(MessageJSON.accepted(id, to: peer, reference: nil), isOfRadio: false)

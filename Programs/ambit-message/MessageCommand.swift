@@ -41,12 +41,15 @@
       discussion: """
         The text is an argument, or else standard input. The command ends when the message is on \
         this machine's disk (--until stored), at the server, or confirmed by the recipient's app. \
+        A file is uploaded to the server's service and is a message of its own; it must stay where it \
+        is until then. \
         Where --timeout ends it before, with status 75, the message stays and is sent later.
 
         EXAMPLES:
           ambit message send bob@chat.example "Good morning"
           ambit message send bob@chat.example --until received --timeout 60 "Are you there?"
           ambit message send bob@chat.example --until stored < letter.txt
+          ambit message send bob@chat.example --file summit.jpg "From yesterday"
         """)
 
     @OptionGroup var options: AccountOptions
@@ -60,10 +63,21 @@
     @Option(help: ArgumentHelp("stored, server or received.", valueName: "state"))
     var until: Goal = .server
 
+    @Option(
+      name: .customLong("file"),
+      help: ArgumentHelp("A file to send; may be repeated.", valueName: "path"),
+      completion: .file())
+    var files: [String] = []
+
     func run() async throws {
+      let account: MessagingAccount
+      if !files.isEmpty {
+        account = try options.open()
+        return try await sendFiles(account)
+      }
       let body = try text ?? StandardInput.text(byteCountMax: MessagingAccount.bodyByteCountMax)
       guard !body.isEmpty else { throw CommandFailure(.badData, "the message has no text") }
-      let account = try options.open()
+      account = try options.open()
       let output = options.output
       let changes = account.stateChanges()
       let connections = account.connectionStates()
@@ -93,7 +107,7 @@
       }
     }
 
-    private static func wait(
+    static func wait(
       for id: MessageID, _ goal: Goal, _ changes: Updates<MessageStateChange>, _ output: Output
     ) async throws {
       for await change in changes where change.id == id {

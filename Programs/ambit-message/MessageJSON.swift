@@ -48,6 +48,8 @@
         "number": item.number.map { .integer(Int64(clamping: $0)) },
         "body": item.body.isEmpty ? nil : .string(item.body),
         "elements": item.elements.isEmpty ? nil : .string(item.elements),
+        "attachments": item.attachments.isEmpty
+          ? nil : .array(item.attachments.map(FileJSON.attachment)),
         "origin": item.originID.isEmpty ? nil : .string(item.originID),
         "arrival": item.arrival == .inOrder ? nil : .string("\(item.arrival)"),
         "count": count.map { .integer(Int64(clamping: $0)) },
@@ -172,7 +174,10 @@
       if let invitation = item.invitation {
         return "invitation to \(invitation.room)\(invitation.reason.map { ": \($0)" } ?? "")"
       }
-      return item.body.isEmpty ? "(a message that this program can't show)" : item.body
+      let files = item.attachments.map(FileText.text)
+      let parts = (item.text.isEmpty ? [] : [item.text]) + files
+      return parts.isEmpty
+        ? "(a message that this program can't show)" : parts.joined(separator: " ")
     }
 
     private static func remark(_ item: InboxItem) -> String {

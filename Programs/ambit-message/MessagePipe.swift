@@ -33,6 +33,8 @@
       let chatStates = account.chatStateUpdates()
       let rooms = account.rooms.updates()
       let occupants = account.rooms.occupantUpdates()
+      let transfers = account.fileTransferChanges()
+      let files = FileCommands()
       account.start()
       try await options.run.untilTime {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -52,10 +54,17 @@
               RoomOutput.object($0.room, $0.nickname, $0.occupant)
             }
           }
+          group.addTask {
+            for await change in transfers {
+              output.object(FileJSON.change(change), isOfRadio: false)
+            }
+          }
+          group.addTask { await files.run(account, output) }
           group.addTask { try await AccountWatch.report(connections, output) }
           group.addTask { try await Self.handOver(account, output) }
           group.addTask {
-            try await Self.readCommands(account, output)
+            try await Self.readCommands(account, files, output)
+            await files.finish()
             throw EndOfInput()
           }
           defer { group.cancelAll() }
@@ -99,7 +108,9 @@
       }
     }
 
-    private static func readCommands(_ account: MessagingAccount, _ output: Output) async throws {
+    private static func readCommands(
+      _ account: MessagingAccount, _ files: FileCommands, _ output: Output
+    ) async throws {
       let buffer = LineBuffer()
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
@@ -109,7 +120,7 @@
           await buffer.end()
         }
         while let lines = await buffer.takeAll(), !Task.isCancelled {
-          await perform(lines, account, output)
+          await perform(lines, account, files, output)
         }
         await buffer.end()
         try await group.waitForAll()
@@ -118,7 +129,7 @@
 
     /// Performs the commands of lines that have come together, with as few transactions as possible.
     private static func perform(
-      _ lines: [String], _ account: MessagingAccount, _ output: Output
+      _ lines: [String], _ account: MessagingAccount, _ files: FileCommands, _ output: Output
     ) async {
       var messages: [(message: OutgoingMessage, reference: String?)] = []
       var rows: [Int64] = []
@@ -130,6 +141,9 @@
             messages.append((OutgoingMessage(body, to: recipient, deadline: deadline), reference))
           case .acknowledge(let row): rows.append(row)
           case .setInUse(let isInUse): account.setInUse(isInUse)
+          case .cancelFile(let file): account.cancel(FileTransferID(rawValue: file))
+          case .sendFile, .download:
+            if !files.add(command) { report("too many commands about files wait", output) }
           case .joinRoom(let room, let nickname, let password, let isBookmarked):
             // The answer of the room may take a minute.
             join(room, nickname, password, isBookmarked: isBookmarked, account, output)
@@ -240,10 +254,13 @@
     /// To all, or to the occupant with a nickname.
     case sendToRoom(String, nickname: String?, body: String, reference: String?)
     case statistics
+    case sendFile(to: String, path: String, reference: String?, deadline: Duration?)
+    case cancelFile(Int64)
+    case download(Attachment, reference: String?)
 
     private static let keys = [
       "command", "to", "body", "reference", "deadline", "row", "state", "peer", "origin", "show",
-      "status", "nickname", "password", "bookmark",
+      "status", "path", "file", "url", "name", "size", "sha256", "nickname", "password", "bookmark",
     ]
     /// The longest line in bytes: a text of the longest message, with every character escaped.
     static let byteCountMax = 6 * MessagingAccount.bodyByteCountMax + 4_096
@@ -288,16 +305,17 @@
           Availability(known, status: try object["status"]?.string() ?? ""))
       case let name where name.hasPrefix("room-"):
         self = try Self.ofRoom(name, object, command)
-      case let other: throw Self.unknown(other, command)
+      case let name: self = try Self.fileCommand(name, command, object)
       }
     }
   }
 
   extension PipeCommand {
-    private static func unknown(_ name: String, _ command: JSONField) -> FileFault {
+    static func unknown(_ name: String, _ command: JSONField) -> FileFault {
       command.fault(
         "unknown command \"\(name.prefix(64))\"; the commands are send, ack, background, "
-          + "foreground, stats, typing, displayed, presence, room-join, room-leave, room-send")
+          + "foreground, stats, typing, displayed, presence, room-join, room-leave, room-send, "
+          + "send-file, cancel-file, download")
     }
 
     private static func ofRoom(
@@ -322,7 +340,7 @@
   }
 
   extension TimeSpan {
-    fileprivate var duration: Duration { .nanoseconds(nanoseconds) }
+    var duration: Duration { .nanoseconds(nanoseconds) }
   }
 
   /// Standard input as one text.

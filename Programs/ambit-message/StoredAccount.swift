@@ -17,8 +17,12 @@
     var authorityFile: String?
     /// The SHA-256 digest of the server's public key, in hexadecimal.
     var pin: String?
+    /// Whether files may be at addresses that aren't public.
+    var allowsPrivateFiles = false
 
-    private static let keys = ["address", "password", "host", "port", "tls", "authority", "pin"]
+    private static let keys = [
+      "address", "password", "host", "port", "tls", "authority", "pin", "files",
+    ]
 
     init(
       address: String, password: String, server: MessagingAccount.Server? = nil,
@@ -39,6 +43,7 @@
         password = try object.required("password", "a text").string()
         authorityFile = try object["authority"]?.string()
         pin = try object["pin"]?.string()
+        allowsPrivateFiles = try object["files"]?.string() == "private"
         guard let host = try object["host"]?.string() else { return }
         let port = try object.required("port", "a number").integer(1...65_535)
         let isDirect = try object["tls"]?.string() == "direct"
@@ -55,6 +60,7 @@
         "host": server.map { .string($0.host) }, "port": server.map { .integer(Int64($0.port)) },
         "tls": server.map { .string($0.isDirectTLS ? "direct" : "starttls") },
         "authority": authorityFile.map(JSON.string), "pin": pin.map(JSON.string),
+        "files": allowsPrivateFiles ? .string("private") : nil,
       ])
       return Array((object.line + "\n").utf8)
     }

@@ -32,6 +32,20 @@
       #expect(try PipeCommand(line: #"{"command":"presence"}"#) == .setAvailability(Availability()))
     }
 
+    @Test func `Commands about files are read with their keys`() throws {
+      #expect(
+        try PipeCommand(line: #"{"command":"send-file","to":"bob@x","path":"/a b","deadline":2}"#)
+          == .sendFile(to: "bob@x", path: "/a b", reference: nil, deadline: .seconds(2)))
+      #expect(try PipeCommand(line: #"{"command":"cancel-file","file":3}"#) == .cancelFile(3))
+      let digest = String(repeating: "0a", count: 32)
+      let attachment = Attachment(
+        address: "https://x/a", name: "a.jpg", byteCount: 5,
+        sha256: [UInt8](repeating: 10, count: 32))
+      let line =
+        #"{"command":"download","url":"https://x/a","name":"a.jpg","size":5,"sha256":"\#(digest)"}"#
+      #expect(try PipeCommand(line: line) == .download(attachment, reference: nil))
+    }
+
     @Test(
       "a line that makes no sense is refused with a reason",
       arguments: [
@@ -40,6 +54,9 @@
         #"{"command":"ack","row":"1"}"#,
         #"{"command":"stats","other":1}"#, #"{"command":"send","to":1,"body":"x"}"#,
         #"{"command":"send","to":"b@x","body":"x","deadline":-1}"#,
+        #"{"command":"send-file","to":"b@x"}"#, #"{"command":"cancel-file","file":"1"}"#,
+        #"{"command":"download","url":"https://x/","sha256":"0a"}"#,
+        #"{"command":"download","url":"https://x/","size":-1}"#,
       ])
     func nonsense(_ line: String) {
       let error = #expect(throws: FileFault.self) { try PipeCommand(line: line) }

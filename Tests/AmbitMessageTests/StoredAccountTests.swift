@@ -14,7 +14,9 @@
         address: "bob@chat.example", password: "x",
         server: .init(host: "::1", port: 5_223, isDirectTLS: true), authorityFile: "/a b.pem",
         pin: String(repeating: "0f", count: 32))
-      for account in [plain, full] {
+      var withFiles = plain
+      withFiles.allowsPrivateFiles = true
+      for account in [plain, full, withFiles] {
         #expect(account.line.filter { $0 == UInt8(ascii: "\n") }.count == 1)
         #expect(try StoredAccount(line: account.line.dropLast()) == account)
       }

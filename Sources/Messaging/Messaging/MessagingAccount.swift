@@ -47,8 +47,17 @@
       public var storePath: String
       /// A server to be used instead of those that the domain names. Its certificate must be valid for the domain.
       public var server: Server?
-      /// A PEM file of authorities that are trusted besides the system's.
+      /// A PEM file of authorities that are trusted besides the system's, by the account's server and by servers of files.
       public var authorityFile: String?
+      /// Whether files of messages may be at addresses that aren't public: at this machine, or in its private networks. Files
+      /// are then downloaded from where any contact's message leads.
+      public var allowsPrivateFileServers = false
+      /// The largest file that is downloaded, in bytes.
+      public var fileByteCountMax: Int64 = 256 << 20
+      /// The largest file that ``mayDownload(_:)`` allows, in bytes.
+      public var automaticByteCountMax: Int64 = 10 << 20
+      /// The bytes of downloaded files beyond which those that were used least recently are removed.
+      public var cacheByteCountMax: Int64 = 512 << 20
       /// The SHA-256 digest of the server's public key (SubjectPublicKeyInfo), 32 bytes; nil for any key.
       public var pin: [UInt8]?
       /// The resource of the account's address that is wished for; nil for one that the server chooses.
@@ -76,6 +85,7 @@
 
     struct Shared {
       var tickets: [UInt64: Acceptance] = [:]
+      var fileTickets: [UInt64: FileAcceptance] = [:]
       var lastTicket: UInt64 = 0
       var statistics = MessagingStatistics()
       var storeProblem: String?
@@ -103,6 +113,7 @@
       let contacts = ContactFeeds()
       let rooms = UpdateFeed<String, Room>()
       let occupants = UpdateFeed<OccupantUpdate.Key, OccupantUpdate>()
+      let files = UpdateFeed<FileTransferID, FileTransferChange>()
 
       /// Ends the sequences of readers that have outlived the account, and requests that were not handled.
       func end() {
@@ -111,6 +122,12 @@
           return shared.tickets.values
         }
         for acceptance in waiting { acceptance(.failure(.ended)) }
+        let files = shared.withLock { shared in
+          defer { shared.fileTickets = [:] }
+          return shared.fileTickets.values
+        }
+        for acceptance in files { acceptance(.failure(.ended)) }
+        self.files.end()
         connections.end()
         states.end()
         catchUps.end()
@@ -125,6 +142,9 @@
     /// The account's address.
     public let address: String
     let host: AccountHost
+    let files: FileCache
+    /// The largest file that ``mayDownload(_:)`` allows.
+    let automaticByteCountMax: Int64
     let reports = Reports()
 
     /// Opens the store of an account. It isn't connected before ``start()``.
@@ -141,17 +161,27 @@
       }
       settings.authorityFile = configuration.authorityFile
       settings.pin = configuration.pin
+      var fileSettings = FileServerSettings()
+      fileSettings.authorityFile = configuration.authorityFile
+      fileSettings.allowsPrivateAddresses = configuration.allowsPrivateFileServers
+      var limits = DownloadLimits()
+      limits.byteCountMax = configuration.fileByteCountMax
+      files = FileCache(
+        folder: configuration.storePath + ".files", byteCountMax: configuration.cacheByteCountMax,
+        settings: fileSettings, limits: limits)
+      automaticByteCountMax = configuration.automaticByteCountMax
       let reports = reports
       do {
         var start = try AccountStart(
           account: jid.bare, password: configuration.password, settings: settings, store: store,
           resource: configuration.resource, program: configuration.programName)
         start.confirmsToStrangers = configuration.receipts == .everyone
+        start.files = fileSettings
         var observer = AccountObserver(
           changed: { Self.take($0, reports) }, perform: { Self.take($0, reports) },
           rejected: { Self.finish($0, .failure(.store($1)), reports) },
           ended: { Self.end($0, reports) }, committed: { Self.tookCommit($0, reports) },
-          contacts: { Self.take($0, reports) })
+          contacts: { Self.take($0, reports) }, uploads: { Self.take($0, reports) })
         observer.rooms = { Rooms.take($0, reports) }
         host = try AccountHost(start, observer: observer)
       } catch {
@@ -285,7 +315,7 @@
     }
 
     /// A time of up to ten years.
-    private static func span(_ duration: Duration) -> TimeSpan {
+    static func span(_ duration: Duration) -> TimeSpan {
       let limited = max(.zero, min(duration, .seconds(10 * 365 * 86_400))).components
       return TimeSpan(
         nanoseconds: limited.seconds * 1_000_000_000 + limited.attoseconds / 1_000_000_000)

@@ -225,6 +225,8 @@
     case outboxFull
     /// The message is larger than servers take.
     case tooLarge(byteCount: Int, byteCountMax: Int)
+    /// A file can't be sent, for this reason.
+    case file(path: String, reason: String)
     /// The text has characters that XML doesn't have.
     case invalidText
     /// The account isn't connected, and the request needs its server.
@@ -256,6 +258,7 @@
       case .store(let reason): reason
       case .outboxFull: "too many messages wait to be sent"
       case .tooLarge(let count, let most): "the message has \(count) bytes; \(most) are the most"
+      case .file(let path, let reason): "\(path) can't be sent: \(reason)"
       case .invalidText: "the text has control characters, which messages can't have"
       case .offline: "the account isn't connected"
       case .noAnswer: "the server has not answered; the request may have had its effect"
