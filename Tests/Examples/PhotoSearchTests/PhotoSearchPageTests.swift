@@ -52,6 +52,7 @@
     }
 
     private static let title = "document.querySelector('.cf-title')?.textContent"
+    private static let subtitle = "document.querySelector('.cf-subtitle')?.textContent"
 
     @Test("the page finds photographs, shows them as covers and singly, with the keyboard alone")
     func keyboard() async throws {
@@ -169,6 +170,8 @@
       let picture = TestPicture.png(width: 40, height: 40)
       let server = try StubFlickr { target in
         if target.contains("text=nothing") { return .whole(StubFlickr.invalidKey) }
+        if target.contains("getFavorites") { return .whole(StubFlickr.favorites) }
+        if target.contains("getInfo") { return .whole(StubFlickr.comments) }
         if target.contains("method=") {
           return .whole(StubFlickr.found(0..<12, page: 1, pages: 1, total: 12))
         }
@@ -190,6 +193,14 @@
         try await browser.wait(until: "\(Self.title) == 'Tern 0'")
         try await browser.wait(
           until: "document.querySelectorAll('.cf-pictured').length > 6")
+        // The second calls are for the photographs whose covers are visible: all but the last one.
+        try await browser.wait(until: "\(Self.subtitle)?.endsWith('12 favourites, 1 comment')")
+        #expect(!server.targets.contains { $0.hasSuffix("photo_id=511") })
+        try await browser.perform(.keyboard().press(.end))
+        try await browser.wait(until: "\(Self.title) == 'Tern 11'")
+        try await browser.wait(until: "\(Self.subtitle)?.endsWith('12 favourites, 1 comment')")
+        let asked = server.targets.filter { $0.contains("getFavorites") }
+        #expect(asked.count == Set(asked).count, "each is asked for once")
         let loaded: [String] = try await browser.script(
           "return performance.getEntriesByType('resource').map(({ name }) => new URL(name).origin)")
         #expect(Set(loaded).count == 1, "nothing is loaded from elsewhere")

@@ -166,6 +166,13 @@ final class StubFlickr: Sendable {
       """.utf8)
   }
 
+  /// What `flickr.photos.getFavorites` answers.
+  static let favorites = Array(
+    #"{"photo":{"id":"51","total":"12","person":[]},"stat":"ok"}"#.utf8)
+
+  /// What `flickr.photos.getInfo` answers.
+  static let comments = Array(#"{"photo":{"comments":{"_content":"1"}},"stat":"ok"}"#.utf8)
+
   /// A refusal of Flickr.
   static let invalidKey = Array(
     #"{"stat":"fail","code":100,"message":"Invalid API Key (Key has invalid format)"}"#.utf8)
