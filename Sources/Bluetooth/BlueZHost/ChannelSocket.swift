@@ -22,6 +22,8 @@
     /// The longest SDU that peers may send.
     private static let receiveMTU: UInt16 = 2_048
     private static let backlog: Int32 = 8
+    /// The kernel doubles it, and counts its own structures, too.
+    private static let sendBufferSize: Int32 = 8_192
     /// SDUs that are read or written before other things of the loop.
     private static let turnCountMax = 64
     private static let acceptingPause = TimeSpan.seconds(1)
@@ -71,6 +73,10 @@
       }
       self.loop = loop
       self.role = role
+      // Sends are complete when the kernel has taken them: it takes few, so that most have left by then.
+      var size = Self.sendBufferSize
+      _ = unsafe setsockopt(
+        descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
       ready = { [weak self] in self?.ready($0) }
     }
 
@@ -268,8 +274,8 @@
           if hasFailed { end(ECONNRESET) }
           return
         }
-        // The kernel reports the error before the bytes that have come before it.
-        guard count < 0, errno == ECONNRESET, !hasFailed else {
+        // The kernel reports the end, once, before the bytes that have come before it.
+        guard count == 0 || errno == ECONNRESET, !hasFailed else {
           return end(count == 0 ? ECONNRESET : errno)
         }
         hasFailed = true
