@@ -224,6 +224,30 @@ struct HeldSocketProcessTests {
     await manager.close()
   }
 
+  @Test func `A request that comes byte by byte, with a descriptor beside each, is answered once`()
+    async throws
+  {
+    let manager = try await TestManager.start()
+    let server = try TestServer()
+    let descriptor = try server.connect()
+    defer { close(descriptor) }
+    let client = try UNIXClient(AppManagerPlace.sockets(beside: manager.path))
+    for byte in AppFrame.bytes(of: HeldSocketRequest.take(version: 1, identifier: "chat")) {
+      #expect(DescriptorMessage.send([byte], with: descriptor, on: client.descriptor))
+    }
+    let part = await TestServer.onThread {
+      DescriptorMessage.receive(4_096, from: client.descriptor)
+    }
+    var reader = AppFrame.Reader()
+    reader.append(try #require(part).bytes)
+    #expect(try reader.next(HeldSocketReply.self) == .refused(.unavailable))
+    let end = await TestServer.onThread {
+      DescriptorMessage.receive(4_096, from: client.descriptor)
+    }
+    #expect(end?.bytes == [])
+    await manager.close()
+  }
+
   private func reply(
     at path: String, _ bytes: [UInt8], _ descriptor: Int32?
   ) async throws -> HeldSocketReply? {
