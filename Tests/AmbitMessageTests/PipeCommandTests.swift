@@ -46,6 +46,25 @@
       #expect(try PipeCommand(line: line) == .download(attachment, reference: nil))
     }
 
+    @Test func `Commands about rooms are read with their keys`() throws {
+      #expect(
+        try PipeCommand(line: #"{"command":"room-join","to":"r@x","nickname":"Ann"}"#)
+          == .joinRoom("r@x", nickname: "Ann", password: nil, isBookmarked: true))
+      #expect(
+        try PipeCommand(
+          line:
+            #"{"command":"room-join","to":"r@x","nickname":"A","password":"p","bookmark":false}"#)
+          == .joinRoom("r@x", nickname: "A", password: "p", isBookmarked: false))
+      #expect(
+        try PipeCommand(line: #"{"command":"room-leave","to":"r@x"}"#) == .leaveRoom("r@x"))
+      #expect(
+        try PipeCommand(line: #"{"command":"room-send","to":"r@x","body":"b","reference":"1"}"#)
+          == .sendToRoom("r@x", nickname: nil, body: "b", reference: "1"))
+      #expect(throws: FileFault.self) {
+        try PipeCommand(line: #"{"command":"room-enter","to":"r"}"#)
+      }
+    }
+
     @Test(
       "a line that makes no sense is refused with a reason",
       arguments: [
