@@ -112,3 +112,27 @@ struct AdvertiserTable: Sendable {
     youngest = index
   }
 }
+
+extension AdvertiserTable {
+  /// How the table contradicts itself; a sentence for each contradiction.
+  ///
+  /// - Parameter limit: The number of rows that are checked.
+  func violations(perTable limit: Int) -> [String] {
+    var found: [String] = []
+    if entries.count > capacity { found.append("too many advertisers are remembered") }
+    if indices.count != entries.count { found.append("keys and advertisers differ in number") }
+    if (youngest == Self.none) != entries.isEmpty || (oldest == Self.none) != entries.isEmpty {
+      found.append("the list of advertisers has only one end")
+    }
+    if let entry = entries[safe: youngest], entry.younger != Self.none {
+      found.append("an advertiser is younger than the youngest")
+    }
+    if let entry = entries[safe: oldest], entry.older != Self.none {
+      found.append("an advertiser is older than the oldest")
+    }
+    for (key, index) in indices.prefix(limit) where entries[safe: index]?.address != key.address {
+      found.append("an address leads to another advertiser")
+    }
+    return found
+  }
+}

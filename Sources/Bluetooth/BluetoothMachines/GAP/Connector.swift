@@ -456,6 +456,30 @@ struct Connector: Sendable {
   }
 }
 
+extension Connector {
+  /// How the connector contradicts itself; a sentence for each contradiction.
+  ///
+  /// - Parameter limit: The number of wanted peers that are checked.
+  func violations(perTable limit: Int) -> [String] {
+    var found: [String] = []
+    if pending.count > Limits.pendingMax { found.append("too many peers are wanted") }
+    if list.count > listCapacity { found.append("the accept list is longer than its capacity") }
+    if Set(list).count != list.count { found.append("a peer is in the accept list twice") }
+    for (index, peer) in pending.prefix(limit).enumerated() {
+      if pending.firstIndex(where: { $0.peer == peer.peer }) != index {
+        found.append("a peer is wanted twice")
+      }
+      if peer.isResolved, peer.identity == nil {
+        found.append("a peer without identity is resolved")
+      }
+      if peer.isResolved, peer.address != peer.identity {
+        found.append("a resolved peer is looked for at another address")
+      }
+    }
+    return found
+  }
+}
+
 // MARK: Commands
 
 extension Connector {

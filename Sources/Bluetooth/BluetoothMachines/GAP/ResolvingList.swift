@@ -272,3 +272,22 @@ struct ResolvingList: Sendable {
     return true
   }
 }
+
+extension ResolvingList {
+  /// How the list contradicts itself; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found: [String] = []
+    if capacity > Limits.entriesMax { found.append("the list is longer than allowed") }
+    if entries.count + (modeless == nil ? 0 : 1) > capacity {
+      found.append("the list has more entries than the controller has room for")
+    }
+    if urgentCount > candidates.count { found.append("more peers are urgent than wanted") }
+    if Set(entries.map(\.identity)).count != entries.count {
+      found.append("two entries have one identity")
+    }
+    if unresolvedCount > Limits.unresolvedMax {
+      found.append("a list without effect is still trusted")
+    }
+    return found
+  }
+}

@@ -334,3 +334,17 @@ extension Scanner {
     ).packet
   }
 }
+
+extension Scanner {
+  /// How the scanner contradicts itself; a sentence for each contradiction.
+  ///
+  /// - Parameter limit: The number of advertisers that are checked.
+  func violations(perTable limit: Int) -> [String] {
+    var found = table.violations(perTable: limit)
+    if duplicateScans & ~everyScan != 0 { found.append("a scan that has ended allows duplicates") }
+    for (bit, scan) in scans.enumerated() where (scan != nil) != (everyScan & 1 << bit != 0) {
+      found.append("a scan has no bit, or its bit no scan")
+    }
+    return found
+  }
+}

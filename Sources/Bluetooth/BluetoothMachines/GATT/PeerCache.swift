@@ -30,3 +30,20 @@ struct PeerCache: Sendable {
     entries.append(Entry(peer: peer, database: database))
   }
 }
+
+extension PeerCache {
+  /// How the table contradicts itself; a sentence for each contradiction.
+  ///
+  /// - Parameter limit: The number of rows that are checked.
+  func violations(perTable limit: Int) -> [String] {
+    var found: [String] = []
+    if entries.count > Limits.peersMax { found.append("the attributes of too many peers are kept") }
+    for entry in entries.prefix(limit) {
+      if entry.database.hash == nil { found.append("attributes without a hash are kept") }
+      if entries.count(where: { $0.peer == entry.peer }) > 1 {
+        found.append("the attributes of a peer are kept twice")
+      }
+    }
+    return found
+  }
+}

@@ -1,3 +1,5 @@
+import Essentials
+
 /// Updates on their way to subscribers, by numbers that encode their slot: there is one for every
 /// sent value, which a dictionary would hash four times.
 struct UpdateTable: Sendable {
@@ -39,5 +41,24 @@ struct UpdateTable: Sendable {
       return nil
     }
     return index
+  }
+}
+
+extension UpdateTable {
+  /// How the table contradicts itself; a sentence for each contradiction.
+  ///
+  /// - Parameter limit: The number of rows that are checked.
+  func violations(perTable limit: Int) -> [String] {
+    var found: [String] = []
+    if freeSlots.count > slots.count { found.append("more slots are free than exist") }
+    for index in freeSlots.suffix(limit) where slots[safe: index].map({ $0.update != nil }) ?? true
+    {
+      found.append("the slot of an update is free")
+    }
+    for (index, slot) in slots.prefix(limit).enumerated() {
+      if slot.number & 0xFFFF_FFFF != UInt64(index) { found.append("an update is in another slot") }
+      if slot.number >> 32 > lastUpdate { found.append("an update has a number of the future") }
+    }
+    return found
   }
 }

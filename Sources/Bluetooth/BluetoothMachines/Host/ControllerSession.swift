@@ -350,3 +350,18 @@ extension HCIPacket {
     UInt16(bytes[bytes.startIndex]) | UInt16(bytes[bytes.startIndex + 1]) << 8
   }
 }
+
+extension ControllerSession {
+  /// How the session contradicts itself; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found: [String] = []
+    if credits < 0 { found.append("the controller takes \(credits) commands") }
+    if case .closed = phase, inFlight != nil || !waiting.isEmpty || probe != nil {
+      found.append("a closed session has commands")
+    }
+    if inFlight == nil, probe == nil, !waiting.isEmpty, credits > 0 {
+      found.append("a command waits although the controller takes it")
+    }
+    return found
+  }
+}

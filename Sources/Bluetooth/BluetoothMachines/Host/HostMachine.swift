@@ -144,6 +144,8 @@ package struct HostMachine: Machine, Sendable {
 
   /// Whether a machine that steers the radio may have a command to send.
   var needsCommands = false
+  /// The table that was checked last, in a debug build.
+  var checkedTable = 0
   /// Not later than anything that is due.
   private var wakeBound = Instant.distantFuture
   var outputs = OutputBuffers()

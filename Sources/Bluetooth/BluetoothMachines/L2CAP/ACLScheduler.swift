@@ -292,3 +292,43 @@ package struct ACLScheduler: Sendable {
     overflowsToReport = 0
   }
 }
+
+extension ACLScheduler {
+  /// How the scheduler contradicts itself; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found: [String] = []
+    let open = links.filter(\.isOpen)
+    if open.reduce(free, { $0 + $1.inFlight }) != packetCount {
+      found.append("buffers are neither free nor in use")
+    }
+    if open.count(where: { $0.inFlight == 0 }) != linksWithoutBuffer {
+      found.append("the links without a buffer are miscounted")
+    }
+    if links.count(where: \.isInTurn) != turns.count {
+      found.append("a link has two turns, or none")
+    }
+    if open.count(where: { $0.hasOverflowed && !$0.overflowIsReported }) != overflowsToReport {
+      found.append("the overflows are miscounted")
+    }
+    for (slot, link) in links.enumerated() where link.isOpen {
+      found += violations(of: link)
+      if self.slot(of: link.handle) != slot { found.append("a handle leads to another link") }
+    }
+    return found
+  }
+
+  private func violations(of link: Link) -> [String] {
+    var found: [String] = []
+    if !(0...L2CAPLimits.queuedBytes).contains(link.queuedBytes) {
+      found.append("\(link.queuedBytes) bytes are queued")
+    }
+    if link.queue.isEmpty, link.queuedBytes != 0 || link.sentOfFirst != 0 {
+      found.append("an empty queue has bytes")
+    }
+    if link.completedCount + UInt64(link.inFlight) != link.givenCount {
+      found.append("packets are neither completed nor in flight")
+    }
+    if !link.queue.isEmpty, !link.isInTurn { found.append("a link with frames has no turn") }
+    return found
+  }
+}

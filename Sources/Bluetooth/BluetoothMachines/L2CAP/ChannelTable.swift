@@ -147,3 +147,25 @@ struct ChannelTable: Sendable {
     channels.contains { $0.link == handle } || refused.contains { $0.link == handle }
   }
 }
+
+extension ChannelTable {
+  /// How the table contradicts itself; a sentence for each contradiction.
+  ///
+  /// - Parameter limit: The number of rows that are checked.
+  func violations(perTable limit: Int) -> [String] {
+    var found: [String] = []
+    for (index, channel) in channels.prefix(limit).enumerated() {
+      if channel.id.rawValue > lastChannel { found.append("a channel has a number of the future") }
+      if self.index(channel.localCID, link: channel.link) != index {
+        found.append("two channels of a link have one CID")
+      }
+    }
+    for listener in listeners.prefix(limit) {
+      if !(0x0001...0x00FF).contains(listener.psm) { found.append("a listener has no PSM of LE") }
+      if listeners.count(where: { $0.psm == listener.psm }) > 1 {
+        found.append("two clients listen on one PSM")
+      }
+    }
+    return found
+  }
+}

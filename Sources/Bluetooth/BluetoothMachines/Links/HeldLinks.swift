@@ -79,3 +79,15 @@ struct HeldLinks: Sendable {
 
   var nextWake: Instant? { links.lazy.map(\.expiresAt).min() }
 }
+
+extension HeldLinks {
+  /// How the table contradicts itself; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found: [String] = []
+    if links.count > Limits.linksMax { found.append("there are too many held links") }
+    for link in links where link.packets.count > Limits.packetsMax {
+      found.append("a held link keeps too many packets")
+    }
+    return found
+  }
+}

@@ -163,3 +163,17 @@ struct LinkRequests: Sendable {
     return closed
   }
 }
+
+extension LinkRequests {
+  /// How the table contradicts itself; a sentence for each contradiction.
+  ///
+  /// - Parameter limit: The number of rows that are checked.
+  func violations(perTable limit: Int) -> [String] {
+    var found: [String] = []
+    for (index, request) in requests.prefix(limit).enumerated()
+    where self.index(request.client, request.peer) != index {
+      found.append("a client has requested a link twice")
+    }
+    return found
+  }
+}

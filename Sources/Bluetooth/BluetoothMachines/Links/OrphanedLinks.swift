@@ -62,3 +62,18 @@ struct OrphanedLinks: Sendable {
 
   var nextWake: Instant? { orphans.lazy.map(\.retryAt).min() }
 }
+
+extension OrphanedLinks {
+  /// How the table contradicts itself; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found: [String] = []
+    if orphans.count > LinkTable.Limits.linksMax { found.append("there are too many orphans") }
+    if Set(orphans.map(\.handle)).count != orphans.count {
+      found.append("two orphans have one handle")
+    }
+    for orphan in orphans where !(1...Limits.denialsMax).contains(orphan.denialsLeft) {
+      found.append("an orphan waits for \(orphan.denialsLeft) denials")
+    }
+    return found
+  }
+}

@@ -1,4 +1,5 @@
 import BluetoothWire
+import Essentials
 
 /// The bonds of a host, and the resolution of peers' private addresses.
 struct BondTable: Sendable {
@@ -230,6 +231,28 @@ struct BondTable: Sendable {
   private func resolve(_ address: DeviceAddress) -> DeviceAddress? {
     guard address.randomKind == .resolvable else { return nil }
     return resolvers.first { address.isMade(withIdentityResolvingKey: $0.key) }?.knownAddress
+  }
+}
+
+extension BondTable {
+  /// How the table contradicts itself; a sentence for each contradiction.
+  ///
+  /// - Parameter limit: The number of rows that are checked.
+  func violations(perTable limit: Int) -> [String] {
+    var found: [String] = []
+    if bonds.count > Limits.bondsMax { found.append("there are too many bonds") }
+    if resolvers.count > bonds.count { found.append("there are more resolvers than bonds") }
+    if resolutions.count > Limits.resolutionsMax {
+      found.append("there are too many resolved addresses")
+    }
+    for (address, index) in indices.prefix(limit) where bonds[safe: index]?.knownAddress != address
+    {
+      found.append("an address leads to another peer's bond")
+    }
+    for (identity, address) in knownAddresses.prefix(limit) where indices[address] == nil {
+      found.append("the identity \(identity) leads to an address without a bond")
+    }
+    return found
   }
 }
 

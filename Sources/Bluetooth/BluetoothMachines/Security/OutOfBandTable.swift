@@ -55,3 +55,13 @@ struct OutOfBandTable: Sendable {
     return (request, data.data(key))
   }
 }
+
+extension OutOfBandTable {
+  /// How the table contradicts itself; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found: [String] = []
+    if peers.count > Limits.peersMax { found.append("the data of too many peers is kept") }
+    if computations.count > Limits.computationsMax { found.append("too many keys are computed") }
+    return found
+  }
+}

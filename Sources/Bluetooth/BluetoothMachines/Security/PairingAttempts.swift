@@ -48,3 +48,18 @@ struct PairingAttempts: Sendable {
   /// A pairing succeeded.
   mutating func succeeded(_ peer: DeviceAddress) { entries.removeAll { $0.peer == peer } }
 }
+
+extension PairingAttempts {
+  /// How the table contradicts itself; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found: [String] = []
+    if entries.count > Limits.peersMax { found.append("too many failed pairings are remembered") }
+    if Set(entries.map(\.peer)).count != entries.count {
+      found.append("the failed pairings of a peer are counted twice")
+    }
+    for entry in entries where entry.delay < Limits.firstDelay || entry.delay > Limits.delayMax {
+      found.append("a peer has to wait for \(entry.delay)")
+    }
+    return found
+  }
+}

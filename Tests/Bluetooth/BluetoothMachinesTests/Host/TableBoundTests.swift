@@ -95,6 +95,22 @@ struct TableBoundTests {
     #expect(!isAdded && isReplaced && table.bonds.count == most)
     let gone = table.replace(by: many)
     #expect(gone.isEmpty && table.bonds.count == most)
+    #expect(table.violations(perTable: most).isEmpty)
+  }
+
+  @Test
+  func `A table that contradicts itself is found, and each table has its turn`() {
+    var host = HostMachine(random: SeededGenerator(seed: 1))
+    var checked: [Int] = []
+    for _ in 0..<HostMachine.tableCount {
+      host.assertInvariants()
+      checked.append(host.checkedTable)
+      #expect(host.violations(ofTable: host.checkedTable).isEmpty)
+    }
+    #expect(checked.sorted() == [Int](0..<HostMachine.tableCount))
+    host.links.orphans.add(1, denialsLeft: .max, now: start)
+    let contradictions = checked.flatMap { host.violations(ofTable: $0) }
+    #expect(contradictions == ["an orphan waits for \(Int.max) denials"])
   }
 
   @Test("the results of a limited number of public keys are awaited at a time")
