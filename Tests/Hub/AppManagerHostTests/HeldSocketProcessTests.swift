@@ -17,12 +17,13 @@ struct HeldSocketProcessTests {
   /// A manager with the app installed and opened, and its connection.
   private func start(
     limits: AppLimits = TestManager.limits, descriptors: DescriptorStore = .none,
-    program: String = "standby"
+    times: HeldSocketTimes = HeldSocketTimes(), program: String = "standby", word: String = ""
   ) async throws -> (TestManager, TestServer, TestConnection) {
-    let manager = try await TestManager.start(limits: limits, descriptors: descriptors)
+    let manager = try await TestManager.start(
+      limits: limits, socketTimes: times, descriptors: descriptors)
     let server = try TestServer()
     try await manager.perform(
-      .install(folder: manager.makeStandby(port: server.port, program: program)))
+      .install(folder: manager.makeStandby(port: server.port, program: program, word: word)))
     try await manager.perform(.open(Self.id, attaches: false))
     let connection = try await server.accept()
     try await manager.until(Self.id) { $0.heldSockets?.count == 1 }
@@ -123,6 +124,23 @@ struct HeldSocketProcessTests {
     shutdown(connection.descriptor, Int32(SHUT_RDWR))
     let next = try await server.accept()
     try await line("the line has ended", manager)
+    try await manager.until(Self.id) { $0.state == .suspended && $0.heldSockets?.count == 1 }
+    next.send("again\n")
+    try await line("message: again", manager)
+    await manager.close()
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "a peer can't vanish without a sign here"))
+  func `A peer that vanishes without a sign is noticed, and the suspended app connects again`()
+    async throws
+  {
+    var times = HeldSocketTimes()
+    times.idleSeconds = 1
+    times.probeSeconds = 1
+    let (manager, server, connection) = try await start(times: times)
+    _ = try await suspend(manager)
+    try #require(connection.vanish())
+    let next = try await server.accept()
     try await manager.until(Self.id) { $0.state == .suspended && $0.heldSockets?.count == 1 }
     next.send("again\n")
     try await line("message: again", manager)
@@ -320,14 +338,16 @@ final class TestServiceManager: Sendable {
 
 extension TestManager {
   /// The folder of the example that holds a socket, with the program of this build.
-  func makeStandby(port: UInt16, program name: String = "standby") throws -> String {
+  func makeStandby(
+    port: UInt16, program name: String = "standby", word: String = ""
+  ) throws -> String {
     let place = folder + "/Standby"
     try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
     let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: name).resolvingSymlinksInPath()
     try FileManager.default.createSymbolicLink(
       atPath: place + "/standby", withDestinationPath: program.path)
-    try "127.0.0.1 \(port)\n".write(
+    try "127.0.0.1 \(port) \(word)\n".write(
       toFile: place + "/server", atomically: true, encoding: .utf8)
     try Self.writePlist(
       [

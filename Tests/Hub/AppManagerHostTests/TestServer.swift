@@ -2,6 +2,7 @@ import Essentials
 import EventLoop
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 /// A TCP server of the loopback interface, driven by a test.
@@ -51,10 +52,24 @@ final class TestServer: Sendable {
 /// The server's end of a connection.
 final class TestConnection: Sendable {
   let descriptor: Int32
+  private let isClosed = Atomic(false)
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-  deinit { close(descriptor) }
+  deinit { if !isClosed.load(ordering: .relaxed) { close(descriptor) } }
+
+  /// Closes it without a packet, as a machine does whose power fails. Returns whether the system lets it do so.
+  func vanish() -> Bool {
+    // TCP_REPAIR, which Glibc's module does not have.
+    let option: Int32 = 19
+    var value: Int32 = 1
+    let size = socklen_t(MemoryLayout<Int32>.size)
+    guard setsockopt(descriptor, Int32(IPPROTO_TCP), option, &value, size) == 0 else {
+      return false
+    }
+    isClosed.store(true, ordering: .relaxed)
+    return close(descriptor) == 0
+  }
 
   func send(_ text: String) {
     let bytes = Array(text.utf8)
