@@ -92,35 +92,31 @@ struct ProcessTests {
     try ended.run()
     ended.waitUntilExit()
     let own = ManagerMark.current
-    // Its number is that of a process which began later, and of one in another namespace, which may run.
-    let marks = [
-      "\(own.namespace).\(ended.processIdentifier).\(own.startTime).1",
-      "\(own.namespace).\(own.processID).\(own.startTime - 1).1",
-      "\(own.namespace + 1).\(ended.processIdentifier).\(own.startTime).1",
-      "\(own).1",
+    let left = Process()
+    left.executableURL = URL(filePath: "/bin/sleep")
+    left.arguments = ["1000"]
+    left.environment = [
+      "AMBIT_APP_PROCESS": "\(own.namespace).\(ended.processIdentifier).\(own.startTime).1"
     ]
-    let left = try marks.map { mark in
-      let process = Process()
-      process.executableURL = URL(filePath: "/bin/sleep")
-      process.arguments = ["1000"]
-      process.environment = ["AMBIT_APP_PROCESS": mark]
-      try process.run()
-      return process
-    }
+    try left.run()
     let manager = try await TestManager.start()
-    for process in left.prefix(2) {
-      while ![nil, "Z"].contains(processState(process.processIdentifier)) {
-        try await Task.sleep(for: .milliseconds(5))
-      }
-    }
-    for process in left.suffix(2) {
-      #expect(process.isRunning)
-      process.terminate()
-    }
-    // Foundation learns of an end when those are gone, too, that were started later.
-    for process in left { process.waitUntilExit() }
-    #expect(left.map(\.terminationStatus) == [SIGKILL, SIGKILL, SIGTERM, SIGTERM])
+    left.waitUntilExit()
+    #expect(left.terminationReason == .uncaughtSignal)
     await manager.close()
+  }
+
+  @Test
+  func `A manager of another namespace, or one that runs, is not taken for one that has ended`()
+    throws
+  {
+    let own = ManagerMark.current
+    #expect(!own.hasEnded)
+    let reused = try #require(
+      ManagerMark("\(own.namespace).\(own.processID).\(own.startTime - 1).1"))
+    #expect(reused.hasEnded)
+    let other = try #require(ManagerMark("\(own.namespace + 1).1.1.1"))
+    #expect(!other.hasEnded)
+    #expect(ManagerMark("7.1") == nil)
   }
 
   /// A group that this process may make, in the unified hierarchy; nil without one.
