@@ -147,11 +147,11 @@ class Certificates:
             x509.BasicConstraints(ca=True, path_length=0), critical=True).sign(key, hashes.SHA256())
         self.authority.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
         # For the web server beside it. TLS libraries may accept an address where they were given a domain.
-        addresses = [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))] if domain == DOMAIN else []
+        address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
         own_key = ec.generate_private_key(ec.SECP256R1())
         own = certificate(
             x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, domain)]), own_key).add_extension(
-                x509.SubjectAlternativeName([x509.DNSName(domain)] + addresses), critical=False).sign(
+                x509.SubjectAlternativeName([x509.DNSName(domain), address]), critical=False).sign(
                     key, hashes.SHA256())
         (folder / "server.pem").write_bytes(own.public_bytes(serialization.Encoding.PEM))
         (folder / "server.key").write_bytes(own_key.private_bytes(

@@ -127,8 +127,7 @@
       guard let channel, !isEncrypting, !hasEnded else { return }
       isEncrypting = true
       do {
-        let handler = try NIOSSLClientHandler(
-          context: try makeContext(protocols), serverHostname: settings.domain)
+        let handler = try NIOSSLClientHandler.proving(settings.domain, try makeContext(protocols))
         handshakeDeadline = loop.assumeIsolated().scheduleTask(in: Self.attemptTime) {
           [weak self] in
           self?.end(.timedOut)

@@ -122,7 +122,8 @@
               IdleStateHandler(allTimeout: .nanoseconds(settings.silenceMax.nanoseconds)))
             try pipeline.addHandler(SilenceHandler())
             try pipeline.addHandler(
-              NIOSSLClientHandler(context: context, serverHostname: name))
+              name.map { try NIOSSLClientHandler.proving($0, context) }
+                ?? NIOSSLClientHandler(context: context, serverHostname: nil))
             var limits = NIOHTTPDecoderLimitConfiguration()
             limits.maxHeaderFieldSize = 16 << 10
             limits.maxHeaderListSize = 64 << 10
