@@ -5,7 +5,7 @@
 
   @Suite("Names of certificates")
   struct CertificateNameTests {
-    @Test("a name of a certificate is for the same name, whatever its case, with and without a dot at the end")
+    @Test("a name of a certificate is for the same name, whatever its case and its last dot")
     func same() {
       #expect(CertificateName("Chat.Example").matches("chat.example"))
       #expect(CertificateName("chat.example.").matches("chat.example"))
