@@ -212,10 +212,14 @@ final class AppManagerCore {
         let now = Instant.now
         updateSurroundings(&machine, now: now)
         switch item {
-        case .event(let event): machine.handle(event, now: now, into: &actions)
-        case .change(let body): body(&machine, now, &actions)
+        case .event(let event):
+          machine.handle(event, now: now, into: &actions)
+          performActions()
+          sockets.follow(event)
+        case .change(let body):
+          body(&machine, now, &actions)
+          performActions()
         }
-        performActions()
       }
     }
     isHandling = false
@@ -227,7 +231,6 @@ final class AppManagerCore {
     var performed: [AppHubMachine.Action] = []
     swap(&performed, &actions)
     for action in performed { perform(action) }
-    sockets.follow(event)
   }
 
   private func setTimer() {
