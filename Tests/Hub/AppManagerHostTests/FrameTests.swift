@@ -1,5 +1,6 @@
 import AppMachines
 import AppSessions
+import Foundation
 import Testing
 
 @Suite struct FrameTests {
@@ -36,6 +37,20 @@ import Testing
     let reply = AppFrame.bytes(of: AppCommandReply.pushed("com.example.news", .delivered))
     #expect(
       String(decoding: reply.dropFirst(4), as: UTF8.self).hasPrefix(#"{"pushed":{"_"#))
+  }
+
+  @Test func `The status of a manager that was not upgraded yet is read`() throws {
+    let counts = String(decoding: try JSONEncoder().encode(AppCounts()), as: UTF8.self)
+    let text = #"""
+      {"apps":[{"identifier":"com.example.news","folder":"/news","state":"suspended",
+        "waitingCount":0,"isForceQuit":false,"counts":\#(counts),"processorTime":0,
+        "pendingConnectionCount":1,"connectionCount":0,"scanCount":0}],
+        "freezer":"signals","droppedEventCount":0,"reports":[]}
+      """#
+    let status = try JSONDecoder().decode(AppManagerStatus.self, from: Data(text.utf8))
+    #expect(status.memory == "none")
+    #expect(status.apps.first?.pendingConnectionCount == 1)
+    #expect(status.apps.first?.wakes == [])
   }
 
   @Test func `A message that is too long, or no message, is an error`() {

@@ -203,3 +203,45 @@ package struct AppManagerStatus: Hashable, Codable, Sendable {
     self.reports = reports
   }
 }
+
+// A manager that runs since before an upgrade sends none of the later values.
+
+extension AppManagerStatus {
+  package init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    apps = try values.decode([App].self, forKey: .apps)
+    freezer = try values.decode(String.self, forKey: .freezer)
+    memory = try values.decodeIfPresent(String.self, forKey: .memory) ?? "none"
+    droppedEventCount = try values.decode(Int.self, forKey: .droppedEventCount)
+    reports = try values.decode([String].self, forKey: .reports)
+  }
+}
+
+extension AppManagerStatus.App {
+  package init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    identifier = try values.decode(String.self, forKey: .identifier)
+    folder = try values.decode(String.self, forKey: .folder)
+    state = try values.decode(AppLifeState.self, forKey: .state)
+    processID = try values.decodeIfPresent(Int32.self, forKey: .processID)
+    timeRemaining = try values.decodeIfPresent(Double.self, forKey: .timeRemaining)
+    waitingCount = try values.decode(Int.self, forKey: .waitingCount)
+    isForceQuit = try values.decode(Bool.self, forKey: .isForceQuit)
+    pause = try values.decodeIfPresent(Double.self, forKey: .pause)
+    counts = try values.decode(AppCounts.self, forKey: .counts)
+    processorTime = try values.decode(Double.self, forKey: .processorTime)
+    pendingConnectionCount = try values.decode(Int.self, forKey: .pendingConnectionCount)
+    connectionCount = try values.decode(Int.self, forKey: .connectionCount)
+    scanCount = try values.decode(Int.self, forKey: .scanCount)
+    heldSockets = try values.decodeIfPresent([HeldSocketStatus].self, forKey: .heldSockets)
+    regionCount = try values.decodeIfPresent(Int.self, forKey: .regionCount) ?? 0
+    tasks = try values.decodeIfPresent([AppTaskRequest].self, forKey: .tasks) ?? []
+    pendingNotificationCount =
+      try values.decodeIfPresent(Int.self, forKey: .pendingNotificationCount) ?? 0
+    waitingPushCount = try values.decodeIfPresent(Int.self, forKey: .waitingPushCount) ?? 0
+    badge = try values.decodeIfPresent(Int.self, forKey: .badge) ?? 0
+    deviceToken = try values.decodeIfPresent(String.self, forKey: .deviceToken)
+    alerts = try values.decodeIfPresent([AppManagerStatus.Alert].self, forKey: .alerts) ?? []
+    wakes = try values.decodeIfPresent([AppManagerStatus.Wake].self, forKey: .wakes) ?? []
+  }
+}
