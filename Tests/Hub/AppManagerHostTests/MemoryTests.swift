@@ -73,7 +73,9 @@ struct MemoryTests {
     func adjustment() throws -> String {
       try String(contentsOfFile: "/proc/\(processID)/oom_score_adj", encoding: .utf8)
     }
-    #expect(try adjustment() == "800\n")
+    // A process that the kernel would end before others anyway stays as it is.
+    let own = Int(before.dropLast()) ?? 0
+    #expect(try adjustment() == "\(max(own, 800))\n")
     try await manager.perform(.open(Self.lock, attaches: false))
     #expect(try adjustment() == before)
     try await manager.perform(.background(Self.lock))

@@ -58,15 +58,25 @@ final class TestConnection: Sendable {
 
   deinit { if !isClosed.load(ordering: .relaxed) { close(descriptor) } }
 
-  /// Closes it without a packet, as a machine does whose power fails. Returns whether the system lets it do so.
-  func vanish() -> Bool {
-    // TCP_REPAIR, which Glibc's module does not have.
-    let option: Int32 = 19
+  /// TCP_REPAIR, which Glibc's module does not have.
+  private static let repairOption: Int32 = 19
+
+  /// Whether this process may close a connection without a packet (CAP_NET_ADMIN).
+  static let canVanish: Bool = {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    defer { close(descriptor) }
+    return setRepair(descriptor)
+  }()
+
+  private static func setRepair(_ descriptor: Int32) -> Bool {
     var value: Int32 = 1
     let size = socklen_t(MemoryLayout<Int32>.size)
-    guard setsockopt(descriptor, Int32(IPPROTO_TCP), option, &value, size) == 0 else {
-      return false
-    }
+    return setsockopt(descriptor, Int32(IPPROTO_TCP), repairOption, &value, size) == 0
+  }
+
+  /// Closes it without a packet, as a machine does whose power fails. Returns whether the system lets it do so.
+  func vanish() -> Bool {
+    guard Self.setRepair(descriptor) else { return false }
     isClosed.store(true, ordering: .relaxed)
     return close(descriptor) == 0
   }
