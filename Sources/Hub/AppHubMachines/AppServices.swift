@@ -53,8 +53,20 @@ struct AppServices: Sendable {
     let count = tasks.count { $0.isProcessing == task.isProcessing }
     let limit = task.isProcessing ? Self.processingCountMax : Self.refreshCountMax
     guard count < limit else { return .refused(.tooMany) }
-    tasks.append(task)
+    tasks.append(Self.bounded(task))
     return .done
+  }
+
+  /// In seconds since 1970: about the year 5100, behind Foundation's distant future.
+  private static let earliestBeginMax = 1e11
+
+  /// A task whose time is a date: a process may send any number.
+  private static func bounded(_ task: AppTaskNote) -> AppTaskNote {
+    var task = task
+    task.earliestBegin = task.earliestBegin.flatMap { seconds in
+      seconds.isNaN ? nil : min(max(0, seconds), earliestBeginMax)
+    }
+    return task
   }
 
   mutating func cancelTask(_ identifier: String?) {
@@ -242,7 +254,7 @@ struct AppServices: Sendable {
   init(
     _ record: AppServiceRecord, now: Instant, _ calendar: AppCalendar, _ limits: AppServiceLimits
   ) {
-    tasks = Array(record.tasks.prefix(Self.processingCountMax + Self.refreshCountMax))
+    tasks = record.tasks.prefix(Self.processingCountMax + Self.refreshCountMax).map(Self.bounded)
     setFetchInterval(record.fetchInterval, now: now, limits)
     isAuthorized = record.isAuthorized
     pending = record.pending.prefix(Self.noticeCountMax).map {

@@ -98,7 +98,8 @@ final class AppAlerts {
   }
 
   func show(_ text: AppAlertText, of app: AppID, _ event: AppEventID?) {
-    let words = [text.title, text.body].filter { !$0.isEmpty }.joined(separator: ": ")
+    let short = text.shortened
+    let words = [short.title, short.body].filter { !$0.isEmpty }.joined(separator: ": ")
     guard let (path, arguments) = style.command(app, text) else {
       return onReport(
         "alert of \(app.rawValue): \(words); \"ambit app open-alert \(app.rawValue)\" opens it")
@@ -149,4 +150,18 @@ final class AppAlerts {
   var processIDs: [pid_t] { shown.map(\.process.processID) }
 
   func closeAll() { for alert in shown { close(alert) } }
+}
+
+extension AppAlertText {
+  /// The beginning of the title and of the text, for lists and the log: together they fit into a message.
+  var shortened: AppAlertText {
+    AppAlertText(title: Self.beginning(title), body: Self.beginning(body))
+  }
+
+  private static let shownCountMax = 256
+
+  private static func beginning(_ text: String) -> String {
+    let scalars = text.unicodeScalars
+    return scalars.count <= shownCountMax ? text : String(scalars.prefix(shownCountMax)) + "…"
+  }
 }

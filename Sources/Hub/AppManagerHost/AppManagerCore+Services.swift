@@ -76,7 +76,7 @@ extension AppManagerCore {
       guard let notice = machine.notice(ofAlert: event, of: app),
         let text = AppNotification(notice)?.alertText
       else { return nil }
-      return AppManagerStatus.Alert(number: event.rawValue, text: text)
+      return AppManagerStatus.Alert(number: event.rawValue, text: text.shortened)
     }
   }
 

@@ -236,6 +236,19 @@ private struct ServiceSystem {
     #expect(system.machine.life.state(of: ServiceSystem.app) == .suspended)
   }
 
+  @Test func `A task with a time that is no date is taken with one`() {
+    var system = ServiceSystem(.fetch)
+    system.person(.opened)
+    let times: [(sent: Double, kept: Double?)] = [(.nan, nil), (.infinity, 1e11), (-1e300, 0)]
+    for (sent, kept) in times {
+      var task = Self.refresh
+      task.earliestBegin = sent
+      #expect(system.request(.submit(task, permitted: ["refresh"])) == .done)
+      let record = system.machine.serviceRecord(of: ServiceSystem.app)
+      #expect(record?.tasks.map(\.earliestBegin) == [kept])
+    }
+  }
+
   @Test
   func `Tasks of an app are launched a quarter of an hour apart, and an ended app is launched`() {
     var system = ServiceSystem([.fetch, .processing])
