@@ -264,9 +264,10 @@
       }
       let reason = error.message ?? "SQLite's error \(error.extendedResultCode.rawValue)"
       switch error.resultCode.primaryResultCode {
-      // The last four: without a table, or with another one of its name; with a version that may only be read.
-      case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_MISMATCH, .SQLITE_CONSTRAINT,
-        .SQLITE_READONLY:
+      // The last five: with a value that is too long; without a table, or with another one of its name; with a version
+      // that may only be read.
+      case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_TOOBIG, .SQLITE_ERROR, .SQLITE_MISMATCH,
+        .SQLITE_CONSTRAINT, .SQLITE_READONLY:
         self.init(kept: .damaged, .damaged, reason)
       case .SQLITE_CANTOPEN, .SQLITE_AUTH, .SQLITE_PERM: self.init(kept: nil, .unreadable, reason)
       case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(kept: nil, .busy, reason)
