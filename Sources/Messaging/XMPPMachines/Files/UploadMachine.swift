@@ -219,9 +219,9 @@
     /// Begins what can begin.
     private mutating func proceed(_ now: Instant, _ actions: inout [UploadAction]) {
       guard isConnected else { return }
-      let ready = entries.values.filter { entry in
-        if case .queued(let time) = entry.stage { time.map { $0 <= now } ?? true } else { false }
-      }.map(\.row).sorted { $0.id < $1.id }
+      endPauses(now)
+      let ready = entries.values.filter { $0.stage == .queued(until: nil) }.map(\.row)
+        .sorted { $0.id < $1.id }
       guard !ready.isEmpty else { return }
       guard let service = discovery.service else {
         if discovery.mayBegin(now), let server { beginDiscovery(server, now, &actions) }
@@ -239,6 +239,14 @@
         guard let id = ask(request.element, of: service.jid, &actions) else { return }
         entries[row.id]?.stage = .requested(id, deadline: now + limits.answerTime)
         active.append(row.peer)
+      }
+    }
+
+    /// A file may wait for others after its pause: its time is no reason to wake any more.
+    private mutating func endPauses(_ now: Instant) {
+      for (id, entry) in entries {
+        guard case .queued(let time?) = entry.stage, time <= now else { continue }
+        entries[id]?.stage = .queued(until: nil)
       }
     }
 

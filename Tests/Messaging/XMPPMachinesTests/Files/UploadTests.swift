@@ -181,6 +181,20 @@
       #expect(run.jobs.map(\.id) == [ids[2], ids[1]])
     }
 
+    @Test func `A file that waits for another one after its pause wakes nothing`() throws {
+      var run = try UploadRun()
+      let ids = [run.add("/a"), run.add("/b")]
+      run.handle(.connected(isResumed: false))
+      try run.serveAll()
+      run.finish(.broken("cut"))
+      try run.serveAll()
+      run.wait(.seconds(3_600))
+      #expect(run.jobs.map(\.id) == [ids[1]] && run.machine.nextWake == nil)
+      run.finish(.status(201))
+      try run.serveAll()
+      #expect(run.jobs.map(\.id) == [ids[0]])
+    }
+
     @Test func `A canceled file and one whose deadline has passed are not sent`() throws {
       var run = try UploadRun()
       let first = run.add(patience: .seconds(5))
