@@ -21,7 +21,7 @@
 
     private struct State {
       /// Those that wait for a download of another caller, by key; empty for one without others.
-      var running: [String: [CheckedContinuation<Result, Never>]] = [:]
+      var running: [String: [CheckedContinuation<Result?, Never>]] = [:]
       var activeCount = 0
       var queue: [CheckedContinuation<Void, Never>] = []
     }
@@ -57,25 +57,28 @@
         state.running[key] = []
         return true
       }
-      guard isFirst else { return try await join(key).get() }
+      guard isFirst else {
+        if let result = await join(key) { return try result.get() }
+        return try await path(of: file, name: name, progress: progress)
+      }
       await enter()
       let result = await receive(addresses, file.metadata, key, progress)
       leave()
       let waiting = state.withLock { $0.running.removeValue(forKey: key) } ?? []
-      for continuation in waiting { continuation.resume(returning: result) }
+      // The end of this task is not that of the others.
+      let shared: Result? = if case .failure = result, Task.isCancelled { nil } else { result }
+      for continuation in waiting { continuation.resume(returning: shared) }
       return try result.get()
     }
 
-    private func join(_ key: String) async -> Result {
+    /// The result of another caller's download; nil if that has just ended, or was canceled.
+    private func join(_ key: String) async -> Result? {
       await withCheckedContinuation { continuation in
         let isLate = state.withLock { state in
           state.running[key]?.append(continuation)
           return state.running[key] == nil
         }
-        if isLate {
-          continuation.resume(
-            returning: .failure(.broken("another download of the file has just ended")))
-        }
+        if isLate { continuation.resume(returning: nil) }
       }
     }
 
@@ -293,7 +296,7 @@
   /// The files of a cache's folder. Functions block.
   enum FileCacheFolder {
     private struct Entry {
-      var path: String
+      var name: String
       var byteCount: Int64
       var used: Int64
     }
@@ -307,11 +310,11 @@
       guard total > byteCountMax else { return }
       entries.sort { $0.used < $1.used }
       for entry in entries where total > byteCountMax {
-        let name = entry.path.dropFirst(folder.utf8.count + 1)
-        guard !inUse.contains(String(name.hasSuffix(".part") ? name.dropLast(5) : name)) else {
+        let name = entry.name
+        guard !inUse.contains(name.hasSuffix(".part") ? String(name.dropLast(5)) : name) else {
           continue
         }
-        if unlink(entry.path) == 0 { total -= entry.byteCount }
+        if unlink("\(folder)/\(name)") == 0 { total -= entry.byteCount }
       }
     }
 
@@ -324,15 +327,15 @@
           unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
         var information = stat()
-        let path = "\(folder)/\(name)"
-        guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
+        guard lstat("\(folder)/\(name)", &information) == 0,
+          information.st_mode & S_IFMT == S_IFREG
+        else {
           continue
         }
         entries.append(
           Entry(
-            path: path, byteCount: Int64(information.st_size),
-            used: Int64(information.st_mtim.tv_sec)
-          ))
+            name: name, byteCount: Int64(information.st_size),
+            used: Int64(information.st_mtim.tv_sec)))
       }
       return entries
     }
