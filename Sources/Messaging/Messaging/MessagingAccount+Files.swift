@@ -83,8 +83,10 @@
 
     /// Whether files of a message may be downloaded without a question: its sender is a contact that gets this account's
     /// presence or whose presence it gets, or another device of this account has sent it; and each file has announced a size
-    /// of `automaticByteCountMax` at most. A download shows the sender the address of this machine.
+    /// of `automaticByteCountMax` at most. Not those of rooms, whose services name the senders. A download shows the sender
+    /// the address of this machine.
     public func mayDownload(_ item: InboxItem) async throws(MessagingError) -> Bool {
+      guard item.nickname == nil else { return false }
       let sizes = item.attachments.map(\.byteCount)
       guard !sizes.isEmpty, sizes.allSatisfy({ ($0 ?? .max) <= automaticByteCountMax }) else {
         return false
