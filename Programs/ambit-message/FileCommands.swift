@@ -124,6 +124,16 @@
       if case .enqueued = continuation.yield(command) { true } else { false }
     }
 
+    /// Reports a command that was not added.
+    static func refuse(_ command: PipeCommand, _ output: Output) {
+      let reason = "too many commands about files wait"
+      switch command {
+      case .sendFile(_, _, let reference, _): report("refused", reference, reason, output)
+      case .download(_, let reference): report("download-failed", reference, reason, output)
+      default: break
+      }
+    }
+
     /// Waits until the commands so far are done.
     func finish() async {
       continuation.finish()
@@ -249,7 +259,11 @@
       var message: MessageID?
       var accepted: [FileTransferID] = []
       do throws(MessagingError) {
-        if let text { message = try await account.send(text, to: recipient) }
+        if let text {
+          let id = try await account.send(text, to: recipient)
+          message = id
+          output.object(MessageJSON.accepted(id, to: recipient, reference: nil), or: "Stored.")
+        }
         for path in files {
           let id = try await account.send(file: path, to: recipient)
           accepted.append(id)
@@ -258,9 +272,6 @@
         }
       } catch {
         throw CommandFailure(error)
-      }
-      if let message {
-        output.object(MessageJSON.accepted(message, to: recipient, reference: nil), or: "Stored.")
       }
       guard goal != .stored else { return try await account.finish() }
       let (text, sent) = (message, accepted)

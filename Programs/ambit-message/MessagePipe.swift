@@ -143,7 +143,7 @@
           case .setInUse(let isInUse): account.setInUse(isInUse)
           case .cancelFile(let file): account.cancel(FileTransferID(rawValue: file))
           case .sendFile, .download:
-            if !files.add(command) { report("too many commands about files wait", output) }
+            if !files.add(command) { FileCommands.refuse(command, output) }
           case .joinRoom(let room, let nickname, let password, let isBookmarked):
             // The answer of the room may take a minute.
             join(room, nickname, password, isBookmarked: isBookmarked, account, output)

@@ -43,7 +43,9 @@
     func run() async throws {
       let account = try options.open()
       do throws(MessagingError) {
-        for room in try await account.rooms.list() {
+        let rooms = try await account.rooms.list()
+        if rooms.isEmpty, !options.output.isJSON { options.output.line("No rooms.") }
+        for room in rooms {
           options.output.object(RoomOutput.object(room), or: RoomOutput.line(room))
         }
       } catch {
