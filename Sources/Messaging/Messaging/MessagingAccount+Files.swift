@@ -68,7 +68,9 @@
     ///
     /// Other downloads may remove the file later: an app that keeps it moves or copies it.
     ///
-    /// - Parameter progress: Called on any thread with the bytes that have come, and those of the whole if they are known.
+    /// - Parameters:
+    ///   - attachment: The file.
+    ///   - progress: Called on any thread with the bytes that have come, and those of the whole if they are known.
     /// - Returns: The path of the file. Its name is not that of its sender.
     public func download(
       _ attachment: Attachment,

@@ -28,7 +28,9 @@
     /// pass are tried again.
     ///
     /// - Parameters:
+    ///   - room: The room's address.
     ///   - nickname: The name in the room. If another occupant has it, one that is like it is used.
+    ///   - password: The room's password; nil without one.
     ///   - isBookmarked: Whether other devices of the account join the room, too (XEP-0402).
     /// - Throws: ``MessagingError/room(_:)`` with the reason.
     public func join(
