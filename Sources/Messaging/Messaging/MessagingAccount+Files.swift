@@ -31,6 +31,7 @@
       }
       let patience = deadline.map(Self.span)
       let (host, reports) = (host, reports)
+      let place = FileInspection.absolute(path)
       let result = await withCheckedContinuation {
         (continuation: CheckedContinuation<Result<FileTransferID, MessagingError>, Never>) in
         let ticket = reports.shared.withLock { shared in
@@ -38,7 +39,7 @@
         }
         switch ticket {
         case .success(let ticket):
-          host.send(ticket: ticket, file: path, metadata, to: peer, patience: patience)
+          host.send(ticket: ticket, file: place, metadata, to: peer, patience: patience)
         case .failure(let error): continuation.resume(returning: .failure(error))
         }
       }

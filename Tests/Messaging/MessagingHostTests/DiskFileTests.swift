@@ -20,6 +20,12 @@
           == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
     }
 
+    @Test func `A path from the current folder becomes one from the root`() {
+      let here = FileManager.default.currentDirectoryPath
+      #expect(FileInspection.absolute("a b.png") == "\(here)/a b.png")
+      #expect(FileInspection.absolute("/a.png") == "/a.png")
+    }
+
     @Test func `A folder, a device and a missing file are refused with the reason`() async throws {
       let folder = try TestFolder()
       for path in [folder.url.path, "/dev/zero", folder.path("missing")] {

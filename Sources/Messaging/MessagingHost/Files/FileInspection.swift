@@ -13,6 +13,13 @@
       try await FileUpload.onDisk { () throws(DiskFileError) in try read(path) }.get()
     }
 
+    /// The path from the root: a later process may have another current folder.
+    package static func absolute(_ path: String) -> String {
+      guard !path.hasPrefix("/"), let folder = unsafe getcwd(nil, 0) else { return path }
+      defer { unsafe free(folder) }
+      return unsafe "\(String(cString: folder))/\(path)"
+    }
+
     private static func read(_ path: String) throws(DiskFileError) -> FileMetadata {
       let file = try DiskFile.open(path)
       let count = try file.byteCount()
