@@ -81,11 +81,12 @@
     }
 
     private static func target(_ text: Substring) -> String? {
-      let sent = text.prefix { $0 != "#" }
+      // By bytes: a combining mark behind a "#" would make another character of it.
+      let sent = text.utf8.prefix { $0 != UInt8(ascii: "#") }
       var bytes: [UInt8] = []
-      if sent.utf8.first != UInt8(ascii: "/") { bytes.append(UInt8(ascii: "/")) }
+      if sent.first != UInt8(ascii: "/") { bytes.append(UInt8(ascii: "/")) }
       let digits = Array("0123456789ABCDEF".utf8)
-      for byte in sent.utf8 {
+      for byte in sent {
         switch byte {
         case 0x21...0x7E: bytes.append(byte)
         case 0x80...: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]

@@ -11,6 +11,7 @@
       ("HTTPS://files.example", "https://files.example/"),
       ("https://files.example:443?x", "https://files.example/?x"),
       ("https://files.example:5281/ä", "https://files.example:5281/%C3%A4"),
+      ("https://files.example/a#\u{301}", "https://files.example/a"),
       ("https://192.0.2.1:/", "https://192.0.2.1/"),
       ("https://[2001:DB8::1]:8443/f", "https://[2001:db8::1]:8443/f"),
     ])
