@@ -123,6 +123,8 @@
 #else
   extension FuzzTarget {
     /// The same names without the trait `Messaging`, so that inputs belong to one.
-    static let xmpp = ["XMPPStream", "SCRAM"].map { FuzzTarget(name: $0) { _ in } }
+    static let xmpp = ["XMPPStream", "MediaHeader", "HTTPSAddress", "SCRAM"].map {
+      FuzzTarget(name: $0) { _ in }
+    }
   }
 #endif
