@@ -192,8 +192,10 @@ final class AppManagerSockets {
     else { return }
     do throws(SystemError) {
       TCPSocketOptions.setTimes(times, of: descriptor)
-      try openPoll().add(id, owning: descriptor)
-      store.add(id, descriptor)
+      try add(id, owning: descriptor)
+      if !store.add(id, descriptor) {
+        core.report("the service manager keeps a socket no longer than this manager runs")
+      }
       save()
     } catch {
       core.report("a socket can't be watched: \(error.text)")
@@ -214,6 +216,16 @@ final class AppManagerSockets {
     _ = request.connection.finish(reply, with: descriptor)
   }
 
+  /// Has a descriptor watched, or closes it.
+  private func add(_ id: HeldSocketID, owning descriptor: Int32) throws(SystemError) {
+    let poll: HeldSocketPoll
+    do throws(SystemError) { poll = try openPoll() } catch {
+      Glibc.close(descriptor)
+      throw error
+    }
+    try poll.add(id, owning: descriptor)
+  }
+
   private func openPoll() throws(SystemError) -> HeldSocketPoll {
     if let poll { return poll }
     let new = try HeldSocketPoll(on: core.loop) { [weak self] id, reading in
@@ -232,16 +244,26 @@ final class AppManagerSockets {
       guard let descriptor = left.removeValue(forKey: DescriptorStore.name(record.id)) else {
         continue
       }
-      guard hasMode(record.app), TCPSocketOptions.isConnection(descriptor),
-        (try? openPoll().add(record.id, owning: descriptor)) != nil
-      else {
+      guard hasMode(record.app), TCPSocketOptions.isConnection(descriptor) else {
         Glibc.close(descriptor)
+        store.remove(record.id)
+        continue
+      }
+      do throws(SystemError) { try add(record.id, owning: descriptor) } catch {
+        core.report("a socket can't be watched: \(error.text)")
         store.remove(record.id)
         continue
       }
       handle(.preserved(record.id, record.app, record.description))
     }
-    for (_, descriptor) in left { Glibc.close(descriptor) }
+    for (name, descriptor) in left {
+      Glibc.close(descriptor)
+      // The service manager has another one, with which the peer would go on waiting.
+      store.remove(name)
+    }
+    if !left.isEmpty {
+      core.report("\(left.count) sockets of the last manager are no app's, and were closed")
+    }
     if !store.inherited.isEmpty { save() }
   }
 

@@ -54,20 +54,26 @@ package struct DescriptorStore: Sendable {
   static func name(_ id: HeldSocketID) -> String { prefix + String(id.rawValue) }
 
   /// Has the service manager keep a duplicate. It isn't polled: the end of the connection is the app's to learn.
-  func add(_ id: HeldSocketID, _ descriptor: Int32) {
+  ///
+  /// - Returns: False if the message could not be sent. True without a service manager.
+  func add(_ id: HeldSocketID, _ descriptor: Int32) -> Bool {
     notify("FDSTORE=1\nFDNAME=\(Self.name(id))\nFDPOLL=0", with: descriptor)
   }
 
-  func remove(_ id: HeldSocketID) { notify("FDSTOREREMOVE=1\nFDNAME=\(Self.name(id))") }
+  func remove(_ id: HeldSocketID) { remove(Self.name(id)) }
 
-  private func notify(_ state: String, with descriptor: Int32? = nil) {
-    guard let notifySocket, let address = Self.address(notifySocket) else { return }
+  /// Has the service manager close a descriptor that it has kept.
+  func remove(_ name: String) { _ = notify("FDSTOREREMOVE=1\nFDNAME=\(name)") }
+
+  private func notify(_ state: String, with descriptor: Int32? = nil) -> Bool {
+    guard let notifySocket else { return true }
+    guard let address = Self.address(notifySocket) else { return false }
     let socket = Glibc.socket(
       AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    guard socket >= 0 else { return }
+    guard socket >= 0 else { return false }
     defer { Glibc.close(socket) }
-    guard address.with({ Glibc.connect(socket, $0, $1) }) == 0 else { return }
-    _ = DescriptorMessage.send(Array(state.utf8), with: descriptor, on: socket)
+    guard address.with({ Glibc.connect(socket, $0, $1) }) == 0 else { return false }
+    return DescriptorMessage.send(Array(state.utf8), with: descriptor, on: socket)
   }
 
   /// An abstract name begins with "@".
