@@ -218,6 +218,7 @@ struct HeldSocketProcessTests {
     } else {
       // A socket that is no app's has no owner: its peer learns that.
       #expect(await connection.receive().isEmpty)
+      #expect(try await service.receiveRemoval() == "held-1")
     }
     await next.close()
   }
@@ -325,6 +326,16 @@ final class TestServiceManager: Sendable {
     let name = try #require(lines.first { $0.hasPrefix("FDNAME=") }).dropFirst(7)
     stored.withLock { $0[String(name)] = descriptors.first }
     return String(name)
+  }
+
+  /// Waits for the removal of a descriptor, and returns its name.
+  func receiveRemoval() async throws -> String {
+    let descriptor = descriptor
+    let part = await TestServer.onThread { DescriptorMessage.receive(4_096, from: descriptor) }
+    let text = String(decoding: try #require(part).bytes, as: UTF8.self)
+    let start = "FDSTOREREMOVE=1\nFDNAME="
+    try #require(text.hasPrefix(start), "\(text)")
+    return String(text.dropFirst(start.count))
   }
 
   /// Its descriptors, for the next manager.
