@@ -63,6 +63,7 @@ extension AppHubMachine {
         return table.add(notice, after: seconds, repeats: repeats, now: now, limits)
       case .present(let notice):
         guard table.isAuthorized == true else { return .refused(.notPermitted) }
+        guard AppServices.fits(notice) else { return .refused(.tooLong) }
         table.shown(notice)
       case .removePending(let identifiers): table.removePending(identifiers)
       case .removeDelivered(let identifiers): table.withdraw(identifiers)

@@ -106,9 +106,7 @@ struct AppServices: Sendable {
     _ limits: AppServiceLimits
   ) -> AppServiceReply {
     guard isAuthorized == true else { return .refused(.notPermitted) }
-    guard notice.identifier.utf8.count <= Self.identifierByteCountMax,
-      notice.contents.count <= Self.contentsByteCountMax
-    else { return .refused(.tooLong) }
+    guard Self.fits(notice) else { return .refused(.tooLong) }
     removePending([notice.identifier])
     guard pending.count < Self.noticeCountMax else { return .refused(.tooMany) }
     let interval = seconds.isFinite ? max(0, seconds) : 0
@@ -117,6 +115,12 @@ struct AppServices: Sendable {
         notice: notice, due: now + .bounded(seconds: interval), interval: interval,
         repeats: repeats && interval >= limits.repeatIntervalMin))
     return .done
+  }
+
+  /// Whether a notification of an app is short enough to be kept.
+  static func fits(_ notice: AppNotice) -> Bool {
+    notice.identifier.utf8.count <= identifierByteCountMax
+      && notice.contents.count <= contentsByteCountMax
   }
 
   /// Takes a notification that is due. One that repeats is pending again.

@@ -55,7 +55,11 @@ package struct AppNotification: Hashable, Codable, Sendable {
   }
 
   private var encoded: [UInt8] {
-    guard let data = try? JSONEncoder().encode(self) else {
+    let encoder = JSONEncoder()
+    // A process may send times that are no numbers.
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    guard let data = try? encoder.encode(self) else {
       preconditionFailure("a notification can't be encoded")
     }
     return Array(data)
@@ -63,7 +67,10 @@ package struct AppNotification: Hashable, Codable, Sendable {
 
   /// Reads the payload of an event; nil if it is malformed.
   package init?(payload: [UInt8]) {
-    guard let read = try? JSONDecoder().decode(Self.self, from: Data(payload)) else { return nil }
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    guard let read = try? decoder.decode(Self.self, from: Data(payload)) else { return nil }
     self = read
   }
 

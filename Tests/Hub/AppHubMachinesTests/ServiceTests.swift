@@ -346,6 +346,7 @@ private struct ServiceSystem {
       system.request(.add(Self.notice("x"), after: 1e6, repeats: false)) == .refused(.tooMany))
     let long = Self.notice(String(repeating: "x", count: 2_000))
     #expect(system.request(.add(long, after: 1, repeats: false)) == .refused(.tooLong))
+    #expect(system.request(.present(long)) == .refused(.tooLong))
     for number in 0..<200 { _ = system.push(id: "\(number)") }
     #expect(
       system.machine.alerts(of: ServiceSystem.app).count == AppServices.noticeCountMax)

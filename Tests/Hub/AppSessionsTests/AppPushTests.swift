@@ -1,3 +1,4 @@
+import AppMachines
 import Testing
 
 @testable import AppSessions
@@ -63,5 +64,12 @@ import Testing
   {
     let push = AppPush(to: .app("a"), payload: payload, identifier: "1")
     #expect(try push.notification().alertText == AppAlertText(title: title, body: body))
+  }
+
+  @Test func `A notification with times that are no numbers is an event, too`() {
+    var notification = AppNotification(
+      "n", .local(seconds: .infinity, repeats: true), contents: [1])
+    notification.date = -.infinity
+    #expect(AppNotification(payload: notification.event().payload) == notification)
   }
 }
