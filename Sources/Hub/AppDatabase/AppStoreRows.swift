@@ -43,9 +43,11 @@
       return data.map { String(decoding: $0, as: UTF8.self) }
     }
 
+    var byteCount: Int { values.values.reduce(0) { $0 + $1.utf8.count } }
+
     /// Nil where a row is no part of a list of apps. Sections that an earlier version didn't have are empty.
     var contents: AppStoreContents? {
-      guard values.values.reduce(0, { $0 + $1.utf8.count }) <= Self.byteCountMax,
+      guard byteCount <= Self.byteCountMax,
         let data = try? JSONEncoder().encode(AppStoreContents()),
         let blank = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
       else { return nil }

@@ -125,6 +125,11 @@
 
     mutating func write(_ contents: AppStoreContents) throws(StateFileError) {
       let new = AppStoreRows(contents)
+      // The next manager would take it for damaged, and begin without apps.
+      guard new.byteCount <= AppStoreRows.byteCountMax else {
+        throw StateFileError(
+          .unwritable, "what the apps keep is longer than \(AppStoreRows.byteCountMax) bytes")
+      }
       try replaceIfGone()
       do throws(UnusableDatabase) {
         try put(new, marksImport: false)

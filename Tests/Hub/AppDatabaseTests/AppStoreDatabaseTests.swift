@@ -278,6 +278,21 @@
       store.close()
     }
 
+    @Test func `Contents longer than a manager reads are refused, and the last ones stay`() throws {
+      let store = AppStoreDatabase(path: path)
+      _ = try store.read()
+      try store.write(Self.contents(2))
+      var large = Self.contents(2)
+      large.managers[0].holdings = [UInt8](repeating: 7, count: 13 << 20)
+      let failed = #expect(throws: StateFileError.self) { try store.write(large) }
+      #expect(failed?.kind == .unwritable)
+      store.close()
+      let next = AppStoreDatabase(path: path)
+      #expect(try next.read() == Self.contents(2))
+      #expect(next.takeReports() == [])
+      next.close()
+    }
+
     @Test func `A full disk is an error, after which the same is written again`() throws {
       var store = OpenAppStore(path: path, importedPath: nil)
       _ = try store.read()
