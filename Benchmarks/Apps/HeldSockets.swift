@@ -44,7 +44,7 @@ private struct HeldSocketRun {
     host = try BluetoothHost(radio: .unix(path: folder + "/radio"))
     manager = try await AppManagerServer.start(
       at: folder + "/run/apps", host, store: AppStoreFile(path: folder + "/state/apps.json"),
-      freezer: .signals)
+      freezer: .signals, memory: .none)
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { Glibc.close(listener) }
     let address = SocketAddress(.v4(Inet4Address(127, 0, 0, 1)), port: 0)

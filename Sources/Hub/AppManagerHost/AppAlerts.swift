@@ -149,7 +149,11 @@ final class AppAlerts {
   /// The programs that show alerts.
   var processIDs: [pid_t] { shown.map(\.process.processID) }
 
-  func closeAll() { for alert in shown { close(alert) } }
+  /// Opens no app any more, also where a program has just requested it.
+  func closeAll() {
+    onOpen = { _, _ in }
+    for alert in shown { close(alert) }
+  }
 }
 
 extension AppAlertText {
