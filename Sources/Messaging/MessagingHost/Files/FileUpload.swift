@@ -9,6 +9,12 @@
   /// Puts a file at an upload service (XEP-0363, §4). The file is read as the server takes it.
   enum FileUpload {
     private static let partByteCount = 64 << 10
+    /// Threads that wait for files. Those of the stores have none: digests of large files would hold up messages.
+    private static let threads: NIOThreadPool = {
+      let pool = NIOThreadPool(numberOfThreads: 4)
+      pool.start()
+      return pool
+    }()
 
     private enum Step: Sendable {
       case status(Int)
@@ -133,7 +139,7 @@
     static func onDisk<Value: Sendable>(
       _ body: @escaping @Sendable () throws(DiskFileError) -> Value
     ) async -> Result<Value, DiskFileError> {
-      let result = try? await AccountDriver.threads.runIfActive {
+      let result = try? await threads.runIfActive {
         () -> Result<Value, DiskFileError> in
         do throws(DiskFileError) {
           return .success(try body())
