@@ -16,7 +16,7 @@
   ///
   /// Messages of rooms are entries of ``MessagingAccount/inbox()`` with a ``InboxItem/nickname``. Their order is that of the
   /// room's archive, which is read after each join from where it was read last, so that each message comes once. Those of
-  /// this account come at their places, too, as ``InboxItem/Kind/sentElsewhere``.
+  /// this account come at their places, too, as ``InboxItem/Kind-swift.enum/sentElsewhere``.
   public struct Rooms: Sendable {
     let account: MessagingAccount
 
