@@ -241,9 +241,10 @@ final class AppManagerSockets {
   func begin() {
     var left = store.inherited
     for record in file.read() where core.apps[record.app] != nil {
-      guard let descriptor = left.removeValue(forKey: DescriptorStore.name(record.id)) else {
-        continue
-      }
+      // A damaged file must not leave the machine without numbers.
+      guard record.id.rawValue < 1 << 62,
+        let descriptor = left.removeValue(forKey: DescriptorStore.name(record.id))
+      else { continue }
       guard hasMode(record.app), TCPSocketOptions.isConnection(descriptor) else {
         Glibc.close(descriptor)
         store.remove(record.id)
