@@ -52,7 +52,7 @@
         let byteCountMax = 32 + 4_120 * frame + (frame % 2 == 0 ? 10 : 2_000)
         let folder = try TestFolder()
         let path = folder.path("apps.sqlite")
-        let (process, output) = try Self.start(path, count: 12, byteCountMax: byteCountMax)
+        let (process, output) = try Self.start(path, count: 30, byteCountMax: byteCountMax)
         let text = try output.readToEnd().map { String(decoding: $0, as: UTF8.self) } ?? ""
         process.waitUntilExit()
         if process.terminationReason == .uncaughtSignal { killedCount += 1 }

@@ -157,10 +157,13 @@ struct HeldSocketProcessTests {
     _ = try await suspend(manager)
     _ = await TestServer.onThread { connection.flood() }
     try await manager.until(Self.id) { $0.counts.overstayCount == 1 && $0.state == .suspended }
-    // Now nothing is read, until the connection takes no more.
+    // Now nothing is read, until the connection takes no more. How often the app was woken before depends on how far the
+    // flood was ahead of it.
+    let wakeCount = try await manager.app(Self.id).counts.wakeCount
     _ = await TestServer.onThread { connection.flood() }
     let app = try await manager.app(Self.id)
-    #expect(app.counts.wakeCount == 1 && app.waitingCount <= 1)
+    #expect(app.counts.wakeCount == wakeCount)
+    #expect(app.waitingCount <= 1)
     await manager.close()
   }
 
