@@ -49,6 +49,8 @@ final class AmbitRun: Sendable {
             rest = Data(rest[end.upperBound...])
           }
         }
+        // Foundation keeps processes, and with them their pipes: of a thousand runs, too many descriptors.
+        try? handle.close()
         if !rest.isEmpty { add(rest, to: continuation) }
         continuation.finish()
       }
@@ -142,7 +144,10 @@ final class AmbitRun: Sendable {
     self.complaints = Lines(complaints.fileHandleForReading)
   }
 
-  deinit { if process.isRunning { process.terminate() } }
+  deinit {
+    if process.isRunning { process.terminate() }
+    closeInput()
+  }
 
   /// Runs a command to its end.
   static func end(
