@@ -38,6 +38,13 @@ struct LineEditorTests {
     #expect(Self.typed(text + "\r").outcomes == [.line(line)])
   }
 
+  @Test("Ctrl-D in an empty line is the end, also the NUL that Linux makes of one between two lines")
+  func end() {
+    #expect(Self.typed("\u{4}").outcomes == [.end])
+    #expect(Self.typed("\0").outcomes == [.end])
+    #expect(Self.typed("a\0\r").outcomes == [.line("a")])
+  }
+
   @Test("Ctrl-D ends the input on an empty line only")
   func end() {
     #expect(Self.typed("a\u{4}\u{7F}\u{4}").outcomes == [.end])

@@ -47,7 +47,8 @@ struct LineEditor: Sendable {
     case .enter: return .line(takeLine())
     case .control("i"): return completeWord(lists: isSecondTab)
     case .control("l"): return .clearScreen
-    case .control("d") where text.isEmpty: return .end
+    // Linux hands out a Ctrl-D as NUL that came while a command ran, when the terminal edited lines itself.
+    case .control("d") where text.isEmpty, .control("`") where text.isEmpty: return .end
     case .up: recall(-1)
     case .down: recall(1)
     default: edit(key)
