@@ -38,9 +38,8 @@ struct LineEditorTests {
     #expect(Self.typed(text + "\r").outcomes == [.line(line)])
   }
 
-  @Test("Ctrl-D in an empty line is the end, also the NUL that Linux makes of one between two lines")
-  func end() {
-    #expect(Self.typed("\u{4}").outcomes == [.end])
+  @Test("NUL, which Linux makes of a Ctrl-D between two lines, ends an empty line as well")
+  func endBetweenLines() {
     #expect(Self.typed("\0").outcomes == [.end])
     #expect(Self.typed("a\0\r").outcomes == [.line("a")])
   }
