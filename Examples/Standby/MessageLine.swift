@@ -31,7 +31,10 @@ struct Server {
 
   init(_ server: Server) { self.server = server }
 
+  /// Connects. Until that is done it has a background task: an app that the system has launched is suspended when its
+  /// launch is over, and a socket that is not held yet would wake it for nothing.
   func connect() {
+    beginTask()
     connection?.cancel()
     unread = Data()
     isBeatAnswered = true
@@ -64,8 +67,8 @@ struct Server {
     switch state {
     case .ready:
       failureCount = 0
-      endTask()
       print("connected (\(word(connection.holding)))")
+      endTask()
     case .failed(let error), .waiting(let error):
       print("the line has failed: \(error)")
       connectLater()
@@ -120,13 +123,17 @@ struct Server {
   private func connectLater() {
     connection?.cancel()
     connection = nil
-    endTask()
-    task = UIApplication.shared.beginBackgroundTask { [weak self] in self?.endTask() }
+    beginTask()
     failureCount += 1
     let seconds = min(pow(2, Double(failureCount - 1)) / 10, 20)
     DispatchQueue.main.asyncAfter(deadline: .now() + seconds) { [weak self] in
       MainActor.assumeIsolated { if self?.connection == nil { self?.connect() } }
     }
+  }
+
+  private func beginTask() {
+    guard task == .invalid else { return }
+    task = UIApplication.shared.beginBackgroundTask { [weak self] in self?.endTask() }
   }
 
   private func endTask() {

@@ -97,13 +97,22 @@ struct HeldSocketProcessTests {
 
   @Test
   func
-    `The peer of an app that crashed in the foreground learns of it`()
+    `The peer of an app that crashed in the foreground learns of it, and one of the background does not`()
     async throws
   {
-    let (manager, _, first) = try await start()
+    let (manager, server, first) = try await start()
     let process = try #require(try await manager.app(Self.id).processID)
     kill(process, SIGKILL)
     #expect(await first.receive().isEmpty)
+    // The mode lets it start by itself.
+    let second = try await server.accept()
+    try await manager.until(Self.id) { $0.heldSockets?.count == 1 && $0.state == .suspended }
+    let next = try #require(try await manager.app(Self.id).processID)
+    kill(next, SIGKILL)
+    try await manager.until(Self.id) { $0.counts.crashCount == 2 }
+    #expect(second.isOpen)
+    second.send("still there\n")
+    try await line("message: still there", manager)
     await manager.close()
   }
 
