@@ -1,6 +1,7 @@
 import ArgumentParser
 import BluetoothHost
 import BluetoothInterface
+import Essentials
 import Testing
 
 @testable import AmbitCLI
@@ -50,7 +51,20 @@ private final class Provider: HostSessionProvider {
 }
 
 private final class IdleSession: HostSession {
-  var loop: any SessionLoop { fatalError("nothing runs on it") }
+  /// A loop without time.
+  private struct Loop: SessionLoop {
+    var now: Instant { .zero }
+    var calendarTime: Double { 0 }
+    func execute(_ work: @escaping @Sendable () -> Void) { work() }
+    func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer { Timer() }
+  }
+
+  private final class Timer: LoopTimer, Sendable {
+    func set(_ time: Instant) {}
+    func cancel() {}
+  }
+
+  var loop: any SessionLoop { Loop() }
   func send(_ request: HostRequest) {}
   func eventsHandled(_ count: Int) {}
   func hasWork() {}

@@ -42,9 +42,7 @@ struct HeldSocketProcessTests {
   }
 
   private func line(_ text: String, _ manager: TestManager) async throws {
-    while try await !manager.lines(of: Self.id).contains(text) {
-      try await Task.sleep(for: .milliseconds(2))
-    }
+    try await manager.untilLines(of: Self.id) { $0.contains(text) }
   }
 
   @Test func `A byte wakes a frozen app, which is frozen again afterwards`() async throws {
@@ -73,10 +71,8 @@ struct HeldSocketProcessTests {
     let text = String(repeating: "x", count: 9_000)
     connection.send("\(text)\n")
     try await line("connected (restored)", manager)
-    while true {
-      let lines = try await manager.lines(of: Self.id)
-      if lines.reduce(0, { $0 + $1.count(where: { $0 == "x" }) }) == text.count { break }
-      try await Task.sleep(for: .milliseconds(2))
+    try await manager.untilLines(of: Self.id) { lines in
+      lines.reduce(0) { $0 + $1.count { $0 == "x" } } == text.count
     }
     let app = try await manager.until(Self.id) { $0.state == .suspended }
     #expect(app.counts.launchCount == 2 && app.counts.crashCount == 0)
