@@ -2,22 +2,23 @@
 // Table of the products, the packages that they need, and the targets.
 import PackageDescription
 
-/// The modules that other packages may use; each is a product of its name. `BindingServer` and `Messaging` are empty
-/// without the traits of these names.
-let libraries: [Product] = [
-  "Essentials", "JSONWire", "Reactive", "ReactiveFoundation", "CoreBluetooth", "CoreBluetoothAsync",
-  "CoreBluetoothReactive", "CoreLocation", "CoreLocationAsync", "CoreLocationReactive",
-  "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "Bonjour",
-  "BonjourReactive", "BeaconMachines", "DNSWire", "ARPWire", "DiscoveryMachines", "BonjourHost",
-  "Binding", "BindingServer", "Simulation", "PeripheralFiles", "SimulatedRadio",
-  "SecureConnections", "CoverFlow", "CoverFlowPage", "AppLifecycle", "AppLifecycleTesting",
-  "Messaging",
-].map { .library(name: $0, targets: [$0]) }
+/// The modules that other packages may use; each is a product of its name. `BindingServer`,
+/// `Messaging` and `MessagingReactive` are empty without the traits `BindingServer` and `Messaging`.
+let libraries = """
+  Essentials JSONWire Reactive ReactiveFoundation Simulation Binding BindingServer CoverFlow
+  CoverFlowPage CoreBluetooth CoreBluetoothAsync CoreBluetoothReactive CoreLocation
+  CoreLocationAsync CoreLocationReactive BluetoothHost BluetoothInterface BluetoothMachines
+  BluetoothWire SimulatedRadio SecureConnections Bonjour BonjourReactive BonjourHost
+  DiscoveryMachines DNSWire ARPWire BeaconMachines PeripheralFiles AppLifecycle
+  AppLifecycleTesting Messaging MessagingReactive
+  """
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let argumentParser = Target.Dependency.product(
+  name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
   name: "ambit",
-  products: libraries + [
+  products: words(libraries).map { .library(name: $0, targets: [$0]) } + [
     // Built by scripts/build-dns-sd, which makes it fit to be installed.
     .library(name: "dns_sd", type: .dynamic, targets: ["dns_sd"])
   ],
@@ -69,616 +70,564 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
   ],
   targets: [
+    // docs/architecture.md describes each module of Sources and Programs.
     module("Essentials"),
-
-    // JSON texts <-> values.
     wire("JSONWire"),
-
-    module("EventLoop", needs: "Essentials", "CLinux"),
-
-    // Files of a user's state: private, atomic, locked between processes.
+    module("EventLoop", needs: "Essentials CLinux"),
     host("StateFiles"),
-
-    // Run loops and streams for API modules.
+    host("ProcessSpawning", needs: "CProcesses"),
     module("RunLoopSupport", needs: "EventLoop"),
-
-    // What Apple's Foundation has and Linux lacks.
     module("KeyValueObserving"),
-
-    // What Linux has and Swift's module of the C library leaves out.
     .systemLibrary(name: "CLinux"),
-
     // OpenSSL's cryptography (docs/decisions/0173-p-256-comes-from-libcrypto.md).
     .systemLibrary(name: "CLibcrypto"),
 
-    // Signals, producers, properties, actions, schedulers, bindings.
     module("Reactive"),
     module("ReactiveFoundation", needs: "Reactive"),
 
-    // Bluetooth: wire, machines, host, API.
-    wire("BluetoothWire", in: "Bluetooth"),
-    wire("BluetoothInterface", in: "Bluetooth", needs: "BluetoothWire"),
-    machines("BluetoothMachines", in: "Bluetooth", needs: "BluetoothWire", "BluetoothInterface"),
+    // Bluetooth.
+    wire("Bluetooth/BluetoothWire"),
+    wire("Bluetooth/BluetoothInterface", needs: "BluetoothWire"),
+    // BluetoothMachines exports the three others, which are modules for the compiler's sake
+    // (docs/decisions/0302-the-machines-of-a-host-are-four-modules.md).
+    machines("Bluetooth/L2CAPMachines", needs: "BluetoothWire BluetoothInterface"),
+    machines("Bluetooth/GATTMachines", needs: "BluetoothWire BluetoothInterface L2CAPMachines"),
+    machines("Bluetooth/PairingMachines", needs: "BluetoothWire BluetoothInterface"),
+    machines(
+      "Bluetooth/BluetoothMachines", needs: "BluetoothWire BluetoothInterface L2CAPMachines",
+      "GATTMachines PairingMachines"),
     host(
-      "BluetoothHost", in: "Bluetooth", needs: "StateFiles", "BluetoothWire", "BluetoothInterface",
+      "Bluetooth/BluetoothHost", needs: "StateFiles BluetoothWire BluetoothInterface",
       "BluetoothMachines", logging),
     host(
-      "SimulatedRadio", in: "Bluetooth", needs: "BluetoothWire", "BluetoothInterface",
-      "BluetoothMachines", "BluetoothHost", "Simulation", "PeripheralFiles",
-      plugIn("SecureConnections"), logging),
+      "Bluetooth/SimulatedRadio", needs: "BluetoothWire BluetoothInterface BluetoothMachines",
+      "BluetoothHost Simulation PeripheralFiles", plugIn("SecureConnections"), logging),
     module(
-      "SecureConnections", in: "Bluetooth", needs: "BluetoothWire", "BluetoothMachines",
-      "BluetoothHost", .target(name: "CLibcrypto", condition: .when(traits: ["SecureConnections"]))),
+      "Bluetooth/SecureConnections", needs: "BluetoothWire BluetoothMachines BluetoothHost",
+      plugIn("CLibcrypto", "SecureConnections")),
     // A host over bluetoothd, with the trait BlueZ (docs/decisions/0230-bluez-is-a-trait-on-sd-bus.md).
     .systemLibrary(name: "CSystemd", path: "Sources/Bluetooth/CSystemd"),
-    machines("BlueZMachines", in: "Bluetooth", needs: "BluetoothWire", "BluetoothInterface"),
+    machines("Bluetooth/BlueZMachines", needs: "BluetoothWire BluetoothInterface"),
     host(
-      "BlueZHost", in: "Bluetooth", needs: "BluetoothWire", "BluetoothInterface", "BlueZMachines",
-      .target(name: "CSystemd", condition: .when(traits: ["BlueZ"])), logging),
-    // The host that API modules have sessions with, and its plug-ins.
+      "Bluetooth/BlueZHost", needs: "BluetoothWire BluetoothInterface BlueZMachines",
+      plugIn("CSystemd", "BlueZ"), logging),
     module(
-      "BluetoothSessions", in: "Bluetooth", needs: "BluetoothInterface", "EventLoop", "HubClient",
+      "Bluetooth/BluetoothSessions", needs: "BluetoothInterface EventLoop HubClient",
       plugIn("BluetoothHost"), plugIn("SimulatedRadio"), plugIn("SecureConnections"),
-      .target(name: "BlueZHost", condition: .when(traits: ["BlueZ"]))),
+      plugIn("BlueZHost", "BlueZ")),
+    machines("Bluetooth/PeripheralFiles", needs: "JSONWire BluetoothWire BluetoothInterface"),
+    module(
+      "Simulation", needs: "Essentials BluetoothWire BluetoothInterface BluetoothMachines",
+      "PeripheralFiles"),
     api(
-      "CoreBluetooth", in: "Bluetooth", needs: "KeyValueObserving", "CoreBluetoothSubmodules",
-      "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "InfoPlists", logging),
+      "Bluetooth/CoreBluetooth", needs: "KeyValueObserving CoreBluetoothSubmodules BluetoothWire",
+      "BluetoothInterface BluetoothSessions InfoPlists", logging),
     // Lets `import CoreBluetooth.CBUUID` compile.
     .systemLibrary(name: "CoreBluetoothSubmodules", path: "Sources/Submodules/CoreBluetooth"),
     module(
-      "CoreBluetoothAsync", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetooth",
-      "BluetoothInterface", "BluetoothSessions"),
+      "Bluetooth/CoreBluetoothAsync", needs: "RunLoopSupport CoreBluetooth BluetoothInterface",
+      "BluetoothSessions"),
     module(
-      "CoreBluetoothReactive", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetooth",
-      "CoreBluetoothAsync", "Reactive"),
+      "Bluetooth/CoreBluetoothReactive", needs: "RunLoopSupport CoreBluetooth CoreBluetoothAsync",
+      "Reactive"),
 
-    // The hub: where programs look for one.
-    module("HubPlaces", in: "Hub", needs: "EventLoop"),
-    // What apps and the hub of their machine send each other.
-    wire("HubWire", in: "Hub", needs: "BluetoothWire", "BluetoothInterface"),
-    // An app's side of the connection, and the sessions through it.
-    machines(
-      "HubClientMachines", in: "Hub", needs: "BluetoothWire", "BluetoothInterface", "HubWire"),
+    // The hub, and apps in the background.
+    module("Hub/HubPlaces", needs: "EventLoop"),
+    wire("Hub/HubWire", needs: "BluetoothWire BluetoothInterface"),
+    machines("Hub/HubClientMachines", needs: "BluetoothWire BluetoothInterface HubWire"),
+    host("Hub/HubClient", needs: "BluetoothInterface HubPlaces HubWire HubClientMachines", logging),
+    machines("Hub/HubMachines", needs: "JSONWire BluetoothWire BluetoothInterface HubWire"),
     host(
-      "HubClient", in: "Hub", needs: "BluetoothInterface", "HubPlaces", "HubWire",
-      "HubClientMachines", logging),
-    machines(
-      "HubMachines", in: "Hub", needs: "JSONWire", "BluetoothWire", "BluetoothInterface", "HubWire"),
-    host(
-      "HubHost", in: "Hub", needs: "BluetoothInterface", "BluetoothMachines", "BluetoothHost",
-      "HubMachines", "HubPlaces", "HubWire"),
+      "Hub/HubHost", needs: "BluetoothInterface BluetoothMachines BluetoothHost BlueZMachines",
+      "HubMachines HubPlaces HubWire",
+      plugIn("BlueZHost", "BlueZ")),
 
-    // Apps that come and go: their life, as a phone has it.
-    machines("AppMachines", in: "Hub"),
-    // A hub whose programs are apps that come and go.
+    machines("Hub/AppMachines"),
     machines(
-      "AppHubMachines", in: "Hub", needs: "BluetoothWire", "BluetoothInterface", "HubWire",
-      "HubMachines", "AppMachines", "BeaconMachines"),
-    // What the Info.plist of a program declares.
-    module("InfoPlists", in: "Hub"),
-    // A process's session with the system that runs its app.
-    module(
-      "AppSessions", in: "Hub", needs: "Essentials", "EventLoop", "AppMachines", "InfoPlists"),
-    // Calls about processes that Swift's module of the C library leaves out.
+      "Hub/AppHubMachines", needs: "BluetoothWire BluetoothInterface HubWire HubMachines",
+      "AppMachines BeaconMachines"),
+    module("Hub/InfoPlists"),
+    module("Hub/AppSessions", needs: "Essentials EventLoop AppMachines InfoPlists"),
     .systemLibrary(name: "CProcesses", path: "Sources/Hub/CProcesses"),
-    // The manager of apps: their processes, and a radio for them (docs/decisions/0238-a-manager-of-apps.md).
     host(
-      "AppManagerHost", in: "Hub", needs: "CLinux", "CProcesses", "StateFiles",
-      "BluetoothInterface", "HubMachines", "AppMachines", "AppHubMachines", "InfoPlists",
-      "AppSessions"),
-    // Its store on SQLite, with the trait AppDatabase (docs/decisions/0253-the-store-of-apps-is-sqlite.md).
+      "Hub/AppManagerHost",
+      needs: "CLinux CProcesses ProcessSpawning StateFiles BluetoothInterface",
+      "HubMachines AppMachines AppHubMachines InfoPlists AppSessions"),
+    // With the trait AppDatabase (docs/decisions/0253-the-store-of-apps-is-sqlite.md).
     host(
-      "AppDatabase", in: "Hub", needs: "StateFiles", "AppManagerHost",
-      .product(
-        name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["AppDatabase"]))),
-    // Apple's names for apps.
+      "Hub/AppDatabase", needs: "StateFiles AppManagerHost",
+      products("GRDB", of: "GRDB.swift", with: "AppDatabase")),
+    module("Hub/AppLifecycle", needs: "Essentials AppMachines AppSessions InfoPlists"),
     module(
-      "AppLifecycle", in: "Hub", needs: "Essentials", "AppMachines", "AppSessions", "InfoPlists"),
-    // A phone in virtual time, for tests of apps in the background.
-    module(
-      "AppLifecycleTesting", in: "Hub", needs: "Essentials", "EventLoop", "CLinux",
-      "BluetoothWire", "BluetoothInterface",
-      "BluetoothMachines", "BluetoothHost", "BluetoothSessions", "SimulatedRadio", "Simulation",
-      "HubWire", "HubMachines", "HubClientMachines", "AppMachines", "AppHubMachines",
-      "AppSessions", "AppLifecycle", "InfoPlists"),
+      "Hub/AppLifecycleTesting", needs: "Essentials EventLoop CLinux BluetoothWire",
+      "BluetoothInterface BluetoothMachines BluetoothHost BluetoothSessions SimulatedRadio",
+      "Simulation HubWire HubMachines HubClientMachines AppMachines AppHubMachines AppSessions",
+      "AppLifecycle InfoPlists ProcessSpawning"),
 
-    // Location: beacon regions, ranging and position.
-    machines("BeaconMachines", in: "Location", needs: "BluetoothWire"),
-    // Regions and conditions that outlive a program.
-    host("LocationFiles", in: "Location", needs: "StateFiles", "BeaconMachines", logging),
+    // Location.
+    machines("Location/BeaconMachines", needs: "BluetoothWire"),
+    host("Location/LocationFiles", needs: "StateFiles BeaconMachines", logging),
     api(
-      "CoreLocation", in: "Location", needs: "LocationFiles", "CoreLocationSubmodules",
-      "BluetoothWire", "BluetoothInterface", "BluetoothSessions", "BeaconMachines", "AppMachines",
-      "AppSessions", logging),
+      "Location/CoreLocation", needs: "LocationFiles CoreLocationSubmodules BluetoothWire",
+      "BluetoothInterface BluetoothSessions BeaconMachines AppMachines AppSessions", logging),
     // Lets `import CoreLocation.CLLocation` compile.
     .systemLibrary(name: "CoreLocationSubmodules", path: "Sources/Submodules/CoreLocation"),
-    module("CoreLocationAsync", in: "Location", needs: "RunLoopSupport", "CoreLocation"),
+    module("Location/CoreLocationAsync", needs: "RunLoopSupport CoreLocation"),
     module(
-      "CoreLocationReactive", in: "Location", needs: "RunLoopSupport", "CoreLocation",
-      "CoreLocationAsync", "Reactive"),
+      "Location/CoreLocationReactive", needs: "RunLoopSupport CoreLocation CoreLocationAsync",
+      "Reactive"),
 
-    // Bonjour: wire, machines, host, API.
-    wire("DNSWire", in: "Bonjour"),
-    wire("ARPWire", in: "Bonjour"),
-    machines("DiscoveryMachines", in: "Bonjour", needs: "ARPWire", "DNSWire"),
-    machines("PortSharing", in: "Bonjour", needs: "DNSWire", "DiscoveryMachines"),
+    // Bonjour, and connections by TCP.
+    wire("Bonjour/DNSWire"),
+    wire("Bonjour/ARPWire"),
+    machines("Bonjour/DiscoveryMachines", needs: "ARPWire DNSWire"),
+    machines("Bonjour/PortSharing", needs: "DNSWire DiscoveryMachines"),
     host(
-      "BonjourHost", in: "Bonjour", needs: "CLinux", "ARPWire", "DNSWire", "DiscoveryMachines",
-      "HubPlaces", "PortSharing"),
+      "Bonjour/BonjourHost", needs: "CLinux ARPWire DNSWire DiscoveryMachines HubPlaces",
+      "PortSharing"),
     machines("ConnectionMachines"),
     host("Connections"),
     api(
-      "Bonjour", in: "Bonjour", needs: "DNSWire", "DiscoveryMachines", "BonjourHost",
-      "ConnectionMachines", "Connections", "AppSessions"),
-    module("BonjourReactive", in: "Bonjour", needs: "Bonjour", "Reactive"),
+      "Bonjour/Bonjour", needs: "DNSWire DiscoveryMachines BonjourHost ConnectionMachines",
+      "Connections AppSessions"),
+    module("Bonjour/BonjourReactive", needs: "Bonjour Reactive"),
     .systemLibrary(name: "CDNSServiceDiscovery", path: "Sources/Bonjour/dns_sd/include"),
-    .target(
-      name: "dns_sd",
-      dependencies: [
-        "CDNSServiceDiscovery", "CLinux", "Essentials", "DNSWire", "DiscoveryMachines",
-        "BonjourHost",
-      ],
-      path: "Sources/Bonjour/dns_sd", exclude: ["include", "exports.map"]),
+    module(
+      "Bonjour/dns_sd", exclude: "include exports.map", needs: "CDNSServiceDiscovery CLinux",
+      "Essentials DNSWire DiscoveryMachines BonjourHost"),
 
     // Messages over XMPP, with the trait Messaging (docs/decisions/0214-messages-are-a-trait.md).
     .systemLibrary(name: "CExpat", path: "Sources/Messaging/CExpat"),
     wire(
-      "XMPPWire", in: "Messaging",
-      needs: .target(name: "CExpat", condition: .when(traits: ["Messaging"]))),
-    machines("XMPPMachines", in: "Messaging", needs: "XMPPWire"),
+      "Messaging/XMPPWire",
+      needs:
+        plugIn("CExpat", "Messaging")),
+    machines("Messaging/XMPPMachines", needs: "XMPPWire"),
     // The C library's resolver (docs/decisions/0218-the-connection-of-an-account.md).
     .systemLibrary(name: "CResolver", path: "Sources/Messaging/CResolver"),
     host(
-      "MessagingHost", in: "Messaging", needs: "DNSWire", "StateFiles", "XMPPMachines", "XMPPWire",
-      .target(name: "CLibcrypto", condition: .when(traits: ["Messaging"])),
-      .target(name: "CResolver", condition: .when(traits: ["Messaging"])),
-      messagingProduct("GRDB", of: "GRDB.swift"),
-      messagingProduct("NIOCore", of: "swift-nio"),
-      messagingProduct("NIOHTTP1", of: "swift-nio"), messagingProduct("NIOPosix", of: "swift-nio"),
-      messagingProduct("NIOSSL", of: "swift-nio-ssl"),
-      messagingProduct("NIOTLS", of: "swift-nio")),
+      "Messaging/MessagingHost", needs: "AppSessions DNSWire JSONWire StateFiles XMPPMachines",
+      "XMPPWire",
+      plugIn("CLibcrypto", "Messaging"), plugIn("CResolver", "Messaging"),
+      products("GRDB", of: "GRDB.swift", with: "Messaging"),
+      products("NIOCore NIOHTTP1 NIOPosix NIOTLS", of: "swift-nio", with: "Messaging"),
+      products("NIOSSL", of: "swift-nio-ssl", with: "Messaging")),
+    module("Messaging/Messaging", needs: "Essentials MessagingHost XMPPMachines XMPPWire"),
+    module("Messaging/MessagingReactive", needs: "Messaging Reactive"),
+
+    // Cover flow, also compiled for browsers by scripts/build-cover-flow.
+    machines("CoverFlow/CoverFlow"),
     module(
-      "Messaging", in: "Messaging", needs: "Essentials", "MessagingHost", "XMPPMachines", "XMPPWire"
-    ),
-
-    // Cover flow: what moves, where it stands and which element shows it. Also compiled for the browser,
-    // by scripts/build-cover-flow.
-    machines("CoverFlow", in: "CoverFlow"),
-    .target(
-      name: "CoverFlowWebAssembly", dependencies: ["CoverFlow", "Essentials"],
-      path: "Sources/CoverFlow/CoverFlowWebAssembly", exclude: ["runtime.c"]),
-    .target(
-      name: "CoverFlowPage", path: "Sources/CoverFlow/CoverFlowPage",
-      resources: [
-        "cover-flow.js", "cover-flow-back.js", "cover-flow-binding.js", "cover-flow-engine.js",
-        "cover-flow-images.js", "cover-flow-input.js", "cover-flow-list.js", "cover-flow-probe.js",
-        "cover-flow-report.js", "cover-flow.css", "cover-flow.wasm",
-      ].map { .embedInCode("Resources/\($0)") }),
-
-    // View models bound to pages: machines, what app builders import, the server.
-    machines("BindingMachines", in: "Binding", needs: "JSONWire"),
+      "CoverFlow/CoverFlowWebAssembly", exclude: "runtime.c", needs: "CoverFlow Essentials"),
     module(
-      "Binding", in: "Binding", needs: "Essentials", "JSONWire", "BindingMachines", "Reactive"),
+      "CoverFlow/CoverFlowPage",
+      files: "Resources/cover-flow.js Resources/cover-flow-back.js Resources/cover-flow-binding.js",
+      "Resources/cover-flow-engine.js Resources/cover-flow-images.js Resources/cover-flow-input.js",
+      "Resources/cover-flow-list.js Resources/cover-flow-probe.js Resources/cover-flow-report.js",
+      "Resources/cover-flow.css Resources/cover-flow.wasm"),
 
-    .target(
-      name: "BindingServer",
-      dependencies: [
-        "Essentials", "StateFiles", "BindingMachines", "Binding", logging,
-        serverProduct("HummingbirdCore", of: "hummingbird"),
-        serverProduct("NIOCore", of: "swift-nio"),
-        serverProduct("NIOHTTP1", of: "swift-nio"),
-        serverProduct("NIOHTTPTypes", of: "swift-nio-extras"),
-        serverProduct("NIOHTTPTypesHTTP1", of: "swift-nio-extras"),
-        serverProduct("NIOPosix", of: "swift-nio"),
-        serverProduct("HTTPTypes", of: "swift-http-types"),
-        serverProduct("ServiceLifecycle", of: "swift-service-lifecycle"),
-        serverProduct("UnixSignals", of: "swift-service-lifecycle"),
-        .target(name: "CLibcrypto", condition: .when(traits: ["BindingServer"])),
-      ],
-      path: "Sources/Binding/BindingServer", exclude: ["Resources/binding.js"],
-      resources: [
-        .embedInCode("Resources/binding.min.js"), .embedInCode("Resources/binding.css"),
-      ]),
-
-    // Devices as files describe them.
-    machines(
-      "PeripheralFiles", in: "Bluetooth", needs: "JSONWire", "BluetoothWire", "BluetoothInterface"),
-
-    // The world that tests and demos run in.
+    // View models bound to pages.
+    machines("Binding/BindingMachines", needs: "JSONWire"),
+    module("Binding/Binding", needs: "Essentials JSONWire BindingMachines Reactive"),
     module(
-      "Simulation", needs: "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
-      "PeripheralFiles"),
+      "Binding/BindingServer", exclude: "Resources/binding.js",
+      files: "Resources/binding.min.js Resources/binding.css",
+      needs: "Essentials StateFiles BindingMachines Binding", plugIn("CLibcrypto", "BindingServer"),
+      products("HummingbirdCore", of: "hummingbird", with: "BindingServer"),
+      products("NIOCore NIOHTTP1 NIOPosix", of: "swift-nio", with: "BindingServer"),
+      products("NIOHTTPTypes NIOHTTPTypesHTTP1", of: "swift-nio-extras", with: "BindingServer"),
+      products("HTTPTypes", of: "swift-http-types", with: "BindingServer"),
+      products(
+        "ServiceLifecycle UnixSignals", of: "swift-service-lifecycle", with: "BindingServer"),
+      logging),
 
     // The command line.
-    .target(
-      name: "AmbitCLI",
-      dependencies: [
-        "Essentials", "JSONWire", "BluetoothWire", "BluetoothInterface", "BluetoothMachines",
-        "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles",
-        .target(name: "BlueZHost", condition: .when(traits: ["BlueZ"])), "BluetoothSessions",
-        "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "BeaconMachines", "LocationFiles", "CLinux", "EventLoop", "HubClient",
-        "HubClientMachines", "HubHost", "HubMachines", "HubPlaces", "HubWire", "StateFiles",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
-      ],
-      path: "Programs/ambit", exclude: ["Main"]),
+    library(
+      "AmbitCLI", in: "Programs/ambit", exclude: "Main", needs: "Essentials JSONWire",
+      "BluetoothWire BluetoothInterface BluetoothMachines BluetoothHost SimulatedRadio",
+      "SecureConnections Simulation PeripheralFiles BluetoothSessions CoreBluetooth",
+      "CoreBluetoothAsync ARPWire DNSWire DiscoveryMachines BonjourHost BeaconMachines",
+      "LocationFiles EventLoop HubClient HubClientMachines HubPlaces HubWire ProcessSpawning",
+      "StateFiles", plugIn("BlueZHost", "BlueZ"), argumentParser, logging),
     // No product of its own: SwiftPM makes one for an executable target of the root package only.
-    .executableTarget(name: "ambit", dependencies: ["AmbitCLI"], path: "Programs/ambit/Main"),
-    // The server of `ambit page`, compiled when it is first asked for
-    // (docs/decisions/0174-the-page-is-a-program-of-its-own.md).
-    .target(
-      name: "AmbitPage",
-      dependencies: [
-        "AmbitCLI", "Essentials", "JSONWire", "StateFiles", "BluetoothWire", "BluetoothInterface",
-        "BluetoothMachines", "BluetoothHost", "PeripheralFiles", "CoreBluetooth",
-        "CoreBluetoothAsync", "DNSWire", "DiscoveryMachines", "BonjourHost", "BeaconMachines",
-        "Binding", "CoverFlowPage", "HubClient", "HubClientMachines", "HubWire", "Reactive",
-        plugIn("BindingServer"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Programs/ambit-page", exclude: ["Main"],
-      resources: ["index.html", "page.js", "style.css"].map { .embedInCode("Site/\($0)") }),
-    .executableTarget(
-      name: "ambit-page", dependencies: ["AmbitCLI", "AmbitPage"],
-      path: "Programs/ambit-page/Main"),
-    // The commands about messages, compiled when one is first asked for
-    // (docs/decisions/0219-messages-are-a-program-of-their-own.md).
-    .target(
-      name: "AmbitMessage",
-      dependencies: [
-        "AmbitCLI", "Essentials", "JSONWire", "StateFiles", plugIn("Messaging"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Programs/ambit-message", exclude: ["Main"]),
-    .executableTarget(
-      name: "ambit-message", dependencies: ["AmbitCLI", "AmbitMessage"],
-      path: "Programs/ambit-message/Main"),
-    // The commands about apps in the background, compiled when one is first asked for
-    // (docs/decisions/0238-a-manager-of-apps.md).
-    .target(
-      name: "AmbitApps",
-      dependencies: [
-        "AmbitCLI", "Essentials", "EventLoop", "JSONWire", "StateFiles", "BluetoothInterface",
-        "AppMachines", "AppSessions", "AppManagerHost", plugIn("AppDatabase"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Programs/ambit-apps", exclude: ["Main"]),
-    .executableTarget(
-      name: "ambit-apps", dependencies: ["AmbitCLI", "AmbitApps"],
-      path: "Programs/ambit-apps/Main"),
+    program("ambit", in: "Programs/ambit/Main", needs: "AmbitCLI"),
+    // Compiled when a command first runs it (docs/decisions/0250-the-hub-is-a-program-of-its-own.md).
+    library(
+      "AmbitHub", in: "Programs/ambit-hub", exclude: "Main", needs: "AmbitCLI Essentials",
+      "EventLoop JSONWire BluetoothHost BonjourHost HubHost HubMachines HubPlaces HubWire",
+      argumentParser),
+    program("ambit-hub", in: "Programs/ambit-hub/Main", needs: "AmbitCLI AmbitHub"),
+    // The same (docs/decisions/0174-the-page-is-a-program-of-its-own.md).
+    library(
+      "AmbitPage", in: "Programs/ambit-page", exclude: "Main",
+      files: "Site/index.html Site/page.js Site/style.css", needs: "AmbitCLI Essentials JSONWire",
+      "StateFiles BluetoothWire BluetoothInterface BluetoothMachines BluetoothHost PeripheralFiles",
+      "CoreBluetooth CoreBluetoothAsync DNSWire DiscoveryMachines BonjourHost BeaconMachines",
+      "Binding CoverFlowPage HubClient HubClientMachines HubWire Reactive",
+      plugIn("BindingServer"), argumentParser),
+    program("ambit-page", in: "Programs/ambit-page/Main", needs: "AmbitCLI AmbitPage"),
+    // The same (docs/decisions/0219-messages-are-a-program-of-their-own.md).
+    library(
+      "AmbitMessage", in: "Programs/ambit-message", exclude: "Main",
+      needs: "AmbitCLI AppSessions Essentials JSONWire StateFiles", plugIn("Messaging"),
+      plugIn("MessagingHost", "Messaging"), argumentParser),
+    program("ambit-message", in: "Programs/ambit-message/Main", needs: "AmbitCLI AmbitMessage"),
+    // The same (docs/decisions/0238-a-manager-of-apps.md).
+    library(
+      "AmbitApps", in: "Programs/ambit-apps", exclude: "Main", needs: "AmbitCLI Essentials",
+      "EventLoop JSONWire StateFiles BluetoothInterface AppMachines AppSessions AppManagerHost",
+      "HubClient", plugIn("AppDatabase"), argumentParser),
+    program("ambit-apps", in: "Programs/ambit-apps/Main", needs: "AmbitCLI AmbitApps"),
 
     // DNS messages as text and back, for the tests against other implementations.
-    .executableTarget(
-      name: "dns-text", dependencies: ["DNSWire", "Essentials"], path: "Interop/dns-text"),
+    program("dns-text", in: "Interop/dns-text", needs: "DNSWire Essentials"),
     // Many hosts in one process, for the tests of sharing.
-    .executableTarget(
-      name: "bonjour-crowd",
-      dependencies: ["BonjourHost", "DNSWire", "DiscoveryMachines", "Essentials", "EventLoop"],
-      path: "Interop/bonjour-crowd"),
+    program(
+      "bonjour-crowd", in: "Interop/bonjour-crowd", needs: "BonjourHost DNSWire DiscoveryMachines",
+      "Essentials EventLoop"),
 
     // Compiled with the tests, shown in the documentation.
-    example(
-      "BestPractices", in: "BestPractices", needs: "CoreBluetooth", "CoreBluetoothAsync",
-      "CoreBluetoothReactive", "BluetoothInterface", "BluetoothWire", "Reactive"),
-    appCode("AppCode", in: "AppCode", needs: "CoreBluetooth"),
-    appCode("BeaconAppCode", in: "BeaconApp", needs: "CoreLocation", "CoreBluetooth"),
-    example(
-      "BeaconExamples", in: "Beacons", needs: "BeaconMachines", "CoreLocation", "CoreLocationAsync",
-      "Essentials"),
+    library(
+      "BestPractices", in: "Examples/BestPractices", needs: "CoreBluetooth CoreBluetoothAsync",
+      "CoreBluetoothReactive BluetoothInterface BluetoothWire Reactive"),
+    appCode("AppCode", in: "Examples/AppCode", needs: "CoreBluetooth"),
+    // Runs it as a program, for Interop.
+    program("heart-rate", in: "Tests/Support/HeartRate", needs: "AppCode CoreBluetooth"),
+    appCode("BeaconAppCode", in: "Examples/BeaconApp", needs: "CoreLocation CoreBluetooth"),
+    library(
+      "BeaconExamples", in: "Examples/Beacons",
+      needs: "BeaconMachines CoreLocation CoreLocationAsync Essentials"),
     appCode(
-      "AppDelegates", in: "AppDelegates", needs: "AppLifecycle", "CoreBluetooth", "CoreLocation"),
-    appCode("BonjourAppCode", in: "BonjourApp", needs: "Bonjour"),
-    example("DoorLock", in: "DoorLock", needs: "CoreBluetooth"),
+      "AppDelegates", in: "Examples/AppDelegates",
+      needs: "AppLifecycle CoreBluetooth CoreLocation"),
+    appCode("BonjourAppCode", in: "Examples/BonjourApp", needs: "Bonjour"),
+    library("DoorLock", in: "Examples/DoorLock", needs: "CoreBluetooth"),
     // The same as an app that is installed: with its Info.plist, a folder for "ambit app install".
-    .executableTarget(
-      name: "door-lock", dependencies: ["AppLifecycle", "DoorLock"], path: "Examples/DoorLockApp",
-      exclude: ["Info.plist"]),
+    program(
+      "door-lock", in: "Examples/DoorLockApp", exclude: "Info.plist",
+      needs: "AppLifecycle DoorLock"),
     // An app that stays reachable: the system holds its connection.
-    .executableTarget(
-      name: "standby", dependencies: ["AppLifecycle", "Bonjour"], path: "Examples/Standby",
-      exclude: ["Info.plist", "server"]),
-    example("ServiceExamples", in: "Services", needs: "Bonjour", "BonjourReactive", "Reactive"),
+    program(
+      "standby", in: "Examples/Standby", exclude: "Info.plist server",
+      needs: "AppLifecycle Bonjour"),
+    // An app that records a heart rate in the background.
+    program(
+      "pulse-log", in: "Examples/PulseLog", exclude: "Info.plist", needs: "AppLifecycle",
+      "CoreBluetooth"),
+    // An app that is launched for a beacon, and sends a message with a picture.
+    program(
+      "gate-alert", in: "Examples/GateAlert", exclude: "Info.plist settings",
+      needs: "AppLifecycle CoreLocation", plugIn("Messaging")),
+    library("ServiceExamples", in: "Examples/Services", needs: "Bonjour BonjourReactive Reactive"),
     // An app in three files: model, view model, view.
-    page("sign-in", in: "SignIn", files: ["Site/index.html", "Site/style.css"], needs: "Reactive"),
+    page("sign-in", in: "Examples/SignIn", needs: "ExampleProgram Reactive"),
     // Files that users choose, and keep.
-    page(
-      "file-drop", in: "FileDrop", files: ["Site/index.html", "Site/style.css"], needs: "Reactive"),
+    page("file-drop", in: "Examples/FileDrop", needs: "ExampleProgram Reactive"),
     // Pictures that are loaded when they are asked for, and kept up to a bound.
-    example("PictureStore", in: "PictureStore"),
-    example("ExampleProgram", in: "ExampleProgram"),
+    library("PictureStore", in: "Examples/PictureStore"),
+    library("ExampleProgram", in: "Examples/ExampleProgram"),
     page(
-      "instant-search", in: "InstantSearch",
-      files: ["Site/index.html", "Site/style.css", "posts.tsv"], needs: "ExampleProgram",
-      "PictureStore", "Reactive"),
+      "instant-search", in: "Examples/InstantSearch", files: "posts.tsv",
+      needs: "ExampleProgram PictureStore Reactive"),
     page(
-      "photo-search", in: "PhotoSearch",
-      files: ["Site/index.html", "Site/screens.js", "Site/style.css"], needs: "CoverFlowPage",
-      "ExampleProgram", "JSONWire", "PictureStore", "Reactive"),
+      "photo-search", in: "Examples/PhotoSearch", files: "Site/screens.js",
+      needs: "CoverFlowPage ExampleProgram JSONWire PictureStore Reactive"),
     page(
-      "museum-guide", in: "MuseumGuide",
-      files: [
-        "Site/index.html", "Site/style.css", "exhibits.tsv", "floor.json", "pictures/astrolabe.svg",
-        "pictures/chronometer.svg", "pictures/compass.svg", "pictures/globe.svg",
-        "pictures/lighthouse.svg", "pictures/sandglass.svg", "pictures/satellite.svg",
-        "pictures/sextant.svg",
-      ], needs: "BluetoothHost", "CoreLocation", "CoverFlowPage", "Essentials", "ExampleProgram",
-      "PeripheralFiles", "Reactive", "SimulatedRadio", "Simulation"),
-    example("ReactiveSignInForm", in: "SignInForm", needs: "Reactive"),
-    appCode("ReactiveAppCode", in: "ReactiveApp", needs: "Reactive"),
+      "museum-guide", in: "Examples/MuseumGuide", files: "exhibits.tsv floor.json",
+      "pictures/astrolabe.svg pictures/chronometer.svg pictures/compass.svg pictures/globe.svg",
+      "pictures/lighthouse.svg pictures/sandglass.svg pictures/satellite.svg pictures/sextant.svg",
+      needs: "BluetoothHost CoreLocation CoverFlowPage Essentials ExampleProgram PeripheralFiles",
+      "Reactive SimulatedRadio Simulation"),
+    // Conversations in a page or a terminal, of an account on XMPP.
+    page(
+      "messenger", in: "Examples/Messenger", files: "Site/bell.wav Site/gate.png",
+      needs: "ExampleProgram Reactive", plugIn("Messaging")),
+    library("ReactiveSignInForm", in: "Examples/SignInForm", needs: "Reactive"),
+    appCode("ReactiveAppCode", in: "Examples/ReactiveApp", needs: "Reactive"),
 
     tests("EssentialsTests", needs: "Essentials"),
     tests(of: "JSONWire"),
-    tests(of: "XMPPWire", in: "Messaging"),
-    tests(of: "XMPPMachines", in: "Messaging", needs: "XMPPWire"),
+    tests(of: "Messaging/XMPPWire"),
+    tests(of: "Messaging/XMPPMachines", needs: "XMPPWire"),
     tests(
-      of: "MessagingHost", in: "Messaging", needs: "DNSWire", "XMPPMachines", "XMPPWire",
-      "store-program", messagingProduct("GRDB", of: "GRDB.swift"),
-      messagingProduct("NIOCore", of: "swift-nio"), messagingProduct("NIOPosix", of: "swift-nio"),
-      messagingProduct("NIOSSL", of: "swift-nio-ssl")),
-    tests(of: "Messaging", in: "Messaging"),
-    tests(of: "AmbitMessage", needs: "JSONWire", "Messaging", "StateFiles"),
+      of: "Messaging/MessagingHost", needs: "AppSessions DNSWire XMPPMachines XMPPWire",
+      "store-program",
+      products("GRDB", of: "GRDB.swift", with: "Messaging"),
+      products("NIOCore NIOPosix", of: "swift-nio", with: "Messaging"),
+      products("NIOSSL", of: "swift-nio-ssl", with: "Messaging")),
+    tests(of: "Messaging/Messaging"),
+    tests(of: "Messaging/MessagingReactive", needs: "Messaging Reactive"),
+    tests(of: "AmbitMessage", needs: "AmbitCLI JSONWire Messaging StateFiles"),
     tests(of: "EventLoop"),
-    .testTarget(
-      name: "ReactiveTests",
-      dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "ReactiveSignInForm"],
-      exclude: ["API/reactive-api.tsv", "API/Expressions.swift"]),
-    tests(of: "BluetoothWire", in: "Bluetooth", needs: "FuzzTargets"),
-    tests(of: "BluetoothMachines", in: "Bluetooth", needs: "BluetoothInterface", "BluetoothWire"),
-    tests(of: "BeaconMachines", in: "Location", needs: "BluetoothWire"),
-    tests(of: "DNSWire", in: "Bonjour"),
-    tests(of: "ARPWire", in: "Bonjour"),
-    tests(of: "DiscoveryMachines", in: "Bonjour", needs: "ARPWire", "DNSWire"),
-    tests(of: "PortSharing", in: "Bonjour", needs: "DiscoveryMachines", "DNSWire"),
     tests(
-      of: "BonjourHost", in: "Bonjour", needs: "PortSharing", "DiscoveryMachines", "ARPWire",
-      "DNSWire", "EventLoop", "ForkedProcesses", "HubPlaces"),
+      "ReactiveTests", exclude: "API/reactive-api.tsv API/Expressions.swift",
+      needs: "Reactive ReactiveFoundation ReactiveAppCode ReactiveSignInForm"),
+    tests(of: "Bluetooth/BluetoothWire", needs: "FuzzTargets"),
+    tests(
+      of: "Bluetooth/BluetoothMachines", needs: "BluetoothInterface BluetoothWire L2CAPMachines",
+      "GATTMachines PairingMachines"),
+    tests(of: "Location/BeaconMachines", needs: "BluetoothWire"),
+    tests(of: "Bonjour/DNSWire"),
+    tests(of: "Bonjour/ARPWire"),
+    tests(of: "Bonjour/DiscoveryMachines", needs: "ARPWire DNSWire"),
+    tests(of: "Bonjour/PortSharing", needs: "DiscoveryMachines DNSWire"),
+    tests(
+      of: "Bonjour/BonjourHost", needs: "PortSharing DiscoveryMachines ARPWire DNSWire EventLoop",
+      "ForkedProcesses HubPlaces"),
     // Processes that share sockets, and sockets of other users.
-    .target(name: "ForkedProcesses", path: "Tests/Support/ForkedProcesses"),
-    .testTarget(
-      name: "HubWireTests",
-      dependencies: ["HubWire", "BluetoothInterface", "BluetoothWire", "Essentials"],
-      path: "Tests/Hub/HubWireTests", exclude: ["Version1"]),
+    library("ForkedProcesses", in: "Tests/Support/ForkedProcesses"),
+    tests(of: "Hub/HubWire", exclude: "Version1", needs: "BluetoothInterface BluetoothWire"),
+    tests(of: "Hub/HubClientMachines", needs: "HubWire BluetoothInterface BluetoothWire"),
     tests(
-      of: "HubClientMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
-    tests(
-      of: "HubClient", in: "Hub", needs: "HubClientMachines", "HubHost", "HubMachines", "HubPlaces",
-      "HubWire", "BluetoothHost", "BluetoothInterface", "BluetoothSessions", "BluetoothWire",
-      "CoreBluetooth", "CoreLocation", "EventLoop", "SimulatedRadio", "Simulation", "radio-states",
-      "restored-central", logging),
+      of: "Hub/HubClient", needs: "HubClientMachines HubHost HubMachines HubPlaces HubWire",
+      "BluetoothHost BluetoothInterface BluetoothSessions BluetoothWire CoreBluetooth CoreLocation",
+      "EventLoop SimulatedRadio Simulation radio-states restored-central", logging),
     // Programs of Core Bluetooth, which the tests of the hub's clients run.
-    .executableTarget(
-      name: "radio-states", dependencies: ["CoreBluetooth"], path: "Tests/Support/RadioStates"),
-    .executableTarget(
-      name: "restored-central", dependencies: ["CoreBluetooth"],
-      path: "Tests/Support/RestoredCentral"),
-    tests(of: "AppMachines", in: "Hub"),
-    tests(of: "AppSessions", in: "Hub", needs: "AppMachines", "InfoPlists"),
+    program("radio-states", in: "Tests/Support/RadioStates", needs: "CoreBluetooth"),
+    program("restored-central", in: "Tests/Support/RestoredCentral", needs: "CoreBluetooth"),
+    tests(of: "Hub/AppMachines"),
+    tests(of: "Hub/AppSessions", needs: "AppMachines InfoPlists"),
     tests(
-      of: "AppLifecycle", in: "Hub", needs: "AppMachines", "AppSessions", "AppDelegates",
-      "app-states", "BluetoothHost", "CoreBluetooth", "CoreLocation", "InfoPlists",
-      "SimulatedRadio",
-      "Simulation"),
+      of: "Hub/AppLifecycle", needs: "AppMachines AppSessions AppDelegates app-states",
+      "BluetoothHost CoreBluetooth CoreLocation InfoPlists SimulatedRadio Simulation"),
     // An app that no system runs, which the tests of its life run.
-    .executableTarget(
-      name: "app-states", dependencies: ["AppLifecycle"], path: "Tests/Support/AppStates"),
+    program("app-states", in: "Tests/Support/AppStates", needs: "AppLifecycle"),
     // An app with streams that the system holds, which the tests of the manager of apps run.
-    .executableTarget(
-      name: "held-streams", dependencies: ["AppLifecycle", "Bonjour"],
-      path: "Tests/Support/HeldStreams"),
+    program("held-streams", in: "Tests/Support/HeldStreams", needs: "AppLifecycle Bonjour"),
     tests(
-      of: "AppLifecycleTesting", in: "Hub", needs: "AppDelegates", "AppLifecycle", "AppMachines",
-      "AppSessions", "BluetoothInterface", "BluetoothHost", "BluetoothWire", "CoreBluetooth",
-      "CoreLocation", "DoorLock", "SimulatedRadio", "Simulation"),
+      of: "Hub/AppLifecycleTesting", needs: "AppDelegates AppLifecycle AppMachines AppSessions",
+      "BluetoothInterface BluetoothHost BluetoothWire CoreBluetooth CoreLocation DoorLock",
+      "SimulatedRadio Simulation"),
     tests(
-      of: "AppHubMachines", in: "Hub", needs: "AppMachines", "HubClientMachines", "HubMachines",
-      "HubWire", "BluetoothInterface", "BluetoothWire"),
+      of: "Hub/AppHubMachines", needs: "AppMachines HubClientMachines HubMachines HubWire",
+      "BluetoothInterface BluetoothWire"),
     tests(
-      of: "AppManagerHost", in: "Hub", needs: "AppMachines", "AppSessions", "BluetoothHost",
-      "BluetoothInterface", "BluetoothWire", "EventLoop", "InfoPlists", "SimulatedRadio",
-      "Simulation", "StateFiles", "ambit-apps", "app-services", "door-lock",
-      "held-streams", "standby"),
+      of: "Hub/AppManagerHost", needs: "AppMachines AppSessions BluetoothHost BluetoothInterface",
+      "BluetoothWire EventLoop InfoPlists SimulatedRadio Simulation StateFiles ambit-apps",
+      "ambit-hub app-services door-lock held-streams pulse-log standby"),
     // An app that uses what the manager of apps does for it.
-    .executableTarget(
-      name: "app-services", dependencies: ["AppLifecycle", "CoreLocation"],
-      path: "Tests/Support/AppServices"),
+    program(
+      "app-services", in: "Tests/Support/AppServices",
+      needs: "AppLifecycle CoreBluetooth CoreLocation"),
     tests(
-      of: "AppDatabase", in: "Hub", needs: "AppMachines", "AppManagerHost", "StateFiles",
-      "app-store-program",
-      .product(
-        name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["AppDatabase"]))),
+      of: "Hub/AppDatabase", needs: "AppMachines AppManagerHost StateFiles app-store-program",
+      products("GRDB", of: "GRDB.swift", with: "AppDatabase")),
     // Writes into the store of apps until a test ends it.
-    .executableTarget(
-      name: "app-store-program",
-      dependencies: ["AppDatabase", "AppManagerHost", "AppMachines", "StateFiles"],
-      path: "Tests/Support/AppStoreProgram"),
-    tests(of: "HubMachines", in: "Hub", needs: "HubWire", "BluetoothInterface", "BluetoothWire"),
+    program(
+      "app-store-program", in: "Tests/Support/AppStoreProgram", needs: "AppDatabase AppManagerHost",
+      "AppMachines StateFiles"),
+    tests(of: "Hub/HubMachines", needs: "HubWire BluetoothInterface BluetoothWire"),
     tests(
-      of: "HubHost", in: "Hub", needs: "HubMachines", "HubWire", "BluetoothHost",
-      "BluetoothInterface", "BluetoothWire", "SimulatedRadio", "EventLoop", "ForkedProcesses"),
+      of: "Hub/HubHost", needs: "HubMachines HubWire BluetoothHost BluetoothInterface",
+      "BluetoothWire SimulatedRadio EventLoop ForkedProcesses"),
     tests(of: "ConnectionMachines"),
     tests(
-      of: "Bonjour", in: "Bonjour", needs: "BonjourReactive", "BonjourHost", "Connections",
-      "DiscoveryMachines", "DNSWire", "Reactive", "BonjourAppCode", "ServiceExamples"),
-    tests("dns_sdTests", in: "Bonjour", needs: "dns_sd", "CDNSServiceDiscovery", "DNSWire"),
+      of: "Bonjour/Bonjour", needs: "BonjourReactive BonjourHost Connections DiscoveryMachines",
+      "DNSWire Reactive BonjourAppCode ServiceExamples"),
+    tests("Bonjour/dns_sdTests", needs: "dns_sd CDNSServiceDiscovery DNSWire"),
     tests(
-      of: "PeripheralFiles", in: "Bluetooth", needs: "BluetoothInterface", "BluetoothMachines",
-      "BluetoothWire"),
+      of: "Bluetooth/PeripheralFiles", needs: "BluetoothInterface BluetoothMachines BluetoothWire"),
     tests(
-      of: "Simulation", needs: "BeaconMachines", "PeripheralFiles", "SecureConnections",
-      "BluetoothHost", "BluetoothInterface", "BluetoothMachines", "BluetoothWire"),
+      of: "Simulation", needs: "BeaconMachines PeripheralFiles SecureConnections BluetoothHost",
+      "BluetoothInterface BluetoothMachines BluetoothWire L2CAPMachines GATTMachines",
+      "PairingMachines"),
     tests(
-      of: "BluetoothHost", in: "Bluetooth", needs: "CoreBluetooth", "SimulatedRadio", "Simulation",
-      "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "EventLoop", "StateFiles", logging
-    ),
-    tests(of: "BlueZMachines", in: "Bluetooth", needs: "BluetoothInterface", "BluetoothWire"),
+      of: "Bluetooth/BluetoothHost", needs: "CoreBluetooth SimulatedRadio Simulation",
+      "BluetoothInterface BluetoothMachines BluetoothWire EventLoop StateFiles", logging),
+    tests(of: "Bluetooth/BlueZMachines", needs: "BluetoothInterface BluetoothWire"),
     tests(
-      of: "BlueZHost", in: "Bluetooth", needs: "BlueZMachines", "BluetoothInterface",
-      "BluetoothWire", "EventLoop", logging,
-      .target(name: "CSystemd", condition: .when(traits: ["BlueZ"]))),
+      of: "Bluetooth/BlueZHost", needs: "BlueZMachines BluetoothInterface BluetoothWire EventLoop",
+      "HubClient HubHost HubWire", logging,
+      plugIn("CSystemd", "BlueZ")),
     tests(
-      of: "SecureConnections", in: "Bluetooth", needs: "BluetoothHost", "BluetoothMachines",
-      "BluetoothWire"),
+      of: "Bluetooth/SecureConnections", needs: "BluetoothHost BluetoothMachines BluetoothWire"),
     tests(
-      of: "CoreBluetooth", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetoothAsync",
-      "BluetoothHost", "SimulatedRadio", "Simulation", "PeripheralFiles", "BluetoothInterface",
-      "BluetoothMachines", "BluetoothSessions", "BluetoothWire", "AppCode", "InfoPlists",
-      "BestPractices"),
+      of: "Bluetooth/CoreBluetooth", needs: "RunLoopSupport CoreBluetoothAsync BluetoothHost",
+      "SimulatedRadio Simulation PeripheralFiles BluetoothInterface BluetoothMachines",
+      "BluetoothSessions BluetoothWire AppCode InfoPlists BestPractices"),
     tests(
-      of: "CoreBluetoothReactive", in: "Bluetooth", needs: "RunLoopSupport", "CoreBluetooth",
-      "CoreBluetoothAsync", "Reactive", "BluetoothHost", "SimulatedRadio", "Simulation",
-      "BluetoothInterface", "BluetoothWire", "BestPractices"),
+      of: "Bluetooth/CoreBluetoothReactive", needs: "RunLoopSupport CoreBluetooth",
+      "CoreBluetoothAsync Reactive BluetoothHost SimulatedRadio Simulation BluetoothInterface",
+      "BluetoothWire BestPractices"),
     tests(
-      of: "CoreLocation", in: "Location", needs: "CoreLocationAsync", "CoreLocationReactive",
-      "Reactive", "CoreBluetooth", "BluetoothHost", "SimulatedRadio", "Simulation",
-      "BeaconMachines", "BluetoothInterface", "BluetoothWire", "LocationFiles", "StateFiles",
-      "BeaconAppCode", "BeaconExamples"),
+      of: "Location/CoreLocation", needs: "CoreLocationAsync CoreLocationReactive Reactive",
+      "CoreBluetooth BluetoothHost SimulatedRadio Simulation BeaconMachines BluetoothInterface",
+      "BluetoothWire LocationFiles StateFiles BeaconAppCode BeaconExamples"),
     tests(
-      of: "AmbitCLI", needs: "AmbitPage", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost",
-      "BluetoothInterface", "BluetoothMachines", "BluetoothWire", "PeripheralFiles", "Simulation",
-      "BonjourHost", "DiscoveryMachines", "DNSWire", "BeaconMachines", "HubClient",
-      "HubClientMachines", "HubWire", "JSONWire", "PageProgram", "Reactive", "StateFiles",
-      "WebDriver"),
-    tests(of: "CoverFlow", in: "CoverFlow", needs: "CoverFlowWebAssembly"),
-    tests(of: "CoverFlowPage", in: "CoverFlow", needs: "CoverFlowWebAssembly", "WebDriver"),
+      of: "AmbitCLI", needs: "ambit-hub AmbitPage CoreBluetooth CoreBluetoothAsync BluetoothHost",
+      "BluetoothInterface BluetoothMachines BluetoothWire PeripheralFiles Simulation BonjourHost",
+      "DiscoveryMachines DNSWire BeaconMachines HubClient HubClientMachines HubWire JSONWire",
+      "PageProgram Reactive StateFiles WebDriver"),
+    tests(of: "CoverFlow/CoverFlow", needs: "CoverFlowWebAssembly"),
+    tests(of: "CoverFlow/CoverFlowPage", needs: "CoverFlowWebAssembly WebDriver"),
     tests("KeyValueObservingTests", needs: "KeyValueObserving"),
     // What pages keep of view models, without a browser.
-    .target(name: "PageClient", dependencies: ["JSONWire"], path: "Tests/Support/PageClient"),
-    tests(of: "BindingMachines", in: "Binding", needs: "JSONWire", "PageClient"),
+    library("PageClient", in: "Tests/Support/PageClient", needs: "JSONWire"),
+    tests(of: "Binding/BindingMachines", needs: "JSONWire PageClient"),
+    tests("Binding/BindingTests", needs: "Binding BindingMachines JSONWire Reactive"),
+    tests("Examples/SignInTests", needs: "sign-in Binding Reactive PageProgram WebDriver"),
     tests(
-      "BindingTests", in: "Binding", needs: "Binding", "BindingMachines", "JSONWire", "Reactive"),
+      "Examples/InstantSearchTests", needs: "instant-search Binding ExampleProgram PictureStore",
+      "Reactive PageProgram WebDriver"),
     tests(
-      "SignInTests", in: "Examples", needs: "sign-in", "Binding", "Reactive", "PageProgram",
-      "WebDriver"),
+      "Examples/PhotoSearchTests", needs: "photo-search Binding ExampleProgram PictureStore",
+      "Reactive PageProgram WebDriver"),
     tests(
-      "InstantSearchTests", in: "Examples", needs: "instant-search", "Binding", "ExampleProgram",
-      "PictureStore", "Reactive", "PageProgram", "WebDriver"),
+      "Examples/MuseumGuideTests", needs: "museum-guide Binding BluetoothHost CoreLocation",
+      "Essentials ExampleProgram Reactive PageProgram WebDriver"),
+    tests("Examples/MessengerTests", needs: "messenger Binding Reactive PageProgram WebDriver"),
     tests(
-      "PhotoSearchTests", in: "Examples", needs: "photo-search", "Binding", "ExampleProgram",
-      "PictureStore", "Reactive", "PageProgram", "WebDriver"),
-    tests(
-      "MuseumGuideTests", in: "Examples", needs: "museum-guide", "Binding", "BluetoothHost",
-      "CoreLocation", "Essentials", "ExampleProgram", "Reactive", "PageProgram", "WebDriver"),
-    tests(
-      "BindingServerTests", in: "Binding", needs: "BindingServer", "BindingMachines", "Binding",
-      "Reactive", "JSONWire", "PageClient", "StateFiles", "CoverFlowPage", "WebDriver", logging,
-      serverProduct("NIOCore", of: "swift-nio"), serverProduct("HTTPTypes", of: "swift-http-types"),
-      serverProduct("NIOPosix", of: "swift-nio"),
-      serverProduct("ServiceLifecycle", of: "swift-service-lifecycle")),
+      "Binding/BindingServerTests", needs: "BindingServer BindingMachines Binding Reactive",
+      "JSONWire PageClient StateFiles CoverFlowPage WebDriver", logging,
+      products("NIOCore NIOPosix", of: "swift-nio", with: "BindingServer"),
+      products("HTTPTypes", of: "swift-http-types", with: "BindingServer"),
+      products("ServiceLifecycle", of: "swift-service-lifecycle", with: "BindingServer")),
 
     // Drives a headless Chromium, and runs a program that serves pages, for tests of pages.
-    .target(name: "WebDriver", path: "Tests/Support/WebDriver"),
-    .target(name: "PageProgram", path: "Tests/Support/PageProgram"),
+    library("WebDriver", in: "Tests/Support/WebDriver"),
+    library("PageProgram", in: "Tests/Support/PageProgram"),
     // Writes into a store until a test ends it.
-    .executableTarget(
-      name: "store-program", dependencies: ["MessagingHost", "XMPPMachines", "XMPPWire"],
-      path: "Tests/Support/StoreProgram"),
-    tests("WebDriverTests", in: "Support", needs: "WebDriver"),
+    program(
+      "store-program", in: "Tests/Support/StoreProgram", needs: "MessagingHost XMPPMachines",
+      "XMPPWire"),
+    tests("Support/WebDriverTests", needs: "WebDriver"),
 
     tests("TreeTests"),
 
     // The fuzzers' bodies, so that crash inputs are replayed by the ordinary tests.
-    .target(
-      name: "FuzzTargets",
-      dependencies: [
-        "AppMachines", "AppSessions", "ARPWire", "BeaconMachines", "BlueZMachines", "DNSWire",
-        "DiscoveryMachines", "PortSharing", "BluetoothHost", "BluetoothInterface",
-        "BluetoothMachines", "BluetoothWire", "Essentials", "HubMachines", "HubWire", "JSONWire",
-        "PeripheralFiles", "Simulation", "InfoPlists", "XMPPWire",
-      ],
-      path: "Fuzz/Sources/FuzzTargets"),
-    tests("FuzzReplayTests", needs: "FuzzTargets", "Essentials"),
+    library(
+      "FuzzTargets", in: "Fuzz/Sources/FuzzTargets",
+      needs: "AppHubMachines AppMachines AppSessions ARPWire BeaconMachines BlueZMachines DNSWire",
+      "DiscoveryMachines PortSharing BluetoothHost BluetoothInterface BluetoothMachines",
+      "BluetoothWire Essentials HubMachines HubWire JSONWire PeripheralFiles Simulation",
+      "InfoPlists XMPPMachines XMPPWire"),
+    tests("FuzzReplayTests", needs: "FuzzTargets Essentials"),
   ],
   swiftLanguageModes: [.v6]
 )
 
-/// A module in a folder of `Sources`.
-func module(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
-  target(name, in: folder, needs)
+// Targets by kind. A text has several names, with spaces between them. A path begins in the folder
+// of the kind, and ends with the name of the target or, for tests, of the module.
+
+/// A module in `Sources`.
+func module(
+  _ path: String, exclude: String = "", files: String..., needs: Target.Dependency...
+) -> Target {
+  target(path, needs, exclude, files)
 }
 
 /// Bytes to values and back, pure.
-func wire(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
-  target(name, in: folder, ["Essentials"] + needs, [.strictMemorySafety()])
+func wire(_ path: String, needs: Target.Dependency...) -> Target {
+  target(path, ["Essentials"] + needs, settings: [.strictMemorySafety()])
 }
 
 /// Events to actions, pure.
-func machines(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
-  target(name, in: folder, ["Essentials"] + needs, [.strictMemorySafety()])
+func machines(_ path: String, needs: Target.Dependency...) -> Target {
+  target(path, ["Essentials"] + needs, settings: [.strictMemorySafety()])
 }
 
 /// I/O on the event loop.
-func host(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
-  target(name, in: folder, ["Essentials", "EventLoop"] + needs)
+func host(_ path: String, needs: Target.Dependency...) -> Target {
+  target(path, ["Essentials EventLoop"] + needs)
 }
 
 /// Apple's names, on run loops and queues.
-func api(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
-  target(name, in: folder, ["Essentials", "EventLoop", "RunLoopSupport"] + needs)
+func api(_ path: String, needs: Target.Dependency...) -> Target {
+  target(path, ["Essentials EventLoop RunLoopSupport"] + needs)
 }
 
 func target(
-  _ name: String, in folder: String?, _ needs: [Target.Dependency], _ settings: [SwiftSetting] = []
+  _ path: String, _ needs: [Target.Dependency], _ exclude: String = "", _ files: [String] = [],
+  settings: [SwiftSetting] = []
 ) -> Target {
   .target(
-    name: name, dependencies: needs, path: path("Sources", folder, name), swiftSettings: settings)
+    name: name(path), dependencies: each(needs), path: "Sources/" + path, exclude: words(exclude),
+    resources: embedded(files), swiftSettings: settings)
 }
 
-/// A module that is linked with the trait of its name only.
-func plugIn(_ name: String) -> Target.Dependency {
-  .target(name: name, condition: .when(traits: [name]))
-}
-
-/// A library in a folder of `Examples`.
-func example(_ name: String, in folder: String, needs: Target.Dependency...) -> Target {
-  .target(name: name, dependencies: needs, path: path("Examples", folder))
+/// A module in another folder.
+func library(
+  _ name: String, in folder: String, exclude: String = "", files: String...,
+  needs: Target.Dependency...
+) -> Target {
+  .target(
+    name: name, dependencies: each(needs), path: folder, exclude: words(exclude),
+    resources: embedded(files))
 }
 
 /// An example as apps for Apple's systems are written: in the Swift 5 language mode.
 func appCode(_ name: String, in folder: String, needs: Target.Dependency...) -> Target {
   .target(
-    name: name, dependencies: needs, path: path("Examples", folder),
-    swiftSettings: [.swiftLanguageMode(.v5)])
+    name: name, dependencies: each(needs), path: folder, swiftSettings: [.swiftLanguageMode(.v5)])
 }
 
-/// A program in a folder of `Examples` that serves a page, whose files are embedded.
-func page(
-  _ name: String, in folder: String, files: [String], needs: Target.Dependency...
+func program(
+  _ name: String, in folder: String, exclude: String = "", needs: Target.Dependency...
 ) -> Target {
   .executableTarget(
-    name: name, dependencies: ["Binding", plugIn("BindingServer")] + needs,
-    path: path("Examples", folder), resources: files.map { .embedInCode($0) })
+    name: name, dependencies: each(needs), path: folder, exclude: words(exclude))
+}
+
+/// A program that serves a page, whose files are embedded.
+func page(
+  _ name: String, in folder: String, files: String..., needs: Target.Dependency...
+) -> Target {
+  .executableTarget(
+    name: name, dependencies: each(["Binding", plugIn("BindingServer")] + needs), path: folder,
+    resources: embedded(["Site/index.html Site/style.css"] + files))
 }
 
 /// The tests of a module, which use Essentials, in a folder of `Tests`.
-func tests(of module: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
+func tests(of path: String, exclude: String = "", needs: Target.Dependency...) -> Target {
   .testTarget(
-    name: module + "Tests", dependencies: [.target(name: module), "Essentials"] + needs,
-    path: path("Tests", folder, module + "Tests"))
+    name: name(path) + "Tests",
+    dependencies: each([.target(name: name(path)), "Essentials"] + needs),
+    path: "Tests/\(path)Tests", exclude: words(exclude))
 }
 
 /// Other tests, in a folder of `Tests`.
-func tests(_ name: String, in folder: String? = nil, needs: Target.Dependency...) -> Target {
-  .testTarget(name: name, dependencies: needs, path: path("Tests", folder, name))
+func tests(_ path: String, exclude: String = "", needs: Target.Dependency...) -> Target {
+  .testTarget(
+    name: name(path), dependencies: each(needs), path: "Tests/" + path, exclude: words(exclude))
 }
 
-/// A program in a folder of `Benchmarks`.
-func benchmark(
-  _ name: String, in folder: String, exclude: [String] = [], needs: Target.Dependency...
-) -> Target {
-  .executableTarget(
-    name: name, dependencies: needs, path: path("Benchmarks", folder), exclude: exclude)
+/// A module that is linked with a trait only, which has the module's name or the one given.
+func plugIn(_ name: String, _ trait: String? = nil) -> Target.Dependency {
+  .target(name: name, condition: .when(traits: [trait ?? name]))
 }
 
-func path(_ folders: String?...) -> String { folders.compactMap(\.self).joined(separator: "/") }
-
-/// A product that is fetched and compiled with the trait `BindingServer` only.
-func serverProduct(_ name: String, of package: String) -> Target.Dependency {
-  .product(name: name, package: package, condition: .when(traits: ["BindingServer"]))
+/// Products that are fetched and compiled with a trait only, or always.
+func products(
+  _ names: String, of package: String, with trait: String? = nil
+) -> Target.Dependency {
+  guard let trait else { return .product(name: names, package: package) }
+  return .product(name: names, package: package, condition: .when(traits: [trait]))
 }
 
-/// A product that is fetched and compiled with the trait `Messaging` only.
-func messagingProduct(_ name: String, of package: String) -> Target.Dependency {
-  .product(name: name, package: package, condition: .when(traits: ["Messaging"]))
+/// A dependency for each name.
+func each(_ needs: [Target.Dependency]) -> [Target.Dependency] {
+  needs.flatMap { need -> [Target.Dependency] in
+    switch need {
+    case .byNameItem(let names, let condition):
+      words(names).map { .byName(name: $0, condition: condition) }
+    case .productItem(let names, let package?, _, let condition):
+      words(names).map { .product(name: $0, package: package, condition: condition) }
+    default: [need]
+    }
+  }
+}
+
+func embedded(_ files: [String]) -> [Resource] {
+  files.flatMap(words).map { .embedInCode($0) }
+}
+
+/// The last part of a path.
+func name(_ path: String) -> String {
+  path.split(separator: "/").last.map(String.init) ?? path
+}
+
+func words(_ text: String) -> [String] {
+  text.split(whereSeparator: \.isWhitespace).map(String.init)
 }
 
 // Fuzz/run asks for it: libFuzzer has its main function, and a dependency may have no such flags.
@@ -691,10 +640,11 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 
 // Every target is compiled with the same strictness. Memory safety is strict where bytes from
 // outside are handled: in all wire modules and machines, and in these.
-let strictMemorySafety: Set<String> = [
-  "Essentials", "StateFiles", "BluetoothHost", "SimulatedRadio", "SecureConnections", "HubPlaces",
-  "HubClient", "HubHost", "Simulation", "CoverFlowWebAssembly", "BlueZHost",
-]
+let strictMemorySafety = words(
+  """
+  Essentials StateFiles BluetoothHost SimulatedRadio SecureConnections HubPlaces HubClient HubHost
+  Simulation CoverFlowWebAssembly BlueZHost
+  """)
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets
 where target.type != .system
@@ -724,8 +674,9 @@ where target.type != .system
   // The seeded runs with faults: eight times as many in the same time. Assertions stay.
   if Context.environment["AMBIT_OPTIMIZED_MACHINES"] != nil,
     [
-      "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines", "BeaconMachines",
-      "Simulation", "JSONWire", "BindingMachines", "PageClient", "BindingMachinesTests",
+      "Essentials", "BluetoothWire", "BluetoothInterface", "BluetoothMachines", "L2CAPMachines",
+      "GATTMachines", "PairingMachines", "BeaconMachines", "Simulation", "JSONWire",
+      "BindingMachines", "PageClient", "BindingMachinesTests",
       "AppMachines", "AppMachinesTests", "XMPPWire", "XMPPMachines", "XMPPMachinesTests",
     ].contains(target.name)
   {
@@ -734,10 +685,13 @@ where target.type != .system
   // The release tree of ./run: modules that do no work per packet of a controller compile in a quarter of the time
   // (docs/decisions/0220-commands-of-a-clone-are-not-optimized.md, 0233 and 0249).
   if Context.environment["AMBIT_UNOPTIMIZED_COMMANDS"] != nil,
-    ["AmbitCLI", "AmbitMessage", "PeripheralFiles", "BlueZMachines", "BlueZHost"].contains(
-      target.name)
+    [
+      "AmbitCLI", "AmbitHub", "AmbitMessage", "PeripheralFiles", "BlueZMachines", "BlueZHost",
+    ].contains(target.name)
   {
-    settings.append(.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"]))
+    // Not the checks of debug builds, either: each event of a machine would check all of its tables.
+    settings.append(
+      .unsafeFlags(["-Onone", "-assert-config", "Release", "-no-emit-module-separately-wmo"]))
   }
   target.swiftSettings = settings
 }
@@ -749,40 +703,44 @@ if Context.environment["AMBIT_BENCHMARKS"] != nil {
     .package(url: "https://github.com/apple/swift-async-algorithms.git", exact: "1.1.4"),
   ]
   package.targets += [
-    benchmark(
-      "bluetooth-benchmarks", in: "Bluetooth", exclude: ["App", "Peers"],
-      needs: "AllocationCounter", "BenchmarkSupport", "Essentials", "BluetoothWire",
-      "BluetoothInterface", "BluetoothMachines", "BeaconMachines", "BluetoothHost",
-      "SecureConnections", "SimulatedRadio", "Simulation", "HubClient", "HubHost", "HubMachines",
-      logging),
-    benchmark(
-      "bonjour-benchmarks", in: "Bonjour", exclude: ["Host", "Peers"], needs: "BenchmarkSupport"),
-    benchmark("binding-benchmarks", in: "Binding", exclude: ["Host"], needs: "BenchmarkSupport"),
-    benchmark(
-      "binding-benchmarks-host", in: "Binding/Host", needs: "Binding", "BindingServer", "Reactive",
-      .product(name: "HummingbirdCore", package: "hummingbird"),
-      .product(name: "NIOCore", package: "swift-nio"),
-      .product(name: "NIOPosix", package: "swift-nio"),
-      .product(name: "HTTPTypes", package: "swift-http-types"), logging,
-      .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")),
-    benchmark(
-      "apps-benchmarks", in: "Apps", needs: "AppMachines", "AppManagerHost", "AppSessions",
-      "BenchmarkSupport", "BluetoothHost", "Essentials", "EventLoop", "BluetoothWire",
-      "BluetoothInterface", "AppLifecycleTesting", "CoreBluetooth", "SimulatedRadio", "Simulation"),
-    benchmark(
-      "messages-benchmarks", in: "Messages", needs: "BenchmarkSupport", "Essentials", "Messaging",
-      "MessagingHost", "XMPPMachines", "XMPPWire", messagingProduct("GRDBSQLite", of: "GRDB.swift")),
-    benchmark(
-      "position-benchmarks", in: "Position", needs: "BenchmarkSupport", "Essentials",
-      "BeaconMachines"),
-    benchmark(
-      "reactive-benchmarks", in: "Reactive", needs: "AllocationCounter", "InstructionCounter",
-      "BenchmarkSupport", "Reactive", .product(name: "OpenCombine", package: "OpenCombine"),
-      .product(name: "OpenCombineDispatch", package: "OpenCombine"),
-      .product(name: "AsyncAlgorithms", package: "swift-async-algorithms")),
-    .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
-    .target(name: "InstructionCounter", path: "Benchmarks/InstructionCounter"),
-    .target(name: "BenchmarkSupport", path: "Benchmarks/Support"),
+    program(
+      "bluetooth-benchmarks", in: "Benchmarks/Bluetooth", exclude: "App Peers",
+      needs: "AllocationCounter BenchmarkSupport Essentials BluetoothWire BluetoothInterface",
+      "BluetoothMachines BeaconMachines BluetoothHost SecureConnections SimulatedRadio Simulation",
+      "HubClient HubHost HubMachines", logging),
+    program(
+      "bonjour-benchmarks", in: "Benchmarks/Bonjour", exclude: "Host Peers",
+      needs: "BenchmarkSupport"),
+    program(
+      "binding-benchmarks", in: "Benchmarks/Binding", exclude: "Host", needs: "BenchmarkSupport"),
+    program(
+      "binding-benchmarks-host", in: "Benchmarks/Binding/Host",
+      needs: "Binding BindingServer Reactive", products("HummingbirdCore", of: "hummingbird"),
+      products("NIOCore NIOPosix", of: "swift-nio"), products("HTTPTypes", of: "swift-http-types"),
+      products("ServiceLifecycle", of: "swift-service-lifecycle"), logging),
+    program(
+      "apps-benchmarks", in: "Benchmarks/Apps", needs: "AppMachines AppManagerHost AppSessions",
+      "BenchmarkSupport BluetoothHost Essentials EventLoop BluetoothWire BluetoothInterface",
+      "AppLifecycleTesting CoreBluetooth HubWire SimulatedRadio Simulation"),
+    // One of its many apps.
+    program(
+      "crowd-app", in: "Benchmarks/AppsCrowd",
+      needs: "AppLifecycle Bonjour CoreBluetooth CoreLocation"),
+    program(
+      "messages-benchmarks", in: "Benchmarks/Messages", needs: "BenchmarkSupport Essentials",
+      "Messaging MessagingHost XMPPMachines XMPPWire",
+      products("GRDBSQLite", of: "GRDB.swift", with: "Messaging")),
+    program(
+      "position-benchmarks", in: "Benchmarks/Position",
+      needs: "BenchmarkSupport Essentials BeaconMachines"),
+    program(
+      "reactive-benchmarks", in: "Benchmarks/Reactive",
+      needs: "AllocationCounter InstructionCounter BenchmarkSupport Reactive",
+      products("OpenCombine OpenCombineDispatch", of: "OpenCombine"),
+      products("AsyncAlgorithms", of: "swift-async-algorithms")),
+    library("AllocationCounter", in: "Benchmarks/AllocationCounter"),
+    library("InstructionCounter", in: "Benchmarks/InstructionCounter"),
+    library("BenchmarkSupport", in: "Benchmarks/Support"),
     // An app on either side of Core Bluetooth, as a program of its own.
     .executableTarget(
       name: "bluetooth-benchmark-app", dependencies: ["CoreBluetooth"],
@@ -806,12 +764,15 @@ if let prefixes = Context.environment["AMBIT_ONLY"]?.split(separator: ",") {
 if let names = Context.environment["AMBIT_TESTS"]?.split(separator: ",") {
   package.targets.removeAll { $0.type == .test && !names.contains(Substring($0.name)) }
 }
-// ./run of a command in a fresh clone: only what the program needs, so that the packages of the other programs
-// aren't fetched. The modules are compiled with the same flags, so that none is compiled again.
-if let name = Context.environment["AMBIT_PROGRAM"] {
-  var names: Set<String> = [name]
+// Only what some programs need, in one plan: the release tree of ./test, and ./run of a command in a fresh clone. The
+// modules are compiled with the same flags, so that none is compiled again.
+let firstPrograms = Context.environment["AMBIT_PROGRAM"]
+if let programs = (firstPrograms ?? Context.environment["AMBIT_PRODUCTS"])?
+  .split(separator: ",").map(String.init)
+{
+  var names = Set(programs)
   var packages: Set<String> = []
-  var rest = [name]
+  var rest = programs
   while let next = rest.popLast() {
     for dependency in package.targets.first(where: { $0.name == next })?.dependencies ?? [] {
       switch dependency {
@@ -824,7 +785,9 @@ if let name = Context.environment["AMBIT_PROGRAM"] {
   }
   package.products = []
   package.targets.removeAll { !names.contains($0.name) }
+  // In a fresh clone, the packages of the other programs aren't fetched.
   package.dependencies.removeAll { dependency in
+    guard firstPrograms != nil else { return false }
     guard case .sourceControl(_, let location, _) = dependency.kind else { return true }
     return !packages.contains { location.hasSuffix("/\($0).git") }
   }

@@ -57,8 +57,8 @@ class Ambit:
 
     @contextlib.asynccontextmanager
     async def running(self, *arguments, timeout=60):
-        """A command that goes on: an async function that gives the next object it writes, and has a
-        method `kill`."""
+        """A command that goes on: an async function that gives the next object it writes, and has the
+        methods `kill` and `signal`."""
         process = await self._start(*arguments, "--json", timeout=timeout)
 
         async def kill():
@@ -74,7 +74,7 @@ class Ambit:
                 if name is None or event["event"] == name:
                     return event
 
-        next_event.kill = kill
+        next_event.kill, next_event.signal = kill, process.send_signal
         try:
             yield next_event
         finally:
@@ -126,10 +126,10 @@ class Hub:
 
 
 @contextlib.asynccontextmanager
-async def hub(radio, path, *options):
-    """A hub with a controller of the radio, which is on."""
+async def hub(radio, path, *options, prefix=()):
+    """A hub with a controller of the radio, which is on; perhaps behind a command that starts it."""
     process = await asyncio.create_subprocess_exec(
-        AMBIT, "hub", "--no-network", "--radio", f"tcp:{radio}", "--socket", path, "--json", *options,
+        *prefix, AMBIT, "hub", "--no-network", "--radio", f"tcp:{radio}", "--socket", path, "--json", *options,
         stdout=asyncio.subprocess.PIPE)
     try:
         while True:

@@ -1,15 +1,18 @@
 """One run of a client in the virtual machine, as a line of JSON: `ambit` or bleak, with the number of reads and of
-notifications."""
+notifications. Each figure is one of a new process, from its start."""
 
 import asyncio
 import json
 import os
 import pathlib
+import signal
+import statistics
 import subprocess
 import sys
 import time
 
-NAME = "Bumble peer"
+# By its address: a name may mean other devices, for which ambit listens a second.
+ADDRESS = "C4:F0:00:00:00:01"
 READABLE = "0000ab11-5d4e-4f3a-9b1c-0e2d3c4b5a69"
 NOTIFYING = "0000ab14-5d4e-4f3a-9b1c-0e2d3c4b5a69"
 
@@ -20,83 +23,172 @@ def processor_time(process="self"):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def ambit(*arguments, commands="", count=1):
-    """The values that a command reports, or the sighting for a scan, as times since its start, and its processor time
-    between the first and the last one."""
+def run(command, pattern, lines="", count=1, processes=(), is_endless=False):
+    """The lines of a program that have a pattern, as times since the program's start, and the processor times between
+    the first and the last one: of the program, and of the other processes."""
     start = time.monotonic()
     process = subprocess.Popen(
-        ["/usr/bin/ambit", *arguments, "--json", "--timeout", "60"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    process.stdin.write(commands)
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process.stdin.write(lines)
     process.stdin.close()
-    is_scan = arguments[0] == "scan"
-    times, used = [], []
-    for line in process.stdout:
-        if (NAME if is_scan else '"hex"') not in line:
+    times, used, last = [], [], ""
+    for last in process.stdout:
+        if pattern not in last:
             continue
         times.append(time.monotonic() - start)
-        if is_scan:
+        if is_endless:
             process.terminate()
             break
         if len(times) in (1, count):
-            used.append(processor_time(process.pid))
+            used.append([processor_time(each) for each in (process.pid, *processes)])
     process.stdout.close()
     process.wait()
-    return times, used[-1] - used[0] if used else 0
+    if not times:
+        raise SystemExit(f"{command} has ended without {pattern!r}: {last}")
+    return times, [last - first for first, last in zip(used[0], used[-1])] if used else []
 
 
-def run_ambit(reads, notifications):
-    found, _ = ambit("scan")
-    read, _ = ambit("shell", NAME, commands=f"read {READABLE}\n" * reads)
+def commands(client, reads, notifications):
+    """A program that finds the device, one that reads and one that subscribes, each with the pattern of its lines and
+    what it reads; at last a program that ends at once. All are new processes, as of a user."""
     # The values after those that are measured keep the process for the last look at it.
-    heard, used = ambit(
-        "subscribe", NAME, NOTIFYING, "--count", str(notifications + 5), count=notifications)
-    return {
-        "discovery, s": found[0], "first value, s": read[0],
-        "reads/s": (len(read) - 1) / (read[-1] - read[0]),
+    more = str(notifications + 5)
+    if client == "bleak":
+        bleak = [sys.executable, __file__, "bleak"]
+        return (
+            ([*bleak, "scan"], ADDRESS, ""), ([*bleak, "read", str(reads)], '"hex"', ""),
+            ([*bleak, "subscribe", more], '"hex"', ""), ([*bleak, "end"], "loaded", ""))
+    ambit = [os.environ.get("AMBIT", "/usr/bin/ambit")]
+    options = ["--json", "--timeout", "60"]
+    return (
+        ([*ambit, "scan", *options], ADDRESS, ""),
+        ([*ambit, "shell", ADDRESS, *options], '"hex"', f"read {READABLE}\n" * reads),
+        ([*ambit, "subscribe", ADDRESS, NOTIFYING, "--count", more, *options], '"hex"', ""),
+        ([*ambit, "--version"], "", ""))
+
+
+def figures(client, reads, notifications, *processes):
+    scan, read, subscribe, end = commands(client, reads, notifications)
+    ended, _ = run(*end)
+    found, _ = run(*scan, is_endless=True)
+    values, read_used = run(*read, count=reads)
+    heard, used = run(*subscribe, count=notifications, processes=processes)
+    heard = heard[:notifications]
+    each = [seconds / (notifications - 1) * 1e6 for seconds in used]
+    result = {
+        "start of a program, s": ended[0], "discovery, s": found[0], "first value, s": values[0],
+        "reads/s": (len(values) - 1) / (values[-1] - values[0]),
+        "processor µs per read": read_used[0] / (reads - 1) * 1e6,
         "notifications/s": (len(heard) - 1) / (heard[-1] - heard[0]),
-        "processor µs per notification": used / (notifications - 1) * 1e6,
+        "processor µs per notification": each[0],
     }
+    return result if not processes else result | {"the hub's processor µs of it": each[1]}
 
 
-async def run_bleak(reads, notifications):
-    from bleak import BleakClient, BleakScanner
+# MARK: bleak
 
-    start = time.monotonic()
-    device = await BleakScanner.find_device_by_name(NAME, timeout=30)
-    found = time.monotonic()
-    async with BleakClient(device) as client:
-        await client.read_gatt_char(READABLE)
-        first = time.monotonic()
+def write(**fields):
+    print(json.dumps(fields), flush=True)
+
+
+async def bleak_scan():
+    from bleak import BleakScanner
+
+    device = await BleakScanner.find_device_by_address(ADDRESS, timeout=60)
+    write(address=device.address)
+    return device
+
+
+async def bleak_read(reads):
+    from bleak import BleakClient
+
+    async with BleakClient(await bleak_scan()) as client:
         for _ in range(reads):
-            await client.read_gatt_char(READABLE)
-        last = time.monotonic()
-        heard, done = [], asyncio.Event()
+            write(hex=(await client.read_gatt_char(READABLE)).hex())
+
+
+async def bleak_subscribe(notifications):
+    from bleak import BleakClient
+
+    async with BleakClient(await bleak_scan()) as client:
+        values, done = 0, asyncio.Event()
 
         def value(_, data):
-            heard.append(time.monotonic())
-            print(json.dumps({"hex": data.hex()}), file=sys.stderr)
-            if len(heard) == 1:
-                used.append(processor_time())
-            if len(heard) >= notifications:
+            nonlocal values
+            write(hex=data.hex())
+            values += 1
+            if values == notifications:
                 done.set()
 
-        used = []
         await client.start_notify(NOTIFYING, value)
         await asyncio.wait_for(done.wait(), 60)
-        used.append(processor_time())
-    return {
-        "discovery, s": found - start, "first value, s": first - start,
-        "reads/s": reads / (last - first),
-        "notifications/s": (len(heard) - 1) / (heard[-1] - heard[0]),
-        "processor µs per notification": (used[1] - used[0]) / (notifications - 1) * 1e6,
-    }
 
 
-client, reads, notifications = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-if client == "bleak":
-    result = asyncio.run(run_bleak(reads, notifications))
+async def bleak_end():
+    import bleak
+
+    write(loaded=bool(bleak))
+
+
+async def bleak_trace():
+    """Notes each read that the bus delivers, and its reply, until it is ended: how long bluetoothd takes, with the radio
+    and the device, and how long the program until its next call. Needs root, and delays both."""
+    from dbus_fast import BusType, Message, MessageType
+    from dbus_fast.aio import MessageBus
+
+    bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
+    calls, answered, bluetoothd, program = {}, {}, [], []
+    members, start = {}, time.monotonic()
+
+    def note(message, now):
+        """A line for each call, its reply, and each property that a link depends on."""
+        text = ""
+        if message.message_type is MessageType.METHOD_CALL:
+            text = members[message.sender, message.serial] = f"{message.member} {message.path}"
+        elif message.message_type is MessageType.SIGNAL:
+            values = message.body[1] if message.member == "PropertiesChanged" else {}
+            text = " ".join(name for name in ("Connected", "ServicesResolved", "Discovering") if name in values)
+        elif called := members.pop((message.destination, message.reply_serial), None):
+            text = f"  reply to {called}"
+        if text:
+            print(f"{now - start:8.3f} {text}", file=sys.stderr)
+
+    is_monitor = False
+
+    def seen(message):
+        if not is_monitor:
+            # The reply is the library's, and a monitor that answers calls is disconnected.
+            return message.message_type is MessageType.METHOD_CALL
+        now = time.monotonic()
+        note(message, now)
+        if message.message_type is MessageType.METHOD_CALL:
+            if message.member == "ReadValue":
+                calls[message.sender, message.serial] = now
+                if message.sender in answered:
+                    program.append(now - answered[message.sender])
+        elif begin := calls.pop((message.destination, message.reply_serial), None):
+            bluetoothd.append(now - begin)
+            answered[message.destination] = now
+        return True
+
+    bus.add_message_handler(seen)
+    await bus.call(Message(
+        destination="org.freedesktop.DBus", path="/org/freedesktop/DBus",
+        interface="org.freedesktop.DBus.Monitoring", member="BecomeMonitor", signature="asu", body=[[], 0]))
+    is_monitor = True
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+    await ended.wait()
+    write(**{
+        "read in bluetoothd, ms": statistics.median(bluetoothd or [0]) * 1e3,
+        "until the next read, ms": statistics.median(program or [0]) * 1e3})
+
+
+if sys.argv[1] == "bleak" and sys.argv[2].isalpha():
+    work = {"scan": bleak_scan, "read": bleak_read, "subscribe": bleak_subscribe, "end": bleak_end, "trace": bleak_trace}
+    asyncio.run(work[sys.argv[2]](*(int(each) for each in sys.argv[3:])))
 else:
-    os.environ["AMBIT_RADIO"] = client
-    result = run_ambit(reads, notifications)
-print(json.dumps(result))
+    client, (reads, notifications, hub) = sys.argv[1], (int(each) for each in sys.argv[2:5])
+    is_hub = client.startswith("/")
+    os.environ["AMBIT_HUB" if is_hub else "AMBIT_RADIO"] = client
+    write(**figures(client, reads, notifications, *([hub] if is_hub else [])))

@@ -29,6 +29,8 @@ LONG_VALUE = bytes(index % 251 for index in range(500))
 @contextlib.asynccontextmanager
 async def bumble_device(radio, name, address, **settings):
     """A Bumble host on a controller of the radio, not yet switched on."""
+    # Ten times as often as by default: a central needs two or three of them before it is connected.
+    settings = {"advertising_interval_min": 100, "advertising_interval_max": 100} | settings
     configuration = DeviceConfiguration(name=name, address=Address(address), **settings)
     async with await open_transport(f"tcp-client:{radio}") as transport:
         yield Device.from_config_with_hci(configuration, transport.source, transport.sink)

@@ -27,13 +27,13 @@ def unavailable(reason):
 class Programs:
     """Programs that were unpacked from packages, and everything that they depend on."""
 
-    def __init__(self, name, packages):
+    def __init__(self, name, packages, suite=None):
         self.packages = packages
         self.folder = ROOT / ".build" / name
         self.root = self.folder / "root"
         fetched = subprocess.run(
-            [pathlib.Path(__file__).parent / "debian/fetch", "--without-libc", self.folder,
-             *packages],
+            [pathlib.Path(__file__).parent / "debian/fetch", "--without-libc",
+             *(("--suite", suite) if suite else ()), self.folder, *packages],
             capture_output=True, text=True)
         if fetched.returncode != 0:
             unavailable(fetched.stderr.strip())

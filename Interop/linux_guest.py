@@ -114,7 +114,7 @@ def _fetch(*command):
         unavailable(fetched.stderr.strip())
 
 
-def _prepare(image, suite, extras):
+def _prepare(image, suite, extras, programs):
     """Fetches what the machine is made of, once, and makes its first file system. The kernel is
     returned, after QEMU."""
     qemu = shutil.which("qemu-system-x86_64")
@@ -126,7 +126,7 @@ def _prepare(image, suite, extras):
         folder = ROOT / f".build/bluez-{suite}"
         _fetch(ROOT / "Interop/debian/fetch", "--suite", suite, folder, "bluez")
         other = folder / "root"
-    return qemu, initramfs.build(FOLDER / "root", AMBIT, image, other, extras)
+    return qemu, initramfs.build(FOLDER / "root", AMBIT, image, other, extras, programs)
 
 
 def _radio(address):
@@ -147,12 +147,12 @@ def _ethernet(cable):
 
 
 @contextlib.asynccontextmanager
-async def linux_guest(radio, folder, cable=None, suite=None, extras=None):
+async def linux_guest(radio, folder, cable=None, suite=None, extras=None, programs=None, megabytes=1024):
     """The machine, up; its controller is on RADIO_LINE, not yet attached. A cable is two paths of
     UNIX sockets for datagrams, each of which is a frame of its Ethernet: the machine's and ours.
-    The bluetoothd of another suite of Debian is in it, too, if one is named, and so are more files, by their paths
-    in the machine."""
-    qemu, kernel = await asyncio.to_thread(_prepare, folder / "initramfs", suite, extras)
+    The bluetoothd of another suite of Debian is in it, too, if one is named, and so are more files and
+    programs, by their paths in the machine. Its memory holds all of them twice while it starts."""
+    qemu, kernel = await asyncio.to_thread(_prepare, folder / "initramfs", suite, extras, programs)
     console = folder / "console"
     async with (
         Line.listen(folder / "shell") as shell, Line.listen(folder / "terminal") as terminal,
@@ -161,7 +161,7 @@ async def linux_guest(radio, folder, cable=None, suite=None, extras=None):
             # It must not outlive us, however we end.
             "setpriv", "--pdeathsig", "KILL",
             # Emulated also where there is KVM: inside of virtual machines it may be there and hang.
-            qemu, "-accel", "tcg", "-m", "1024", "-nodefaults", "-no-user-config",
+            qemu, "-accel", "tcg", "-m", str(megabytes), "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot",
             "-kernel", kernel, "-initrd", folder / "initramfs",
             # The kernel takes the timer of a machine that gets no processor for a while for a broken one.

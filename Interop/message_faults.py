@@ -9,8 +9,9 @@ import tempfile
 
 import xmpp_faults
 import xmpp_server
+from xmpp_cluster import cluster
 
-# The time for everything that was sent before the last fault, a cut.
+# The time from the end of the last fault to the next message.
 RECOVERY_MAX = 3
 
 
@@ -18,7 +19,7 @@ async def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--messages", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--server", choices=("prosody", "ejabberd"), default="prosody")
+    parser.add_argument("--server", choices=("prosody", "ejabberd", "cluster"), default="prosody")
     parser.add_argument("--client", choices=tuple(xmpp_faults.SUBJECTS), action="append")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
@@ -26,15 +27,15 @@ async def main():
     for subject in options.client or xmpp_faults.SUBJECTS:
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            server = getattr(xmpp_server, options.server)(folder / "server", "ann", "bob")
+            start = cluster if options.server == "cluster" else getattr(xmpp_server, options.server)
+            server = start(folder / "server", "ann", "bob")
             async with server as running:
                 results.append(await xmpp_faults.run(
-                    subject, running, folder, options.messages, options.seed))
+                    subject, running, folder, options.messages, options.seed, each_last=True))
         print(results[-1], file=sys.stderr, flush=True)
     print(xmpp_faults.table(results))
     return any(
-        result.lost or result.doubled or result.disordered or result.recovery is None
-        or result.recovery > RECOVERY_MAX
+        result.lost or result.doubled or result.disordered or not result.recovers(RECOVERY_MAX)
         for result in results if result.subject == "Ambit")
 
 

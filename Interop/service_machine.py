@@ -1,5 +1,5 @@
-"""A machine whose first process is systemd, for `ambit hub install`: in namespaces, with the programs of this
-one and none of its services. Needs root."""
+"""A machine whose first process is systemd, for `ambit hub install` and `ambit apps install`: in namespaces, with the
+programs of this one and none of its services. Needs root."""
 
 import asyncio
 import contextlib
@@ -62,6 +62,19 @@ class Machine:
                     await asyncio.sleep(0.1)
         raise AssertionError(f"{command}: no {pattern!r} in {output!r}{self.log()}")
 
+    async def copy(self, path, place):
+        """Copies a file of this machine."""
+        with open(path, "rb") as contents:
+            process = await asyncio.create_subprocess_exec(
+                *self._command(["sh", "-c", 'cat >"$1"', "sh", place], is_user=False), stdin=contents)
+            if await process.wait() != 0:
+                raise Failed(process.returncode, f"{place} can't be written{self.log()}")
+
+    def network_command(self, *command):
+        """A command that runs here, with the machine's network."""
+        return [
+            "setpriv", "--pdeathsig", "KILL", "nsenter", "--target", str(self._first), "--net", *map(str, command)]
+
     async def property(self, name, unit="ambit-hub.service"):
         return (await self.run("systemctl", "show", "--value", f"--property={name}", unit)).strip()
 
@@ -83,9 +96,10 @@ class Machine:
         return f"\nThe machine: {self._log.read_text(errors='replace')[-4000:]}"
 
 
-def _folders():
-    """The folders of the libraries of `ambit` that are not in /usr."""
-    listed = subprocess.run(["ldd", AMBIT], capture_output=True, text=True, check=True).stdout
+def _folders(*programs):
+    """The folders of the libraries of programs that are not in /usr."""
+    listed = "".join(
+        subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout for program in programs)
     paths = {str(pathlib.Path(path).resolve().parent) for path in re.findall(r"=> (/\S+)", listed)}
     return sorted(path for path in paths if not path.startswith("/usr/"))
 
@@ -107,8 +121,8 @@ def _first_process(parent):
 
 
 @contextlib.asynccontextmanager
-async def service_machine(folder):
-    """The machine, up."""
+async def service_machine(folder, *programs):
+    """The machine, up, with the libraries of more programs."""
     programs = ("/usr/lib/systemd/systemd", "/usr/bin/systemctl", "/usr/bin/systemd-analyze")
     if os.geteuid() != 0 or not all(map(os.path.exists, programs)):
         unavailable("A machine with systemd takes root and the package systemd.")
@@ -119,7 +133,7 @@ async def service_machine(folder):
             # It must not outlive us, however we end.
             "setpriv", "--pdeathsig", "KILL",
             "unshare", "--mount", "--pid", "--uts", "--ipc", "--net", "--fork", "--kill-child",
-            BOOT, root, name, AMBIT, *_folders(), stdin=asyncio.subprocess.DEVNULL, stdout=output,
+            BOOT, root, name, AMBIT, *_folders(AMBIT, *programs), stdin=asyncio.subprocess.DEVNULL, stdout=output,
             stderr=output)
     try:
         while "made\n" not in log.read_text(errors="replace"):

@@ -272,11 +272,18 @@ async def test_a_hub_that_stands_still_stops_nobody(lab, place):
     ours, theirs, start = lab
     watch = await start(theirs, *PEER, "browse", TYPE)
     hub = await start_hub(start, ours, place)
+    # It serves programs before it has its sockets of the port.
+    async with asyncio.timeout(limits.EVENT):
+        while speaker_count(ours) < 1:
+            await asyncio.sleep(0.05)
     hub.signal(signal.SIGSTOP)
     try:
         chair = await publish(start, ours, "Chair", place=place)
         await next_named(watch.next, full("Chair"), "found")
-        assert speaker_count(ours) == 2
+        # Its announcement may have come over IPv6, before it has its sockets of IPv4.
+        async with asyncio.timeout(limits.EVENT):
+            while speaker_count(ours) != 2:
+                await asyncio.sleep(0.05)
         chair.signal(signal.SIGTERM)
         await chair.process.wait()
         assert b"does not answer" in await chair.process.stderr.read()

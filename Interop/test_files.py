@@ -1,17 +1,21 @@
 """Files of messages, through the upload services of Prosody and ejabberd, with slixmpp, and with servers that fail."""
 
 import asyncio
+import base64
 import contextlib
 import hashlib
 import os
 import ssl
+import struct
 import urllib.request
+import zlib
 
 import aiohttp
 import pytest
 
 import limits
 from file_server import FileServer, response, take_body, upload_service
+from xmpp_faults import Disk
 from xmpp_peers import peer
 from xmpp_pipe import ours
 from xmpp_server import ejabberd, prosody
@@ -42,6 +46,15 @@ def send(account, path, to="bob"):
         command="send-file", to=f"{to}@{account.server.domain}", path=str(path), reference="file")
 
 
+def picture(side=300):
+    """A PNG file of noise."""
+    rows = b"".join(b"\0" + os.urandom(3 * side) for _ in range(side))
+    chunks = (b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks)
+
+
 async def download(account, url, event="downloaded", **keys):
     """Downloads a file; gives the event with the result."""
     account.write(command="download", url=url, reference=url, **keys)
@@ -51,6 +64,26 @@ async def download(account, url, event="downloaded", **keys):
 def fetch(server, url):
     """What any client gets at an address."""
     return urllib.request.urlopen(url, context=server.tls(), timeout=limits.EVENT).read()
+
+
+async def test_a_picture_comes_with_a_small_one_that_other_clients_read(tmp_path):
+    (tmp_path / "noise.png").write_bytes(picture())
+    async with prosody(tmp_path / "server", "ann", "bob", uploads="service") as server:
+        async with account(server, "ann", tmp_path) as ann, account(server, "bob", tmp_path) as bob:
+            async with peer(server, "bob") as other:
+                stanzas = []
+                other.add_event_handler("message", lambda message: stanzas.append(message.xml))
+                send(ann, tmp_path / "noise.png")
+                received = await bob.event("received")
+                await other.until(lambda: any(message.body for message in other.messages))
+    small, = [found for stanza in stanzas for found in stanza.iter("{urn:xmpp:thumbs:1}thumbnail")]
+    data = {found.get("cid"): found for stanza in stanzas for found in stanza.iter("{urn:xmpp:bob}data")}
+    sent = data[small.get("uri").removeprefix("cid:")]
+    assert received["attachments"][0]["thumbnail"] == f"data:image/png;base64,{sent.text}"
+    bytes = base64.b64decode(sent.text)
+    assert sent.get("type") == small.get("media-type") == "image/png"
+    assert struct.unpack(">II", bytes[16:24]) == (int(small.get("width")), int(small.get("height")))
+    assert len(bytes) <= 24_576 and int(small.get("width")) in (48, 96)
 
 
 @pytest.mark.parametrize("start", [
@@ -80,16 +113,20 @@ async def test_files_go_through_the_server_in_both_directions(start, file, tmp_p
                 slot = (await other.plugin["xep_0363"].request_slot(
                     (await other.plugin["xep_0363"].find_upload_service())["from"], "voice.ogg", 5,
                     "audio/ogg"))["http_upload_slot"]
+                # Of the XML: with what slixmpp reads of it, a message went out without an address now and then.
+                address = slot.xml.find("{urn:xmpp:http:upload:0}get").get("url")
+                assert address, str(slot)
                 async with aiohttp.ClientSession() as session:
                     headers = {header["name"]: header["value"] for header in slot["put"]["headers"]}
                     answer = await session.put(
                         slot["put"]["url"], data=b"voice", headers=headers | {"Content-Type": "audio/ogg"},
                         ssl=server.tls())
                     assert answer.status == 201
-                message = other.make_message(mto=ann.address, mbody=slot["get"]["url"], mtype="chat")
-                message["oob"]["url"] = slot["get"]["url"]
+                message = other.make_message(mto=ann.address, mbody=address, mtype="chat")
+                message["oob"]["url"] = address
                 message.send()
                 received = await ann.event("received")
+                assert "attachments" in received, received
                 assert received["attachments"][0]["url"] == received["body"]
                 path = (await download(ann, received["body"]))["path"]
                 assert open(path, "rb").read() == b"voice"
@@ -142,6 +179,19 @@ async def test_a_file_that_is_held_up_or_refused_holds_up_no_text(file, tmp_path
             files.answers = [response(413)]
             send(ann, file)
             await ann.event("file-failed", reason="the server finds it too large")
+
+
+async def test_a_command_waits_for_a_file_that_is_sent_before_an_earlier_one(file, tmp_path):
+    small = tmp_path / "small"
+    small.write_bytes(b"abc")
+    async with service(tmp_path) as (server, files, _):
+        async with account(server, "ann", tmp_path) as ann:
+            await ann.stop()
+            files.answers = [response(503), response(201)]
+            events, _ = await ann.command(
+                "message", "send", f"bob@{server.domain}", "--file", str(file), "--file", str(small))
+    assert [len(request.body) for request in files.requests] == [len(CONTENT), 3, len(CONTENT)]
+    assert [event["file"] for event in events if event["event"] == "file-sent"] == [1, 2]
 
 
 async def test_a_process_that_is_killed_during_an_upload_sends_the_file_once(file, tmp_path):
@@ -250,3 +300,25 @@ async def test_a_download_that_is_cut_or_killed_goes_on_where_it_ended(tmp_path)
             # It is here now.
             assert (await download(ann, url, size=len(CONTENT), sha256=DIGEST))["path"] == path
             assert len(files.requests) == 3
+
+
+async def test_a_download_fails_on_a_full_disk_and_begins_anew_when_there_is_room(tmp_path):
+    async with service(tmp_path) as (server, files, _):
+        disk = Disk(tmp_path / "disk")
+        await disk.mount()
+        try:
+            async with account(server, "ann", disk.folder) as ann:
+                files.answers = [response(200, CONTENT)]
+                await ann.event("caught-up")
+                with disk.full():
+                    failed = await download(
+                        ann, f"{files.url}/file", "download-failed", size=len(CONTENT), sha256=DIGEST)
+                    assert "space" in failed["reason"].lower()
+                    # What had come gives its room back to the messages.
+                    assert not list(disk.folder.glob("ann/messages/*/*/*.part"))
+                ann.events.clear()
+                path = (await download(ann, f"{files.url}/file", size=len(CONTENT), sha256=DIGEST))["path"]
+                assert open(path, "rb").read() == CONTENT
+                await ann.stop()
+        finally:
+            await disk.unmount()

@@ -1,4 +1,5 @@
 """What scripts/install and scripts/debian-package make, as man, dpkg and shells see it."""
+import gzip
 import os
 import pathlib
 import subprocess
@@ -35,8 +36,15 @@ def files(folder):
 def test_installed_programs_run_and_nothing_is_left_of_them(prefix, tmp_path):
     (prefix / "bin" / "other").write_text("not of Ambit")
     assert "ambit" in run(prefix / "bin/ambit", "--help")
-    # The page is the program beside it.
+    # The page and the hub are programs beside it.
     assert "--trusted-proxy" in run(prefix / "bin/ambit-page", "--help")
+    assert "ambit hub run" in run(prefix / "bin/ambit-hub", "--help")
+    with subprocess.Popen(
+        [prefix / "bin/ambit", "hub", "--radio", "sim:empty", "--socket", tmp_path / "hub", "--no-network", "--json"],
+        stdout=subprocess.PIPE, text=True) as hub:
+        assert '"serving"' in hub.stdout.readline()
+        hub.terminate()
+    assert hub.returncode == -15
     before = files(prefix)
     run(ROOT / "scripts/install", "--programs", PROGRAMS, "--prefix", prefix)
     assert files(prefix) == before
@@ -72,6 +80,17 @@ def test_every_command_has_a_page_that_groff_takes_without_a_warning(prefix):
     assert "ambit-scan - " in text and "--timeout" in text and "EXAMPLES" in text
 
 
+def test_commands_that_other_programs_perform_have_the_pages_of_these(tmp_path):
+    others = [PROGRAMS / name for name in ("ambit-apps", "ambit-message")]
+    if not all(other.exists() for other in others):
+        pytest.skip(f"not all programs are in {PROGRAMS}")
+    run(ROOT / "scripts/man-pages", AMBIT, tmp_path, *others)
+    pages = {page.stem: page.read_text() for page in tmp_path.iterdir()}
+    assert "Ctrl\\-Z" in pages["ambit-app-open"] and "until" in pages["ambit-message-send"]
+    # The first program installs the service.
+    assert "ambit\\-apps\\-install" in pages["ambit-apps"] and "ambit-apps-install" in pages
+
+
 def test_shells_take_the_completions(prefix):
     bash = prefix / "share/bash-completion/completions/ambit"
     words = run(
@@ -95,5 +114,9 @@ def test_the_package_names_its_libraries_and_is_removed_as_a_whole(prefix, tmp_p
     run(*dpkg, "--install", package, env={**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"})
     assert "scan" in run(root / "usr/bin/ambit", "--help")
     assert (root / "usr/share/man/man1/ambit.1.gz").exists()
+    documents = root / "usr/share/doc/ambit"
+    assert "/usr/share/common-licenses/Apache-2.0" in (documents / "copyright").read_text()
+    assert "## Unreleased" in gzip.decompress((documents / "NEWS.gz").read_bytes()).decode()
+    run("dpkg-parsechangelog", "-l", documents / "changelog.gz")
     run(*dpkg, "--purge", "ambit", env={**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"})
     assert not (root / "usr/bin/ambit").exists()

@@ -8,6 +8,7 @@ import stat
 import pytest
 import pytest_asyncio
 
+import limits
 from xmpp_peers import peer
 from xmpp_pipe import Ours, ours
 from xmpp_server import PASSWORD, Certificates, prosody
@@ -32,7 +33,8 @@ async def ann(server, tmp_path):
 async def test_an_account_is_listed_without_its_password_in_a_file_of_its_user(ann, server, tmp_path):
     listed, _ = await ann.command("account", "list")
     assert listed == [{
-        "event": "account", "account": ann.address, "server": f"127.0.0.1:{server.port}"}]
+        "event": "account", "account": ann.address, "server": f"127.0.0.1:{server.port}",
+        "authority": str(server.authority), "privateFiles": False, "liveness": "standard"}]
     file = tmp_path / "ann/accounts"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and PASSWORD in file.read_text()
     assert (await ann.command("account", "remove", ann.address))[0][0]["event"] == "removed"
@@ -48,7 +50,7 @@ async def test_send_waits_for_the_receipt_and_read_takes_each_message_once(ann, 
         assert await bob.bodies(1) == ["Hello"]
         for number in range(3):
             bob.say("ann", f"message {number}")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(limits.EVENT):
             while len(await bob.archived("ann")) < 4:
                 await asyncio.sleep(0.05)
     read, _ = await ann.command("message", "read")
@@ -123,3 +125,19 @@ async def test_a_line_of_the_pipe_that_makes_no_sense_is_answered(server, tmp_pa
         assert "control characters" in (await account.event("refused", reference="s"))["reason"]
         account.write(command="stats")
         assert (await account.event("stats"))["accepted"] == 0
+
+
+async def test_chat_begins_with_what_was_sent_and_taken_before(ann, server):
+    async with peer(server, "bob") as bob:
+        await ann.command("message", "send", "bob@chat.example", "Sent before", "--until", "received")
+        bob.say("ann", "Taken before")
+        await bob.until(lambda: bob.receipts or bob.messages)
+        async with asyncio.timeout(limits.EVENT):
+            while not any(event.get("body") for event in (await ann.command("message", "read"))[0]):
+                await asyncio.sleep(0.05)
+    shown, _ = await ann.command("chat", "bob@chat.example", "--history", "5")
+    assert [(event["event"], event["body"]) for event in shown if "body" in event] == [
+        ("sent", "Sent before"), ("received", "Taken before")]
+    assert shown[0]["state"] == "receipt"
+    shown, _ = await ann.command("chat", "bob@chat.example", "--history", "1")
+    assert [event["body"] for event in shown if "body" in event] == ["Taken before"]

@@ -7,6 +7,7 @@ import random
 import pytest
 import pytest_asyncio
 
+import limits
 import xmpp_faults
 from xmpp_peers import peer
 from xmpp_pipe import ours
@@ -61,7 +62,7 @@ async def test_messages_that_were_sent_to_us_offline_are_caught_up_once(server, 
         async with peer(server, "bob") as bob:
             for body in expected:
                 bob.say("ann", body)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(limits.EVENT):
                 while len(await bob.archived("ann")) < len(expected):
                     await asyncio.sleep(0.2)
         await ann.start()
@@ -73,6 +74,33 @@ async def test_messages_that_were_sent_to_us_offline_are_caught_up_once(server, 
         await ann.until(lambda: any(event["event"] == "caught-up" for event in ann.events[before:]))
     assert ann.bodies == expected
     assert len({event["row"] for event in ann.events if "row" in event}) == len(expected)
+
+
+async def test_an_app_that_disconnects_when_it_is_left_catches_up_when_it_returns(server, tmp_path):
+    async with ours(server, "ann", tmp_path / "ann") as ann:
+        await ann.event("caught-up", whole=True)
+        # The server keeps the session, and then it has lost it: the archive has the messages.
+        for round in range(2):
+            ann.write(command="background")
+            ann.write(command="disconnect")
+            await ann.until(lambda: sum(e["event"] == "disconnected" for e in ann.events) == round + 1)
+            connected = len(ann.events)
+            # It connects by itself no more, and stores what the app sends.
+            await ann.send("bob", f"from {round}")
+            async with peer(server, "bob") as bob:
+                for number in range(10):
+                    bob.say("ann", f"to {round} {number}")
+                async with asyncio.timeout(limits.EVENT):
+                    while sum(body.startswith("to") for _, body in await bob.archived("ann")) < 10 * (round + 1):
+                        await asyncio.sleep(0.2)
+            if round == 1:
+                await server.kill()
+                await server.start()
+            ann.write(command="connect")
+            await ann.until(lambda: len(ann.bodies) == 10 * (round + 1))
+            online = [event for event in ann.events[connected:] if event["event"] == "online"]
+            assert len(online) == 1 and online[0]["resumed"] == (round == 0)
+    assert ann.bodies == [f"to {round} {number}" for round in range(2) for number in range(10)]
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -99,7 +127,7 @@ async def test_messages_and_receipts_pass_through_ejabberd_and_are_caught_up(tmp
             await ann.event("receipt", id=id)
             await ann.stop()
             sent = [bob.say("ann", f"message {number}") for number in range(60)]
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(limits.EVENT):
                 while len(await bob.archived("ann")) < 61:
                     await asyncio.sleep(0.2)
             await ann.start()

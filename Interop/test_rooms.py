@@ -167,3 +167,28 @@ async def test_commands_join_a_room_send_to_it_and_leave_it(tmp_path):
         await account.command("message", "room", "leave", ROOM)
         listed, _ = await account.command("message", "room")
         assert listed[0]["state"] == "ended"
+
+
+async def test_a_file_reaches_the_occupants_of_a_room_and_not_one_that_was_left(tmp_path):
+    path = tmp_path / "plan.txt"
+    path.write_bytes(b"plan" * 1_000)
+    async with ejabberd(tmp_path / "server", "ann", "bob", extra=EJABBERD_ROOMS) as server:
+        async with ours(server, "ann", tmp_path / "ann") as ann, ours(server, "bob", tmp_path / "bob") as bob:
+            await ann.stop()
+            await ann.add("--private-files")
+            await ann.start()
+            await join(ann)
+            await join(bob)
+            ann.write(command="send-file", to=ROOM, path=str(path), reference="file")
+            sent = await ann.event("file-sent")
+            await ann.event("receipt", id=sent["id"])
+            received = await bob.event("received", peer=ROOM, nickname="ann")
+            assert "attachments" in received, bob.events
+            assert received["attachments"][0]["size"] == 4_000, bob.events
+            await ann.stop()
+            written, _ = await ann.command("message", "room", "send", ROOM, "--file", path)
+            assert [event["event"] for event in written][-1] == "receipt"
+            await bob.until(lambda: sum("attachments" in event for event in bob.events) == 2)
+            await ann.command("message", "room", "leave", ROOM)
+            _, complaint = await ann.command("message", "room", "send", ROOM, "--file", path, status=1)
+            assert "room" in complaint

@@ -18,7 +18,7 @@ async def drop(tmp_path):
     """The example behind a proxy: the address that it prints, its port, and its folder."""
     folder = tmp_path / "files"
     process = await asyncio.create_subprocess_exec(
-        "stdbuf", "-oL", FILE_DROP, "0", str(folder), f"https://{HOST}/",
+        FILE_DROP, "0", str(folder), f"https://{HOST}/",
         stdout=asyncio.subprocess.PIPE)
     try:
         line = await asyncio.wait_for(process.stdout.readline(), limits.EVENT)

@@ -4,6 +4,7 @@ count of what was lost, doubled or out of order as the receiving app sees it."""
 import asyncio
 import contextlib
 import dataclasses
+import math
 import os
 import pathlib
 import random
@@ -19,21 +20,26 @@ SUBJECTS = {
     "slixmpp, stream management": SLIXMPP,
     "slixmpp, stream management and archive": (*SLIXMPP, "--archive"),
 }
-# A full disk is a fault of programs that store messages.
-FAULTS = ("cut", "reset", "half-open", "sender", "receiver", "server", "full disk")
 # Nothing more comes after this time without a new message, which is longer than any pause between attempts.
 QUIET = 75
+# A message after a fault that has not arrived by then is lost, if nothing stores it.
+LOST = 20
+# The settings with which Ambit's recovery is measured: requests to a silent server, answers and pauses of a second.
+LIVENESS = ("--liveness", "quick")
 
 
-class Link:
-    """A relay before a server, whose connections fail. To its clients it looks like the server."""
+class Relay:
+    """A relay before a listener, whose connections fail."""
 
-    def __init__(self, server):
-        self.domain, self.authority = server.domain, server.authority
-        self._server, self._pairs, self._tasks = server, set(), set()
+    def __init__(self, endpoints, address="127.0.0.1", port=0):
+        # Gives the places to connect to, the best first.
+        self._endpoints, self._address, self.port = endpoints, address, port
+        self._pairs, self._tasks = set(), set()
+        # Whether nothing passes, while both sides believe their connections to be established.
+        self.is_silent = False
 
     async def start(self):
-        self._listener = await asyncio.start_server(self._take, "127.0.0.1", 0)
+        self._listener = await asyncio.start_server(self._take, self._address, self.port)
         self.port = self._listener.sockets[0].getsockname()[1]
 
     async def stop(self):
@@ -44,12 +50,13 @@ class Link:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _take(self, reader, writer):
-        try:
-            there_reader, there_writer = await asyncio.open_connection("127.0.0.1", self._server.port)
-        except OSError:
+        there = await self._connect()
+        if not there:
             writer.close()
             return
+        there_reader, there_writer = there
         pair = Pair(writer, there_writer)
+        pair.is_silent = self.is_silent
         self._pairs.add(pair)
         tasks = [
             asyncio.create_task(pair.copy(reader, there_writer)),
@@ -62,6 +69,22 @@ class Link:
             pair.close()
             self._pairs.discard(pair)
 
+    async def _connect(self):
+        for host, port in self._endpoints():
+            with contextlib.suppress(OSError):
+                return await asyncio.open_connection(host, port)
+        return None
+
+    def silence(self):
+        """Lets nothing pass, also on connections that follow, which both sides believe to be established."""
+        self.is_silent = True
+        self.end("half-open")
+
+    def mend(self):
+        """Ends the connections that were silent; others work."""
+        self.is_silent = False
+        self.end("cut")
+
     def end(self, kind):
         """Lets all connections end, or become silent while both sides believe them to be established."""
         for pair in list(self._pairs):
@@ -70,6 +93,14 @@ class Link:
             else:
                 pair.close(reset=kind == "reset")
                 self._pairs.discard(pair)
+
+
+class Link(Relay):
+    """A relay before a server: to its clients it looks like the server. `first` is the node of a cluster that it prefers."""
+
+    def __init__(self, server, first=0):
+        super().__init__(lambda: server.endpoints[first:] + server.endpoints[:first])
+        self.domain, self.authority = server.domain, server.authority
 
 
 class Pair:
@@ -133,14 +164,22 @@ class Result:
     disordered: int
     # Seconds from the last fault, a cut of both connections, until the next message has arrived; none if it never did.
     recovery: float | None
+    # The same for a last fault of each kind, from its end on.
+    recoveries: dict[str, float | None]
+
+    def recovers(self, seconds):
+        """Whether each last fault is over within this time."""
+        return all(each is not None and each <= seconds for each in (self.recovery, *self.recoveries.values()))
 
 
-async def run(subject, server, folder, count, seed, kinds=FAULTS, fault_count=14):
-    """Sends messages through a server that runs while faults occur, the last one a cut; gives the counts."""
+async def run(subject, server, folder, count, seed, kinds=None, fault_count=14, each_last=False):
+    """Sends messages through a server that runs while faults occur, the last one a cut; gives the counts.
+
+    With `each_last` a fault of each kind follows, and the message after it: the recovery from it alone."""
     chance = random.Random(seed)
     command = SUBJECTS[subject]
     stores = subject == "Ambit"
-    kinds = [kind for kind in kinds if stores or kind != "full disk"]
+    kinds = [kind for kind in kinds or server.faults if stores or kind != "full disk"]
     plan = [kinds[number % len(kinds)] for number in range(fault_count - 1)]
     chance.shuffle(plan)
     places = sorted(chance.sample(range(count // 50, count * 9 // 10), len(plan))) + [count * 19 // 20]
@@ -152,15 +191,15 @@ async def run(subject, server, folder, count, seed, kinds=FAULTS, fault_count=14
             await disk.mount()
             stack.push_async_callback(disk.unmount)
         clients = []
-        for name in ("ann", "bob"):
-            link = Link(server)
+        for number, name in enumerate(("ann", "bob")):
+            link = Link(server, first=number % len(server.endpoints))
             await link.start()
             stack.push_async_callback(link.stop)
             place = disk.folder / name if disk else folder / name
             place.mkdir()
             client = Client(link, name, place, command=command)
             if stores:
-                await client.add()
+                await client.add(*LIVENESS)
             await client.start()
             stack.push_async_callback(client.stop)
             clients.append(client)
@@ -180,18 +219,20 @@ async def run(subject, server, folder, count, seed, kinds=FAULTS, fault_count=14
                     for client in clients:
                         client.server.end(kind)
                     last_fault = number, asyncio.get_running_loop().time()
-            # What was not accepted is the app's to send again.
-            while not await ann.send("bob", body):
-                if ann.process.returncode is not None:
-                    await ann.start()
-                else:
-                    # A client that refuses, as with a full disk, has no event for the end of its reason.
-                    await asyncio.sleep(0.1)
+            await send(ann, body)
             # A pace that slixmpp sustains.
             await asyncio.sleep(0.005)
-        with contextlib.suppress(TimeoutError):
-            while len(set(bob.handed)) < count:
-                await bob.more(QUIET)
+        await server.settled()
+        await bob.until_handed(set(expected))
+        recoveries = {}
+        for kind in kinds if each_last else ():
+            body = f"message {len(expected)}"
+            expected.append(body)
+            await fault(kind, server, ann, bob, disk, chance, count=2)
+            ended = asyncio.get_running_loop().time()
+            await send(ann, body)
+            await bob.until_handed({body}, QUIET if stores else LOST)
+            recoveries[kind] = bob.times[body] - ended if body in bob.times else None
         # A duplicate that was still on its way.
         with contextlib.suppress(TimeoutError):
             await bob.more(2)
@@ -205,15 +246,28 @@ async def run(subject, server, folder, count, seed, kinds=FAULTS, fault_count=14
     number, since = last_fault
     recovery = bob.times[expected[number]] - since if number in arrived else None
     return Result(
-        subject, count, seed, len(places), count - len(arrived), len(numbers) - len(arrived), disordered,
-        recovery)
+        subject, len(expected), seed, len(places) + len(recoveries), len(expected) - len(arrived),
+        len(numbers) - len(arrived), disordered, recovery, recoveries)
 
 
-async def fault(kind, server, ann, bob, disk, chance):
+async def send(client, body):
+    """Sends a message until it is accepted: what was not is the app's to send again."""
+    while not await client.send("bob", body):
+        if client.process.returncode is not None:
+            await client.start()
+        else:
+            # A client that refuses, as with a full disk, has no event for the end of its reason.
+            await asyncio.sleep(0.1)
+
+
+async def fault(kind, server, ann, bob, disk, chance, count=1):
+    """A fault. `count` is the number of the clients whose connections fail. With 1, faults of nodes go on while messages are
+    sent."""
     client = chance.choice((ann, bob))
     match kind:
         case "cut" | "reset" | "half-open":
-            client.server.end(kind)
+            for each in (client,) if count == 1 else (ann, bob):
+                each.server.end(kind)
         case "sender" | "receiver":
             client = ann if kind == "sender" else bob
             await client.kill()
@@ -221,6 +275,10 @@ async def fault(kind, server, ann, bob, disk, chance):
         case "server":
             await server.kill()
             await server.start()
+        case "node" | "netsplit":
+            await (server.lose_node(chance) if kind == "node" else server.split())
+            if count > 1:
+                await server.settled()
         case "full disk":
             with disk.full():
                 # The length of the fault; nothing is waited for.
@@ -242,11 +300,11 @@ class Client(Ours):
             self._arrived.set()
         super()._take(event)
 
-    async def until_handed(self, bodies):
-        """Waits until messages have arrived, or no more of them arrive."""
+    async def until_handed(self, bodies, quiet=QUIET):
+        """Waits until messages have arrived, or none has arrived for a time."""
         with contextlib.suppress(TimeoutError):
             while not bodies <= set(self.handed):
-                await self.more(QUIET)
+                await self.more(quiet)
 
     async def more(self, seconds):
         """Waits for another message."""
@@ -257,13 +315,13 @@ class Client(Ours):
 
 def table(results):
     """The results as a table of Markdown."""
-    lines = [
-        "| client | messages, faults | lost | doubled | out of order | seconds to recover |",
-        "|---|---|---|---|---|---|",
-    ]
+    kinds = list(dict.fromkeys(kind for result in results for kind in result.recoveries))
+    heads = ["client", "messages, faults", "lost", "doubled", "out of order", "recovery (s): cut of both", *kinds]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for result in results:
-        recovery = "never" if result.recovery is None else f"{result.recovery:.1f}"
-        lines.append(
-            f"| {result.subject} | {result.count:,}, {result.faults} | {result.lost} | {result.doubled} "
-            f"| {result.disordered} | {recovery} |")
+        seconds = [result.recovery, *(result.recoveries.get(kind, math.nan) for kind in kinds)]
+        cells = [
+            result.subject, f"{result.count:,}, {result.faults}", result.lost, result.doubled, result.disordered,
+            *("never" if each is None else "" if math.isnan(each) else f"{each:.1f}" for each in seconds)]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)

@@ -81,8 +81,8 @@ class Peer(slixmpp.ClientXMPP):
     async def archived(self, other):
         """The ids and bodies of the archive's messages with another account, the oldest first."""
         found = []
-        async for result in self.plugin["xep_0313"].iterate(
-                with_jid=f"{other}@{self._server.domain}", rsm={"max": 50}):
+        address = other if "@" in other else f"{other}@{self._server.domain}"
+        async for result in self.plugin["xep_0313"].iterate(with_jid=address, rsm={"max": 50}):
             forwarded = result["mam_result"]["forwarded"]["stanza"]
             if forwarded["body"]:
                 found.append((forwarded["id"], forwarded["body"]))

@@ -28,11 +28,11 @@ class Ours:
         self.taken = {}
         self._changed, self._reading, self._sent = asyncio.Event(), None, 0
 
-    async def add(self, *options):
-        """Adds the account."""
+    async def add(self, *options, password=PASSWORD):
+        """Adds the account, or changes its settings."""
         await self.command(
             "account", "add", self.address, "--server", f"127.0.0.1:{self.server.port}",
-            "--authority", self.server.authority, *options, stdin=f"{PASSWORD}\n".encode())
+            "--authority", self.server.authority, *options, stdin=f"{password}\n".encode())
 
     async def command(self, *arguments, stdin=b"", status=0):
         """Runs a command to its end; gives the objects that it wrote and its complaints."""

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import datetime
 import ipaddress
+import os
 import pathlib
 import shutil
 import socket
@@ -28,7 +29,7 @@ PACKAGES = ("prosody", "lua5.4", "lua-dbi-sqlite3")
 CONFIGURATION = """
 run_as_root = true
 modules_enabled = {{
-  "roster"; "saslauth"; "tls"; "disco"; "carbons"; "pep"; "blocklist"; "smacks"; "csi_simple"; "ping"; "mam";
+  "roster"; "saslauth"; "tls"; "disco"; "carbons"; "pep"; "blocklist"; "smacks"; "csi_simple"; "ping"; "mam"; {modules}
 }}
 modules_disabled = {{ "s2s" }}
 authentication = "internal_hashed"
@@ -92,7 +93,7 @@ listen:
     tls: true
     request_handlers: {{/upload: mod_http_upload}}
   - {{port: {port}, ip: "127.0.0.1", module: ejabberd_c2s, starttls_required: true, shaper: none}}
-  - {{port: {tls_port}, ip: "127.0.0.1", module: ejabberd_c2s, tls: true, shaper: none}}
+  - {{port: {tls_port}, ip: "127.0.0.1", module: ejabberd_c2s, tls: true, shaper: none}}{listeners}
 modules:
   mod_blocking: {{}}
   mod_carboncopy: {{}}
@@ -161,6 +162,11 @@ class Certificates:
 class Server:
     """A server that can be killed and started again, with the same ports, accounts and archive."""
 
+    # The faults that a client of it meets. A full disk is one of clients that store messages.
+    faults = ("cut", "reset", "half-open", "sender", "receiver", "server", "full disk")
+    # What its process gets besides this one's environment.
+    environment = {}
+
     def __init__(self, state, certificate_domain=DOMAIN, valid_days=30):
         self.state, self.domain = state, DOMAIN
         self.port, self.tls_port, self.file_port = free_ports(3)
@@ -178,11 +184,19 @@ class Server:
         """Starts the server, and returns when it listens."""
         with open(self.state / "log", "ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                *self.command, stdout=log, stderr=log, stdin=asyncio.subprocess.DEVNULL)
-        async with asyncio.timeout(limits.EVENT):
+                *self.command, env=os.environ | self.environment, stdout=log, stderr=log, stdin=asyncio.subprocess.DEVNULL)
+        async with asyncio.timeout(limits.START):
             while not self._listens():
                 assert self.process.returncode is None, self.log
                 await asyncio.sleep(0.02)
+
+    @property
+    def endpoints(self):
+        """Where clients reach the server, the best place first."""
+        return [("127.0.0.1", self.port)]
+
+    async def settled(self):
+        """Returns when faults that go on by themselves are over."""
 
     def _listens(self):
         for port in (self.port, self.tls_port):
@@ -206,9 +220,11 @@ class Server:
 
 
 class Prosody(Server):
-    """Prosody. `uploads` is "service" for one of its own, "component" for a program that is the service."""
+    """Prosody. `uploads` is "service" for one of its own, "component" for a program that is the service, `more` is another
+    component. `programs` are those of another version, with the names of more modules."""
 
-    def __init__(self, state, extra="", log_level="info", uploads=None, **options):
+    def __init__(
+            self, state, extra="", more="", log_level="info", uploads=None, programs=None, modules=(), **options):
         super().__init__(state, **options)
         ports, components = {
             None: ("", ""), "service": (UPLOAD_PORTS, UPLOADS), "component": (COMPONENT_PORTS, COMPONENT),
@@ -216,10 +232,12 @@ class Prosody(Server):
         values = {
             "state": state, "domain": DOMAIN, "file_port": self.file_port, "password": PASSWORD,
             "size_limit": 1_000_000}
-        self._root = Programs("prosody", PACKAGES).root
+        self._root = (programs or Programs("prosody", PACKAGES)).root
         (state / "prosody.cfg.lua").write_text(CONFIGURATION.format(
             state=state, port=self.port, tls_port=self.tls_port, domain=DOMAIN,
-            extra=extra + ports.format(**values), components=components.format(**values), log_level=log_level))
+            modules="".join(f'"{name}"; ' for name in modules),
+            extra=extra + ports.format(**values), components=components.format(**values) + more,
+            log_level=log_level))
 
     @property
     def command(self):
@@ -236,16 +254,22 @@ class Prosody(Server):
 
 
 class Ejabberd(Server):
-    def __init__(self, state, extra="", **options):
+    packages = EJABBERD_PACKAGES
+
+    def __init__(self, state, extra="", listeners="", programs=None, **options):
         super().__init__(state, **options)
-        programs = Programs("ejabberd", EJABBERD_PACKAGES)
-        self._root, self._names = programs.root, ()
+        # The launcher finds modules by the names of their folders.
+        folder = "ejabberd" if self.packages == EJABBERD_PACKAGES else "postgresql-for-ejabberd"
+        self.programs = programs or Programs(folder, self.packages)
+        self._root, self._names = self.programs.root, ()
         (state / "ejabberd.yml").write_text(EJABBERD_CONFIGURATION.format(
             state=state, port=self.port, tls_port=self.tls_port, file_port=self.file_port, domain=DOMAIN,
-            extra=extra))
+            extra=extra, listeners=listeners))
         # The archive that it makes by itself gets slower with each message.
         with contextlib.closing(sqlite3.connect(state / "archive.sqlite")) as archive:
-            archive.executescript(programs.find("usr/share/ejabberd/sql/lite.sql").read_text())
+            # Without waiting for the disk after each of its tables.
+            archive.execute("PRAGMA synchronous = OFF")
+            archive.executescript(self.programs.find("usr/share/ejabberd/sql/lite.sql").read_text())
 
     @property
     def command(self):
@@ -272,7 +296,9 @@ async def running(server, *names):
         await server.start()
         yield server
     finally:
-        await server.stop()
+        # Its state is removed: an orderly end of ejabberd, which takes a second, has no use.
+        if server.process and server.process.returncode is None:
+            await server.kill()
         shutil.rmtree(server.state, ignore_errors=True)
 
 

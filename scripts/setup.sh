@@ -11,6 +11,10 @@ traits=(--enable-all-traits)
 # shellcheck disable=SC2034
 stable=(env SWIFT_DETERMINISTIC_HASHING=1)
 
+# The compiler verifies the code that it hands to LLVM, which finds mistakes of the compiler only.
+# shellcheck disable=SC2034
+unverified=(-Xswiftc -Xfrontend -Xswiftc -disable-llvm-verify)
+
 say() { printf '\033[1m==> %s\033[0m\n' "$*"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
@@ -80,21 +84,26 @@ need_message_libraries() {
     need_packages expat-library libexpat1
 }
 
-# build_product ROOT PRODUCT OPTIONS...: builds a program; without options in the release tree, which ./run, Interop
+# build_product ROOT PRODUCT OPTIONS...: builds a program, or several with commas between them, in one plan; without options in the release tree, which ./run, Interop
 # and the benchmarks share. Prints progress to a terminal, and the compiler's messages if it fails.
 build_product() {
-  local root=$1 product=$2 log status
+  local root=$1 product=$2 log status options=() target=(--product "$2")
   shift 2
   if [ $# -eq 0 ]; then
     # docs/decisions/0220-commands-of-a-clone-are-not-optimized.md
     local -x AMBIT_UNOPTIMIZED_COMMANDS=1
+    options=("${unverified[@]}")
     # Without the packages of the other programs, until one of these is built: SwiftPM removes what it doesn't need.
-    if [ "$product" = ambit ] && [ ! -e "$root/.build/checkouts/swift-nio" ]; then
-      local -x AMBIT_PROGRAM=$product
+    if [[ $product =~ ^ambit(-hub)?$ ]] && [ ! -e "$root/.build/checkouts/swift-nio" ]; then
+      local -x AMBIT_PROGRAM=ambit,ambit-hub
     fi
   fi
+  if [[ $product = *,* ]]; then
+    local -x AMBIT_PRODUCTS=$product
+    target=()
+  fi
   log=$(mktemp --suffix=.log)
-  "${stable[@]}" swift build --package-path "$root" -c release "${traits[@]}" --product "$product" "$@" 2>&1 |
+  "${stable[@]}" swift build --package-path "$root" -c release "${traits[@]}" "${target[@]}" "${options[@]}" "$@" 2>&1 |
     tee "$log" | print_progress "$product"
   status=${PIPESTATUS[0]}
   if [ "$status" -ne 0 ]; then

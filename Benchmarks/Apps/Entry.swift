@@ -15,6 +15,7 @@ struct Entry {
       let isSmoke = arguments.contains("--smoke")
       try await table.run { try await runDoorLock(into: &$0) }
       try await table.run { try await runHeldSockets(into: &$0, isSmoke: isSmoke) }
+      try await table.run { try await runCrowd(into: &$0, isSmoke: isSmoke) }
       guard table.finish(isComplete: true) else { exit(1) }
     } catch {
       FileHandle.standardError.write(Data("\(error)\n".utf8))

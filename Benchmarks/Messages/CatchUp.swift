@@ -6,7 +6,9 @@ import XMPPMachines
 import XMPPWire
 
 /// Reads an archive of another account's messages from its bytes to the inbox on the disk, a transaction a page, as an
-/// account does after a day offline. The server is simulated: its answers are there at once, without TLS.
+/// account does after a day offline. The server is simulated: its answers are there at once, without TLS. As in the driver
+/// of an account, a thread writes a page while the next one, which was requested before, is parsed; it is handled when the
+/// page before it is on the disk.
 func runCatchUp(isSmoke: Bool, into table: inout Table) throws {
   let folder = FileManager.default.temporaryDirectory.appending(
     path: "ambit-catch-up-\(UUID().uuidString)")
@@ -19,6 +21,9 @@ func runCatchUp(isSmoke: Bool, into table: inout Table) throws {
     try reading.take(answer)
     time += ContinuousClock.now - start
   }
+  let start = ContinuousClock.now
+  try reading.finish()
+  time += ContinuousClock.now - start
   let storedCount = try reading.close()
   guard storedCount == count else { throw CatchUpFailure(storedCount: storedCount, count: count) }
   table.heading("An archive of \(Table.grouped(count)) messages", "")
@@ -38,6 +43,9 @@ private struct ArchiveReading {
   private var machine: MessageMachine
   private var exchange: AccountExchange
   private let parser = XMLStreamParser()
+  private let disk: DiskThread
+  /// The transaction that is written while the next page is parsed.
+  private var unwritten: [MessageChange] = []
   private let stream = OrderStreamID(high: 1, low: 2)
   private let date: WallTime = 1_700_000_000_000
   private var now = Instant.zero
@@ -46,6 +54,7 @@ private struct ArchiveReading {
   init(path: String, count: Int) throws {
     self.count = count
     store = try MessageStore(path: path)
+    disk = DiskThread(store)
     // The account has read its archive before, when it was empty: what comes is no history.
     try store.apply([.setHistoryEnd(nil)])
     guard let jid = JID(account) else { throw CatchUpFailure(storedCount: 0, count: count) }
@@ -94,8 +103,13 @@ private struct ArchiveReading {
   /// Takes the bytes of an answer, as the driver of an account does.
   mutating func take(_ bytes: [UInt8]) throws {
     query = nil
+    disk.write(unwritten)
     parser.append(bytes)
-    while case .element(let element)? = try parser.next() {
+    var elements: [XMLElement] = []
+    while case .element(let element)? = try parser.next() { elements.append(element) }
+    try disk.finish()
+    unwritten = []
+    for element in elements {
       guard case .page(let query, let entries, let isComplete) = exchange.take(element, wall: date)
       else { continue }
       var lookups = try store.lookup(entries.compactMap(\.message), account: account)[...]
@@ -112,11 +126,15 @@ private struct ArchiveReading {
     now = now + .milliseconds(1)
     var commit = MessageCommit()
     machine.handle(event, now: now, into: &commit)
-    try store.apply(commit.changes)
     var receipts: [RowID] = []
     for case .transmit(let stanza) in commit.then { receipts += [stanza.row].compactMap(\.self) }
-    // The server confirms receipts at once.
-    if !receipts.isEmpty { try handle(.handled(receipts)) }
+    // The server confirms receipts at once, when they have left.
+    if receipts.isEmpty {
+      unwritten += commit.changes
+    } else {
+      try store.apply(commit.changes)
+      try handle(.handled(receipts))
+    }
     for case .query(let request) in commit.then {
       guard let id = exchange.begin(request)?["id"] else { continue }
       var first = 0
@@ -126,6 +144,9 @@ private struct ArchiveReading {
       query = (id, first)
     }
   }
+
+  /// Writes the last page.
+  func finish() throws { try store.apply(unwritten) }
 
   /// Closes the store; gives the number of entries that the inbox has.
   func close() throws -> Int {

@@ -19,7 +19,7 @@ package final class Child {
     process.standardInput = input
     process.standardOutput = output
     if readsErrors { process.standardError = output }
-    try process.run()
+    try LastingThread.shared.perform { [process] in Result { try process.run() } }.get()
   }
 
   /// Where this program is.

@@ -6,9 +6,14 @@ public enum ExampleProgram {
   /// process: with status 64 for a wrong command line (`EX_USAGE` of `sysexits.h`), otherwise with
   /// 1.
   ///
-  /// - Parameter usage: Written, too, if the command line is wrong.
+  /// Lines that it prints are written at once, also into a pipe or a file.
+  ///
+  /// - Parameter usage: Written, too, if the command line is wrong, and alone for `--help`.
   @MainActor
   public static func run(usage: String, _ body: @MainActor () async throws -> Void) async {
+    guard !CommandLine.arguments.dropFirst().contains(where: { ["--help", "-h"].contains($0) })
+    else { return print(usage) }
+    StandardOutput.divideIntoLines()
     do {
       try await body()
     } catch let error as UsageError {
@@ -16,6 +21,16 @@ public enum ExampleProgram {
     } catch {
       fail("\(error)", status: 1)
     }
+  }
+
+  /// Prints the address of a page.
+  public static func open(_ address: String) { print("Open \(address)") }
+
+  /// Ends a program that was built without the traits that it needs.
+  ///
+  /// - Parameter traits: The names of all traits, as `--traits` has them.
+  public static func failWithout(traits: String) -> Never {
+    fail("This program was built without its server. Run it with: --traits \(traits)", status: 1)
   }
 
   private static func fail(_ reason: String, status: Int32) -> Never {
@@ -31,6 +46,17 @@ public struct UsageError: Error {
 
   /// An error with its reason.
   public init(reason: String) { self.reason = reason }
+
+  /// The port that an argument names.
+  public static func port(_ argument: String) throws(UsageError) -> Int {
+    guard let port = UInt16(argument) else {
+      throw UsageError(reason: "“\(argument)” is no port.")
+    }
+    return Int(port)
+  }
+
+  /// The error for an argument that the program doesn't have.
+  public init(unknown argument: String) { reason = "There is no option “\(argument)”." }
 }
 
 /// The arguments of a command line that haven't been read yet.

@@ -1,40 +1,58 @@
 import Binding
+import ExampleProgram
 import Foundation
 
 #if BindingServer
   import BindingServer
 
-  /// Serves the form: `swift run --traits default,BindingServer file-drop [PORT [FOLDER]]`. Behind a proxy on
-  /// this machine, the address that browsers use follows the folder.
+  /// Serves the form: `swift run --traits default,BindingServer file-drop [PORT [FOLDER [ADDRESS]]]`.
   @main
   struct App {
+    private static let usage = """
+      file-drop [PORT [FOLDER [ADDRESS]]]
+        PORT      of the page; 8080, or 0 for a free one
+        FOLDER    where files are kept; files
+        ADDRESS   the one that browsers use, behind a proxy on this machine
+      """
+
     @MainActor
-    static func main() async throws {
-      let arguments = CommandLine.arguments.dropFirst()
+    static func main() async {
+      await ExampleProgram.run(usage: usage) {
+        try await serve(Arguments(CommandLine.arguments.dropFirst()))
+      }
+    }
+
+    @MainActor
+    private static func serve(_ arguments: Arguments) async throws {
+      var arguments = arguments
       var configuration = PageServer.Configuration()
-      configuration.port = arguments.first.flatMap { Int($0) } ?? 8_080
-      let folder = URL(filePath: arguments.dropFirst().first ?? "files")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      if let text = arguments.next() { configuration.port = try UsageError.port(text) }
+      let folder = URL(filePath: arguments.next() ?? "files")
       // Files are moved from here to there, which must be on the same disk to take no time.
       let temporary = folder.appending(path: ".parts").path
-      try FileManager.default.createDirectory(
-        atPath: temporary, withIntermediateDirectories: true)
+      do {
+        try FileManager.default.createDirectory(
+          atPath: temporary, withIntermediateDirectories: true)
+      } catch {
+        throw UsageError(reason: "No files can be kept in \(folder.path).")
+      }
       configuration.uploadFolder = temporary
-      if let address = arguments.dropFirst(2).first {
+      if let address = arguments.next() {
         configuration.publicAddress = address
         configuration.trustedProxies = ["127.0.0.1"]
       }
+      if let argument = arguments.next() { throw UsageError(unknown: argument) }
       let server = try await PageServer(
         site: .files([
           "index.html": PackageResources.index_html, "style.css": PackageResources.style_css,
         ]),
         pages: [Page("index.html") { FileDrop(folder: folder) }], configuration: configuration)
-      try await server.runService { print("Open \($0)") }
+      try await server.runService { ExampleProgram.open($0) }
     }
   }
 #else
   @main
   struct App {
-    static func main() { print("Run it with: --traits default,BindingServer") }
+    static func main() { ExampleProgram.failWithout(traits: "default,BindingServer") }
   }
 #endif

@@ -36,13 +36,13 @@ import Reactive
         pages: [
           Page("index.html") { InstantSearch(archive: archive, scheduler: QueueScheduler.main) }
         ], configuration: configuration)
-      try await server.runService { print("Open \($0)") }
+      try await server.runService { ExampleProgram.open($0) }
     }
   }
 #else
   @main
   struct App {
-    static func main() { print("Run it with: --traits default,BindingServer") }
+    static func main() { ExampleProgram.failWithout(traits: "default,BindingServer") }
   }
 #endif
 
@@ -70,7 +70,7 @@ struct Options: Sendable {
       case "--silence": behaviour.silence = try Self.value(&arguments, of: argument) { Int($0) }
       default:
         guard let port = UInt16(argument) else {
-          throw UsageError(reason: "What is “\(argument)”?")
+          throw UsageError(unknown: argument)
         }
         self.port = Int(port)
       }

@@ -37,7 +37,7 @@ import Reactive
         ])
         .or(.files(CoverFlowPage.files)).or(.files(exhibition.pictures)),
         pages: [page], configuration: configuration)
-      try await server.runService { print("Open \($0)") }
+      try await server.runService { ExampleProgram.open($0) }
     }
 
     /// The visitor's phone: a simulated one that is carried from exhibit to exhibit, or this machine.
@@ -51,6 +51,6 @@ import Reactive
 #else
   @main
   struct App {
-    static func main() { print("Run it with: --traits default,BindingServer") }
+    static func main() { ExampleProgram.failWithout(traits: "default,BindingServer") }
   }
 #endif

@@ -39,7 +39,7 @@ struct Options: Sendable {
         }
       default:
         guard let port = UInt16(argument) else {
-          throw UsageError(reason: "What is “\(argument)”?")
+          throw UsageError(unknown: argument)
         }
         self.port = Int(port)
       }

@@ -54,7 +54,7 @@ import Reactive
         ])
         .or(.files(CoverFlowPage.files)).or(pictures),
         pages: [page], configuration: configuration)
-      try await server.runService { print("Open \($0)") }
+      try await server.runService { ExampleProgram.open($0) }
     }
 
     /// The pictures of a folder, and why one isn't sent.
@@ -92,6 +92,6 @@ import Reactive
 #else
   @main
   struct App {
-    static func main() { print("Run it with: --traits default,BindingServer") }
+    static func main() { ExampleProgram.failWithout(traits: "default,BindingServer") }
   }
 #endif

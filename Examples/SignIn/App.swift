@@ -1,4 +1,5 @@
 import Binding
+import ExampleProgram
 import Reactive
 
 #if BindingServer
@@ -8,9 +9,18 @@ import Reactive
   @main
   struct App {
     @MainActor
-    static func main() async throws {
+    static func main() async {
+      await ExampleProgram.run(usage: "sign-in [PORT]") {
+        try await serve(Arguments(CommandLine.arguments.dropFirst()))
+      }
+    }
+
+    @MainActor
+    private static func serve(_ arguments: Arguments) async throws {
+      var arguments = arguments
       var configuration = PageServer.Configuration()
-      configuration.port = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 8_080
+      if let text = arguments.next() { configuration.port = try UsageError.port(text) }
+      if let argument = arguments.next() { throw UsageError(unknown: argument) }
       let server = try await PageServer(
         site: .files([
           "index.html": PackageResources.index_html,
@@ -21,12 +31,12 @@ import Reactive
             SignIn(accounts: DemoAccounts(), scheduler: QueueScheduler.main)
           }
         ], configuration: configuration)
-      try await server.runService { print("Open \($0)") }
+      try await server.runService { ExampleProgram.open($0) }
     }
   }
 #else
   @main
   struct App {
-    static func main() { print("Run it with: --traits default,BindingServer") }
+    static func main() { ExampleProgram.failWithout(traits: "default,BindingServer") }
   }
 #endif

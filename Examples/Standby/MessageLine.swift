@@ -26,15 +26,13 @@ struct Server {
   private var unread = Data()
   private var isBeatAnswered = true
   private var failureCount = 0
-  /// Until it is connected again.
+  /// While it waits before it connects again.
   private var task = UIBackgroundTaskIdentifier.invalid
 
   init(_ server: Server) { self.server = server }
 
-  /// Connects. Until that is done it has a background task: an app that the system has launched is suspended when its
-  /// launch is over, and a socket that is not held yet would wake it for nothing.
+  /// Connects. The system lets the app run until that is done or has failed.
   func connect() {
-    beginTask()
     connection?.cancel()
     unread = Data()
     isBeatAnswered = true
@@ -51,6 +49,7 @@ struct Server {
     }
     connection.start(queue: .main)
     receive(connection)
+    endPause()
   }
 
   /// Sends a heartbeat; connects again if the last one was not answered.
@@ -68,7 +67,6 @@ struct Server {
     case .ready:
       failureCount = 0
       print("connected (\(word(connection.holding)))")
-      endTask()
     case .failed(let error), .waiting(let error):
       print("the line has failed: \(error)")
       connectLater()
@@ -123,7 +121,7 @@ struct Server {
   private func connectLater() {
     connection?.cancel()
     connection = nil
-    beginTask()
+    beginPause()
     failureCount += 1
     let seconds = min(pow(2, Double(failureCount - 1)) / 10, 20)
     DispatchQueue.main.asyncAfter(deadline: .now() + seconds) { [weak self] in
@@ -131,12 +129,12 @@ struct Server {
     }
   }
 
-  private func beginTask() {
+  private func beginPause() {
     guard task == .invalid else { return }
-    task = UIApplication.shared.beginBackgroundTask { [weak self] in self?.endTask() }
+    task = UIApplication.shared.beginBackgroundTask { [weak self] in self?.endPause() }
   }
 
-  private func endTask() {
+  private func endPause() {
     UIApplication.shared.endBackgroundTask(task)
     task = .invalid
   }

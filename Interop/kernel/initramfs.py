@@ -110,9 +110,10 @@ def _add_daemon(archive, root):
     archive.add(OTHER_DAEMON, f"#!/bin/sh\n{command}\n".encode())
 
 
-def build(root, ambit, output, other=None, extras=None):
+def build(root, ambit, output, other=None, extras=None, more_programs=None):
     """Writes the archive; gives the kernel that it goes with. `other` is the root of another release's packages, whose
-    bluetoothd is added as OTHER_DAEMON; `extras` are more files, by their paths in the machine."""
+    bluetoothd is added as OTHER_DAEMON; `extras` are more files, by their paths in the machine, and `more_programs` those
+    whose libraries are added, too."""
     with open(output, "wb") as file:
         archive = Archive(file)
         archive.add("/dev/console", mode=0o020600, device=(5, 1))
@@ -128,6 +129,11 @@ def build(root, ambit, output, other=None, extras=None):
             archive.add(path, _find(root, path).read_bytes(), 0o100644)
         linked = {}
         programs = {path: _find(root, path) for path in PROGRAMS} | {"/usr/bin/ambit": ambit}
+        programs |= more_programs or {}
+        # The hub is a program beside it, which most tests do without.
+        hub = pathlib.Path(f"{ambit}-hub")
+        if hub.exists():
+            programs["/usr/bin/ambit-hub"] = hub
         for path, program in programs.items():
             archive.add(path, program.read_bytes())
             linked |= libraries(root, program)

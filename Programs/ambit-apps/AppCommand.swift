@@ -2,6 +2,7 @@ import AmbitCLI
 import AppManagerHost
 import AppSessions
 import ArgumentParser
+import EventLoop
 import Foundation
 import JSONWire
 
@@ -49,7 +50,7 @@ extension SimpleAppCommand {
 
 enum AppReply {
   /// The time for a reply without `--timeout`: a manager that hangs takes connections, and answers none.
-  private static let timeMax = Duration.seconds(10)
+  static let timeMax = Duration.seconds(10)
 
   /// The reply of the manager to a command with one reply.
   static func only(
@@ -62,11 +63,9 @@ enum AppReply {
         for try await reply in AppCommandClient.replies(to: command, at: path) {
           await found.set(reply)
         }
-      } catch let error as AppManagerError { throw failure(error) }
+      } catch let error as AppCommandError { throw failure(error, at: path) }
     }
-    guard let reply = await found.reply else {
-      throw CommandFailure(.timedOut, "the manager of apps did not answer in time")
-    }
+    guard let reply = await found.reply else { throw timedOut }
     if case .failed(let kind, let sentence) = reply {
       throw CommandFailure(status(of: kind), Fit.safe(sentence))
     }
@@ -78,12 +77,28 @@ enum AppReply {
     func set(_ new: AppCommandReply) { reply = new }
   }
 
-  static func failure(_ error: AppManagerError) -> CommandFailure {
-    guard case .unreachable(let path, _) = error else {
-      return CommandFailure(.failure, Fit.safe(String(error.description.dropLast())))
+  static let timedOut = CommandFailure(.timedOut, "the manager of apps did not answer in time")
+
+  static func failure(_ error: AppCommandError, at path: String) -> CommandFailure {
+    let place = Fit.safe(path)
+    return switch error {
+    case .notRunning:
+      CommandFailure(
+        .failure, "no manager of apps runs at \(place); start it with \"ambit apps\"")
+    case .notPermitted:
+      CommandFailure(
+        .notPermitted, "this user may not use \(place): only the user of a manager of apps may")
+    case .busy:
+      CommandFailure(
+        .timedOut, "the manager of apps takes no connections: it hangs, or too many wait")
+    case .unreachable(let error):
+      CommandFailure(.failure, "the manager of apps can't be reached at \(place): \(error.text)")
+    case .ended:
+      CommandFailure(.failure, "the manager of apps at \(place) ended before it had answered")
+    case .violatesProtocol:
+      CommandFailure(
+        .failure, "the program at \(place) is no manager of apps, or one of another version")
     }
-    return CommandFailure(
-      .failure, "no manager of apps runs at \(Fit.safe(path)); start it with \"ambit apps\"")
   }
 
   static func status(of kind: AppCommandFailure) -> ExitStatus {

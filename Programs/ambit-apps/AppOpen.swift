@@ -27,27 +27,44 @@ struct AppOpen: AsyncParsableCommand {
     let path = try AppsPlace.path()
     let (keys, key) = AsyncStream.makeStream(of: Int32.self)
     TerminalKeys.intercept { key.yield($0) }
+    let (openings, opening) = AsyncStream.makeStream(of: Void.self)
     let (id, options) = (id, options)
-    try await withThrowingTaskGroup(of: Void.self) { group in
+    // Each task returns whether the command is done.
+    try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
-        try await options.untilTime { try await Self.follow(id, path, output) }
+        try await options.untilTime {
+          try await Self.follow(id, path, output) { opening.finish() }
+        }
+        return true
+      }
+      group.addTask {
+        // A manager that hangs takes connections, and answers none.
+        let isOpen: Void? = try await race(AppReply.timeMax) { for await _ in openings {} }
+        guard isOpen != nil else { throw AppReply.timedOut }
+        return false
       }
       group.addTask {
         for await number in keys {
           let isStop = number == SIGTSTP
           _ = try await AppReply.only(to: isStop ? .background(id) : .forceQuit(id), options)
-          if isStop { return output.note("\(id) is in the background") }
+          guard isStop else { continue }
+          output.note("\(id) is in the background")
+          return true
         }
         // Cancelled with the app's end.
+        return true
       }
       defer { group.cancelAll() }
-      try await group.next()
+      while let isDone = try await group.next(), !isDone {}
     }
   }
 
-  private static func follow(_ id: String, _ path: String, _ output: Output) async throws {
+  private static func follow(
+    _ id: String, _ path: String, _ output: Output, onOpen: () -> Void
+  ) async throws {
     do {
       for try await reply in AppCommandClient.replies(to: .open(id, attaches: true), at: path) {
+        onOpen()
         switch reply {
         case .output(let line):
           if output.isJSON {
@@ -61,7 +78,7 @@ struct AppOpen: AsyncParsableCommand {
         case .opened, .done, .installed, .status, .log, .pushed: break
         }
       }
-    } catch let error as AppManagerError { throw AppReply.failure(error) }
+    } catch let error as AppCommandError { throw AppReply.failure(error, at: path) }
   }
 
   private static func end(_ id: String, _ exit: AppExit, _ output: Output) throws {

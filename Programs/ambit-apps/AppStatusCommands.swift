@@ -64,14 +64,14 @@ struct AppsStatus: AsyncParsableCommand {
       return
     }
     let way = status.freezer == "cgroup" ? "control groups" : "signals"
-    output.line("\(status.apps.count) apps; suspended ones are stopped by \(way)")
+    output.line("\(AppWords.count(status.apps.count, "app")); suspended ones are stopped by \(way)")
     if status.memory == "none" {
       output.line("pressure on memory isn't watched: no app is ended for it")
     }
     for app in status.apps { AppWords.show(app, output) }
     if status.droppedEventCount > 0 {
       output.line(
-        "\(status.droppedEventCount) changes of links were dropped, since too many waited")
+        "changes of links that were dropped, since too many waited: \(status.droppedEventCount)")
     }
     for report in status.reports.suffix(Self.shownReportCount) {
       output.line("  \(Fit.safe(report))")
@@ -114,11 +114,11 @@ enum AppWords {
     let reasons = counts.reasonCounts.sorted { $0.key < $1.key }
       .map { "\($0.value) \($0.key.rawValue)" }
     output.line(
-      "  launched \(counts.launchCount) times, woken \(counts.wakeCount) times"
+      "  \(count(counts.launchCount, "launch", "launches")), \(count(counts.wakeCount, "wake"))"
         + (reasons.isEmpty ? "" : ": " + reasons.joined(separator: ", ")))
     output.line(
-      "  \(app.waitingCount) events wait, \(counts.handedCount) were handed over, "
-        + "\(counts.discardedCount + counts.refusedCount + counts.unacknowledgedCount) were given up; "
+      "  events: \(app.waitingCount) waiting, \(counts.handedCount) handed over, "
+        + "\(counts.discardedCount + counts.refusedCount + counts.unacknowledgedCount) given up; "
         + "\(seconds(app.processorTime)) of processor time")
   }
 
@@ -131,8 +131,8 @@ enum AppWords {
     }
     if app.pendingNotificationCount > 0 || app.waitingPushCount > 0 {
       lines.append(
-        "\(app.pendingNotificationCount) local notifications pending, "
-          + "\(app.waitingPushCount) remote ones wait")
+        "notifications: \(app.pendingNotificationCount) local ones pending, "
+          + "\(app.waitingPushCount) remote ones waiting")
     }
     if let token = app.deviceToken { lines.append("device token \(token)") }
     lines += app.wakes.suffix(shownWakeCount).map { wake in
@@ -151,12 +151,19 @@ enum AppWords {
   private static let shownWakeCount = 3
 
   private static func radio(_ app: AppManagerStatus.App) -> String {
-    "\(app.connectionCount) connections, \(app.pendingConnectionCount) pending, \(app.scanCount) scans, \(app.regionCount) regions"
+    "\(count(app.connectionCount, "connection")), \(app.pendingConnectionCount) pending, "
+      + "\(count(app.scanCount, "scan")), \(count(app.regionCount, "region"))"
+  }
+
+  static func count(_ number: some BinaryInteger, _ one: String, _ others: String? = nil) -> String
+  {
+    "\(number) \(number == 1 ? one : others ?? one + "s")"
   }
 
   private static func words(_ socket: HeldSocketStatus) -> String {
     let name = "held socket \(Fit.safe(socket.identifier)) with \(Fit.safe(socket.peer))"
-    return "\(name): \(socket.wakeCount) wakes" + (socket.hasEnded ? ", ended by the peer" : "")
+    return "\(name): \(count(socket.wakeCount, "wake"))"
+      + (socket.hasEnded ? ", ended by the peer" : "")
   }
 
   private static func seconds(_ seconds: Double) -> String { String(format: "%.1f s", seconds) }
@@ -192,6 +199,7 @@ enum AppJSON {
       "apps": .array(status.apps.map(object)),
       "droppedEvents": .integer(Int64(status.droppedEventCount)),
       "reports": .array(status.reports.map { .string($0) }),
+      "isWritten": status.isWritten.map { .bool($0) },
     ])
   }
 

@@ -2,9 +2,11 @@ import AmbitCLI
 import AppManagerHost
 import AppSessions
 import ArgumentParser
+import BluetoothInterface
 import Essentials
 import EventLoop
 import Foundation
+import HubClient
 import JSONWire
 import StateFiles
 
@@ -37,7 +39,7 @@ struct AppsRun: RadioCommand {
     discussion: """
       It listens at "ambit/apps" in $XDG_RUNTIME_DIR, or at the path in AMBIT_APPS. The list of apps is the \
       database "ambit/apps.sqlite" in $XDG_STATE_HOME or ~/.local/state. Runs until SIGTERM, Ctrl-C or --timeout, \
-      and ends the apps then. Its output is what it would log.
+      and ends the apps then, unless systemd restarts it. Its output is what it would log.
 
       EXAMPLES:
         ambit apps run
@@ -79,7 +81,7 @@ struct AppsRun: RadioCommand {
     let server: AppManagerServer
     do throws(AppManagerServerError) {
       server = try await AppManagerServer.start(
-        at: path, session.host.provider, store: store, freezer: freezer,
+        at: path, provider(of: session), store: store, freezer: freezer,
         descriptors: .ofEnvironment(),
         alerts: alerts?.style ?? .best { ProcessInfo.processInfo.environment[$0] },
         memory: memoryPressure ? MemoryFiles() : .none
@@ -99,10 +101,20 @@ struct AppsRun: RadioCommand {
       }
       result = .success(())
     } catch { result = .failure(error) }
-    await server.close()
+    // The next manager takes over the apps of one that is started again.
+    await server.close(leavesApps: UnitRestart.isUnderWay())
     report.finish()
     try result.get()
   }
+
+  /// The apps' radio. The session's own connection to a hub reports each end of the hub.
+  private func provider(of session: Session) -> any HostSessionProvider {
+    let provider = session.host.provider
+    return (provider as? HubSessionProvider)?.outlastingHub(for: Self.hubRestartTime) ?? provider
+  }
+
+  /// A service manager has started the hub again within this time.
+  private static let hubRestartTime = TimeSpan.seconds(30)
 }
 
 /// `cgroup:FOLDER` or `signals`.
@@ -128,6 +140,11 @@ enum AppsPlace {
         .failure,
         "there is no folder for the socket of the manager of apps: XDG_RUNTIME_DIR is not set to an absolute path"
       )
+    }
+    // Apps have working folders of their own.
+    guard path.hasPrefix("/") else {
+      throw CommandFailure(
+        .usage, "AMBIT_APPS: \"\(path)\" is not the path of a socket, beginning with \"/\"")
     }
     return path
   }

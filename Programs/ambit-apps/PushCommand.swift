@@ -47,6 +47,12 @@ struct PushCommand: AsyncParsableCommand {
   @Option(help: "The notification's identifier. Default: a new UUID.")
   var id: String?
 
+  func validate() throws {
+    if now, expires != nil {
+      throw ValidationError("A notification with --now never waits: leave out --expires.")
+    }
+  }
+
   func run() async throws {
     let output = Output(isJSON: options.json)
     var push = AppPush(

@@ -19,7 +19,9 @@
           ambit account list
           ambit account remove ann@chat.example
         """,
-      subcommands: [AccountAdd.self, AccountList.self, AccountRemove.self],
+      subcommands: [
+        AccountAdd.self, AccountList.self, AccountRemove.self, AccountAcceptMechanism.self,
+      ],
       defaultSubcommand: AccountList.self)
   }
 
@@ -31,7 +33,8 @@
       discussion: """
         The password is read from the terminal, which does not show it, or from a file descriptor. \
         It is never an argument, because other users see the arguments of commands. The account \
-        isn't used until a command needs it.
+        isn't used until a command needs it. One that is there gets all settings of this command: those that \
+        are left out, such as --pin, have their defaults then.
 
         EXAMPLES:
           ambit account add ann@chat.example
@@ -75,6 +78,12 @@
       help: "Files of messages may be at addresses of this machine and of private networks.")
     var allowsPrivateFiles = false
 
+    @Option(
+      help: ArgumentHelp(
+        "How soon a dead connection is noticed: standard (80 seconds), or quick (2 seconds).",
+        valueName: "kind"))
+    var liveness = LivenessKind.standard
+
     func validate() throws {
       if isDirectTLS, server == nil { throw ValidationError("--direct-tls needs --server.") }
       if let pin, Hexadecimal.bytes(pin)?.count != 32 {
@@ -94,8 +103,16 @@
         authorityFile: authority.map { URL(filePath: $0).standardizedFileURL.path },
         pin: pin?.lowercased())
       account.allowsPrivateFiles = allowsPrivateFiles
+      account.isQuick = liveness == .quick
       let added = account
+      let output = Output(isJSON: run.json)
       var isNew = true
+      var token: TokenReport?
+      if let before = try file.read().first(where: { $0.address == added.address }),
+        before.password != added.password
+      {
+        token = await TokenReport.withdraw(before, file, output)
+      }
       _ = try file.change { accounts in
         if let index = accounts.firstIndex(where: { $0.address == added.address }) {
           isNew = false
@@ -105,16 +122,21 @@
         }
         return true
       }
-      let output = Output(isJSON: run.json)
       if output.isJSON {
         output.object(
           .object([
             "event": .string(isNew ? "added" : "changed"), "account": .string(account.address),
+            "token": token?.json, "reason": token?.reason.map(JSON.string),
           ]), isOfRadio: false)
       } else {
         output.line("\(isNew ? "Added" : "Changed") \(account.address).")
       }
     }
+  }
+
+  /// The settings of liveness that a word names.
+  enum LivenessKind: String, CaseIterable, ExpressibleByArgument {
+    case standard, quick
   }
 
   /// `host:port`, with an address of IPv6 in brackets.
@@ -151,14 +173,25 @@
       if !output.isJSON, accounts.isEmpty { return output.line("No accounts.") }
       for account in accounts {
         guard output.isJSON else {
-          let server = account.server.map { "  at \($0.host):\($0.port)" } ?? ""
-          output.line(account.address + server)
+          let settings = [
+            account.server.map { "at \($0.host):\($0.port)" },
+            account.authorityFile.map { "authority \($0)" },
+            account.pin.map { _ in "pinned key" },
+            account.allowsPrivateFiles ? "private files" : nil,
+            account.isQuick ? "liveness quick" : nil,
+          ]
+          output.line(
+            Fit.safe(([account.address] + settings.compactMap(\.self)).joined(separator: "  ")))
           continue
         }
         output.object(
           .object([
             "event": .string("account"), "account": .string(account.address),
             "server": account.server.map { .string("\($0.host):\($0.port)") },
+            "authority": account.authorityFile.map(JSON.string),
+            "pin": account.pin.map(JSON.string),
+            "privateFiles": .bool(account.allowsPrivateFiles),
+            "liveness": .string((account.isQuick ? LivenessKind.quick : .standard).rawValue),
           ]), isOfRadio: false)
       }
     }
@@ -169,7 +202,9 @@
     static let configuration = CommandConfiguration(
       commandName: "remove", abstract: "Remove an account here. Its messages stay on the disk.",
       discussion: """
-        The account at the server stays, and so do the messages in the folder "messages".
+        The account at the server stays, and so do the messages in the folder "messages". If the \
+        server has issued a token in place of the password, it is withdrawn there; this command \
+        waits up to ten seconds for the server.
 
         EXAMPLES:
           ambit account remove ann@chat.example
@@ -181,7 +216,13 @@
     var address: Recipient
 
     func run() async throws {
-      let isRemoved = try AccountFile().change { accounts in
+      let file = try AccountFile()
+      let output = Output(isJSON: run.json)
+      var token: TokenReport?
+      if let account = try file.read().first(where: { $0.address == address.address }) {
+        token = await TokenReport.withdraw(account, file, output)
+      }
+      let isRemoved = try file.change { accounts in
         let count = accounts.count
         accounts.removeAll { $0.address == address.address }
         return accounts.count < count
@@ -189,11 +230,12 @@
       guard isRemoved else {
         throw CommandFailure(.notFound, "there is no account \(address.address)")
       }
-      let output = Output(isJSON: run.json)
       if output.isJSON {
         output.object(
-          .object(["event": .string("removed"), "account": .string(address.address)]),
-          isOfRadio: false)
+          .object([
+            "event": .string("removed"), "account": .string(address.address),
+            "token": token?.json, "reason": token?.reason.map(JSON.string),
+          ]), isOfRadio: false)
       } else {
         output.line("Removed \(address.address).")
       }

@@ -29,6 +29,17 @@
     func open(
       _ account: StoredAccount, receipts: ReceiptPolicy
     ) throws(CommandFailure) -> MessagingAccount {
+      do throws(MessagingError) {
+        return try MessagingAccount(configuration(of: account, receipts: receipts))
+      } catch {
+        throw CommandFailure(error)
+      }
+    }
+
+    /// The settings with which an account is opened.
+    func configuration(
+      of account: StoredAccount, receipts: ReceiptPolicy = .everyone
+    ) -> MessagingAccount.Configuration {
       var configuration = MessagingAccount.Configuration(
         address: account.address, password: account.password,
         storePath: storePath(of: account.address))
@@ -36,12 +47,9 @@
       configuration.authorityFile = account.authorityFile
       configuration.receipts = receipts
       configuration.allowsPrivateFileServers = account.allowsPrivateFiles
+      if account.isQuick { configuration.liveness = .quick }
       configuration.pin = account.pin.flatMap { Hexadecimal.bytes($0) }
-      do throws(MessagingError) {
-        return try MessagingAccount(configuration)
-      } catch {
-        throw CommandFailure(error)
-      }
+      return configuration
     }
   }
 

@@ -57,9 +57,9 @@
   }
 
   extension Output {
-    /// Prints an object with `--json`, and a line otherwise.
+    /// Prints an object with `--json`, and a line otherwise. The text may have parts of peers and of servers.
     func object(_ object: JSON, or text: String) {
-      if isJSON { self.object(object, isOfRadio: false) } else { line(text) }
+      if isJSON { self.object(object, isOfRadio: false) } else { line(Fit.safe(text)) }
     }
   }
 

@@ -12,7 +12,8 @@
       discussion: """
         Each line that is typed is a message; "/file PATH" sends a file. Messages of others than the \
         address stay in the inbox. The other account's presence and typing are shown; messages that \
-        were shown are marked as displayed, unless --no-markers is given.
+        were shown are marked as displayed, unless --no-markers is given. The latest messages of the \
+        conversation are printed first.
 
         EXAMPLES:
           ambit chat bob@chat.example
@@ -26,6 +27,18 @@
     @Flag(name: .customLong("no-markers"), help: "Don't mark messages as displayed.")
     var isWithoutMarkers = false
 
+    @Option(
+      help: ArgumentHelp(
+        "Earlier messages that are printed first, up to 1000. Default: 20; none with --json.",
+        valueName: "count"))
+    var history: Int?
+
+    func validate() throws {
+      guard (0...1_000).contains(history ?? 0) else {
+        throw ValidationError("--history takes a number from 0 to 1000.")
+      }
+    }
+
     func run() async throws {
       let account = try options.open(receipts: .knownPeers)
       let output = options.output
@@ -36,6 +49,7 @@
       let chatStates = account.chatStateUpdates()
       let transfers = account.fileTransferChanges()
       let marks = !isWithoutMarkers
+      try await showHistory(account, output)
       account.start()
       try await options.run.untilTime {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -82,7 +96,25 @@
       if output.isJSON {
         output.object(object, isOfRadio: false)
       } else if let line {
-        output.note(line)
+        output.note(Fit.safe(line))
+      }
+    }
+
+    /// Prints the latest messages of the conversation without those that the inbox hands over anyway.
+    private func showHistory(_ account: MessagingAccount, _ output: Output) async throws {
+      let count = history ?? (output.isJSON ? 0 : 20)
+      do throws(MessagingError) {
+        let waiting = Set(try await account.waitingItems(limit: 10_000).map(\.row))
+        for entry in try await account.history(with: peer.address, limit: count) {
+          switch entry {
+          case .received(let item):
+            if !waiting.contains(item.row) { InboxPrinter.show(item, output) }
+          case .sent(let message):
+            output.object(MessageJSON.sent(message), or: MessageText.text(message))
+          }
+        }
+      } catch {
+        throw CommandFailure(error)
       }
     }
 
@@ -101,11 +133,8 @@
 
     private static func show(_ changes: Updates<MessageStateChange>, _ output: Output) async {
       for await change in changes {
-        if output.isJSON {
-          output.object(MessageJSON.change(change), isOfRadio: false)
-        } else {
-          output.note("[\(change.id)] \(MessageText.text(change.state))")
-        }
+        note(
+          MessageJSON.change(change), "[\(change.id)] \(MessageText.text(change.state))", output)
       }
     }
 
@@ -125,11 +154,7 @@
             continue
           }
           let id = try await account.send(line, to: peer)
-          if output.isJSON {
-            output.object(MessageJSON.accepted(id, to: peer, reference: nil), isOfRadio: false)
-          } else {
-            output.note("[\(id)] Stored.")
-          }
+          note(MessageJSON.accepted(id, to: peer, reference: nil), "[\(id)] Stored.", output)
         } catch {
           output.warn(error.description)
         }

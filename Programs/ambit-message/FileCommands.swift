@@ -51,6 +51,7 @@
         "width": number(attachment.width.map { Int64($0) }),
         "height": number(attachment.height.map { Int64($0) }),
         "duration": number(attachment.duration),
+        "thumbnail": attachment.thumbnail.map { .string($0.dataAddress) },
       ])
     }
   }
@@ -249,56 +250,60 @@
   }
 
   extension MessageSend {
-    /// Sends the text, if there is one, and the files, each a message of its own.
-    func sendFiles(_ account: MessagingAccount) async throws {
-      let (output, goal, recipient) = (options.output, until, recipient.address)
-      let changes = account.stateChanges()
-      let transfers = account.fileTransferChanges()
-      let connections = account.connectionStates()
-      account.start()
-      var message: MessageID?
-      var accepted: [FileTransferID] = []
-      do throws(MessagingError) {
-        if let text {
-          let id = try await account.send(text, to: recipient)
-          message = id
-          output.object(MessageJSON.accepted(id, to: recipient, reference: nil), or: "Stored.")
-        }
-        for path in files {
-          let id = try await account.send(file: path, to: recipient)
-          accepted.append(id)
-          output.object(
-            FileJSON.accepted(id, path: path, to: recipient, reference: nil), or: "Stored: \(path)")
-        }
-      } catch {
-        throw CommandFailure(error)
+    /// A file that was accepted. Its sequences are its own: the end of one that is uploaded before an earlier one is not
+    /// missed.
+    struct SentFile: Sendable {
+      var id: FileTransferID
+      var transfers: Updates<FileTransferChange>
+      var changes: Updates<MessageStateChange>
+    }
+
+    /// Stores the files, each as a message of its own.
+    func storeFiles(_ account: MessagingAccount) async throws(MessagingError) -> [SentFile] {
+      var sent: [SentFile] = []
+      for path in files {
+        let (transfers, changes) = (account.fileTransferChanges(), account.stateChanges())
+        let id = try await account.send(file: path, to: recipient.address)
+        sent.append(SentFile(id: id, transfers: transfers, changes: changes))
+        options.output.object(
+          FileJSON.accepted(id, path: path, to: recipient.address, reference: nil),
+          or: "Stored: \(path)")
       }
-      guard goal != .stored else { return try await account.finish() }
-      let (text, sent) = (message, accepted)
-      let isDone = try await options.run.limited {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask {
-            if let text { try await Self.wait(for: text, goal, changes, output) }
-            for id in sent {
-              let message = try await Self.wait(for: id, transfers, output)
-              try await Self.wait(for: message, goal, changes, output)
-            }
-          }
-          group.addTask { try await AccountWatch.failIfFinal(connections, output) }
-          defer { group.cancelAll() }
-          try await group.next()
-        }
+      return sent
+    }
+
+    /// Waits until the messages of files have a state, or have failed.
+    ///
+    /// - Throws: The first failure, after all of them.
+    static func wait(for files: [SentFile], _ goal: Goal, _ output: Output) async throws {
+      var failure: CommandFailure?
+      for file in files {
+        do {
+          let message = try await wait(for: file.id, file.transfers, output)
+          try await wait(for: message, goal, file.changes, output)
+        } catch let error as CommandFailure { failure = failure ?? error }
       }
-      try await account.finish()
-      guard isDone else {
-        throw CommandFailure(
-          .timedOut,
-          "the file will be sent by the next command of the account that runs long enough")
+      if let failure { throw failure }
+    }
+
+    /// Checks files before the first message is stored.
+    static func check(_ paths: [String]) throws(CommandFailure) {
+      for path in paths {
+        var information = stat()
+        let reason: String
+        if stat(path, &information) != 0 || access(path, R_OK) != 0 {
+          reason = String(cString: strerror(errno))
+        } else if information.st_mode & S_IFMT != S_IFREG {
+          reason = "it is not a regular file"
+        } else {
+          continue
+        }
+        throw CommandFailure(.noInput, "\(path) can't be read: \(reason)")
       }
     }
 
     /// Waits until a file is uploaded; gives its message.
-    private static func wait(
+    static func wait(
       for id: FileTransferID, _ transfers: Updates<FileTransferChange>, _ output: Output
     ) async throws -> MessageID {
       for await change in transfers where change.id == id {

@@ -26,6 +26,7 @@
       subcommands: [
         MessageSend.self, MessageRead.self, MessageFollow.self, MessagePipe.self,
         MessageRoster.self, MessageBlock.self, MessageUnblock.self, MessageRoom.self,
+        MessageGateway.self,
       ])
   }
 
@@ -70,31 +71,34 @@
     var files: [String] = []
 
     func run() async throws {
-      let account: MessagingAccount
-      if !files.isEmpty {
-        account = try options.open()
-        return try await sendFiles(account)
+      try Self.check(files)
+      let input = files.isEmpty && text == nil
+      let body =
+        try input ? StandardInput.text(byteCountMax: MessagingAccount.bodyByteCountMax) : text
+      guard body?.isEmpty != true else {
+        throw CommandFailure(.badData, "the message has no text")
       }
-      let body = try text ?? StandardInput.text(byteCountMax: MessagingAccount.bodyByteCountMax)
-      guard !body.isEmpty else { throw CommandFailure(.badData, "the message has no text") }
-      account = try options.open()
+      let account = try options.open()
       let output = options.output
       let changes = account.stateChanges()
       let connections = account.connectionStates()
       account.start()
-      let id: MessageID
+      let message: MessageID?
+      let sent: [SentFile]
       do throws(MessagingError) {
-        id = try await account.send(body, to: recipient.address)
+        message = try await store(body, account)
+        sent = try await storeFiles(account)
       } catch {
         throw CommandFailure(error)
       }
-      output.object(
-        MessageJSON.accepted(id, to: recipient.address, reference: nil), or: "Stored.")
       guard until != .stored else { return try await account.finish() }
       let goal = until
       let isDone = try await options.run.limited {
         try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask { try await Self.wait(for: id, goal, changes, output) }
+          group.addTask {
+            if let message { try await Self.wait(for: message, goal, changes, output) }
+            try await Self.wait(for: sent, goal, output)
+          }
           group.addTask { try await AccountWatch.failIfFinal(connections, output) }
           defer { group.cancelAll() }
           try await group.next()
@@ -103,8 +107,22 @@
       try await account.finish()
       guard isDone else {
         throw CommandFailure(
-          .timedOut, "the message is stored, and will be sent by the next command of the account")
+          .timedOut,
+          files.isEmpty
+            ? "the message is stored, and will be sent by the next command of the account"
+            : "the file will be sent by the next command of the account that runs long enough")
       }
+    }
+
+    /// Stores the text, if there is one.
+    private func store(
+      _ body: String?, _ account: MessagingAccount
+    ) async throws(MessagingError) -> MessageID? {
+      guard let body else { return nil }
+      let id = try await account.send(body, to: recipient.address)
+      options.output.object(
+        MessageJSON.accepted(id, to: recipient.address, reference: nil), or: "Stored.")
+      return id
     }
 
     static func wait(

@@ -14,18 +14,35 @@
       ])
     }
 
+    /// A message of the history.
+    static func sent(_ message: SentMessage) -> JSON {
+      .object([
+        "event": .string("sent"), "id": .integer(message.id.rawValue),
+        "to": .string(message.recipient), "body": .string(message.body),
+        "attachments": message.attachments.isEmpty
+          ? nil : .array(message.attachments.map(FileJSON.attachment)),
+        "state": .string(event(of: message.state)),
+        "time": .string(MessageText.time(message.time)),
+      ])
+    }
+
     static func change(_ change: MessageStateChange) -> JSON {
-      let id = JSON.integer(change.id.rawValue)
-      switch change.state {
-      case .stored: return .object(["event": .string("stored"), "id": id])
-      case .acknowledged: return .object(["event": .string("acked"), "id": id])
-      case .archived: return .object(["event": .string("archived"), "id": id])
-      case .received: return .object(["event": .string("receipt"), "id": id])
-      case .displayed: return .object(["event": .string("displayed"), "id": id])
-      case .failed(let failure):
-        return .object([
-          "event": .string("failed"), "id": id, "reason": .string(MessageText.text(failure)),
-        ])
+      var reason: String?
+      if case .failed(let failure) = change.state { reason = MessageText.text(failure) }
+      return .object([
+        "event": .string(event(of: change.state)), "id": .integer(change.id.rawValue),
+        "reason": reason.map(JSON.string),
+      ])
+    }
+
+    private static func event(of state: MessageState) -> String {
+      switch state {
+      case .stored: "stored"
+      case .acknowledged: "acked"
+      case .archived: "archived"
+      case .received: "receipt"
+      case .displayed: "displayed"
+      case .failed: "failed"
       }
     }
 
@@ -53,7 +70,42 @@
         "origin": item.originID.isEmpty ? nil : .string(item.originID),
         "arrival": item.arrival == .inOrder ? nil : .string("\(item.arrival)"),
         "count": count.map { .integer(Int64(clamping: $0)) },
-        "time": .string(MessageText.time(item)),
+        "time": .string(MessageText.time(item.time)),
+        "provisional": item.isProvisional ? .bool(true) : nil,
+      ])
+    }
+
+    /// A provisional entry of the inbox that the stream or the archive has confirmed, with what its notification lacked.
+    static func confirmed(row: Int64, _ item: InboxItem?) -> JSON {
+      .object([
+        "event": .string("confirmed"), "confirms": .integer(row),
+        "number": item?.number.map { .integer(Int64(clamping: $0)) },
+        "elements": item.flatMap { $0.elements.isEmpty ? nil : .string($0.elements) },
+        "attachments": item.flatMap {
+          $0.attachments.isEmpty ? nil : .array($0.attachments.map(FileJSON.attachment))
+        },
+      ])
+    }
+
+    /// The server has taken a request about a push service.
+    static func push(_ service: String, isEnabled: Bool) -> JSON {
+      .object([
+        "event": .string(isEnabled ? "push-enabled" : "push-disabled"), "to": .string(service),
+      ])
+    }
+
+    /// What became of the message of a remote notification.
+    static func pushed(_ message: PushedMessage, _ result: PushResult) -> JSON {
+      let word =
+        switch result {
+        case .new: "new"
+        case .known: "known"
+        case .blocked: "blocked"
+        case .onlyWakes: "only-wakes"
+        case .refused: "refused"
+        }
+      return .object([
+        "event": .string("pushed"), "id": .string(message.id), "result": .string(word),
       ])
     }
 
@@ -67,7 +119,8 @@
 
     static func connection(_ state: ConnectionState) -> JSON? {
       switch state {
-      case .stopped, .connecting: nil
+      case .connecting: nil
+      case .stopped: .object(["event": .string("disconnected")])
       case .online(let address, let isResumed):
         .object([
           "event": .string("online"), "address": .string(address), "resumed": .bool(isResumed),
@@ -97,6 +150,7 @@
       switch problem {
       case .store(let text): (kind, reason) = ("store", text)
       case .keptAside(let text): (kind, reason) = ("kept-aside", text)
+      case .notHeld(let text): (kind, reason) = ("not-held", text)
       case .abilitiesUnknown: kind = "abilities-unknown"
       case .archiveStalled: kind = "archive-stalled"
       case .receiptsDropped: kind = "receipts-dropped"
@@ -154,7 +208,7 @@
 
     static func text(_ item: InboxItem) -> String {
       let nickname = item.nickname.map { $0.isEmpty ? "" : "/\($0)" } ?? ""
-      let head = "\(time(item)) \(item.peer)\(nickname)"
+      let head = "\(time(item.time)) \(item.peer)\(nickname)"
       switch item.kind {
       case .message: return Fit.safe("\(head): \(content(item))\(remark(item))")
       case .sentElsewhere: return Fit.safe("\(head) <- \(content(item))\(remark(item))")
@@ -164,9 +218,18 @@
       }
     }
 
-    /// The time at the server.
-    static func time(_ item: InboxItem) -> String {
-      Date(timeIntervalSince1970: Double(item.time) / 1_000)
+    /// A message of the history.
+    static func text(_ message: SentMessage) -> String {
+      let parts =
+        (message.text.isEmpty ? [] : [message.text]) + message.attachments.map(FileText.text)
+      let head = "\(time(message.time)) \(message.recipient) <- "
+      return Fit.safe(
+        "\(head)\(parts.joined(separator: " ")) [\(message.id)] \(text(message.state))")
+    }
+
+    /// A time of milliseconds since 1970.
+    static func time(_ milliseconds: Int64) -> String {
+      Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
         .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 

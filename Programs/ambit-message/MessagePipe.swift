@@ -34,6 +34,7 @@
       let rooms = account.rooms.updates()
       let occupants = account.rooms.occupantUpdates()
       let transfers = account.fileTransferChanges()
+      let confirmations = account.confirmations()
       let files = FileCommands()
       account.start()
       try await options.run.untilTime {
@@ -45,6 +46,12 @@
             try await Self.failIfBehind(account)
           }
           group.addTask { await Self.tell(catchUps, output) }
+          group.addTask {
+            for await row in confirmations {
+              let item = try? await account.item(row: row)
+              output.object(MessageJSON.confirmed(row: row, item), isOfRadio: false)
+            }
+          }
           group.addTask { await Self.tell(presences, output) { ContactText.object($0) } }
           group.addTask { await Self.tell(chatStates, output) { ContactText.object($0) } }
           group.addTask { await Self.tell(problems, output) { MessageJSON.problem($0) } }
@@ -141,13 +148,21 @@
             messages.append((OutgoingMessage(body, to: recipient, deadline: deadline), reference))
           case .acknowledge(let row): rows.append(row)
           case .setInUse(let isInUse): account.setInUse(isInUse)
+          case .setConnected(let isConnected):
+            // Messages before it are on disk first.
+            await store(messages, rows, account, output)
+            (messages, rows) = ([], [])
+            if isConnected { account.start() } else { account.stop() }
           case .cancelFile(let file): account.cancel(FileTransferID(rawValue: file))
           case .sendFile, .download:
             if !files.add(command) { FileCommands.refuse(command, output) }
           case .joinRoom(let room, let nickname, let password, let isBookmarked):
             // The answer of the room may take a minute.
             join(room, nickname, password, isBookmarked: isBookmarked, account, output)
-          case .setChatState, .markDisplayed, .setAvailability, .leaveRoom, .sendToRoom:
+          case .setPush(let service, let node, let isEnabled):
+            // A server that is silent has half a minute, which messages don't wait for.
+            setPush(service, node, isEnabled: isEnabled, account, output)
+          case .setChatState, .markDisplayed, .setAvailability, .leaveRoom, .sendToRoom, .pushed:
             // A message ends the typing before it, and not the typing after it.
             if case .setChatState = command, !messages.isEmpty {
               await store(messages, rows, account, output)
@@ -177,6 +192,9 @@
         case .markDisplayed(let origin, let address):
           try await account.markDisplayed(originID: origin, from: address)
         case .setAvailability(let availability): try await account.setAvailability(availability)
+        case .pushed(let message):
+          output.object(
+            MessageJSON.pushed(message, try await account.receive(message)), isOfRadio: false)
         case .leaveRoom(let room): try await account.rooms.leave(room)
         case .sendToRoom(let room, let nickname, let body, let reference):
           let id: MessageID
@@ -202,6 +220,24 @@
         do throws(MessagingError) {
           try await account.rooms.join(
             room, nickname: nickname, password: password, isBookmarked: isBookmarked)
+        } catch {
+          report(error.description, output)
+        }
+      }
+    }
+
+    private static func setPush(
+      _ service: String, _ node: String, isEnabled: Bool, _ account: MessagingAccount,
+      _ output: Output
+    ) {
+      Task {
+        do throws(MessagingError) {
+          if isEnabled {
+            try await account.enablePush(service: service, node: node)
+          } else {
+            try await account.disablePush(service: service, node: node)
+          }
+          output.object(MessageJSON.push(service, isEnabled: isEnabled), isOfRadio: false)
         } catch {
           report(error.description, output)
         }
@@ -246,6 +282,7 @@
     case send(to: String, body: String, reference: String?, deadline: Duration?)
     case acknowledge(row: Int64)
     case setInUse(Bool)
+    case setConnected(Bool)
     case setChatState(ChatState, to: String)
     case markDisplayed(originID: String, from: String)
     case setAvailability(Availability)
@@ -257,10 +294,15 @@
     case sendFile(to: String, path: String, reference: String?, deadline: Duration?)
     case cancelFile(Int64)
     case download(Attachment, reference: String?)
+    /// The message of a remote notification.
+    case pushed(PushedMessage)
+    /// The server is to wake this device by a push service, or no more.
+    case setPush(service: String, node: String, isEnabled: Bool)
 
     private static let keys = [
       "command", "to", "body", "reference", "deadline", "row", "state", "peer", "origin", "show",
       "status", "path", "file", "url", "name", "size", "sha256", "nickname", "password", "bookmark",
+      "id", "from", "node",
     ]
     /// The longest line in bytes: a text of the longest message, with every character escaped.
     static let byteCountMax = 6 * MessagingAccount.bodyByteCountMax + 4_096
@@ -285,6 +327,8 @@
           row: Int64(try object.required("row", "a number").integer(1...Int(1 << 53))))
       case "background": self = .setInUse(false)
       case "foreground": self = .setInUse(true)
+      case "connect": self = .setConnected(true)
+      case "disconnect": self = .setConnected(false)
       case "stats": self = .statistics
       case "typing":
         let state = try object.required("state", "a text")
@@ -303,6 +347,18 @@
         }
         self = .setAvailability(
           Availability(known, status: try object["status"]?.string() ?? ""))
+      case "push-enable", "push-disable":
+        self = .setPush(
+          service: try object.required("to", "an address").string(),
+          node: try object.required("node", "a text").string(),
+          isEnabled: try command.string() == "push-enable")
+      case "pushed":
+        self = .pushed(
+          PushedMessage(
+            id: try object.required("id", "a text").string(),
+            from: try object.required("from", "an address").string(),
+            to: try object.required("to", "an address").string(),
+            body: try object["body"]?.string()))
       case let name where name.hasPrefix("room-"):
         self = try Self.ofRoom(name, object, command)
       case let name: self = try Self.fileCommand(name, command, object)
@@ -314,8 +370,8 @@
     static func unknown(_ name: String, _ command: JSONField) -> FileFault {
       command.fault(
         "unknown command \"\(name.prefix(64))\"; the commands are send, ack, background, "
-          + "foreground, stats, typing, displayed, presence, room-join, room-leave, room-send, "
-          + "send-file, cancel-file, download")
+          + "foreground, connect, disconnect, stats, typing, displayed, presence, room-join, room-leave, room-send, "
+          + "send-file, cancel-file, download, pushed, push-enable, push-disable")
     }
 
     private static func ofRoom(

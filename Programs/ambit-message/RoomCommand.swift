@@ -133,6 +133,7 @@
         EXAMPLES:
           ambit message room send lab@rooms.example "Good morning"
           ambit message room send lab@rooms.example < letter.txt
+          ambit message room send lab@rooms.example --file plan.pdf
         """)
 
     @OptionGroup var options: AccountOptions
@@ -143,7 +144,15 @@
     @Argument(help: "The text. Default: standard input.")
     var text: String?
 
+    @Option(help: ArgumentHelp("A file to send in place of a text.", valueName: "path"))
+    var file: String?
+
+    func validate() throws {
+      if file != nil, text != nil { throw ValidationError("A message is a text or a file.") }
+    }
+
     func run() async throws {
+      if let file { return try await send(file) }
       let body = try text ?? StandardInput.text(byteCountMax: MessagingAccount.bodyByteCountMax)
       guard !body.isEmpty else { throw CommandFailure(.badData, "the message has no text") }
       let account = try options.open()
@@ -159,9 +168,53 @@
       }
       output.object(MessageJSON.accepted(id, to: address, reference: nil), or: "Stored.")
       account.start()
+      let isDone = try await limited(account, connections, rooms) {
+        try await Self.wait(for: id, changes, output)
+      }
+      guard isDone else {
+        throw CommandFailure(
+          .timedOut, "the message is stored, and will be sent by the next command of the account")
+      }
+    }
+
+    /// Uploads a file, and waits until the room has sent it to all.
+    private func send(_ path: String) async throws {
+      let account = try options.open()
+      let (output, address) = (options.output, room.address)
+      let changes = account.stateChanges()
+      let transfers = account.fileTransferChanges()
+      let connections = account.connectionStates()
+      let rooms = account.rooms.updates()
+      let id: FileTransferID
+      do throws(MessagingError) {
+        id = try await account.rooms.send(file: path, to: address)
+      } catch {
+        throw CommandFailure(error)
+      }
+      output.object(
+        FileJSON.accepted(id, path: path, to: address, reference: nil), or: "Stored: \(path)")
+      account.start()
+      let isDone = try await limited(account, connections, rooms) {
+        let message = try await MessageSend.wait(for: id, transfers, output)
+        try await Self.wait(for: message, changes, output)
+      }
+      guard isDone else {
+        throw CommandFailure(
+          .timedOut,
+          "the file will be sent by the next command of the account that runs long enough")
+      }
+    }
+
+    /// Does something within the command's time, unless the connection or the stay in the room ends for good; then ends the
+    /// account.
+    private func limited(
+      _ account: MessagingAccount, _ connections: Updates<ConnectionState>, _ rooms: Updates<Room>,
+      _ body: @escaping @Sendable () async throws -> Void
+    ) async throws -> Bool {
+      let (output, address) = (options.output, room.address)
       let isDone = try await options.run.limited {
         try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask { try await Self.wait(for: id, changes, output) }
+          group.addTask { try await body() }
           group.addTask { try await AccountWatch.failIfFinal(connections, output) }
           group.addTask {
             for await room in rooms where room.address == address {
@@ -173,10 +226,7 @@
         }
       }
       try await account.finish()
-      guard isDone else {
-        throw CommandFailure(
-          .timedOut, "the message is stored, and will be sent by the next command of the account")
-      }
+      return isDone
     }
 
     private static func wait(

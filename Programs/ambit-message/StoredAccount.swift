@@ -19,9 +19,11 @@
     var pin: String?
     /// Whether files may be at addresses that aren't public.
     var allowsPrivateFiles = false
+    /// Whether a dead connection is noticed within seconds.
+    var isQuick = false
 
     private static let keys = [
-      "address", "password", "host", "port", "tls", "authority", "pin", "files",
+      "address", "password", "host", "port", "tls", "authority", "pin", "files", "liveness",
     ]
 
     init(
@@ -44,6 +46,7 @@
         authorityFile = try object["authority"]?.string()
         pin = try object["pin"]?.string()
         allowsPrivateFiles = try object["files"]?.string() == "private"
+        isQuick = try object["liveness"]?.string() == "quick"
         guard let host = try object["host"]?.string() else { return }
         let port = try object.required("port", "a number").integer(1...65_535)
         let isDirect = try object["tls"]?.string() == "direct"
@@ -61,6 +64,7 @@
         "tls": server.map { .string($0.isDirectTLS ? "direct" : "starttls") },
         "authority": authorityFile.map(JSON.string), "pin": pin.map(JSON.string),
         "files": allowsPrivateFiles ? .string("private") : nil,
+        "liveness": isQuick ? .string("quick") : nil,
       ])
       return Array((object.line + "\n").utf8)
     }
@@ -117,7 +121,8 @@
     func account(_ address: String?) throws(CommandFailure) -> StoredAccount {
       let accounts = try read()
       if let address {
-        guard let found = accounts.first(where: { $0.address == address }) else {
+        let normalized = MessagingAccount.normalizedAddress(address)
+        guard let found = accounts.first(where: { $0.address == normalized }) else {
           throw CommandFailure(
             .notFound, "there is no account \(address); \"ambit account list\" shows the accounts")
         }

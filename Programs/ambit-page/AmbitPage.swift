@@ -52,7 +52,11 @@ package struct AmbitPage: RadioCommand {
                   .open(server.makeOwnAddress(), orAsk: address)
               }
             } catch let error as PageServerError {
-              throw CommandFailure(.failure, error.description)
+              let advice =
+                error.code == .cannotListen
+                ? "; --port names another one, and --invite invites a browser to a page that runs"
+                : ""
+              throw CommandFailure(.failure, error.description + advice)
             }
           }
           // The first to end ends the other.

@@ -175,7 +175,7 @@ struct HubProgramRow: Identifiable, Hashable, Sendable {
     isLosing = program.droppedCount > 0 || program.lateCount > 0 || program.isHeldBack
     isIdle =
       !isLosing && program.requestCount == 0 && program.waitingByteCount == 0
-      && program.unhandledEventCount == 0 && program.keptFor == .zero
+      && HubWords.waitingEventCount(of: program) == 0 && program.keptFor == .zero
   }
 }
 

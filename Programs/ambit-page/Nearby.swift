@@ -32,6 +32,9 @@ final class Nearby {
   /// The last note, such as the display of a simulated device.
   let note = MutableProperty<String?>(nil)
 
+  /// Whether pages are shown, which keep the devices connected.
+  var visits = PageVisits()
+
   private let mutableSnapshot = MutableProperty(Snapshot())
   private var history = NearbyHistory()
   private var lastNote = Instant.zero
@@ -75,6 +78,9 @@ final class Nearby {
     devices: [NearbyTable.Device], network: [NetworkTable.Row], beacons: [BeaconSurvey.Row],
     overflowCount: Int = 0, problem: String?, now: Instant
   ) {
+    if visits.isOver(hasDevices: !connected.value.isEmpty, now: now) {
+      for id in connected.value.keys { disconnectDevice(id) }
+    }
     let kept = marks.value.starred
     history.update(
       devices: devices, network: network, beacons: beacons,

@@ -8,6 +8,8 @@ import Reactive
 final class NearbyDetail: ViewModel {
   let openID = MutableProperty<String?>(nil)
   let isOpen: Property<Bool>
+  /// Whether the item to be opened isn't known, as that of an address may be.
+  let isAwaited: Property<Bool>
   let title: Property<String>
   let subtitle: Property<String>
   let fields: Property<[DetailField]>
@@ -31,7 +33,8 @@ final class NearbyDetail: ViewModel {
   let close: Action<Void, Never, Never>
 
   static let bindings: Bindings<NearbyDetail> = [
-    "id": .oneWay(\.openID), "isOpen": .oneWay(\.isOpen), "title": .oneWay(\.title),
+    "id": .oneWay(\.openID), "isOpen": .oneWay(\.isOpen), "isAwaited": .oneWay(\.isAwaited),
+    "title": .oneWay(\.title),
     "subtitle": .oneWay(\.subtitle),
     "fields": .list(
       \.fields, ["name": .value(\.name), "value": .value(\.value), "bytes": .value(\.bytes)]),
@@ -50,6 +53,7 @@ final class NearbyDetail: ViewModel {
     let item = Property.combineLatest(openID, nearby.snapshot)
       .map { id, snapshot in snapshot.items.first { $0.id == id } }
     isOpen = item.map { $0 != nil }.skipRepeats()
+    isAwaited = openID.combineLatest(with: item).map { $0 != nil && $1 == nil }.skipRepeats()
     title = item.map { $0?.title ?? "" }.skipRepeats()
     subtitle = item.combineLatest(with: nearby.snapshot)
       .map { Self.subtitle($0, now: $1.now) }.skipRepeats()

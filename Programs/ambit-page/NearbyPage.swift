@@ -55,6 +55,7 @@ final class NearbyPage: ViewModel {
   let pairing: PairingPage
   let invitation: InvitationPage
   let hub: HubPage
+  private let nearby: Nearby
 
   static let bindings: Bindings<NearbyPage> = [
     "text": .twoWay(\.text), "kind": .twoWay(\.kind), "company": .twoWay(\.company),
@@ -104,6 +105,7 @@ final class NearbyPage: ViewModel {
     pairing = PairingPage(nearby)
     invitation = InvitationPage(invite)
     hub = HubPage(nearby.hub)
+    self.nearby = nearby
     let (texts, checks) = (
       [text, kind, company, service], [isStarredOnly, isNewOnly, showsHidden]
     )
@@ -148,10 +150,18 @@ final class NearbyPage: ViewModel {
     strengthText = minimumStrength.map {
       $0 <= LevelHistory.range.lowerBound ? "any" : "≥ \(NearbyRow.text(dBm: $0))"
     }
+    nearby.visits.add(self)
   }
 
-  func appeared() { hub.setSeen(true) }
-  func disappeared() { hub.setSeen(false) }
+  func appeared() {
+    hub.setSeen(true)
+    nearby.visits.appeared()
+  }
+
+  func disappeared() {
+    hub.setSeen(false)
+    nearby.visits.disappeared()
+  }
 
   /// The search text, debounced.
   private static func searched(

@@ -92,6 +92,8 @@ final class NearbySources {
       group.addTask { await self.listenToPairings() }
       group.addTask { for await note in notes { await self.nearby.show(note) } }
       group.addTask { await self.update() }
+      // The page has its own place for this.
+      group.addTask { await self.session.reportRadioTroubles(self.central, endsIfRefused: false) }
       await group.waitForAll()
     }
     hostSession.close()

@@ -15,7 +15,7 @@ struct Ambit: AsyncParsableCommand {
     usage: "ambit [--radio <radio>] [<command>]",
     discussion: """
       Without a command: a live view of everything nearby. Without a radio: a simulated one, with \
-      a heart-rate strap, a thermostat, a battery, a UART echo, a door lock and beacons around it.
+      a heart-rate strap, a thermostat, a door sensor, a UART echo, a door lock and beacons around it.
 
       A device is named by its identifier, the start of it or of its last group, its Bluetooth \
       address, its name, or the start of a word in it. A characteristic is named by its UUID (2A37) or \
@@ -49,7 +49,7 @@ struct Ambit: AsyncParsableCommand {
 
       \(ExitStatus.help)
       """,
-    version: "0.1.0",
+    version: Main.version,
     subcommands: [
       Watch.self, PageCommand.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self,
       Shell.self,
@@ -63,8 +63,11 @@ struct Ambit: AsyncParsableCommand {
     defaultSubcommand: Watch.self)
 }
 
-/// The programs `ambit` and `ambit-page`.
+/// The programs `ambit`, `ambit-hub` and `ambit-page`.
 package enum Main {
+  /// The version of Ambit.
+  package static let version = "0.1.0"
+
   /// Runs the command that the arguments name, and ends the process with its exit status.
   package static func main() async { await main(Ambit.self) }
 
@@ -90,6 +93,7 @@ package enum Main {
     let arguments = Array(CommandLine.arguments.dropFirst())
     // Help, a mistake, or the page, which replaces this process: a signal has nothing to clean up.
     do {
+      try showHelpOfProgram(arguments, root)
       var command = try parse(arguments, root)
       if !(command is any AsyncParsableCommand) { finish(Result { try command.run() }, root) }
     } catch {
@@ -112,7 +116,44 @@ package enum Main {
   ) throws -> any ParsableCommand {
     let arguments = movingOptions(arguments, of: root)
     try checkCommand(arguments, of: root)
-    return try root.parseAsRoot(arguments)
+    do { return try root.parseAsRoot(arguments) } catch {
+      throw unknownSubcommand(arguments, of: root, root.message(for: error)) ?? error
+    }
+  }
+
+  /// Replaces this process by the program that has the help of a command.
+  private static func showHelpOfProgram(
+    _ arguments: [String], _ root: any ParsableCommand.Type
+  ) throws {
+    guard arguments.first == "help" else { return }
+    var command = root
+    for word in arguments.dropFirst() where !word.hasPrefix("-") {
+      guard let next = command.configuration.subcommands.first(where: { name(of: $0) == word })
+      else { return }
+      if let other = next as? any ProgramCommand.Type {
+        guard ProgramReplacement.isInstalled(other.program) else { return }
+        try ProgramReplacement.execute(other.program, arguments, for: other.purpose)
+      }
+      command = next
+    }
+  }
+
+  /// The mistake of `ambit hub nosuch`, which is otherwise one in the arguments of the command that may be left out; nil
+  /// for another mistake.
+  static func unknownSubcommand(
+    _ arguments: [String], of root: any ParsableCommand.Type, _ message: String
+  ) -> CommandFailure? {
+    var command = root
+    for word in arguments where !word.hasPrefix("-") {
+      guard let next = command.configuration.subcommands.first(where: { name(of: $0) == word })
+      else {
+        let isMeant = message.hasPrefix("Unexpected argument '\(word)'")
+        return isMeant && !command.configuration.subcommands.isEmpty
+          ? unknown(word, of: command) : nil
+      }
+      command = next
+    }
+    return nil
   }
 
   private static func run(
@@ -174,7 +215,7 @@ package enum Main {
     let commands = root.configuration.subcommands.map(name)
     guard !commands.isEmpty, !commands.contains(first) else { return }
     guard first != "help" else { return try checkHelp(arguments.dropFirst(), of: root) }
-    throw unknown(first, commands)
+    throw unknown(first, of: root)
   }
 
   /// `help nosuch` would print the help of all.
@@ -185,20 +226,24 @@ package enum Main {
     for word in words where !word.hasPrefix("-") {
       let commands = command.configuration.subcommands
       guard let next = commands.first(where: { name(of: $0) == word }) else {
-        throw unknown(word, commands.map(name))
+        throw unknown(word, of: command)
       }
+      // The words after it are those of its program.
+      if next is any ProgramCommand.Type { return }
       command = next
     }
   }
 
-  private static func unknown(_ command: String, _ commands: [String]) -> CommandFailure {
+  /// The mistake of a word that is no subcommand of a command.
+  static func unknown(_ word: String, of command: any ParsableCommand.Type) -> CommandFailure {
+    let commands = command.configuration.subcommands.filter { $0.configuration.shouldDisplay }
+      .map(name)
     guard !commands.isEmpty else {
       return CommandFailure(
-        .usage, "unknown command \"\(command)\"; the command before it has none")
+        .usage, "unknown command \"\(word)\"; the command before it has none")
     }
     return CommandFailure(
-      .usage, "unknown command \"\(command)\"; the commands are \(commands.joined(separator: ", "))"
-    )
+      .usage, "unknown command \"\(word)\"; the commands are \(commands.joined(separator: ", "))")
   }
 
   /// Options that may precede their command, or the command within it.

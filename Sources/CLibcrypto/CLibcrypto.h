@@ -1,6 +1,7 @@
 // The functions of OpenSSL 3's libcrypto that this package calls, as its manual pages declare them:
 // EC_GROUP_new(3), EC_POINT_new(3), EC_POINT_add(3), BN_bn2bin(3), BN_cmp(3), BN_set_flags(3),
-// ERR_clear_error(3), SHA256(3), HMAC(3), EVP_DigestInit(3), PKCS5_PBKDF2_HMAC(3). Because they are declared here, a program builds where
+// ERR_clear_error(3), SHA256(3), HMAC(3), EVP_DigestInit(3), PKCS5_PBKDF2_HMAC(3), d2i_X509(3),
+// X509_get_signature_info(3). Because they are declared here, a program builds where
 // libcrypto.so.3 is installed and its headers (libssl-dev) are not. A test compares the declarations
 // with the headers where these are installed.
 #pragma once
@@ -37,6 +38,7 @@ void ERR_clear_error(void);
 
 const EVP_MD *EVP_sha1(void);
 const EVP_MD *EVP_sha256(void);
+const EVP_MD *EVP_sha384(void);
 const EVP_MD *EVP_sha512(void);
 int EVP_Digest(const void *bytes, size_t count, unsigned char *digest, unsigned int *digest_count,
                const EVP_MD *function, ENGINE *engine);
@@ -53,3 +55,9 @@ unsigned char *HMAC(const EVP_MD *function, const void *key, int key_count,
 int PKCS5_PBKDF2_HMAC(const char *password, int password_count, const unsigned char *salt,
                       int salt_count, int iteration_count, const EVP_MD *function, int key_count,
                       unsigned char *key);
+
+typedef struct x509_st X509;
+X509 *d2i_X509(X509 **result, const unsigned char **bytes, long count);
+void X509_free(X509 *certificate);
+int X509_get_signature_info(X509 *certificate, int *digest_nid, int *key_nid, int *security_bits,
+                            unsigned int *flags);

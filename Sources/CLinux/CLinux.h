@@ -14,7 +14,3 @@ struct received_message {
 };
 int receive_messages(int, struct received_message *, unsigned int, int, struct timespec *)
     __asm__("recvmmsg");
-
-// posix_spawn_file_actions_addclosefrom_np(3), hidden as well; the first parameter is a
-// posix_spawn_file_actions_t, whose header belongs to Swift's module.
-int spawn_close_from(void *, int) __asm__("posix_spawn_file_actions_addclosefrom_np");

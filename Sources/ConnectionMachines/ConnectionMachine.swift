@@ -180,8 +180,11 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Machine, Sendable {
     enter(end, into: &actions)
     for send in sends[firstSend...] { actions.append(.completeSend(send.id, reason)) }
     for receive in receives[firstReceive...] {
+      // What came before the end may be its reason.
+      let isWanted = error != nil && !receive.isMessage && !receive.bytes.isEmpty
+      let content = isWanted ? receive.bytes : nil
       actions.append(
-        .completeReceive(receive.id, content: nil, isComplete: true, error: reason))
+        .completeReceive(receive.id, content: content, isComplete: true, error: reason))
     }
     (sends, receives, firstSend, firstReceive) = ([], [], 0, 0)
     (path, nextWake, isLingering, isConnected) = (nil, nil, false, false)

@@ -34,6 +34,8 @@ package final class TCPConnection: Sendable {
     var attemptError = TCPConnection.noAddress
     /// Whether the peer will send no more.
     var isInputEnded = false
+    /// What had arrived when sending failed: the peer's reason, for example.
+    var unread: ArraySlice<UInt8> = []
     var onProgress: (@Sendable (Progress) -> Void)?
     var onOpening: (@Sendable () -> Void)?
     var onInput: (@Sendable () -> Void)?
@@ -279,8 +281,14 @@ package final class TCPConnection: Sendable {
   /// Whether the connection has ended in both directions.
   package var isEnded: Bool { if case .ended = currentPhase { true } else { false } }
 
-  /// Whether the end of input was reached.
-  package var isInputEnded: Bool { isEnded || state.withLock { $0.isInputEnded } }
+  /// Whether the end of input was reached. What had arrived when sending failed comes before it.
+  package var isInputEnded: Bool {
+    state.withLock { state in
+      guard state.unread.isEmpty else { return false }
+      if case .ended = state.phase { return true }
+      return state.isInputEnded
+    }
+  }
 
   /// The error with which the connection ended; nil if it was closed without one.
   package var error: SystemError? {
@@ -317,6 +325,7 @@ package final class TCPConnection: Sendable {
 
   /// Whether bytes can be read without blocking. If not, `observeInput` reports when they can.
   package var hasBytes: Bool {
+    if state.withLock({ !$0.unread.isEmpty }) { return true }
     guard case .open(let open) = currentPhase, !isInputEnded else { return false }
     var byte: UInt8 = 0
     let count = recv(open.socket.number, &byte, 1, Int32(MSG_PEEK))
@@ -336,6 +345,8 @@ package final class TCPConnection: Sendable {
 
   /// Reads up to `byteCountMax` bytes; empty if none are available, or at the end.
   package func receive(_ byteCountMax: Int) -> [UInt8] {
+    let kept = takeUnread(byteCountMax)
+    guard kept.isEmpty else { return kept }
     guard case .open(let open) = currentPhase, !isInputEnded, byteCountMax > 0 else { return [] }
     let bytes = [UInt8](unsafeUninitializedCapacity: byteCountMax) { buffer, count in
       let received = recv(open.socket.number, buffer.baseAddress, byteCountMax, 0)
@@ -350,20 +361,52 @@ package final class TCPConnection: Sendable {
   package func send(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard case .open(let open) = currentPhase, let start = bytes.baseAddress else { return 0 }
     let count = Glibc.send(open.socket.number, start, bytes.count, Int32(MSG_NOSIGNAL))
-    if count < 0, errno != EAGAIN, errno != EINTR { end(.current) }
+    if count < 0, errno != EAGAIN, errno != EINTR {
+      let error = SystemError.current
+      keepUnread(open.socket)
+      end(error)
+    }
     open.writing.arm()
     return max(0, count)
+  }
+
+  /// A peer that refuses sends its reason and closes: the next bytes to it fail, and would hide the reason.
+  private func keepUnread(_ socket: Descriptor) {
+    state.withLock { state in
+      guard !state.isInputEnded else { return }
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      while state.unread.count < Self.unreadByteCountMax {
+        let count = recv(socket.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        state.unread += buffer.prefix(count)
+      }
+    }
+  }
+
+  /// More than the buffer of a socket holds.
+  private static let unreadByteCountMax = 8 << 20
+
+  private func takeUnread(_ byteCountMax: Int) -> [UInt8] {
+    state.withLock { state in
+      let bytes = Array(state.unread.prefix(max(0, byteCountMax)))
+      state.unread.removeFirst(bytes.count)
+      return bytes
+    }
   }
 
   /// Blocks until bytes are available, and reads up to `byteCountMax`; empty at the end.
   package func waitAndReceive(_ byteCountMax: Int) -> [UInt8] {
     connecting.wait()
+    let kept = takeUnread(byteCountMax)
+    guard kept.isEmpty else { return kept }
     while let socket = openSocket, !isInputEnded {
       let bytes = receive(byteCountMax)
       if !bytes.isEmpty || isInputEnded { return bytes }
       socket.wait(for: POLLIN)
     }
-    return []
+    // Another thread may have failed to send meanwhile.
+    return takeUnread(byteCountMax)
   }
 
   /// Blocks until there is space, and sends as many of the bytes as fit; 0 at the end.
@@ -392,5 +435,8 @@ package final class TCPConnection: Sendable {
   }
 
   /// Closes the connection.
-  package func close() { end(nil) }
+  package func close() {
+    end(nil)
+    state.withLock { $0.unread = [] }
+  }
 }

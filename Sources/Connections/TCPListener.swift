@@ -104,11 +104,12 @@ package final class TCPListener: Sendable {
   ) throws(SystemError) -> OneShotWatch {
     let watch = WeakWatch()
     let reading = try OneShotWatch(.reading, socket) {
-      let isExhausted = StreamListener.acceptWaiting(at: socket.number) { number in
+      let shortage = StreamListener.acceptWaiting(at: socket.number) { number in
         onConnection(TCPConnection(accepted: Descriptor(number)))
         return true
       }
-      if isExhausted {
+      if let shortage {
+        DescriptorShortage.report(shortage.number)
         EpollLoop.shared.schedule(in: exhaustionDelay) { watch.value?.arm() }
       } else {
         watch.value?.arm()

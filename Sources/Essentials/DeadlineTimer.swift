@@ -1,4 +1,5 @@
 /// A timer that is set again and again, mostly for a later time. Used on one event loop.
+@usableFromInline
 package struct DeadlineTimer {
   @usableFromInline let timer: any LoopTimer
   @usableFromInline var setFor: Instant?

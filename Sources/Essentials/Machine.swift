@@ -1,5 +1,6 @@
 /// A state machine, which takes events and the time, and returns actions for its driver to perform. It reads
 /// no clock.
+@usableFromInline
 package protocol Machine {
   /// What the driver reports to the machine.
   associatedtype Event
@@ -24,9 +25,10 @@ package protocol Machine {
 /// for action in runner.takeActions() { perform(action) }
 /// runner.setTimer(now: now, loop.makeTimer { [weak self] in self?.wake() })
 /// ```
+@usableFromInline
 package struct MachineRunner<M: Machine> {
   /// The machine.
-  package var machine: M
+  @usableFromInline package var machine: M
   @usableFromInline var actions: [M.Action] = []
   @usableFromInline var timer: DeadlineTimer?
 

@@ -9,6 +9,10 @@ import Glibc
 package struct BusyWaitPolicy: Sendable {
   private var skipsLeft = 0
   private var nextSkipCount = 1
+  /// Whether an event is expected since the last poll.
+  private var isEventExpected = false
+  /// Whether a poll that work ends is followed by another one.
+  private var mayPollAgain = false
 
   /// The maximum number of consecutive opportunities that are skipped.
   package static let skipCountMax = 1_024
@@ -20,6 +24,19 @@ package struct BusyWaitPolicy: Sendable {
   /// Creates a policy that polls at the first opportunity.
   package init() {}
 
+  /// An event is likely to follow within microseconds.
+  package mutating func expectEvent() { (isEventExpected, mayPollAgain) = (true, true) }
+
+  /// Whether a loop is to poll before it sleeps; counts the opportunity.
+  ///
+  /// - Parameter hasWork: Whether work waits, which is done first: what an event's handler enqueued often sends
+  ///   something, and the answer is the event that is expected.
+  mutating func shouldPoll(hasWork: @autoclosure () -> Bool) -> Bool {
+    guard isEventExpected, !hasWork() else { return false }
+    isEventExpected = false
+    return shouldPoll()
+  }
+
   /// Whether to poll this time; counts the opportunity.
   package mutating func shouldPoll() -> Bool {
     guard skipsLeft > 0 else { return true }
@@ -27,14 +44,18 @@ package struct BusyWaitPolicy: Sendable {
     return false
   }
 
-  /// Records the outcome of an attempt; nil if work or a timer ended it early, which is ignored.
+  /// Records the outcome of an attempt; nil if work or a timer ended it early. That is no attempt in vain, and the first
+  /// one after an event is made again, as another thread's work may be its request. Only the first one: work that goes
+  /// on coming keeps no loop awake.
   package mutating func polled(foundEvents: Bool?) {
     switch foundEvents {
     case true?: nextSkipCount = 1
     case false?:
       skipsLeft = nextSkipCount
       nextSkipCount = min(nextSkipCount * 2, Self.skipCountMax)
-    case nil: break
+    case nil:
+      isEventExpected = mayPollAgain
+      mayPollAgain = false
     }
   }
 }

@@ -45,6 +45,13 @@ package enum DescriptorLimit {
     return max(0, connectionsMax - Int(next))
   }
 
+  /// The limit at present.
+  package static var softLimit: UInt64 {
+    var limits = rlimit()
+    _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+    return UInt64(limits.rlim_cur)
+  }
+
   /// The most that this process may raise it to.
   package static var hardLimit: UInt64 {
     var limits = rlimit()

@@ -44,8 +44,6 @@ package final class EpollLoop: @unchecked Sendable {
   /// Storage of work that was done, used again.
   private var spareWork: [Work] = []
   private var busyWaitPolicy = BusyWaitPolicy()
-  /// Whether one of the descriptors that ``WatchedDescriptor/expectsPromptEvents`` was just ready.
-  private var hadPromptEvent = false
   private let busyWaitSpan: TimeSpan
   /// Where descriptors are read to before the bytes are copied out, once for all of them.
   private lazy var readBuffer = UnsafeMutableRawBufferPointer.allocate(
@@ -200,7 +198,7 @@ package final class EpollLoop: @unchecked Sendable {
 
   /// Makes the loop poll for a short time before it sleeps the next time, because an event is
   /// likely to follow within microseconds. On the loop only.
-  package func expectPromptEvent() { hadPromptEvent = true }
+  package func expectPromptEvent() { busyWaitPolicy.expectEvent() }
 
   /// Reads what a descriptor has.
   ///
@@ -222,9 +220,9 @@ package final class EpollLoop: @unchecked Sendable {
   /// It gives the processor away between two looks, so that a peer on the same processor can answer.
   /// - Returns: How many are ready, 0 where there is other work; nil to sleep.
   private func busyWait(_ events: inout [epoll_event]) -> Int? {
-    guard hadPromptEvent else { return nil }
-    hadPromptEvent = false
-    guard busyWaitPolicy.shouldPoll() else { return nil }
+    guard busyWaitPolicy.shouldPoll(hasWork: inbox.withLock { !$0.work.isEmpty }) else {
+      return nil
+    }
     let end = Instant.now + busyWaitSpan
     while inbox.withLock({ $0.work.isEmpty }) {
       let count = unsafe epoll_wait(descriptor, &events, Int32(events.count), 0)

@@ -78,13 +78,17 @@ package final class StreamListener {
 
   private func accept() {
     guard let watched else { return }
-    let isExhausted = Self.acceptWaiting(at: watched.descriptor) { descriptor in
+    let shortage = Self.acceptWaiting(at: watched.descriptor) { descriptor in
       exhaustionDelay = Self.exhaustionDelays.lowerBound
       if address.family != AF_UNIX { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY) }
       onAccept(descriptor)
       return watched.isOpen
     }
-    if isExhausted { pause() }
+    guard let shortage else { return }
+    // With a higher soft limit, readiness is reported again.
+    if shortage.number == EMFILE, DescriptorLimit.hasRoom() { return }
+    DescriptorShortage.report(shortage.number)
+    pause()
   }
 
   /// Accepts the connections that wait at a non-blocking socket, up to a number after which other
@@ -94,26 +98,26 @@ package final class StreamListener {
   ///   - descriptor: The listening socket.
   ///   - onAccept: Called with each accepted socket, which it owns. The socket is non-blocking and
   ///     close-on-exec. Returns whether the listening socket is still open.
-  /// - Returns: Whether the process or the system has no descriptor left: then the others wait, and would be
-  ///   reported again at once.
+  /// - Returns: The error if the process or the system has no descriptor left: then the others wait, and would be
+  ///   reported again at once. It is for ``DescriptorShortage/report(_:now:)``.
   package static func acceptWaiting(
     at descriptor: Int32, _ onAccept: (Int32) -> Bool
-  ) -> Bool {
+  ) -> SystemError? {
     let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     for _ in 0..<acceptCountMax {
       let accepted = accept4(descriptor, nil, nil, flags)
       if accepted >= 0 {
-        guard onAccept(accepted) else { return false }
+        guard onAccept(accepted) else { return nil }
         continue
       }
       switch errno {
-      case EAGAIN: return false
-      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return true
+      case EAGAIN: return nil
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .current
       // Of this connection: it ended before it was accepted, or the network failed (accept(2)).
       default: continue
       }
     }
-    return false
+    return nil
   }
 
   private func pause() {

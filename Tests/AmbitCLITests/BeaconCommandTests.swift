@@ -216,6 +216,28 @@ struct BeaconSurveyTests {
     }
   }
 
+  @Test("a narrow table keeps the distance, the strength and the end of a name")
+  func narrow() throws {
+    let id = try #require(BluetoothUUID(uuid))
+    let beacon = IBeacon(uuid: id, major: 1, minor: 2, powerAtOneMetre: -59)
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    survey.hear(sighting(beacon.manufacturerData, rssi: -50), now: .zero)
+    let row = try #require(rows(&survey, seconds: 1).first)
+    let distance = try BeaconText.interval(#require(row.beacon.distance))
+    for width in 40...240 {
+      let columns = BeaconText.Columns(of: width)
+      let line = BeaconText.line(row, columns)
+      #expect(line.contains("/1/2") && line.contains(distance) && line.contains("-50"))
+      #expect(Fit.width(line) <= width)
+      let header = BeaconText.header(columns)
+      #expect(header.contains("DISTANCE") && header.contains("DBM"))
+    }
+    let wide = BeaconText.line(row, BeaconText.Columns(of: 240))
+    #expect(wide == BeaconText.line(row) && wide.contains("\(uuid)/1/2"))
+    let narrow = BeaconText.line(row, BeaconText.Columns(of: 80))
+    #expect(narrow.contains("iBeacon") && narrow.contains("\(row.beacon.proximity)"))
+  }
+
   @Test("the battery and temperature of a device are shown with each of its beacons")
   func telemetry() throws {
     let id = try #require(BluetoothUUID(uuid))

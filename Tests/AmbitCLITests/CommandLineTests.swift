@@ -97,6 +97,44 @@ struct CommandLineTests {
     }
   }
 
+  @Test("an unknown subcommand is refused with the names of the others")
+  func unknownSubcommand() throws {
+    for words in [
+      ["hub", "stauts"], ["bonds", "frget"], ["radio", "sreve"], ["--json", "hub", "stauts"],
+    ] {
+      let error = #expect(throws: (any Error).self) {
+        try Ambit.parseAsRoot(Main.movingOptions(words))
+      }
+      let message = Ambit.message(for: try #require(error))
+      let failure = Main.unknownSubcommand(words, of: Ambit.self, message)
+      #expect(failure?.status == .usage)
+      #expect(failure?.sentence.hasPrefix("unknown command \"\(words.last ?? "")\"") == true)
+    }
+    // Mistakes of other kinds keep their words.
+    for words in [
+      ["hub", "--nosuch"], ["scan", "more"], ["hub", "run", "x"],
+    ] {
+      let error = #expect(throws: (any Error).self) { try Ambit.parseAsRoot(words) }
+      let message = Ambit.message(for: try #require(error))
+      #expect(Main.unknownSubcommand(words, of: Ambit.self, message) == nil, "\(words)")
+    }
+    let failure = #expect(throws: CommandFailure.self) {
+      try (Ambit.parseAsRoot(["apps", "stauts"]) as? AppsRunProgram)?.run()
+    }
+    #expect(failure?.sentence.hasSuffix("the commands are run, status, install, uninstall") == true)
+  }
+
+  @Test("the help of commands that other programs perform is left to these programs")
+  func helpOfPrograms() throws {
+    for words in ["app open", "message room join", "apps run", "account add", "push", "chat"] {
+      try Main.checkCommand(["help"] + words.split(separator: " ").map(String.init))
+    }
+    let failure = #expect(throws: CommandFailure.self) {
+      try Main.checkCommand(["help", "apps", "nosuch"])
+    }
+    #expect(failure?.sentence.hasSuffix("the commands are run, status, install, uninstall") == true)
+  }
+
   @Test("every command has help with examples")
   func help() {
     #expect(Ambit.configuration.subcommands.count == 33)

@@ -88,6 +88,25 @@ struct HubAgentTests {
     withExtendedLifetime(other) {}
   }
 
+  @Test("an agent reports a hub that is stopped, one that is killed, and the return of each")
+  func faults() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let hub = try await ServedHub("sim:empty", at: path)
+    let agent = try await Self.agent(hub)
+    hub.server.send(SIGSTOP)
+    #expect(await agent.output.next(containing: "did not answer in time; pairings are not") != nil)
+    hub.server.send(SIGCONT)
+    #expect(await agent.output.next(containing: "the hub is back") != nil)
+    await hub.kill()
+    #expect(await agent.output.next(containing: "closed the connection; pairings are not") != nil)
+    let other = try await ServedHub("sim:empty", at: path)
+    #expect(await agent.output.next(containing: "the hub is back") != nil)
+    agent.interrupt()
+    _ = await agent.end()
+    withExtendedLifetime(other) {}
+  }
+
   @Test("an agent that the hub's rules forbid ends with a sentence and a status")
   func rules() async throws {
     let folder = try TestFolder()

@@ -61,26 +61,69 @@ struct HubFaultTests {
       ["hub", "--no-network", "--radio", "sim:empty", "--socket", path, "--json"],
       shell: "ulimit -n 48")
     #expect(await run.output.next(containing: "serving") != nil)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    let sockets = (0..<100).map { _ in
-      socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    }
-    for socket in sockets {
-      let status = withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-      }
-      #expect(status == 0)
-    }
+    let sockets = try (0..<100).map { _ in try Self.connected(path) }
     let refused = await run.output.next(containing: "programRefused")
     #expect(refused?.contains("as many programs as it can") == true)
     for socket in sockets { close(socket) }
     _ = try await AmbitRun.end(["hub", "status", "--socket", path, "--json"]) { $0.status == 0 }
     run.terminate()
     #expect(await run.end().isSignalled)
+  }
+
+  private static func connected(_ path: String) throws -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let status = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(status == 0)
+    return socket
+  }
+
+  /// Leaves a process the descriptors that it has (prlimit(1)).
+  private static func closeDescriptors(of processID: pid_t) throws {
+    let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/fd")
+    let open = Set(names.compactMap { UInt64($0) })
+    let free = try #require((0...UInt64(open.count)).first { !open.contains($0) })
+    let process = try Process.run(
+      URL(filePath: "/usr/bin/prlimit"),
+      arguments: ["--pid", "\(processID)", "--nofile=\(free):\(free)"])
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0)
+  }
+
+  @Test
+  func
+    `A hub without descriptors reports it once, counts it, and serves the programs that waited when it has some`()
+    async throws
+  {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let run = try AmbitRun(
+      ["hub", "--no-network", "--radio", "sim:empty", "--socket", path, "--json"])
+    #expect(await run.output.next(containing: "serving") != nil)
+    let status = ["hub", "status", "--socket", path, "--json"]
+    var sockets = try (0..<2).map { _ in try Self.connected(path) }
+    _ = try await AmbitRun.end(status) {
+      $0.output.contains { $0.contains("\"connectionCount\":2") }
+    }
+    try Self.closeDescriptors(of: run.processID)
+    // One at each of its sockets: one shortage.
+    sockets += try [path, path + ".metrics"].map(Self.connected)
+    let report = await run.output.next(containing: "descriptorsExhausted")
+    #expect(report?.contains("open files, its limit (ulimit -n") == true)
+    for socket in sockets.prefix(2) { close(socket) }
+    let end = try await AmbitRun.end(status) { $0.status == 0 }
+    #expect(end.output.contains { $0.contains("\"descriptorShortageCount\":1") })
+    for socket in sockets.dropFirst(2) { close(socket) }
+    run.terminate()
+    let hub = await run.end()
+    #expect(hub.isSignalled)
+    #expect(hub.output.count { $0.contains("descriptorsExhausted") } == 1)
   }
 
   @Test("a hub with a damaged file of bonds reports it, serves programs, and leaves the file")

@@ -292,8 +292,8 @@ struct HubInstallTests {
     ] {
       let run = try #require(
         try Ambit.parseAsRoot(Main.movingOptions(line)) as? HubRun, "\(line)")
-      #expect((run.options.radio == "sim") == line.contains("sim"))
-      #expect(run.options.json == line.contains("--json"))
+      #expect((run.options.global.radio == "sim") == line.contains("sim"))
+      #expect(run.options.global.json == line.contains("--json"))
     }
     let install = try #require(
       try Ambit.parseAsRoot(
@@ -319,6 +319,37 @@ struct HubInstallTests {
     #expect(output.contains(" hub run --radio hci1\n") && output.contains("DynamicUser=yes"))
     #expect(end.complaints.count == 1, "\(end.complaints)")
     #expect(!FileManager.default.fileExists(atPath: folder.path))
+  }
+
+  @Test
+  func
+    `Without the program of the hub, running and installing one fail, and --print shows the units`()
+    async throws
+  {
+    // A folder with the one program, on the file system of the build.
+    let alone = """
+      folder=$(mktemp -d -p "${0%/*}"); ln "$(readlink -f "$0")" "$folder/ambit"; \
+      "$folder/ambit" "$@"; status=$?; rm -r "$folder"; exit $status
+      """
+    let environment = ["XDG_CONFIG_HOME": folder.path]
+    let run = try await AmbitRun.end(
+      "hub", "--radio", "sim", "--socket", folder.path + "/hub", shell: alone)
+    #expect(run.status == ExitStatus.failure.rawValue)
+    #expect(
+      run.complaints.contains { $0.contains("/ambit-hub, can't be started") }, "\(run.complaints)")
+    let install = try await AmbitRun.end(
+      "hub", "install", "--user", "--radio", "sim", environment: environment, shell: alone)
+    #expect(install.status == ExitStatus.notFound.rawValue)
+    #expect(
+      install.complaints.contains {
+        $0.hasSuffix("/ambit-hub, which the service runs, is not installed.")
+      },
+      "\(install.complaints)")
+    #expect(!FileManager.default.fileExists(atPath: folder.path))
+    let units = try await AmbitRun.end(
+      "hub", "install", "--user", "--radio", "sim", "--print", environment: environment,
+      shell: alone)
+    #expect(units.status == 0 && units.output.contains { $0.contains(" hub run --radio sim") })
   }
 
   @Test("a hub is installed, installed again, changed by its user, kept, and uninstalled")

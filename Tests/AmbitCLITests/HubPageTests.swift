@@ -81,6 +81,7 @@ struct HubPageTests {
     var state = Self.state(programCount: 2)
     state.programs[0].unit = "guide.service"
     state.programs[0].sessionCount = 1
+    state.programs[0].unhandledEventCount = 63
     state.programs[0].scanCount = 2
     state.programs[0].serviceCount = 1
     state.programs[0].advertisementCount = 1

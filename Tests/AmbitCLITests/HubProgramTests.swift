@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 @testable import AmbitCLI
@@ -45,6 +46,22 @@ struct HubProgramTests {
     let remarks = end.complaints.filter { $0.contains("all devices are simulated: the hub at") }
     #expect(remarks.count == 1, "\(end)")
     #expect(await hub.server.output.next(containing: "\"programConnected\"") != nil)
+  }
+
+  @Test("a command that follows a device scans while it looks for it, and not as long as it runs")
+  func scansOnce() async throws {
+    let folder = try TestFolder()
+    let hub = try await ServedHub("sim", at: folder.path + "/hub")
+    let run = try AmbitRun(["subscribe", "strap", "2A37", "--json"], environment: hub.environment)
+    #expect(await run.output.next(containing: "\"value\"") != nil)
+    let status = ["hub", "status", "--socket", hub.path, "--json"]
+    // The test's time limit ends the attempts.
+    let end = try await AmbitRun.end(status) { end in
+      end.output.contains { $0.contains("\"scanCount\":0") }
+    }
+    #expect(end.output.contains { $0.contains("\"subscriptionCount\":1") }, "\(end)")
+    run.interrupt()
+    #expect(await run.end().status == AmbitCLI.ExitStatus.interrupted.rawValue)
   }
 
   @Test("objects of simulated devices of a hub have simulated")
@@ -219,13 +236,56 @@ struct HubProgramTests {
     #expect(await (try AmbitRun(["status"], environment: environment)).end().status == 0)
   }
 
-  @Test("bonds of another user's hub are not taken for this user's")
-  func bonds() throws {
-    let owner = try #require(
-      try FileManager.default.attributesOfItem(atPath: "/")[.ownerAccountID] as? NSNumber)
-    let remark = BondOptions.hubRemark("/", of: owner.uint32Value + 1)
-    #expect(remark?.contains("the hub at / is another user's") == true)
-    #expect(BondOptions.hubRemark("/", of: owner.uint32Value) == nil)
-    #expect(BondOptions.hubRemark("/nonexistent/hub", of: owner.uint32Value + 1) == nil)
+  @Test func `Bonds are listed, forgotten and imported in the store of the hub that is used`()
+    async throws
+  {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let store = folder.path + "/hubs/ambit/bonds"
+    // Bonds with simulated devices are kept only in a file that is named.
+    let run = try AmbitRun(
+      ["hub", "--no-network", "--radio", "sim", "--socket", path, "--json"],
+      environment: ["AMBIT_BONDS": store])
+    #expect(await run.output.next(containing: "serving") != nil)
+    // Root's own default is the same file: another one in a folder of root has to be named.
+    let environment = ["AMBIT_HUB": path, "XDG_STATE_HOME": folder.path + "/hubs"]
+    func end(
+      _ arguments: String..., in environment: [String: String]
+    ) async throws -> AmbitRun.End {
+      let run = try AmbitRun(arguments, environment: environment)
+      run.closeInput()
+      return await run.end()
+    }
+    let empty = try await end("bonds", in: environment)
+    #expect(empty.output == ["No bonds."], "\(empty)")
+    #expect(empty.complaints.contains { $0.contains("Bonds of the hub at \(path), in ") })
+    // The simulated thermostat has a value that takes a pairing.
+    let value = try await end(
+      "read", "thermostat", "7C3B0003-92F1-4E0B-8B1E-5D0A4C1F2E6D", in: environment)
+    #expect(value.status == 0, "\(value)")
+    let listed = try await end("bonds", "--json", in: environment)
+    let line = try #require(listed.output.first, "\(listed)")
+    let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+    #expect(object?["hub"] as? String == path && object?["store"] as? String == store, "\(line)")
+    let address = try #require(object?["address"] as? String)
+    // This user's own are in another store.
+    let own = try await end(
+      "bonds", in: ["AMBIT_HUB": "off", "XDG_STATE_HOME": folder.path + "/own"])
+    #expect(own.output == ["No bonds."] && own.complaints.isEmpty, "\(own)")
+    let copy = folder.path + "/copy"
+    let copied = try await end(
+      "bonds", "import", "--from", store, "--to", copy, in: environment)
+    #expect(copied.output == ["Imported \(address)"], "\(copied)")
+    let forgotten = try await end("bonds", "forget", address, in: environment)
+    #expect(forgotten.status == 0, "\(forgotten)")
+    #expect(try await end("bonds", in: environment).output == ["No bonds."])
+    let imported = try await end("bonds", "import", "--from", copy, in: environment)
+    #expect(imported.output == ["Imported \(address)"], "\(imported)")
+    #expect(try await end("bonds", "--json", in: environment).output.count == 1)
+    run.send(SIGSTOP)
+    defer { run.send(SIGCONT) }
+    let silent = try await end("bonds", in: environment)
+    #expect(silent.status == AmbitCLI.ExitStatus.timedOut.rawValue && silent.output.isEmpty)
+    #expect(silent.complaints.contains { $0.contains("AMBIT_HUB=off") }, "\(silent)")
   }
 }

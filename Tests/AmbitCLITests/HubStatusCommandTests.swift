@@ -197,7 +197,7 @@ struct HubStatusCommandTests {
   func networkProblem() {
     var state = Self.state()
     let problem = NetworkProblem.units(
-      .system, radio: .hci(0), more: ["--pair", "never"])
+      ofUser: false, radio: RadioChoice.hci(0), more: ["--pair", "never"])
     state.networkProblem = problem
     #expect(
       problem.contains("\"sudo ambit hub install --radio hci0 --pair never\" writes new ones"))
@@ -208,7 +208,7 @@ struct HubStatusCommandTests {
       .split(separator: " ").joined(separator: " ")
     #expect(words == "network " + problem)
     #expect(
-      NetworkProblem.units(.user, radio: .hci(1), more: [])
+      NetworkProblem.units(ofUser: true, radio: RadioChoice.hci(1), more: [])
         .contains("\"ambit hub install --user --radio hci1\""))
   }
 

@@ -50,6 +50,31 @@ struct NearbyPageTests {
     }
   }
 
+  @Test("devices are let go a minute after the last page was left, and ten after it was hidden")
+  func visits() {
+    let nearby = Nearby()
+    func isOver(_ seconds: Int64, hasDevices: Bool = true) -> Bool {
+      nearby.visits.isOver(hasDevices: hasDevices, now: .zero + .seconds(seconds))
+    }
+    let scheduler = TestScheduler()
+    var first: NearbyPage? = NearbyPage(nearby, scheduler: scheduler)
+    var second: NearbyPage? = NearbyPage(nearby, scheduler: scheduler)
+    first?.appeared()
+    second?.appeared()
+    #expect(!isOver(0) && !isOver(1_000))
+    first?.disappeared()
+    first = nil
+    #expect(!isOver(1_001) && !isOver(2_000), "the other one is shown")
+    second?.disappeared()
+    #expect(!isOver(3_000) && !isOver(3_599) && isOver(3_600), "it is hidden")
+    second?.appeared()
+    #expect(!isOver(3_700), "it is shown again")
+    second?.disappeared()
+    #expect(!isOver(3_800, hasDevices: false) && !isOver(4_000), "a device is connected later")
+    second = nil
+    #expect(!isOver(4_059) && isOver(4_060), "it was left")
+  }
+
   @Test("the page lists nearby devices in order of arrival, whatever their signal strength")
   func stableOrder() {
     let rig = Rig()
@@ -242,8 +267,17 @@ struct NearbyPageTests {
     #expect(rig.page.items.value.first?.isOpen == true)
     detail.close.apply().start()
     #expect(!detail.isOpen.value)
+    #expect(!detail.isAwaited.value)
+    // An item that isn't known, as an address may name it, is opened as soon as it is.
+    rig.page.open.apply("ID-Torch").start()
+    #expect(!detail.isOpen.value && detail.isAwaited.value)
+    rig.hear("Torch")
+    rig.pass()
+    #expect(detail.isOpen.value && !detail.isAwaited.value && detail.title.value == "Torch")
     rig.page.open.apply("nobody").start()
-    #expect(!detail.isOpen.value)
+    #expect(!detail.isOpen.value && detail.isAwaited.value)
+    detail.close.apply().start()
+    #expect(!detail.isAwaited.value)
   }
 
   @Test("the page shows whether it is inside a beacon's region, with the exit delay of regions")

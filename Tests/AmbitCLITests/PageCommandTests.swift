@@ -337,7 +337,7 @@
       try await withBrowser { browser in
         try await browser.navigate(to: first.address)
         try await browser.wait(until: Self.row("Pulse strap"), seconds: 60)
-        let isTold = "getComputedStyle(document.querySelector('.away')).visibility == 'visible'"
+        let isTold = "document.querySelector('[data-when=off]').checkVisibility()"
         #expect(try await browser.script("return !(\(isTold))"))
         let port = first.port
         first.stop()

@@ -81,6 +81,16 @@
           """)
         #expect(isFit)
         try await browser.keepPicture("page at 200 %")
+        // Beside the detail, a table has less room than on some phones.
+        try await browser.setSize(width: 1_000, height: 700)
+        let isLegible: Bool = try await browser.script(
+          """
+          const table = document.querySelector(".table");
+          return table.scrollWidth <= table.clientWidth
+            && [...table.querySelectorAll("tbody tr")]
+              .every((row) => row.offsetHeight < row.offsetWidth / 2);
+          """)
+        #expect(isLegible)
       }
     }
 
@@ -151,6 +161,12 @@
             + " && !\(isClosed) && history.state?.isOpen")
         try await browser.goBack()
         try await browser.wait(until: isClosed)
+        // An address of a device that isn't nearby is explained, and may be given up.
+        try await browser.navigate(to: shown.replacing(/open=.*/, with: "open=nothing"))
+        let isAwaited = "document.querySelector('.awaited').checkVisibility()"
+        try await browser.wait(until: isAwaited)
+        try await browser.click(browser.find(".awaited button"))
+        try await browser.wait(until: "!\(isAwaited) && !location.search.includes('open')")
         try await browser.closeTab()
         try await browser.select(tab)
         #expect(try await browser.script("return document.documentElement.dataset.live == 'on'"))

@@ -20,6 +20,14 @@
       #expect(try PipeCommand(line: #"{"command":"background"}"#) == .setInUse(false))
       #expect(try PipeCommand(line: #"{"command":"foreground"}"#) == .setInUse(true))
       #expect(try PipeCommand(line: #"{"command":"stats"}"#) == .statistics)
+      #expect(try PipeCommand(line: #"{"command":"connect"}"#) == .setConnected(true))
+      #expect(try PipeCommand(line: #"{"command":"disconnect"}"#) == .setConnected(false))
+      #expect(
+        try PipeCommand(line: #"{"command":"push-enable","to":"p.example","node":"7"}"#)
+          == .setPush(service: "p.example", node: "7", isEnabled: true))
+      #expect(
+        try PipeCommand(line: #"{"command":"pushed","id":"7","from":"n@p","to":"b@x","body":"Hi"}"#)
+          == .pushed(PushedMessage(id: "7", from: "n@p", to: "b@x", body: "Hi")))
       #expect(
         try PipeCommand(line: #"{"command":"typing","to":"b@x","state":"composing"}"#)
           == .setChatState(.composing, to: "b@x"))

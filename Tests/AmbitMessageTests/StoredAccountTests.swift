@@ -16,7 +16,9 @@
         pin: String(repeating: "0f", count: 32))
       var withFiles = plain
       withFiles.allowsPrivateFiles = true
-      for account in [plain, full, withFiles] {
+      var quick = plain
+      quick.isQuick = true
+      for account in [plain, full, withFiles, quick] {
         #expect(account.line.filter { $0 == UInt8(ascii: "\n") }.count == 1)
         #expect(try StoredAccount(line: account.line.dropLast()) == account)
       }

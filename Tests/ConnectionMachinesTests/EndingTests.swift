@@ -52,6 +52,23 @@ struct EndingTests {
     #expect(rig.states.last == .cancelled && rig.socket.output == [1, 2])
   }
 
+  @Test func `A receive that waits for more gets what has come when the connection fails`() {
+    var rig = ConnectionRig()
+    rig.receive(1, 10)
+    rig.receive(2)
+    rig.arrive([1, 2])
+    _ = rig.news()
+    rig.handle(.ended(reset))
+    #expect(rig.news() == ["close", "1: 2 end \(reset)", "2: 0 end \(reset)"])
+    // One that the app has ended itself has no content.
+    rig = ConnectionRig()
+    rig.receive(1, 10)
+    rig.arrive([1, 2])
+    _ = rig.news()
+    rig.handle(.cancel)
+    #expect(rig.news() == ["close", "1: 0 end \(cancelled)"])
+  }
+
   @Test("a peer that reads nothing holds a cancelled connection for thirty seconds")
   func lingersInVain() {
     var rig = ConnectionRig()

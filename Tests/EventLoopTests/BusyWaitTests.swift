@@ -1,5 +1,6 @@
 import Essentials
 import Glibc
+import Synchronization
 import Testing
 
 @testable import EventLoop
@@ -52,6 +53,36 @@ struct BusyWaitPolicyTests {
     #expect(shouldPoll)
   }
 
+  @Test func `What an event's handler enqueued is done before the poll, which is not lost for it`()
+  {
+    var policy = BusyWaitPolicy()
+    policy.expectEvent()
+    let polls = [true, true, false, false].map { policy.shouldPoll(hasWork: $0) }
+    #expect(polls == [false, false, true, false])
+  }
+
+  @Test func `A poll that work ends is made again, and the next one only after another event`() {
+    var policy = BusyWaitPolicy()
+    for _ in 0..<3 {
+      policy.expectEvent()
+      var polls: [Bool] = []
+      for _ in 0..<3 {
+        polls.append(policy.shouldPoll(hasWork: false))
+        policy.polled(foundEvents: nil)
+      }
+      #expect(polls == [true, true, false])
+    }
+  }
+
+  @Test func `No event is expected after a poll in vain`() {
+    var policy = BusyWaitPolicy()
+    policy.expectEvent()
+    var polls = [policy.shouldPoll(hasWork: false)]
+    policy.polled(foundEvents: false)
+    polls.append(policy.shouldPoll(hasWork: false))
+    #expect(polls == [true, false])
+  }
+
   private func skipCount(of policy: BusyWaitPolicy) -> Int {
     var policy = policy
     var count = 0
@@ -85,6 +116,23 @@ struct BusyWaitTests {
         line.loop.execute { continuation.resume() }
       }
     }
+    await line.close()
+  }
+
+  @Test
+  func `A loop whose handlers and other threads enqueue work on and on hears of its descriptors`()
+    async throws
+  {
+    let line = try await EchoLine(busyWaitSpan: Self.endless)
+    let loop = line.loop
+    let isOver = Atomic(false)
+    @Sendable func goOn() { if !isOver.load(ordering: .relaxed) { loop.execute { goOn() } } }
+    loop.execute { goOn() }
+    for byte in UInt8(1)...100 {
+      line.send([byte])
+      #expect(await line.next() == [byte])
+    }
+    isOver.store(true, ordering: .relaxed)
     await line.close()
   }
 

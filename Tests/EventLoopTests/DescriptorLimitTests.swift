@@ -1,3 +1,5 @@
+import Essentials
+import Glibc
 import Testing
 
 @testable import EventLoop
@@ -15,5 +17,34 @@ struct DescriptorLimitTests {
   func room() {
     #expect(DescriptorLimit.freeMax < DescriptorLimit.connectionsMax)
     #expect(DescriptorLimit.freeMax > 0)
+  }
+}
+
+@Suite("Shortages of descriptors")
+struct DescriptorShortageTests {
+  @Test func `Failures with less than a minute in between are one shortage`() {
+    var episodes = DescriptorShortage.Episodes()
+    let start = Instant(nanoseconds: 0)
+    var beginnings: [Int64] = []
+    // A listener that tries again each second, for an hour; and once more a minute later.
+    for second in Array(0...Int64(3_600)) + [3_659, 3_719] {
+      if episodes.failed(start + .seconds(second)) { beginnings.append(second) }
+    }
+    #expect(beginnings == [0, 3_719])
+    #expect(episodes.count == 2)
+  }
+
+  @Test(arguments: [EMFILE, ENFILE, ENOMEM, ENOBUFS])
+  func `Each shortage has a remedy in its text`(number: Int32) throws {
+    let shortage = try #require(DescriptorShortage(errorNumber: number))
+    #expect(
+      shortage.text.contains("limit") || shortage.text.contains("sysctl")
+        || shortage.text.contains("memory"))
+  }
+
+  @Test func `Other errors of an accepted connection are no shortage`() {
+    for number in [EAGAIN, EINTR, ECONNABORTED, EBADF] {
+      #expect(DescriptorShortage(errorNumber: number) == nil)
+    }
   }
 }

@@ -4,6 +4,7 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 @testable import Simulation
 
 @Suite("What bonded centrals configured, on the air")

@@ -5,6 +5,7 @@ import Simulation
 import Testing
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 
 /// Devices at private addresses that name the same identity address: its owner, another device, or the owner
 /// after a reset.

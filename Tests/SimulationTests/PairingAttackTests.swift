@@ -5,6 +5,7 @@ import Simulation
 import Testing
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 
 /// Each attack on pairing that has a name, as a script on the air against a host in either role.
 @Suite("Attacks on pairing, on the air")

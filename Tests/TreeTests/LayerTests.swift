@@ -31,7 +31,9 @@ struct LayerTests {
     for module in modules {
       let layer = try #require(Layers.all[module.name]).layer
       guard [.api, .reactive, .bridges].contains(layer) else { continue }
-      for name in ["BluetoothHost", "BluetoothMachines"] {
+      for name in [
+        "BluetoothHost", "BluetoothMachines", "GATTMachines", "L2CAPMachines", "PairingMachines",
+      ] {
         #expect(!module.dependencies.contains { $0.name == name }, "\(module.name): \(name)")
       }
     }

@@ -63,6 +63,9 @@ enum Layers {
     "CExpat": Module(.wire),
     "XMPPWire": Module(.wire),
 
+    "L2CAPMachines": Module(.machines),
+    "GATTMachines": Module(.machines),
+    "PairingMachines": Module(.machines),
     "BluetoothMachines": Module(.machines),
     "BlueZMachines": Module(.machines),
     "BeaconMachines": Module(.machines),
@@ -88,6 +91,7 @@ enum Layers {
     "CSystemd": Module(.hosts),
     "EventLoop": Module(.hosts, ["Glibc", "Synchronization"]),
     "StateFiles": Module(.hosts, ["Glibc", "Synchronization"]),
+    "ProcessSpawning": Module(.hosts, ["Glibc"]),
     "RunLoopSupport": Module(
       .hosts, ["Foundation", "CoreFoundation", "Synchronization"], mayTouchTheWorld: false),
     "Connections": Module(.hosts, ["Dispatch", "Glibc", "Synchronization"]),
@@ -138,10 +142,11 @@ enum Layers {
     "CoreLocationAsync": Module(.bridges, ["Foundation", "Dispatch", "Synchronization"]),
     "CoreLocationReactive": Module(.bridges, ["Foundation"]),
     "BonjourReactive": Module(.bridges),
+    "MessagingReactive": Module(.bridges),
     "BindingServer": Module(
       .bridges,
       [
-        "Foundation", "HTTPTypes", "HummingbirdCore", "Logging", "NIOCore",
+        "Foundation", "Glibc", "HTTPTypes", "HummingbirdCore", "Logging", "NIOCore",
         "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "ServiceLifecycle",
         "Synchronization", "UnixSignals",
       ],
@@ -157,6 +162,7 @@ enum Layers {
 
     "AmbitCLI": Module(
       .programs, apple.union(["ArgumentParser", "Logging", "Synchronization"])),
+    "AmbitHub": Module(.programs, ["ArgumentParser", "Foundation"], filesThatTouchTheWorld: []),
     "AmbitPage": Module(
       .programs, ["ArgumentParser", "Foundation", "Synchronization"], filesThatTouchTheWorld: []),
     "AmbitMessage": Module(
@@ -166,6 +172,7 @@ enum Layers {
       .programs, ["ArgumentParser", "Foundation", "Glibc"], filesThatTouchTheWorld: []),
     // The executables, which only start the command line and the page.
     "ambit": Module(.programs),
+    "ambit-hub": Module(.programs),
     "ambit-page": Module(.programs),
     "ambit-message": Module(.programs),
     "ambit-apps": Module(.programs),

@@ -19,6 +19,8 @@ struct SourceFile: Sendable {
   var module: String? {
     let parts = path.split(separator: "/").map(String.init)
     if path.hasPrefix("Programs/ambit/Main/") { return "ambit" }
+    if path.hasPrefix("Programs/ambit-hub/Main/") { return "ambit-hub" }
+    if path.hasPrefix("Programs/ambit-hub/") { return "AmbitHub" }
     if path.hasPrefix("Programs/ambit-page/Main/") { return "ambit-page" }
     if path.hasPrefix("Programs/ambit-page/") { return "AmbitPage" }
     if path.hasPrefix("Programs/ambit-message/Main/") { return "ambit-message" }

@@ -44,6 +44,27 @@ struct TreeTests {
     }
   }
 
+  @Test("A package type with inlinable functions is usable from inline")
+  func inlinableTypes() {
+    var count = 0
+    for file in SourceTree.sources {
+      var type: (name: String, isUsable: Bool)?
+      for (index, line) in file.code.enumerated() {
+        if !line.hasPrefix(" "), line.contains("{") {
+          let isType =
+            line.contains("package ")
+            && ["struct ", "class ", "enum "].contains { line.contains($0) }
+          let isUsable = index > 0 && file.code[index - 1].hasPrefix("@usableFromInline")
+          type = isType ? (line, isUsable || line.hasPrefix("@usableFromInline")) : nil
+        }
+        guard let type, line.hasPrefix("  @inlinable") else { continue }
+        count += 1
+        #expect(type.isUsable, "\(file.path): \(type.name)")
+      }
+    }
+    #expect(count > 5, "no function was found")
+  }
+
   @Test("a file has at most 600 lines, unless it is a table")
   func fileSize() {
     for file in SourceTree.swiftFiles {

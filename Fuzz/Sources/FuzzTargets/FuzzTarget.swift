@@ -8,5 +8,5 @@ package struct FuzzTarget: Sendable {
   /// Every fuzzer there is.
   package static let all: [FuzzTarget] =
     wire + machines + beacons + floors + dns + bonjour + sharing + hub + rules + files + apps + xmpp
-    + blueZ
+    + xmppSessions + blueZ
 }

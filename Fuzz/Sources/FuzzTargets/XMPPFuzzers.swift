@@ -29,6 +29,8 @@
       FuzzTarget(name: "HTTPSAddress") { bytes in
         guard let address = HTTPSAddress(String(decoding: bytes, as: UTF8.self)) else { return }
         precondition(HTTPSAddress(address.description) == address, "an address changed")
+        let other = address.resolving("é" + address.target)
+        precondition(other.map { HTTPSAddress($0.description) == $0 } ?? true)
         precondition(
           (address.authority + address.target).utf8.allSatisfy { (0x21...0x7E).contains($0) })
       },
@@ -72,6 +74,7 @@
       precondition(Stanza(stanza.element) == stanza, "\(stanza) is not written as it was read")
       checkContacts(stanza)
       checkRooms(stanza)
+      checkComponents(stanza)
       guard case .message(let message) = stanza else { return }
       _ = (message[Carbon.self], message[ArchiveResult.self], message[Delay.self], message.body)
       for file in SharedFile.files(in: message.payload) {
@@ -102,6 +105,22 @@
           precondition(ChatMarker(marker.element) == marker, "\(marker)")
         }
       }
+    }
+
+    /// A stanza is the same behind a component's stream, unless it has elements of that stream's namespace.
+    private static func checkComponents(_ stanza: Stanza) {
+      if case .iq(let iq) = stanza, let publication = iq[PushPublication.self] {
+        precondition(PushPublication(publication.element) == publication, "\(publication)")
+      }
+      let bytes = ComponentStream.bytes(of: stanza.element)
+      let parser = XMLStreamParser()
+      parser.append(ComponentStream.opening(domain: "push.example") + bytes)
+      _ = try? parser.next()
+      guard case .element(let element)? = try? parser.next() else {
+        preconditionFailure("\(stanza) can't be read by a component")
+      }
+      let moved = ComponentStream.clientElement(element)
+      precondition(ComponentStream.bytes(of: moved) == bytes, "\(stanza) has changed")
     }
 
     private static func checkRooms(_ stanza: Stanza) {

@@ -62,6 +62,10 @@ new MutationObserver(() => {
 addEventListener('popstate', () => {
   if (!detail.hidden && !history.state?.isOpen) detail.querySelector('.head button').click()
 })
+// What isn't nearby was never opened here, and its address would be opened again by the next reload.
+document.querySelector('.awaited button').addEventListener('click', () => {
+  history.replaceState(history.state, '', address())
+})
 follow(detail, () => detail.querySelector('h2'), remember)
 // Nothing behind a question can be reached.
 follow(

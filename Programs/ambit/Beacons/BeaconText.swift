@@ -6,22 +6,59 @@ import JSONWire
 
 /// Formats beacons as text and as JSON.
 enum BeaconText {
-  static let header = row("FORMAT", "BEACON", "PROXIMITY", "DISTANCE", "DBM", "BATTERY", "")
+  /// The columns that fit a terminal. The numbers stay, and a name loses its middle: its end tells beacons of one
+  /// UUID apart.
+  struct Columns {
+    private(set) var name = 48
+    private(set) var hasFormat = true
+    private(set) var hasBattery = true
+    private(set) var hasProximity = true
+    private(set) var historyMax = Int.max
 
-  private static func row(
-    _ format: String, _ name: String, _ proximity: String, _ distance: String, _ level: String,
-    _ battery: String, _ history: String
-  ) -> String {
-    [
-      Fit.column(format, 9), Fit.column(name, 48), Fit.column(proximity, 9),
-      Fit.column(distance, 13), Fit.column(level, 4, alignedRight: true),
-      Fit.column(battery, 7, alignedRight: true), history,
-    ].joined(separator: "  ").trimmingSuffix(" ")
+    /// All of them, where nothing cuts lines.
+    static let all = Columns()
+    private static let nameMin = 20
+
+    private init() {}
+
+    init(of width: Int) {
+      // With the blanks behind each.
+      let (format, proximity, distance, level, battery) = (11, 11, 15, 4, 9)
+      var room = width - 2 - distance - level
+      func take(_ columns: Int) -> Bool {
+        guard room - columns >= Self.nameMin else { return false }
+        room -= columns
+        return true
+      }
+      hasProximity = take(proximity)
+      hasFormat = take(format)
+      hasBattery = take(battery)
+      name = max(1, min(name, room))
+      historyMax = max(0, room - name - 2)
+    }
   }
 
-  static func line(_ row: BeaconSurvey.Row) -> String {
+  static func header(_ columns: Columns = .all) -> String {
+    row(columns, "FORMAT", "BEACON", "PROXIMITY", "DISTANCE", "DBM", "BATTERY", "")
+  }
+
+  private static func row(
+    _ columns: Columns, _ format: String, _ name: String, _ proximity: String, _ distance: String,
+    _ level: String, _ battery: String, _ history: String
+  ) -> String {
+    [
+      columns.hasFormat ? Fit.column(format, 9) : nil,
+      Fit.column(Fit.shortened(name, columns.name), columns.name),
+      columns.hasProximity ? Fit.column(proximity, 9) : nil,
+      Fit.column(distance, 13), Fit.column(level, 4, alignedRight: true),
+      columns.hasBattery ? Fit.column(battery, 7, alignedRight: true) : nil,
+      String(history.suffix(columns.historyMax)),
+    ].compactMap(\.self).joined(separator: "  ").trimmingSuffix(" ")
+  }
+
+  static func line(_ row: BeaconSurvey.Row, _ columns: Columns = .all) -> String {
     self.row(
-      row.format.rawValue, Fit.safe(row.name), "\(row.beacon.proximity)",
+      columns, row.format.rawValue, Fit.safe(row.name), "\(row.beacon.proximity)",
       row.beacon.distance.map(interval) ?? "", row.levels.last.map(String.init) ?? "",
       row.telemetry?.batteryVolts.map { String(format: "%.2f V", $0) } ?? "",
       sparkline(row.levels))

@@ -103,8 +103,9 @@ struct Beacons: RadioCommand {
         let footer =
           remarks.isEmpty ? [] : [""] + remarks.map { output.style.dim(Fit.truncated($0, width)) }
         let height = max(0, Terminal.size.rows - 1 - footer.count)
-        let lines = rows.map { Fit.truncated(BeaconText.line($0), width) }
-        let header = output.style.dim(Fit.truncated(BeaconText.header, width))
+        let columns = BeaconText.Columns(of: width)
+        let lines = rows.map { Fit.truncated(BeaconText.line($0, columns), width) }
+        let header = output.style.dim(Fit.truncated(BeaconText.header(columns), width))
         Terminal.draw([header] + lines.prefix(height) + footer, isAnew: false)
       } else {
         reportsUntilTable -= 1
@@ -117,7 +118,7 @@ struct Beacons: RadioCommand {
   }
 
   private static func printTable(_ rows: [BeaconSurvey.Row], _ output: Output) {
-    output.line(BeaconText.header)
+    output.line(BeaconText.header())
     for row in rows { output.line(BeaconText.line(row)) }
     output.line("")
   }

@@ -1,6 +1,7 @@
-import CLinux
+import EventLoop
 import Foundation
 import Glibc
+import ProcessSpawning
 
 /// Runs one command, once at a time for each region, each time as a process of its own, without
 /// waiting for it.
@@ -55,11 +56,10 @@ final class CommandRunner: Sendable {
   func start(
     _ more: [String: String], for region: String, onEnd: @escaping @Sendable () -> Void
   ) -> Start {
-    let environment = ProcessInfo.processInfo.environment.merging(more) { $1 }
-    let (code, process) = Self.spawn(command, environment)
-    guard code == 0 else {
-      let isForNow = code == EAGAIN || code == ENOMEM
-      let reason = String(cString: strerror(code))
+    let process: pid_t
+    do throws(SystemError) { process = try spawn(more) } catch {
+      let isForNow = error.number == EAGAIN || error.number == ENOMEM
+      let reason = String(cString: strerror(error.number))
       output.warn("\(name) cannot be run: \(reason)" + (isForNow ? "; trying again" : ""))
       return isForNow ? .noRoom : .failed
     }
@@ -82,6 +82,15 @@ final class CommandRunner: Sendable {
       onEnd()
     }
     return .started
+  }
+
+  private func spawn(_ more: [String: String]) throws(SystemError) -> pid_t {
+    guard let program = command.first else { throw SystemError(number: ENOENT) }
+    var spawn = ProcessSpawn(
+      .name(program), arguments: command, environment: ProcessSpawn.environment(with: more),
+      leads: .group)
+    spawn.inheritedIgnored = Interrupts.inheritedIgnored
+    return try spawn.start()
   }
 
   /// Ends the command of a region, with all that it started.
@@ -132,41 +141,6 @@ final class CommandRunner: Sendable {
     } else if code != 0 {
       output.warn("\(name) ended with status \(code)")
     }
-  }
-
-  /// Starts a process; the error code of `posix_spawnp`, 0 for none, and its identifier.
-  private static func spawn(
-    _ command: [String], _ environment: [String: String]
-  ) -> (code: Int32, process: pid_t) {
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var all = sigset_t()
-    sigfillset(&all)
-    for number in Interrupts.inheritedIgnored { sigdelset(&all, number) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
-    posix_spawnattr_setpgroup(&attributes, 0)
-
-    var files = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&files)
-    defer { posix_spawn_file_actions_destroy(&files) }
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    spawn_close_from(&files, STDERR_FILENO + 1)
-
-    var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
-    var variables: [UnsafeMutablePointer<CChar>?] =
-      environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-    defer { for pointer in arguments + variables { free(pointer) } }
-    var process: pid_t = 0
-    guard let program = arguments.first ?? nil else { return (ENOENT, 0) }
-    let code = posix_spawnp(&process, program, &files, &attributes, &arguments, &variables)
-    return (code, process)
   }
 }
 

@@ -133,28 +133,34 @@ struct Monitor: RadioCommand {
         }
       }
       group.addTask {
-        for await discovery in central.scan(allowDuplicates: true) {
-          let sighting = Sighting(discovery)
-          if sighting.beaconReading == .malformed { watch.heardMalformed() }
-          watch.handle(BeaconSighting(sighting).map { .sighted($0) } ?? .received)
+        var reader = BeaconReader()
+        for await report in reports(of: session.host) {
+          let sighting = reader.sighting(
+            in: report.data, from: report.address, rssi: report.rssi)
+          if reader.counters.malformed > 0 {
+            reader = BeaconReader()
+            watch.heardMalformed()
+          }
+          watch.handle(sighting.map { .sighted($0) } ?? .received)
         }
-        try await session.scanEnded(central)
       }
+      group.addTask { try await session.scanEnded(central) }
       defer { group.cancelAll() }
       try await group.next()
     }
   }
-}
 
-extension BeaconSighting {
-  /// The sighting of an iBeacon; nil for anything else.
-  init?(_ sighting: Sighting) {
-    guard case .iBeacon(let fields) = sighting.beacon, let address = sighting.address else {
-      return nil
+  /// The reports of a scan whose radio may leave out other peers than beacons. A slow consumer gets the latest ones.
+  private static func reports(of host: CommandHost) -> AsyncStream<AdvertisingReport> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1_024)) { continuation in
+      let session = host.openSession { event in
+        if case .discovered(let report) = event { continuation.yield(report) }
+      }
+      var options = ScanOptions()
+      options.allowsDuplicates = true
+      options.seeksBeacons = true
+      session.send(.startScan(options))
+      continuation.onTermination = { _ in session.close() }
     }
-    self.init(
-      identity: BeaconIdentity(fields), address: address,
-      rssi: sighting.rssi.flatMap { Int8(exactly: $0) } ?? Self.unknownRSSI,
-      powerAtOneMetre: fields.powerAtOneMetre)
   }
 }

@@ -170,11 +170,10 @@ final class RegionWatch: Sendable {
   ) -> [String: String] {
     let region = state.monitor.regions.first { $0.identifier == crossing.region }
     let (beacon, constraint) = (crossing.beacon, region?.constraint)
-    return [
-      "AMBIT_EVENT": crossing.event.rawValue, "AMBIT_REGION": crossing.region,
-      "AMBIT_BEACON_UUID": (beacon?.uuid ?? constraint?.uuid)?.fullDescription,
-      "AMBIT_BEACON_MAJOR": (beacon?.major ?? constraint?.major).map(String.init),
-      "AMBIT_BEACON_MINOR": (beacon?.minor ?? constraint?.minor).map(String.init),
-    ].compactMapValues(\.self)
+    var variables = ["AMBIT_EVENT": crossing.event.rawValue, "AMBIT_REGION": crossing.region]
+    variables["AMBIT_BEACON_UUID"] = (beacon?.uuid ?? constraint?.uuid)?.fullDescription
+    variables["AMBIT_BEACON_MAJOR"] = (beacon?.major ?? constraint?.major)?.description
+    variables["AMBIT_BEACON_MINOR"] = (beacon?.minor ?? constraint?.minor)?.description
+    return variables
   }
 }

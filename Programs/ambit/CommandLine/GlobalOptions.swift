@@ -1,4 +1,4 @@
-import ArgumentParser
+package import ArgumentParser
 import BluetoothHost
 import BluetoothMachines
 import BluetoothWire
@@ -24,7 +24,7 @@ package struct GlobalOptions: ParsableArguments {
         + "the controller's own; or a random static one, as in C4:12:34:56:78:9A. Default: "
         + "AMBIT_ADDRESS, else private, or controller on the simulated radio.",
       valueName: "address"))
-  var address: String?
+  package var address: String?
 
   @Option(
     help: ArgumentHelp(
@@ -34,7 +34,7 @@ package struct GlobalOptions: ParsableArguments {
         + "replace=never, ask or always, for bonds by Just Works; debug-keys. Default: AMBIT_PAIRING, "
         + "else auto.",
       valueName: "policy"))
-  var pair: String?
+  package var pair: String?
 
   @Option(
     help: ArgumentHelp(
@@ -44,6 +44,8 @@ package struct GlobalOptions: ParsableArguments {
   var oob: OutOfBandOption?
 
   @OptionGroup var run: RunOptions
+
+  package init() {}
 
   var timeout: Seconds? { run.timeout }
   package var json: Bool { run.json }

@@ -14,7 +14,7 @@ extension GlobalOptions {
   func hubPath() throws -> String? { radio == nil ? try Self.chosenHubPath() : nil }
 
   /// The path of the hub that is used if no option names a radio; nil if there is no such hub.
-  fileprivate static func chosenHubPath() throws -> String? {
+  static func chosenHubPath() throws -> String? {
     let choice = HubChoice.current
     if case .invalid(let reason) = choice {
       throw CommandFailure(.usage, reason.trimmingSuffix("."))
@@ -55,30 +55,5 @@ extension GlobalOptions {
     guard !things.isEmpty else { return nil }
     let list = things.joined(separator: " and ")
     return "devices that connect see the \(list) of the hub instead"
-  }
-}
-
-extension BondOptions {
-  /// A remark that the hub of other commands has the bonds of another user; nil if it has this user's.
-  static func hubRemark() -> String? {
-    guard let path = try? GlobalOptions.chosenHubPath() else { return nil }
-    return hubRemark(path)
-  }
-
-  /// - Parameters:
-  ///   - path: Where the hub listens.
-  ///   - own: The user whose bonds are meant.
-  static func hubRemark(_ path: String, of own: UInt32 = geteuid()) -> String? {
-    // systemd's socket is root's; the hub behind it has a user and bonds of its own.
-    if path == HubPath.system {
-      return "the hub at \(path) may keep its bonds in /var/lib/ambit, as a service; these are of "
-        + "your own radios"
-    }
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-    guard let owner = attributes?[.ownerAccountID] as? NSNumber, owner.uint32Value != own else {
-      return nil
-    }
-    return
-      "the hub at \(path) is another user's, and so are its bonds; these are of your own radios"
   }
 }

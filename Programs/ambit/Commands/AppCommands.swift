@@ -1,7 +1,16 @@
 import ArgumentParser
 
-/// Apps, which `ambit-apps` runs: it parses the words.
-struct AppCommand: ParsableCommand {
+/// A command that `ambit-apps` performs.
+protocol AppsProgramCommand: ProgramCommand {}
+
+extension AppsProgramCommand {
+  static var program: String { "ambit-apps" }
+  static var purpose: String { "apps" }
+}
+
+/// Apps, which `ambit-apps` runs.
+struct AppCommand: AppsProgramCommand {
+  static let path = ["app"]
   static let configuration = CommandConfiguration(
     commandName: "app",
     abstract: "Install, open, suspend and end apps that live in the background.",
@@ -14,18 +23,15 @@ struct AppCommand: ParsableCommand {
 
   @Argument(
     parsing: .captureForPassthrough,
-    help:
-      "A command: install, remove, list, open, background, foreground, force-quit, terminate, status or log."
-  )
+    help: ArgumentHelp(
+      "A command: install, remove, list, open, background, foreground, force-quit, terminate, display-on, "
+        + "status, log or open-alert."))
   var words: [String] = []
-
-  func run() throws {
-    try ProgramReplacement.execute("ambit-apps", ["app"] + words, for: "apps")
-  }
 }
 
 /// Remote notifications, which `ambit-apps` sends.
-struct PushCommand: ParsableCommand {
+struct PushCommand: AppsProgramCommand {
+  static let path = ["push"]
   static let configuration = CommandConfiguration(
     commandName: "push", abstract: "Send a remote notification to an app.",
     discussion: """
@@ -38,10 +44,6 @@ struct PushCommand: ParsableCommand {
     parsing: .captureForPassthrough,
     help: "The app's identifier or device token, the file of the payload, and options.")
   var words: [String] = []
-
-  func run() throws {
-    try ProgramReplacement.execute("ambit-apps", ["push"] + words, for: "apps")
-  }
 }
 
 /// The manager of apps.
@@ -58,19 +60,38 @@ struct AppsCommand: ParsableCommand {
         ambit apps status
         ambit apps install --print
       """,
-    subcommands: [AppsProgram.self, AppsInstall.self, AppsUninstall.self],
-    defaultSubcommand: AppsProgram.self)
+    subcommands: [
+      AppsRunProgram.self, AppsStatusProgram.self, AppsInstall.self, AppsUninstall.self,
+    ],
+    defaultSubcommand: AppsRunProgram.self)
 }
 
-/// The commands that `ambit-apps` performs.
-struct AppsProgram: ParsableCommand {
+/// The manager, which `ambit-apps` is.
+struct AppsRunProgram: AppsProgramCommand {
+  static let path = ["apps", "run"]
   static let configuration = CommandConfiguration(
-    commandName: "program", abstract: "Run the manager, or show its state.", shouldDisplay: false)
+    commandName: "run", abstract: "Run the manager of this user's apps.")
 
-  @Argument(parsing: .captureForPassthrough, help: "A command: run or status; run by default.")
+  @Argument(parsing: .captureForPassthrough, help: "Options.")
   var words: [String] = []
 
   func run() throws {
-    try ProgramReplacement.execute("ambit-apps", ["apps"] + words, for: "apps")
+    // It is the command that may be left out, so that an unknown one is among its words.
+    if let first = words.first, !first.hasPrefix("-") {
+      throw Main.unknown(first, of: AppsCommand.self)
+    }
+    try ProgramReplacement.execute(Self.program, Self.path + words, for: Self.purpose)
   }
+}
+
+/// The state of the manager.
+struct AppsStatusProgram: AppsProgramCommand {
+  static let path = ["apps", "status"]
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract:
+      "Show each app's state, time, queue, wakes, processor time and events that were given up.")
+
+  @Argument(parsing: .captureForPassthrough, help: "Options.")
+  var words: [String] = []
 }

@@ -11,12 +11,14 @@ struct Bonds: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List paired devices, forget one, or export and import their bonds.",
     discussion: """
-      Bonds are in a file that only you may read: the file of --bonds or AMBIT_BONDS, else \
-      ambit/bonds in XDG_STATE_HOME or ~/.local/state. A hub keeps its bonds in the file of its user. A \
+      Bonds are in a file that only its owner may read: the file of --bonds or AMBIT_BONDS, else that of \
+      the hub that commands use, else ambit/bonds in XDG_STATE_HOME or ~/.local/state. A hub's are for its \
+      user and root; it takes a change at once. With AMBIT_HUB=off, your own are meant also beside a hub. A \
       forgotten device has to be paired with again, and has to forget this host, too.
 
       EXAMPLES:
         ambit bonds                                    list them
+        AMBIT_HUB=off ambit bonds                      those of your own radios, beside a hub
         ambit bonds forget C0:12:34:56:78:9A
         ambit bonds export                             as JSON, without keys
         ambit bonds export --keys > bonds.json         with keys, for a sniffer
@@ -33,8 +35,8 @@ struct Bonds: AsyncParsableCommand {
 struct BondOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The file of bonds. Default: AMBIT_BONDS, else ambit/bonds in XDG_STATE_HOME or "
-        + "~/.local/state.",
+      "The file of bonds. Default: AMBIT_BONDS, else the file of the hub that is used, else ambit/bonds in "
+        + "XDG_STATE_HOME or ~/.local/state.",
       valueName: "path"),
     completion: .file())
   var bonds: String?
@@ -43,12 +45,16 @@ struct BondOptions: ParsableArguments {
   var json = false
 
   /// The store that is meant.
-  func store() throws -> BondStore {
-    if let bonds { return BondStore(path: bonds) }
-    let path = try Self.explaining { () throws(BondStoreError) in try BondStore.defaultPath() }
+  ///
+  /// - Throws: If the hub that is used does not answer, or reports no bonds to this user.
+  func place() async throws -> BondPlace {
+    if let bonds { return BondPlace(path: bonds) }
     let isNamed = !(ProcessInfo.processInfo.environment["AMBIT_BONDS"] ?? "").isEmpty
-    if !isNamed, let remark = Self.hubRemark() { Output(isJSON: json).warn(remark) }
-    return BondStore(path: path)
+    if !isNamed, let hub = try GlobalOptions.chosenHubPath() {
+      return try await BondPlace.ofHub(at: hub)
+    }
+    return BondPlace(
+      path: try Self.explaining { () throws(BondStoreError) in try BondStore.defaultPath() })
   }
 
   /// Does something with a store; its errors become failures of the command.
@@ -83,12 +89,13 @@ struct BondsList: AsyncParsableCommand {
 
   func run() async throws {
     let output = Output(isJSON: options.json)
-    let store = try options.store()
-    let bonds = try BondOptions.explaining { () throws(BondStoreError) in try store.load() }
+    let place = try await options.place()
+    let bonds = try place.withStore { store throws(BondStoreError) in try store.load() }
     if output.isJSON {
-      for bond in bonds { output.object(BondText.json(bond, withKeys: false)) }
+      for bond in bonds { output.object(place.json(BondText.json(bond, withKeys: false))) }
       return
     }
+    place.note(output)
     guard !bonds.isEmpty else { return output.line("No bonds.") }
     output.line(output.style.dim(BondText.row("ADDRESS", "TYPE", "PAIRING", "KEY", "LINKS AS")))
     for bond in bonds { output.line(BondText.row(bond)) }
@@ -114,11 +121,12 @@ struct BondsForget: AsyncParsableCommand {
     guard let random = DeviceAddress(address, kind: .random) else {
       throw CommandFailure(.usage, "\"\(address)\" is no address; one is C0:12:34:56:78:9A")
     }
-    let store = try options.store()
+    let place = try await options.place()
+    if !output.isJSON { place.note(output) }
     var isForgotten = false
     // Users type no address type, so public and random ones with the same digits are both removed.
     for identity in [random, DeviceAddress(bits: random.bits, kind: .public)] {
-      let isRemoved = try BondOptions.explaining { () throws(BondStoreError) in
+      let isRemoved = try place.withStore { store throws(BondStoreError) in
         try store.remove(identity)
       }
       guard isRemoved else { continue }
@@ -126,10 +134,11 @@ struct BondsForget: AsyncParsableCommand {
       if output.isJSON {
         let type = BondText.type(of: identity)
         output.object(
-          .object([
-            "event": .string("forgotten"), "address": .string(identity.description),
-            "addressType": .string(type),
-          ]))
+          place.json(
+            .object([
+              "event": .string("forgotten"), "address": .string(identity.description),
+              "addressType": .string(type),
+            ])))
       } else {
         output.note("Forgot \(identity).")
       }
@@ -158,12 +167,13 @@ struct BondsExport: AsyncParsableCommand {
 
   func run() async throws {
     let output = Output(isJSON: true)
-    let store = try options.store()
-    let bonds = try BondOptions.explaining { () throws(BondStoreError) in try store.load() }
+    let place = try await options.place()
+    let bonds = try place.withStore { store throws(BondStoreError) in try store.load() }
+    place.note(output)
     if keys, !bonds.isEmpty {
       output.note("These keys are secret: they allow reading the devices' traffic.")
     }
-    for bond in bonds { output.object(BondText.json(bond, withKeys: keys)) }
+    for bond in bonds { output.object(place.json(BondText.json(bond, withKeys: keys))) }
   }
 }
 

@@ -52,8 +52,8 @@ struct BondsDecrypt: AsyncParsableCommand {
   func run() async throws {
     var keys = key.compactMap(Self.key)
     if key.isEmpty {
-      let store = try options.store()
-      let bonds = try BondOptions.explaining { () throws(BondStoreError) in try store.load() }
+      let place = try await options.place()
+      let bonds = try place.withStore { store throws(BondStoreError) in try store.load() }
       keys = bonds.flatMap { [$0.centralKey?.value, $0.peripheralKey?.value].compactMap(\.self) }
     }
     guard let data = FileManager.default.contents(atPath: file) else {

@@ -8,9 +8,10 @@ import JSONWire
 /// Copies bonds into the store of a hub.
 struct BondsImport: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "import", abstract: "Copy bonds into the store of a hub that runs as a service.",
+    commandName: "import", abstract: "Copy bonds into the store of a hub.",
     discussion: """
-      The hub of the system has a user and bonds of its own. After an import, devices that have paired with your \
+      The hub of the system has a user and bonds of its own. The bonds are for the hub that commands use, and \
+      without one for the system's, which runs later. After an import, devices that have paired with your \
       radio connect to the hub's without a new pairing, if it is the same controller. A running hub takes the \
       bonds at once. All are written together or, after an error, none. Bonds that the hub has of the same \
       devices are kept, unless --replace is given. Your own store is not changed; "ambit bonds forget" removes a \
@@ -34,7 +35,8 @@ struct BondsImport: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The hub's file of bonds. Default: \(BondsImport.servicePath).", valueName: "path"),
+      "The hub's file of bonds. Default: the file of the hub that is used, else \(BondsImport.servicePath).",
+      valueName: "path"),
     completion: .file())
   var to: String?
 
@@ -50,7 +52,8 @@ struct BondsImport: AsyncParsableCommand {
       ?? BondOptions.explaining { () throws(BondStoreError) in
         try BondStore.defaultPath()
       }
-    let target = to ?? Self.servicePath
+    let place = try await place()
+    let target = place.path
     guard let sourceFile = FileStatus(at: source) else {
       throw CommandFailure(.noInput, "there are no bonds at \"\(source)\"")
     }
@@ -62,48 +65,34 @@ struct BondsImport: AsyncParsableCommand {
         try BondStore(path: source).loadContents()
       }
     }
-    let result = try Self.withStore(at: target, isNamed: to != nil) { store in
-      try BondOptions.explaining { () throws(BondStoreError) in
-        do throws(BondStoreError) {
-          return try store.importBonds(of: bonds, replacing: replace)
-        } catch {
-          var error = error
-          error.path = target
-          throw error
-        }
-      }
+    let result = try place.withStore { store throws(BondStoreError) in
+      try store.importBonds(of: bonds, replacing: replace)
     }
-    report(result, target)
+    if !json, to == nil { place.note(Output(isJSON: false)) }
+    report(result)
   }
 
-  /// Does something with the hub's store: as the owner of its folder, so that the hub can use the files.
-  private static func withStore<Result>(
-    at path: String, isNamed: Bool, _ body: (BondStore) throws -> Result
-  ) throws -> Result {
-    let url = URL(filePath: path)
-    let folder = url.deletingLastPathComponent().path
-    guard isNamed || geteuid() == 0 else {
+  /// The store of the hub.
+  private func place() async throws -> BondPlace {
+    if let to { return BondPlace(path: to, changesAsOwner: true) }
+    if let hub = try GlobalOptions.chosenHubPath() { return try await BondPlace.ofHub(at: hub) }
+    guard geteuid() == 0 else {
       throw CommandFailure(
         .notPermitted,
         "the bonds of the system's hub are changed by root: use sudo, or name a file "
           + "with --to")
     }
-    guard let owner = FileStatus(at: folder) else {
-      guard !isNamed else { return try body(BondStore(path: path)) }
+    let folder = URL(filePath: Self.servicePath).deletingLastPathComponent().path
+    guard FileStatus(at: folder) != nil else {
       throw CommandFailure(
         .noInput,
         "no hub has run as a service yet, as there is no \(folder); start it first, or "
           + "name its file of bonds with --to")
     }
-    guard owner.isForeign else { return try body(BondStore(path: path)) }
-    // Its parent folders may be closed to the owner, as those of a service are.
-    guard chdir(folder) == 0, let owner = FileStatus(at: ".") else {
-      throw CommandFailure(.cannotCreate, "the folder \"\(folder)\" cannot be used")
-    }
-    return try owner.asOwner { try body(BondStore(path: "./" + url.lastPathComponent)) }
+    return BondPlace(path: Self.servicePath, changesAsOwner: true)
   }
 
-  private func report(_ result: BondImport, _ path: String) {
+  private func report(_ result: BondImport) {
     let output = Output(isJSON: json)
     let lists: [(event: String, text: String, peers: [DeviceAddress])] = [
       ("imported", "Imported", result.added), ("replaced", "Replaced the bond of", result.replaced),
@@ -129,22 +118,5 @@ struct BondsImport: AsyncParsableCommand {
     if !result.kept.isEmpty {
       output.note("With --replace, your bonds replace those that were kept.")
     }
-  }
-}
-
-extension FileStatus {
-  /// Whether it belongs to a user that this process, as root, can act for.
-  fileprivate var isForeign: Bool { geteuid() == 0 && userID != 0 }
-
-  /// Does something with the rights of the owner, if this is root's process: what the owner has put in the way,
-  /// such as a link, can lead to nothing that is not the owner's.
-  fileprivate func asOwner<Result>(_ body: () throws -> Result) throws -> Result {
-    guard isForeign else { return try body() }
-    let (user, group) = (geteuid(), getegid())
-    defer { _ = (seteuid(user), setegid(group)) }
-    guard setegid(groupID) == 0, seteuid(userID) == 0 else {
-      throw CommandFailure(.notPermitted, "the rights of user \(userID) cannot be taken")
-    }
-    return try body()
   }
 }

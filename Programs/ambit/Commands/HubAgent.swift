@@ -54,11 +54,16 @@ struct HubAgent: AsyncParsableCommand {
       host.provider, output, decisions, isJSONOnly: false, attendsAll: true)
     let prompter = PairingPrompter(
       host.provider, output, .standardInput, decisions, onAttendance: { result.yield($0) })
-    // A hub may be restarted with rules that deny this program.
+    let problem = Guarded<String?>(nil)
     let watcher = host.openSession { event in
-      guard case .stateChanged(.unauthorized) = event else { return }
-      let text = host.problem ?? "the hub at \(path) denies this program"
-      result.yield(.failure(.unauthorized(text)))
+      guard case .stateChanged(let state) = event else { return }
+      // A hub may be restarted with rules that deny this program.
+      guard state != .unauthorized else {
+        let text = host.problem ?? "the hub at \(path) denies this program"
+        result.yield(.failure(.unauthorized(text)))
+        return
+      }
+      report(host, since: problem, output)
     }
     defer { watcher.close() }
     defer { withExtendedLifetime((reporter, prompter)) {} }
@@ -69,6 +74,24 @@ struct HubAgent: AsyncParsableCommand {
       case .failure(let error): throw failure(error, at: path)
       }
     }
+  }
+
+  /// Reports a hub that ends or doesn't answer, and its return.
+  ///
+  /// - Parameter reported: The problem that was reported last; nil after the return.
+  private static func report(
+    _ host: CommandHost, since reported: Guarded<String?>, _ output: Output
+  ) {
+    let problem = host.problem?.trimmingSuffix(".")
+    let isNew = reported.update { reported in
+      defer { reported = problem }
+      return reported != problem
+    }
+    guard isNew else { return }
+    output.warn(
+      problem.map { "\(Fit.safe($0)); pairings are not answered here until it is back" }
+        ?? "the hub is back, and its pairings are answered here again")
+    if output.isJSON { output.event(RadioFailure.json(host, problem: problem)) }
   }
 
   private static func announce(_ path: String, _ output: Output) {

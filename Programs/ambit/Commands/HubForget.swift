@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import HubClient
 import HubClientMachines
-import HubMachines
 import HubWire
 import JSONWire
 

@@ -45,15 +45,19 @@ struct HubInstall: AsyncParsableCommand {
   func run() async throws {
     let units = try units()
     let output = Output(isJSON: false)
-    let program = units.command[0]
-    let isChangeable = units.scope == .system && ServiceProgram.isChangeable(program)
-    let warning = ServiceProgram.warning(program, units.scope, isChangeable: isChangeable)
+    let isInstalled = ProgramReplacement.isInstalled(HubRun.program)
+    let hub = ProgramReplacement.path(of: HubRun.program)
+    let warning = Self.warning(units.command.prefix(1) + (isInstalled ? [hub] : []), units.scope)
     let place = options.place
     if print {
       if let warning { output.warn(warning) }
       let folder = try place.folder(ProcessInfo.processInfo.environment)
       for file in units.files { output.line("# \(folder.place(of: file.name))\n\(file.text)") }
       return
+    }
+    // Its package or image brings the program where a prefix is given.
+    guard options.prefix != nil || isInstalled else {
+      throw CommandFailure(.notFound, "\(Fit.safe(hub)), which the service runs, is not installed")
     }
     try place.checkManager(hub: units.command)
     try place.checkUser("install --radio " + ShellText.command([units.radio.description]))
@@ -73,6 +77,18 @@ struct HubInstall: AsyncParsableCommand {
       do throws(UnitFolderError) { try folder.unmark() } catch { throw CommandFailure(error) }
     }
     for line in Self.remarks(units) { output.line(line) }
+  }
+
+  /// The reason why a service shouldn't run programs, or can't; nil without one.
+  private static func warning(_ programs: some Sequence<String>, _ scope: HubUnits.Scope) -> String?
+  {
+    for program in programs {
+      let isChangeable = scope == .system && ServiceProgram.isChangeable(program)
+      if let warning = ServiceProgram.warning(program, scope, isChangeable: isChangeable) {
+        return warning
+      }
+    }
+    return nil
   }
 
   /// The units that the options describe.
@@ -109,6 +125,12 @@ struct HubInstall: AsyncParsableCommand {
     guard let name = name ?? (options.scope == .system ? "hci0" : nil) else {
       throw CommandFailure(
         .usage, "a user's hub has no usual radio: name it, as in --radio uart:/dev/ttyUSB0")
+    }
+    guard name.prefix(while: { $0 != ":" }) != "bluez" else {
+      throw CommandFailure(
+        .usage,
+        "a hub of the service manager has its radio alone; \"ambit hub run --radio bluez\" serves bluetoothd's"
+      )
     }
     do throws(RadioChoiceError) {
       return try RadioChoice(parsing: name)

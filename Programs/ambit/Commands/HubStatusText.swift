@@ -53,6 +53,10 @@ struct HubStatusText {
       ("radio", HubWords.text(status.radio)),
     ]
     if let problem = status.radio.problem { lines.append(("problem", problem)) }
+    if let file = status.bondFile {
+      let place = file.problem.map { "not kept: \($0)" } ?? "in \(file.path)"
+      lines.append(("bonds", "\(file.bondCount), \(place)"))
+    }
     lines.append(("programs", HubWords.total(status.programs.count, counts.otherProgramCount)))
     lines.append(("links", HubWords.total(status.links.count, counts.otherLinkCount)))
     if !status.networkPrograms.isEmpty || counts.refusals.otherNetworkProgramCount > 0 {
@@ -127,6 +131,9 @@ struct HubStatusText {
       "state": .string(status.radio.state.rawValue),
       "address": status.radio.address.map { .string($0) },
       "problem": status.radio.problem.map { .string($0) },
+      "bondFile": status.bondFile.map { .string($0.path) },
+      "bondCount": status.bondFile.map { Self.json($0.bondCount) },
+      "bondProblem": status.bondFile?.problem.map { .string($0) },
       "networkProblem": status.networkProblem.map { .string($0) },
       "isSimulated": .bool(status.radio.isSimulated),
       "programs": .array(status.programs.map(Self.json)),
@@ -144,6 +151,7 @@ struct HubStatusText {
       "unkeptSessionCount": Self.json(counts.refusals.unkeptSessionCount),
       "refusedNetworkCount": Self.json(counts.refusals.networkConnectionCount),
       "limitedNetworkRequestCount": Self.json(counts.refusals.networkRequestCount),
+      "descriptorShortageCount": Self.json(counts.refusals.descriptorShortageCount),
       "otherNetworkProgramCount": Self.json(counts.refusals.otherNetworkProgramCount),
     ])
   }

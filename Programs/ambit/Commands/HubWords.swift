@@ -38,7 +38,7 @@ package enum HubWords {
   package static func waits(of program: Status.Program) -> String {
     let waiting = [
       count(program.requestCount, "request"), count(program.waitingByteCount, "byte"),
-      count(program.unhandledEventCount, "event"),
+      count(waitingEventCount(of: program), "event"),
       program.droppedCount > 0 ? "\(program.droppedCount) dropped" : nil,
       count(program.lateCount, "late session"),
       program.isHeldBack ? "requests not read" : nil,
@@ -46,6 +46,13 @@ package enum HubWords {
     ]
     let text = list(waiting)
     return text.isEmpty ? "nothing" : text
+  }
+
+  /// The events of a program that wait. Fewer than a session acknowledges at once are no sign of that: Core
+  /// Bluetooth's library acknowledges 64 together.
+  package static func waitingEventCount(of program: Status.Program) -> Int {
+    let isUsual = program.unhandledEventCount < program.sessionCount * 64
+    return isUsual && program.keptFor == .zero ? 0 : program.unhandledEventCount
   }
 
   /// The process, the user and the unit of a program.
@@ -99,6 +106,7 @@ package enum HubWords {
       (counts.refusals.unkeptSessionCount, "session of an ended program"),
       (counts.refusals.networkConnectionCount, "connection of Multicast DNS"),
       (counts.refusals.networkRequestCount, "request of Multicast DNS"),
+      (counts.refusals.descriptorShortageCount, "shortage of descriptors"),
     ])
   }
 

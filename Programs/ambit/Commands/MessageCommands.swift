@@ -1,16 +1,14 @@
 import ArgumentParser
-import Foundation
 
-/// The words after a command that `ambit-message` performs: it parses them.
-protocol MessageProgramCommand: ParsableCommand {
+/// A command that `ambit-message` performs.
+protocol MessageProgramCommand: ProgramCommand {
   static var name: String { get }
-  var words: [String] { get }
 }
 
 extension MessageProgramCommand {
-  func run() throws {
-    try ProgramReplacement.execute("ambit-message", [Self.name] + words, for: "messages")
-  }
+  static var program: String { "ambit-message" }
+  static var purpose: String { "messages" }
+  static var path: [String] { [name] }
 }
 
 /// Accounts for messages.
@@ -25,7 +23,8 @@ struct AccountCommand: MessageProgramCommand {
         ambit account --help
       """)
 
-  @Argument(parsing: .captureForPassthrough, help: "A command: add, list or remove.")
+  @Argument(
+    parsing: .captureForPassthrough, help: "A command: add, list, remove or accept-mechanism.")
   var words: [String] = []
 }
 
@@ -45,7 +44,7 @@ struct MessageCommand: MessageProgramCommand {
 
   @Argument(
     parsing: .captureForPassthrough,
-    help: "A command: send, read, follow, pipe, roster, room, block or unblock.")
+    help: "A command: send, read, follow, pipe, roster, room, block, unblock or gateway.")
   var words: [String] = []
 }
 

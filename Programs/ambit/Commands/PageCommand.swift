@@ -57,7 +57,8 @@ package struct PageOptions: ParsableArguments {
       browser for thirty days, also when the page is started again. Without it, other users of this \
       machine get nothing. Other machines can't connect, unless --listen names another address. \
       While the page runs, the same user can invite another browser (--invite), list all (--browsers) \
-      and end one (--end-browser), which takes a second.
+      and end one (--end-browser), which takes a second. Devices that were connected are disconnected a minute after \
+      the last page was left, and ten minutes after it was hidden.
 
       EXAMPLES:
         ambit page

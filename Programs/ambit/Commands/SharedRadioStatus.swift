@@ -32,28 +32,29 @@ struct SharedRadioStatus {
   }
 
   func write() async {
-    async let networkProblem = networkProblem()
+    async let hubStatus = hubStatus()
     let shown = await shown()
-    let network = await networkProblem
+    let status = await hubStatus
     // A hub that has not answered may have either kind of radio.
     let hasAnswered = session.host.problem == nil && shown.state != .unknown
     let isSimulated = hasAnswered ? session.host.isSimulated : nil
-    if session.output.isJSON { return session.output.object(json(shown, isSimulated, network)) }
+    if session.output.isJSON { return session.output.object(json(shown, isSimulated, status)) }
     var lines: [StatusReport.Line] = [
       ("radio", session.radioTitle), ("hub", hub), ("state", StatusReport.text(shown.state)),
     ]
     if let problem { lines.append(("problem", problem)) }
-    if let network { lines.append(("network", network)) }
+    if let network = status?.networkProblem { lines.append(("network", network)) }
+    if let problem = status?.bondFile?.problem { lines.append(("bond file", problem)) }
     if let isSimulated { lines.append(("simulated", isSimulated ? "yes" : "no")) }
     lines += shown.links.map { ("link", text($0)) }
     if shown.links.isEmpty { lines.append(("links", "none")) }
     StatusReport.write(lines, session.output)
   }
 
-  /// Why the hub runs no Multicast DNS; nil if it does, if it doesn't answer, and without a hub.
-  private func networkProblem() async -> String? {
+  /// The hub's state; nil if it doesn't answer, and without a hub.
+  private func hubStatus() async -> HubWire.HubStatus? {
     guard let path = session.host.hubPath else { return nil }
-    return try? await HubStatusReader.read(at: path).networkProblem
+    return try? await HubStatusReader.read(at: path)
   }
 
   /// The links of the host, and then the state of its radio, once that is known.
@@ -77,13 +78,16 @@ struct SharedRadioStatus {
     return (shown ?? nil) ?? begun.value
   }
 
-  private func json(_ shown: Shown, _ isSimulated: Bool?, _ networkProblem: String?) -> JSON {
+  private func json(
+    _ shown: Shown, _ isSimulated: Bool?, _ status: HubWire.HubStatus?
+  ) -> JSON {
     .object([
       "event": .string("status"), "time": .time(Date()),
       "radio": .string(session.host.radioText), "title": .string(session.host.title),
       "hub": session.host.hubPath.map { JSON.string($0) } ?? .null,
       "problem": problem.map { .string($0) },
-      "networkProblem": networkProblem.map { .string($0) },
+      "networkProblem": status?.networkProblem.map { .string($0) },
+      "bondProblem": status?.bondFile?.problem.map { .string($0) },
       "controller": .object(["state": .string(shown.state.rawValue)]),
       "links": .array(shown.links.map(json)),
       // Each object has it where devices are simulated.

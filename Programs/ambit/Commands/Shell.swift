@@ -395,7 +395,8 @@ final class ShellSession: Sendable {
       let characteristic = list[safe: key.characteristic]
     else { return }
     ValueReport.write(
-      bytes, of: characteristic, device.sighting.identifier, output, showsName: true,
+      bytes, of: ValueReport.Subject(characteristic), device.sighting.identifier, output,
+      showsName: true,
       event: "value", at: Date())
   }
 

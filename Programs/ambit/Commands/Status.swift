@@ -201,7 +201,7 @@ struct StatusReport {
 
   private static func text(_ link: HostSnapshot.Link) -> String {
     let interval = Double(link.intervalMicroseconds) / 1000
-    return [
+    let parts: [String?] = [
       link.name.map { "\($0) (\(link.peer))" } ?? link.peer,
       "\(link.role)", link.stage.rawValue, link.encryption.map(text),
       "MTU \(link.mtu)",
@@ -217,7 +217,8 @@ struct StatusReport {
       link.peerSubscriptionCount == 0
         ? nil : plural(link.peerSubscriptionCount, "subscription") + " of the peer",
       link.isHeldBack ? "held back" : nil,
-    ].compactMap(\.self).joined(separator: ", ")
+    ]
+    return parts.compactMap(\.self).joined(separator: ", ")
   }
 
   private static func phys(_ link: HostSnapshot.Link) -> String {

@@ -53,7 +53,6 @@ struct Write: RadioCommand {
 
       EXAMPLES:
         ambit write strap 2A39 "reset energy expended"
-        ambit write lamp "alert level" mild
         ambit write sensor 2A6E 25.5
         ambit write echo 6E400002-B5A3-F393-E0A9-E50E24DCCA9E --text "hello"
         ambit write sensor 2A6E -- -5.5
@@ -188,6 +187,7 @@ struct Subscribe: RadioCommand {
     _ progress: Guarded<(isFollowing: Bool, left: Int)>, showsName: Bool
   ) async throws {
     let report = ValueReport(device: device, output: device.session.output)
+    let subject = ValueReport.Subject(characteristic)
     do {
       for try await value in device.connection.values(of: characteristic) {
         let left = progress.update { progress in
@@ -197,7 +197,7 @@ struct Subscribe: RadioCommand {
         // Another characteristic's value was the last that was wanted.
         guard left >= 0 else { return }
         report.value(
-          Array(value), of: characteristic, showsName: showsName, event: "value", at: Date())
+          Array(value), of: subject, showsName: showsName, event: "value", at: Date())
         if left == 0 { return }
       }
     } catch let error as BluetoothError {
@@ -220,37 +220,62 @@ extension CBCharacteristic {
 struct ValueReport {
   let device: Device
   let output: Output
+  private let identifier: String
+
+  init(device: Device, output: Output) {
+    self.device = device
+    self.output = output
+    identifier = device.connection.identifier.uuidString
+  }
+
+  /// A characteristic in the texts that each of its values has.
+  struct Subject {
+    let uuid: BluetoothUUID
+    let text: String
+    let service: String?
+    let name: String?
+
+    init(_ characteristic: CBCharacteristic) {
+      uuid = BluetoothUUID(characteristic.uuid)
+      text = uuid.description
+      service = characteristic.service?.uuid.uuidString
+      name = AssignedNumbers.characteristicName(uuid)
+    }
+  }
 
   func value(
     _ bytes: [UInt8], of characteristic: CBCharacteristic, showsName: Bool, event: String,
     at time: Date? = nil
   ) {
+    value(bytes, of: Subject(characteristic), showsName: showsName, event: event, at: time)
+  }
+
+  func value(
+    _ bytes: [UInt8], of subject: Subject, showsName: Bool, event: String, at time: Date? = nil
+  ) {
     Self.write(
-      bytes, of: characteristic, device.connection.identifier.uuidString, output,
-      showsName: showsName, event: event, at: time)
+      bytes, of: subject, identifier, output, showsName: showsName, event: event, at: time)
   }
 
   static func write(
-    _ bytes: [UInt8], of characteristic: CBCharacteristic, _ identifier: String, _ output: Output,
+    _ bytes: [UInt8], of subject: Subject, _ identifier: String, _ output: Output,
     showsName: Bool, event: String, at time: Date?
   ) {
-    let uuid = BluetoothUUID(characteristic.uuid)
-    let text = ValueText(bytes, characteristic: uuid)
-    let name = AssignedNumbers.characteristicName(uuid)
+    let text = ValueText(bytes, characteristic: subject.uuid)
     if output.isJSON {
       let head: KeyValuePairs<String, JSON?> = [
         "event": .string(event),
         "id": .string(identifier),
         "time": .time(time ?? Date()),
-        "service": characteristic.service.map { .string($0.uuid.uuidString) },
-        "characteristic": .string(uuid.description),
-        "name": name.map { .string($0) },
+        "service": subject.service.map { .string($0) },
+        "characteristic": .string(subject.text),
+        "name": subject.name.map { .string($0) },
       ]
       return output.object(.object(head).adding(text.members))
     }
     var parts: [String] = []
     if let time { parts.append(output.style.dim(clock(time))) }
-    if showsName { parts.append("\(name ?? uuid.description):") }
+    if showsName { parts.append("\(subject.name ?? subject.text):") }
     parts.append(text.line(output.style))
     output.line(parts.joined(separator: "  "))
   }

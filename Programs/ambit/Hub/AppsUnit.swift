@@ -28,8 +28,8 @@ struct AppsUnit: Hashable, Sendable {
       ExecStart=\(arguments.joined(separator: " "))
       # The manager makes a control group for each app, by which it suspends the app.
       Delegate=yes
-      # The manager ends the apps; what is left after its end is ended, too.
-      KillMode=mixed
+      # The manager ends the apps when it is stopped. The next one takes them over after a crash and a restart.
+      KillMode=process
       # Held sockets outlive a restart of the manager.
       NotifyAccess=main
       FileDescriptorStoreMax=4096

@@ -351,7 +351,7 @@ package enum Age {
 }
 
 extension String {
-  func trimmingSuffix(_ character: Character) -> String {
+  package func trimmingSuffix(_ character: Character) -> String {
     var text = self[...]
     while text.last == character { text = text.dropLast() }
     return String(text)

@@ -29,7 +29,7 @@ package enum CommandHost: Sendable {
       log.logLevel = .warning
       return log
     }
-    let hub = HubSessionProvider(path: path, logger: logger)
+    let hub = HubSessionProvider(path: path, reportsSilence: true, logger: logger)
     problem.update { $0 = { [weak hub] in hub?.problem } }
     return .hub(hub, path: path)
   }
@@ -44,7 +44,7 @@ package enum CommandHost: Sendable {
   }
 
   /// The host, if it is in this process.
-  var own: BluetoothHost? {
+  package var own: BluetoothHost? {
     switch self {
     case .own(let host): host
     case .hub, .bluez: nil
@@ -69,7 +69,7 @@ package enum CommandHost: Sendable {
   }
 
   /// Whether the radio is simulated. A hub that has not answered yet is waited for, up to half a second.
-  var isSimulated: Bool { provider.isSimulated }
+  package var isSimulated: Bool { provider.isSimulated }
 
   /// The radio as `--radio` takes it, or `hub:` and the path of the hub.
   package var radioText: String {
@@ -150,7 +150,7 @@ package enum CommandHost: Sendable {
 
 extension CommandFailure {
   /// The refusal of an option or a command that a program of a hub can't have.
-  static func needsOwnRadio(_ what: String) -> CommandFailure {
+  package static func needsOwnRadio(_ what: String) -> CommandFailure {
     CommandFailure(
       .usage,
       "\(what) needs a radio of the command's own: name one with --radio, or set AMBIT_HUB=off")

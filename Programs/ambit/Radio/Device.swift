@@ -12,6 +12,8 @@ struct Device: Sendable {
   /// What it advertised when it was found.
   let sighting: Sighting
   private let search: Search
+  /// Listens for devices that fit better.
+  private let listening: Task<Void, Never>?
 
   /// Another device fits the name better than the one that was connected to.
   private struct BetterFit: Error {}
@@ -29,13 +31,14 @@ struct Device: Sendable {
       let search = Search(name: name, session: session)
       while true {
         let sighting = try await search.first(central)
-        let listening = Task { await search.goOn(central) }
-        defer { listening.cancel() }
+        // No other one can be meant by an address, and a scan delays the connection.
+        let listening = search.isWhole(sighting) ? nil : Task { await search.goOn(central) }
+        defer { listening?.cancel() }
         try await afterFinding?(sighting)
-        let device = try await connected(sighting, search, central)
+        let device = try await connected(sighting, search, central, listening: listening)
         let result: Swift.Result<Result, any Error>
         do { result = .success(try await body(device)) } catch { result = .failure(error) }
-        listening.cancel()
+        listening?.cancel()
         session.output.clearProgress()
         await device.disconnect()
         if case .failure(let error) = result, error is BetterFit { continue }
@@ -46,7 +49,8 @@ struct Device: Sendable {
 
   /// Connects with a device that was heard.
   static func connected(
-    _ sighting: Sighting, _ search: Search, _ central: Central
+    _ sighting: Sighting, _ search: Search, _ central: Central,
+    listening: Task<Void, Never>? = nil
   ) async throws -> Device {
     let session = search.session
     let title = sighting.name ?? sighting.shortID
@@ -61,7 +65,9 @@ struct Device: Sendable {
       try await central.connect(identifier)
     }
     session.output.clearProgress()
-    return Device(session: session, connection: connection, sighting: sighting, search: search)
+    return Device(
+      session: session, connection: connection, sighting: sighting, search: search,
+      listening: listening)
   }
 
   /// Fails where the name means another device, or several, as far as was heard until now.
@@ -70,11 +76,13 @@ struct Device: Sendable {
     throw BetterFit()
   }
 
-  /// Waits until others that fit had time to be heard, before the device is used.
+  /// Waits until others that fit had time to be heard, before the device is used. Then it stops listening
+  /// for them: a command may follow the device for days, and a scan costs the radio of all programs.
   /// - Throws: Where the name means another device, or several.
   func beSure() async throws {
     try await search.waitForOthers(than: sighting)
     try checkName()
+    listening?.cancel()
   }
 
   /// The device's name, else its short identifier.
@@ -120,6 +128,18 @@ struct Device: Sendable {
     }
     try await beSure()
     return services
+  }
+
+  /// Discovers the included services of services, and the descriptors of their characteristics.
+  func discoverDescriptors(of services: [CBService]) async throws {
+    try await session.explaining(title) { () throws(BluetoothError) in
+      for service in services {
+        try await connection.discoverIncludedServices(for: service)
+        for characteristic in service.characteristics ?? [] {
+          try await connection.discoverDescriptors(for: characteristic)
+        }
+      }
+    }
   }
 
   /// The characteristic with a name.

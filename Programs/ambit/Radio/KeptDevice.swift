@@ -29,6 +29,8 @@ package final class KeptDevice: Sendable {
   private struct State {
     var device: Device?
     var services: [CBService] = []
+    /// Whether their descriptors and included services are known, too.
+    var hasDescriptors = false
     /// Whether a link is wanted; not after `disconnect`.
     var isWanted = true
     var subscriptions: [Key: Task<Void, Never>?] = [:]
@@ -174,20 +176,34 @@ package final class KeptDevice: Sendable {
 
   // MARK: Attributes
 
-  /// All services, discovered when first asked for.
+  /// All services with descriptors and included services, discovered at the first call.
   package func discoverAll() async throws -> [CBService] {
+    let services = try await discover()
+    let device = try await device()
+    guard !state.value.hasDescriptors else { return services }
+    try await device.discoverDescriptors(of: services)
+    state.update { if $0.device?.connection === device.connection { $0.hasDescriptors = true } }
+    return services
+  }
+
+  /// All services with their characteristics, which is enough to use one: descriptors take a request for each.
+  private func discover() async throws -> [CBService] {
     let device = try await device()
     let known = state.value.services
     if !known.isEmpty { return known }
-    let services = try await device.services(withDescriptors: true)
+    let services = try await device.services()
     device.session.output.clearProgress()
-    state.update { if $0.device?.connection === device.connection { $0.services = services } }
+    state.update {
+      guard $0.device?.connection === device.connection else { return }
+      $0.services = services
+      $0.hasDescriptors = false
+    }
     return services
   }
 
   /// The characteristic that a name means.
   func key(_ name: CharacteristicName) async throws -> Key {
-    let services = try await discoverAll()
+    let services = try await discover()
     var fitting: [Key] = []
     for (number, service) in services.enumerated() {
       guard name.service == nil || BluetoothUUID(service.uuid) == name.service else { continue }
@@ -210,7 +226,7 @@ package final class KeptDevice: Sendable {
   }
 
   package func characteristic(_ key: Key) async throws -> CBCharacteristic {
-    let services = try await discoverAll()
+    let services = try await discover()
     guard services.indices.contains(key.service),
       let list = services[key.service].characteristics, list.indices.contains(key.characteristic)
     else {

@@ -60,7 +60,7 @@ extension Session {
   ///
   /// - Parameter endsIfRefused: Whether the command ends where the radio may not be used any more, which is
   ///   reported then.
-  func reportRadioTroubles(_ central: Central, endsIfRefused: Bool = true) async {
+  package func reportRadioTroubles(_ central: Central, endsIfRefused: Bool = true) async {
     var reported: String?
     for await state in central.states() {
       guard !endsIfRefused || state != .unauthorized && state != .unsupported else { continue }

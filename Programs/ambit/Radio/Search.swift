@@ -61,6 +61,8 @@ package struct Search: Sendable {
   /// - Throws: `CommandFailure` if none is heard in time, or if several fit equally well.
   func only(_ central: Central) async throws -> Sighting {
     let sighting = try await first(central)
+    // Listening would begin and end, and a scan delays the connection that follows.
+    guard !isWhole(sighting) else { return try check() ?? sighting }
     let listening = Task { await goOn(central) }
     defer { listening.cancel() }
     try await waitForOthers(than: sighting)

@@ -208,21 +208,18 @@ extension GlobalOptions {
         start: start)
       return try await perform(session, .automatic, attendance) { try await body(session) }
     }
-    if usesHub,
-      let bluez = try bluezHost(
-        isCaptured: capturePath != nil, onWarning: { warnings.warn($0) })
+    if let bluez = try bluezHost(
+      isCaptured: capturePath != nil, onWarning: { warnings.warn($0) })
     {
       return try await perform(bluez, attendance, start, body)
     }
     let selection = try radioSelection()
-    var reasonForNoBlueZ: String?
-    if usesHub {
-      switch await defaultBlueZ(
-        insteadOf: selection, isCaptured: capturePath != nil, onWarning: { warnings.warn($0) })
-      {
-      case .used(let bluez): return try await perform(bluez, attendance, start, body)
-      case .notUsed(let reason): reasonForNoBlueZ = reason
-      }
+    let reasonForNoBlueZ: String?
+    switch await defaultBlueZ(
+      insteadOf: selection, isCaptured: capturePath != nil, onWarning: { warnings.warn($0) })
+    {
+    case .used(let bluez): return try await perform(bluez, attendance, start, body)
+    case .notUsed(let reason): reasonForNoBlueZ = reason
     }
     let configuration = try hostConfiguration(
       named: hostName, appearance, address, on: selection.radio)

@@ -267,7 +267,7 @@ package struct Output: Sendable {
   private static let outlivesReaders = Guarded(false)
 
   /// From now on the command goes on, too, where its reader is gone or its output can't be written.
-  static func outliveReaders() { outlivesReaders.update { $0 = true } }
+  package static func outliveReaders() { outlivesReaders.update { $0 = true } }
 
   private static let outputTurn = Guarded(())
   private static let errorTurn = Guarded(())

@@ -34,6 +34,20 @@ package enum Fit {
     return result + "…"
   }
 
+  /// The text in at most `columns` columns; an ellipsis replaces its middle.
+  static func shortened(_ text: String, _ columns: Int) -> String {
+    guard width(text) > columns else { return text }
+    let head = truncated(text, columns / 2)
+    var tail: [Character] = []
+    var used = width(head)
+    for character in text.reversed() {
+      used += width(character)
+      if used > columns { break }
+      tail.append(character)
+    }
+    return head + String(tail.reversed())
+  }
+
   /// The text in lines of at most `columns` columns, broken between words. A longer word is cut.
   static func wrapped(_ text: String, _ columns: Int) -> [String] {
     var lines: [String] = []

@@ -71,8 +71,14 @@ protocol AttachedList: AnyObject {
   func set(_ value: JSON, at index: Int, ofRow key: String)
   /// Starts an action of a row, if the row is there.
   func call(_ index: Int, _ argument: JSON?, ofRow key: String)
+  /// An upload of a row; nil if the row is not there.
+  func upload(_ index: Int, ofRow key: String) -> Upload?
   /// Ends the observations.
   func detach()
+}
+
+extension AttachedList {
+  func upload(_ index: Int, ofRow key: String) -> Upload? { nil }
 }
 
 /// The values and actions of a page or a row.
@@ -127,20 +133,27 @@ extension Bindings {
     return scope
   }
 
-  var hasLists: Bool { members.contains { if case .list = $0.member { true } else { false } } }
-
   var valueCount: Int { scope.values.count }
 
-  /// The lists with those of their rows, in the order in which they are declared.
-  var lists: [(name: String, row: () -> BindingScope, attach: ListAttachment)] {
-    members.flatMap {
-      name, member -> [(name: String, row: () -> BindingScope, attach: ListAttachment)] in
-      guard case .list(let row, let attach, _, let nested) = member else { return [] }
-      return [(name, row, attach)]
-        + nested().compactMap { suffix, part in
-          guard case .list(let row, let attach, _, _) = part else { return nil }
-          return (name + suffix, row, attach)
-        }
+  /// The lists of the page, each with those of its rows after it, in the order in which they are declared.
+  var lists: [DeclaredList<Model>] { lists(inRowsOf: 0) }
+
+  /// The lists of a row.
+  ///
+  /// - Parameter depth: The number of lists that the row is in.
+  func lists(inRowsOf depth: Int) -> [DeclaredList<Model>] {
+    members.flatMap { name, member -> [DeclaredList<Model>] in
+      guard case .list(var list) = member else { return [] }
+      precondition(
+        depth < BindingLimits.listDepthMax,
+        "\(Model.self).\(name) is a list in more than \(BindingLimits.listDepthMax - 1) others")
+      list.name = name
+      let nested = list.nested(depth + 1).map { nested in
+        var nested = nested
+        nested.name = name + "." + nested.name
+        return nested
+      }
+      return [list] + nested
     }
   }
 
@@ -152,12 +165,18 @@ extension Bindings {
     }
   }
 
-  typealias ListAttachment = (Model, @escaping Mark) -> any AttachedList
+  /// The uploads of rows: their full name, the index of their list, and theirs among the row's uploads.
+  var rowUploads: [(name: String, list: Int, index: Int)] {
+    lists.enumerated().flatMap { index, list in
+      list.uploads().enumerated().map { (list.name + "." + $1, index, $0) }
+    }
+  }
 
   /// The values, lists and actions that pages may name.
   package var schema: BindingSchema {
     BindingSchema(
       page: scope,
-      lists: lists.map { .init(name: $0.name, row: $0.row()) }, uploads: uploads.map(\.name))
+      lists: lists.map { .init(name: $0.name, row: $0.row()) }, uploads: uploads.map(\.name),
+      rowUploads: rowUploads.map(\.name))
   }
 }

@@ -43,9 +43,7 @@ public struct Bindings<Model>: ExpressibleByDictionaryLiteral {
       case action(takesArgument: Bool, (Model) -> AttachedAction)
       /// The reason why the value before it was refused.
       case refusal
-      case list(
-        () -> BindingScope, (Model, @escaping Mark) -> any AttachedList,
-        hasNested: () -> Bool, nested: () -> [(suffix: String, part: Part)])
+      case list(DeclaredList<Model>)
       case upload((Model) -> Upload)
 
       var isUpload: Bool { if case .upload = self { true } else { false } }
@@ -235,24 +233,34 @@ extension Bindings.Member {
   ) -> Self where P.Value == [Row], Row.ID: CustomStringConvertible {
     Self(
       .list(
-        { values.scope },
-        { model, mark in ValueRows(model[keyPath: path], values: values, mark: mark) },
-        hasNested: { false }, nested: { [] }))
+        DeclaredList(row: { values.scope }) { model, mark in
+          ValueRows(model[keyPath: path], values: values, mark: mark)
+        }))
   }
 
   /// A list of view models with an identity. The page can use each row's own bindings.
   ///
-  /// Rows may have lists, too: `data-each` in the template of the row names them. Rows of these have
-  /// none. All rows of such a list count together for the limit of a list's rows.
+  /// Rows may have lists and uploads, too: `data-each` and `data-upload` in the template of the row name
+  /// them. All rows of such a list count together for the limit of a list's rows. Lists are in each other
+  /// four deep at most, so that rows can't have rows of their own type without an end: more is a
+  /// programming error and traps.
   public static func list<P: PropertyProtocol, Row: ViewModel & Identifiable>(
     _ path: KeyPath<Model, P>
   ) -> Self where P.Value == [Row], Row.ID: CustomStringConvertible, Model: ViewModel {
     Self(
       .list(
-        { Row.bindings.scope },
-        { model, mark in ModelRows(model[keyPath: path], mark: mark) },
-        hasNested: { Row.bindings.hasLists },
-        nested: { NestedRows<Row>.parts { model, mark in (model[keyPath: path], mark) } }))
+        DeclaredList(
+          row: { Row.bindings.scope }, uploads: { Row.bindings.uploads.map(\.name) },
+          nested: { depth in
+            Row.bindings.lists(inRowsOf: depth).map { list in
+              DeclaredList(
+                name: list.name, depth: list.depth + 1, row: list.row, uploads: list.uploads
+              ) { model, mark in
+                NestedRows(model[keyPath: path], list.attach, depth: list.depth, mark: mark)
+              }
+            }
+          }
+        ) { model, mark in ModelRows(model[keyPath: path], mark: mark) }))
   }
 
   /// The bindings of another view model, which is a part of this one. Their names get a prefix with
@@ -273,10 +281,7 @@ extension Bindings.Member {
       .action(takesArgument: takesArgument) { attach($0[keyPath: path]) }
     case .refusal: .refusal
     case .upload(let find): .upload { find($0[keyPath: path]) }
-    case .list(let scope, let attach, let hasNested, let nested):
-      .list(
-        scope, { attach($0[keyPath: path], $1) }, hasNested: hasNested,
-        nested: { nested().map { ($0.suffix, through(path, $0.part)) } })
+    case .list(let list): .list(list.through(path))
     }
   }
 }

@@ -12,8 +12,10 @@ package final class BoundModel {
   private let problems: Problems
   /// Keeps what the closures of its bindings read.
   private let model: any ViewModel
-  /// The uploads, in the order of the schema.
+  /// The uploads of the page, in the order of the schema.
   package let uploads: [Upload]
+  /// The list of each upload of rows, and the index among the row's uploads.
+  private let rowUploads: [(name: String, list: Int, index: Int)]
 
   /// Observes a view model. At first, all of its members count as changed.
   ///
@@ -28,6 +30,7 @@ package final class BoundModel {
     self.problems = problems
     let bindings = Model.bindings
     uploads = bindings.uploads.map { $0.find(model) }
+    rowUploads = bindings.rowUploads
     let attachments = bindings.lists.map(\.attach)
     let valueCount = bindings.valueCount
     let changes = DirtySet(count: valueCount + attachments.count, notify: onChange)
@@ -36,6 +39,15 @@ package final class BoundModel {
       attach(model) { changes.mark(valueCount + index) }
     }
     self.changes = changes
+  }
+
+  /// The upload with a number of the schema; nil if the row is not there.
+  ///
+  /// - Parameter row: The key of the row, for an upload of rows.
+  package func upload(_ number: Int, row: String) -> Upload? {
+    guard number >= uploads.count else { return uploads[number] }
+    let upload = rowUploads[number - uploads.count]
+    return lists[upload.list].upload(upload.index, ofRow: row)
   }
 
   /// Tells the view model that a page shows it.

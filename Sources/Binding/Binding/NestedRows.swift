@@ -2,7 +2,8 @@ internal import BindingMachines
 internal import JSONWire
 internal import Reactive
 
-/// The lists of all rows of a list, as one list: rows in the order of the rows that they belong to.
+/// The lists of all rows of a list, as one list: rows in the order of the rows that they belong to. The list
+/// of each row may itself be one of this kind.
 @MainActor
 final class NestedRows<Row: ViewModel & Identifiable>: AttachedList
 where Row.ID: CustomStringConvertible {
@@ -13,7 +14,9 @@ where Row.ID: CustomStringConvertible {
   }
 
   private let read: () -> [Row]
-  private let attach: Bindings<Row>.ListAttachment
+  private let attach: DeclaredList<Row>.Attachment
+  /// The number of lists between the rows of `Row` and the rows of this list.
+  private let depth: Int
   private let mark: Mark
   private let observation: (any Disposable)?
   private var keys = RowKeys<Row.ID>()
@@ -22,31 +25,14 @@ where Row.ID: CustomStringConvertible {
   private var order: [String] = []
 
   init<P: PropertyProtocol>(
-    _ property: P, _ attach: @escaping Bindings<Row>.ListAttachment, mark: @escaping Mark
+    _ property: P, _ attach: @escaping DeclaredList<Row>.Attachment, depth: Int,
+    mark: @escaping Mark
   ) where P.Value == [Row] {
     read = { property.value }
     self.attach = attach
+    self.depth = depth
     self.mark = mark
     observation = property.observeChanges(mark)
-  }
-
-  /// The parts of a list's member for the lists of its rows.
-  static func parts<Model, P: PropertyProtocol>(
-    _ property: @escaping (Model, @escaping Mark) -> (P, Mark)
-  ) -> [(suffix: String, part: Bindings<Model>.Member.Part)] where P.Value == [Row] {
-    Row.bindings.members.compactMap { name, member in
-      guard case .list(let scope, let attach, let hasNested, _) = member else { return nil }
-      precondition(!hasNested(), "\(Row.self): rows of a row have no lists")
-      return (
-        "." + name,
-        .list(
-          scope,
-          { model, mark in
-            let (property, mark) = property(model, mark)
-            return NestedRows(property, attach, mark: mark)
-          }, hasNested: { false }, nested: { [] })
-      )
-    }
   }
 
   // MARK: Keys
@@ -67,6 +53,20 @@ where Row.ID: CustomStringConvertible {
     return (parent, own)
   }
 
+  /// The key of a row, from its key in the list of a parent: the parent's key becomes a part of the key of each
+  /// row around it.
+  static func key(_ key: String, inRow parent: String, depth: Int) -> String {
+    guard depth > 0, let parts = parts(ofKey: key) else { return prefix(parent) + key }
+    return prefix(self.key(parts.parent, inRow: parent, depth: depth - 1)) + parts.own
+  }
+
+  /// The parent's key, and a row's in the list of that parent; nil if a client has invented the key.
+  static func route(_ key: String, depth: Int) -> (parent: String, key: String)? {
+    guard let parts = parts(ofKey: key) else { return nil }
+    guard depth > 0 else { return (parts.parent, parts.own) }
+    return route(parts.parent, depth: depth - 1).map { ($0.parent, prefix($0.key) + parts.own) }
+  }
+
   // MARK: Changes
 
   func takeChanges(reporting problems: Problems) -> RowChanges {
@@ -83,12 +83,12 @@ where Row.ID: CustomStringConvertible {
         isNew = true
       }
       guard var parent = parents[key] else { continue }
-      let prefix = Self.prefix(key)
+      let rowCount = rows.count
       if isNew || changed.contains(key) {
         let changes = parent.list.takeChanges(reporting: problems)
-        parent.order = changes.order.map { fit($0, prefix, problems) } ?? parent.order
+        parent.order = changes.order.map { fit($0, in: key, problems) } ?? parent.order
         rows += changes.rows.compactMap { row in
-          Self.isFit(row.key, prefix) ? (prefix + row.key, row.values) : nil
+          self.key(row.key, in: key).map { ($0, row.values) }
         }
         parents[key] = parent
       }
@@ -96,7 +96,7 @@ where Row.ID: CustomStringConvertible {
         problems.report(.tooManyRows(newOrder.count + parent.order.count))
         // Attached again as soon as there is room.
         gone.insert(key)
-        rows.removeAll { $0.key.hasPrefix(prefix) }
+        rows.removeLast(rows.count - rowCount)
         break
       }
       newOrder += parent.order
@@ -114,31 +114,36 @@ where Row.ID: CustomStringConvertible {
     return Parent(row: row, list: list)
   }
 
-  private static func isFit(_ key: String, _ prefix: String) -> Bool {
-    prefix.utf8.count + key.utf8.count <= BindingLimits.keyByteCountMax
+  /// The key of a row of a parent's list; nil if it is too long.
+  private func key(_ key: String, in parent: String) -> String? {
+    let key = Self.key(key, inRow: parent, depth: depth)
+    return key.utf8.count <= BindingLimits.keyByteCountMax ? key : nil
   }
 
-  /// The keys that aren't too long with their prefix.
-  private func fit(_ keys: [String], _ prefix: String, _ problems: Problems) -> [String] {
+  /// The keys of the rows of a parent's list that aren't too long.
+  private func fit(_ keys: [String], in parent: String, _ problems: Problems) -> [String] {
     keys.compactMap { key in
-      guard Self.isFit(key, prefix) else {
-        problems.report(.badKey(prefix + key))
-        return nil
-      }
-      return prefix + key
+      let fit = self.key(key, in: parent)
+      if fit == nil { problems.report(.badKey(key)) }
+      return fit
     }
   }
 
   // MARK: Operations
 
   func set(_ value: JSON, at index: Int, ofRow key: String) {
-    guard let (parent, own) = Self.parts(ofKey: key) else { return }
+    guard let (parent, own) = Self.route(key, depth: depth) else { return }
     parents[parent]?.list.set(value, at: index, ofRow: own)
   }
 
   func call(_ index: Int, _ argument: JSON?, ofRow key: String) {
-    guard let (parent, own) = Self.parts(ofKey: key) else { return }
+    guard let (parent, own) = Self.route(key, depth: depth) else { return }
     parents[parent]?.list.call(index, argument, ofRow: own)
+  }
+
+  func upload(_ index: Int, ofRow key: String) -> Upload? {
+    guard let (parent, own) = Self.route(key, depth: depth) else { return nil }
+    return parents[parent]?.list.upload(index, ofRow: own)
   }
 
   func detach() {

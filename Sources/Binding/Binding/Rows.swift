@@ -148,6 +148,11 @@ where Row.ID: CustomStringConvertible {
     scope(ofRow: key)?.actions[index].start(argument)
   }
 
+  func upload(_ index: Int, ofRow key: String) -> Upload? {
+    guard let row = keys.id(of: key).flatMap({ attached[$0]?.row }) else { return nil }
+    return Row.bindings.uploads[index].find(row)
+  }
+
   func detach() {
     observation?.dispose()
     for (_, scope) in attached.values { scope.detach() }

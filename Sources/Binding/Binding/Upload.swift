@@ -194,8 +194,8 @@ extension Bindings.Member {
   /// The page can also use the list `name` with the values `id`, `name`, `type`, `byteCount`,
   /// `receivedByteCount`, `progress` from 0 to 1, `isReceived` and `error` of each file, the action
   /// `name.cancel`, with a file's `id`, and the values `name.error`, the reason why no further file is
-  /// taken, and `name.receiving`. It is a member of a page's view model, or of a group in it, not of
-  /// rows.
+  /// taken, and `name.receiving`. It is a member of a page's view model, of a group in it, or of the rows
+  /// of a list, which may be in rows of another. Files of a row end with it, too.
   public static func upload(_ path: KeyPath<Model, Upload>) -> Self {
     let rows = RowValues<Upload.File>(
       dictionaryLiteral: ("id", .value(\.id)), ("name", .value(\.name)), ("type", .value(\.type)),
@@ -207,9 +207,9 @@ extension Bindings.Member {
       (
         "",
         .list(
-          { rows.scope },
-          { ValueRows($0[keyPath: path].files, values: rows, mark: $1) },
-          hasNested: { false }, nested: { [] })
+          DeclaredList(row: { rows.scope }) {
+            ValueRows($0[keyPath: path].files, values: rows, mark: $1)
+          })
       ),
       (
         ".cancel",
@@ -220,6 +220,11 @@ extension Bindings.Member {
             cancel.apply(id).start()
           }
         }
+      ),
+      // By this the page finds the scope of the action.
+      (
+        ".cancel.enabled",
+        .value(isTwoWay: false) { .observing($0[keyPath: path].cancel.isEnabled, $1) }
       ),
       (
         ".error",

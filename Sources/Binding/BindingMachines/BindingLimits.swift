@@ -31,6 +31,9 @@ package enum BindingLimits {
   /// The maximum number of rows of a list. The page has an element for each; browsers take seconds
   /// for more.
   package static let rowCountMax = 10_000
+  /// The maximum number of lists in each other: a list of the page, and three in rows of rows. View models
+  /// whose rows are of their own type would have lists without end.
+  package static let listDepthMax = 4
   /// The maximum number of elements of a one-way array, such as those of a chart.
   package static let elementCountMax = 4_096
   /// The number of previous orders of a list that are stored. A client that is more changes behind

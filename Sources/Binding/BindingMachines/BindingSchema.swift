@@ -18,17 +18,39 @@ package struct BindingSchema: Hashable, Sendable {
   package var lists: [List]
   /// The names of uploads. Each has a list of the same name.
   package var uploads: [String]
+  /// The uploads of rows: the name of their list, a dot, and their own. Each has a list of the same name.
+  package var rowUploads: [String]
 
   package init(
-    page: BindingScope = BindingScope(), lists: [List] = [], uploads: [String] = []
+    page: BindingScope = BindingScope(), lists: [List] = [], uploads: [String] = [],
+    rowUploads: [String] = []
   ) {
     self.page = page
     self.lists = lists
     self.uploads = uploads
+    self.rowUploads = rowUploads
+  }
+
+  /// The number of an upload: its index, those of rows after those of the page.
+  func upload(named name: String) -> Int? {
+    uploads.firstIndex(of: name) ?? rowUploads.firstIndex(of: name).map { $0 + uploads.count }
   }
 
   /// The index of the list with this name; nil if the schema has no such list.
   package func list(named name: String) -> Int? { lists.firstIndex { $0.name == name } }
+
+  /// The names of the lists of a list's rows, as their templates have them, without those of rows in these.
+  func listNames(inRowsOf list: Int) -> [String] { names(lists.map(\.name), inRowsOf: list) }
+
+  /// The names of the uploads of a list's rows, as their templates have them.
+  func uploadNames(inRowsOf list: Int) -> [String] { names(rowUploads, inRowsOf: list) }
+
+  private func names(_ names: [String], inRowsOf list: Int) -> [String] {
+    let prefix = lists[list].name + "."
+    let nested = lists.map { $0.name + "." }.filter { $0.hasPrefix(prefix) && $0 != prefix }
+    return names.filter { $0.hasPrefix(prefix) && !nested.contains(where: $0.hasPrefix) }
+      .map { String($0.dropFirst(prefix.count)) }
+  }
 }
 
 /// The values and actions of a page, or of a row of a list.

@@ -4,8 +4,6 @@ extension LiveMachine {
   /// A file of an upload, from its announcement until the view model removes it or ends.
   struct UploadedFile {
     let model: ModelID
-    /// The index of the upload in the page's schema.
-    let upload: Int
     let key: UploadKey
     let byteCount: Int
     var receivedByteCount = 0
@@ -22,7 +20,9 @@ extension LiveMachine {
   /// The file among those of all pages. Another tab can't name it.
   struct UploadKey: Hashable {
     let tab: TabName
+    /// The number of the upload in the page's schema.
     let upload: Int
+    let row: String
     let text: String
   }
 
@@ -48,44 +48,58 @@ extension LiveMachine {
     models[existing: model].uploadLimits = limits
   }
 
+  /// The upload of a row that a part is of; nil for one of a page, and for a part that is refused.
+  package func rowUpload(of part: UploadPart) -> (model: ModelID, upload: Int)? {
+    guard let tab = TabName(part.tab), let session = sessions[tab],
+      let model = models[session.model], case let schema = pages[model.page].schema,
+      let upload = schema.upload(named: part.upload), upload >= schema.uploads.count
+    else { return nil }
+    return (session.model, upload)
+  }
+
   // MARK: Parts
 
   mutating func receive(
-    _ part: UploadPart, _ request: RequestID, _ now: Instant, _ actions: inout [Action]
+    _ part: UploadPart, _ rowLimits: UploadLimits?, _ request: RequestID, _ now: Instant,
+    _ actions: inout [Action]
   ) {
     guard let tab = TabName(part.tab), let session = sessions[tab], session.epoch == part.epoch,
       let model = models[session.model]
     else { return actions.append(.answerUpload(request, .conflict)) }
-    guard let upload = pages[model.page].schema.uploads.firstIndex(of: part.upload),
-      model.uploadLimits.indices.contains(upload)
-    else {
+    let schema = pages[model.page].schema
+    guard let upload = schema.upload(named: part.upload) else {
       return actions.append(.answerUpload(request, .malformed("\(part.upload) is no upload")))
     }
     noteLife(ofStreamOf: tab, now)
-    let key = UploadKey(tab: tab, upload: upload, text: part.key)
+    let isOfPage = schema.uploads.indices.contains(upload)
+    let key = UploadKey(
+      tab: tab, upload: upload, row: isOfPage ? "" : part.row, text: part.key)
+    let isKnown = model.uploadLimits.indices.contains(upload)
+    guard let limits = isOfPage ? (isKnown ? model.uploadLimits[upload] : nil) : rowLimits else {
+      return actions.append(.answerUpload(request, .gone))
+    }
     if let id = uploadIDs[key] {
       take(part, of: id, request, now, &actions)
     } else if part.offset == 0, part.byteCount == 0, !part.isEnd {
-      announce(part, key, session.model, request, now, &actions)
+      announce(part, key, session.model, limits, request, now, &actions)
     } else {
       actions.append(.answerUpload(request, .gone))
     }
   }
 
   private mutating func announce(
-    _ part: UploadPart, _ key: UploadKey, _ model: ModelID, _ request: RequestID, _ now: Instant,
-    _ actions: inout [Action]
+    _ part: UploadPart, _ key: UploadKey, _ model: ModelID, _ limits: UploadLimits,
+    _ request: RequestID, _ now: Instant, _ actions: inout [Action]
   ) {
-    let limits = models[existing: model].uploadLimits[key.upload]
-    guard makeRoom(limits, key.upload, of: model, &actions) else {
+    guard makeRoom(limits, key, of: model, &actions) else {
       let failure = UploadFailure.tooMany(countMax: limits.countMax)
-      actions.append(.refuseUpload(model, upload: key.upload, failure))
+      actions.append(.refuseUpload(model, upload: key.upload, row: key.row, failure))
       return actions.append(.answerUpload(request, .refused(failure)))
     }
     uploadCount += 1
     let id = UploadID(number: uploadCount)
     var file = UploadedFile(
-      model: model, upload: key.upload, key: key, byteCount: part.fileByteCount, lastPart: now)
+      model: model, key: key, byteCount: part.fileByteCount, lastPart: now)
     let failure = refusal(of: part, limits)
     if failure == nil { file.write = (request, 0) }
     uploads[id] = file
@@ -114,9 +128,11 @@ extension LiveMachine {
   /// Removes files that have failed, if there are as many files as there can be; or the only one, in
   /// place of which another is chosen.
   private mutating func makeRoom(
-    _ limits: UploadLimits, _ upload: Int, of model: ModelID, _ actions: inout [Action]
+    _ limits: UploadLimits, _ key: UploadKey, of model: ModelID, _ actions: inout [Action]
   ) -> Bool {
-    let files = uploads.filter { $0.value.model == model && $0.value.upload == upload }
+    let files = uploads.filter {
+      $0.value.model == model && $0.value.key.upload == key.upload && $0.value.key.row == key.row
+    }
     guard files.count >= limits.countMax else { return true }
     let removed = files.filter { $0.value.failure != nil || limits.countMax == 1 }
     for id in removed.keys.sorted(by: { $0.number < $1.number }) { removeUpload(id, &actions) }

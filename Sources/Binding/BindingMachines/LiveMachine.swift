@@ -24,8 +24,9 @@ package struct LiveMachine {
     case changed(ModelID)
     /// The model's changes have been written into its state.
     case captured(ModelID)
-    /// A part of a file came. Its bytes wait at the driver.
-    case uploadReceived(RequestID, UploadPart)
+    /// A part of a file came. Its bytes wait at the driver. For an upload of a row, with the limits of that one;
+    /// nil if the row is not there.
+    case uploadReceived(RequestID, UploadPart, rowLimits: UploadLimits? = nil)
     /// The part of this request was written, or wasn't.
     case uploadWritten(RequestID, UploadWrite)
     /// The view model has removed a file.
@@ -54,8 +55,8 @@ package struct LiveMachine {
     case failUpload(UploadID, UploadFailure)
     /// Remove the file and its bytes.
     case removeUpload(UploadID)
-    /// An upload of a model takes no more files.
-    case refuseUpload(ModelID, upload: Int, UploadFailure)
+    /// An upload of a model takes no more files. The row is that of the part.
+    case refuseUpload(ModelID, upload: Int, row: String, UploadFailure)
     case answerUpload(RequestID, UploadAnswer)
   }
 
@@ -203,7 +204,8 @@ package struct LiveMachine {
       guard models[model] != nil else { return }
       models[existing: model].noteCapture(now)
       for stream in streamsShowing(model) { flush(stream, now, &actions) }
-    case .uploadReceived(let request, let part): receive(part, request, now, &actions)
+    case .uploadReceived(let request, let part, let rowLimits):
+      receive(part, rowLimits, request, now, &actions)
     case .uploadWritten(let request, let result): noteWrite(request, result, now, &actions)
     case .uploadRemoved(let upload): removeUpload(upload, &actions)
     }

@@ -61,6 +61,10 @@ package struct PageCheck {
         for (_, path) in pairs(attribute) { action(attribute, path, element["data-arg"] != nil) }
       case "data-each", "data-row": report(attribute, "a list is shown by a template")
       case "data-upload": upload(attribute, element)
+      case "data-when":
+        if !["off", "refused", "denied"].contains(attribute.value) {
+          report(attribute, "the connection is off, refused or denied")
+        }
       case "data-query": query(attribute, element)
       case "data-debounce":
         if element["data-bind"] == nil || UInt32(attribute.value) == nil {
@@ -78,24 +82,23 @@ package struct PageCheck {
 
   private mutating func list(_ attribute: PageElement.Attribute) -> Int? {
     // In the template of a list, it is one of the row's lists.
-    let prefix = templates.last.map { $0.map { schema.lists[$0].name + "." } }
-    guard let prefix else { return list(attribute, named: attribute.value, among: schema.lists) }
-    guard let prefix else { return nil }
-    let nested = schema.lists.filter { $0.name.hasPrefix(prefix) }
-    guard !nested.isEmpty else {
+    guard let outer = templates.last else {
+      return list(attribute, among: schema.lists.map(\.name))
+    }
+    guard let outer else { return nil }
+    let names = schema.listNames(inRowsOf: outer)
+    guard !names.isEmpty else {
       report(attribute, "a row has no lists of its own")
       return nil
     }
-    return list(attribute, named: prefix + attribute.value, among: nested, dropping: prefix.count)
+    return list(attribute, among: names, in: schema.lists[outer].name + ".")
   }
 
   private mutating func list(
-    _ attribute: PageElement.Attribute, named name: String, among lists: [BindingSchema.List],
-    dropping prefixCount: Int = 0
+    _ attribute: PageElement.Attribute, among names: [String], in prefix: String = ""
   ) -> Int? {
-    if let index = schema.list(named: name) { return index }
-    unknown(
-      attribute, attribute.value, "list", lists.map { String($0.name.dropFirst(prefixCount)) })
+    if names.contains(attribute.value) { return schema.list(named: prefix + attribute.value) }
+    unknown(attribute, attribute.value, "list", names)
     return nil
   }
 
@@ -113,8 +116,10 @@ package struct PageCheck {
     guard element.name == "input", element["type"]?.value.lowercased() == "file" else {
       return report(attribute, "files are chosen by an input of the type file")
     }
-    guard !schema.uploads.contains(attribute.value) else { return }
-    unknown(attribute, attribute.value, "upload", schema.uploads)
+    let ofRows = templates.compactMap { $0 }.flatMap { schema.uploadNames(inRowsOf: $0) }
+    let names = ofRows + schema.uploads
+    guard !names.contains(attribute.value) else { return }
+    unknown(attribute, attribute.value, "upload", names)
   }
 
   private mutating func query(_ attribute: PageElement.Attribute, _ element: PageElement) {

@@ -52,8 +52,10 @@ package enum UploadFailure: Hashable, Sendable {
 package struct UploadPart: Hashable, Sendable {
   package var tab: String
   package var epoch: String
-  /// The name of the upload among the members of the view model.
+  /// The name of the upload among the members of the view model; of a row's, with the list's name before it.
   package var upload: String
+  /// The key of the row whose upload it is; empty for one of the page.
+  package var row: String
   /// The file among those of the tab.
   package var key: String
   /// The file's name without folders and control characters. Never a path.
@@ -76,11 +78,13 @@ package struct UploadPart: Hashable, Sendable {
       let upload = query["upload"], let key = query["file"], !key.isEmpty, key.utf8.count <= 64,
       let fileByteCount = query["of"].flatMap({ Int($0) }), fileByteCount >= 0,
       let offset = query["at"].flatMap({ Int($0) }), offset >= 0,
-      offset <= fileByteCount, byteCount <= fileByteCount - offset
+      offset <= fileByteCount, byteCount <= fileByteCount - offset,
+      query["row"]?.utf8.count ?? 0 <= BindingLimits.keyByteCountMax
     else { return nil }
     self.tab = tab
     self.epoch = epoch
     self.upload = upload
+    row = query["row"] ?? ""
     self.key = key
     name = Self.displayName(query["name"] ?? "")
     type = String(decoding: Self.visible(query["type"] ?? "").utf8.prefix(128), as: UTF8.self)

@@ -9,6 +9,8 @@
   final class AccessControl: Sendable {
     private let names: Set<String>
     private let proxies: TrustedProxies
+    /// The origin of pages at the public address, which a proxy may not report.
+    private let publicOrigin: String?
     let needsToken: Bool
     private let key: [UInt8]
     /// Whether cookies outlive this run. Those of a key made for this run don't expire: a small
@@ -19,6 +21,7 @@
     private let now: @Sendable () -> TimeInterval
     /// Tokens that haven't been used yet.
     private let tokens = Mutex<[Token]>([])
+    private let hasRefusedOrigin = Mutex(false)
 
     private struct Token {
       var text: String
@@ -33,16 +36,18 @@
     /// - Parameters:
     ///   - names: Names of the host beside `localhost`.
     ///   - proxies: The reverse proxies whose fields are believed.
+    ///   - publicAddress: Where browsers find the server; nil for its own address.
     ///   - key: What cookies are signed with; nil for one of this run.
     ///   - list: The sessions that hold, of those that were signed; nil for all.
     ///   - now: Seconds since 1970.
     init(
-      names: [String], proxies: TrustedProxies = TrustedProxies(), needsToken: Bool,
-      key: [UInt8]?, list: AccessList? = nil,
+      names: [String], proxies: TrustedProxies = TrustedProxies(), publicAddress: URL? = nil,
+      needsToken: Bool, key: [UInt8]?, list: AccessList? = nil,
       now: @escaping @Sendable () -> TimeInterval = { Date().timeIntervalSince1970 }
     ) {
       self.names = Set(names.map { $0.lowercased() }).union(["localhost"])
       self.proxies = proxies
+      publicOrigin = publicAddress.flatMap(Self.origin)
       self.needsToken = needsToken
       self.key = key ?? Self.randomBytes(32)
       isKeyKept = key != nil
@@ -97,7 +102,7 @@
     }
 
     /// Whether a request comes from a page of this server, or from no page, by its `Sec-Fetch-Site`
-    /// and `Origin` fields.
+    /// and `Origin` fields. A page at the public address is one, also where no proxy reports it.
     ///
     /// A proxy that isn't known to be one may have ended TLS. Then the browser's own word, which it
     /// only gives for TLS and for this machine, counts for the scheme.
@@ -107,10 +112,28 @@
       guard let origin = fields[.origin]?.lowercased() else { return true }
       guard let separator = origin.range(of: "://") else { return false }
       let scheme = String(origin[..<separator.lowerBound])
+      if Self.withoutDefaultPort(origin, scheme) == publicOrigin { return true }
       guard scheme == target.scheme || site == "same-origin", let authority = target.authority
       else { return false }
       return Self.withoutDefaultPort(String(origin[separator.upperBound...]), scheme)
         == Self.withoutDefaultPort(authority.lowercased(), scheme)
+    }
+
+    /// The origin of an address, as browsers write it.
+    private static func origin(of address: URL) -> String? {
+      guard let scheme = address.scheme?.lowercased(), let host = address.host()?.lowercased()
+      else { return nil }
+      let authority = host.contains(":") ? "[\(host)]" : host
+      let port = address.port.map { ":\($0)" } ?? ""
+      return withoutDefaultPort("\(scheme)://\(authority)\(port)", scheme)
+    }
+
+    /// Whether a refusal of another origin is the first one of this run.
+    func noteForeignOrigin() -> Bool {
+      hasRefusedOrigin.withLock { hasRefused in
+        defer { hasRefused = true }
+        return !hasRefused
+      }
     }
 
     /// Browsers leave out the default port of a scheme; proxies may write it.

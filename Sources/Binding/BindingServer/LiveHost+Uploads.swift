@@ -3,6 +3,15 @@
   internal import BindingMachines
 
   extension LiveHost {
+    /// Where a view model lists a file.
+    struct ShownUpload {
+      let model: ModelID
+      let upload: Upload
+      /// The upload's number in the schema, and the key of its row.
+      let number: Int
+      let row: String
+    }
+
     /// The fate of a part's bytes.
     enum PartDecision {
       case answer(LiveMachine.UploadAnswer)
@@ -12,7 +21,9 @@
     /// Takes a part of a file, whose bytes the caller has.
     func receive(_ part: UploadPart) -> PartDecision {
       let request = makeRequest()
-      handle(.uploadReceived(request, part))
+      let ofRow = machineRowUpload(of: part)
+      let limits = ofRow.flatMap { models[$0.model]?.upload($0.upload, row: part.row)?.limits }
+      handle(.uploadReceived(request, part, rowLimits: limits))
       if let write = uploadWrites.removeValue(forKey: request) {
         return .write(request, write.id, offset: write.offset)
       }
@@ -30,19 +41,23 @@
     func connectUploads(of model: ModelID) {
       guard let uploads = models[model]?.uploads, !uploads.isEmpty else { return }
       setUploads(uploads.map(\.limits), of: model)
-      for upload in uploads {
-        upload.onRemove { [weak self] id in
-          guard let number = Int(id) else { return }
-          self?.removeUpload(UploadID(number: number), from: model)
-        }
-      }
     }
 
     /// Removes a file that the view model has removed. A name that the view model has invented is
-    /// ignored, and so is another view model's.
-    private func removeUpload(_ id: UploadID, from model: ModelID) {
-      guard shownUploads[id]?.model == model else { return }
+    /// ignored, and so is a file of another upload.
+    private func remove(_ id: Upload.File.ID, from upload: Upload) {
+      guard let id = Int(id).map({ UploadID(number: $0) }), shownUploads[id]?.upload === upload
+      else { return }
       handle(.uploadRemoved(id))
+    }
+
+    /// Removes the files of rows that a view model has removed.
+    func endUploadsOfRemovedRows(of model: ModelID) {
+      let removed = shownUploads.filter { _, shown in
+        shown.model == model
+          && models[model]?.upload(shown.number, row: shown.row) !== shown.upload
+      }
+      for id in removed.keys.sorted(by: { $0.number < $1.number }) { handle(.uploadRemoved(id)) }
     }
 
     func performUpload(_ action: LiveMachine.Action) {
@@ -53,8 +68,8 @@
       case .noteUpload(let id, let count): note(id, receivedByteCount: count)
       case .failUpload(let id, let failure): fail(id, failure)
       case .removeUpload(let id): remove(id)
-      case .refuseUpload(let model, let upload, let failure):
-        refuse(failure, model, upload: upload)
+      case .refuseUpload(let model, let upload, let row, let failure):
+        models[model]?.upload(upload, row: row)?.refuse(failure)
       case .answerUpload(let request, let answer): uploadAnswers[request] = answer
       case .makeModel, .appear, .disappear, .releaseModel, .perform, .capture, .write, .end,
         .refuse, .answer:
@@ -63,21 +78,17 @@
     }
 
     private func begin(_ id: UploadID, _ model: ModelID, upload: Int, _ part: UploadPart) {
-      guard let uploads = models[model]?.uploads, uploads.indices.contains(upload) else {
+      guard let shown = models[model]?.upload(upload, row: part.row) else {
         return assertionFailure("\(model) has no upload \(upload)")
       }
       uploadFolder.begin(id)
-      shownUploads[id] = (model, uploads[upload])
-      uploads[upload].put(
+      shownUploads[id] = ShownUpload(model: model, upload: shown, number: upload, row: part.row)
+      shown.onRemove { [weak self, weak shown] id in
+        if let shown { self?.remove(id, from: shown) }
+      }
+      shown.put(
         Upload.File(
           id: "\(id.number)", name: part.name, type: part.type, byteCount: part.fileByteCount))
-    }
-
-    private func refuse(_ failure: UploadFailure, _ model: ModelID, upload: Int) {
-      guard let uploads = models[model]?.uploads, uploads.indices.contains(upload) else {
-        return assertionFailure("\(model) has no upload \(upload)")
-      }
-      uploads[upload].refuse(failure)
     }
 
     private func note(_ id: UploadID, receivedByteCount: Int) {

@@ -18,7 +18,7 @@
     private var answers: [RequestID: LiveMachine.Answer] = [:]
     let uploadFolder: UploadFolder
     /// The files of uploads, where view models list them.
-    var shownUploads: [UploadID: (model: ModelID, upload: Upload)] = [:]
+    var shownUploads: [UploadID: ShownUpload] = [:]
     var uploadWrites: [RequestID: (id: UploadID, offset: Int)] = [:]
     var uploadAnswers: [RequestID: LiveMachine.UploadAnswer] = [:]
     /// The requests of the tabs whose stream is being opened.
@@ -83,6 +83,11 @@
     func makeRequest() -> RequestID {
       requestCount += 1
       return RequestID(number: requestCount)
+    }
+
+    /// See ``LiveMachine/rowUpload(of:)``.
+    func machineRowUpload(of part: UploadPart) -> (model: ModelID, upload: Int)? {
+      machine.rowUpload(of: part)
     }
 
     /// Sets the limits of a model's uploads.
@@ -189,6 +194,7 @@
           var further: [LiveMachine.Action] = []
           machine.handle(.captured(model), now: now, into: &further)
           perform(further)
+          endUploadsOfRemovedRows(of: model)
         case .write(let stream, let bytes): pipes[stream]?.send(bytes)
         case .end(let stream): pipes.removeValue(forKey: stream)?.finish()
         case .refuse(let stream, let reason): refusals[stream] = reason

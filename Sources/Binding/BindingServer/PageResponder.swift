@@ -211,6 +211,7 @@
       _ channel: any Channel
     ) async throws {
       let isFromHere = access.isFromHere(request.headers, target(of: request, channel))
+      if !isFromHere, access.noteForeignOrigin() { reportForeignOrigin(of: request) }
       if Self.expectsContinue(request) {
         guard isFromHere else {
           try await writer.write(.forbidden, Self.foreignMessage)
@@ -296,11 +297,21 @@
       !access.needsToken || access.session(request.headers, port: port) != nil
     }
 
+    /// Reports the first message of a page at another address: an attack, or a proxy that isn't known.
+    private func reportForeignOrigin(of request: Request) {
+      let origin = (request.headers[.origin] ?? "another site").filter { !$0.isNewline }
+      logger.warning(
+        """
+        a message of a page at \(origin.prefix(100)) was refused, as all of such pages are; if a proxy serves \
+        that page, name the page's address as the public one
+        """)
+    }
+
     private static let tokenMessage =
       "Open the address that the program prints; it holds for one browser."
     private static let foreignMessage =
       "Messages are only accepted from this server's own pages. Behind a reverse proxy, the server "
-      + "must trust it."
+      + "needs its public address."
 
     private static func hasBody(_ request: Request) -> Bool {
       request.headers[.transferEncoding] != nil || request.headers[.contentLength] ?? "0" != "0"

@@ -43,7 +43,8 @@
       /// ignored.
       public var trustedProxies: [String] = []
       /// The address at which browsers find the server behind its proxy, such as
-      /// `https://ambit.example/`; nil for the server's own. Its host is one of the server's names.
+      /// `https://ambit.example/`; nil for the server's own. Its host is one of the server's names, and pages
+      /// there are the server's own, also where the proxy reports no address.
       public var publicAddress: String?
       /// The key for signing cookies, at least 32 bytes, so that they remain valid when the server
       /// is restarted; nil for a random key.
@@ -112,6 +113,7 @@
         routes: pages.compactMap { page in page.route.map { ($0, page.file) } },
         access: AccessControl(
           names: configuration.hostNames + publicName + Self.machineNames, proxies: proxies,
+          publicAddress: configuration.publicAddress.flatMap { URL(string: $0) },
           needsToken: configuration.needsToken || !isLocal || !proxies.isEmpty
             || !publicName.isEmpty,
           key: key, list: list),
@@ -188,12 +190,15 @@
     /// once, and pending requests are answered.
     ///
     /// - Parameter onListening: Called once with the address to open, which has a token if one is
-    ///   needed.
+    ///   needed. What it prints is written at once, also into a file or a pipe.
     /// - Throws: See ``run(onListening:)``.
     public func runService(
       onListening: @escaping @Sendable (_ address: String) -> Void
     ) async throws {
-      try await makeGroup(endingAt: [.sigterm, .sigint], onListening).run()
+      try await makeGroup(endingAt: [.sigterm, .sigint]) { address in
+        onListening(address)
+        StandardOutput.flush()
+      }.run()
     }
 
     /// Runs the server until the task is cancelled. Then streams are closed at once, and pending
@@ -234,6 +239,10 @@
     /// - Parameter onListening: Called once with the address to open.
     /// - Throws: ``PageServerError`` with the code `cannotListen`, or an error that occurs later.
     public func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
+      // The system would take another port.
+      guard (0...65_535).contains(configuration.port) else {
+        throw cannotListen("ports are 0 to 65535")
+      }
       let logger = quiet(logger)
       let server = Server(
         childChannelSetup: PageChannel(
@@ -250,6 +259,11 @@
           availableConnectionsDelegate: .maximum(
             configuration.connectionCountMax ?? ConnectionCount.max, logger: logger)),
         onServerRunning: { channel in
+          // First, as another handler ends these errors.
+          _ = channel.eventLoop.submit {
+            try channel.pipeline.syncOperations.addHandler(
+              AcceptErrorHandler(logger), position: .first)
+          }
           self.port.withLock { $0 = channel.localAddress?.port }
           self.setRunning(true)
           onListening(self.makeAddress())
@@ -271,10 +285,14 @@
           case is SocketAddressError.UnknownHost: "there is no such address"
           default: "\(error)"
           }
-        throw PageServerError(
-          .cannotListen,
-          "port \(configuration.port) of \(configuration.host) can't be listened on: \(reason)")
+        throw cannotListen(reason)
       }
+    }
+
+    private func cannotListen(_ reason: String) -> PageServerError {
+      PageServerError(
+        .cannotListen,
+        "port \(configuration.port) of \(configuration.host) can't be listened on: \(reason)")
     }
 
     /// Ends what other processes have ended, until the task is cancelled.

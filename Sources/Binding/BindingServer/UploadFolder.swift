@@ -49,7 +49,23 @@
       guard let file = files.withLock({ $0[id] }), let path = path(of: id) else { return .failed }
       return file.isRemoved.withLock { isRemoved in
         guard !isRemoved else { return .failed }
+        let result = Self.write(bytes, at: offset, path)
+        guard result == .failed, offset == 0, forgetRemovedFolder(), let path = self.path(of: id)
+        else { return result }
         return Self.write(bytes, at: offset, path)
+      }
+    }
+
+    /// Forgets the folder if another program has removed it, so that new files have a new one. Those that were begun there
+    /// fail.
+    private func forgetRemovedFolder() -> Bool {
+      folder.withLock { folder in
+        guard let place = folder, access(place.path, F_OK) != 0, errno == ENOENT else {
+          return false
+        }
+        close(place.descriptor)
+        folder = nil
+        return true
       }
     }
 

@@ -13,7 +13,7 @@
     private let address: String?
     private let logger: Logger
     private let inbox = Mutex(Inbox())
-    private let shownProblem = Mutex<String?>(nil)
+    private let shownProblem = Mutex(ShownProblem())
 
     private var runner: MachineRunner<BlueZMachine>
     private var slots: [BlueZSessionID: BlueZSlot] = [:]
@@ -26,6 +26,14 @@
     private var incoming: [IncomingCallID: IncomingCall] = [:]
     private var lastIncoming: UInt64 = 0
     private var isStopped = false
+
+    private struct ShownProblem {
+      var sentence: String?
+      var listeners: [UInt64: AsyncStream<String?>.Continuation] = [:]
+      var lastListener: UInt64 = 0
+      /// Whether the driver has stopped, so that nothing follows.
+      var isFinal = false
+    }
 
     private enum Entry: Sendable {
       case opened(BlueZSlot)
@@ -54,17 +62,39 @@
 
     // MARK: From any thread
 
-    var problem: String? { shownProblem.withLock(\.self) }
+    var problem: String? { shownProblem.withLock(\.sentence) }
+
+    /// The current problem, or nil, and each change; the latest one for a slow consumer.
+    func problems() -> AsyncStream<String?> {
+      AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+        let (number, isFinal) = shownProblem.withLock { problem in
+          problem.lastListener += 1
+          if !problem.isFinal { problem.listeners[problem.lastListener] = continuation }
+          continuation.yield(problem.sentence)
+          return (problem.lastListener, problem.isFinal)
+        }
+        guard !isFinal else { return continuation.finish() }
+        continuation.onTermination = { [weak self] _ in
+          self?.shownProblem.withLock { _ = $0.listeners.removeValue(forKey: number) }
+        }
+      }
+    }
+
+    /// Reads the state of the machine on the loop.
+    func readSnapshot(_ completion: @escaping @Sendable (BlueZSnapshot) -> Void) {
+      loop.execute { [self] in completion(runner.machine.snapshot) }
+    }
 
     func open(
-      acknowledgesEvents: Bool, onEvents: @escaping @Sendable ([HostEvent]) -> Void
+      acknowledgesEvents: Bool, program: BlueZProgramID? = nil,
+      onEvents: @escaping @Sendable ([HostEvent]) -> Void
     ) -> BlueZSlot {
       // Under one lock, so that the identifiers arrive in their order.
       let (slot, isFirst) = inbox.withLock { inbox in
         inbox.lastSession += 1
         let slot = BlueZSlot(
           id: BlueZSessionID(rawValue: inbox.lastSession), acknowledgesEvents: acknowledgesEvents,
-          onEvents: onEvents)
+          program: program, onEvents: onEvents)
         return (slot, inbox.append(.opened(slot)))
       }
       if isFirst { scheduleDrain() }
@@ -91,9 +121,19 @@
           controller?.close()
           controller = nil
           runner.cancelTimer()
+          finishProblems()
         }
         channels.closeAll(completion)
       }
+    }
+
+    private func finishProblems() {
+      let listeners = shownProblem.withLock { problem in
+        problem.isFinal = true
+        defer { problem.listeners = [:] }
+        return Array(problem.listeners.values)
+      }
+      for listener in listeners { listener.finish() }
     }
 
     // MARK: On the loop
@@ -112,7 +152,10 @@
         switch entry {
         case .opened(let slot):
           slots[slot.id] = slot
-          runner.handle(.opened(slot.id, acknowledgesEvents: slot.acknowledgesEvents), now: now)
+          runner.handle(
+            .opened(
+              slot.id, acknowledgesEvents: slot.acknowledgesEvents, program: slot.program),
+            now: now)
         case .event(let event):
           runner.handle(event, now: now)
           if case .closed(let id) = event { slots[id] = nil }
@@ -197,9 +240,12 @@
       case .opened: handle(.busOpened)
       case .reply(let id, let result): handle(.reply(id, result))
       case .signal(let signal):
+        guard !isStopped else { return }
         // The kernel's event for the end of a link is there before bluetoothd's signal, and has its reason.
-        controller?.drain()
-        handle(.signal(signal))
+        if signal.concernsDevices { controller?.drain() }
+        runner.handle(.signal(signal), now: .now)
+      case .signalsDelivered:
+        if !isStopped { perform(.now) }
       case .closed(let reason):
         incoming = [:]
         handle(.busClosed(reason))
@@ -226,7 +272,11 @@
     }
 
     private func report(_ sentence: String?) {
-      shownProblem.withLock { $0 = sentence }
+      let listeners = shownProblem.withLock { problem in
+        problem.sentence = sentence
+        return Array(problem.listeners.values)
+      }
+      for listener in listeners { listener.yield(sentence) }
       if let sentence {
         logger.warning("\(sentence)")
       } else {
@@ -239,15 +289,18 @@
   final class BlueZSlot: Sendable {
     let id: BlueZSessionID
     let acknowledgesEvents: Bool
+    /// The program that it is of; nil for this one.
+    let program: BlueZProgramID?
     private let onEvents: @Sendable ([HostEvent]) -> Void
     private let isOpenStorage = Atomic(true)
 
     init(
-      id: BlueZSessionID, acknowledgesEvents: Bool,
+      id: BlueZSessionID, acknowledgesEvents: Bool, program: BlueZProgramID?,
       onEvents: @escaping @Sendable ([HostEvent]) -> Void
     ) {
       self.id = id
       self.acknowledgesEvents = acknowledgesEvents
+      self.program = program
       self.onEvents = onEvents
     }
 

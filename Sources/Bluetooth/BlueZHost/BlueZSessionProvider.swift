@@ -1,5 +1,5 @@
 #if BlueZ
-  import BlueZMachines
+  package import BlueZMachines
   package import BluetoothInterface
   import Essentials
   package import EventLoop
@@ -77,6 +77,31 @@
         slot: driver.open(acknowledgesEvents: acknowledgesEvents, onEvents: onEvents))
     }
 
+    /// Opens a session of another program, which answers and hears of the pairings that it causes. It acknowledges
+    /// events.
+    package func openSession(
+      of program: BlueZProgramID, onEvents: @escaping @Sendable ([HostEvent]) -> Void
+    ) -> any HostSession {
+      BlueZSession(
+        provider: self, driver: driver,
+        slot: driver.open(acknowledgesEvents: true, program: program, onEvents: onEvents))
+    }
+
+    /// The identifier of a session of this provider; nil for another one.
+    package func identifier(of session: any HostSession) -> BlueZSessionID? {
+      (session as? BlueZSession)?.id
+    }
+
+    /// The current problem, or nil, and each change. A slow consumer gets only the latest one.
+    package func problems() -> AsyncStream<String?> { driver.problems() }
+
+    /// The state of the host at one moment.
+    package func snapshot() async -> BlueZSnapshot {
+      await withCheckedContinuation { continuation in
+        driver.readSnapshot { continuation.resume(returning: $0) }
+      }
+    }
+
     /// Ends all sessions, their links and their discovery. Clients get no more events when this returns.
     package func close() async {
       await withCheckedContinuation { continuation in driver.stop { continuation.resume() } }
@@ -97,6 +122,8 @@
     }
 
     deinit { close() }
+
+    var id: BlueZSessionID { slot.id }
 
     var loop: any SessionLoop { BlueZLoop(loop: driver.loop) }
 

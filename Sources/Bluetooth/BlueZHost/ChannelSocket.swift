@@ -227,7 +227,9 @@
           switch errno {
           case EINTR, ECONNABORTED: continue
           case EAGAIN: break
-          case EMFILE, ENFILE, ENOMEM, ENOBUFS: pauseAccepting()
+          case EMFILE, ENFILE, ENOMEM, ENOBUFS:
+            DescriptorShortage.report(errno)
+            pauseAccepting()
           default: end(errno)
           }
           return

@@ -19,6 +19,8 @@
       case signal(BusSignal)
       /// Another program calls a method of this one.
       case call(IncomingCall)
+      /// All signals that were there have been delivered, or as many as are handled at a time.
+      case signalsDelivered
       /// The connection could not be made, or has ended; the reason is a sentence.
       case closed(String)
     }
@@ -32,6 +34,12 @@
     /// The calls without a reply, by the serial numbers of their messages.
     private var calls: [UInt64: BusCallID] = [:]
     private var isReady = false
+    private var hasSignals = false
+    // Most signals repeat these texts of the one before.
+    private var sender = RepeatedText()
+    private var path = RepeatedText()
+    private var interface = RepeatedText()
+    private var member = RepeatedText()
 
     /// Messages that are handled before other things of the loop.
     private static let messageCountMax = 128
@@ -113,6 +121,10 @@
         }
         if status == 0 { break }
       }
+      if hasSignals {
+        hasSignals = false
+        onEvent(.signalsDelivered)
+      }
       wait()
     }
 
@@ -142,12 +154,13 @@
         else { return }
         onEvent(.reply(id, unsafe result(of: message, isError: type == MessageType.error.rawValue)))
       case .signal:
-        guard let sender = unsafe Self.text(sd_bus_message_get_sender(message)),
-          let path = unsafe Self.text(sd_bus_message_get_path(message)),
-          let interface = unsafe Self.text(sd_bus_message_get_interface(message)),
-          let member = unsafe Self.text(sd_bus_message_get_member(message)),
+        guard let sender = unsafe sender.text(sd_bus_message_get_sender(message)),
+          let path = unsafe path.text(sd_bus_message_get_path(message)),
+          let interface = unsafe interface.text(sd_bus_message_get_interface(message)),
+          let member = unsafe member.text(sd_bus_message_get_member(message)),
           let arguments = unsafe MessageReader(message).arguments()
         else { return }
+        hasSignals = true
         onEvent(
           .signal(
             BusSignal(
@@ -254,6 +267,19 @@
       guard unsafe bus != nil else { return }
       close()
       onEvent(.closed("\(address): \(SystemError(number: -status).text)."))
+    }
+  }
+
+  /// A text that is not allocated again where it repeats.
+  private struct RepeatedText {
+    private var last = ""
+
+    mutating func text(_ pointer: UnsafePointer<CChar>?) -> String? {
+      guard let pointer = unsafe pointer else { return nil }
+      if unsafe last.withCString({ unsafe strcmp($0, pointer) }) != 0 {
+        last = unsafe String(cString: pointer)
+      }
+      return last
     }
   }
 

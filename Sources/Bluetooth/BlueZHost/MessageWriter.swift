@@ -44,6 +44,16 @@
             container("e", "oa{sa{sv}}") { both(text("o", entry.key)) { interfaces(entry.value) } }
           }
         }
+      case .patterns(let patterns):
+        container("a", "(yyay)") {
+          each(patterns) { pattern in
+            container("r", "yyay") {
+              both(basic("y", pattern.start)) {
+                both(basic("y", pattern.type)) { array(pattern.content) }
+              }
+            }
+          }
+        }
       case .variant(let value): variant(value)
       case .other: -22  // EINVAL
       }
@@ -129,6 +139,7 @@
       case .numbered: "a{qv}"
       case .interfaces: "a{sa{sv}}"
       case .objects: "a{oa{sa{sv}}}"
+      case .patterns: "a(yyay)"
       case .variant: "v"
       case .other: "y"
       }

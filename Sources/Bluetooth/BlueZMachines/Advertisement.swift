@@ -1,5 +1,6 @@
 import BluetoothInterface
 import BluetoothWire
+import Essentials
 
 /// A client's advertisement: an object whose properties bluetoothd reads (org.bluez.LEAdvertisement1).
 struct Advertisement: Sendable {
@@ -16,6 +17,8 @@ struct Advertisement: Sendable {
   var phase = Phase.waiting
   /// The path of the adapter that advertises.
   var adapter: String?
+  /// Why bluetoothd doesn't have it; nil if it is not known to refuse it.
+  var refusal: Refusal?
 
   init(path: String, properties: [String: BusValue]) {
     self.path = path

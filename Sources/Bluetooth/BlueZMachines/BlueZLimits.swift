@@ -50,6 +50,14 @@ package enum BlueZLimits {
   static let pairingMax = TimeSpan.seconds(180)
   /// The number of writes without response after which a read proves that bluetoothd has sent them.
   static let commandCountMax = 32
+  /// Patterns of one monitor: bluetoothd's size of a message to the kernel has eight bits, and eight patterns overflow it.
+  static let monitorPatternCountMax = 7
+  /// Monitors of this program. The kernel has 32 for all.
+  static let monitorCountMax = 16
+  /// The silence after which a controller reports a device as lost.
+  static let monitorSilenceSeconds: UInt16 = 10
+  /// How often a device that the controller hears is reported to clients that want duplicates.
+  static let monitorReportInterval = TimeSpan.seconds(5)
   /// How long the controller may take to report the RSSI of a link.
   static let rssiMax = TimeSpan.seconds(5)
   /// How long a link may take to end.
@@ -62,6 +70,10 @@ package enum BlueZLimits {
   static let pauses: [TimeSpan] = [
     .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8),
   ]
+  /// The attempts to register a service or an advertisement again before its client is reset, half a minute.
+  static let registrationCountMax = 8
+  /// Failures of a discovery or of a connection between two sentences in the log.
+  static let loggedFailureCount = 100
   /// The silence of all devices after which a discovery is started anew.
   static let silenceMax = TimeSpan.seconds(120)
   /// How often an operation that is refused because another one is in progress is tried, twice a second.

@@ -36,8 +36,8 @@ struct BlueZLink: Sendable {
     var remaining: [UInt16] = []
     var values: [AttributeValue] = []
     var inProgressCount = 0
-    /// Whether a write without response waits for the reply to a read that follows it.
-    var isProbed = false
+    /// The handle of a read that follows a write without response, whose reply ends it.
+    var probeHandle: UInt16?
     /// Whether the peer has refused it without encryption, and a pairing has followed.
     var hasPaired = false
   }
@@ -68,6 +68,8 @@ struct BlueZLink: Sendable {
   /// When a link of this program that no client wants is ended.
   var unusedUntil: Instant?
   var failureCount = 0
+  /// The number of the last `Connect`.
+  var attempt: UInt64 = 0
   /// Whether the device must be heard first.
   var needsDiscovery = false
   var operations: [Operation] = []
@@ -114,6 +116,12 @@ struct BlueZLink: Sendable {
 
   func isConnected(for client: BlueZSessionID) -> Bool {
     if phase == .open, case .connected = users[client] { true } else { false }
+  }
+
+  /// Whether the value with a handle is being read.
+  func isReading(_ handle: UInt16) -> Bool {
+    guard case .called = running, let operation = operations.first else { return false }
+    return operation.isRead && operation.currentHandle == handle
   }
 
   var isPending: Bool {

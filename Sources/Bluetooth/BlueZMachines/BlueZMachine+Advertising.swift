@@ -26,12 +26,13 @@ extension BlueZMachine {
     }
   }
 
-  private mutating func registerAdvertisement(
+  mutating func registerAdvertisement(
     of id: BlueZSessionID, _ token: RequestToken?, now: Instant, into actions: inout [Action]
   ) {
     guard let adapter, let path = advertisements[id]?.path else { return }
     advertisements[id]?.phase = .registering(token)
     advertisements[id]?.adapter = adapter
+    advertisements[id]?.refusal?.retryAt = nil
     send(
       bluez(
         adapter, BusName.advertisingManager, "RegisterAdvertisement",
@@ -71,18 +72,22 @@ extension BlueZMachine {
     switch result {
     case .success:
       advertisements[id]?.phase = .registered
+      advertisements[id]?.refusal = nil
       if let token { complete(id, token, .success(.done), into: &actions) }
     case .failure(let error):
-      advertisements[id] = nil
       if error.name == BlueZErrorName.noReply {
         unregisterAdvertisement(advertisement, now: now, into: &actions)
       }
       if let token {
-        complete(id, token, .failure(error.advertisingError), into: &actions)
-      } else {
-        actions.append(
-          .warning("An advertisement could not be resumed: \(error.message) (\(error.name))."))
+        advertisements[id] = nil
+        return complete(id, token, .failure(error.advertisingError), into: &actions)
       }
+      // The client advertises, as far as it knows.
+      let refusal = Refusal(
+        count: (advertisement.refusal?.count ?? 0) + 1, error: error.loggedText, now: now)
+      advertisements[id]?.phase = .waiting
+      advertisements[id]?.refusal = refusal
+      registrationRefused(refusal, of: "An advertisement", id, now: now, into: &actions)
     }
   }
 
@@ -104,13 +109,14 @@ extension BlueZMachine {
         complete(id, token, .failure(.radioNotReady), into: &actions)
       } else {
         advertisements[id]?.phase = .waiting
+        advertisements[id]?.refusal = nil
       }
     }
   }
 
   /// bluetoothd calls a method of an advertisement.
   mutating func advertisementCalled(
-    _ id: IncomingCallID, _ call: BusMethodCall, into actions: inout [Action]
+    _ id: IncomingCallID, _ call: BusMethodCall, now: Instant, into actions: inout [Action]
   ) {
     guard let client = advertisements.first(where: { $0.value.path == call.path })?.key,
       let properties = advertisements[client]?.properties
@@ -122,8 +128,12 @@ extension BlueZMachine {
     case (BusName.properties, "GetAll"):
       actions.append(.answer(id, .success([.properties(properties)])))
     case (BusName.advertisement, "Release"):
-      // The adapter or its manager of advertisements ends.
-      advertisements[client]?.phase = .waiting
+      // The adapter ends, or bluetoothd advertises nothing any more with one that goes on.
+      if advertisements[client]?.phase == .registered {
+        advertisements[client]?.phase = .waiting
+        advertisements[client]?.refusal = Refusal(
+          count: 0, error: "bluetoothd has released it", now: now)
+      }
       actions.append(.answer(id, .success([])))
     default: actions.append(.answer(id, .failure(Self.unknownMethod)))
     }

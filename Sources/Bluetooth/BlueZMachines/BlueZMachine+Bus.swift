@@ -63,7 +63,8 @@ extension BlueZMachine {
     case .objects: objectsRead(result, now: now, into: &actions)
     case .setFilter, .startDiscovery, .stopDiscovery:
       discoveryReplied(result, to: purpose, now: now, into: &actions)
-    case .connect(let peer): connectReplied(result, peer, now: now, into: &actions)
+    case .connect(let peer, let attempt):
+      connectReplied(result, peer, attempt, now: now, into: &actions)
     case .disconnect(let peer): disconnectReplied(result, peer, now: now, into: &actions)
     case .operation(let peer, let serial):
       operationReplied(result, peer, serial, now: now, into: &actions)
@@ -75,6 +76,9 @@ extension BlueZMachine {
     case .updated(let client, let token):
       let done = result.map { _ in HostReply.done }.mapError { _ in HostError.radioNotReady }
       complete(client, token, done, into: &actions)
+    case .monitorFeatures(let root):
+      monitorFeaturesRead(result, root, now: now, into: &actions)
+    case .monitors(let root): monitorsReplied(result, root, now: now, into: &actions)
     case .registerAgent: agentRegistered(result, into: &actions)
     case .pair(let path): pairReplied(result, path, now: now, into: &actions)
     case .removeBond(let client, let token):
@@ -83,6 +87,10 @@ extension BlueZMachine {
         result.map { _ in .done }.mapError {
           .transport("bluetoothd reports: \($0.message) (\($0.name)).")
         }, into: &actions)
+    case .device(let path):
+      if case .success(let values) = result, let values = values.first?.properties {
+        addDevice(path, values, now: now, into: &actions)
+      }
     case .release: break
     }
   }
@@ -159,6 +167,7 @@ extension BlueZMachine {
       for (path, interfaces) in objects {
         if let values = interfaces[BusName.adapter] {
           adapters[path, default: Adapter()].update(values)
+          adapters[path]?.update(interfaces[BusName.monitorManager] ?? [:])
         }
       }
       // Adapters before devices before their attributes.
@@ -194,8 +203,8 @@ extension BlueZMachine {
       case .removeBond(let client, let token), .updated(let client, let token):
         complete(client, token, .failure(.radioNotReady), into: &actions)
       case .match, .owner, .start, .objects, .setFilter, .startDiscovery, .stopDiscovery, .connect,
-        .disconnect, .operation, .subscription, .advertise, .publish, .registerAgent, .pair,
-        .release, nil:
+        .disconnect, .operation, .subscription, .advertise, .publish, .monitorFeatures,
+        .monitors, .registerAgent, .pair, .device, .release, nil:
         break
       }
     }
@@ -246,10 +255,13 @@ extension BlueZMachine {
       return agentCalled(id, call, into: &actions)
     }
     if call.path.hasPrefix(Self.advertisementRoot) {
-      return advertisementCalled(id, call, into: &actions)
+      return advertisementCalled(id, call, now: now, into: &actions)
     }
     if call.path.hasPrefix(Self.serviceRoot) {
       return serviceCalled(id, call, now: now, into: &actions)
+    }
+    if call.path.hasPrefix(Self.monitorRoot) {
+      return monitorCalled(id, call, now: now, into: &actions)
     }
     actions.append(.answer(id, .failure(Self.unknownObject)))
   }
@@ -281,6 +293,7 @@ extension BlueZMachine {
       adapters[path, default: Adapter()].update(values)
       updateState(now: now, into: &actions)
     }
+    if let values = interfaces[BusName.monitorManager] { adapters[path]?.update(values) }
     if let values = interfaces[BusName.device] {
       addDevice(path, values, now: now, into: &actions)
     } else if let devicePath = ObjectPath.device(of: path), devicePath != path,
@@ -296,20 +309,80 @@ extension BlueZMachine {
     guard devices[path] == nil else {
       return changeObject(path, BusName.device, values, [], now: now, into: &actions)
     }
-    guard devices.count < BlueZLimits.deviceCountMax else {
-      if !hasWarnedOfDevices {
-        hasWarnedOfDevices = true
-        actions.append(
-          .warning(
-            "bluetoothd has more than \(BlueZLimits.deviceCountMax) devices; the others are not seen."
-          ))
-      }
-      return
-    }
     guard let device = RemoteDevice(values, now: now) else { return }
+    guard devices.count < BlueZLimits.deviceCountMax || makeRoom(for: device) else {
+      hasLeftOutDevices = true
+      return dropReport(into: &actions)
+    }
     devices[path] = device
-    paths[device.address] = path
+    rememberPath(path, of: device.address)
     deviceChanged(path, Set(values.keys), now: now, into: &actions)
+  }
+
+  /// Reads a device that appeared when there was no room for it, now that it changes and there is, or that it is
+  /// wanted.
+  private mutating func readDevice(
+    _ path: String, now: Instant, into actions: inout [Action]
+  ) {
+    guard hasLeftOutDevices else { return }
+    guard devices.count < BlueZLimits.deviceCountMax || isWanted(path) else {
+      return dropReport(into: &actions)
+    }
+    guard calls.count < BlueZLimits.pendingCallCountMax / 2,
+      !calls.values.contains(where: { $0.purpose == .device(path: path) })
+    else { return }
+    send(
+      bluez(path, BusName.properties, "GetAll", [.string(BusName.device)]), .device(path: path),
+      deadline: now + BlueZLimits.answerMax, into: &actions)
+  }
+
+  /// Whether a client waits for the device.
+  private func isWanted(_ path: String) -> Bool {
+    guard let bits = ObjectPath.address(of: path) else { return false }
+    return links.contains { $0.key.bits == bits && $0.value.isPending }
+  }
+
+  /// Forgets a device without a link for one that is connected, or that a client waits for.
+  private mutating func makeRoom(for device: RemoteDevice) -> Bool {
+    guard device.isConnected || links[device.address] != nil,
+      let path = devices.filter({ linkPeers[$0.key] == nil && !$0.value.isConnected }).keys.min()
+    else { return false }
+    hasLeftOutDevices = true
+    forgetDevice(path)
+    return true
+  }
+
+  /// Counts what a device without room has advertised. Each hundredfold number is logged.
+  private mutating func dropReport(into actions: inout [Action]) {
+    counters.droppedReports += 1
+    guard counters.droppedReports >= nextReportWarning else { return }
+    nextReportWarning = 100 * counters.droppedReports
+    actions.append(
+      .warning(
+        "bluetoothd has more than \(BlueZLimits.deviceCountMax) devices; the others are not seen. "
+          + "Reports that were dropped: \(counters.droppedReports)."))
+  }
+
+  /// Remembers the path of an address. Devices of other adapters don't count: they may be the same ones.
+  private mutating func rememberPath(_ path: String, of address: DeviceAddress) {
+    if ObjectPath.adapter(of: path) == adapter { paths[address] = path }
+  }
+
+  /// Another adapter is used, which has objects of its own for the devices.
+  private mutating func readPaths() {
+    paths = [:]
+    for (path, device) in devices { rememberPath(path, of: device.address) }
+    for (path, device) in devices {
+      if let identity = device.identity { rememberPath(path, of: identity) }
+    }
+  }
+
+  private mutating func forgetDevice(_ path: String) {
+    guard let device = devices.removeValue(forKey: path) else { return }
+    monitors?.found.remove(path)
+    for address in [device.address, device.identity].compactMap(\.self)
+    where paths[address] == path { paths[address] = nil }
+    for id in clients.keys { clients[id]?.reported[path] = nil }
   }
 
   private mutating func removeObject(
@@ -320,11 +393,10 @@ extension BlueZMachine {
       loseRegistrations(with: path)
       updateState(now: now, into: &actions)
     }
+    if interfaces.contains(BusName.monitorManager) { adapters[path]?.takesMonitors = false }
     if interfaces.contains(BusName.device) {
-      guard let device = devices.removeValue(forKey: path) else { return }
-      for address in [device.address, device.identity].compactMap(\.self)
-      where paths[address] == path { paths[address] = nil }
-      for id in clients.keys { clients[id]?.reported[path] = nil }
+      guard devices[path] != nil else { return }
+      forgetDevice(path)
       deviceRemoved(path, now: now, into: &actions)
     } else if let devicePath = ObjectPath.device(of: path),
       let range = devices[devicePath]?.objects.remove(path)
@@ -344,8 +416,9 @@ extension BlueZMachine {
     case BusName.device where devices[path] != nil:
       devices[path]?.update(values, now: now)
       devices[path]?.invalidate(invalidated)
-      if let identity = devices[path]?.identity { paths[identity] = path }
+      if let identity = devices[path]?.identity { rememberPath(path, of: identity) }
       deviceChanged(path, Set(values.keys), now: now, into: &actions)
+    case BusName.device: readDevice(path, now: now, into: &actions)
     case BusName.characteristic:
       characteristicChanged(path, values, into: &actions)
     default: break
@@ -372,6 +445,8 @@ extension BlueZMachine {
       endLinks(now: now, into: &actions)
       endAllChannels(into: &actions)
       discovery = .off
+      endMonitors(now: now, into: &actions)
+      refusesMonitors = false
       actions.append(.watchController(nil))
     }
     let isOtherAddress = adapterAddress.map { $0 != address } ?? false
@@ -406,7 +481,10 @@ extension BlueZMachine {
       chosen = before ?? names.first { adapters[$0]?.isPowered == true } ?? names.first
     }
     guard chosen != adapter || isOff(chosen) != wasOff else { return }
-    adapter = chosen
+    if chosen != adapter {
+      adapter = chosen
+      readPaths()
+    }
     wasOff = isOff(chosen)
     block = nil
     if let chosen, isOff(chosen) {

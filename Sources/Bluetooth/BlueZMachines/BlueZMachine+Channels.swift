@@ -21,10 +21,11 @@ extension BlueZMachine {
       let error = HostError.invalidArgument("PSM \(psm) is not one of channels.")
       return complete(id, token, .failure(error), into: &actions)
     }
-    guard channels.count < BlueZLimits.channelCountMax else {
+    let users = channels.values.map { [$0.client] }
+    guard mayHave(id, oneMoreOf: users, countMax: BlueZLimits.channelCountMax) else {
       return complete(id, token, .failure(.limitReached("channels")), into: &actions)
     }
-    if devices[path]?.isPaired == false { registerAgent(now: now, into: &actions) }
+    if devices[path]?.isPaired == false { registerAgent(for: peer, now: now, into: &actions) }
     let channel = nextChannelID()
     channels[channel] = BlueZChannel(
       client: id, peer: peer, psm: psm,
@@ -45,7 +46,8 @@ extension BlueZMachine {
       let error = HostError.invalidArgument("The PSMs of programs are 0x0080 to 0x00FF.")
       return complete(id, token, .failure(error), into: &actions)
     }
-    guard listeners.count < BlueZLimits.listenerCountMax else {
+    let owners = listeners.values.map { [$0.client] }
+    guard mayHave(id, oneMoreOf: owners, countMax: BlueZLimits.listenerCountMax) else {
       return complete(id, token, .failure(.limitReached("published channels")), into: &actions)
     }
     let listener = nextChannelID()
@@ -137,8 +139,9 @@ extension BlueZMachine {
     _ channel: ChannelID, from address: DeviceAddress, mtu: Int, by listener: ChannelID,
     into actions: inout [Action]
   ) {
+    let users = channels.values.map { [$0.client] }
     guard let known = listeners[listener], let psm = known.psm,
-      channels.count < BlueZLimits.channelCountMax
+      mayHave(known.client, oneMoreOf: users, countMax: BlueZLimits.channelCountMax)
     else {
       if listeners[listener] != nil, !hasWarnedOfChannels {
         hasWarnedOfChannels = true

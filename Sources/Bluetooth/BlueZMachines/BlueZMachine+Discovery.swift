@@ -7,13 +7,17 @@ import Essentials
 extension BlueZMachine {
   var wantsDiscovery: Bool {
     guard state == .poweredOn else { return false }
-    return clients.values.contains { $0.scan != nil }
-      || links.values.contains { $0.needsDiscovery && $0.isPending }
+    return linksNeedDiscovery
+      || monitors?.areActive != true && clients.values.contains { $0.scan != nil }
   }
+
+  var linksNeedDiscovery: Bool { links.values.contains { $0.needsDiscovery && $0.isPending } }
 
   mutating func updateDiscovery(now: Instant, into actions: inout [Action]) {
     guard state == .poweredOn, let adapter else {
       discovery = .off
+      discoveryFailureCount = 0
+      discoveryError = nil
       return
     }
     switch discovery {
@@ -30,7 +34,10 @@ extension BlueZMachine {
     case .on:
       if !wantsDiscovery { stopDiscovery(adapter, now: now, into: &actions) }
     case .waiting:
-      if !wantsDiscovery { discovery = .off }
+      guard !wantsDiscovery else { return }
+      discovery = .off
+      discoveryFailureCount = 0
+      discoveryError = nil
     case .settingFilter, .starting, .stopping: break
     }
   }
@@ -59,12 +66,14 @@ extension BlueZMachine {
     case (.startDiscovery, .success):
       discovery = .on
       discoveryFailureCount = 0
+      discoveryError = nil
       heardAt = now
     case (.stopDiscovery, _):
       // Also after an error: bluetoothd ends a discovery with its last client.
       discovery = .off
     case (_, .failure(let error)):
       discoveryFailureCount += 1
+      discoveryError = error.loggedText
       // All failures have the name InProgress, also that of a discovery which this program has already.
       if purpose == .startDiscovery {
         send(
@@ -72,11 +81,10 @@ extension BlueZMachine {
           deadline: now + BlueZLimits.answerMax, into: &actions)
       }
       discovery = .waiting(until: now + BlueZLimits.pause(after: discoveryFailureCount))
-      if discoveryFailureCount == BlueZLimits.pauses.count {
+      if discoveryFailureCount % BlueZLimits.loggedFailureCount == BlueZLimits.pauses.count {
         actions.append(
           .warning(
-            "bluetoothd does not start a discovery: \(error.message) (\(error.name)). It is tried again."
-          ))
+            "bluetoothd does not start a discovery, which is tried again: \(error.loggedText)."))
       }
     default: break
     }
@@ -106,17 +114,32 @@ extension BlueZMachine {
   mutating func report(
     _ path: String, _ changed: Set<String>, now: Instant, into actions: inout [Action]
   ) {
-    guard discovery == .on || discovery == .starting, ObjectPath.adapter(of: path) == adapter,
-      let device = devices[path],
+    guard reportsChanges, ObjectPath.adapter(of: path) == adapter, let device = devices[path],
       !changed.isDisjoint(with: Self.advertised)
         || device.rssi != nil && !changed.isDisjoint(with: Self.alsoAdvertised)
     else { return }
     heardAt = now
+    deliverReport(path, now: now, into: &actions)
+  }
+
+  /// Whether changes of devices are reports. With monitors in bluetoothd, it calls for each report.
+  private var reportsChanges: Bool {
+    if let monitors, monitors.areActive { return monitors.isInController }
+    return discovery == .on || discovery == .starting
+  }
+
+  /// Reports a device as it is now to the clients whose scans select it.
+  mutating func deliverReport(_ path: String, now: Instant, into actions: inout [Action]) {
+    guard let device = devices[path] else { return }
     var data: [UInt8]?
     for id in clients.keys.sorted() {
-      guard let scan = clients[id]?.scan, !isBehind(id),
+      guard let scan = clients[id]?.scan,
         scan.services.isEmpty || scan.services.contains(where: { device.services.contains($0) })
       else { continue }
+      guard !isBehind(id) else {
+        counters.droppedReports += 1
+        continue
+      }
       let bytes = data ?? device.advertisingData
       data = bytes
       if !scan.allowsDuplicates, clients[id]?.reported[path] == bytes { continue }
@@ -132,8 +155,12 @@ extension BlueZMachine {
   mutating func startScan(
     _ options: ScanOptions, of id: BlueZSessionID, into actions: inout [Action]
   ) {
+    let old = clients[id]?.scan
     clients[id]?.scan = options
-    clients[id]?.reported = [:]
+    // An app that has only changed between foreground and background gets the same devices once.
+    let isSame =
+      old.map { $0.services == options.services && $0.isInBackground != options.isInBackground }
+    if isSame != true { clients[id]?.reported = [:] }
     guard !hasWarnedOfScan else { return }
     if options.usesCodedPHY || !options.solicitedServices.isEmpty {
       hasWarnedOfScan = true

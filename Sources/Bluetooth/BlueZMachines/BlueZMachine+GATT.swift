@@ -106,7 +106,7 @@ extension BlueZMachine {
       objects.descriptors[path] == nil ? BusName.characteristic : BusName.descriptor
     lastOperation += 1
     links[peer]?.running = .called(serial: lastOperation)
-    if devices[devicePath]?.isPaired == false { registerAgent(now: now, into: &actions) }
+    if devices[devicePath]?.isPaired == false { registerAgent(for: peer, now: now, into: &actions) }
     let purpose: Purpose =
       member == "StartNotify"
       ? .subscription(peer, serial: lastOperation, path: path)
@@ -176,8 +176,13 @@ extension BlueZMachine {
       endImplicitPairing(path, isFailure ? failure : nil, now: now, into: &actions)
     }
     switch result {
-    case .success where operation.isProbed, .failure where operation.isProbed:
+    case .success(let values) where operation.probeHandle != nil:
+      releaseHeldValue(
+        peer, operation.currentHandle, unless: values.first?.bytes, into: &actions)
+      finish(peer, .success(.done), into: &actions)
+    case .failure where operation.probeHandle != nil:
       // An error is a reply of the peer, too.
+      releaseHeldValue(peer, operation.currentHandle, unless: nil, into: &actions)
       finish(peer, .success(.done), into: &actions)
     case .failure(let error):
       operationFailed(operation, peer, error, now: now, into: &actions)
@@ -268,10 +273,11 @@ extension BlueZMachine {
   ) {
     links[peer]?.commandCount += 1
     guard let link = links[peer], link.commandCount >= BlueZLimits.commandCountMax,
-      let path = link.path, let handle = devices[path]?.objects.probeHandle
+      let path = link.path, let written = link.operations.first?.currentHandle,
+      let handle = devices[path]?.objects.probeHandle(after: written)
     else { return finish(peer, .success(.done), into: &actions) }
     links[peer]?.commandCount = 0
-    links[peer]?.operations[0].isProbed = true
+    links[peer]?.operations[0].probeHandle = handle
     callAttribute(peer, handle, "ReadValue", [.properties([:])], now: now, into: &actions)
   }
 
@@ -351,6 +357,25 @@ extension BlueZMachine {
       deadline: now + BlueZLimits.answerMax, into: &actions)
   }
 
+  /// Delivers the value of a signal that has nothing else. Returns whether it is one.
+  mutating func valueSignalled(_ signal: BusSignal, into actions: inout [Action]) -> Bool {
+    guard signal.interface == BusName.properties, case .ready(let owner) = phase,
+      signal.sender == owner, signal.arguments.count >= 2,
+      case .string(BusName.characteristic) = signal.arguments[0],
+      case .properties(let values) = signal.arguments[1], values.count == 1,
+      case .bytes(let value)? = values["Value"]
+    else { return false }
+    if let peer = ObjectPath.device(of: signal.path).flatMap({ linkPeers[$0] }),
+      let handle = ObjectPath.handle(in: signal.path).map({ $0 &+ 1 }), let link = links[peer],
+      let subscribers = link.subscribers[handle], !link.isReading(handle)
+    {
+      deliverValue(value, peer, handle, to: subscribers, into: &actions)
+    } else {
+      characteristicChanged(signal.path, values, into: &actions)
+    }
+    return true
+  }
+
   mutating func characteristicChanged(
     _ path: String, _ values: [String: BusValue], into actions: inout [Action]
   ) {
@@ -367,9 +392,7 @@ extension BlueZMachine {
       return keepEarlyValue(value, handle, peer)
     }
     // A read's value is signalled like a notification's, just before the reply.
-    if case .called = link.running, let operation = link.operations.first, operation.isRead,
-      operation.currentHandle == handle
-    {
+    if link.isReading(handle) {
       releaseHeldValue(peer, handle, unless: nil, into: &actions)
       links[peer]?.heldValue = value
     } else {
@@ -401,6 +424,7 @@ extension BlueZMachine {
     if link.droppedEarlyValueCount > 0 {
       let source = ValueSource(peer: peer, handle: handle)
       clients[id]?.droppedValues[source, default: 0] += link.droppedEarlyValueCount
+      counters.droppedValues += link.droppedEarlyValueCount
     }
   }
 
@@ -416,10 +440,19 @@ extension BlueZMachine {
   private mutating func deliverValue(
     _ value: [UInt8], _ peer: DeviceAddress, _ handle: UInt16, into actions: inout [Action]
   ) {
+    let subscribers = links[peer]?.subscribers[handle] ?? []
+    deliverValue(value, peer, handle, to: subscribers, into: &actions)
+  }
+
+  private mutating func deliverValue(
+    _ value: [UInt8], _ peer: DeviceAddress, _ handle: UInt16, to subscribers: Set<BlueZSessionID>,
+    into actions: inout [Action]
+  ) {
     let source = ValueSource(peer: peer, handle: handle)
-    for id in links[peer]?.subscribers[handle]?.sorted() ?? [] {
+    for id in subscribers.sorted() {
       guard !isBehind(id) else {
         clients[id]?.droppedValues[source, default: 0] += 1
+        counters.droppedValues += 1
         continue
       }
       if let count = clients[id]?.droppedValues.removeValue(forKey: source) {
@@ -535,7 +568,8 @@ extension BlueZMachine {
 extension BlueZLink.Operation {
   /// Whether a value is being read.
   var isRead: Bool {
-    switch work {
+    if probeHandle != nil { return true }
+    return switch work {
     case .gatt(.read), .gatt(.readByUUID), .gatt(.readMultiple): true
     case .gatt, .subscribe, .unsubscribe: false
     }
@@ -543,7 +577,8 @@ extension BlueZLink.Operation {
 
   /// The handle of the current call.
   var currentHandle: UInt16 {
-    switch work {
+    if let probeHandle { return probeHandle }
+    return switch work {
     case .gatt(.read(let handle)), .gatt(.write(let handle, _)),
       .gatt(.writeWithoutResponse(let handle, _)), .gatt(.signedWrite(let handle, _)):
       handle

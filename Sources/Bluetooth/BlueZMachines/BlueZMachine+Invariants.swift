@@ -56,6 +56,18 @@ extension BlueZMachine {
     if calls.count - waitingCalls.count > BlueZLimits.pendingCallCountMax {
       found.append("\(calls.count) calls have no reply")
     }
+    return found + monitorViolations()
+  }
+
+  private func monitorViolations() -> [String] {
+    guard let monitors else { return [] }
+    var found: [String] = []
+    if state != .poweredOn || monitors.adapter != adapter {
+      found.append("\(monitors.root) has monitors of an adapter that is not in use")
+    }
+    if !monitors.found.allSatisfy({ devices[$0] != nil }) {
+      found.append("a monitor has found a device that is not there")
+    }
     return found
   }
 }

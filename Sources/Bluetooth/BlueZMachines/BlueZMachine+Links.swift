@@ -15,7 +15,8 @@ extension BlueZMachine {
       if let path = paths[peer], let other = linkPeers[path] {
         return deliver(.connectionFailed(peer, Self.inUse(other)), to: id, into: &actions)
       }
-      guard links.count < BlueZLimits.linkCountMax else {
+      let users = links.values.map { Array($0.users.keys) }
+      guard mayHave(id, oneMoreOf: users, countMax: BlueZLimits.linkCountMax) else {
         let error = HostError.limitReached("links")
         return deliver(.connectionFailed(peer, error), to: id, into: &actions)
       }
@@ -139,14 +140,15 @@ extension BlueZMachine {
     if devices[path]?.isConnected == true {
       return openLink(peer, isOurs: false, into: &actions)
     }
-    let connectingCount = links.values.count { $0.phase == .connecting }
-    guard connectingCount < BlueZLimits.connectingCountMax else {
+    guard mayConnect(peer) else {
       links[peer]?.phase = .waiting(until: now + BlueZLimits.pause(after: 1))
       return
     }
     links[peer]?.phase = .connecting
+    lastOperation += 1
+    links[peer]?.attempt = lastOperation
     send(
-      bluez(path, BusName.device, "Connect"), .connect(peer),
+      bluez(path, BusName.device, "Connect"), .connect(peer, attempt: lastOperation),
       deadline: now + BlueZLimits.connectionMax, into: &actions)
   }
 
@@ -160,10 +162,13 @@ extension BlueZMachine {
   }
 
   mutating func connectReplied(
-    _ result: Result<[BusValue], BusError>, _ peer: DeviceAddress, now: Instant,
-    into actions: inout [Action]
+    _ result: Result<[BusValue], BusError>, _ peer: DeviceAddress, _ attempt: UInt64,
+    now: Instant, into actions: inout [Action]
   ) {
-    guard let link = links[peer], link.phase == .connecting, let path = link.path else { return }
+    // The device of an earlier attempt may have been removed, or the adapter was off.
+    guard let link = links[peer], link.phase == .connecting, link.attempt == attempt,
+      let path = link.path
+    else { return }
     let isConnected = devices[path]?.isConnected == true
     if !link.isWanted {
       links[peer]?.phase = .waiting(until: now)
@@ -185,6 +190,13 @@ extension BlueZMachine {
     }
     links[peer]?.failureCount += 1
     links[peer]?.needsDiscovery = true
+    if case .failure(let error) = result, !error.isOfAbsentDevice,
+      (link.failureCount + 1) % BlueZLimits.loggedFailureCount == 2 * BlueZLimits.pauses.count
+    {
+      actions.append(
+        .warning(
+          "bluetoothd does not connect to \(peer), which is tried again: \(error.loggedText)."))
+    }
     let pause = BlueZLimits.pause(after: link.failureCount + 1)
     let isKnown = links[peer]?.path != nil
     links[peer]?.phase = isKnown ? .waiting(until: now + pause) : .unheard
@@ -243,7 +255,9 @@ extension BlueZMachine {
     _ path: String, _ changed: Set<String>, now: Instant, into actions: inout [Action]
   ) {
     report(path, changed, now: now, into: &actions)
-    guard state == .poweredOn, let device = devices[path] else { return }
+    guard state == .poweredOn, let device = devices[path],
+      ObjectPath.adapter(of: path) == adapter
+    else { return }
     if changed.contains("Paired"), device.isPaired {
       endImplicitPairing(path, nil, now: now, into: &actions)
     }
@@ -368,10 +382,12 @@ extension BlueZMachine {
   mutating func deviceRemoved(_ path: String, now: Instant, into actions: inout [Action]) {
     guard let peer = linkPeers[path] else { return }
     if links[peer]?.isUp == true { linkEnded(peer, now: now, into: &actions) }
-    guard links[peer] != nil, links[peer]?.phase != .connecting else { return }
+    guard links[peer] != nil else { return }
+    // A Connect of it may get no reply.
     forgetPath(of: peer)
     links[peer]?.phase = .unheard
     links[peer]?.needsDiscovery = true
+    removeLinkIfUnused(peer)
   }
 
   mutating func disconnectReplied(

@@ -45,7 +45,7 @@ extension BlueZMachine {
     guard let link = links[peer], link.isUp, let path = link.path else {
       return complete(id, token, .failure(.notConnected), into: &actions)
     }
-    startPairing(path, peer, now: now, into: &actions)
+    startPairing(path, peer, by: id, now: now, into: &actions)
     pairings[path]?.requests.append(BlueZPairing.Request(client: id, token: token))
   }
 
@@ -59,20 +59,29 @@ extension BlueZMachine {
   }
 
   private mutating func startPairing(
-    _ path: String, _ peer: DeviceAddress, now: Instant, into actions: inout [Action]
+    _ path: String, _ peer: DeviceAddress, by id: BlueZSessionID? = nil, now: Instant,
+    into actions: inout [Action]
   ) {
     guard pairings[path] == nil else { return }
-    registerAgent(now: now, into: &actions)
+    registerAgent(for: peer, by: id, now: now, into: &actions)
     pairings[path] = BlueZPairing(peer: peer)
     send(
       bluez(path, BusName.device, "Pair"), .pair(path: path),
       deadline: now + BlueZLimits.pairingMax, into: &actions)
   }
 
-  /// Registers the agent, unless it is; without a user, for Just Works.
-  mutating func registerAgent(now: Instant, into actions: inout [Action]) {
-    let capability = agents.last?.capability ?? .noInputNoOutput
-    guard registeredAgent != capability else { return }
+  /// Registers the agent, unless it is; without a user, for Just Works. It is left as it is during a pairing, which
+  /// bluetoothd would cancel.
+  ///
+  /// - Parameters:
+  ///   - peer: The device that may be paired.
+  ///   - id: The client that requests its pairing; nil for an operation.
+  mutating func registerAgent(
+    for peer: DeviceAddress, by id: BlueZSessionID? = nil, now: Instant,
+    into actions: inout [Action]
+  ) {
+    let capability = agent(for: causes(of: peer, id))?.capability ?? .noInputNoOutput
+    guard registeredAgent != capability, registeredAgent == nil || pairings.isEmpty else { return }
     if registeredAgent != nil { unregisterAgent(now: now, into: &actions) }
     registeredAgent = capability
     // bluetoothd handles the calls of one program in their order.
@@ -121,14 +130,17 @@ extension BlueZMachine {
     for request in pairing.requests {
       complete(request.client, request.token, result, into: &actions)
     }
-    switch error {
-    case nil: deliverToAll(.pairingEnded(pairing.peer, nil), into: &actions)
-    case .security(let failure)?:
-      deliverToAll(.pairingEnded(pairing.peer, failure), into: &actions)
-    case .notConnected?, .disconnected?, .radioNotReady?:
-      deliverToAll(.pairingEnded(pairing.peer, .disconnected), into: &actions)
-    default:
-      deliverToAll(.pairingEnded(pairing.peer, .pairingFailed(.unspecifiedReason)), into: &actions)
+    let failure: SecurityFailure? =
+      switch error {
+      case nil: nil
+      case .security(let failure)?: failure
+      case .notConnected?, .disconnected?, .radioNotReady?: .disconnected
+      default: .pairingFailed(.unspecifiedReason)
+      }
+    let causes = causes(of: pairing)
+    for id in clients.keys.sorted() {
+      if let program = clients[id]?.program, !causes.contains(program) { continue }
+      deliver(.pairingEnded(pairing.peer, failure), to: id, into: &actions)
     }
     if links[pairing.peer]?.running == .pairing {
       operationPaired(pairing.peer, error, now: now, into: &actions)
@@ -213,7 +225,7 @@ extension BlueZMachine {
       guard let path = call.arguments.first?.text, let prompt = Self.prompt(call),
         causes(path), pairings[path]?.isCancelled != true
       else { return actions.append(.answer(id, .failure(Self.rejected))) }
-      guard let agent = agents.last else {
+      guard let agent = pairings[path].flatMap({ agent(for: causes(of: $0)) }) else {
         let isConsent = prompt == .consent
         return actions.append(.answer(id, isConsent ? .success([]) : .failure(Self.rejected)))
       }
@@ -235,6 +247,31 @@ extension BlueZMachine {
       }
     }
   }
+
+  // MARK: Other programs
+
+  /// The programs that cause the pairing of a device: those that have requested it or use the link.
+  private func causes(of pairing: BlueZPairing) -> Set<BlueZProgramID> {
+    pairing.requests.reduce(into: causes(of: pairing.peer, nil)) { causes, request in
+      if let program = clients[request.client]?.program { causes.insert(program) }
+    }
+  }
+
+  private func causes(of peer: DeviceAddress, _ id: BlueZSessionID?) -> Set<BlueZProgramID> {
+    let users = Array(links[peer]?.users.keys ?? [:].keys) + (id.map { [$0] } ?? [])
+    return Set(users.compactMap { clients[$0]?.program })
+  }
+
+  /// The latest agent of these programs; without one, that of this program. No program answers for another.
+  private func agent(
+    for causes: Set<BlueZProgramID>
+  ) -> (client: BlueZSessionID, capability: SMPIOCapability)? {
+    func program(_ id: BlueZSessionID) -> BlueZProgramID? { clients[id]?.program }
+    return agents.last { program($0.client).map(causes.contains) ?? false }
+      ?? agents.last { program($0.client) == nil }
+  }
+
+  // MARK: Causes
 
   /// Whether this program has begun the pairing of a device, or performs an operation that needs it.
   private mutating func causes(_ path: String) -> Bool {

@@ -6,9 +6,10 @@ import Essentials
 
 extension BlueZMachine {
   mutating func opened(
-    _ id: BlueZSessionID, acknowledgesEvents: Bool, into actions: inout [Action]
+    _ id: BlueZSessionID, acknowledgesEvents: Bool, of program: BlueZProgramID?,
+    into actions: inout [Action]
   ) {
-    clients[id] = Client(acknowledgesEvents: acknowledgesEvents)
+    clients[id] = Client(acknowledgesEvents: acknowledgesEvents, program: program)
     for peer in links.keys.sorted(by: { $0.bits < $1.bits }) {
       if let link = links[peer], link.isUp {
         deliver(.linkOpened(link.info), to: id, into: &actions)

@@ -26,7 +26,7 @@ extension BlueZMachine {
     guard state == .poweredOn else {
       return complete(id, token, .failure(.radioNotReady), into: &actions)
     }
-    if let error = refusal(of: definition) {
+    if let error = refusal(of: definition, by: id) {
       return complete(id, token, .failure(error), into: &actions)
     }
     lastObject += 1
@@ -35,11 +35,16 @@ extension BlueZMachine {
     registerService(root, token, now: now, into: &actions)
   }
 
-  private func refusal(of definition: ServiceDefinition) -> HostError? {
+  private func refusal(
+    of definition: ServiceDefinition, by id: BlueZSessionID
+  ) -> HostError? {
     guard definition.includedServices.isEmpty else {
       return .unsupported("Over bluetoothd, a service can't include those of other requests.")
     }
-    guard services.count < BlueZLimits.serviceCountMax else { return .limitReached("services") }
+    let owners = services.values.map { [$0.client] }
+    guard mayHave(id, oneMoreOf: owners, countMax: BlueZLimits.serviceCountMax) else {
+      return .limitReached("services")
+    }
     guard definition.attributeCount <= BlueZLimits.serviceAttributeCountMax else {
       return .limitReached("attributes of a service")
     }
@@ -49,12 +54,13 @@ extension BlueZMachine {
     return nil
   }
 
-  private mutating func registerService(
+  mutating func registerService(
     _ root: String, _ token: RequestToken?, now: Instant, into actions: inout [Action]
   ) {
     guard let adapter else { return }
     services[root]?.phase = .registering(token)
     services[root]?.adapter = adapter
+    services[root]?.refusal?.retryAt = nil
     send(
       bluez(
         adapter, BusName.gattManager, "RegisterApplication", [.path(root), .properties([:])]),
@@ -66,26 +72,31 @@ extension BlueZMachine {
     into actions: inout [Action]
   ) {
     guard let service = services[root], case .registering(let token) = service.phase else { return }
-    let error: HostError
+    let error: String
     switch result {
     case .success:
       if let published = service.published {
         services[root]?.phase = .registered
+        services[root]?.refusal = nil
         if let token {
           complete(service.client, token, .success(.published(published)), into: &actions)
         }
         return
       }
-      error = .transport("bluetoothd has registered a service without handles.")
-    case .failure(let reply):
-      error = .transport("bluetoothd takes no service: \(reply.message) (\(reply.name)).")
+      error = "it has registered a service without handles"
+    case .failure(let reply): error = reply.loggedText
     }
-    removeService(root, now: now, into: &actions)
     if let token {
-      complete(service.client, token, .failure(error), into: &actions)
-    } else {
-      actions.append(.warning("A service could not be resumed. \(error)"))
+      removeService(root, now: now, into: &actions)
+      let failure = HostError.transport("bluetoothd takes no service: \(error).")
+      return complete(service.client, token, .failure(failure), into: &actions)
     }
+    // The client has published it, as far as it knows.
+    unregister(service, now: now, into: &actions)
+    let refusal = Refusal(count: (service.refusal?.count ?? 0) + 1, error: error, now: now)
+    services[root]?.phase = .waiting
+    services[root]?.refusal = refusal
+    registrationRefused(refusal, of: "A service", service.client, now: now, into: &actions)
   }
 
   mutating func removeServices(
@@ -111,14 +122,21 @@ extension BlueZMachine {
     for id in serverRequests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       guard let request = serverRequests[id], handles.contains(request.handle) else { continue }
       serverRequests[id] = nil
+      counters.expiredRequests += 1
       actions.append(.answer(request.call, .failure(ATTErrorCode.unlikelyError.busError)))
     }
+    unregister(service, now: now, into: &actions)
+  }
+
+  private mutating func unregister(
+    _ service: LocalService, now: Instant, into actions: inout [Action]
+  ) {
     guard service.phase != .waiting, let adapter = service.adapter, adapters[adapter] != nil else {
       return
     }
     send(
-      bluez(adapter, BusName.gattManager, "UnregisterApplication", [.path(root)]), .release,
-      deadline: now + BlueZLimits.answerMax, into: &actions)
+      bluez(adapter, BusName.gattManager, "UnregisterApplication", [.path(service.root)]),
+      .release, deadline: now + BlueZLimits.answerMax, into: &actions)
   }
 
   /// The radio is on: services of before that bluetoothd or this adapter doesn't have are registered.
@@ -149,6 +167,7 @@ extension BlueZMachine {
         complete(service.client, token, .failure(.radioNotReady), into: &actions)
       } else {
         services[root]?.phase = .waiting
+        services[root]?.refusal = nil
       }
     }
   }
@@ -276,7 +295,10 @@ extension BlueZMachine {
       id: requestID, peer: linkPeers[path] ?? peer, kind: kind, needsResponse: needsResponse)
     let source = ValueSource(peer: request.peer, handle: request.firstHandle)
     guard !isBehind(client) else {
-      if !needsResponse { clients[client]?.droppedWrites[source, default: 0] += 1 }
+      if !needsResponse {
+        clients[client]?.droppedWrites[source, default: 0] += 1
+        counters.droppedValues += 1
+      }
       return actions.append(.answer(id, .failure(ATTErrorCode.insufficientResources.busError)))
     }
     if let count = clients[client]?.droppedWrites.removeValue(forKey: source) {
@@ -311,6 +333,7 @@ extension BlueZMachine {
     for id in serverRequests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       guard let request = serverRequests[id], request.deadline <= now else { continue }
       serverRequests[id] = nil
+      counters.expiredRequests += 1
       actions.append(.answer(request.call, .failure(ATTErrorCode.unlikelyError.busError)))
       deliver(
         .requestsExpired(request.peer, handle: request.handle, count: 1), to: request.client,

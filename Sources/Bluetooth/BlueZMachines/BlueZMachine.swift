@@ -10,8 +10,8 @@ package import Essentials
 package struct BlueZMachine: Machine, Sendable {
   /// What the driver reports.
   package enum Event: Sendable {
-    /// A client has opened a session.
-    case opened(BlueZSessionID, acknowledgesEvents: Bool)
+    /// A client has opened a session; of another program, for which this process serves the radio, or of this one.
+    case opened(BlueZSessionID, acknowledgesEvents: Bool, program: BlueZProgramID? = nil)
     /// A client has closed its session.
     case closed(BlueZSessionID)
     /// A client has sent a request.
@@ -69,6 +69,8 @@ package struct BlueZMachine: Machine, Sendable {
 
   struct Client: Sendable {
     var acknowledgesEvents: Bool
+    /// The program that it is of; nil for this one.
+    var program: BlueZProgramID?
     var scan: ScanOptions?
     /// The data that was reported of each device, by its path; for scans without duplicates.
     var reported: [String: [UInt8]] = [:]
@@ -105,7 +107,7 @@ package struct BlueZMachine: Machine, Sendable {
     case setFilter
     case startDiscovery
     case stopDiscovery
-    case connect(DeviceAddress)
+    case connect(DeviceAddress, attempt: UInt64)
     case disconnect(DeviceAddress)
     case operation(DeviceAddress, serial: UInt64)
     /// `StartNotify` of the characteristic at this path.
@@ -113,9 +115,14 @@ package struct BlueZMachine: Machine, Sendable {
     case advertise(BlueZSessionID, path: String)
     case publish(root: String)
     case updated(BlueZSessionID, RequestToken)
+    /// The properties of the manager of monitors.
+    case monitorFeatures(root: String)
+    case monitors(root: String)
     case registerAgent
     case pair(path: String)
     case removeBond(BlueZSessionID, RequestToken)
+    /// The properties of a device for which there was no room when it appeared.
+    case device(path: String)
     case release
   }
 
@@ -135,6 +142,7 @@ package struct BlueZMachine: Machine, Sendable {
 
   let wantedAdapter: String?
   var clients: [BlueZSessionID: Client] = [:]
+  var counters = Counters()
   var phase = Phase.closed(retryAt: nil)
   var calls: [BusCallID: PendingCall] = [:]
   var waitingCalls: [(id: BusCallID, call: BusCall)] = []
@@ -158,12 +166,25 @@ package struct BlueZMachine: Machine, Sendable {
   var refusal: BlueZProblem?
   var state = RadioState.unknown
   var problem: BlueZProblem?
-  var hasWarnedOfDevices = false
+  /// Whether a device was left out because there was no room for it.
+  var hasLeftOutDevices = false
+  /// The number of dropped reports at which the next warning is due.
+  var nextReportWarning = 1
+  /// Events since the tables were checked.
+  private var uncheckedCount = 0
   var hasWarnedOfScan = false
 
   var discovery = Discovery.off
   var discoveryFailureCount = 0
+  /// The last error of the discovery, without a full stop; nil after a success.
+  var discoveryError: String?
   var heardAt = Instant.zero
+  /// The monitors that serve all scans; nil where a discovery does.
+  var monitors: AdvertisementMonitors?
+  /// The scans for which monitors were considered last.
+  var examinedScans: [ScanOptions] = []
+  /// Whether bluetoothd has refused monitors since it or the adapter came back.
+  var refusesMonitors = false
 
   var links: [DeviceAddress: BlueZLink] = [:]
   /// The peers of links, by the paths of their devices.
@@ -189,7 +210,7 @@ package struct BlueZMachine: Machine, Sendable {
   /// The capability with which the agent is registered.
   var registeredAgent: SMPIOCapability?
   var lastPrompt: UInt64 = 0
-  /// Numbers the calls of operations, so that a late reply belongs to none.
+  /// Numbers the calls of operations and attempts, so that a late reply belongs to none.
   var lastOperation: UInt64 = 0
 
   /// Creates a machine that connects with the bus when its first session is opened.
@@ -199,8 +220,8 @@ package struct BlueZMachine: Machine, Sendable {
 
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     switch event {
-    case .opened(let id, let acknowledgesEvents):
-      opened(id, acknowledgesEvents: acknowledgesEvents, into: &actions)
+    case .opened(let id, let acknowledgesEvents, let program):
+      opened(id, acknowledgesEvents: acknowledgesEvents, of: program, into: &actions)
     case .closed(let id): closed(id, now: now, into: &actions)
     case .request(let id, let request): handle(request, of: id, now: now, into: &actions)
     case .handled(let id, let count):
@@ -214,7 +235,10 @@ package struct BlueZMachine: Machine, Sendable {
         sendWaitingCalls(into: &actions)
         handle(result, for: call.purpose, now: now, into: &actions)
       }
-    case .signal(let signal): handle(signal, now: now, into: &actions)
+    case .signal(let signal):
+      // They are the most frequent signals, and concern nothing but the subscribers.
+      if valueSignalled(signal, into: &actions) { return }
+      handle(signal, now: now, into: &actions)
     case .call(let id, let call): called(id, call, now: now, into: &actions)
     case .block(let block):
       self.block = block
@@ -223,7 +247,17 @@ package struct BlueZMachine: Machine, Sendable {
     case .controller(let report): controllerReported(report, into: &actions)
     case .channel(let id, let event): channelReported(id, event, into: &actions)
     }
+    updateMonitors(now: now, into: &actions)
     updateDiscovery(now: now, into: &actions)
+    checkTables()
+  }
+
+  /// Checks the tables in debug builds; with thousands of devices not after each event, which would take longer than the
+  /// event itself.
+  private mutating func checkTables() {
+    uncheckedCount += 1
+    guard uncheckedCount > devices.count / 64 else { return }
+    uncheckedCount = 0
     assert(violations().isEmpty, "\(violations())")
   }
 
@@ -243,6 +277,8 @@ package struct BlueZMachine: Machine, Sendable {
     case .off, .settingFilter, .starting, .stopping: break
     }
     consider(nextServerWake)
+    consider(monitors?.nextReport)
+    consider(nextRegistration)
     consider(nextChannelWake)
     if state == .poweredOn { for link in links.values { consider(link.nextWake) } }
     return next
@@ -260,15 +296,18 @@ package struct BlueZMachine: Machine, Sendable {
     }
     sendWaitingCalls(into: &actions)
     wakeDiscovery(now: now, into: &actions)
+    wakeMonitors(now: now, into: &actions)
     wakeServer(now: now, into: &actions)
+    retryRegistrations(now: now, into: &actions)
     wakeChannels(now: now, into: &actions)
     if state == .poweredOn {
       for peer in links.keys.sorted(by: { $0.bits < $1.bits }) {
         wakeLink(peer, now: now, into: &actions)
       }
     }
+    updateMonitors(now: now, into: &actions)
     updateDiscovery(now: now, into: &actions)
-    assert(violations().isEmpty, "\(violations())")
+    checkTables()
   }
 
   // MARK: Calls

@@ -66,6 +66,12 @@ extension BusError {
     }
   }
 
+  /// Whether an attempt to connect has failed as one to a device that is away, or that another client ends, does.
+  var isOfAbsentDevice: Bool {
+    isAboutUnknownObject || name == BlueZErrorName.noReply || name == BlueZErrorName.inProgress
+      || message.hasPrefix("le-connection-") || message.hasPrefix("br-connection-")
+  }
+
   /// Why a device can never be connected to; nil if trying again may help.
   var permanentConnectionError: HostError? {
     guard message.hasPrefix("br-connection-"), message != "br-connection-canceled" else {

@@ -29,6 +29,8 @@ package indirect enum BusValue: Sendable, Hashable {
   case interfaces([String: [String: BusValue]])
   /// `a{oa{sa{sv}}}`: the interfaces of objects, by path.
   case objects([String: [String: [String: BusValue]]])
+  /// `a(yyay)`: the patterns of a monitor. Not received.
+  case patterns([AdvertisingPattern])
   /// An argument that is a VARIANT, for a method that takes one. Not received: a variant is its value.
   case variant(BusValue)
   /// A value of another type, which was skipped.
@@ -143,6 +145,13 @@ package struct BusMethodCall: Sendable, Hashable {
   }
 }
 
+extension BusSignal {
+  /// Whether it may be about a device, rather than about one of its characteristics.
+  package var concernsDevices: Bool {
+    arguments.first != .string(BusName.characteristic)
+  }
+}
+
 /// Identifies a call by another program in its answer.
 package struct IncomingCallID: Sendable, Hashable {
   package var rawValue: UInt64
@@ -159,6 +168,13 @@ package struct BlueZSessionID: Sendable, Hashable, Comparable {
   package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
+/// Identifies another program whose sessions this process serves, such as a connection with the hub.
+package struct BlueZProgramID: Sendable, Hashable {
+  package var rawValue: UInt64
+
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
 /// Names of interfaces and services.
 enum BusName {
   static let bus = "org.freedesktop.DBus"
@@ -173,6 +189,8 @@ enum BusName {
   static let peer = "org.freedesktop.DBus.Peer"
   static let advertisingManager = "org.bluez.LEAdvertisingManager1"
   static let advertisement = "org.bluez.LEAdvertisement1"
+  static let monitorManager = "org.bluez.AdvertisementMonitorManager1"
+  static let monitor = "org.bluez.AdvertisementMonitor1"
   static let service = "org.bluez.GattService1"
   static let characteristic = "org.bluez.GattCharacteristic1"
   static let descriptor = "org.bluez.GattDescriptor1"

@@ -37,6 +37,8 @@ struct LocalService: Sendable {
   var phase = Phase.waiting
   /// The path of the adapter that serves it.
   var adapter: String?
+  /// Why bluetoothd doesn't have it; nil if it is not known to refuse it.
+  var refusal: Refusal?
   var handle: UInt16 = 0
   var characteristics: [Characteristic]
 

@@ -8,12 +8,21 @@ struct Adapter: Sendable {
   var isPowered = false
   /// `PowerState` of BlueZ 5.82; nil in 5.66.
   var powerState: String?
+  /// Whether bluetoothd takes monitors, which it does if experimental interfaces are on, and whether the controller has them.
+  var takesMonitors = false
+  var hasMonitorsInController = false
 
   mutating func update(_ values: [String: BusValue]) {
     if let text = values["Address"]?.text { address = DeviceAddress(text, kind: .public)?.bits }
     if let kind = values["AddressType"]?.text { addressKind = kind == "random" ? .random : .public }
     if let isPowered = values["Powered"]?.boolean { self.isPowered = isPowered }
     if let state = values["PowerState"]?.text { powerState = state }
+    if let types = values["SupportedMonitorTypes"]?.strings {
+      takesMonitors = types.contains("or_patterns")
+    }
+    if let features = values["SupportedFeatures"]?.strings {
+      hasMonitorsInController = features.contains("controller-patterns")
+    }
   }
 }
 

@@ -31,10 +31,19 @@ struct RemoteObjects: Sendable {
   /// The largest MTU that a characteristic has reported.
   private(set) var mtu = 0
 
-  /// A descriptor that a client may read without an effect: a configuration, a description or a format.
-  var probeHandle: UInt16? {
+  /// What a client may read without an effect after a write: a configuration, a description or a format, else a value
+  /// that can't be read, which the peer refuses, else the written value.
+  func probeHandle(after written: UInt16) -> UInt16 {
     let uuids = ([0x2902, 0x2901, 0x2904] as [UInt16]).map { BluetoothUUID($0) }
-    return descriptors.values.filter { uuids.contains($0.uuid) }.map(\.handle).min()
+    let known = descriptors.values.filter { uuids.contains($0.uuid) }.map(\.handle).min()
+    if let known { return known }
+    if characteristic(withValue: written)?.properties.contains(.read) == false { return written }
+    return characteristics.values.filter { !$0.properties.contains(.read) }.map(\.valueHandle).min()
+      ?? written
+  }
+
+  private func characteristic(withValue handle: UInt16) -> Characteristic? {
+    paths[handle].flatMap { characteristics[$0] }
   }
 
   var isEmpty: Bool { services.isEmpty }

@@ -104,6 +104,9 @@ public final class BluetoothHost: Sendable {
   /// The reason why the capture is no longer written; nil while it is, and without a capture.
   public var captureFailure: CaptureError? { driver.captureFailure }
 
+  /// The file of bonds; nil without one.
+  package var bondPath: String? { driver.bondPath }
+
   /// The reason why bonds, or the random address that belongs to them, are not kept for later runs;
   /// nil while they are, and without a file of bonds. What can't be written is tried again. Logged
   /// once for each kind of error, and when it is over.

@@ -111,6 +111,7 @@ final class HostDriver: @unchecked Sendable {
   }
 
   var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
+  var bondPath: String? { security.bonds?.path }
   var bondFailure: BondStoreError? { bondFailures.withLock { $0.lasting ?? $0.passing } }
   var unwrittenBondCount: Int { bondFailures.withLock(\.queue)?.unwrittenCount ?? 0 }
   var unwrittenNewBondCount: Int { bondFailures.withLock(\.queue)?.unwrittenNewBondCount ?? 0 }

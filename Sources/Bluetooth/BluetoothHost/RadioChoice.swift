@@ -95,7 +95,7 @@ public enum RadioChoice: Hashable, Sendable {
     case ("bluez", _):
       throw RadioChoiceError(
         text,
-        "bluetoothd's radio is not one that a host of its own, such as a hub, can open, and programs use it if they "
+        "bluetoothd's radio is not one that a host of its own can open, and programs use it if they "
           + "are built with the trait BlueZ")
     case ("none", nil):
       throw .noRadio

@@ -136,6 +136,11 @@ public struct ScanOptions: Sendable, Hashable {
   /// Whether to receive also LE Coded advertising, if the controller supports it. It has two to
   /// four times the range, and takes half of the scan time of LE 1M.
   public var usesCodedPHY = false
+  /// Whether the app that scans is in the background. The radio scans less often while that holds for all scans.
+  package var isInBackground = false
+  /// Whether reports of iBeacons are enough, and their presence is. A radio that filters may leave out other peers, and
+  /// repeat a former RSSI.
+  package var seeksBeacons = false
 
   /// How long a radio that dies while it scans may go unnoticed: from its last report, or its last
   /// answer, to its new state. Until then its silence looks like the absence of all peers.

@@ -143,6 +143,8 @@ public struct BonjourConfiguration: Sendable {
   package var notesAbsentHub = true
   /// Replaces the places where a hub is looked for, which is used with any host name and interfaces then.
   package var hubOverride: BonjourPlaces?
+  /// How long a hub that was left is not looked for, at least; tests have less time.
+  var hubPauseMin = TimeSpan.seconds(4)
 
   /// Creates a configuration, by default with the system's host name and all suitable interfaces.
   public init(hostName: String? = nil, interfaceNames: Set<String>? = nil) {

@@ -20,6 +20,7 @@ extension AppHubMachine {
       guard let session = sessions[number] else { return }
       if case .discovered(let report) = event, !session.radio.hears(report) { continue }
       sessions[number]?.arrived(event)
+      if case .stateChanged(.poweredOn) = event { radioIsOn(for: number, now: now) }
       if session.process != nil { arrived(event, session, now) } else { kept(event, session, now) }
     }
     if let process = sessions[number]?.process { flush(process, now: now) }
@@ -28,7 +29,8 @@ extension AppHubMachine {
   private mutating func arrived(_ event: HostEvent, _ session: AppRadioSession, _ now: Instant) {
     switch event {
     case .acknowledgementRequested: break
-    case .completed(BackgroundRadio.token, _): break
+    case .completed(BackgroundRadio.token, let result):
+      sessions[session.number]?.radio.answered(result)
     default: admit(event, session, now)
     }
   }
@@ -37,9 +39,12 @@ extension AppHubMachine {
   private mutating func kept(_ event: HostEvent, _ session: AppRadioSession, _ now: Instant) {
     switch event {
     case .acknowledgementRequested, .channelReceived, .channelClosed: break
-    case .completed(BackgroundRadio.token, _): break
-    // The last process has requested it. The hub notes what it changes.
-    case .completed: handle(.delivered(session.hostKey, [event]))
+    case .completed(BackgroundRadio.token, let result):
+      sessions[session.number]?.radio.answered(result)
+    // The last process has requested it, or the system. The hub notes what it changes.
+    case .completed(let token, let result):
+      handle(.delivered(session.hostKey, [event]))
+      republished(token, result, session, now: now)
     case .channelOpened(let info): outputs.append(.send(session.hostKey, .closeChannel(info.id)))
     case .pairingPrompt(_, _, let id):
       outputs.append(.send(session.hostKey, .answerPairing(id, .reject)))

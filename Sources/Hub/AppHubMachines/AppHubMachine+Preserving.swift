@@ -5,8 +5,8 @@ import Essentials
 import HubMachines
 import HubWire
 
-/// What a central manager with a restore identifier wants of the radio, for a system that is started again: its scan,
-/// and its connections, which are pending then.
+/// What a manager with a restore identifier wants of the radio, for a system that is started again: its scan and its
+/// connections, which are pending then, or its services, PSMs and advertising.
 package struct PreservedManager: Hashable, Sendable {
   package var app: AppID
   /// The name of its session.
@@ -43,10 +43,13 @@ package struct PreservedManager: Hashable, Sendable {
 }
 
 extension SessionHoldings {
-  /// Their preserved part: the scan, and the links as pending connections.
+  /// Their preserved part: all but what ended with the links, which are pending connections.
   var preserved: SessionHoldings {
     var preserved = SessionHoldings()
     preserved.scan = scan
+    preserved.advertising = advertising
+    preserved.services = services
+    preserved.listeners = listeners
     preserved.links = links.map {
       Link(peer: $0.peer, options: $0.options, isConnected: false, name: $0.name)
     }
@@ -58,11 +61,10 @@ extension AppHubMachine {
   /// The managers to be kept over a restart of the system, in the order in which the managers were made.
   package var preservedManagers: [PreservedManager] {
     preserved.sorted { $0.key < $1.key }.compactMap { number, holdings in
-      guard let session = sessions[number], let name = session.receiver.centralName else {
+      guard let session = sessions[number], let name = session.receiver.sessionName else {
         return nil
       }
-      return PreservedManager(
-        app: session.app, manager: SessionName.central(name), holdings: holdings)
+      return PreservedManager(app: session.app, manager: name, holdings: holdings)
     }
   }
 
@@ -70,7 +72,7 @@ extension AppHubMachine {
   mutating func preserve(_ holdings: SessionHoldings?, of number: UInt64) {
     var kept = holdings?.preserved
     if let session = sessions[number],
-      session.receiver.centralName == nil || !life.hasMode(for: session.receiver, of: session.app)
+      session.receiver.sessionName == nil || !life.hasMode(for: session.receiver, of: session.app)
     {
       kept = nil
     }
@@ -83,9 +85,9 @@ extension AppHubMachine {
   /// Opens the session of a preserved manager as a process of its app would, which ends then.
   mutating func preserve(_ manager: PreservedManager, now: Instant) {
     let receiver = AppReceiver(sessionName: manager.manager, number: 0)
-    guard receiver.centralName != nil, life.state(of: manager.app) == .notRunning,
+    guard receiver.sessionName != nil, mayPreserve(manager.app),
       life.hasMode(for: receiver, of: manager.app), sessions(of: manager.app, receiver).isEmpty,
-      let bytes = Self.bytes(of: manager)
+      let bytes = Self.opening(of: manager)
     else { return }
     let id = life.takeProcessNumber()
     processes[id] = AppHubProcess(app: manager.app)
@@ -93,33 +95,43 @@ extension AppHubMachine {
     performHubActions(now: now)
     received(bytes, from: id, now: now)
     let wants = AppWants(manager.holdings)
-    for session in sessions(of: manager.app, receiver) { sessions[session.number]?.wants = wants }
+    if let session = sessions(of: manager.app, receiver).first {
+      sessions[session.number]?.wants = wants
+      request(manager.holdings, for: session, now: now)
+    }
     report(.preserved(manager.app, receiver, wants), now: now)
     ended(id, now: now)
+    advertisingBegan(manager.holdings, for: sessions(of: manager.app, receiver).first, now: now)
   }
 
-  /// The messages of a process that wants the same.
-  private static func bytes(of manager: PreservedManager) -> [UInt8]? {
+  /// Whether the preserved state of an app may be taken over: no process has reported the present one.
+  func mayPreserve(_ app: AppID) -> Bool {
+    life.state(of: app) == .notRunning || life.awaitsResumption(of: app)
+  }
+
+  /// The messages with which a process opens the session.
+  private static func opening(of manager: PreservedManager) -> [UInt8]? {
     let opening = SessionOpening(
       id: HubSessionID(rawValue: 1), acknowledgesEvents: true, manager: manager.manager,
       keptFor: keptTimeMax)
-    var requests = manager.holdings.links.map { HostRequest.connect($0.peer, $0.options) }
-    if let scan = manager.holdings.scan { requests.append(.startScan(scan)) }
     var writer = HubFrameWriter()
     do throws(HubWireError) {
       try writer.append(
         AppMessage.greeting(
           HubGreeting(
             app: manager.app.rawValue, abilities: [.bluetooth, .identity], openings: [opening])))
-      for request in requests {
-        try writer.append(AppMessage.request(opening.id, .known(request)))
-      }
     } catch { return nil }
     return writer.takeBytes()
   }
 }
 
 extension AppReceiver {
-  /// The restore identifier of a central manager; nil for another receiver.
-  fileprivate var centralName: String? { if case .central(let name) = self { name } else { nil } }
+  /// The name of the session of a manager with a restore identifier; nil for another receiver.
+  fileprivate var sessionName: String? {
+    switch self {
+    case .central(let name): SessionName.central(name)
+    case .peripheral(let name): SessionName.peripheral(name)
+    default: nil
+    }
+  }
 }

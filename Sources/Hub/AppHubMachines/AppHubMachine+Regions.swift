@@ -144,7 +144,7 @@ extension AppHubMachine {
         in: report.data[...], from: report.address, rssi: report.rssi)
     else { return }
     let time = min(report.heardAt, now)
-    forEachRegionTable(now: now) { table, isRunning in
+    forEachRegionTable(where: { $0.matches(sighting.identity) }, now: now) { table, isRunning in
       table.handle(.sighted(sighting), now: time, isRunning: isRunning)
     }
   }
@@ -157,9 +157,16 @@ extension AppHubMachine {
 
   /// The time of a region may have come.
   mutating func wakeRegions(now: Instant) {
-    guard regionScan.isScanning else { return }
-    forEachRegionTable(now: now) { table, isRunning in table.wake(now: now, isRunning: isRunning) }
+    guard let next = nextRegionWake, next <= now else { return }
+    // Tables that are due soon are woken, too, so that all of them have one time.
+    let soon = now + Self.wakesTogether
+    forEachRegionTable(where: { $0.nextWake.map { $0 <= soon } ?? false }, now: now) {
+      table, isRunning in table.wake(now: now, isRunning: isRunning)
+    }
   }
+
+  /// A table with a region that can be left is woken each second.
+  private static let wakesTogether = TimeSpan.milliseconds(900)
 
   /// The display was switched on.
   mutating func reportRegionStates(of app: AppID, now: Instant) {
@@ -176,13 +183,22 @@ extension AppHubMachine {
   }
 
   private mutating func forEachRegionTable(
-    now: Instant, _ body: (inout AppRegions, _ isRunning: Bool) -> [AppRegionEvent]
+    where isConcerned: (AppRegions) -> Bool = { _ in true }, now: Instant,
+    _ body: (inout AppRegions, _ isRunning: Bool) -> [AppRegionEvent]
   ) {
-    for app in regions.keys.sorted() {
-      guard var table = regions.removeValue(forKey: app) else { continue }
-      let events = table.isEmpty ? [] : body(&table, isRunning(app))
-      regions[app] = table
-      noteRegionChange(of: app)
+    var found: [(app: AppID, events: [AppRegionEvent])] = []
+    // In place: most tables have nothing to report each second.
+    var index = regions.startIndex
+    while index != regions.endIndex {
+      let app = regions[index].key
+      if !regions.values[index].isEmpty, isConcerned(regions.values[index]) {
+        let events = body(&regions.values[index], isRunning(app))
+        if regions.values[index].takeChange() { preservedChangeCount += 1 }
+        if !events.isEmpty { found.append((app, events)) }
+      }
+      regions.formIndex(after: &index)
+    }
+    for (app, events) in found.sorted(by: { $0.app < $1.app }) {
       arrived(events, for: app, now: now)
     }
   }
@@ -229,6 +245,7 @@ extension ScanOptions {
     var options = ScanOptions()
     options.allowsDuplicates = true
     options.isActive = false
+    options.seeksBeacons = true
     return options
   }
 }

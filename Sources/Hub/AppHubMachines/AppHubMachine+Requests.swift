@@ -11,7 +11,9 @@ extension AppHubMachine {
   mutating func received(_ bytes: [UInt8], from process: AppProcessID, now: Instant) {
     guard let entry = processes[process] else { return }
     let heldByteCount = entry.held.reduce(0) { $0 + $1.count }
-    if entry.isFrozen, heldByteCount + bytes.count <= AppHubProcess.heldByteCountMax {
+    if entry.isFrozen || isRepublishing(entry.app),
+      heldByteCount + bytes.count <= AppHubProcess.heldByteCountMax
+    {
       processes[process]?.held.append(bytes)
       return
     }
@@ -22,6 +24,12 @@ extension AppHubMachine {
   /// A process runs on.
   mutating func thaw(_ process: AppProcessID, now: Instant) {
     processes[process]?.isFrozen = false
+    guard let app = processes[process]?.app, !isRepublishing(app) else { return }
+    takeHeld(of: process, now: now)
+  }
+
+  /// Takes the bytes of a process that were held.
+  mutating func takeHeld(of process: AppProcessID, now: Instant) {
     let held = processes[process]?.held ?? []
     processes[process]?.held = []
     for bytes in held { take(bytes, of: process, now: now) }
@@ -44,6 +52,10 @@ extension AppHubMachine {
     classify(request, session, now)
     sessions[number]?.sent(request)
     touched.insert(number)
+    if isPreserving, case .startAdvertising(let options, _) = request {
+      sessions[number]?.radio.preserve(options)
+      return
+    }
     if case .respond(let id, _) = request { answered(id, number, now) }
     for request in sessions[number]?.radio.sent(request) ?? [request] {
       outputs.append(.send(key, request))
@@ -87,16 +99,18 @@ extension AppHubMachine {
 
   /// Does what follows from new states of apps, and reports new wishes of sessions.
   mutating func followStates(now: Instant) {
-    for session in sessions.values.sorted(by: { $0.number < $1.number }) {
+    let changed = life.takeChangedApps()
+    let followed = sessions.values.filter {
+      changed.contains($0.app) || touched.contains($0.number)
+    }
+    for session in followed.sorted(by: { $0.number < $1.number }) {
       let policy = policy(of: session)
       for request in sessions[existing: session.number].radio.follow(policy) {
         outputs.append(.send(session.hostKey, request))
       }
     }
     for number in touched.sorted() {
-      guard let session = sessions[number], let holdings = hub.holdings(of: session.hostKey) else {
-        continue
-      }
+      guard let session = sessions[number], let holdings = holdings(of: session) else { continue }
       preserve(holdings, of: number)
       let wants = AppWants(holdings)
       guard wants != session.wants else { continue }
@@ -107,7 +121,7 @@ extension AppHubMachine {
   }
 
   /// How the radio works for a session.
-  private func policy(of session: AppRadioSession) -> BackgroundRadio.Policy {
+  func policy(of session: AppRadioSession) -> BackgroundRadio.Policy {
     switch life.state(of: session.app) ?? .notRunning {
     case .active, .inactive: .foreground
     // An app that was woken for a region ranges its beacons.
@@ -120,7 +134,8 @@ extension AppHubMachine {
   /// What the system does for an app with the radio.
   package func radioUse(of app: AppID) -> AppRadioUse {
     var use = AppRadioUse()
-    for session in sessions.values.sorted(by: { $0.number < $1.number }) where session.app == app {
+    let own = sessions.values.filter { $0.app == app }
+    for session in own.sorted(by: { $0.number < $1.number }) {
       for (peer, link) in session.links.sorted(by: { $0.key.bits < $1.key.bits }) {
         if link.isConnected {
           use.connections.append(AppPeer(peer))

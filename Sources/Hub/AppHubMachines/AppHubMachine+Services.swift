@@ -295,8 +295,16 @@ extension AppHubMachine {
   package var appsWithServices: [AppID] { services.keys.sorted() }
 
   mutating func preserve(_ record: AppServiceRecord, of app: AppID, now: Instant) {
-    guard life.state(of: app) == .notRunning, services[app] == nil else { return }
+    guard mayPreserve(app), services[app] == nil else { return }
     services[app] = AppServices(record, now: now, surroundings.calendar, serviceLimits)
+    // They were shown before: the person may still open the app from them.
+    for notice in (record.alerts ?? []).suffix(AppServices.noticeCountMax) {
+      let kind = AppEvent.Kind.notification(isSilent: false, hasAlert: true)
+      services[app]?.noteAlert(life.nextEvent, notice)
+      report(
+        .preservedAlert(app, AppEvent(kind, for: .notifications, payload: notice.contents)),
+        now: now)
+    }
   }
 }
 

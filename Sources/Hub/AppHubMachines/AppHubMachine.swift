@@ -37,6 +37,10 @@ package struct AppHubMachine: Sendable {
   var regionsOpened: Set<AppID> = []
   /// What is to be kept over a restart of the system, by the numbers of sessions.
   var preserved: [UInt64: SessionHoldings] = [:]
+  /// Services of preserved managers that the host has not published again, by the numbers of sessions.
+  var republications: [UInt64: Republication] = [:]
+  /// Whether requests are those of the system for a preserved manager.
+  var isPreserving = false
   /// Counts the changes of all that is preserved.
   package internal(set) var preservedChangeCount: UInt64 = 0
   /// How many events without a callback of their own were dropped at the bound.
@@ -119,6 +123,9 @@ package struct AppHubMachine: Sendable {
         outputs.append(.life(.kill(process)))
         ended(process, now: now)
       }
+    case .adopted(let app, let process, _):
+      guard life.state(of: app) == .notRunning, processes[process] == nil else { return }
+      processes[process] = AppHubProcess(app: app)
     case .wake: wakeRegions(now: now)
     case .process(let process, .opened(.location)):
       if let app = processes[process]?.app { regionsOpened.insert(app) }
@@ -243,6 +250,8 @@ package struct AppHubMachine: Sendable {
   ) -> UInt64 {
     if let number = numbers[state.hostKey] {
       sessions[number]?.process = process
+      // What is left waits for a radio; the app publishes it again, as it isn't restored with it.
+      republications[number] = nil
       touched.insert(number)
       return number
     }
@@ -251,6 +260,8 @@ package struct AppHubMachine: Sendable {
     sessions[lastNumber] = AppRadioSession(
       number: lastNumber, hostKey: state.hostKey, app: app, receiver: receiver,
       isOfLocation: state.manager == SessionName.location, process: process)
+    // Those of a session before it, which its process has begun anew.
+    sessions[existing: lastNumber].wants = life.wants(of: app, receiver)
     numbers[state.hostKey] = lastNumber
     touched.insert(lastNumber)
     return lastNumber
@@ -260,6 +271,7 @@ package struct AppHubMachine: Sendable {
   private mutating func forget(_ number: UInt64) {
     guard sessions.removeValue(forKey: number) != nil else { return }
     touched.remove(number)
+    republications[number] = nil
     preserve(nil, of: number)
     requests = requests.filter { $0.value.session != number }
   }
@@ -312,6 +324,13 @@ package struct AppHubMachine: Sendable {
       }
       if let process = session.process, processes[process]?.app != session.app {
         found.append("session \(session.number) has the process of another app")
+      }
+      if session.radio.policy != policy(of: session) {
+        found.append("session \(session.number) has the radio of another state of its app")
+      }
+      if let republication = republications[session.number] {
+        found += republication.violations()
+        if session.process != nil { found.append("a process lacks services of its session") }
       }
       if session.heldBack.count > AppRadioSession.heldBackCountMax {
         found.append("session \(session.number) holds too many events back")

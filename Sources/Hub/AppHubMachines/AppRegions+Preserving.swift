@@ -67,7 +67,7 @@ extension AppHubMachine {
   /// Monitors the regions of an app again, which runs no process.
   mutating func preserve(_ preserved: PreservedRegions, now: Instant) {
     let app = preserved.app
-    guard life.state(of: app) == .notRunning, regions[app] == nil,
+    guard mayPreserve(app), regions[app] == nil,
       var table = AppRegions(preserved: preserved.bytes)
     else { return }
     table.number { regionScan.nextSerial() }

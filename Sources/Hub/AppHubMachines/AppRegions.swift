@@ -8,8 +8,10 @@ struct AppRegions: Sendable {
   /// Bytes that an app may keep: 20 conditions need some 8 kB.
   static let keptByteCountMax = 1 << 20
 
-  private(set) var regions = RegionMonitor()
-  private(set) var conditions = RegionMonitor()
+  private(set) var regions = RegionMonitor() { didSet { updateNextWake() } }
+  private(set) var conditions = RegionMonitor() { didSet { updateNextWake() } }
+  /// When a region may be left; nil while none can be.
+  private(set) var nextWake: Instant?
   /// The numbers of regions, by their names.
   private(set) var serials: [AppRegion.Name: UInt64] = [:]
   /// The state of each condition in its last event, which may wait, or was discarded.
@@ -30,7 +32,14 @@ struct AppRegions: Sendable {
     return wants
   }
 
-  var nextWake: Instant? { [regions.nextWake, conditions.nextWake].compactMap(\.self).min() }
+  private mutating func updateNextWake() {
+    nextWake = [regions.nextWake, conditions.nextWake].compactMap(\.self).min()
+  }
+
+  /// Whether a beacon belongs to one of the regions.
+  func matches(_ identity: BeaconIdentity) -> Bool {
+    regions.matches(identity) || conditions.matches(identity)
+  }
 
   // MARK: Requests
 

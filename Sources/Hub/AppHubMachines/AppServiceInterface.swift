@@ -156,6 +156,8 @@ package struct AppServiceRecord: Hashable, Codable, Sendable {
   /// Remote notifications that wait for the time in which the app may be woken.
   package var waitingPushes: [AppPushNote] = []
   package var badge = 0
+  /// The notifications of alerts that the person has not opened, oldest first; nil in the record of an earlier manager.
+  package var alerts: [AppNotice]?
 
   package init() {}
 }

@@ -14,6 +14,8 @@ struct AppServices: Sendable {
   static let identifierByteCountMax = 1_024
   /// Of the contents of a local notification.
   static let contentsByteCountMax = 1 << 16
+  /// Of the contents of all notifications in one of the lists.
+  static let listByteCountMax = 1 << 18
 
   /// A local notification that is not due.
   struct Pending: Sendable {
@@ -108,7 +110,10 @@ struct AppServices: Sendable {
     guard isAuthorized == true else { return .refused(.notPermitted) }
     guard Self.fits(notice) else { return .refused(.tooLong) }
     removePending([notice.identifier])
-    guard pending.count < Self.noticeCountMax else { return .refused(.tooMany) }
+    let byteCount = pending.reduce(notice.contents.count) { $0 + $1.notice.contents.count }
+    guard pending.count < Self.noticeCountMax, byteCount <= Self.listByteCountMax else {
+      return .refused(.tooMany)
+    }
     let interval = seconds.isFinite ? max(0, seconds) : 0
     pending.append(
       Pending(
@@ -139,6 +144,15 @@ struct AppServices: Sendable {
     return notice
   }
 
+  /// Removes the oldest elements until the number and the size of the others are within the bounds.
+  private static func bound<Element>(_ list: inout [Element], _ byteCount: (Element) -> Int) {
+    var total = list.reduce(0) { $0 + byteCount($1) }
+    while list.count > noticeCountMax || total > listByteCountMax, let first = list.first {
+      total -= byteCount(first)
+      list.removeFirst()
+    }
+  }
+
   mutating func removePending(_ identifiers: [String]?) {
     pending.removeAll { identifiers?.contains($0.notice.identifier) ?? true }
   }
@@ -156,7 +170,7 @@ struct AppServices: Sendable {
   mutating func shown(_ notice: AppNotice) {
     removeDelivered([notice.identifier])
     delivered.append(notice)
-    if delivered.count > Self.noticeCountMax { delivered.removeFirst() }
+    Self.bound(&delivered) { $0.contents.count }
   }
 
   mutating func setBadge(_ number: Int) { badge = max(0, number) }
@@ -166,7 +180,7 @@ struct AppServices: Sendable {
   mutating func noteAlert(_ event: AppEventID, _ notice: AppNotice) {
     alerts.removeAll { $0.notice.identifier == notice.identifier }
     alerts.append((event, notice))
-    if alerts.count > Self.noticeCountMax { alerts.removeFirst() }
+    Self.bound(&alerts) { $0.notice.contents.count }
   }
 
   func notice(ofAlert event: AppEventID) -> AppNotice? {
@@ -224,7 +238,7 @@ struct AppServices: Sendable {
       $0.collapseIdentifier == push.collapseIdentifier && push.collapseIdentifier != nil
     }
     waitingPushes.append(push)
-    if waitingPushes.count > Self.noticeCountMax { waitingPushes.removeFirst() }
+    Self.bound(&waitingPushes) { $0.notice.contents.count }
   }
 
   mutating func takeWaitingPush() -> AppPushNote? {
@@ -252,6 +266,7 @@ struct AppServices: Sendable {
     record.isRegistered = isRegistered
     record.waitingPushes = waitingPushes
     record.badge = badge
+    record.alerts = alerts.map(\.notice)
     return record
   }
 
@@ -267,10 +282,12 @@ struct AppServices: Sendable {
       let repeats = $0.repeats && $0.interval >= limits.repeatIntervalMin
       return Pending(notice: $0.notice, due: due, interval: $0.interval, repeats: repeats)
     }
-    delivered = Array(record.delivered.suffix(Self.noticeCountMax))
+    delivered = record.delivered
+    Self.bound(&delivered) { $0.contents.count }
     token = record.token.flatMap { $0.count == Self.tokenByteCount ? $0 : nil }
     isRegistered = record.isRegistered
-    waitingPushes = Array(record.waitingPushes.suffix(Self.noticeCountMax))
+    waitingPushes = record.waitingPushes
+    Self.bound(&waitingPushes) { $0.notice.contents.count }
     badge = record.badge
   }
 

@@ -4,9 +4,9 @@ import Essentials
 
 /// The scan and the advertising of a session, as the host has them while the app is in the background.
 ///
-/// Rules of Apple's "Core Bluetooth Background Processing for iOS Apps": a scan needs a list of services and reports
-/// no duplicates; advertising has no name, all services are in the overflow area, and it is slower. Without the
-/// background mode there is neither. The overflow area is found by a scan in the foreground that names one of its services.
+/// Rules of Apple's "Core Bluetooth Background Processing for iOS Apps": a scan needs a list of services, reports
+/// no duplicates, and is slower while all scans are of apps in the background; advertising has no name, all services
+/// are in the overflow area, and it is slower. Without the background mode there is neither. The overflow area is found by a scan in the foreground that names one of its services.
 struct BackgroundRadio: Sendable {
   enum Policy: Sendable { case foreground, background, off }
 
@@ -15,9 +15,11 @@ struct BackgroundRadio: Sendable {
   /// Advertising in the background is slower by this factor. Apple documents none.
   private static let slowness: Int64 = 10
 
-  private var policy = Policy.foreground
+  private(set) var policy = Policy.foreground
   private var scan: ScanOptions?
   private var advertising: AdvertisingOptions?
+  /// Whether the advertising waits until the radio is on.
+  private var awaitsRadio = false
 
   /// Whether the host scans.
   var isScanning: Bool { scan.flatMap { allowed($0) } != nil }
@@ -34,10 +36,13 @@ struct BackgroundRadio: Sendable {
     case .stopScan: scan = nil
     case .startAdvertising(let options, let token):
       advertising = options
+      awaitsRadio = false
       // Where it isn't allowed, the request is completed, and the advertising is withheld.
       guard let options = allowed(options) else { return [request, .stopAdvertising] }
       return [.startAdvertising(options, token)]
-    case .stopAdvertising: advertising = nil
+    case .stopAdvertising:
+      advertising = nil
+      awaitsRadio = false
     default: break
     }
     return nil
@@ -51,10 +56,30 @@ struct BackgroundRadio: Sendable {
     policy = new
     let after = (scan.flatMap { allowed($0) }, advertising.flatMap { allowed($0) })
     if before.0 != after.0 { requests.append(after.0.map { .startScan($0) } ?? .stopScan) }
-    if before.1 != after.1 {
+    if before.1 != after.1, !awaitsRadio {
       requests.append(after.1.map { .startAdvertising($0, Self.token) } ?? .stopAdvertising)
     }
     return requests
+  }
+
+  // MARK: Advertising that no process has requested
+
+  /// The advertising goes on from before the system was started again, when the radio is on.
+  mutating func preserve(_ options: AdvertisingOptions) {
+    advertising = options
+    awaitsRadio = true
+  }
+
+  /// The host has answered a request that this has made.
+  mutating func answered(_ result: Result<HostReply, HostError>) {
+    if case .failure(.radioNotReady) = result, advertising != nil { awaitsRadio = true }
+  }
+
+  /// The radio is on. Returns what the host gets.
+  mutating func radioIsOn() -> [HostRequest] {
+    guard awaitsRadio else { return [] }
+    awaitsRadio = false
+    return advertising.flatMap { allowed($0) }.map { [.startAdvertising($0, Self.token)] } ?? []
   }
 
   private func allowed(_ options: ScanOptions) -> ScanOptions? {
@@ -64,6 +89,7 @@ struct BackgroundRadio: Sendable {
       guard !options.services.isEmpty else { return nil }
       var options = options
       options.allowsDuplicates = false
+      options.isInBackground = true
       return options
     case .off: return nil
     }

@@ -114,12 +114,7 @@ public struct InstalledApp: Sendable {
   public var launches: [SimulatedLaunch] { log.entry(of: id).launches }
   /// The options of its last launch, with Apple's keys; nil where there were none.
   public var launchOptions: [UIApplication.LaunchOptionsKey: Any]? {
-    guard let launch = launches.last else { return nil }
-    var options: [UIApplication.LaunchOptionsKey: Any] = [:]
-    options[.bluetoothCentrals] = launch.bluetoothCentrals
-    options[.bluetoothPeripherals] = launch.bluetoothPeripherals
-    if launch.isForLocation { options[.location] = true }
-    return options.isEmpty ? nil : options
+    launches.last.flatMap { UIApplication.LaunchOptionsKey.options($0.launch) }
   }
 
   /// The callbacks that it got, in order. Those of Core Bluetooth are noted when their events are given to the app's

@@ -115,6 +115,7 @@ extension AppReport {
     case .unclaimed(let app, _):
       "\(app.rawValue) was launched for a manager that it didn't make."
     case .misuse(let app, _, let misuse): "\(app.rawValue) broke a rule: \(misuse.rawValue)."
+    case .notPublished: "A service of the app could not be published again."
     case .noSuspendedApp: "Memory is needed, and the app is not suspended."
     }
   }
@@ -149,9 +150,11 @@ public struct SimulatedLaunch: Hashable, Sendable {
   public let bluetoothPeripherals: [String]?
   /// Whether there is `UIApplication.LaunchOptionsKey.location`.
   public let isForLocation: Bool
+  let launch: AppLaunch
 
   init(_ launch: AppLaunch, _ time: Instant) {
     self.time = time
+    self.launch = launch
     isInForeground = launch.isInForeground
     let centrals = launch.options?.centrals ?? []
     let peripherals = launch.options?.peripherals ?? []

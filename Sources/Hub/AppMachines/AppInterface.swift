@@ -12,6 +12,16 @@ extension AppMachine {
     /// The system has the wishes of a manager from before it was started again. Without effect on an app that has a
     /// process.
     case preserved(AppID, AppReceiver, AppWants)
+    /// A process of an app that an earlier system has started runs on, or is frozen. The app is installed and has no
+    /// process. Before its preserved state. It reports `resumed` once it has found this system, and what it has open
+    /// before.
+    case adopted(AppID, AppProcessID, AppAdoption)
+    /// A process that was adopted has to find this system now, also if nothing has happened for it. An app with the mode
+    /// `voip` that has no process is launched.
+    case mustResume(AppID)
+    /// The person was shown the alert of a notification before the system was started again, and has not opened it. It
+    /// isn't shown again.
+    case preservedAlert(AppID, AppEvent)
     case process(AppProcessID, ProcessEvent)
     case person(AppID, PersonEvent)
     case displaySwitchedOn
@@ -29,6 +39,9 @@ extension AppMachine {
   package enum ProcessEvent: Hashable, Codable, Sendable {
     /// `didFinishLaunchingWithOptions` has returned.
     case launched
+    /// It was started by an earlier system, and has reported to this one what it has open. `isInForeground` is what it
+    /// was last told.
+    case resumed(isInForeground: Bool)
     /// It has made this receiver, which can get events now.
     case opened(AppReceiver)
     /// It has ended this receiver. Events for it are discarded.
@@ -47,6 +60,19 @@ extension AppMachine {
     case gone
     /// The system has ended it for its memory, also where it was not suspended.
     case reclaimed
+  }
+
+  /// The state in which a process of an earlier system was found.
+  package struct AppAdoption: Hashable, Sendable {
+    /// It is kept from running.
+    package var isFrozen: Bool
+    /// The app was in the foreground, as far as the earlier system has noted it.
+    package var isInForeground: Bool
+
+    package init(isFrozen: Bool, isInForeground: Bool) {
+      self.isFrozen = isFrozen
+      self.isInForeground = isInForeground
+    }
   }
 
   package enum PersonEvent: Hashable, Sendable {
@@ -125,6 +151,30 @@ extension AppMachine {
   /// for an app that doesn't run.
   package func backgroundTimeRemaining(of id: AppID, now: Instant) -> TimeSpan? {
     apps[id]?.backgroundTimeRemaining(limits, now: now)
+  }
+
+  /// Whether an app has a process of an earlier system that has not reported to this one.
+  package func awaitsResumption(of id: AppID) -> Bool {
+    apps[id]?.process.map { !$0.hasResumed } ?? false
+  }
+
+  /// The counts of an app's events.
+  package func counts(of id: AppID) -> AppCounts? { apps[id]?.counts }
+
+  /// Whether the system does something for an app that only its process can request again: it is not preserved over a
+  /// restart of the system.
+  package func needsProcess(_ id: AppID) -> Bool {
+    apps[id]?.wants.contains { receiver, wants in
+      switch receiver {
+      case .peripheral, .unnamedCentral, .unnamedPeripheral: !wants.isEmpty
+      case .central, .location, .notifications, .tasks, .heldSocket, .keepAlive: false
+      }
+    } ?? false
+  }
+
+  /// The wishes of a receiver that are known.
+  package func wants(of id: AppID, _ receiver: AppReceiver) -> AppWants {
+    apps[id]?.wants[receiver] ?? []
   }
 
   /// How many events wait for an app.

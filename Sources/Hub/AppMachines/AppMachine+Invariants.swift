@@ -61,6 +61,9 @@ extension AppState {
       }
     case .ending: break
     }
+    if !process.hasResumed, process.isAwake {
+      found.append("it runs and has not reported since it was adopted")
+    }
     if case .suspended(_, false) = process.stage, !process.handed.isEmpty {
       found.append("it is suspended and has something to acknowledge")
     }

@@ -23,6 +23,8 @@ package struct AppMachine: Sendable {
   var numbers = Numbers()
   /// When something is due for an app.
   private var wakes: [AppID: Instant] = [:]
+  /// The apps whose state may have changed since ``takeChangedApps()``.
+  private var changedApps: Set<AppID> = []
 
   /// Numbers of processes and events, which are not given twice.
   struct Numbers: Hashable, Sendable {
@@ -48,6 +50,12 @@ package struct AppMachine: Sendable {
     return AppProcessID(rawValue: numbers.process)
   }
 
+  /// The apps whose state may have changed since the last call.
+  package mutating func takeChangedApps() -> Set<AppID> {
+    defer { changedApps = [] }
+    return changedApps
+  }
+
   /// When to report `wake`; nil while nothing is waited for.
   package var nextWake: Instant? { wakes.values.min() }
 
@@ -64,6 +72,15 @@ package struct AppMachine: Sendable {
       change(id, now, &actions) { app, turn in app.changeWants(of: receiver, to: wants, &turn) }
     case .preserved(let id, let receiver, let wants):
       change(id, now, &actions) { app, _ in app.preserve(wants, of: receiver) }
+    case .adopted(let id, let process, let adoption):
+      numbers.process = max(numbers.process, process.rawValue)
+      // What the process reports of events of the earlier system concerns none of this one: a system has fewer events
+      // than microseconds.
+      numbers.event = max(numbers.event, UInt64(max(0, now.nanoseconds / 1_000)))
+      change(id, now, &actions) { app, turn in app.adopt(process, adoption, &turn) }
+    case .mustResume(let id): change(id, now, &actions) { app, turn in app.mustResume(&turn) }
+    case .preservedAlert(let id, let event):
+      change(id, now, &actions) { app, turn in app.preserveAlert(event, &turn) }
     case .process(let process, let event):
       // A report of a process that is gone was on its way when it ended.
       guard let id = processes[process] else { return }
@@ -78,7 +95,7 @@ package struct AppMachine: Sendable {
     case .unlocked: unlock(now, &actions)
     case .radio(let change): handle(change, now, &actions)
     case .wake:
-      for id in apps.keys.sorted() where wakes[id].map({ $0 <= now }) ?? false {
+      for id in wakes.filter({ $0.value <= now }).keys.sorted() {
         change(id, now, &actions) { app, turn in app.wake(&turn) }
       }
     }
@@ -125,6 +142,7 @@ package struct AppMachine: Sendable {
     apps.values[index].settle(&turn)
     swap(&turn.actions, &actions)
     numbers = turn.numbers
+    changedApps.insert(id)
     let after = apps.values[index].process?.id
     if before != after {
       if let before { processes[before] = nil }

@@ -37,7 +37,10 @@ struct AppProcess: Sendable {
   /// Where it goes once it has finished launching.
   var launchesIntoForeground: Bool
   /// Where it was started to go.
-  let wasStartedIntoForeground: Bool
+  var wasStartedIntoForeground: Bool
+  /// False for a process of an earlier system that has not reported to this one: what it has open isn't known. It is
+  /// suspended, or launching until it reports.
+  var hasResumed = true
   var receivers: Set<AppReceiver> = []
   /// How many more objects there are of receivers that it opened again.
   var extraObjects: [AppReceiver: Int] = [:]
@@ -46,13 +49,16 @@ struct AppProcess: Sendable {
   /// Receivers for whose events it was launched and that it has not opened, and until when it stays awake for that.
   var awaited: Set<AppReceiver>
   var awaitedUntil: Instant?
+  /// Receivers that it had the time to open, and didn't. It isn't woken for them.
+  var unclaimed: Set<AppReceiver> = []
   /// Deliveries that it gets before all events, once it runs.
   var unsent: [AppDelivery] = []
   var handed: [Handed] = []
   var work: [AppEventID: Work] = [:]
   /// Background tasks, and whether each one's expiration handler was called.
   var backgroundTasks: [AppTaskID: Bool] = [:]
-  /// When the background tasks of this time in the background end; nil without one since it began.
+  /// When the background tasks of this time in the background end, or of the last one while it is suspended; nil without
+  /// one since it began.
   var backgroundTasksUntil: Instant?
   /// Since when it runs in the background.
   var backgroundSince: Instant?

@@ -19,6 +19,8 @@ package enum AppReport: Hashable, Sendable {
   /// A process acknowledged more than it got, opened a receiver twice, or has too many of something:
   /// receivers, background tasks, events that it has not completed, or wishes, with those of its last processes.
   case misuse(AppID, AppProcessID, AppMisuse)
+  /// A service or PSM that a manager had before the system was started again was refused by the host.
+  case notPublished(AppID, AppReceiver)
   /// Memory is needed, and no app is suspended.
   case noSuspendedApp
 }

@@ -35,6 +35,8 @@ package struct AppLimits: Hashable, Sendable {
   package var expirationNotice: TimeSpan = .seconds(5)
   /// The time between the request to end and the signal that can't be ignored, and between repetitions of that one.
   package var endingTime: TimeSpan = .seconds(5)
+  /// The threads of a suspended process stop within this time. A background task that it began before wakes it.
+  package var stopTime: TimeSpan = .seconds(1)
   /// A request of a central is refused after this time, well before the 30 seconds of the attribute protocol.
   package var requestTime: TimeSpan = .seconds(10)
 

@@ -63,6 +63,7 @@ extension AppState {
     case .central, .peripheral, .unnamedCentral, .unnamedPeripheral, .heldSocket:
       let isKnown =
         process.receivers.contains(event.receiver) || process.restorable.contains(event.receiver)
+        || !process.hasResumed
       return isKnown ? nil : .noReceiver
     }
   }
@@ -184,6 +185,14 @@ extension AppState {
     alerts.append(
       Alert(id: entry.id, event: isSilent ? nil : entry.event, key: entry.event.key))
     turn.actions.append(.alert(id, entry.id))
+  }
+
+  /// An alert that the last system has shown. Those beyond the bound are not taken over.
+  mutating func preserveAlert(_ event: AppEvent, _ turn: inout Turn) {
+    let id = turn.nextEvent()
+    guard alerts.count < turn.limits.alertCountMax, !isRemoved else { return }
+    counts.arrivedCount += 1
+    alerts.append(Alert(id: id, event: event, key: event.key))
   }
 
   /// The person taps an alert: the app is opened, and gets the notification.

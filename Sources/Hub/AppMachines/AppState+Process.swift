@@ -9,6 +9,7 @@ extension AppState {
     guard process?.id == id else { preconditionFailure("a process of another app reports") }
     switch event {
     case .launched: launched(turn)
+    case .resumed(let isInForeground): resumed(isInForeground: isInForeground, &turn)
     case .opened(let receiver): opened(receiver, &turn)
     case .closed(let receiver): closed(receiver, &turn)
     case .acknowledged(let count): acknowledged(count, &turn)
@@ -93,7 +94,7 @@ extension AppState {
   }
 
   private mutating func launched(_ turn: Turn) {
-    guard var process, case .launching = process.stage else { return }
+    guard var process, case .launching = process.stage, process.hasResumed else { return }
     if process.launchesIntoForeground {
       process.stage = .active
       // The person opened it meanwhile.
@@ -164,10 +165,11 @@ extension AppState {
 
   /// Takes over wishes from before the system was started again.
   mutating func preserve(_ wants: AppWants, of receiver: AppReceiver) {
-    guard process == nil, receiver.isRestored || receiver == .location, !wants.isEmpty else {
-      return
-    }
+    guard process?.hasResumed != true, receiver.isRestored || receiver == .location,
+      !wants.isEmpty
+    else { return }
     self.wants[receiver] = wants
+    if receiver.isRestored { process?.restorable.insert(receiver) }
   }
 
   // MARK: Handling
@@ -183,6 +185,7 @@ extension AppState {
 
   private mutating func began(_ task: AppTaskID, _ turn: inout Turn) {
     guard var process, !process.isEnding else { return }
+    resumeStopping(&process, &turn)
     func refuse() { turn.actions.append(.refuseBackgroundTask(process.id, task)) }
     guard process.backgroundTasks.count < turn.limits.backgroundTaskCountMax else {
       turn.report(.misuse(id, process.id, .tooManyBackgroundTasks))
@@ -199,6 +202,18 @@ extension AppState {
     case .suspended, .ending: return refuse()
     }
     self.process = process
+  }
+
+  /// Lets a process run on whose threads had not stopped yet when it reported something, within the time that its
+  /// background tasks had.
+  private func resumeStopping(_ process: inout AppProcess, _ turn: inout Turn) {
+    guard case .suspended(let since, isForced: false) = process.stage, process.hasResumed,
+      turn.now - since <= turn.limits.stopTime, !isPaused(at: turn.now),
+      process.backgroundTasksUntil.map({ turn.now < $0 }) ?? true
+    else { return }
+    process.stage = .background
+    process.backgroundSince = turn.now
+    turn.actions.append(.thaw(process.id))
   }
 
   // MARK: The end

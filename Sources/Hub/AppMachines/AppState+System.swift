@@ -46,6 +46,11 @@ extension AppState {
     }
     switch process.stage {
     case .launching: process.launchesIntoForeground = true
+    case .suspended where !process.hasResumed:
+      thawAdopted(&turn)
+      self.process?.launchesIntoForeground = true
+      if opening.event != nil { admit(opening, turn.nextEvent(), &turn) }
+      return
     case .suspended, .background:
       if !process.isBackground { turn.actions.append(.thaw(process.id)) }
       countBackgroundTime(of: &process, now: turn.now)
@@ -205,6 +210,7 @@ extension AppState {
     if isDue(process.awaitedUntil) {
       reportUnclaimed(process, &turn)
       queue.endLaunches(for: process.awaited)
+      self.process?.unclaimed.formUnion(process.awaited)
       self.process?.awaited = []
       self.process?.awaitedUntil = nil
     }

@@ -107,6 +107,7 @@ struct AppState: Sendable {
     guard let process, case .suspended = process.stage, !isPaused(at: turn.now) else { return }
     let reasons = queue.entries.filter {
       !$0.waitsForForeground && mayWake(for: $0.event, process)
+        && (!$0.hasLaunched || process.receivers.contains($0.event.receiver))
     }.map(\.event.wakeReason)
     guard !reasons.isEmpty else { return }
     counts.wakeCount += 1
@@ -122,15 +123,26 @@ struct AppState: Sendable {
   /// Whether a suspended process runs for an event.
   func mayWake(for event: AppEvent, _ process: AppProcess) -> Bool {
     guard let mode = event.mode, description.modes.isSuperset(of: mode) else { return false }
-    return process.receivers.contains(event.receiver)
+    return process.receivers.contains(event.receiver) || !process.hasResumed
+      || process.restorable.contains(event.receiver)
+        && !process.unclaimed.contains(event.receiver)
   }
 
   /// Lets a suspended process run in the background.
   mutating func thaw(_ turn: inout Turn) {
     guard var process else { preconditionFailure("an app is woken that has no process") }
+    guard process.hasResumed else { return thawAdopted(&turn) }
     process.stage = .background
     process.backgroundSince = turn.now
+    process.backgroundTasksUntil = nil
     process.startTimes(turn.limits, now: turn.now)
+    // It was suspended before it had made its managers.
+    let missing = queue.entries.filter { !$0.hasLaunched && mayWake(for: $0.event, process) }
+      .map(\.event.receiver).filter { process.restorable.contains($0) }
+    if !missing.isEmpty {
+      process.awaited.formUnion(missing)
+      process.awaitedUntil = turn.now + turn.limits.eventTime
+    }
     turn.actions.append(.thaw(process.id))
     self.process = process
   }
@@ -185,7 +197,6 @@ struct AppState: Sendable {
     guard var process else { preconditionFailure("an app is suspended that has no process") }
     countBackgroundTime(of: &process, now: turn.now)
     process.stage = .suspended(since: turn.now, isForced: isForced)
-    process.backgroundTasksUntil = nil
     self.process = process
     turn.actions.append(.freeze(process.id))
   }

@@ -9,7 +9,7 @@ package enum AppCommandClient {
   /// - Parameters:
   ///   - command: The command.
   ///   - path: The manager's socket.
-  /// - Throws: `AppManagerError` in the sequence, if the manager can't be reached or ends before the last reply.
+  /// - Throws: `AppCommandError` in the sequence, if the manager can't be reached or ends before the last reply.
   package static func replies(
     to command: AppManagerCommand, at path: String, on loop: EpollLoop = .shared
   ) -> AsyncThrowingStream<AppCommandReply, any Error> {
@@ -33,37 +33,37 @@ package enum AppCommandClient {
   /// Used on its loop only.
   private final class Connection {
     private let path: String
-    private let onReply: (Result<AppCommandReply, AppManagerError>) -> Void
+    private let onReply: (Result<AppCommandReply, AppCommandError>) -> Void
     private var channel: ByteChannel?
     private var reader = AppFrame.Reader(byteCountMax: AppFrame.byteCountMax)
 
     init(
-      path: String, onReply: @escaping (Result<AppCommandReply, AppManagerError>) -> Void
+      path: String, onReply: @escaping (Result<AppCommandReply, AppCommandError>) -> Void
     ) {
       self.path = path
       self.onReply = onReply
     }
 
     func begin(_ command: AppManagerCommand, on loop: EpollLoop) {
-      do throws(AppManagerError) {
+      do throws(AppCommandError) {
         guard let address = SocketAddress(path: path) else {
-          throw .unreachable(path, SystemError(number: ENAMETOOLONG).text)
+          throw .unreachable(SystemError(number: ENAMETOOLONG))
         }
         let descriptor: Int32
         do throws(SystemError) { descriptor = try address.makeSocket() } catch {
-          throw .unreachable(path, error.text)
+          throw .unreachable(error)
         }
         // A UNIX socket is connected at once, or not at all.
         guard address.with({ connect(descriptor, $0, $1) }) == 0 else {
           let error = SystemError.current
           Glibc.close(descriptor)
-          throw .unreachable(path, error.text)
+          throw AppCommandError(connecting: error)
         }
         do throws(SystemError) {
           channel = try ByteChannel(
             owning: descriptor, on: loop, onRead: { [weak self] in self?.received($0) },
-            onEnd: { [weak self] in self?.ended($0) })
-        } catch { throw .unreachable(path, error.text) }
+            onEnd: { [weak self] _ in self?.onReply(.failure(.ended)) })
+        } catch { throw .unreachable(error) }
         channel?.write(
           AppFrame.bytes(
             of: AppManagerGreeting.command(version: AppManagerGreeting.version, command)))
@@ -75,18 +75,38 @@ package enum AppCommandClient {
       do throws(AppFrameError) {
         while let reply = try reader.next(AppCommandReply.self) { onReply(.success(reply)) }
       } catch {
-        onReply(.failure(.violatesProtocol(path)))
+        onReply(.failure(.violatesProtocol))
         close()
       }
-    }
-
-    private func ended(_ error: SystemError?) {
-      onReply(.failure(.unreachable(path, (error ?? SystemError(number: ECONNRESET)).text)))
     }
 
     func close() {
       channel?.close()
       channel = nil
+    }
+  }
+}
+
+/// Why a command has no reply of the manager of apps.
+package enum AppCommandError: Error, Hashable, Sendable {
+  /// No manager listens at the path.
+  case notRunning
+  /// This user may not connect to the socket.
+  case notPermitted
+  /// The manager takes no connections: it is stopped, or hangs.
+  case busy
+  case unreachable(SystemError)
+  /// The manager has ended, or has closed the connection, before the last reply.
+  case ended
+  /// The program at the path is no manager of apps, or one of another version.
+  case violatesProtocol
+
+  init(connecting error: SystemError) {
+    switch error.number {
+    case ENOENT, ENOTDIR, ECONNREFUSED: self = .notRunning
+    case EACCES, EPERM: self = .notPermitted
+    case EAGAIN: self = .busy
+    default: self = .unreachable(error)
     }
   }
 }

@@ -18,21 +18,31 @@ package enum AppFreezer: Hashable, Sendable, CustomStringConvertible {
 
   /// The control group of this process, if it is delegated to this user, or else signals.
   package static var best: AppFreezer {
-    guard let folder = ownGroupFolder(), isDelegated(folder) else { return .signals }
+    guard let folder = groupFolder(of: "self"), isDelegated(folder) else { return .signals }
     return .controlGroups(folder: folder)
   }
 
   /// Ends the processes of apps whose manager was ended by force: frozen ones would stay so for ever.
-  func removeLeftovers() {
+  ///
+  /// - Parameters:
+  ///   - place: Where this manager listens. Those of a manager at another place are left to the next one there.
+  ///   - kept: The marks of those that are taken over.
+  func removeLeftovers(at place: String, but kept: Set<String> = []) {
     if case .controlGroups(let folder) = self {
       for name in TextFile.names(in: folder) where name.hasPrefix(AppProcessGroup.namePrefix) {
-        let mark = ManagerMark(String(name.dropFirst(AppProcessGroup.namePrefix.count)))
-        guard mark?.hasEnded ?? false else { continue }
+        let text = String(name.dropFirst(AppProcessGroup.namePrefix.count))
+        guard !kept.contains(text), ManagerMark(text)?.hasEnded ?? false,
+          !ProcessTable.numbers(in: "\(folder)/\(name)/cgroup.procs").contains(where: {
+            ProcessTable.isElsewhere($0, than: place)
+          })
+        else { continue }
         _ = TextFile.write("1", to: "\(folder)/\(name)/cgroup.kill")
         rmdir("\(folder)/\(name)")
       }
     }
-    for entry in ProcessTable.leftovers(variable: AppSpawn.markVariable) {
+    for entry in ProcessTable.leftovers(
+      variable: AppSpawn.markVariable, place: place, but: kept)
+    {
       ProcessDescriptor.open(entry)?.send(SIGKILL)
     }
   }
@@ -52,22 +62,29 @@ package enum AppFreezer: Hashable, Sendable, CustomStringConvertible {
     return access(trial + "/cgroup.freeze", W_OK) == 0
   }
 
-  /// The folder of this process's group in the unified hierarchy; nil without one.
-  private static func ownGroupFolder() -> String? {
-    guard let groups = TextFile.read("/proc/self/cgroup"),
-      let mounts = TextFile.read("/proc/self/mountinfo"),
+  /// The folder of a process's group in the unified hierarchy; nil without one.
+  ///
+  /// - Parameter process: Its folder in /proc.
+  fileprivate static func groupFolder(of process: String) -> String? {
+    guard let groups = TextFile.read("/proc/\(process)/cgroup"), let hierarchy,
       let own = groups.split(separator: "\n").first(where: { $0.hasPrefix("0::/") })
     else { return nil }
+    return hierarchy + (own.dropFirst(3) == "/" ? "" : String(own.dropFirst(3)))
+  }
+
+  /// Where the unified hierarchy is mounted; nil if it isn't.
+  private static let hierarchy: String? = {
+    guard let mounts = TextFile.read("/proc/self/mountinfo") else { return nil }
     // The type follows a hyphen; the fifth field is the folder (proc_pid_mountinfo(5)).
     for line in mounts.split(separator: "\n") {
       let fields = line.split(separator: " ")
       guard let hyphen = fields.firstIndex(of: "-"), fields.indices.contains(hyphen + 1),
         fields[hyphen + 1] == "cgroup2", fields.count > 4
       else { continue }
-      return String(fields[4]) + (own.dropFirst(3) == "/" ? "" : String(own.dropFirst(3)))
+      return String(fields[4])
     }
     return nil
-  }
+  }()
 }
 
 /// The processes of an app, which are frozen, thawed and ended together.
@@ -76,11 +93,13 @@ final class AppProcessGroup {
   static let namePrefix = "app-"
 
   let first: ProcessDescriptor
-  /// The text in the environments of all of them.
-  let mark: String
+  private var traits: AppTraits
   private let folder: String?
+  /// The processes that are the parents of those whose own have ended.
+  private let fosters: [pid_t]
+  private let firsts: FirstProcesses
   /// Whether the first process was reaped.
-  var isReaped = false
+  var isReaped = false { didSet { firsts.numbers.remove(first.processID) } }
   /// Those that were stopped by signals.
   private var stopped: [ProcessDescriptor] = []
   /// Those that were ended, but for the first one, and may have to be reaped.
@@ -90,20 +109,67 @@ final class AppProcessGroup {
   /// The adjustments that suspended processes had before, for the kernel's choice of a process to end.
   private var adjustments: [(file: String, value: String)] = []
 
-  init(_ first: ProcessDescriptor, mark: String, name: String, freezer: AppFreezer) {
+  /// - Parameters:
+  ///   - mark: What follows the variable of the mark in their environments.
+  ///   - home: The app's folder.
+  init(
+    _ first: ProcessDescriptor, mark: String, home: String, freezer: AppFreezer,
+    _ firsts: FirstProcesses
+  ) {
     self.first = first
-    self.mark = mark
+    traits = AppTraits(mark: mark, folder: home)
+    self.firsts = firsts
+    fosters = [getpid()]
     switch freezer {
     case .signals: folder = nil
     case .controlGroups(let parent):
-      let folder = parent + "/" + name
+      let folder = parent + "/" + Self.namePrefix + mark
       let isMade = mkdir(folder, 0o755) == 0 || errno == EEXIST
       let isMoved = isMade && TextFile.write("\(first.processID)", to: folder + "/cgroup.procs")
       self.folder = isMoved ? folder : nil
     }
+    firsts.numbers.insert(first.processID)
   }
 
-  deinit { if let folder { rmdir(folder) } }
+  /// The processes of an app that an earlier manager has started.
+  init(
+    adopting first: ProcessDescriptor, mark: String, home: String?, freezer: AppFreezer,
+    _ firsts: FirstProcesses
+  ) {
+    self.first = first
+    traits = AppTraits(mark: mark, folder: home)
+    self.firsts = firsts
+    let parent = ProcessTable.entry(of: first.processID)?.parentID
+    fosters = [getpid(), parent ?? 1]
+    let name = Self.namePrefix + mark
+    var candidates: [String] = []
+    if case .controlGroups(let parent) = freezer { candidates.append("\(parent)/\(name)") }
+    // The last manager may have had another freezer, or another control group.
+    let own = AppFreezer.groupFolder(of: "\(first.processID)")
+    if let own, own.hasSuffix("/" + name) { candidates.append(own) }
+    folder = candidates.first {
+      ProcessTable.numbers(in: $0 + "/cgroup.procs").contains(first.processID)
+    }
+    firsts.numbers.insert(first.processID)
+  }
+
+  /// Their output goes to the pipe of which this is an end.
+  func hasOutput(_ descriptor: Int32) {
+    var information = stat()
+    guard fstat(descriptor, &information) == 0 else { return }
+    traits.pipe = UInt64(information.st_ino)
+  }
+
+  /// Whether the first process is kept from running.
+  var isFrozen: Bool {
+    if let folder, TextFile.read(folder + "/cgroup.freeze") == "1\n" { return true }
+    return ProcessTable.isStopped(first.processID)
+  }
+
+  deinit {
+    if let folder { rmdir(folder) }
+    if !isReaped { firsts.numbers.remove(first.processID) }
+  }
 
   func freeze() {
     if let folder, TextFile.write("1", to: folder + "/cgroup.freeze") {
@@ -130,6 +196,25 @@ final class AppProcessGroup {
   /// Of at most 1,000, with which a process is always the next one.
   private static let suspendedAdjustment = 800
 
+  /// The processes were suspended by an earlier manager, and had the adjustment of this one before.
+  func adoptAdjustments() {
+    let own = TextFile.read("/proc/self/oom_score_adj")?.split(separator: "\n").first
+    guard let own else { return }
+    for entry in left {
+      let file = "/proc/\(entry.processID)/oom_score_adj"
+      if TextFile.read(file) == "\(Self.suspendedAdjustment)\n" {
+        adjustments.append((file, String(own)))
+      }
+    }
+  }
+
+  /// Lets all of them run, whatever has stopped them.
+  func thawAll() {
+    if let folder { _ = TextFile.write("0", to: folder + "/cgroup.freeze") }
+    send(SIGCONT)
+    thaw()
+  }
+
   func thaw() {
     if let folder { _ = TextFile.write("0", to: folder + "/cgroup.freeze") }
     for process in stopped { process.send(SIGCONT) }
@@ -155,11 +240,45 @@ final class AppProcessGroup {
   }
 
   /// Those that are left.
-  var left: [ProcessTable.Entry] {
-    ProcessTable.tree(of: first.processID, isReaped: isReaped, mark: mark)
+  var left: [ProcessTable.Entry] { left(firsts.known ?? ProcessTable.KnownProcesses()) }
+
+  func left(_ known: ProcessTable.KnownProcesses) -> [ProcessTable.Entry] {
+    // An adopted one is reaped by another process, at once.
+    ProcessTable.tree(
+      of: first.processID, isReaped: isReaped || first.hasEnded, traits, fosters: fosters, firsts,
+      known)
   }
 
+  @discardableResult
   private func send(_ signal: Int32) -> [ProcessDescriptor] {
-    ProcessTable.send(signal, toTreeOf: first.processID, isReaped: isReaped, mark: mark)
+    ProcessTable.send(signal) { left }
+  }
+}
+
+/// The first processes of all apps of a manager. Used on its loop only.
+final class FirstProcesses {
+  var numbers: Set<pid_t> = []
+  /// While frozen processes are taken over, which start no others.
+  var known: ProcessTable.KnownProcesses?
+  /// Children of the last manager's parent without traces of an app, as most of systemd's are. They are read once, not each
+  /// time an app is suspended.
+  private var withoutTraces: Set<ProcessTable.Identity> = []
+  private static let withoutTracesCountMax = 4_096
+
+  /// The traces of a process without its parent.
+  ///
+  /// - Parameter isAdopted: Whether it is a child of this manager. Those are few, and may be a moment old.
+  func traces(
+    of entry: ProcessTable.Entry, _ known: ProcessTable.KnownProcesses, isAdopted: Bool
+  ) -> ProcessTable.KnownProcesses.Traces {
+    if withoutTraces.contains(entry.identity) {
+      return ProcessTable.KnownProcesses.Traces(outputs: [])
+    }
+    let found = known.traces(of: entry.processID)
+    if !isAdopted, found.isNone {
+      if withoutTraces.count >= Self.withoutTracesCountMax { withoutTraces = [] }
+      withoutTraces.insert(entry.identity)
+    }
+    return found
   }
 }

@@ -105,9 +105,11 @@ extension AppManagerCore {
   private func save(changing id: AppID, to app: App?) throws(CommandRefusal) {
     var changed = apps
     changed[id] = app
-    do throws(StateFileError) { try store.write(contents(changed)) } catch {
+    let contents = contents(changed)
+    do throws(StateFileError) { try store.write(contents) } catch {
       throw CommandRefusal(.notSaved, "the list of apps can't be written: \(error.reason)")
     }
+    savedContents = contents
     apps = changed
     reportStore()
   }
@@ -157,6 +159,8 @@ extension AppManagerCore {
 
   private func status() -> AppManagerStatus {
     let now = Instant.now
+    // Without this, the manager's own children would be read once for each app.
+    let known = ProcessTable.KnownProcesses()
     let shown = machine.life.status.compactMap { status -> AppManagerStatus.App? in
       guard let app = apps[status.id] else { return nil }
       let use = machine.radioUse(of: status.id)
@@ -164,7 +168,7 @@ extension AppManagerCore {
       var shown = AppManagerStatus.App(
         identifier: status.id.rawValue, folder: app.record.folder, state: status.state,
         waitingCount: status.waitingCount, isForceQuit: status.isForceQuit, counts: status.counts,
-        processorTime: app.endedProcessorTime + (program?.processorTime ?? 0),
+        processorTime: app.endedProcessorTime + (program?.processorTime(known) ?? 0),
         pendingConnectionCount: use.pendingConnections.count,
         connectionCount: use.connections.count, scanCount: use.scanCount)
       shown.processID = program?.processID
@@ -176,9 +180,11 @@ extension AppManagerCore {
       shown.pause = status.pausedUntil.map { max(.zero, $0 - now).seconds }
       return shown
     }
-    return AppManagerStatus(
+    var status = AppManagerStatus(
       apps: shown, freezer: freezer.description, memory: memoryWatch?.way ?? "none",
       droppedEventCount: machine.droppedCount,
       reports: reports)
+    status.isWritten = isWritten
+    return status
   }
 }

@@ -11,7 +11,7 @@ extension AppManagerCore {
   /// A program has connected to the manager's socket. It is known by its first message.
   func accept(_ descriptor: Int32) {
     guard let peer = PeerCredentials(of: descriptor), peer.userID == geteuid(),
-      connections.values.count(where: { $0.program == nil }) < Self.connectionCountMax
+      hasRoom(for: peer.processID)
     else {
       Glibc.close(descriptor)
       return
@@ -40,6 +40,14 @@ extension AppManagerCore {
   /// The maximum number of connections whose first message has not come, and of commands.
   private static let connectionCountMax = 128
   private static let greetingTime = TimeSpan.seconds(10)
+
+  /// Commands that wait must not keep a process of an app from connecting.
+  private func hasRoom(for processID: pid_t) -> Bool {
+    let count = connections.values.count { $0.program == nil }
+    guard count >= Self.connectionCountMax else { return true }
+    guard count < 2 * Self.connectionCountMax else { return false }
+    return program(withProcess: processID).map { !$0.hasConnected } ?? false
+  }
 
   private func received(_ bytes: [UInt8], on connection: AppCommandConnection) {
     if let program = connection.program {
@@ -85,7 +93,7 @@ extension AppManagerCore {
   // MARK: Processes of apps
 
   private func welcome(_ connection: AppCommandConnection) {
-    guard let program = program(withProcess: connection.processID), program.session == nil,
+    guard let program = program(withProcess: connection.processID), !program.hasConnected,
       let channel = connection.channel
     else {
       return connection.refuse("The manager of apps has not started this process.")

@@ -20,7 +20,10 @@ extension AppManagerCore {
         AppDetailRecord(app: app.rawValue, kind: .services, contents: Array($0))
       }
     }
-    return quit + regions + services + otherDetails
+    let held = sockets.appsWithSockets.sorted().map {
+      AppDetailRecord(app: $0.rawValue, kind: .heldSocket, contents: [])
+    }
+    return quit + held + regions + services + otherDetails
   }
 
   /// Takes over what the last manager has kept. Apps are installed already.
@@ -29,6 +32,9 @@ extension AppManagerCore {
     // Before the others, of which some don't launch such an app.
     for record in details where record.kind == AppDetailKind.forceQuit.rawValue {
       handle(.life(.person(AppID(record.app), .forceQuit)))
+    }
+    for record in details where record.kind == AppDetailKind.heldSocket.rawValue {
+      sockets.hadSocket(AppID(record.app))
     }
     for record in details where record.kind == AppDetailKind.regions.rawValue {
       let regions = PreservedRegions(app: AppID(record.app), bytes: Array(record.contents))

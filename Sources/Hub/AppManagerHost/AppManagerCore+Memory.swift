@@ -33,7 +33,8 @@ extension AppManagerCore {
 
   private func reapAdopted() {
     guard !programs.isEmpty, !isClosed else { return }
+    defer { adoptedTimer?.set(.now + Self.adoptedInterval) }
+    guard ProcessTable.hasEndedChild else { return }
     ProcessTable.reapAdopted(but: Set(programs.values.map(\.processID)).union(alerts.processIDs))
-    adoptedTimer?.set(.now + Self.adoptedInterval)
   }
 }

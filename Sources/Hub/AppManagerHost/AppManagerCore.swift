@@ -40,8 +40,18 @@ final class AppManagerCore {
   private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
   private var saveTimer: (any LoopTimer)?
+  let firsts = FirstProcesses()
+  let processFile: AppProcessFile
+  /// The list of processes as it was written last.
+  var savedProcesses: [AppProcessRecord] = []
+  var processTimer: (any LoopTimer)?
+  var isSavingProcesses = false
   private var isSaving = false
   private var savedChangeCount: UInt64 = 0
+  /// The store's contents: many changes are taken back before they are written, and to encode all of it takes time.
+  var savedContents: AppStoreContents?
+  /// The apps whose state is too large for the store.
+  private var notKept: Set<String> = []
   let alerts: AppAlerts
   /// Of kinds that a later manager has written.
   var otherDetails: [AppDetailRecord] = []
@@ -67,6 +77,7 @@ final class AppManagerCore {
   private(set) lazy var sockets = AppManagerSockets(
     self, HeldSocketLimits(), socketTimes, descriptors)
   private(set) var reports: [String] = []
+  private var shortages: DescriptorShortage.Observation?
   private(set) var isClosed = false
 
   /// The maximum number of apps.
@@ -81,6 +92,7 @@ final class AppManagerCore {
     onReport: @escaping @Sendable (String) -> Void
   ) {
     self.path = path
+    processFile = AppProcessFile(beside: path)
     self.provider = provider
     self.store = store
     self.freezer = freezer
@@ -95,16 +107,23 @@ final class AppManagerCore {
     mark = .current
     timer = loop.makeTimer { [weak self] in self?.wake() }
     saveTimer = loop.makeTimer { [weak self] in self?.save() }
+    processTimer = loop.makeTimer { [weak self] in self?.saveProcesses() }
     self.alerts.onOpen = { [weak self] app, event in
       self?.handle(
         .life(.person(app, event.map { AppMachine.PersonEvent.openedAlert($0) } ?? .opened)))
     }
     self.alerts.onReport = { [weak self] in self?.report($0) }
+    let core = LoopConfined(WeakAppManagerCore(self), to: loop)
+    shortages = DescriptorShortage.observe { shortage in
+      loop.execute { core.value.core?.report(shortage.text) }
+    }
     watchMemory()
   }
 
   /// Begins with the apps that were installed.
-  func begin() throws(StateFileError) {
+  ///
+  /// - Parameter processes: Those of the last manager that run on.
+  func begin(adopting processes: [AppProcessRecord] = []) throws(StateFileError) {
     let contents = try store.read()
     reportStore()
     for record in contents.apps.prefix(Self.appCountMax) {
@@ -112,6 +131,8 @@ final class AppManagerCore {
       apps[id] = App(record: record)
       handle(.life(.installed(id, record.description)))
     }
+    // Before the others, which may launch an app that has no process.
+    adopt(processes)
     for record in contents.managers {
       let manager = PreservedManager(
         app: AppID(record.app), manager: record.manager, bytes: record.holdings)
@@ -123,40 +144,60 @@ final class AppManagerCore {
     }
     restore(contents.details)
     sockets.begin()
+    saveProcesses()
   }
 
   // MARK: The store
 
   /// The contents of the store, with another list of apps.
   func contents(_ apps: [AppID: App]) -> AppStoreContents {
-    let managers = machine.preservedManagers.compactMap { manager in
-      manager.bytes.map {
-        PreservedManagerRecord(
-          app: manager.app.rawValue, manager: manager.manager, holdings: $0)
+    var tooLong: [String] = []
+    let managers = machine.preservedManagers.compactMap { manager -> PreservedManagerRecord? in
+      guard let bytes = manager.bytes else {
+        tooLong.append(manager.app.rawValue)
+        return nil
       }
+      return PreservedManagerRecord(
+        app: manager.app.rawValue, manager: manager.manager, holdings: bytes)
     }
-    return AppStoreContents(
+    let all = AppStoreContents(
       apps: apps.keys.sorted().compactMap { apps[$0]?.record },
       managers: managers.filter { apps[AppID($0.app)] != nil },
       details: details.filter { apps[AppID($0.app)] != nil })
+    let (contents, tooLarge) = all.fitting()
+    let leftOut = tooLarge + tooLong.filter { !tooLarge.contains($0) }
+    for app in leftOut where !notKept.contains(app) {
+      report("\(app) keeps too much: its state ends with this manager")
+    }
+    notKept = Set(leftOut)
+    return contents
   }
 
   /// Counts the changes of the store's contents.
-  private var changeCount: UInt64 { machine.preservedChangeCount }
+  private var changeCount: UInt64 { machine.preservedChangeCount + sockets.changeCount }
 
   /// Writes the store soon if its contents have changed: changes come together.
-  private func saveSoon() {
+  func saveSoon() {
     guard changeCount != savedChangeCount, !isSaving else { return }
     isSaving = true
     saveTimer?.set(.now + Self.saveDelay)
   }
 
+  /// Whether the store and the list of processes have all changes.
+  var isWritten: Bool {
+    !isSaving && !isSavingProcesses && !sockets.isSaving && changeCount == savedChangeCount
+  }
+
   private func save() {
     isSaving = false
     guard changeCount != savedChangeCount else { return }
+    let contents = contents(apps)
     do throws(StateFileError) {
-      try store.write(contents(apps))
-      reportStore()
+      if contents != savedContents {
+        try store.write(contents)
+        savedContents = contents
+        reportStore()
+      }
       savedChangeCount = changeCount
     } catch {
       if !isClosed { report("the state of apps can't be written: \(error.reason)") }
@@ -216,6 +257,7 @@ final class AppManagerCore {
           machine.handle(event, now: now, into: &actions)
           performActions()
           sockets.follow(event)
+          follow(event)
         case .change(let body):
           body(&machine, now, &actions)
           performActions()
@@ -234,8 +276,9 @@ final class AppManagerCore {
   }
 
   private func setTimer() {
-    guard machine.nextWake != timerSetFor else { return }
-    timerSetFor = machine.nextWake
+    let next = machine.nextWake
+    guard next != timerSetFor else { return }
+    timerSetFor = next
     if let timerSetFor { timer?.set(timerSetFor) } else { timer?.cancel() }
   }
 
@@ -269,6 +312,7 @@ final class AppManagerCore {
       guard let program = programs[id] else { return }
       program.group.freeze()
       endWake(program)
+      saveProcessesSoon()
     case .thaw(let id):
       programs[id]?.group.thaw()
       beginWake(id, isLaunch: false)
@@ -327,6 +371,7 @@ final class AppManagerCore {
     do throws(SystemError) {
       let program = try makeProgram(id, bundle)
       programs[id] = program
+      saveProcessesSoon()
       program.instruct(.start(launch))
       if !launch.isInForeground { beginWake(id, isLaunch: true) }
       adoptedTimer?.set(.now + Self.adoptedInterval)
@@ -351,20 +396,21 @@ final class AppManagerCore {
         "AMBIT_INFO_PLIST": bundle.folder + "/Info.plist",
       ])
     let group = AppProcessGroup(
-      process, mark: "\(AppSpawn.markVariable)=\(mark)", name: AppProcessGroup.namePrefix + mark,
-      freezer: freezer)
-    let program = AppProgram(id: id, bundle: bundle, group: group)
-    do throws(SystemError) {
-      try program.watch(
-        output: output, on: loop,
-        onOutput: { [weak self] in self?.wrote($0, AppID(bundle.identifier)) },
-        onEnd: { [weak self] in self?.ended(id) })
-    } catch {
+      process, mark: mark, home: bundle.folder, freezer: freezer, firsts)
+    let program = AppProgram(id: id, bundle: bundle, mark: mark, group: group)
+    do throws(SystemError) { try watch(program, output: output) } catch {
       group.kill()
       _ = program.reap()
       throw error
     }
     return program
+  }
+
+  func watch(_ program: AppProgram, output: Int32?) throws(SystemError) {
+    let (id, app) = (program.id, AppID(program.bundle.identifier))
+    try program.watch(
+      output: output, on: loop, onOutput: { [weak self] in self?.wrote($0, app) },
+      onEnd: { [weak self] in self?.ended(id) })
   }
 
   private func kill(_ id: AppProcessID) {
@@ -427,6 +473,7 @@ final class AppManagerCore {
 
   private func forget(_ id: AppProcessID) {
     guard let program = programs.removeValue(forKey: id) else { return }
+    saveProcessesSoon()
     // The end of the process may come before that of its connection, which is not reported any more then.
     for (key, connection) in connections where connection.program === program {
       connection.channel?.close()
@@ -494,19 +541,27 @@ final class AppManagerCore {
   // MARK: The end
 
   /// Ends all apps, as a device does that is switched off. What it has done for them goes on with the next manager.
-  func close() {
+  ///
+  /// - Parameter leavesApps: Whether their processes go on, for the next manager.
+  func close(leavesApps: Bool = false) {
     guard !isClosed else { return }
+    // Before the store, which names the apps with sockets.
+    sockets.saveNow()
     save()
+    saveProcesses()
     saveTimer?.cancel()
     store.close()
-    stopListening()
     for program in programs.values {
-      program.group.kill()
-      if !program.hasExited { _ = program.reap() }
-      program.group.reapAdopted(waits: true)
+      if !leavesApps {
+        program.group.kill()
+        if !program.hasExited { _ = program.reap() }
+        program.group.reapAdopted(waits: true)
+      }
       program.close()
     }
     programs = [:]
+    processTimer?.cancel()
+    if !leavesApps { saveProcesses() }
     sockets.close()
     for app in watchers.keys.sorted() { endWatching(app, .signal(SIGKILL)) }
     for session in sessions.values { session.close() }
@@ -518,6 +573,8 @@ final class AppManagerCore {
     memoryWatch?.close()
     adoptedTimer?.cancel()
     ProcessTable.setAdoptsOrphans(false)
+    // Last: another manager takes over the processes in the list as soon as it has the path.
+    stopListening()
     isClosed = true
   }
 }

@@ -55,7 +55,8 @@ package final class AppManagerServer: Sendable {
     let result = await loop.result { () throws(AppManagerServerError) in
       let claim = try AppManagerClaim(path)
       ProcessTable.setAdoptsOrphans(true)
-      freezer.removeLeftovers()
+      let processes = AppProcessFile(beside: path).readRunning()
+      freezer.removeLeftovers(at: path, but: Set(processes.map(\.mark)))
       let core = AppManagerCore(
         at: path, provider, store, freezer, limits: limits, serviceLimits: serviceLimits,
         socketTimes: socketTimes, descriptors: descriptors, alerts: alerts, memory: memory,
@@ -65,7 +66,7 @@ package final class AppManagerServer: Sendable {
         store.close()
         throw error
       }
-      do throws(StateFileError) { try core.begin() } catch {
+      do throws(StateFileError) { try core.begin(adopting: processes) } catch {
         core.stopListening()
         store.close()
         throw .store(error.reason)
@@ -76,10 +77,13 @@ package final class AppManagerServer: Sendable {
   }
 
   /// Ends all apps, and removes the sockets.
-  package func close() async {
+  ///
+  /// - Parameter leavesApps: Whether the processes of apps go on, for the next manager at this path. They end by
+  ///   themselves if none comes, but for those that are suspended.
+  package func close(leavesApps: Bool = false) async {
     await withCheckedContinuation { continuation in
       loop.execute { [core] in
-        core.value.close()
+        core.value.close(leavesApps: leavesApps)
         continuation.resume()
       }
     }

@@ -10,9 +10,13 @@ import Glibc
 final class AppProgram {
   let id: AppProcessID
   let bundle: AppBundle
+  /// The value of the variable by which its processes are known.
+  let mark: String
   let group: AppProcessGroup
   /// Its connection as an app; nil before it has connected.
   var session: ByteChannel?
+  /// Whether it has connected with this manager. A process that connects again has lost what it was told in between.
+  private(set) var hasConnected = false
   /// Its connection with the manager as its hub.
   var hub: ByteChannel?
   /// Instructions that came before its connection.
@@ -29,27 +33,34 @@ final class AppProgram {
   /// Processor time of the first process and those that it waited for, once it has ended.
   private(set) var endedProcessorTime = 0.0
 
-  init(id: AppProcessID, bundle: AppBundle, group: AppProcessGroup) {
+  init(id: AppProcessID, bundle: AppBundle, mark: String, group: AppProcessGroup) {
     self.id = id
     self.bundle = bundle
+    self.mark = mark
     self.group = group
   }
 
   var processID: pid_t { group.first.processID }
 
+  /// When its first process was started, in ticks since the boot; nil if that one is gone.
+  private(set) lazy var startTime = ProcessTable.entry(of: processID)?.startTime
+
   /// Watches the end of the first process, and its output.
   ///
   /// - Parameters:
-  ///   - readable: The readable end of the pipe of its output, which this owns from now on.
+  ///   - readable: The readable end of the pipe of its output, which this owns from now on; nil without one.
   ///   - onOutput: Called with bytes, and with none at the end.
   ///   - onEnd: Called once when the first process has ended.
   func watch(
-    output readable: Int32, on loop: EpollLoop, onOutput: @escaping ([UInt8]) -> Void,
+    output readable: Int32?, on loop: EpollLoop, onOutput: @escaping ([UInt8]) -> Void,
     onEnd: @escaping () -> Void
   ) throws(SystemError) {
-    outputDescriptor = readable
-    output = try ByteChannel(
-      owning: readable, on: loop, onRead: onOutput, onEnd: { _ in onOutput([]) })
+    if let readable {
+      outputDescriptor = readable
+      group.hasOutput(readable)
+      output = try ByteChannel(
+        owning: readable, on: loop, onRead: onOutput, onEnd: { _ in onOutput([]) })
+    }
     end = try WatchedDescriptor(owning: try group.first.duplicate(), on: loop) { [weak self] _ in
       self?.end?.close()
       self?.end = nil
@@ -74,7 +85,11 @@ final class AppProgram {
     var result: pid_t
     repeat { result = wait4(processID, &status, 0, &usage) } while result < 0 && errno == EINTR
     group.isReaped = true
-    guard result == processID else { return .signal(SIGKILL) }
+    guard result == processID else {
+      // Another process reaps one that was taken over.
+      group.first.awaitEnd()
+      return .signal(SIGKILL)
+    }
     endedProcessorTime = Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
     let signal = status & 0x7F
     return signal == 0 ? .status(status >> 8 & 0xFF) : .signal(signal)
@@ -85,8 +100,8 @@ final class AppProgram {
   }
 
   /// Seconds of processor time up to now.
-  var processorTime: Double {
-    let running = group.left.reduce(UInt64(0)) { $0 &+ $1.processorTime }
+  func processorTime(_ known: ProcessTable.KnownProcesses) -> Double {
+    let running = group.left(known).reduce(UInt64(0)) { $0 &+ $1.processorTime }
     return endedProcessorTime + Double(running) / ProcessTable.ticksPerSecond
   }
 
@@ -136,6 +151,7 @@ final class AppProgram {
   /// It has connected.
   func connected(_ channel: ByteChannel) {
     session = channel
+    hasConnected = true
     channel.write(AppFrame.bytes(of: AppManagerMessage.welcome(bundle.infoPlist)))
     let instructions = waiting
     waiting = []

@@ -6,7 +6,7 @@ extension AppReport {
   var sentence: String {
     switch self {
     case .unacknowledged(let app, _, let count):
-      "\(app.rawValue) ended with \(count) events that it had got and not handled; they are not repeated"
+      "\(app.rawValue) ended without having handled events that it had got, which are not repeated: \(count)"
     case .discarded(let app, let reason):
       "an event for \(app.rawValue) was given up: \(reason.text)"
     case .beyondLimit(let app, _, _):
@@ -15,11 +15,13 @@ extension AppReport {
       "\(app.rawValue) used more time than it has, and is not woken for \(span.seconds) s"
     case .ended(let app, _, let end): "\(app.rawValue) ended: \(end.text)"
     case .crashPause(let app, let span, let count):
-      "\(app.rawValue) has failed \(count) times in a row, and is not launched for \(span.seconds) s"
+      "\(app.rawValue) has failed (\(count) in a row), and is not launched for \(span.seconds) s"
     case .unclaimed(let app, _):
       "\(app.rawValue) was launched for a manager with a restore identifier, and didn't make it in time"
     case .misuse(let app, _, let misuse):
       "\(app.rawValue) broke a rule of its manager: \(misuse.rawValue)"
+    case .notPublished(let app, _):
+      "a service of \(app.rawValue) could not be published again after the restart, and is given up"
     case .noSuspendedApp: "memory is needed, and no app is suspended"
     }
   }

@@ -1,6 +1,7 @@
 import CProcesses
 import EventLoop
 import Glibc
+import ProcessSpawning
 
 /// Starts the executable of an app.
 enum AppSpawn {
@@ -12,7 +13,7 @@ enum AppSpawn {
     "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
   ]
 
-  /// Starts an executable in a group of its own, without input, and with a pipe for its output.
+  /// Starts an executable in a session of its own, without input, and with a pipe for its output.
   ///
   /// - Parameters:
   ///   - arguments: Those after its name.
@@ -25,11 +26,24 @@ enum AppSpawn {
   ) throws(SystemError) -> (process: ProcessDescriptor, output: Int32) {
     var ends: [Int32] = [0, 0]
     guard make_pipe(&ends, Int32(O_CLOEXEC)) == 0 else { throw .current }
-    let (readable, writable) = (ends[0], ends[1])
+    let readable = ends[0]
+    // A process has the pipe open for reading, too: without a manager, it waits for the next one where the pipe is full,
+    // instead of being ended by SIGPIPE.
+    let both = open("/proc/self/fd/\(ends[1])", O_RDWR | O_CLOEXEC)
+    let writable = both < 0 ? ends[1] : both
+    if both >= 0 { close(ends[1]) }
     defer { close(writable) }
     _ = fcntl(readable, F_SETFL, O_NONBLOCK)
     do throws(SystemError) {
-      let processID = try spawn([executable] + arguments, in: folder, output: writable, variables)
+      // In a session of its own, the kernel leaves a stopped process alone when this program is gone (POSIX.1-2017,
+      // _exit, "orphaned process group"), and so does the end of its terminal: the next manager takes it over.
+      var spawn = ProcessSpawn(
+        .path(executable), arguments: [executable] + arguments,
+        environment: ProcessSpawn.environment(with: variables, without: ownVariables),
+        leads: .session)
+      spawn.folder = folder
+      spawn.descriptors = [(writable, STDOUT_FILENO), (writable, STDERR_FILENO)]
+      let processID = try spawn.start()
       do throws(SystemError) { return (try ProcessDescriptor.open(processID), readable) } catch {
         // It isn't reaped yet, so that its number is its own.
         Glibc.kill(processID, SIGKILL)
@@ -41,53 +55,5 @@ enum AppSpawn {
       close(readable)
       throw error
     }
-  }
-
-  private static func spawn(
-    _ words: [String], in folder: String, output: Int32, _ variables: [String: String]
-  ) throws(SystemError) -> pid_t {
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var all = sigset_t()
-    var none = sigset_t()
-    sigfillset(&all)
-    sigemptyset(&none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    // The kernel ends the stopped processes of a group when this program is gone, however it ended
-    // (POSIX.1-2017, _exit, "orphaned process group").
-    posix_spawnattr_setpgroup(&attributes, 0)
-    posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
-    var files = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&files)
-    defer { posix_spawn_file_actions_destroy(&files) }
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO)
-    posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO)
-    _ = spawn_change_folder(&files, folder)
-    _ = spawn_close_descriptors(&files, STDERR_FILENO + 1)
-    var arguments = words.map { strdup($0) } + [nil]
-    var environment = Self.environment(variables).map { strdup($0) } + [nil]
-    defer { for pointer in arguments + environment { free(pointer) } }
-    var processID: pid_t = 0
-    let number = posix_spawn(
-      &processID, words[0], &files, &attributes, &arguments, &environment)
-    guard number == 0 else { throw SystemError(number: number) }
-    return processID
-  }
-
-  private static func environment(_ variables: [String: String]) -> [String] {
-    var found: [String] = []
-    var next = environ
-    while let variable = next.pointee {
-      let text = String(cString: variable)
-      let name = String(text.prefix { $0 != "=" })
-      if variables[name] == nil, !ownVariables.contains(name) { found.append(text) }
-      next += 1
-    }
-    return found + variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
   }
 }

@@ -73,6 +73,8 @@ package enum AppDetailKind: String, Hashable, Sendable {
   case regions
   /// An ``AppServiceRecord`` in JSON.
   case services
+  /// It had a held socket, for which the next manager starts it if the socket is gone. Without contents.
+  case heldSocket
   /// The person has ended the app, and has not opened it since. Without contents.
   case forceQuit
 }
@@ -98,6 +100,33 @@ package struct AppStoreContents: Hashable, Codable, Sendable {
     managers = try container.decode([PreservedManagerRecord].self, forKey: .managers)
     // Earlier managers wrote none.
     details = try container.decodeIfPresent([AppDetailRecord].self, forKey: .details) ?? []
+  }
+}
+
+extension AppStoreContents {
+  /// The maximum size of what apps keep, before it is encoded. It leaves a store room for the list of apps.
+  package static let keptByteCountMax = 1 << 23
+
+  /// Leaves out what the apps keep that keep most, until the others' fits into the store. A force-quit stays noted.
+  ///
+  /// - Returns: The contents, and the identifiers of these apps.
+  package func fitting(
+    byteCountMax: Int = keptByteCountMax
+  ) -> (contents: AppStoreContents, leftOut: [String]) {
+    var sizes: [String: Int] = [:]
+    for manager in managers { sizes[manager.app, default: 0] += manager.holdings.count }
+    for detail in details { sizes[detail.app, default: 0] += detail.contents.count }
+    var total = sizes.values.reduce(0, +)
+    var leftOut: [String] = []
+    for (app, size) in sizes.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) })
+    where total > byteCountMax {
+      total -= size
+      leftOut.append(app)
+    }
+    var contents = self
+    contents.managers.removeAll { leftOut.contains($0.app) }
+    contents.details.removeAll { leftOut.contains($0.app) && !$0.contents.isEmpty }
+    return (contents, leftOut)
   }
 }
 

@@ -48,7 +48,7 @@ extension AppManagerCore {
   func beginWake(_ id: AppProcessID, isLaunch: Bool) {
     guard let program = programs[id] else { return }
     let app = AppID(program.bundle.identifier)
-    guard let counts = machine.life.status.first(where: { $0.id == app })?.counts else { return }
+    guard let counts = machine.life.counts(of: app) else { return }
     apps[app]?.wakes.begin(
       counts, isLaunch: isLaunch, date: CalendarTime.sinceUNIXEpoch, now: .now,
       processorTime: isLaunch ? 0 : program.group.first.processorTime)

@@ -37,12 +37,17 @@ final class ProcessDescriptor: Sendable {
     return duplicate
   }
 
+  /// Whether the process has ended. Its number is another's then, unless it is a child of this one and isn't reaped.
+  var hasEnded: Bool {
+    var end = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&end, 1, 0) > 0
+  }
+
   /// Reaps the process if it has ended and is a child of this one.
   ///
   /// - Returns: Whether it has ended, so that nothing is left to be reaped.
   func reap() -> Bool {
-    var end = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    guard poll(&end, 1, 0) > 0 else { return false }
+    guard hasEnded else { return false }
     var information = siginfo_t()
     // P_PIDFD (waitid(2)): the number can't be another's.
     _ = waitid(idtype_t(3), id_t(descriptor), &information, WEXITED | WNOHANG)
@@ -65,15 +70,13 @@ extension ProcessTable {
   /// Sends a signal to the processes of an app, until each one has got it. Returns them.
   @discardableResult
   static func send(
-    _ signal: Int32, toTreeOf first: pid_t, isReaped: Bool, mark: String
+    _ signal: Int32, to tree: () -> [Entry]
   ) -> [ProcessDescriptor] {
     var done: [ProcessDescriptor] = []
     var known: Set<pid_t> = []
     // One that starts others meanwhile is stopped or ended with them in the next round.
     for _ in 0..<roundCountMax {
-      let new = tree(of: first, isReaped: isReaped, mark: mark).filter {
-        known.insert($0.processID).inserted
-      }
+      let new = tree().filter { known.insert($0.processID).inserted }
       if new.isEmpty { break }
       for entry in new {
         guard let process = ProcessDescriptor.open(entry) else { continue }
@@ -90,6 +93,13 @@ extension ProcessTable {
   /// `PR_SET_CHILD_SUBREAPER`).
   static func setAdoptsOrphans(_ adopts: Bool) {
     _ = set_process_attribute(Int32(AMBIT_SET_CHILD_SUBREAPER), adopts ? 1 : 0, 0, 0, 0)
+  }
+
+  /// Whether a child has ended and isn't reaped. One call, where a look at each child opens a file.
+  static var hasEndedChild: Bool {
+    var information = siginfo_t()
+    let result = waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT)
+    return result == 0 && information.si_signo == SIGCHLD
   }
 
   /// Reaps processes that this one has adopted and that have ended: those with a session of their own, and those in the
@@ -109,13 +119,10 @@ extension ProcessTable {
 
   /// Reaps adopted processes of a process group that have ended.
   static func reapAdopted(ofGroup group: pid_t) {
-    let own = getpid()
-    for entry in all()
-    where entry.isZombie && entry.parentID == own && entry.groupID == group
-      && entry.processID != group
-    {
+    for child in children() where child != group {
+      guard let entry = entry(of: child), entry.isZombie, entry.groupID == group else { continue }
       var status: Int32 = 0
-      waitpid(entry.processID, &status, WNOHANG)
+      waitpid(child, &status, WNOHANG)
     }
   }
 }

@@ -1,3 +1,4 @@
+import AppSessions
 import EventLoop
 import Glibc
 
@@ -14,6 +15,14 @@ enum ProcessTable {
     var startTime: UInt64
     /// In ticks.
     var processorTime: UInt64
+
+    var identity: Identity { Identity(processID: processID, startTime: startTime) }
+  }
+
+  /// Another process that has got the number differs by its start.
+  struct Identity: Hashable, Sendable {
+    var processID: pid_t
+    var startTime: UInt64
   }
 
   /// Nil for a process that is gone.
@@ -34,8 +43,32 @@ enum ProcessTable {
     else { return nil }
     return Entry(
       processID: processID, parentID: parentID, groupID: groupID,
-      sessionID: sessionID, isZombie: fields[0].first == UInt8(ascii: "Z"), startTime: startTime,
-      processorTime: user &+ system)
+      sessionID: sessionID, isZombie: fields[0].first == UInt8(ascii: "Z"),
+      startTime: startTime, processorTime: user &+ system)
+  }
+
+  /// Whether SIGSTOP keeps a process from running: the signal waits for a thread, or its threads stop one after the other,
+  /// which may take a busy machine milliseconds.
+  static func isStopped(_ processID: pid_t) -> Bool {
+    let folder = "/proc/\(processID)"
+    return hasPendingStop(folder)
+      || TextFile.names(in: folder + "/task").contains { isStoppedThread("\(folder)/task/\($0)") }
+  }
+
+  private static func hasPendingStop(_ folder: String) -> Bool {
+    let name = "ShdPnd:"
+    guard let status = TextFile.read(folder + "/status"),
+      let line = status.split(separator: "\n").first(where: { $0.hasPrefix(name) }),
+      let signals = UInt64(line.dropFirst(name.count).drop { $0.isWhitespace }, radix: 16)
+    else { return false }
+    return signals & 1 << UInt64(SIGSTOP - 1) != 0
+  }
+
+  private static func isStoppedThread(_ folder: String) -> Bool {
+    guard let bytes = TextFile.bytes(folder + "/stat"),
+      let end = bytes.lastIndex(of: UInt8(ascii: ")"))
+    else { return false }
+    return bytes[(end + 1)...].first { $0 != UInt8(ascii: " ") } == UInt8(ascii: "T")
   }
 
   /// All processes that this one may see.
@@ -54,53 +87,141 @@ enum ProcessTable {
   /// - Parameters:
   ///   - first: The number of the first process, and of its group.
   ///   - isReaped: Whether the first process was reaped, so that its number may be another's.
-  ///   - mark: The text in the environments of all of them.
-  static func tree(of first: pid_t, isReaped: Bool, mark: String) -> [Entry] {
-    let all = all().filter { !$0.isZombie }
-    let own = getpid()
-    // Without their parent, they are children of this process, or of the first one of the machine.
-    var found = Set(
-      all.lazy.filter { entry in
-        !isReaped && entry.processID == first
-          || (entry.parentID == own || entry.parentID == 1)
-            && (entry.groupID == first || hasEnvironment(mark, entry.processID))
-      }.map(\.processID))
-    var count = 0
-    while count < found.count {
-      count = found.count
-      for entry in all where found.contains(entry.parentID) { found.insert(entry.processID) }
+  ///   - traits: Signs of the app on a process without its parent.
+  ///   - fosters: The processes that are the parents of those whose own have ended.
+  ///   - firsts: The first processes of all apps, which may be children of these.
+  ///   - known: Processes that were read before; several trees may share them.
+  static func tree(
+    of first: pid_t, isReaped: Bool, _ traits: AppTraits, fosters: [pid_t],
+    _ firsts: FirstProcesses, _ known: KnownProcesses
+  ) -> [Entry] {
+    var found: [Entry] = []
+    var seen: Set<pid_t> = [getpid()]
+    func add(_ processID: pid_t, if isIncluded: (Entry) -> Bool = { _ in true }) {
+      guard !seen.contains(processID), let entry = known.entry(of: processID), isIncluded(entry)
+      else { return }
+      seen.insert(processID)
+      if !entry.isZombie { found.append(entry) }
     }
-    found.remove(own)
-    return all.filter { found.contains($0.processID) }
+    if !isReaped { add(first) }
+    for foster in fosters {
+      let isAdopted = foster == getpid()
+      for child in known.children(of: foster) where !firsts.numbers.contains(child) {
+        add(child) {
+          let traces = firsts.traces(of: $0, known, isAdopted: isAdopted)
+          return traits.match($0, first: first, isAdopted: isAdopted, traces)
+        }
+      }
+    }
+    var next = 0
+    while next < found.count {
+      for child in known.children(of: found[next].processID) { add(child) }
+      next += 1
+    }
+    return found
+  }
+
+  /// Processes, each of which is read once. Their children are those of the kernel's lists, or else of one look at all
+  /// processes.
+  final class KnownProcesses {
+    /// Signs of an app (``AppTraits``).
+    struct Traces {
+      /// The variable of the mark, with its value.
+      var mark: String?
+      /// The files of the standard output and the standard error.
+      var outputs: [String]
+      /// Whether its environment has variables: that of a process which begins another program is empty for a moment.
+      var hasVariables = false
+
+      /// Whether they are no app's. A process with a pipe may have got it from an app.
+      var isNone: Bool {
+        hasVariables && mark == nil && !outputs.contains { $0.hasPrefix("pipe:") }
+      }
+    }
+
+    private lazy var all = Dictionary(grouping: ProcessTable.all(), by: \.parentID)
+    private var lists: [pid_t: [pid_t]] = [:]
+    private var entries: [pid_t: Entry?] = [:]
+    private var traces: [pid_t: Traces] = [:]
+
+    func entry(of processID: pid_t) -> Entry? {
+      if let known = entries[processID] { return known }
+      let found = ProcessTable.entry(of: processID)
+      entries[processID] = .some(found)
+      return found
+    }
+
+    func traces(of processID: pid_t) -> Traces {
+      if let known = traces[processID] { return known }
+      let start = Array("\(AppSpawn.markVariable)=".utf8)
+      let environment = TextFile.bytes("/proc/\(processID)/environ")?.split(separator: 0)
+      let mark = environment?.first { $0.starts(with: start) }
+      let found = Traces(
+        mark: mark.map { String(decoding: $0, as: UTF8.self) },
+        outputs: [STDOUT_FILENO, STDERR_FILENO].compactMap {
+          TextFile.link("/proc/\(processID)/fd/\($0)")
+        }, hasVariables: environment?.isEmpty == false)
+      traces[processID] = found
+      return found
+    }
+
+    func children(of processID: pid_t) -> [pid_t] {
+      if let known = lists[processID] { return known }
+      let found =
+        ProcessTable.listedChildren(of: processID) ?? all[processID]?.map(\.processID) ?? []
+      lists[processID] = found
+      return found
+    }
   }
 
   /// The processes of apps whose manager has ended without ending them.
   ///
-  /// - Parameter variable: The variable in their environments, whose value begins with the manager's mark.
-  static func leftovers(variable: String) -> [Entry] {
+  /// - Parameters:
+  ///   - variable: The variable in their environments, whose value begins with the manager's mark.
+  ///   - place: Where this manager listens. Those of a manager at another place are left to the next one there.
+  ///   - kept: The values of those that are taken over.
+  static func leftovers(variable: String, place: String, but kept: Set<String> = []) -> [Entry] {
     let start = Array("\(variable)=".utf8)
     return all().filter { entry in
       guard !entry.isZombie, let environment = TextFile.bytes("/proc/\(entry.processID)/environ"),
-        let value = environment.split(separator: 0).first(where: { $0.starts(with: start) }),
-        let mark = ManagerMark(String(decoding: value.dropFirst(start.count), as: UTF8.self))
+        let value = environment.split(separator: 0).first(where: { $0.starts(with: start) })
       else { return false }
-      return mark.hasEnded
+      let text = String(decoding: value.dropFirst(start.count), as: UTF8.self)
+      guard !kept.contains(text), !isElsewhere(entry.processID, than: place) else { return false }
+      return ManagerMark(text)?.hasEnded ?? false
     }
+  }
+
+  /// Whether the environment of a process names a manager of apps at another place.
+  static func isElsewhere(_ processID: pid_t, than place: String) -> Bool {
+    let start = Array("\(AppManagerPlace.variable)=".utf8)
+    let variables = TextFile.bytes("/proc/\(processID)/environ")?.split(separator: 0)
+    guard let value = variables?.first(where: { $0.starts(with: start) }) else { return false }
+    return !value.dropFirst(start.count).elementsEqual(place.utf8)
+  }
+
+  /// The numbers of processes in a file of a control group.
+  static func numbers(in path: String) -> [pid_t] {
+    TextFile.read(path)?.split(separator: "\n").compactMap { pid_t($0) } ?? []
   }
 
   /// The children of this process; those of all its threads.
   static func children() -> [pid_t] {
-    let folder = "/proc/self/task"
-    let lists = TextFile.names(in: folder).filter { !$0.hasPrefix(".") }.map {
-      TextFile.read("\(folder)/\($0)/children")
-    }
-    // A kernel without CONFIG_PROC_CHILDREN has none.
-    guard lists.contains(where: { $0 != nil }) else {
-      let own = getpid()
-      return all().filter { $0.parentID == own }.map(\.processID)
-    }
-    return lists.compactMap(\.self).flatMap { $0.split(separator: " ").compactMap { pid_t($0) } }
+    let own = getpid()
+    return listedChildren(of: own) ?? all().filter { $0.parentID == own }.map(\.processID)
   }
+
+  /// The children of all threads of a process; nil where the kernel has no such lists (CONFIG_PROC_CHILDREN).
+  static func listedChildren(of processID: pid_t) -> [pid_t]? {
+    guard hasChildrenLists else { return nil }
+    let folder = "/proc/\(processID)/task"
+    return TextFile.names(in: folder).filter { !$0.hasPrefix(".") }.flatMap { thread in
+      TextFile.read("\(folder)/\(thread)/children")?.split(separator: " ")
+        .compactMap { pid_t($0) } ?? []
+    }
+  }
+
+  private static let hasChildrenLists = access("/proc/thread-self/children", R_OK) == 0
 
   /// The ancestors of a process, and itself.
   static func ancestry(of processID: pid_t) -> [pid_t] {

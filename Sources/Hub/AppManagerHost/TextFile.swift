@@ -26,6 +26,14 @@ enum TextFile {
     return bytes
   }
 
+  /// What a symbolic link contains; nil for another file.
+  static func link(_ path: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(path, &buffer, buffer.count)
+    return count < 0
+      ? nil : String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
   /// The names in a folder, in no order.
   static func names(in folder: String) -> [String] {
     guard let stream = opendir(folder) else { return [] }

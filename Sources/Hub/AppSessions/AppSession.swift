@@ -1,5 +1,5 @@
 package import AppMachines
-internal import Dispatch
+package import Dispatch
 package import Essentials
 package import InfoPlists
 internal import Synchronization
@@ -25,9 +25,9 @@ package final class AppSession: Sendable {
   package let infoPlist: InfoPlist
   private let system: any AppSystem
   private let queue = DispatchQueue(label: "ambit.app-session")
-  private let state = Mutex(State())
+  let state = Mutex(State())
 
-  private struct State {
+  struct State {
     var application: Handler<Command>?
     /// Commands that came before the application. A machine sends one start, and nothing before `launched`.
     var waiting: [(Command, @Sendable () -> Void)] = []
@@ -40,7 +40,23 @@ package final class AppSession: Sendable {
     var beginning: Set<AppTaskID> = []
     var refused: Set<AppTaskID> = []
     var begun: Set<AppTaskID> = []
+    /// What ends the background tasks that are not the application's.
+    var expirations: [AppTaskID: @Sendable () -> Void] = [:]
+    /// Events whose completion the app has not reported.
+    var work: [AppEventID: AppWork] = [:]
+    /// Work that is not completed, and that virtual time has not waited for.
+    var unsettledWork: [ObjectIdentifier: AppWork] = [:]
     var hasEnded = false
+    /// The system has started the app, and its launch is over.
+    var hasStarted = false
+    var isLaunched = false
+    /// As the application was last told.
+    var isInForeground = false
+    /// Its launch was not over when the system was gone: the end of it is the report that the next one waits for.
+    var resumesWhenLaunched = false
+    var heldSockets: [HeldSocket] = []
+    /// Sockets that were closed since the last system was gone; nil while there is one. The reports of others begin anew.
+    var closedSockets: [UInt64]?
   }
 
   /// - Parameters:
@@ -77,17 +93,54 @@ package final class AppSession: Sendable {
   /// of the main queue: one more there ends after them.
   package func settle(_ done: @escaping @Sendable () -> Void) { queue.async(execute: done) }
 
+  /// Waits for the app's handlers on other queues, and for the completions of the events that it has got, once for each,
+  /// while threads of the process run. For virtual time, and not for a thread on which the app works.
+  package func settleWork() {
+    while let work = state.withLock({ $0.unsettledWork.popFirst()?.value }) { work.settle() }
+  }
+
+  /// Calls a handler of the app on a queue, for which ``settleWork()`` waits.
+  package func call(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) {
+    let work = AppWork()
+    begin(work)
+    queue.async {
+      handler()
+      self.complete(work)
+    }
+  }
+
+  private func begin(_ work: AppWork) {
+    state.withLock { state in
+      if !state.hasEnded { state.unsettledWork[ObjectIdentifier(work)] = work }
+    }
+  }
+
+  private func complete(_ work: AppWork) {
+    work.complete()
+    state.withLock { $0.unsettledWork[ObjectIdentifier(work)] = nil }
+  }
+
   private func handle(_ instruction: AppInstruction) {
     switch instruction {
-    case .start(let launch): perform(.start(launch)) {}
+    case .start(let launch):
+      state.withLock { state in
+        state.hasStarted = true
+        state.isInForeground = launch.isInForeground
+      }
+      perform(.start(launch)) {}
     case .deliver(let deliveries): for delivery in deliveries { deliver(delivery) }
     case .terminate: perform(.terminate) {}
-    case .expire(let task): perform(.expire(task)) {}
+    case .expire(let task): expire(task)
     case .refuseBackgroundTask(let task):
       // The process believes that it has time: the system answered late.
-      if state.withLock({ $0.begun.contains(task) }) { perform(.expire(task)) {} }
+      if state.withLock({ $0.begun.contains(task) }) { expire(task) }
     case .expireTask(let event): perform(.expireTask(event)) {}
     }
+  }
+
+  private func expire(_ task: AppTaskID) {
+    let handler = state.withLock { $0.expirations.removeValue(forKey: task) }
+    if let handler { handler() } else { perform(.expire(task)) {} }
   }
 
   private func perform(_ command: Command, _ done: @escaping @Sendable () -> Void) {
@@ -105,13 +158,27 @@ package final class AppSession: Sendable {
     }
     let done: @Sendable () -> Void = { self.handled(number) }
     if case .transition(let transition) = delivery {
+      state.withLock { state in
+        switch transition {
+        case .willEnterForeground, .didBecomeActive: state.isInForeground = true
+        case .didEnterBackground: state.isInForeground = false
+        case .willResignActive, .didReceiveMemoryWarning: break
+        }
+      }
       return perform(.transition(transition), done)
     }
     let receiver = delivery.receiver
     let handler = state.withLock { state in receiver.flatMap { state.receivers[$0] } }
     // A receiver that was closed meanwhile: its events are discarded.
     guard let handler else { return done() }
+    if case .event(let id, let event) = delivery, AppWork.isRequired(by: event) { begin(id) }
     handler(delivery, done)
+  }
+
+  private func begin(_ id: AppEventID) {
+    let work = AppWork()
+    state.withLock { $0.work[id] = work }
+    begin(work)
   }
 
   private func handled(_ number: Int) {
@@ -162,19 +229,28 @@ package final class AppSession: Sendable {
 
   /// Begins a background task; nil if the system gives it no time.
   ///
-  /// - Parameter willBegin: Gets the task before it can expire.
-  package func beginBackgroundTask(_ willBegin: (AppTaskID) -> Void = { _ in }) -> AppTaskID? {
+  /// - Parameters:
+  ///   - willBegin: Gets the task before it can expire.
+  ///   - expiration: Called on the session's queue shortly before the time ends, in place of the application's
+  ///     command, maybe before this returns. The caller ends the task then.
+  package func beginBackgroundTask(
+    _ willBegin: (AppTaskID) -> Void = { _ in }, expiration: (@Sendable () -> Void)? = nil
+  ) -> AppTaskID? {
     let task = state.withLock { state in
       state.lastTask += 1
       let task = AppTaskID(rawValue: state.lastTask)
       state.beginning.insert(task)
+      state.expirations[task] = expiration
       return task
     }
     willBegin(task)
     report(.beganBackgroundTask(task))
     let isRefused = state.withLock { state in
       state.beginning.remove(task)
-      guard state.refused.remove(task) == nil else { return true }
+      guard state.refused.remove(task) == nil else {
+        state.expirations[task] = nil
+        return true
+      }
       if !state.hasEnded { state.begun.insert(task) }
       return state.hasEnded
     }
@@ -183,13 +259,28 @@ package final class AppSession: Sendable {
 
   /// Ends a background task; of no effect for one that isn't begun.
   package func endBackgroundTask(_ task: AppTaskID) {
-    let wasBegun = state.withLock { $0.begun.remove(task) != nil }
+    let wasBegun = state.withLock { state in
+      state.expirations[task] = nil
+      return state.begun.remove(task) != nil
+    }
     if wasBegun { report(.endedBackgroundTask(task)) }
   }
 
   /// Reports an event of the process, unless the session has ended.
   package func report(_ event: AppMachine.ProcessEvent) {
-    if !state.withLock({ $0.hasEnded }) { system.report(event) }
+    if case .completed(let id) = event {
+      let work = state.withLock { $0.work.removeValue(forKey: id) }
+      if let work { complete(work) }
+    }
+    let reported = state.withLock { state -> AppMachine.ProcessEvent? in
+      guard !state.hasEnded else { return nil }
+      guard case .launched = event else { return event }
+      state.isLaunched = true
+      guard state.resumesWhenLaunched else { return event }
+      state.resumesWhenLaunched = false
+      return .resumed(isInForeground: state.isInForeground)
+    }
+    if let reported { system.report(reported) }
   }
 
   /// Requests something of the system, and waits for its reply.

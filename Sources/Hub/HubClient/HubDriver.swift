@@ -11,7 +11,8 @@ import Synchronization
 final class HubDriver: @unchecked Sendable {
   // Sendable because state in a `Mutex` has a lock of its own, and everything else is accessed on `loop` only.
   let loop: EpollLoop
-  private let path: String
+  let path: String
+  let app: String
   private let logger: Logger
   private let inbox = Mutex(Inbox())
   private let shown: Mutex<Shown>
@@ -51,14 +52,30 @@ final class HubDriver: @unchecked Sendable {
     var isDenied = false
   }
 
-  init(path: String, app: String, problem: HostError?, loop: EpollLoop, logger: Logger) {
+  init(
+    path: String, app: String, problem: HostError?, reportsSilence: Bool = false,
+    outage: TimeSpan? = nil, loop: EpollLoop, logger: Logger
+  ) {
     self.path = path
+    self.app = app
     self.loop = loop
     self.logger = logger
-    machine = HubClientMachine(app: app, problem: problem)
+    machine = HubClientMachine(
+      app: app, problem: problem,
+      idleSilence: reportsSilence ? HubClientLimits.silence : HubClientLimits.idleSilence,
+      outage: outage ?? Self.outage(of: path))
     let sentence = problem.map { HubFailure.unusable($0).sentence }
     shown = Mutex(Shown(problem: sentence, isDecided: problem != nil))
     if let sentence { logger.error("\(sentence)") }
+  }
+
+  /// A manager of apps that is started again takes its apps over: to them, the radio was there all the time. It listens
+  /// for Core Bluetooth beside its own socket, which `AMBIT_APPS` names.
+  private static func outage(of path: String) -> TimeSpan {
+    guard let place = ProcessEnvironment.value("AMBIT_APPS"), path == place + ".hub" else {
+      return .zero
+    }
+    return .seconds(30)
   }
 
   // MARK: From any thread

@@ -31,16 +31,21 @@ package final class HubSessionProvider: KeepingSessionProvider {
   /// - Parameters:
   ///   - path: Where the hub listens: a UNIX socket.
   ///   - app: The name by which the hub knows this app, the same in each run.
+  ///   - reportsSilence: Whether a hub that doesn't answer is noticed within five seconds also while nothing is
+  ///     wanted of it, as programs need that report it to people; else within about a minute.
   ///   - loop: The loop on which events are delivered.
   ///   - logger: Gets the reason why the hub can't be used, one sentence each.
   ///   - answerMilliseconds: How long ``isSimulated`` waits for the hub's answer at most.
   package convenience init(
-    path: String, app: String = ThisProgram.name, loop: EpollLoop = .shared,
+    path: String, app: String = ThisProgram.name, reportsSilence: Bool = false,
+    loop: EpollLoop = .shared,
     logger: Logger = Logger(label: "ambit.hub"),
     answerMilliseconds: Int = HubSessionProvider.answerMillisecondsMax
   ) {
     self.init(
-      HubDriver(path: path, app: app, problem: nil, loop: loop, logger: logger), answerMilliseconds)
+      HubDriver(
+        path: path, app: app, problem: nil, reportsSilence: reportsSilence, loop: loop,
+        logger: logger), answerMilliseconds)
   }
 
   /// Creates a provider of sessions whose radio can't be used, for this reason.
@@ -64,6 +69,17 @@ package final class HubSessionProvider: KeepingSessionProvider {
     case .path(let path): HubSessionProvider(path: path)
     case .invalid(let reason): HubSessionProvider(problem: .unsupported(reason))
     }
+  }
+
+  /// A provider with a connection of its own to the same hub, which logs nothing. Its sessions hear of ended links, and of
+  /// no other state of the radio, while the hub is away for a time: apps that it serves keep scans and pending connections
+  /// when the hub is started again.
+  package func outlastingHub(for time: TimeSpan) -> HubSessionProvider {
+    let logger = Logger(label: "ambit.hub") { _ in SwiftLogNoOpLogHandler() }
+    let driver = HubDriver(
+      path: driver.path, app: driver.app, problem: nil, outage: time, loop: driver.loop,
+      logger: logger)
+    return HubSessionProvider(driver, answerMilliseconds)
   }
 
   /// The reason why the hub can't be used, in one sentence; nil if no problem is known.

@@ -122,6 +122,9 @@ extension ClientSession {
   /// The hub's radio has another state.
   mutating func take(_ new: RadioState, into outputs: inout SessionOutputs) {
     isHoldingState = false
+    // The next hub's radio is about to be on, as the last one's was.
+    if new == .unknown, isHubExpected { return ledger.appendHidden() }
+    isHubExpected = false
     var new = new
     // A hub that has just been started: to the client, the radio was there before.
     if new == .unknown, let state, state != .unknown { new = .poweredOff }
@@ -145,8 +148,13 @@ extension ClientSession {
 
   /// The connection has ended: the client hears what it hears of a radio that is gone. Requests end first, then
   /// links, then the state changes.
-  mutating func hubLost(_ failure: HubFailure, into outputs: inout SessionOutputs) {
-    let error = failure.hostError
+  ///
+  /// - Parameter keepsState: Whether the client hears of no other state for now.
+  mutating func hubLost(
+    _ failure: HubFailure, keepsState: Bool, into outputs: inout SessionOutputs
+  ) {
+    // Where the radio seems to be on, the links are those of peers that have gone.
+    let error = keepsState ? .disconnected(.connectionTimeout) : failure.hostError
     ledger.hubLost()
     attachment = nil
     awaitsAttachment = false
@@ -174,7 +182,8 @@ extension ClientSession {
     isHoldingState = false
     wants.services.hubLost()
     failWaiting(error, into: &outputs)
-    setState(failure.radioState, into: &outputs)
+    isHubExpected = keepsState && state != nil
+    if !isHubExpected { setState(failure.radioState, into: &outputs) }
   }
 
   /// Ends all requests but the barriers, which hosts complete after the events before them.

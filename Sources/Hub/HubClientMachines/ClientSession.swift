@@ -54,6 +54,9 @@ struct ClientSession: Sendable {
   /// Whether it has ended more than is noted. All kept things end then.
   var endsAll = false
 
+  /// The hub is gone for a moment, and the client has not heard of another state of the radio.
+  var isHubExpected = false
+
   /// How many services the hub has not published again. The client hears that the radio is on when it has:
   /// its app may send a value at once.
   var restoringCount = 0
@@ -171,7 +174,9 @@ struct ClientSession: Sendable {
         && attachment == nil && !awaitsAttachment
       if !isEmpty { found.append("session \(id.rawValue) keeps what a hub gave that is gone") }
       if ledger.hubCount > 0 { found.append("session \(id.rawValue) owes a hub that is gone") }
-      if state == .poweredOn { found.append("session \(id.rawValue) has a radio without a hub") }
+      if state == .poweredOn, !isHubExpected {
+        found.append("session \(id.rawValue) has a radio without a hub")
+      }
       if state == nil { found.append("session \(id.rawValue) was told no state") }
     } else if !waiting.isEmpty, !awaitsAttachment {
       found.append("requests of session \(id.rawValue) wait for a hub that is there")

@@ -9,7 +9,9 @@ extension HubClientMachine {
 
   mutating func connectIfIdle(now: Instant, into actions: inout [Action]) {
     guard case .idle = phase, isWanted || !sessions.isEmpty else { return }
-    phase = .opening(deadline: now + HubClientLimits.greetingMax)
+    // Sessions hear nothing of an outage. What they want is not lost with a connection that a busy hub answers late.
+    let greetingEnd = now + HubClientLimits.greetingMax
+    phase = .opening(deadline: max(greetingEnd, outageEnd ?? greetingEnd))
     actions.append(.open)
   }
 
@@ -40,6 +42,7 @@ extension HubClientMachine {
       Connection(
         reader: reader, abilities: welcome.abilities, beganAt: now, lastReceived: now,
         owedSince: greeting.openings.isEmpty ? nil : now))
+    outageEnd = nil
     epoch = epoch.next
     actions.append(.connected(welcome))
     for id in greeting.openings where sessions[id] == nil { write(.closeSession(id)) }
@@ -153,7 +156,10 @@ extension HubClientMachine {
     var isStable = false
     if case .connected(let connection) = phase {
       isStable = now - connection.beganAt >= HubClientLimits.stableAfter
+      outageEnd = now + outage
     }
+    if failure.isRefusal { outageEnd = nil }
+    let keepsState = outageEnd.map { now < $0 } ?? false
     if isStable { pause = HubClientLimits.pauseMin }
     let length = failure.isRefusal ? HubClientLimits.refusalPause : pause
     pause = min(pause * 2, HubClientLimits.pauseMax)
@@ -165,7 +171,7 @@ extension HubClientMachine {
     actions.append(.failed(failure))
     for id in sessions.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       var outputs = SessionOutputs()
-      sessions[existing: id].hubLost(failure, into: &outputs)
+      sessions[existing: id].hubLost(failure, keepsState: keepsState, into: &outputs)
       take(outputs, of: id, into: &actions)
     }
   }
@@ -190,7 +196,7 @@ extension HubClientMachine {
     if let owedSince = connection.owedSince { return owedSince + HubClientLimits.silence }
     let isWaiting = sessions.values.contains { $0.awaitsHub }
     return connection.lastReceived
-      + (isWaiting ? HubClientLimits.silence : HubClientLimits.idleSilence)
+      + (isWaiting ? HubClientLimits.silence : idleSilence)
   }
 
   /// Handles the time that was waited for.

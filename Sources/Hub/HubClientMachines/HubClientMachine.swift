@@ -103,6 +103,8 @@ package struct HubClientMachine: Sendable {
 
   /// The name of the app, which the hub knows it by.
   let app: String
+  /// The silence after which a hub is pinged of which nothing is wanted.
+  let idleSilence: TimeSpan
   var phase: Phase
   var sessions: [HubSessionID: ClientSession] = [:]
   var epoch = HubEpoch()
@@ -112,6 +114,10 @@ package struct HubClientMachine: Sendable {
   var lastOpened: UInt64 = 0
   var lastPing: UInt64 = 0
   var pause = HubClientLimits.pauseMin
+  /// How long a hub that was there may be gone before the radio's state is another one.
+  let outage: TimeSpan
+  /// Until when that holds now.
+  var outageEnd: Instant?
   /// Whether a connection is wanted without sessions, for a moment.
   var isWanted = false
   var writer = HubFrameWriter()
@@ -123,8 +129,16 @@ package struct HubClientMachine: Sendable {
   /// - Parameters:
   ///   - app: The name of the app.
   ///   - problem: The reason why no hub can be used, such as an invalid setting. Then none is tried.
-  package init(app: String, problem: HostError? = nil) {
+  ///   - idleSilence: The silence after which a hub is pinged of which nothing is wanted.
+  ///   - outage: How long a hub that was there may be gone before sessions hear of another state of the radio. They hear
+  ///     of ended links and failed requests at once.
+  package init(
+    app: String, problem: HostError? = nil, idleSilence: TimeSpan = HubClientLimits.idleSilence,
+    outage: TimeSpan = .zero
+  ) {
     self.app = app
+    self.idleSilence = idleSilence
+    self.outage = outage
     phase = problem.map { .unusable(.unusable($0)) } ?? .idle
     if app.utf8.count > HubProtocol.textByteCountMax {
       phase = .unusable(.unusable(.unsupported("The name of the app is too long for the hub.")))

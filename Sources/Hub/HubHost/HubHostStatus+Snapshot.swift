@@ -26,6 +26,7 @@ extension HubHostStatus {
       links.append(Link(HubStatus.Link(link), users: keys(link.clients)))
     }
     addRequests(snapshot.linkRequests, sessions)
+    bondFile?.bondCount = snapshot.bondCount
     droppedValueCount = snapshot.counters.droppedValues
     droppedReportCount = snapshot.counters.droppedReports
     expiredRequestCount = snapshot.counters.expiredRequests
@@ -60,9 +61,9 @@ extension HubStatus.Link {
 }
 
 extension HubStatus.Radio {
-  init(_ snapshot: HostSnapshot, name: String, problem: String?, isSimulated: Bool) {
+  init(_ snapshot: any HubRadioSnapshot, name: String, problem: String?, isSimulated: Bool) {
     self.init(
-      name: name, state: snapshot.controller.state, address: snapshot.controller.address,
+      name: name, state: snapshot.radioState, address: snapshot.radioAddress,
       problem: problem, isSimulated: isSimulated)
   }
 }

@@ -1,4 +1,3 @@
-package import BluetoothHost
 import BluetoothInterface
 package import Essentials
 package import EventLoop
@@ -32,7 +31,7 @@ package final class HubServer: Sendable {
   ///
   /// - Parameters:
   ///   - socket: Where it listens. The file of a hub that has ended is replaced.
-  ///   - host: The host.
+  ///   - radio: The radio of all programs.
   ///   - limits: How much programs may cost.
   ///   - rules: Which programs may use it. If they may allow other users, all users can connect to a socket that it
   ///     makes.
@@ -40,11 +39,11 @@ package final class HubServer: Sendable {
   ///   - version: The version of the hub's program, for reports of the hub's state.
   ///   - fileCheckSpan: How often it looks whether its path still names its socket, to listen again if not. A
   ///     look costs a microsecond.
-  ///   - loop: The event loop, best the one of the host.
+  ///   - loop: The event loop, best the one of the radio.
   ///   - onReport: Called on the loop when programs come, go and are refused.
   /// - Throws: If it can't listen, or another hub does.
   package static func start(
-    at socket: HubSocket, _ host: BluetoothHost, limits: HubLimits = HubLimits(),
+    at socket: HubSocket, _ radio: any HubRadio, limits: HubLimits = HubLimits(),
     rules: HubRules = HubRules(), peers: PeerReader = .system, version: String = "",
     fileCheckSpan: TimeSpan = .seconds(5), on loop: EpollLoop = .shared,
     onReport: @escaping @Sendable (HubReport) -> Void = { _ in }
@@ -58,7 +57,7 @@ package final class HubServer: Sendable {
     let core = await loop.run {
       LoopConfined(
         HubServerCore(
-          host, claim, limits: limits, rules: rules, peers: peers, version: version,
+          radio, claim, limits: limits, rules: rules, peers: peers, version: version,
           fileCheckSpan: fileCheckSpan, on: loop, onReport: onReport),
         to: loop)
     }
@@ -86,8 +85,10 @@ package final class HubServer: Sendable {
 
   /// The numbers for monitoring.
   package func metrics() async -> HubMetrics {
-    let (host, readNetwork) = await loop.run { [core] in (core.value.host, core.value.readNetwork) }
-    let snapshot = await host.snapshot()
+    let (radio, readNetwork) = await loop.run { [core] in
+      (core.value.radio, core.value.readNetwork)
+    }
+    let snapshot = await radio.readHubSnapshot()
     let network = await readNetwork()
     return await loop.run { [core] in core.value.metrics(snapshot, network) }
   }

@@ -1,6 +1,4 @@
-import BluetoothHost
 import BluetoothInterface
-import BluetoothMachines
 import Essentials
 import EventLoop
 import Glibc
@@ -9,10 +7,10 @@ import HubWire
 
 /// The part of a hub that lives on its event loop: sockets and sessions of the machine's connections.
 final class HubServerCore {
-  let host: BluetoothHost
-  private let radio: RadioHistory
+  let radio: any HubRadio
+  private let history: RadioHistory
   /// Hears of the states of the radio.
-  private let radioWatch: HostClient
+  private let radioWatch: any HostSession
   private var claim: SocketClaim?
   private let fileCheckSpan: TimeSpan
   private let loop: EpollLoop
@@ -42,6 +40,7 @@ final class HubServerCore {
   /// The reason why the hub runs no Multicast DNS although no option leaves it out.
   var networkProblem: String?
   private var lastStatusRead: Instant?
+  private var shortages: DescriptorShortage.Observation?
   private var wakeTimer: (any LoopTimer)?
   private var wakeSetFor: Instant?
 
@@ -49,15 +48,15 @@ final class HubServerCore {
   private static let readByteCountMax = 2 * 1024
 
   init(
-    _ host: BluetoothHost, _ claim: SocketClaim?, limits: HubLimits, rules: HubRules,
+    _ radio: any HubRadio, _ claim: SocketClaim?, limits: HubLimits, rules: HubRules,
     peers: PeerReader, version: String, fileCheckSpan: TimeSpan, on loop: EpollLoop,
     onReport: @escaping @Sendable (HubReport) -> Void
   ) {
-    self.host = host
-    let radio = RadioHistory()
     self.radio = radio
-    radioWatch = host.makeClient { event in
-      if case .stateChanged(let state) = event { radio.record(state) }
+    let history = RadioHistory()
+    self.history = history
+    radioWatch = radio.openSession { event in
+      if case .stateChanged(let state) = event { history.record(state) }
     }
     self.claim = claim
     self.loop = loop
@@ -73,8 +72,11 @@ final class HubServerCore {
     connectionCountMax = limits.connectionCountMax
     machine = HubMachine(
       HubMachine.Configuration(
-        userID: geteuid(), isSimulated: host.isSimulated, limits: limits, rules: rules))
+        userID: geteuid(), isSimulated: radio.isSimulated, limits: limits, rules: rules))
     wakeTimer = loop.makeTimer { [weak self] in self?.wake() }
+    shortages = DescriptorShortage.observe { [onReport] shortage in
+      loop.execute { onReport(.descriptorsExhausted(shortage.text)) }
+    }
   }
 
   var counts: HubCounts { machine.counts }
@@ -234,10 +236,7 @@ final class HubServerCore {
     let core = LoopConfined(WeakCore(self), to: loop)
     let loop = loop
     // A connection is a program: it answers the pairings that it causes, and hears of no others.
-    let program = ProgramID(rawValue: key.connection.rawValue)
-    let publisher = PublisherID(
-      userID: identity.userID, app: identity.app, manager: identity.manager)
-    sessions[key] = host.openSession(of: program, publisher: publisher) { events in
+    sessions[key] = radio.openSession(of: key.connection, identity) { events in
       if loop.isCurrent {
         core.value.core?.delivered(events, to: key)
       } else {
@@ -283,7 +282,7 @@ final class HubServerCore {
   /// The shortest time between two readings of the state, which take longer than other messages.
   private static let statusSpacing = TimeSpan.milliseconds(50)
 
-  /// Reads the host's part of the state, in a turn of its own.
+  /// Reads the radio's part of the state, in a turn of its own.
   private func scheduleStatus() {
     let due = lastStatusRead.map { $0 + Self.statusSpacing } ?? .now
     loop.schedule(in: max(.zero, due - .now)) { [weak self] in self?.readStatus() }
@@ -293,38 +292,36 @@ final class HubServerCore {
     guard !isClosed else { return }
     lastStatusRead = .now
     let core = LoopConfined(WeakCore(self), to: loop)
-    Task { [host, loop, readNetwork] in
-      let snapshot = await host.snapshot()
+    Task { [radio, loop, readNetwork] in
+      let snapshot = await radio.readHubSnapshot()
       let network = await readNetwork()
       loop.execute { core.value.core?.statusRead(snapshot, network) }
     }
   }
 
-  private func statusRead(_ snapshot: HostSnapshot, _ network: HubNetworkStatus?) {
+  private func statusRead(_ snapshot: any HubRadioSnapshot, _ network: HubNetworkStatus?) {
     if !isClosed { handle(.statusRead(hostStatus(snapshot, network))) }
   }
 
-  /// The numbers for monitoring, with a snapshot of the host.
-  func metrics(_ snapshot: HostSnapshot, _ network: HubNetworkStatus?) -> HubMetrics {
-    machine.metrics(hostStatus(snapshot, network), radioRestartCount: radio.restartCount)
+  /// The numbers for monitoring, with a snapshot of the radio.
+  func metrics(_ snapshot: any HubRadioSnapshot, _ network: HubNetworkStatus?) -> HubMetrics {
+    machine.metrics(hostStatus(snapshot, network), radioRestartCount: history.restartCount)
   }
 
-  /// The host's part of the state.
+  /// The radio's part of the state.
   private func hostStatus(
-    _ snapshot: HostSnapshot, _ network: HubNetworkStatus?
+    _ snapshot: any HubRadioSnapshot, _ network: HubNetworkStatus?
   ) -> HubHostStatus {
-    var clients: [UInt32: HubSessionKey] = [:]
-    for (key, session) in sessions {
-      if let client = session as? HostClient { clients[client.id.rawValue] = key }
-    }
     var status = HubHostStatus(
       version: version, processID: Int(getpid()), uptime: .now - startedAt,
       radio: HubStatus.Radio(
-        snapshot, name: host.radio.description, problem: host.problem,
-        isSimulated: host.isSimulated))
+        snapshot, name: radio.radioName, problem: radio.problem ?? snapshot.radioRefusals,
+        isSimulated: radio.isSimulated))
+    status.descriptorShortageCount = DescriptorShortage.count
     status.network = network
     status.networkProblem = networkProblem
-    status.add(snapshot, clients)
+    status.bondFile = radio.bondFile
+    snapshot.add(to: &status, sessions, of: radio)
     return status
   }
 
@@ -335,6 +332,7 @@ final class HubServerCore {
     guard !isClosed else { return }
     isClosed = true
     radioWatch.close()
+    shortages = nil
     for listener in listeners { listener.close() }
     listeners = []
     handle(.ending)

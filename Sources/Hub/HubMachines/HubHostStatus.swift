@@ -39,10 +39,14 @@ package struct HubHostStatus: Sendable {
   package var droppedValueCount = 0
   package var droppedReportCount = 0
   package var expiredRequestCount = 0
+  /// How often the hub's process had no descriptor or memory for connections.
+  package var descriptorShortageCount = 0
   /// What the hub's Multicast DNS does; nil without it.
   package var network: HubNetworkStatus?
   /// The reason why it has none although no option leaves it out, as a sentence.
   package var networkProblem: String?
+  /// Where the hub's radio keeps its bonds; nil where it keeps none itself.
+  package var bondFile: HubStatus.BondFile?
 
   package init(version: String, processID: Int, uptime: TimeSpan, radio: HubStatus.Radio) {
     self.version = version

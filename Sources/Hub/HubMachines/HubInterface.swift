@@ -63,6 +63,9 @@ package enum HubReport: Hashable, Sendable {
   case unreachable(String)
   /// The hub listens again at a path where its socket's file was removed or replaced.
   case listensAgain(path: String)
+  /// Connections wait, because the hub has no descriptor or memory for them; the text is the reason with its remedy.
+  /// They are accepted when it has.
+  case descriptorsExhausted(String)
   /// This number of programs were served and have gone, and were not reported, because too many came at a time.
   case unreported(programCount: Int)
   /// Sessions of ended programs were forgotten, because a program of this user wanted it.
@@ -90,6 +93,9 @@ extension HubMachine {
     case wake
     /// A kept session, by the host's session, is of no use any more.
     case keepingEnded(HubSessionKey)
+    /// The system of an app requests something for a session of it, by the host's session. No limit of programs
+    /// holds, and no process is told of the answer.
+    case requested(HubSessionKey, HostRequest)
     /// The hub ends.
     case ending
   }

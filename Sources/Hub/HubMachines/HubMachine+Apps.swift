@@ -30,6 +30,23 @@ extension HubMachine {
   /// Whether a session is kept for the next process of its program.
   package func isKept(_ hostKey: HubSessionKey) -> Bool { keptIdentities[hostKey] != nil }
 
+  /// Sends a request of a session that its program has not made.
+  mutating func request(
+    _ request: HostRequest, of hostKey: HubSessionKey, into actions: inout [Action]
+  ) {
+    if let identity = keptIdentities[hostKey], let before = keptSessions[identity]?.load {
+      keptSessions[identity]?.state.sentUntold(request)
+      let after = keptSessions[identity]?.load ?? before
+      users[identity.userID, default: UserLoad()] += after - before
+    } else {
+      let key = movedSessions[hostKey] ?? hostKey
+      guard connections[key.connection]?.sessions[key.session] != nil else { return }
+      connections[key.connection]?.sent(request, byteCount: 0, of: key.session)
+      count(key.connection)
+    }
+    actions.append(.send(hostKey, request))
+  }
+
   /// Closes a kept session.
   mutating func endKeeping(_ hostKey: HubSessionKey, into actions: inout [Action]) {
     closeKept(into: &actions) { $1.state.hostKey == hostKey }

@@ -69,6 +69,7 @@ extension HubMachine {
     status.counts.droppedValueCount = host.droppedValueCount
     status.counts.droppedReportCount = host.droppedReportCount
     status.counts.expiredRequestCount = host.expiredRequestCount
+    status.counts.refusals.descriptorShortageCount = host.descriptorShortageCount
     status.counts.refusals.shortenedKeepingCount = totals.shortenedKeepingCount
     status.counts.refusals.unkeptSessionCount = totals.unkeptSessionCount
     for (other, connection) in connections.sorted(by: { $0.key < $1.key }) where other != id {
@@ -89,6 +90,7 @@ extension HubMachine {
     }
     addNetwork(host.network, to: &status, isSeen)
     status.networkProblem = host.networkProblem
+    if seesAll { status.bondFile = host.bondFile }
     status.cut()
     return status
   }

@@ -89,6 +89,7 @@ package struct HubMachine: Sendable {
     case .turnEnded: turnEnded(into: &actions)
     case .wake: wake(now: now, into: &actions)
     case .keepingEnded(let key): endKeeping(key, into: &actions)
+    case .requested(let key, let request): self.request(request, of: key, into: &actions)
     case .ending: end(now: now, into: &actions)
     }
     assert(violations(perTable: 8).isEmpty, "\(violations(perTable: 8)) after \(event)")

@@ -177,6 +177,14 @@ struct SessionState: Sendable {
     if request.token != nil { earlierRequestCount += 1 }
   }
 
+  /// A request is sent for a session without a process. The next one isn't told of the answer.
+  mutating func sentUntold(_ request: HostRequest) {
+    sent(request, byteCount: 0)
+    guard request.token != nil else { return }
+    earlierTokenMax = max(earlierTokenMax, notes?.lastToken ?? 0)
+    earlierRequestCount += 1
+  }
+
   /// The program hears of an event that was counted when it came.
   mutating func told(_ event: HostEvent) { notes?.delivered(event) }
 

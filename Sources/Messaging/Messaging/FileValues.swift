@@ -66,6 +66,21 @@
     public var state: FileTransferState
   }
 
+  /// A small picture of a file, which came with the message (XEP-0264). It is its sender's claim, and may show anything.
+  public struct AttachmentThumbnail: Hashable, Sendable {
+    /// The file, 24 KiB at most. An app decodes it as carefully as any picture of a stranger.
+    public var bytes: [UInt8]
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`, by the first bytes.
+    public var mediaType: String
+    /// The announced width in pixels.
+    public var width: Int?
+    /// The announced height in pixels.
+    public var height: Int?
+
+    /// An address of `data` (RFC 2397) with the picture.
+    public var dataAddress: String { "data:\(mediaType);base64,\(Base64.text(bytes))" }
+  }
+
   /// A file of a message (XEP-0447, XEP-0066). All of it is its sender's claim.
   public struct Attachment: Hashable, Sendable {
     /// A name without folders, which a file may have here; nil without one.
@@ -82,6 +97,8 @@
     public var height: Int?
     /// The duration of a recording in milliseconds.
     public var duration: Int64?
+    /// A small picture of it.
+    public var thumbnail: AttachmentThumbnail?
     /// Where the file is. Not more than a text: the address of a stranger may lead anywhere.
     public var address: String
 
@@ -110,6 +127,10 @@
       mediaType = metadata.mediaType ?? name.flatMap(MediaType.ofName)
       (byteCount, sha256) = (metadata.byteCount, metadata.sha256)
       (width, height, duration) = (metadata.width, metadata.height, metadata.duration)
+      thumbnail = file.thumbnail.map {
+        AttachmentThumbnail(
+          bytes: $0.bytes, mediaType: $0.mediaType, width: $0.width, height: $0.height)
+      }
     }
   }
 

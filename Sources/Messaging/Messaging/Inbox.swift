@@ -68,7 +68,7 @@
         row: row.sequence ?? 0, kind: kind, peer: row.peer, body: row.content.body,
         elements: row.content.elements, originID: row.originID, nickname: row.nickname,
         number: row.order?.number,
-        arrival: arrival, time: row.date)
+        arrival: arrival, time: row.date, isProvisional: row.isProvisional)
     }
   }
 

@@ -62,6 +62,13 @@
       public var pin: [UInt8]?
       /// The resource of the account's address that is wished for; nil for one that the server chooses.
       public var resource: String?
+      /// How soon a connection that is dead is noticed, and replaced.
+      public var liveness = Liveness.standard
+      /// The app's name for the connection, if the system is to hold it while the app is suspended: on a machine with
+      /// `ambit apps`, for an app with the background mode `voip`. The server's bytes wake the app then, and an app without a
+      /// connection is woken from time to time to connect. A process that follows connects anew and resumes the session.
+      /// See ``MessagingAccount/prepareForSuspension()``.
+      public var restoreIdentifier: String?
       /// The accounts that get receipts for their messages, if they request them.
       public var receipts = ReceiptPolicy.knownPeers
       /// The name under which other clients show this program.
@@ -86,6 +93,7 @@
     struct Shared {
       var tickets: [UInt64: Acceptance] = [:]
       var fileTickets: [UInt64: FileAcceptance] = [:]
+      var pushTickets: [UInt64: PushAcceptance] = [:]
       var lastTicket: UInt64 = 0
       var statistics = MessagingStatistics()
       var storeProblem: String?
@@ -114,6 +122,7 @@
       let rooms = UpdateFeed<String, Room>()
       let occupants = UpdateFeed<OccupantUpdate.Key, OccupantUpdate>()
       let files = UpdateFeed<FileTransferID, FileTransferChange>()
+      let confirmations = UpdateFeed<Int64, Int64>()
 
       /// Ends the sequences of readers that have outlived the account, and requests that were not handled.
       func end() {
@@ -127,6 +136,12 @@
           return shared.fileTickets.values
         }
         for acceptance in files { acceptance(.failure(.ended)) }
+        let pushes = shared.withLock { shared in
+          defer { shared.pushTickets = [:] }
+          return shared.pushTickets.values
+        }
+        for acceptance in pushes { acceptance(.failure(.ended)) }
+        confirmations.end()
         self.files.end()
         connections.end()
         states.end()
@@ -153,36 +168,22 @@
         throw .invalidAddress(configuration.address)
       }
       address = jid.bare.description
-      let store = try Self.openStore(configuration.storePath)
-      var settings = ServerSettings(domain: jid.domain)
-      settings.endpoints = [configuration.server].compactMap(\.self).map {
-        ServerEndpoint(
-          host: $0.host, port: $0.port, encryption: $0.isDirectTLS ? .directTLS : .startTLS)
-      }
-      settings.authorityFile = configuration.authorityFile
-      settings.pin = configuration.pin
-      var fileSettings = FileServerSettings()
-      fileSettings.authorityFile = configuration.authorityFile
-      fileSettings.allowsPrivateAddresses = configuration.allowsPrivateFileServers
+      let start = try Self.makeStart(configuration, jid)
       var limits = DownloadLimits()
       limits.byteCountMax = configuration.fileByteCountMax
       files = FileCache(
         folder: configuration.storePath + ".files", byteCountMax: configuration.cacheByteCountMax,
-        settings: fileSettings, limits: limits)
+        settings: start.files, limits: limits)
       automaticByteCountMax = configuration.automaticByteCountMax
       let reports = reports
       do {
-        var start = try AccountStart(
-          account: jid.bare, password: configuration.password, settings: settings, store: store,
-          resource: configuration.resource, program: configuration.programName)
-        start.confirmsToStrangers = configuration.receipts == .everyone
-        start.files = fileSettings
         var observer = AccountObserver(
           changed: { Self.take($0, reports) }, perform: { Self.take($0, reports) },
           rejected: { Self.finish($0, .failure(.store($1)), reports) },
           ended: { Self.end($0, reports) }, committed: { Self.tookCommit($0, reports) },
           contacts: { Self.take($0, reports) }, uploads: { Self.take($0, reports) })
         observer.rooms = { Rooms.take($0, reports) }
+        observer.notHeld = { reports.problems.send(.notHeld($0), for: .notHeld($0)) }
         host = try AccountHost(start, observer: observer)
       } catch {
         throw (error as? StoreError).map { MessagingError($0) } ?? .store("\(error)")
@@ -235,6 +236,15 @@
 
     /// Tells the server whether a person uses the app, so that it may hold back what can wait (XEP-0352).
     public func setInUse(_ isInUse: Bool) { host.setInUse(isInUse) }
+
+    /// Tells the server that the app isn't in use, with a last acknowledgement. Returns when the disk has all that came
+    /// before, and the app has acknowledged the new entries of its inbox; after five seconds in any case.
+    ///
+    /// An app calls it in a background task when it enters the background, and when an account that was started there is
+    /// online; and ``setInUse(_:)`` when it returns. With a ``Configuration/restoreIdentifier`` the connection stays, and the
+    /// app is woken for what comes; it is suspended again under the same conditions. Otherwise an app calls
+    /// ``stop(keepsSession:)`` and starts again when it returns: the server keeps what came meanwhile.
+    public func prepareForSuspension() async { await host.settle() }
 
     /// The connection at this moment.
     public var connectionState: ConnectionState { reports.shared.withLock(\.connection) }
@@ -338,6 +348,15 @@
       }
     }
 
+    /// The entry of the inbox with this row, also one that was acknowledged; nil if the store doesn't keep it.
+    public func item(row: Int64) async throws(MessagingError) -> InboxItem? {
+      do throws(StoreError) {
+        return try await host.incoming(sequence: row).map { InboxItem($0) }
+      } catch {
+        throw MessagingError(error)
+      }
+    }
+
     /// The app has taken an entry: it is not handed over again. Returns when that is on disk.
     ///
     /// - Throws: If the account was closed before that: the entry is handed over again.
@@ -406,6 +425,8 @@
         let id = MessageID(rawValue: row.rawValue)
         reports.states.send(MessageStateChange(id: id, state: MessageState(fate)), for: id)
       case .deliver(let sequence): reports.arrivals.send(sequence, for: true)
+      case .confirmed(let sequence): reports.confirmations.send(sequence, for: sequence)
+      case .pushed(let ticket, let outcome): finishPush(ticket, outcome, reports)
       case .caughtUp(let isWhole): reports.catchUps.send(CatchUp(isWhole: isWhole), for: true)
       case .report(let report): take(report, reports)
       default: break

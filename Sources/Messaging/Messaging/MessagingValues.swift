@@ -115,6 +115,9 @@
     public var arrival: Arrival
     /// Milliseconds since 1970 when the server got it, by the server's clock.
     public var time: Int64
+    /// Whether only a remote notification has brought it: its sender and text are what the notification claims. It is
+    /// confirmed when the stream or the archive brings the message (``MessagingAccount/confirmations()``).
+    public var isProvisional = false
   }
 
   /// The accounts that get receipts (XEP-0184) for their messages. A receipt shows its sender that the account is in
@@ -135,6 +138,8 @@
     /// A message or another change can't be stored, for this reason, whenever it is tried. It is kept aside in the table
     /// `aside` of the store, and the rest goes on.
     case keptAside(String)
+    /// The system doesn't hold the connection while the app is suspended, for this reason. It ends with the process.
+    case notHeld(String)
     /// The server has not told in time what the account can do. It is used as one with an archive.
     case abilitiesUnknown
     /// The server's archive does not let itself be read to its end.

@@ -152,7 +152,8 @@
     /// The invitation that a message is (XEP-0249, and XEP-0045, §7.8); nil for other messages.
     public var invitation: RoomInvitation? {
       guard kind == .message, nickname == nil,
-        elements.contains(Namespace.directInvitation) || elements.contains(Namespace.roomUser)
+        XMLFragment.mentions(Namespace.directInvitation, in: elements)
+          || XMLFragment.mentions(Namespace.roomUser, in: elements)
       else { return nil }
       let parser = XMLStreamParser()
       parser.append(XMLWriter.opening(StreamHeader(from: "a", id: "a"))[...])

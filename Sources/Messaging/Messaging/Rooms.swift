@@ -87,6 +87,16 @@
       return try await accepted { account.host.send(ticket: $0, toRoom: jid, .init(body: body)) }
     }
 
+    /// Uploads a file and sends it to all occupants, as ``MessagingAccount/send(file:to:deadline:)`` does to an account. A file
+    /// whose room was left meanwhile fails.
+    public func send(
+      file path: String, to room: String
+    ) async throws(MessagingError) -> FileTransferID {
+      let jid = try jid(room)
+      guard try await known({ $0.isWanted(jid) }) else { throw .notInRoom }
+      return try await account.send(file: path, to: jid.description)
+    }
+
     /// Sends a private message to an occupant (§7.5). Another person may have the nickname when it arrives.
     public func send(
       _ body: String, toOccupant nickname: String, of room: String

@@ -42,6 +42,7 @@
       case .ended:
         stored = nil
         handle(.session(nil))
+      case .token(let token): batch.changes.append(.setToken(token))
       case .proven(let mechanism): batch.changes.append(.setMechanism(mechanism.rawValue))
       }
     }
@@ -58,10 +59,27 @@
           }
         case .query(let query):
           guard let element = exchange.begin(query) else { continue }
-          waiting.append(OutgoingStanza(row: nil, element))
+          queries.append(OutgoingStanza(row: nil, element))
         case .accepted: batch.accepted.append(action)
         default: batch.later.append(.messages(action, session: session))
         }
+      }
+    }
+
+    /// Sends queries of the archive at once, so that the server prepares a page while the disk writes the one before. They
+    /// have positions in the session, too: nothing may wait for the disk that has an earlier one.
+    func sendQueries() {
+      guard !queries.isEmpty else { return }
+      let next = queries
+      queries = []
+      guard waiting.isEmpty, stream.room >= next.count, !batch.hasStreamActions else {
+        waiting += next
+        return
+      }
+      var actions: [StreamMachine.Action] = []
+      stream.handle(.send(next), now: .now, into: &actions)
+      for action in actions {
+        if case .write = action { perform(action) } else { take([action]) }
       }
     }
 
@@ -141,8 +159,9 @@
     func begin(_ online: StreamOnline) {
       session = online.session
       failedServers.forget()
+      if let holder { channel?.hold(by: holder) }
       if !online.isResumed { inboundCount = 0 }
-      if !online.isResumed { waiting = [] }
+      if !online.isResumed { (waiting, queries) = ([], []) }
       handle(ContactEvent.connected(online))
       handle(RoomEvent.connected(online))
       handle(UploadEvent.connected(isResumed: online.isResumed))
@@ -168,6 +187,7 @@
       handle(.disconnected(isTooLong: failure.isTooLong))
       handle(RoomEvent.disconnected)
       handle(UploadEvent.disconnected)
+      if retryAt == nil { holder?.endReconnection() } else { holder?.requestReconnection() }
       observer.changed(.offline(failure, isFinal: retryAt == nil))
     }
 
@@ -220,12 +240,13 @@
     }
 
     func take(_ event: ServerChannel.Event) {
+      let bindings = channel?.bindings ?? ChannelBindings()
       switch event {
       case .connected:
         handle(.opened(isEncrypted: false, ChannelBindings(), nonce: RandomText.nonce()))
       case .encrypted(isDirect: true):
-        handle(.opened(isEncrypted: true, ChannelBindings(), nonce: RandomText.nonce()))
-      case .encrypted(isDirect: false): handle(.encrypted(ChannelBindings()))
+        handle(.opened(isEncrypted: true, bindings, nonce: RandomText.nonce()))
+      case .encrypted(isDirect: false): handle(.encrypted(bindings))
       case .bytes(let bytes): parse(bytes)
       case .unreachable(let server): failedServers.add(server)
       case .ended(let error):
@@ -268,7 +289,9 @@
     fileprivate var isOfServer: Bool {
       switch self {
       case .transport, .tls, .noTLS, .silent, .ended, .invalidXML, .unexpected, .noMechanism: true
-      case .stream, .downgrade, .invalidExchange, .serverNotAuthenticated, .refused, .noCredentials,
+      case .stream, .overrun, .downgrade, .offerChanged, .invalidExchange, .serverNotAuthenticated,
+        .refused,
+        .noCredentials,
         .bindingRefused, .tooManyRedirects, .wrongAcknowledgement, .stopped:
         false
       }
@@ -277,17 +300,6 @@
     /// Whether the server has sent a stanza beyond a bound.
     fileprivate var isTooLong: Bool {
       if case .invalidXML(.tooLong) = self { true } else { false }
-    }
-
-    /// The condition of a stream error that may be about a stanza that was sent.
-    fileprivate var blamedCondition: String? {
-      guard case .stream(let error) = self else { return nil }
-      switch error.condition {
-      case .conflict, .systemShutdown, .hostGone, .hostUnknown, .notAuthorized, .seeOtherHost,
-        .connectionTimeout, .reset, .remoteConnectionFailed, .internalServerError:
-        return nil
-      default: return error.condition.rawValue
-      }
     }
   }
 #endif

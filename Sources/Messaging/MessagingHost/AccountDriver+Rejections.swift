@@ -66,8 +66,10 @@
       var rows: [RowID: String] = [:]
       var uploads: Set<UploadID> = []
       var error: StoreError?
+      var hasLostIncoming = false
       for change in rejected {
         switch change.change {
+        case .insertIncoming: hasLostIncoming = true
         case .insertOutgoing(let row): rows[row.id] = change.reason
         case .rooms(.insertOutgoing(let row)): rows[row.id] = change.reason
         case .uploads(.insert(let row)): uploads.insert(row.id)
@@ -94,6 +96,8 @@
         case .uploads(let action): perform(action)
         case .messages(.fate(let row, _), _) where rows[row] != nil: break
         case .messages(.confirm, _), .messages(.load, _): break
+        case .messages(.pushed(let ticket, .new), _) where hasLostIncoming:
+          observer.perform(.pushed(ticket: ticket, .refused))
         case .messages(let action, _): observer.perform(action)
         }
       }

@@ -55,6 +55,23 @@
       handle(RoomEvent.send(ticket: ticket, row))
     }
 
+    /// Stores a message that no request of the app answers; false where the room takes no more.
+    func send(_ row: OutgoingRoomRow) -> Bool {
+      var actions: [RoomAction] = []
+      rooms.handle(.send(ticket: 0, row), now: .now, wall: WallClock.now, into: &actions)
+      let isTaken = actions.contains { action in
+        if case .accepted = action { true } else { false }
+      }
+      take(
+        actions.filter { action in
+          switch action {
+          case .accepted, .refused: false
+          default: true
+          }
+        })
+      return isTaken
+    }
+
     func takeOfRoom(_ element: XMLElement) throws(StoreError) {
       let keys = rooms.keys(of: element)
       let known = keys.isEmpty ? [] : try store.known(keys)

@@ -26,6 +26,11 @@
 
     var isEmpty: Bool { changes.isEmpty && accepted.isEmpty && later.isEmpty }
 
+    /// Whether bytes for the server, or a change of the connection, wait for the transaction.
+    var hasStreamActions: Bool {
+      later.contains { if case .stream = $0 { true } else { false } }
+    }
+
     /// The requests that wait for the transaction.
     var calls: [AccountDriver.Completion] {
       later.compactMap { if case .call(let done) = $0 { done } else { nil } }
@@ -73,11 +78,12 @@
       return pool
     }()
 
-    private static let longestPause = TimeAmount.seconds(60).nanoseconds
+    private static let longestPause = TimeAmount.seconds(10).nanoseconds
 
     /// Begins to write the changes since the last transaction, or performs actions that need none. False without any.
     func flush() -> Bool {
       isAtBarrier = false
+      sendQueries()
       sendWaiting()
       guard !batch.isEmpty else { return false }
       let full = batch
@@ -139,7 +145,8 @@
     }
 
     func tryLater() {
-      let pause = min(start.times.retry.nanoseconds << Int64(failureCount), Self.longestPause)
+      let longest = min(Self.longestPause, start.stream.times.longestPause.nanoseconds)
+      let pause = min(start.times.retry.nanoseconds << Int64(failureCount), longest)
       failureCount = min(failureCount + 1, 10)
       loop.assumeIsolated().scheduleTask(in: .nanoseconds(pause)) { [self] in
         if !closing.isStoreClosed { write() }
@@ -219,6 +226,7 @@
     /// The disk or the server has not taken the rest in time.
     private func closeLate() {
       guard !closing.isStoreClosed else { return }
+      holder?.endReconnection()
       closeChannel()
       let isWriting = written != nil && !isFailing
       let error: StoreError? =
@@ -235,6 +243,7 @@
 
     func closeStore(_ error: StoreError?) {
       closing.closeStore()
+      holder?.endReconnection()
       pruning?.cancel()
       let lost = (written?.calls ?? []) + batch.calls
       written = nil
@@ -247,6 +256,7 @@
         if case .acknowledge(_, let done) = request { done(error ?? .closed) }
         if case .contacts(_, let done) = request { done(.ended) }
         if case .rooms(_, let done) = request { done(.closed) }
+        if case .settle(let done) = request { done() }
       }
       let store = store
       let bound = NIOLoopBound(self, eventLoop: loop)

@@ -16,6 +16,8 @@
       case request(Request)
       case channel(ServerChannel, ServerChannel.Event)
       case wake
+      /// The pause before the next connection is over.
+      case connect
     }
 
     /// What comes from other threads.
@@ -30,6 +32,10 @@
       case rooms(RoomRequest, @Sendable (RoomFailure?) -> Void)
       case sendToRoom(ticket: UInt64, JID, MessageContent)
       case uploads(UploadEvent)
+      /// A message that a remote notification has brought, with the number for the answer.
+      case pushed(ticket: UInt64, InboundMessage)
+      /// The app is about to be suspended; the closure is called when all that came before is handled.
+      case settle(@Sendable () -> Void)
       /// The account is no longer used. The closure is called when another one may open the store, with an error if
       /// changes could not be written.
       case close(keepsSession: Bool, Completion)
@@ -49,7 +55,7 @@
     var store: any AccountStore { start.store }
     var stream: StreamMachine
     var messages: MessageMachine
-    let parser = XMLStreamParser()
+    var parser = StreamReader()
     var exchange: AccountExchange
     var contacts: ContactMachine
     var contactCalls = ContactCalls()
@@ -57,7 +63,7 @@
     var roomCalls = RoomCalls()
     var uploads: UploadMachine
     /// The requests that put files, while they are on their way.
-    var uploadTasks: [UploadID: Task<Void, Never>] = [:]
+    var uploadTasks = UploadTasks()
     /// A session whose messages wait for the list of blocked addresses.
     var blockedSession: (isResumed: Bool, hasArchive: Bool)?
     var channel: ServerChannel?
@@ -84,6 +90,8 @@
     var isWanted = false
     /// Stanzas for which the stream had no room.
     var waiting: [OutgoingStanza] = []
+    /// Queries of the archive, which may leave before the page before them is on disk.
+    var queries: [OutgoingStanza] = []
     var session: UInt64?
     /// The session as the store has it, and the number of the server's stanzas up to the latest.
     var stored: StoredSession?
@@ -91,6 +99,8 @@
     private var timer: (due: Instant, scheduled: Scheduled<Void>)?
     var pruning: Scheduled<Void>?
     var closing = Closing()
+    var holder: ConnectionHolder?
+    var wakes = Wakes()
 
     init(_ start: AccountStart, observer: AccountObserver, on loop: any EventLoop) {
       self.loop = loop
@@ -108,6 +118,7 @@
       stored = start.messages.session
       inboundCount = stored?.inboundCount ?? 0
       prune()
+      makeHolder()
     }
 
     // MARK: The inbox
@@ -115,6 +126,19 @@
     func inbox(after sequence: Int64, limit: Int) throws(StoreError) -> [IncomingRow] {
       guard !closing.isStoreClosed else { throw .closed }
       return try store.inbox(after: sequence, limit: limit)
+    }
+
+    func incoming(sequence: Int64) throws(StoreError) -> IncomingRow? {
+      guard !closing.isStoreClosed else { throw .closed }
+      return try store.incoming(sequence: sequence)
+    }
+
+    /// The latest rows of a conversation, those of the inbox and those of the outbox, each the newest first.
+    func history(
+      with peer: String, limit: Int
+    ) throws(StoreError) -> (incoming: [IncomingRow], outgoing: [OutgoingRow]) {
+      guard !closing.isStoreClosed else { throw .closed }
+      return (try store.history(of: peer, limit: limit), try store.outgoing(to: peer, limit: limit))
     }
 
     func peers() throws(StoreError) -> [String] {
@@ -137,6 +161,7 @@
           setCloseDeadline()
           add(.request(request))
         case .acknowledge(_, let done) where closing.isStoreClosed: done(.closed)
+        case .settle(let done) where closing.isStoreClosed: done()
         case .contacts(_, let done) where closing.isStoreClosed: done(.ended)
         case .rooms(_, let done) where closing.isStoreClosed: done(.closed)
         default: add(.request(request))
@@ -170,6 +195,8 @@
       ahead = []
     }
 
+    var hasNoInputs: Bool { firstInput == inputs.count }
+
     /// Removes what waits.
     func takeInputs() -> [Input] {
       defer {
@@ -195,6 +222,7 @@
       }
       isRunning = false
       closeIfDone()
+      endWakesIfHandled()
       setTimer()
     }
 
@@ -212,16 +240,27 @@
       return true
     }
 
-    /// Handles a message of the app for the next transaction, if it is the next input. It reads nothing of the store, and
-    /// nothing of it leaves before the transaction that is being written is on disk.
+    /// Does what needs nothing of the transaction that is being written: parses what the server has sent in a session,
+    /// and handles a message of the app for the next transaction, if it is the next input. That reads nothing of the
+    /// store, and nothing of it leaves before the transaction that is being written is on disk.
     private func stepAhead() -> Bool {
-      guard !isFailing, !isParsing, !isAtBarrier, !closing.isRequested,
-        batch.changes.count <= Batch.countMax, firstInput < inputs.count,
-        case .request(.messages(let event)) = inputs[firstInput], case .send = event
+      guard !isFailing, !isAtBarrier, !closing.isRequested, batch.changes.count <= Batch.countMax
       else { return false }
-      _ = nextInput()
-      ahead.append(event)
-      handle(event)
+      if isParsing, session != nil, parser.readAhead() { return true }
+      guard firstInput < inputs.count else { return false }
+      switch inputs[firstInput] {
+      case .channel(let source, .bytes(let bytes)):
+        guard source === channel, session != nil, parser.hasRoomAhead else { return false }
+        _ = nextInput()
+        updateReading()
+        parse(bytes)
+      case .request(.messages(let event)):
+        guard !isParsing, case .send = event else { return false }
+        _ = nextInput()
+        ahead.append(event)
+        handle(event)
+      default: return false
+      }
       return true
     }
 
@@ -231,7 +270,10 @@
       case .request(.stream(let event)):
         switch event {
         case .clientState(let state): clientState = state
-        case .start: isWanted = true
+        case .start:
+          isWanted = true
+          holder?.releaseEarlier()
+          if session == nil { holder?.requestReconnection() }
         case .stop: isWanted = false
         default: break
         }
@@ -248,7 +290,10 @@
       case .request(.sendToRoom(let ticket, let room, let content)):
         sendToRoom(ticket, room, content)
       case .request(.uploads(let event)): handle(event)
+      case .request(.pushed(let ticket, let message)): takePushed(ticket, message)
+      case .request(.settle(let done)): settle(done)
       case .request(.close(let keepsSession, _)): close(keepsSession: keepsSession)
+      case .connect: if isWanted, stream.isPausing { handle(StreamMachine.Event.start) }
       case .wake:
         timer = nil
         let now = Instant.now

@@ -11,7 +11,8 @@
   package struct DriverTimes: Sendable {
     /// For the server and the disk to take the rest, before the account's use ends without.
     package var close: TimeSpan = .seconds(10)
-    /// Before a transaction that failed is tried again; it doubles up to a minute.
+    /// Before a transaction that failed is tried again; it doubles up to ten seconds, or the longest pause between
+    /// connections.
     package var retry: TimeSpan = .seconds(1)
     /// Before the next connection after a change that the store has rejected; it doubles up to a minute.
     package var rejection: TimeSpan = .seconds(1)
@@ -24,7 +25,7 @@
     var settings: ServerSettings
     var password: String
     var store: any AccountStore
-    var stream: StreamConfiguration
+    package var stream: StreamConfiguration
     var messages: StoredMessages
     var contacts = StoredContacts()
     var rooms = StoredRooms()
@@ -35,6 +36,8 @@
     package var confirmsToStrangers = false
     /// How servers of files are reached.
     package var files = FileServerSettings()
+    /// The app's name for its connection, which the system is to hold while the app is suspended; nil for none.
+    package var restoreIdentifier: String?
     /// Times that tests make short.
     package var times = DriverTimes()
 
@@ -78,6 +81,10 @@
       var generator = SystemRandomNumberGenerator()
       stream.seed = generator.next()
       stream.provenMechanism = messages.mechanism.flatMap { SASLMechanism(rawValue: $0) }
+      stream.client = messages.clientID.map {
+        ExtensibleRequest.Client(id: $0, software: stream.abilities.identities.first?.name)
+      }
+      stream.token = messages.token
       session = nil
       unacknowledged = []
       guard let stored = messages.session, let jid = JID(stored.jid) else { return }
@@ -96,6 +103,19 @@
   }
 
   extension AccountStart {
+    /// The same for a connection that only withdraws the token.
+    package var forWithdrawal: AccountStart {
+      var start = self
+      start.stream.withdrawsToken = true
+      start.session = nil
+      start.unacknowledged = []
+      start.restoreIdentifier = nil
+      return start
+    }
+
+    /// Closes the store of an account that doesn't begin.
+    package func closeStore() { store.close() }
+
     func makeStream() -> StreamMachine {
       StreamMachine(stream, session: session, unacknowledged: unacknowledged)
     }
@@ -159,6 +179,14 @@
       post(.stream(.clientState(isInUse ? .active : .inactive)))
     }
 
+    /// Tells the server that the app isn't in use, with a last acknowledgement. Returns when all that came before is
+    /// handled.
+    package func settle() async {
+      await withCheckedContinuation { continuation in
+        post([.stream(.clientState(.inactive)), .settle { continuation.resume() }])
+      }
+    }
+
     /// A message to be sent, and the number by which its sender knows it.
     package struct Sending: Sendable {
       var ticket: UInt64
@@ -179,12 +207,11 @@
     package func send(_ messages: [Sending]) {
       let now = WallClock.now
       post(
-        messages.map { message in
+        zip(messages, RandomText.ids(messages.count, at: now)).map { message, id in
           .messages(
             .send(
-              ticket: message.ticket, peer: message.peer.description,
-              originID: RandomText.id(at: now), message.content, patience: message.patience,
-              wall: now))
+              ticket: message.ticket, peer: message.peer.description, originID: id,
+              message.content, patience: message.patience, wall: now))
         })
     }
 
@@ -236,6 +263,37 @@
       }
     }
 
+    /// The row of the inbox with a sequence; nil if the store doesn't keep it.
+    package func incoming(sequence: Int64) async throws(StoreError) -> IncomingRow? {
+      try await read { driver throws(StoreError) in try driver.incoming(sequence: sequence) }
+    }
+
+    /// A remote notification has brought a message. The observer hears `pushed` with the ticket.
+    package func take(pushed message: PushedContent, ticket: UInt64) {
+      post(
+        .pushed(
+          ticket: ticket,
+          InboundMessage(
+            sender: message.sender.bare.description, recipient: message.recipient.bare.description,
+            id: message.id, originID: message.id,
+            kind: .content(MessageContent(body: message.body)), date: WallClock.now)))
+    }
+
+    /// A message as a remote notification has it.
+    package struct PushedContent: Sendable {
+      var id: String
+      var sender: JID
+      var recipient: JID
+      var body: String
+
+      package init(id: String, from sender: JID, to recipient: JID, body: String) {
+        self.id = id
+        self.sender = sender
+        self.recipient = recipient
+        self.body = body
+      }
+    }
+
     /// Changes something about contacts. `done` is called on the event loop when the server has answered, and always.
     package func perform(
       _ request: ContactRequest, done: @escaping @Sendable (ContactFailure?) -> Void
@@ -284,6 +342,13 @@
     /// Uploads that have not ended, and the latest that have.
     package func uploads() async throws(StoreError) -> [UploadRow] {
       try await read { driver throws(StoreError) in try driver.uploadRows() }
+    }
+
+    /// The latest rows of a conversation, those of the inbox and those of the outbox, each the newest first.
+    package func history(
+      with peer: String, limit: Int
+    ) async throws(StoreError) -> (incoming: [IncomingRow], outgoing: [OutgoingRow]) {
+      try await read { driver throws(StoreError) in try driver.history(with: peer, limit: limit) }
     }
 
     /// The peers of all conversations.

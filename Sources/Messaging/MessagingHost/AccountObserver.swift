@@ -25,6 +25,8 @@
     package var contacts: @Sendable (ContactNotice) -> Void
     /// The same about rooms.
     package var rooms: @Sendable (RoomNotice) -> Void = { _ in }
+    /// The system doesn't hold the connection, for this reason.
+    package var notHeld: @Sendable (String) -> Void = { _ in }
     /// A file was taken to be uploaded, was refused, or has another state.
     package var uploads: @Sendable (UploadAction) -> Void
 

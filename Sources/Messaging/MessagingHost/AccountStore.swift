@@ -34,10 +34,16 @@
     ) throws(StoreError) -> [OutgoingRow]
     /// Rows of the inbox that the app has not acknowledged, above a place, in their order.
     func inbox(after sequence: Int64, limit: Int) throws(StoreError) -> [IncomingRow]
+    /// The row of the inbox with a sequence, with those that the app has acknowledged; nil if there is none.
+    func incoming(sequence: Int64) throws(StoreError) -> IncomingRow?
     /// Closes the files and lets others open them. Later calls fail.
     func close()
     /// The path of the files, by which others of this process wait until they are closed.
     var path: String { get }
+    /// Messages to a peer, the newest first.
+    func outgoing(to peer: String, limit: Int) throws(StoreError) -> [OutgoingRow]
+    /// Rows of the inbox of a peer, the newest first, with those that the app has acknowledged.
+    func history(of peer: String, limit: Int) throws(StoreError) -> [IncomingRow]
     /// The peers of all conversations.
     func peers() throws(StoreError) -> [String]
   }

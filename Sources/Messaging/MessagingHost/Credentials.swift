@@ -10,9 +10,13 @@
     static func answer(_ request: CredentialRequest, _ password: String) -> CredentialAnswer {
       switch request {
       case .password: .password(password)
+      case .token(let input):
+        LibcryptoSCRAM().proof(of: input).map(CredentialAnswer.token) ?? .unavailable
       case .scram(let input):
-        LibcryptoSCRAM().proof(of: input, password: password).map(CredentialAnswer.scram)
-          ?? .unavailable
+        LibcryptoSCRAM().confirmsOffer(of: input)
+          ? LibcryptoSCRAM().proof(of: input, password: password).map(CredentialAnswer.scram)
+            ?? .unavailable
+          : .offerChanged
       }
     }
   }
@@ -50,10 +54,19 @@
     /// A UUID of version 7 (RFC 9562, §5.7): the time in milliseconds, then 74 random bits.
     ///
     /// Ids in the order of time are neighbours in an index; random ones change a page of it each.
-    static func id(at time: WallTime) -> String {
+    static func id(at time: WallTime) -> String { ids(1, at: time).first ?? "" }
+
+    /// The same for a list: the random bits are those of one number and of those after it (§6.2).
+    static func ids(_ count: Int, at time: WallTime) -> [String] {
       var generator = SystemRandomNumberGenerator()
       let high = UInt64(truncatingIfNeeded: time) << 16 | 0x7000 | generator.next() & 0x0FFF
-      let low = 0x8000_0000_0000_0000 | generator.next() >> 2
+      let first = generator.next()
+      return (0..<count).map { place in
+        text(high, 0x8000_0000_0000_0000 | (first &+ UInt64(place)) & 0x3FFF_FFFF_FFFF_FFFF)
+      }
+    }
+
+    private static func text(_ high: UInt64, _ low: UInt64) -> String {
       var text: [UInt8] = []
       text.reserveCapacity(36)
       for place in 0..<32 {

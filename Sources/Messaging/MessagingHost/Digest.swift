@@ -3,13 +3,14 @@
 
   /// Hash functions, and codes and keys made with them, by libcrypto.
   enum Digest: CaseIterable, Sendable {
-    case sha1, sha256, sha512
+    case sha1, sha256, sha384, sha512
 
     /// The size of a digest in bytes.
     var byteCount: Int {
       switch self {
       case .sha1: 20
       case .sha256: 32
+      case .sha384: 48
       case .sha512: 64
       }
     }
@@ -18,6 +19,7 @@
       switch self {
       case .sha1: unsafe EVP_sha1()
       case .sha256: unsafe EVP_sha256()
+      case .sha384: unsafe EVP_sha384()
       case .sha512: unsafe EVP_sha512()
       }
     }
@@ -52,6 +54,18 @@
       }
       precondition(status == 1, "libcrypto derives no key")
       return key
+    }
+
+    /// `HKDF-Expand-Label` (RFC 8446, §7.1), for not more than a digest's length.
+    func expandedLabel(
+      _ label: String, secret: [UInt8], context: [UInt8], byteCount: Int
+    ) -> [UInt8] {
+      let name = Array("tls13 \(label)".utf8)
+      let info =
+        [UInt8(truncatingIfNeeded: byteCount >> 8), UInt8(truncatingIfNeeded: byteCount)]
+        + [UInt8(truncatingIfNeeded: name.count)] + name
+        + [UInt8(truncatingIfNeeded: context.count)] + context
+      return Array(authenticationCode(of: info + [1], key: secret).prefix(byteCount))
     }
   }
 #endif

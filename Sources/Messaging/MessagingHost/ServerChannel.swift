@@ -5,6 +5,7 @@
   internal import NIOSSL
   internal import NIOTLS
   internal import XMPPMachines
+  internal import XMPPWire
 
   /// A connection with an account's server: TCP, and TLS where it has begun. Used on its event loop only.
   ///
@@ -45,6 +46,9 @@
     private var isEncrypting = false
     private var isDirect = false
     private var handshakeDeadline: Scheduled<Void>?
+    private let exporterSecret = ExporterSecret()
+    /// What identifies the TLS connection, once it is established.
+    private(set) var bindings = ChannelBindings()
 
     /// - Parameters:
     ///   - failed: The servers that are tried last.
@@ -140,19 +144,16 @@
     }
 
     private func makeContext(_ protocols: [String]) throws -> NIOSSLContext {
-      var configuration = TLSConfiguration.makeClientConfiguration()
-      configuration.minimumTLSVersion = .tlsv12
-      configuration.applicationProtocols = protocols
-      if let path = settings.authorityFile {
-        do {
-          configuration.additionalTrustRoots = [
-            .certificates(try NIOSSLCertificate.fromPEMFile(path))
-          ]
-        } catch {
-          throw ServerConnectionError.badAuthorityFile("\(path): \(error)")
-        }
-      }
+      var configuration = try TLSConfiguration.client(
+        protocols: protocols, authorityFile: settings.authorityFile)
+      // A context of its own for each connection: the line is this connection's.
+      configuration.keyLogCallback = { [exporterSecret] in exporterSecret.take(line: $0) }
       return try NIOSSLContext(configuration: configuration)
+    }
+
+    /// Has the system hold the connection while the app is suspended.
+    func hold(by holder: ConnectionHolder) {
+      if let channel, !hasEnded { holder.hold(channel) }
     }
 
     /// Sends bytes.
@@ -160,6 +161,9 @@
       guard let channel, !hasEnded else { return }
       channel.writeAndFlush(channel.allocator.buffer(bytes: bytes), promise: nil)
     }
+
+    /// False while written bytes wait in memory for the system.
+    var isWritable: Bool { channel?.isWritable ?? true }
 
     /// Ends the connection after the bytes that were written. The owner hears nothing more but `done`, when the
     /// system has taken them, or no longer waits for that.
@@ -206,6 +210,10 @@
       guard !hasEnded else { return }
       handshakeDeadline?.cancel()
       guard hasPinnedKey() else { return end(.pinMismatch) }
+      let certificate = try? channel?.pipeline.syncOperations.nioSSL_peerCertificate()
+      bindings = ChannelBindings(
+        exporter: exporterSecret.takeBinding(),
+        serverEndPoint: (try? certificate?.toDERBytes()).flatMap(ChannelBindings.endPoint(of:)))
       report(self, .encrypted(isDirect: isDirect))
     }
 

@@ -17,6 +17,10 @@
       case authenticating(SASLMechanism, SCRAM.ClientFirst)
       /// The server's last word of the authentication is awaited.
       case proving(SASLMechanism, SCRAMProof?, isChecked: Bool)
+      /// The server's word about a token is awaited, with the code that proves that the server knows it.
+      case provingToken(responder: [UInt8])
+      /// A resource is bound by the authentication, and the session's features follow.
+      case bound(JID, StreamManagement.Enabled?)
       case resuming
       case binding(StanzaID)
       /// With messages that came before the session was numbered.
@@ -27,6 +31,13 @@
 
       var isOnline: Bool { if case .online = self { true } else { false } }
       var isEnding: Bool { if case .ending = self { true } else { false } }
+
+      var isAuthentication: Bool {
+        switch self {
+        case .computing, .authenticating, .proving, .provingToken: true
+        default: false
+        }
+      }
 
       /// False while TLS is being established.
       var carriesXML: Bool { if case .establishingTLS = self { false } else { true } }
@@ -41,15 +52,25 @@
 
     enum Computation: Sendable {
       case plain
-      case proof(SASLMechanism, SCRAM.ClientFirst, SCRAM.ServerFirst)
+      case token(TokenInput)
+      case proof(SASLMechanism, SCRAM.ClientFirst, SCRAM.ServerFirst, SASLOffer)
 
       var request: CredentialRequest {
         switch self {
         case .plain: .password
-        case .proof(let mechanism, let first, let answer):
-          .scram(SCRAM.input(mechanism.hash ?? .sha1, first, answer))
+        case .token(let input): .token(input)
+        case .proof(let mechanism, let first, let answer, let offer):
+          .scram(SCRAM.input(mechanism.hash ?? .sha1, first, answer, offer: offer))
         }
       }
+    }
+
+    /// What a request for an authentication has asked for besides.
+    struct InlineRequests: Sendable {
+      var hasCarbons = false
+      var clientState: ClientState?
+      /// The mechanism for which a token is wanted, or by which one was used: a new token is for the same.
+      var tokenMechanism: TokenMechanism?
     }
 
     /// A request for an acknowledgement that is not answered.
@@ -64,10 +85,17 @@
     var isEncrypted: Bool
     var bindings: ChannelBindings
     var nonce: String
+    /// The profile of the authentication that was begun last, and how many were begun.
+    var profile = SASLProfile.core
+    var exchangeCount = 0
+    /// What was requested with the authentication.
+    var requested = InlineRequests()
     /// The end of the negotiation's time; nil while the host computes.
     var deadline: Instant?
     var features = StreamFeatures()
     var lastReceived: Instant
+    /// When the negotiation has moved on last, also by the host: its computation is no silence of the server.
+    var lastStep = Instant.zero
     var request: Request?
     /// The count of deliveries after whose commit the server gets another acknowledgement.
     var owedCount: UInt64?
@@ -77,20 +105,20 @@
     private static let patience: Int64 = 6
 
     /// When a request counts as unanswered: if nothing at all arrives, or after a longer time.
-    func requestDeadline(_ times: StreamTimes) -> Instant? {
+    func requestDeadline(_ answer: TimeSpan) -> Instant? {
       guard let request else { return nil }
-      let quiet = max(request.sentAt, lastReceived) + times.answer
-      let longest = times.answer.nanoseconds.multipliedReportingOverflow(by: Self.patience)
+      let quiet = max(request.sentAt, lastReceived) + answer
+      let longest = answer.nanoseconds.multipliedReportingOverflow(by: Self.patience)
       return min(
         quiet,
         request.sentAt + TimeSpan(nanoseconds: longest.overflow ? .max : longest.partialValue))
     }
 
-    func nextWake(_ times: StreamTimes) -> Instant? {
+    func nextWake(_ times: StreamTimes, _ pace: StreamPace) -> Instant? {
       switch stage {
-      case .online: requestDeadline(times) ?? lastReceived + times.silence
+      case .online: requestDeadline(pace.answer(times)) ?? lastReceived + times.silence
       case .ending(let deadline, _): deadline
-      default: deadline
+      default: deadline.map { min($0, max(lastReceived, lastStep) + pace.negotiation(times)) }
       }
     }
   }

@@ -12,6 +12,12 @@
     package var allowsPlain = false
     /// The strongest mechanism that has succeeded with this account before, from the store: weaker ones are refused.
     package var provenMechanism: SASLMechanism?
+    /// This installation, as servers know it by the extensible profile of SASL; nil uses the core profile's only.
+    package var client: ExtensibleRequest.Client?
+    /// The token that the server has issued to this installation, from the store.
+    package var token: SASLToken?
+    /// Whether the stream only authenticates with the token, so that the server accepts it no more, and ends.
+    package var withdrawsToken = false
     /// The iteration counts of SCRAM that are accepted. Fewer than 4,096 are refused (RFC 7677, §4), and more than the
     /// upper bound would keep this computer busy.
     package var iterations: ClosedRange<Int> = 4_096...1_000_000
@@ -36,22 +42,31 @@
   }
 
   /// The times of a stream.
-  package struct StreamTimes: Sendable {
-    /// From the wish to connect to an open connection.
+  package struct StreamTimes: Hashable, Sendable {
+    /// From the wish to connect to an open connection, at most.
     package var connecting: TimeSpan = .seconds(30)
-    /// From an open connection to a session, without the host's computation of a proof.
+    /// From an open connection to a session, without the host's computation of a proof, at most.
     package var negotiation: TimeSpan = .seconds(30)
     /// Silence of the server after which it is pinged.
-    package var silence: TimeSpan = .seconds(60)
-    /// From a ping or a request for an acknowledgement to the end of the connection, if nothing arrives.
-    package var answer: TimeSpan = .seconds(20)
+    package var silence: TimeSpan
+    /// From a ping or a request for an acknowledgement to the end of the connection, if nothing arrives, and the silence
+    /// that ends a negotiation. ``StreamPace`` makes it longer for servers that are slow.
+    package var answer: TimeSpan
     /// The pause before the first new connection is between nothing and this; later ones double.
-    package var firstPause: TimeSpan = .seconds(1)
-    package var longestPause: TimeSpan = .seconds(120)
+    package var firstPause: TimeSpan
+    package var longestPause: TimeSpan
     /// From the wish to end to the end of the connection.
     package var ending: TimeSpan = .seconds(3)
 
-    package init() {}
+    package init(
+      silence: TimeSpan = .seconds(60), answer: TimeSpan = .seconds(20),
+      longestPause: TimeSpan = .seconds(120)
+    ) {
+      self.silence = silence
+      self.answer = answer
+      self.longestPause = longestPause
+      firstPause = min(.seconds(1), TimeSpan(nanoseconds: longestPause.nanoseconds / 4))
+    }
   }
 
   /// A session of stream management (XEP-0198) as the store keeps it, so that a new process resumes it.
@@ -115,12 +130,17 @@
     case password
     /// `SCRAMFunctions.proof(of:password:)`.
     case scram(SCRAMInput)
+    /// `SCRAMFunctions.proof(of:)`, which needs no password.
+    case token(TokenInput)
   }
 
   /// The host's answer to a ``CredentialRequest``.
   package enum CredentialAnswer: Hashable, Sendable {
     case password(String)
     case scram(SCRAMProof)
+    case token(TokenProof)
+    /// The server's digest of its offer is another one than that of the offer that arrived.
+    case offerChanged
     /// There is no password, or it can't be read.
     case unavailable
   }
@@ -139,6 +159,9 @@
     case ended
     /// The server ended the stream with an error.
     case stream(StreamError)
+    /// The server ended the stream because of a bound, after it had delivered many stanzas without taking one: its own
+    /// stanzas wait for acknowledgements, which it has not read yet.
+    case overrun(StreamError)
     /// The server sent bytes that are no stream of XML, or more than the limits allow.
     case invalidXML(XMLStreamError)
     /// The server sent an element that has no place in the negotiation; its name.
@@ -147,6 +170,8 @@
     case noMechanism(offered: [String])
     /// The server offers only mechanisms that are weaker than one that has succeeded before.
     case downgrade(offered: [String], proven: SASLMechanism)
+    /// What the server offered was changed on its way: someone in between has a certificate for the domain.
+    case offerChanged
     /// The server's message in the exchange is invalid, or demands too many or too few iterations.
     case invalidExchange(SCRAMError)
     /// The server doesn't know the password's derivation: it is not the account's server.
@@ -174,10 +199,23 @@
       case never
     }
 
+    /// The condition of a stream error that may be about a stanza that was sent.
+    package var blamedCondition: String? {
+      guard case .stream(let error) = self else { return nil }
+      switch error.condition {
+      case .conflict, .systemShutdown, .hostGone, .hostUnknown, .notAuthorized, .seeOtherHost,
+        .connectionTimeout, .reset, .remoteConnectionFailed, .internalServerError:
+        return nil
+      default: return error.condition.rawValue
+      }
+    }
+
     package var retry: Retry {
       switch self {
-      case .transport, .silent, .ended, .invalidXML, .unexpected, .wrongAcknowledgement: .soon
-      case .tls, .noTLS, .noMechanism, .downgrade, .invalidExchange, .serverNotAuthenticated,
+      case .transport, .silent, .ended, .overrun, .invalidXML, .unexpected, .wrongAcknowledgement:
+        .soon
+      case .tls, .noTLS, .noMechanism, .downgrade, .offerChanged, .invalidExchange,
+        .serverNotAuthenticated,
         .bindingRefused, .tooManyRedirects:
         .late
       case .refused(let failure): failure.condition == .temporaryAuthFailure ? .late : .never
@@ -205,6 +243,8 @@
     case ended
     /// A mechanism has succeeded, so that weaker ones are refused from now on.
     case proven(SASLMechanism)
+    /// The token for later authentications; nil if the server accepts the last one no more. A secret.
+    case token(SASLToken?)
   }
 
   /// A session that can be used.

@@ -5,14 +5,20 @@
   /// Connecting, ending, failing, and connecting again.
   extension StreamMachine {
     private static let redirectCountMax = 3
+    private static let extensibleFailureCountMax = 2
+    private static let blamingErrorCountMax = 2
+    /// The stanzas delivered without progress from which on a bound of the server is not blamed on a stanza that was sent.
+    private static let overrunCountMin: UInt64 = 1_000
+    private static let extensibleAvoidance: TimeSpan = .seconds(3_600)
     /// A session that lasts this long was worth its connection.
     private static let stableTime: TimeSpan = .seconds(30)
 
     mutating func start() {
       switch phase {
       case .stopped:
-        failureCount = 0
+        pace.failureCount = 0
         isResourceRefused = false
+        avoidsExtensibleUntil = nil
         connect()
       case .pausing: connect()
       case .connected(let connection): if connection.stage.isEnding { startsAgain = true }
@@ -21,9 +27,11 @@
     }
 
     mutating func connect() {
-      phase = .connecting(deadline: now + configuration.times.connecting)
+      phase = .connecting(deadline: connectingDeadline)
       perform(.open(takeTarget()))
     }
+
+    private var connectingDeadline: Instant { now + pace.connecting(configuration.times) }
 
     private mutating func takeTarget() -> StreamTarget {
       if let target = nextTarget {
@@ -41,7 +49,7 @@
     mutating func examine() {
       switch phase {
       case .pausing:
-        failureCount = 0
+        pace.failureCount = 0
         connect()
       case .connected(let connection): if connection.stage.isOnline { requestAcknowledgement() }
       // The attempt may be made over the network that is gone.
@@ -107,9 +115,10 @@
       case .connecting: break
       case .connected(let connection):
         guard !connection.stage.hasSession else { return closed(failure) }
+        countExtensibleFailure(connection, failure)
       }
       perform(.close)
-      phase = .connecting(deadline: now + configuration.times.connecting)
+      phase = .connecting(deadline: connectingDeadline)
       perform(.open(.domain))
     }
 
@@ -118,7 +127,7 @@
       perform(.write(XMLWriter.closing))
       guard error.condition == .seeOtherHost, connection.isEncrypted,
         let target = error.otherHost.flatMap({ StreamTarget($0) })
-      else { return fail(.stream(error)) }
+      else { return fail(isOverrun(error) ? .overrun(error) : .stream(error)) }
       redirectCount += 1
       guard redirectCount <= Self.redirectCountMax else {
         redirectCount = 0
@@ -128,6 +137,15 @@
       nextTarget = target
       phase = .pausing(until: now)
       perform(.offline(.stream(error), retryAt: now))
+    }
+
+    /// Whether a stream error is about the stanzas that the server delivered, and not about one that was sent. ejabberd ends
+    /// a session with 5,000 unacknowledged ones. It handles a client's stanzas in order, so that acknowledgements wait
+    /// behind the messages and receipts before them.
+    private func isOverrun(_ error: StreamError) -> Bool {
+      guard let session else { return false }
+      return [.policyViolation, .resourceConstraint].contains(error.condition)
+        && session.receivedSinceProgress >= Self.overrunCountMin
     }
 
     /// Forgets the session: what the server didn't acknowledge has an unknown fate.
@@ -142,22 +160,61 @@
 
     /// Ends the connection, or the attempt, and plans the next one.
     mutating func fail(_ failure: StreamFailure) {
+      var hadSession = false
       if case .connected(let connection) = phase {
+        hadSession = connection.stage.hasSession
         if let error = failure.reportedError, connection.stage.carriesXML {
           write(error.element)
           perform(.write(XMLWriter.closing))
         }
-        if let since = connection.onlineSince, now - since >= Self.stableTime { failureCount = 0 }
+        countExtensibleFailure(connection, failure)
+        if let since = connection.onlineSince, now - since >= Self.stableTime {
+          pace.failureCount = 0
+        }
       }
       perform(.close)
       if case .wrongAcknowledgement = failure { dropSession() }
       // A resumption would bring the stanza again.
       if case .invalidXML(.tooLong) = failure { dropSession() }
+      if hadSession, failure.blamedCondition != nil { countBlamingError() }
       if session?.id == nil { dropSession() }
       let retryAt = startsAgain ? now : retryTime(failure)
       startsAgain = false
       phase = retryAt.map { .pausing(until: $0) } ?? .stopped
       perform(.offline(failure, retryAt: retryAt))
+    }
+
+    /// A resumption would bring the server all unacknowledged stanzas together, for ever: in a new session each is sent
+    /// alone, so that it is known which of them ends the stream.
+    private mutating func countBlamingError() {
+      guard let session, !session.unacknowledged.isEmpty else { return }
+      blamingErrorCount += 1
+      guard blamingErrorCount >= Self.blamingErrorCountMax else { return }
+      blamingErrorCount = 0
+      dropSession()
+    }
+
+    /// A server with which the extensible profile leads to no session, twice in sequence, gets the core profile.
+    private mutating func countExtensibleFailure(
+      _ connection: StreamConnection, _ failure: StreamFailure
+    ) {
+      guard connection.profile == .extensible, !connection.stage.hasSession else { return }
+      switch failure {
+      case .transport, .tls, .silent, .ended, .stream, .invalidXML, .unexpected, .invalidExchange,
+        .serverNotAuthenticated, .wrongAcknowledgement:
+        extensibleFailureCount = min(extensibleFailureCount + 1, Self.extensibleFailureCountMax)
+        if extensibleFailureCount == Self.extensibleFailureCountMax {
+          avoidExtensibleProfile(connection)
+        }
+      default: break
+      }
+    }
+
+    /// Uses the core profile for an hour. A server without a usable mechanism in the core profile could never be
+    /// authenticated with.
+    mutating func avoidExtensibleProfile(_ connection: StreamConnection) {
+      guard strongest(.core, connection) != nil else { return }
+      avoidsExtensibleUntil = now + Self.extensibleAvoidance
     }
 
     private mutating func retryTime(_ failure: StreamFailure) -> Instant? {
@@ -170,28 +227,32 @@
         shortest = longest / 2
       case .soon:
         let first = max(0, min(times.firstPause, times.longestPause).nanoseconds)
-        let (doubled, overflow) = first.multipliedReportingOverflow(by: 1 << min(20, failureCount))
+        let (doubled, overflow) = first.multipliedReportingOverflow(
+          by: 1 << min(20, pace.failureCount))
         longest =
           overflow ? times.longestPause.nanoseconds : min(doubled, times.longestPause.nanoseconds)
         // Clients that lost their server together come back at different times.
-        shortest = failureCount == 0 ? 0 : longest / 2
+        shortest = pace.failureCount == 0 ? 0 : longest / 2
       }
-      failureCount += 1
+      pace.failureCount += 1
       let spread = Double(max(0, longest - shortest)) * chance.unit()
       return now + TimeSpan(nanoseconds: shortest + Int64(spread))
     }
 
     mutating func wakeConnection() {
       guard case .connected(let connection) = phase,
-        let due = connection.nextWake(configuration.times), due <= now
+        let due = connection.nextWake(configuration.times, pace), due <= now
       else { return }
       switch connection.stage {
       case .online:
-        if connection.request == nil { requestAcknowledgement() } else { fail(.silent) }
+        guard connection.request != nil else { return requestAcknowledgement() }
+        pace.noteSilence()
+        fail(.silent)
       case .ending(_, let isClosed):
         guard isClosed else { return closeStream() }
         dropSession()
         fail(.stopped)
+      case .bound(let jid, let enabled): beginBoundSession(jid, enabled)
       default: fail(.silent)
       }
     }

@@ -20,6 +20,7 @@
       connection.isEncrypted = true
       connection.bindings = bindings
       connection.stage = .opening(isAuthenticated: false)
+      connection.lastStep = now
       phase = .connected(connection)
       writeHeader()
     }
@@ -39,6 +40,7 @@
     mutating func advance(to stage: StreamConnection.Stage) {
       guard case .connected(var connection) = phase else { return }
       connection.stage = stage
+      connection.lastStep = now
       if case .computing = stage {
         connection.deadline = nil
       } else if connection.deadline == nil {
@@ -60,7 +62,8 @@
         perform(.startTLS)
       // In clear text after the consent: never a part of the protected stream.
       case .establishingTLS: break
-      case .computing, .authenticating, .proving: authenticate(element, connection)
+      case .computing, .authenticating, .proving, .provingToken: authenticate(element, connection)
+      case .bound(let jid, let enabled): receivedWhenBound(element, jid, enabled)
       case .resuming:
         guard let answer = StreamManagement(element) else { return unexpected(element) }
         resumed(answer, element)
@@ -84,35 +87,36 @@
         return write(XMLElement("starttls", Namespace.tls))
       }
       guard isAuthenticated else { return beginAuthentication(connection) }
-      guard features.offersStreamManagement, var session, let id = session.id else {
+      guard features.offersStreamManagement, let resumption = beginResumption() else {
         return bind()
       }
       advance(to: .resuming)
-      let handled = UInt32(truncatingIfNeeded: session.beginResumption())
-      self.session = session
-      write(StreamManagement.resume(previous: id, handled: handled).element)
+      write(resumption.element)
     }
 
     private mutating func resumed(_ answer: StreamManagement, _ element: XMLElement) {
-      guard var session else { return unexpected(element) }
+      guard let session else { return unexpected(element) }
       switch answer {
       case .resumed(let previous, let handled) where previous == session.id:
-        guard acknowledge(handled) else { return }
-        session = self.session ?? session
-        let stanzas = session.takeUnsent()
-        self.session = session
-        enterSession()
-        transmit(stanzas)
-        announceClientState()
-        online(
-          StreamOnline(
-            jid: session.jid, session: session.number, isResumed: true, isManaged: true))
+        resume(handled: handled)
       case .failed(_, let handled):
         if let handled, !acknowledge(handled) { return }
         dropSession()
         bind()
       default: unexpected(element)
       }
+    }
+
+    /// Goes on with the session from the server's count.
+    mutating func resume(handled: UInt32) {
+      guard acknowledge(handled), var session else { return }
+      let stanzas = session.takeUnsent()
+      self.session = session
+      enterSession()
+      transmit(stanzas)
+      announceClientState()
+      online(
+        StreamOnline(jid: session.jid, session: session.number, isResumed: true, isManaged: true))
     }
 
     private mutating func bind() {
@@ -160,16 +164,18 @@
       }
     }
 
-    private mutating func beginSession(
+    mutating func beginSession(
       _ jid: JID, _ enabled: StreamManagement.Enabled?, early: [XMLElement]
     ) {
       lastSession += 1
       let session = StreamSessionState(number: lastSession, jid: jid, enabled)
       self.session = session
       perform(.record(.began(session.stored)))
+      var requested = StreamConnection.InlineRequests()
+      if case .connected(let connection) = phase { requested = connection.requested }
       enterSession()
       var stanzas: [OutgoingStanza] = []
-      if configuration.enablesCarbons {
+      if configuration.enablesCarbons, !requested.hasCarbons {
         stanzas.append(
           OutgoingStanza(
             row: nil, IQStanza(.set, id: makeRequestID(), payload: [Carbon.enable]).element))
@@ -178,7 +184,12 @@
         stanzas.append(OutgoingStanza(row: nil, presence.element))
       }
       transmit(stanzas)
-      announceClientState()
+      if let state = requested.clientState {
+        // The app may have changed it since.
+        if state != clientState { write(clientState.element) }
+      } else {
+        announceClientState()
+      }
       online(
         StreamOnline(
           jid: jid, session: session.number, isResumed: false, isManaged: session.isManaged))
@@ -201,6 +212,7 @@
       phase = .connected(connection)
       redirectCount = 0
       triedLocation = false
+      if connection.profile == .extensible { extensibleFailureCount = 0 }
     }
 
     mutating func makeRequestID() -> StanzaID {

@@ -60,11 +60,16 @@
 
     mutating func receivedInSession(_ element: XMLElement) {
       if let management = StreamManagement(element) { return take(management) }
+      // They follow an authentication that has resumed the session.
+      if let features = StreamFeatures(element) {
+        takeSessionFeatures(features)
+        return announceClientState()
+      }
       guard Stanza.isCounted(element), var session else { return }
       let count = session.countReceived()
       self.session = session
       guard let count else { return }
-      if element.name == "message" { failureCount = 0 }
+      if element.name == "message" { pace.failureCount = 0 }
       perform(.deliver(element, count: count))
       if element.name == "iq", let iq = IQStanza(element) { take(iq) }
     }
@@ -77,6 +82,7 @@
         phase = .connected(connection)
         writeAcknowledgement()
       case .answer(let handled):
+        noteAnswer(to: connection.request)
         connection.request = nil
         phase = .connected(connection)
         guard acknowledge(handled) else { return }
@@ -114,14 +120,20 @@
 
     private mutating func acknowledge(through position: UInt64) {
       guard var session, position > session.acknowledged else { return }
+      blamingErrorCount = 0
       let rows = session.acknowledge(through: position)
       self.session = session
       if !rows.isEmpty {
-        failureCount = 0
+        pace.failureCount = 0
         perform(.acknowledged(rows))
       }
       // Last, so that a process that is killed in between finds no row that only its position acknowledges.
       perform(.record(.acknowledged(through: position)))
+    }
+
+    private mutating func noteAnswer(to request: StreamConnection.Request?) {
+      guard let request else { return }
+      pace.noteAnswer(after: now - request.sentAt, configuration.times)
     }
 
     /// Answers requests that nothing above answers, and takes answers to the machine's own.
@@ -150,6 +162,7 @@
       guard case .connected(var connection) = phase, let ping = connection.request?.ping,
         iq.id == ping.id, isOwnServer(iq.from)
       else { return }
+      noteAnswer(to: connection.request)
       connection.request = nil
       phase = .connected(connection)
       acknowledge(through: ping.position)
@@ -168,7 +181,15 @@
       clientState = state
       guard case .connected(let connection) = phase, connection.stage.isOnline else { return }
       if state == .inactive { writeAcknowledgement() }
-      if connection.features.offersClientState { write(state.element) }
+      if connection.features.offersClientState { writeClientState() }
+    }
+
+    /// Prosody holds back what it has not written when it hears that the app isn't in use, also answers, up to the next
+    /// element that it takes for important: that is an acknowledgement.
+    private mutating func writeClientState() {
+      write(clientState.element)
+      guard clientState == .inactive, session?.isManaged == true else { return }
+      write(StreamManagement.request.element)
     }
 
     /// A new connection begins as active (XEP-0352, §5).
@@ -176,7 +197,7 @@
       guard clientState == .inactive, case .connected(let connection) = phase,
         connection.features.offersClientState
       else { return }
-      write(clientState.element)
+      writeClientState()
     }
   }
 #endif

@@ -94,8 +94,14 @@
     var lastSession: UInt64
     /// The strongest mechanism that has succeeded.
     var provenMechanism: SASLMechanism?
-    /// Connections in sequence that brought nothing.
-    var failureCount = 0
+    var pace = StreamPace()
+    var token: SASLToken?
+    /// Until when the core profile is used although the server offers the extensible one, and the connections in sequence
+    /// that the extensible one has left without a session.
+    var avoidsExtensibleUntil: Instant?
+    var extensibleFailureCount = 0
+    /// Stream errors that may be about stanzas, since the server has acknowledged one.
+    var blamingErrorCount = 0
     var redirectCount = 0
     /// Where the next connection goes; nil for where the session prefers, or the domain.
     var nextTarget: StreamTarget?
@@ -128,11 +134,15 @@
         .compactMap(\.stanza.row)
       self.lastSession = max(lastSession, session?.number ?? 0)
       provenMechanism = configuration.provenMechanism
+      token = configuration.token
       chance = SeededGenerator(seed: configuration.seed)
     }
 
     /// Whether only the app can start the stream.
     package var isStopped: Bool { if case .stopped = phase { true } else { false } }
+
+    /// Whether it waits before it connects again.
+    package var isPausing: Bool { if case .pausing = phase { true } else { false } }
 
     /// The number of stanzas that `send` takes now; 0 without a session.
     package var room: Int {
@@ -168,7 +178,7 @@
       case .stopped: nil
       case .pausing(let until): until
       case .connecting(let deadline): deadline
-      case .connected(let connection): connection.nextWake(configuration.times)
+      case .connected(let connection): connection.nextWake(configuration.times, pace)
       }
     }
 

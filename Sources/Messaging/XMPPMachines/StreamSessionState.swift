@@ -18,6 +18,8 @@
     /// The server's stanzas that were delivered, and of these the ones that were committed.
     private(set) var received: UInt64
     private(set) var handled: UInt64
+    /// Of those delivered, how many were when the oldest stanza under way became the oldest.
+    private var receivedAtProgress: UInt64 = 0
     /// The server's stanzas by its own count. Less than `received` while it repeats stanzas that were delivered before.
     private var streamCount: UInt64
     /// Rows that are not sent again.
@@ -59,6 +61,8 @@
     }
 
     var uncommittedCount: UInt64 { received - handled }
+    /// The stanzas that the server has delivered since it acknowledged one, or since the first of those under way.
+    var receivedSinceProgress: UInt64 { received - min(received, receivedAtProgress) }
 
     /// The rows among the stanzas that are not acknowledged.
     var unacknowledgedRows: [UInt64] {
@@ -67,6 +71,7 @@
 
     /// Gives a stanza its position.
     mutating func append(_ stanza: OutgoingStanza) -> UInt64 {
+      if unacknowledged.isEmpty { receivedAtProgress = received }
       sent += 1
       unacknowledged.append(SentStanza(position: sent, stanza))
       return sent
@@ -115,6 +120,7 @@
       let count = unacknowledged.prefix { $0.position <= position }.count
       let rows = unacknowledged.prefix(count).compactMap(\.stanza.row)
       unacknowledged.removeFirst(count)
+      receivedAtProgress = received
       acknowledged = max(acknowledged, position)
       sent = max(sent, acknowledged)
       return rows

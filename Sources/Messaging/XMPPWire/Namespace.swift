@@ -17,6 +17,8 @@
     package static let rosterVersions = "urn:xmpp:features:rosterver"
     package static let preApproval = "urn:xmpp:features:pre-approval"
     // Extensions (XEPs), by their numbers.
+    /// XEP-0114: the content namespace of a component's stream.
+    package static let component = "jabber:component:accept"
     /// XEP-0004.
     package static let forms = "jabber:x:data"
     /// XEP-0030.
@@ -50,6 +52,8 @@
     package static let ping = "urn:xmpp:ping"
     /// XEP-0203.
     package static let delay = "urn:xmpp:delay"
+    /// XEP-0231.
+    package static let bitsOfBinary = "urn:xmpp:bob"
     /// XEP-0249.
     package static let directInvitation = "jabber:x:conference"
     /// XEP-0264.
@@ -72,10 +76,16 @@
     package static let clientState = "urn:xmpp:csi:0"
     /// XEP-0359.
     package static let stanzaIDs = "urn:xmpp:sid:0"
+    /// XEP-0357.
+    package static let push = "urn:xmpp:push:0"
     /// XEP-0363.
     package static let upload = "urn:xmpp:http:upload:0"
     /// XEP-0380.
     package static let encryption = "urn:xmpp:eme:0"
+    /// XEP-0386.
+    package static let inlineBinding = "urn:xmpp:bind:0"
+    /// XEP-0388.
+    package static let extensibleSASL = "urn:xmpp:sasl:2"
     /// XEP-0402.
     package static let bookmarks = "urn:xmpp:bookmarks:1"
     /// XEP-0421.
@@ -88,6 +98,8 @@
     package static let fileMetadata = "urn:xmpp:file:metadata:0"
     /// XEP-0447.
     package static let fileSharing = "urn:xmpp:sfs:0"
+    /// XEP-0484.
+    package static let tokens = "urn:xmpp:fast:0"
     /// This project's own: the sequence of an installation's messages of a conversation.
     package static let order = "urn:x-ambit:order:1"
   }

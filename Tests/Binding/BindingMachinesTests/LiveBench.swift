@@ -22,7 +22,9 @@ struct TableModel {
     row.add(BindingScope.Value(name: "note", isTwoWay: true))
     row.add(BindingScope.Value(name: "count", isTwoWay: false))
     row.add(BindingScope.Action(name: "bump", takesArgument: false))
-    return BindingSchema(page: page, lists: [.init(name: "rows", row: row)], uploads: ["files"])
+    return BindingSchema(
+      page: page, lists: [.init(name: "rows", row: row)], uploads: ["files"],
+      rowUploads: ["rows.files"])
   }()
 
   init() { values = [.string(""), .string(""), .integer(0), .integer(0)] }

@@ -18,7 +18,8 @@ struct PageCheckTests {
     row.add(BindingScope.Value(name: "isStarred", isTwoWay: true))
     row.add(BindingScope.Action(name: "remove", takesArgument: false))
     return BindingSchema(
-      page: page, lists: [.init(name: "devices", row: row)], uploads: ["photos"])
+      page: page, lists: [.init(name: "devices", row: row)], uploads: ["photos"],
+      rowUploads: ["devices.picture"])
   }()
 
   private static func findings(_ page: String) -> [String] {
@@ -42,12 +43,14 @@ struct PageCheckTests {
           <li data-text="name" data-class="star:isStarred dim:isValid">
             <input type="checkbox" data-bind="isStarred">
             <button data-on="click:remove">x</button>
+            <input type="file" data-upload="picture"><input type="file" data-upload="photos">
             <a data-on="click:open dblclick:open" data-arg="name" data-show="signIn.executing">o</a>
         </template>
       </ul>
       <template data-row="devices"><i data-text="name" data-attr="title:email"></i></template>
       <p data-text="email" data-test="anything" data-page="other">
       <input type="file" multiple data-upload="photos">
+      <p data-when="off" hidden><p data-when="refused" hidden><p data-when="denied" hidden>
       """
     #expect(Self.findings(page) == [])
   }
@@ -58,6 +61,14 @@ struct PageCheckTests {
       (
         "<input type=file data-upload=photo>",
         "1: data-upload=\"photo\": SignIn declares no upload “photo”; did you mean “photos”?"
+      ),
+      (
+        "<input type=file data-upload=picture>",
+        "1: data-upload=\"picture\": SignIn declares no upload “picture”; it declares photos"
+      ),
+      (
+        "<template data-each=devices><input type=file data-upload=pictures></template>",
+        "1: data-upload=\"pictures\": SignIn declares no upload “pictures”; did you mean “picture”?"
       ),
       (
         "<input data-upload=photos>",
@@ -123,6 +134,7 @@ struct PageCheckTests {
         "1: data-text=\"name\": SignIn declares no value “name”; it declares email, isValid, "
           + "signIn.enabled, signIn.error, signIn.executing"
       ),
+      ("<p data-when=away>", "1: data-when=\"away\": the connection is off, refused or denied"),
       (
         "<input data-bind=email data-debounce=soon>",
         "1: data-debounce=\"soon\": it takes milliseconds, beside data-bind"

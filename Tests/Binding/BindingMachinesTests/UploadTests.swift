@@ -15,20 +15,24 @@ struct UploadTests {
 
     func part(
       _ key: String = "k", at offset: Int = 0, _ byteCount: Int = 0, of size: Int = 10,
-      name: String = "a.png", type: String = "image/png", end: String = ""
+      name: String = "a.png", type: String = "image/png", end: String = "",
+      upload: String = "files", row: String? = nil
     ) -> UploadPart? {
       UploadPart(
         [
-          "tab": "t~1", "epoch": epoch, "upload": "files", "file": key, "at": "\(offset)",
+          "tab": "t~1", "epoch": epoch, "upload": upload, "row": row, "file": key,
+          "at": "\(offset)",
           "of": "\(size)", "name": name, "type": type, "end": end,
-        ], byteCount: byteCount)
+        ].compactMapValues(\.self), byteCount: byteCount)
     }
 
     /// Sends a part; the actions that follow at once.
-    func send(_ part: UploadPart?) throws -> [LiveMachine.Action] {
+    func send(
+      _ part: UploadPart?, _ rowLimits: UploadLimits? = nil
+    ) throws -> [LiveMachine.Action] {
       requestCount += 1
       bench.uploads = []
-      bench.handle(.uploadReceived(request, try #require(part)))
+      bench.handle(.uploadReceived(request, try #require(part), rowLimits: rowLimits))
       return bench.uploads
     }
 
@@ -36,9 +40,10 @@ struct UploadTests {
 
     /// Sends a part and writes it; the answer.
     func put(
-      _ part: UploadPart?, _ result: LiveMachine.UploadWrite = .written
+      _ part: UploadPart?, _ result: LiveMachine.UploadWrite = .written,
+      rowLimits: UploadLimits? = nil
     ) throws -> LiveMachine.UploadAnswer? {
-      let actions = try send(part)
+      let actions = try send(part, rowLimits)
       if actions.contains(where: { if case .writeUpload = $0 { true } else { false } }) {
         bench.handle(.uploadWritten(request, result))
       }
@@ -109,8 +114,37 @@ struct UploadTests {
     #expect(try uploader.put(uploader.part("e")) == .refused(many))
     #expect(
       uploader.bench.uploads.contains(
-        .refuseUpload(ModelID(number: 1), upload: 0, many)))
+        .refuseUpload(ModelID(number: 1), upload: 0, row: "", many)))
     #expect(uploader.bench.machine.uploads.count == 2)
+  }
+
+  @Test
+  func `Rows have the limits of their own uploads, and files of a row that is not there are gone`()
+    throws
+  {
+    let uploader = Uploader()
+    let one = UploadLimits(byteCountMax: 100)
+    func part(_ key: String, row: String, of size: Int = 10) -> UploadPart? {
+      uploader.part(key, of: size, upload: "rows.files", row: row)
+    }
+    let first = try #require(part("a", row: "1"))
+    let place = uploader.bench.machine.rowUpload(of: first)
+    #expect(place?.model == ModelID(number: 1) && place?.upload == 1)
+    #expect(try uploader.put(part("a", row: "1"), rowLimits: one) == .taken)
+    #expect(try uploader.put(part("b", row: "2"), rowLimits: one) == .taken)
+    #expect(try uploader.put(part("c", row: "2"), rowLimits: one) == .taken, "it replaces b")
+    #expect(try uploader.put(uploader.part("d")) == .taken)
+    #expect(
+      uploader.bench.machine.uploads.values.map(\.key.row).sorted() == ["", "1", "2"])
+    let large = UploadFailure.tooLarge(byteCountMax: 100)
+    #expect(try uploader.put(part("e", row: "3", of: 101), rowLimits: one) == .refused(large))
+    #expect(try uploader.put(part("f", row: "4")) == .gone)
+    let other = try #require(uploader.part(upload: "rows.none", row: "1"))
+    #expect(uploader.bench.machine.rowUpload(of: other) == nil)
+    #expect(try uploader.put(other) == .malformed("rows.none is no upload"))
+    let ofPage = try #require(uploader.part())
+    #expect(uploader.bench.machine.rowUpload(of: ofPage) == nil)
+    #expect(part("g", row: String(repeating: "k", count: 257)) == nil)
   }
 
   @Test

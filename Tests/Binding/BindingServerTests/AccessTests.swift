@@ -360,6 +360,18 @@
       }
     }
 
+    @Test("a number that is no port is an error, and no other port is taken")
+    func noPort() async throws {
+      for port in [-1, 65_536, 80_800] {
+        let error = await #expect(throws: PageServerError.self) {
+          try await RunningServer.start(
+            site: Desk.site, pages: { [Page("index.html") { Desk() }] }, port: port)
+        }
+        #expect(error?.code == .cannotListen)
+        #expect(error?.description.contains("port \(port) of 127.0.0.1") == true)
+      }
+    }
+
     @Test("a page whose name tabs can't have is refused at the start, and not each of its tabs")
     func unfitNames() async throws {
       func problems(_ file: String, beside other: String? = nil) async -> [PageProblem]? {

@@ -75,7 +75,12 @@
         func status(_ origin: String) async throws -> Int {
           try await Self.status(http, fields.merging(["Origin": origin]) { _, b in b })
         }
-        #expect(try await status("https://ambit.example") == 403)
+        #expect(
+          try await status("https://ambit.example") == 409,
+          "a page at the public address is its own")
+        #expect(try await status("https://evil.example") == 403)
+        #expect(try await status("https://ambit.example:8443") == 403)
+        #expect(try await status("http://ambit.example") == 403, "another scheme")
         #expect(try await status("http://127.0.0.1:\(http.port)") == 409)
         #expect(try await status("https://127.0.0.1:\(http.port)") == 403, "another scheme")
       }

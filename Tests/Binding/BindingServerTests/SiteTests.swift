@@ -129,7 +129,7 @@
         #expect(try await http.send("GET", "/notes/a%20b.txt").body == "a note")
         let script = try await http.send("GET", "/binding.js")
         #expect(script.fields["content-type"] == "text/javascript; charset=utf-8")
-        #expect(script.body.contains("EventSource") && script.body.utf8.count <= 9_000)
+        #expect(script.body.contains("EventSource") && script.body.utf8.count <= 10_000)
         #expect(try await http.send("GET", "/binding.css").body.contains("data-live"))
       }
     }

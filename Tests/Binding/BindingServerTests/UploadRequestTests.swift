@@ -240,6 +240,25 @@
     }
 
     @Test
+    func `Files have another folder when a program has removed theirs`() async throws {
+      let parent = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: parent) }
+      let folder = UploadFolder(parent: parent.path)
+      let (first, second) = (UploadID(number: 1), UploadID(number: 2))
+      folder.begin(first)
+      #expect(await folder.write([1], at: 0, of: first) == .written)
+      let path = try #require(folder.path(of: first))
+      try FileManager.default.removeItem(
+        at: URL(filePath: path).deletingLastPathComponent())
+      #expect(await folder.write([2], at: 1, of: first) == .failed, "its beginning is gone")
+      folder.begin(second)
+      #expect(await folder.write([3], at: 0, of: second) == .written)
+      let next = try #require(folder.path(of: second))
+      #expect(try Data(contentsOf: URL(filePath: next)) == Data([3]))
+    }
+
+    @Test
     func `A server that ends leaves no file and no folder`() async throws {
       let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -57,7 +57,7 @@ struct BindingsTests {
     static let bindings: Bindings<Odd> = ["data-a": .oneWay(\.a)]
   }
 
-  /// Its rows have rows, which have rows.
+  /// Its rows are of its own type, and so have rows without an end.
   final class Nested: ViewModel, Identifiable {
     let id = 1
     let rows = MutableProperty<[Nested]>([])
@@ -86,7 +86,7 @@ struct BindingsTests {
     #expect(message.contains("“data-a” is no name for a page"))
   }
 
-  @Test("a list within a row of a row is a programming error")
+  @Test("rows that have rows of their own type are a programming error")
   func nested() async {
     let end = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -94,6 +94,6 @@ struct BindingsTests {
       await MainActor.run { _ = Nested.bindings.schema }
     }
     let message = String(decoding: end?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("Nested: rows of a row have no lists"))
+    #expect(message.contains("Nested.rows is a list in more than 3 others"))
   }
 }

@@ -47,6 +47,39 @@ final class House: ViewModel {
   }
 }
 
+/// Streets of houses, which have three lists in each other.
+final class Town: ViewModel {
+  final class Street: ViewModel, Identifiable {
+    let id: String
+    let houses: MutableProperty<[NumberedHouse]>
+    static let bindings: Bindings<Street> = ["houses": .list(\.houses)]
+
+    init(_ id: String, _ houses: [NumberedHouse]) {
+      self.id = id
+      self.houses = MutableProperty(houses)
+    }
+  }
+
+  final class NumberedHouse: ViewModel, Identifiable {
+    let id: String
+    let house = House()
+    let plans = Upload(byteCountMax: 1_000, countMax: 2)
+    static let bindings: Bindings<NumberedHouse> = [
+      "inside": .group(\.house), "plans": .upload(\.plans),
+    ]
+
+    init(_ id: String, _ rooms: House.Room...) {
+      self.id = id
+      house.rooms.value = rooms
+    }
+  }
+
+  let streets: MutableProperty<[Street]>
+  static let bindings: Bindings<Town> = ["streets": .list(\.streets)]
+
+  init(_ streets: [Street]) { self.streets = MutableProperty(streets) }
+}
+
 /// A form that refuses values.
 final class Booking: ViewModel {
   enum Refusal: Error {

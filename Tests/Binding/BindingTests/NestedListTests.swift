@@ -78,6 +78,100 @@ struct NestedListTests {
     #expect(bound.keys(of: "rooms.notes")?.count == BindingLimits.rowCountMax / 2)
   }
 
+  /// The key of a row in rows, whose keys are given from the outermost on, as a page computes it.
+  private static func key(_ around: [String], _ own: String) -> String {
+    around.reduce("") { "\(($0 + $1).utf16.count):\($0)\($1)" } + own
+  }
+
+  @Test
+  func `Rows are in rows of rows four lists deep, and pages change each of them`() {
+    let (first, second) = (House.Room("1"), House.Room("1"))
+    first.lamps.value = [House.Lamp("a")]
+    second.lamps.value = [House.Lamp("a"), House.Lamp("2:b")]
+    let town = Town([
+      Town.Street("é", [Town.NumberedHouse("7", first)]),
+      Town.Street("x", [Town.NumberedHouse("1:7"), Town.NumberedHouse("7", second)]),
+    ])
+    let bound = Bound(town)
+    let names = bound.schema.lists.map(\.name)
+    #expect(
+      names == [
+        "streets", "streets.houses", "streets.houses.inside.rooms",
+        "streets.houses.inside.rooms.lamps", "streets.houses.inside.rooms.notes",
+        "streets.houses.plans",
+      ])
+    let lamps = names[3]
+    let keys = [
+      Self.key(["é", "7", "1"], "a"), Self.key(["x", "7", "1"], "a"),
+      Self.key(["x", "7", "1"], "2:b"),
+    ]
+    #expect(bound.keys(of: lamps) == keys)
+    #expect(keys[0] == "7:4:1:é71a")
+    bound.call("turn", row: (lamps, keys[2]))
+    bound.set("isOn", .bool(true), row: (lamps, keys[0]))
+    bound.set("name", .string("Hall"), row: (names[2], Self.key(["x", "7"], "1")))
+    bound.capture()
+    #expect(keys.map { bound["isOn", (lamps, $0)] } == [.bool(true), .bool(false), .bool(true)])
+    #expect(second.name.value == "Hall" && first.name.value.isEmpty)
+    second.lamps.modify { $0.swapAt(0, 1) }
+    first.lamps.value = []
+    bound.capture()
+    #expect(bound.keys(of: lamps) == [keys[2], keys[1]])
+    for key in ["", "1:", "9:4:1:é71a", "7:4:2:é71a", "7:4:1:x71a", "5:1:é7a", "4::::a"] {
+      bound.call("turn", row: (lamps, key))
+      #expect(bound.model.upload(0, row: key) == nil)
+    }
+    town.streets.value.removeLast()
+    bound.capture()
+    #expect(bound.keys(of: lamps) == [])
+  }
+
+  @Test
+  func `Rows of rows have uploads of their own, as long as they are there`() {
+    let (one, two) = (Town.NumberedHouse("1"), Town.NumberedHouse("2"))
+    let town = Town([Town.Street("a", [one]), Town.Street("b", [two])])
+    let bound = Bound(town)
+    #expect(bound.schema.rowUploads == ["streets.houses.plans"])
+    #expect(bound.model.upload(0, row: "1:b2") === two.plans)
+    #expect(bound.model.upload(0, row: "1:a1") === one.plans)
+    #expect(bound.model.upload(0, row: "1:a2") == nil)
+    two.plans.put(Upload.File(id: "9", name: "plan.txt", byteCount: 10))
+    bound.capture()
+    #expect(bound.keys(of: "streets.houses.plans") == [Self.key(["b", "2"], "9")])
+    #expect(bound["plans.receiving", ("streets.houses", "1:b2")] == .bool(true))
+    bound.call("plans.cancel", .string("9"), row: ("streets.houses", "1:b2"))
+    #expect(two.plans.files.value.isEmpty)
+    town.streets.value.removeLast()
+    bound.capture()
+    #expect(bound.model.upload(0, row: "1:b2") == nil)
+  }
+
+  @Test
+  func `A template names the lists and uploads of its own row, and not those of rows in it`() {
+    let page = """
+      <template data-each="streets"><ul>
+        <template data-each="houses"><li><input type="file" data-upload="plans">
+          <template data-each="plans"><i data-text="name"></i></template>
+          <template data-each="inside.rooms">
+            <template data-each="lamps"><input type="checkbox" data-bind="isOn"></template>
+            <input type="file" data-upload="plans">
+          </template>
+        </li></template>
+      </ul></template>
+      <template data-each="streets.houses"><input type="file" data-upload="plans"></template>
+      """
+    #expect(Town.problems(inPage: page, named: "p") == [])
+    let wrong = """
+      <template data-each="streets">
+        <template data-each="houses.inside.rooms"></template>
+        <input type="file" data-upload="houses.plans">
+      </template>
+      """
+    let problems = Town.problems(inPage: wrong, named: "p")
+    #expect(problems.map(\.line) == [2, 3])
+    #expect(problems[0].reason.contains("it declares houses"))
+  }
+
   @Test
   func `A value that a property refuses has its reason beside the property, until one is accepted`()
   {

@@ -42,6 +42,47 @@ struct UploadTests {
     #expect(bound["attachments.receiving"] == .bool(false))
   }
 
+  /// A list of view models that take files.
+  private final class Office: ViewModel {
+    let desks = MutableProperty<[Desk]>([])
+    static let bindings: Bindings<Office> = ["desks": .list(\.desks)]
+
+    final class Desk: ViewModel, Identifiable {
+      let id: String
+      let picture = Upload(byteCountMax: 1_000)
+      let letters = Upload(byteCountMax: 1_000, countMax: 3)
+      static let bindings: Bindings<Desk> = [
+        "picture": .upload(\.picture), "letters": .upload(\.letters),
+      ]
+
+      init(_ id: String) { self.id = id }
+    }
+  }
+
+  @Test
+  func `The rows of a list have uploads of their own, as long as they are there`() {
+    let office = Office()
+    let bound = Bound(office)
+    #expect(bound.schema.uploads == [])
+    #expect(bound.schema.rowUploads == ["desks.picture", "desks.letters"])
+    let (first, second) = (Office.Desk("a"), Office.Desk("b"))
+    office.desks.value = [first, second]
+    bound.capture()
+    #expect(bound.model.upload(0, row: "b") === second.picture)
+    #expect(bound.model.upload(1, row: "a") === first.letters)
+    #expect(bound.model.upload(1, row: "c") == nil)
+    second.letters.put(Self.file("7"))
+    bound.capture()
+    #expect(bound.keys(of: "desks.letters") == ["1:b7"])
+    #expect(bound["progress", ("desks.letters", "1:b7")] == .number(0))
+    #expect(bound["letters.receiving", ("desks", "b")] == .bool(true))
+    #expect(bound["letters.receiving", ("desks", "a")] == .bool(false))
+    office.desks.value = [first]
+    bound.capture()
+    #expect(bound.model.upload(1, row: "b") == nil)
+    #expect(bound.keys(of: "desks.letters") == [])
+  }
+
   @Test
   func `The page removes a file by its name, and no other; the server hears of it`() {
     let letter = Letter()

@@ -10,13 +10,13 @@
   @testable import BlueZHost
 
   /// A session's events, each of which a test awaits.
-  private final class Events: Sendable {
+  final class Events: Sendable {
     private let events: AsyncStream<HostEvent>
     private let event: AsyncStream<HostEvent>.Continuation
 
     init() { (events, event) = AsyncStream.makeStream() }
 
-    func open(_ provider: BlueZSessionProvider) -> any HostSession {
+    func open(_ provider: any HostSessionProvider) -> any HostSession {
       provider.openSession { [event] in event.yield($0) }
     }
 
@@ -91,6 +91,32 @@
       await provider.close()
     }
 
+    @Test func `A scan for beacons is a monitor where bluetoothd takes one`() async throws {
+      let bus = try PrivateBus()
+      let bluez = FakeBlueZ(takesMonitors: true)
+      defer { withExtendedLifetime(bluez) { bus.end() } }
+      await bluez.start(on: bus.address)
+      let provider = provider(bus)
+      let events = Events()
+      let session = events.open(provider)
+      try await events.state(.poweredOn)
+      var options = ScanOptions()
+      options.allowsDuplicates = true
+      options.seeksBeacons = true
+      session.send(.startScan(options))
+      // Of the discovery, until the monitor is active, and of the monitor.
+      for _ in 0..<2 {
+        let report = try await events.next { event in
+          if case .discovered(let report) = event { report } else { nil }
+        }
+        #expect(report.address == Self.peer)
+      }
+      #expect(bluez.members.contains("RegisterMonitor"))
+      #expect(bluez.members.last == "StopDiscovery")
+      session.close()
+      await provider.close()
+    }
+
     @Test func `Five thousand notifications arrive once each, in order`() async throws {
       let bus = try PrivateBus()
       let bluez = FakeBlueZ()
@@ -113,6 +139,27 @@
         }
         #expect(next == value)
       }
+      await provider.close()
+    }
+
+    @Test func `Ten thousand devices that another client finds leave a link its reads`()
+      async throws
+    {
+      let bus = try PrivateBus()
+      let bluez = FakeBlueZ()
+      defer { withExtendedLifetime(bluez) { bus.end() } }
+      await bluez.start(on: bus.address)
+      let provider = provider(bus)
+      let events = Events()
+      let session = events.open(provider)
+      session.send(.connect(Self.peer, ConnectOptions()))
+      _ = try await events.next { $0 == .connected(Self.peer) ? true : nil }
+      bluez.addDevices(10_000)
+      session.send(.gatt(Self.peer, .read(0x0C), RequestToken(rawValue: 1)))
+      #expect(try await events.result(1) == .success(.value([7])))
+      // All signals have come before the reply: there was no room for the others, and for the changes of these.
+      let snapshot = await provider.snapshot()
+      #expect(snapshot.droppedReportCount == 2 * (10_001 - BlueZLimits.deviceCountMax))
       await provider.close()
     }
 

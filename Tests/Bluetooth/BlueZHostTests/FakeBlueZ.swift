@@ -1,5 +1,6 @@
 #if BlueZ
   import BlueZMachines
+  import BluetoothWire
   import Essentials
   import EventLoop
   import Synchronization
@@ -18,6 +19,7 @@
     private static let adapter1 = "org.bluez.Adapter1"
     private static let device1 = "org.bluez.Device1"
     private static let characteristic1 = "org.bluez.GattCharacteristic1"
+    private static let monitor1 = "org.bluez.AdvertisementMonitor1"
     private static let uuid = "00002a37-0000-1000-8000-00805f9b34fb"
 
     private let loop = EpollLoop.shared
@@ -43,7 +45,18 @@
     /// The properties of the last advertisement.
     var advertisement: [String: BusValue] { advertisementStorage.withLock(\.self) }
 
-    init() { (owned, own) = AsyncStream.makeStream() }
+    /// Whether it refuses services of programs.
+    private let refusesServices: Bool
+    /// Whether it takes monitors.
+    private let takesMonitors: Bool
+    /// The sender and the path of the registered monitor.
+    private var monitor: (sender: String, path: String)?
+
+    init(refusesServices: Bool = false, takesMonitors: Bool = false) {
+      self.refusesServices = refusesServices
+      self.takesMonitors = takesMonitors
+      (owned, own) = AsyncStream.makeStream()
+    }
 
     /// Takes the name `org.bluez` on a bus.
     func start(on address: String) async {
@@ -73,6 +86,22 @@
       }
     }
 
+    /// Adds devices, each of which is heard once more.
+    func addDevices(_ count: Int) {
+      loop.execute { [self] in
+        for number in 0..<count {
+          let path = "\(Self.adapter)/dev_\(number)"
+          add(
+            path, Self.device1,
+            [
+              "Address": .string(DeviceAddress(bits: UInt64(number), kind: .random).description),
+              "AddressType": .string("random"), "RSSI": .int16(-60),
+            ])
+          change(path, Self.device1, ["RSSI": .int16(-61)])
+        }
+      }
+    }
+
     /// Ends the link, as a device does.
     func disconnectDevice() {
       loop.execute { [self] in
@@ -93,7 +122,7 @@
       case .reply(let id, let result):
         if let handle = handlers.removeValue(forKey: id) { handle(result) } else { own.yield() }
       case .call(let call): answer(call)
-      case .signal, .closed: break
+      case .signal, .signalsDelivered, .closed: break
       }
     }
 
@@ -115,7 +144,12 @@
       membersStorage.withLock { $0.append(call.member + written) }
       var result: Result<[BusValue], BusError> = .success([])
       switch call.member {
-      case "GetManagedObjects": result = .success([.objects(Self.objects)])
+      case "GetManagedObjects": result = .success([.objects(objects)])
+      case "GetAll": result = .success([.properties(Self.monitorManager)])
+      case "RegisterMonitor": return registerMonitor(call, arguments.first?.text ?? "")
+      case "StopDiscovery":
+        // With monitors, it calls for each advertisement that they select.
+        if monitor != nil { callMonitor("DeviceFound", [.path(Self.device)]) }
       case "StartDiscovery":
         bus?.answer(call, .success([]))
         return add(
@@ -131,6 +165,8 @@
         isConnected = false
         bus?.answer(call, .success([]))
         return change(Self.device, Self.device1, ["Connected": .boolean(false)])
+      case "RegisterApplication" where refusesServices:
+        result = .failure(BusError("org.bluez.Error.Failed", "No room"))
       case "RegisterApplication", "RegisterAdvertisement":
         return register(call, arguments.first?.text ?? "")
       case "RegisterAgent":
@@ -182,6 +218,31 @@
         self?.choose(objects, of: call.sender)
         self?.bus?.answer(call, .success([]))
       }
+    }
+
+    /// Reads the monitors of a program, and activates them.
+    private func registerMonitor(_ call: IncomingCall, _ path: String) {
+      let read = BusCall(
+        call.sender, path, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
+      send(read) { [weak self] result in
+        guard case .success(let values) = result,
+          let path = values.first?.objects?.first(where: { _, interfaces in
+            interfaces[Self.monitor1]?["Type"] == .string("or_patterns")
+              && interfaces[Self.monitor1]?["Patterns"] != nil
+          })?.key
+        else {
+          self?.bus?.answer(call, .failure(BusError("org.bluez.Error.Failed", "No monitor")))
+          return
+        }
+        self?.monitor = (call.sender, path)
+        self?.bus?.answer(call, .success([]))
+        self?.callMonitor("Activate", [])
+      }
+    }
+
+    private func callMonitor(_ member: String, _ arguments: [BusValue]) {
+      guard let monitor else { return }
+      send(BusCall(monitor.sender, monitor.path, Self.monitor1, member, arguments)) { _ in }
     }
 
     /// Sets the handles of services and characteristics.
@@ -241,10 +302,18 @@
       change(Self.device, Self.device1, ["ServicesResolved": .boolean(true)])
     }
 
-    private static let objects: [String: [String: [String: BusValue]]] = [
-      adapter: [
-        adapter1: ["Address": .string("00:1A:7D:DA:71:13"), "Powered": .boolean(true)]
-      ]
+    private static let monitorManager: [String: BusValue] = [
+      "SupportedMonitorTypes": .strings(["or_patterns"]), "SupportedFeatures": .strings([]),
     ]
+
+    private var objects: [String: [String: [String: BusValue]]] {
+      var interfaces: [String: [String: BusValue]] = [
+        Self.adapter1: ["Address": .string("00:1A:7D:DA:71:13"), "Powered": .boolean(true)]
+      ]
+      if takesMonitors {
+        interfaces["org.bluez.AdvertisementMonitorManager1"] = Self.monitorManager
+      }
+      return [Self.adapter: interfaces]
+    }
   }
 #endif

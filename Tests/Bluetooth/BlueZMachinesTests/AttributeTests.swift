@@ -73,6 +73,21 @@ struct AttributeTests {
     #expect(bench.takeEvents().result(1) == .success(.services([])))
   }
 
+  @Test func `Services that BlueZ 5_66 hides are not found, and the others are`() {
+    var bench = BlueZBench()
+    bench.start()
+    bench.connect()
+    bench.gatt(.discoverServices([0x1800]), token: 1)
+    bench.gatt(.discoverServices([0x1800, 0x180D]), token: 2)
+    let events = bench.takeEvents()
+    #expect(events.result(1) == .success(.services([])))
+    guard case .success(.services(let found))? = events.result(2) else {
+      Issue.record("no services")
+      return
+    }
+    #expect(found.map(\.uuid) == [0x180D])
+  }
+
   @Test func `Services that are never resolved time out`() {
     var bench = BlueZBench()
     bench.start()

@@ -93,6 +93,22 @@ struct DiscoveryTests {
     #expect(bench.takeEvents().reports.count == 2)
   }
 
+  @Test func `A device is not reported again because an app goes to the background`() {
+    var bench = BlueZBench()
+    bench.start()
+    var options = ScanOptions()
+    bench.startScan(options)
+    bench.hear()
+    #expect(bench.takeEvents().reports.count == 1)
+    options.isInBackground = true
+    bench.request(.startScan(options))
+    bench.changeDevice(["RSSI": .int16(-62)])
+    #expect(bench.takeEvents().reports.isEmpty)
+    bench.request(.startScan(options))
+    bench.changeDevice(["RSSI": .int16(-63)])
+    #expect(bench.takeEvents().reports.count == 1)
+  }
+
   @Test func `A scan for services does not report what another program's filter lets through`() {
     var bench = BlueZBench()
     bench.start()
@@ -210,5 +226,60 @@ struct DiscoveryTests {
     }
     #expect(bench.takeEvents().reports.count == BlueZLimits.deviceCountMax)
     #expect(bench.warnings.count == 1)
+  }
+
+  /// A bluetoothd that has as many devices as are remembered, and a device without room.
+  private func full() -> BlueZBench {
+    var objects = [adapterPath: [BusName.adapter: BlueZBench.adapterValues]]
+    for number in 0..<BlueZLimits.deviceCountMax {
+      let address = DeviceAddress(bits: UInt64(number), kind: .random).description
+      objects["\(adapterPath)/dev_\(number)"] = [
+        BusName.device: ["Address": .string(address), "AddressType": .string("random")]
+      ]
+    }
+    var bench = BlueZBench()
+    bench.start(objects)
+    bench.hear()
+    #expect(bench.machine.devices.count == BlueZLimits.deviceCountMax)
+    #expect(bench.warnings.count == 1)
+    return bench
+  }
+
+  @Test func `A device that a client waits for has room where others have none`() {
+    var bench = full()
+    bench.changeDevice(["RSSI": .int16(-2)])
+    #expect(bench.count(of: "GetAll") == 0)
+    bench.request(.connect(.peer, ConnectOptions()))
+    bench.changeDevice(["RSSI": .int16(-3)])
+    bench.reply(to: "GetAll", [.properties(BlueZBench.deviceValues)])
+    #expect(bench.machine.devices.count == BlueZLimits.deviceCountMax)
+    bench.changeDevice(["RSSI": .int16(-4)])
+    #expect(bench.call("Connect")?.path == devicePath)
+    // The next one is wanted before it appears.
+    let other = DeviceAddress(bits: 0xC011_2233_4466, kind: .random)
+    bench.request(.connect(other, ConnectOptions()))
+    let path = adapterPath + "/dev_C0_11_22_33_44_66"
+    bench.add(
+      path, BusName.device,
+      [
+        "Address": .string("C0:11:22:33:44:66"), "AddressType": .string("random"),
+        "RSSI": .int16(-3),
+      ])
+    #expect(bench.calls.last?.call.path == path && bench.count(of: "Connect") == 2)
+  }
+
+  @Test func `A device for which there was no room is read when it is heard and there is some`() {
+    var bench = full()
+    bench.startScan()
+    bench.changeDevice(["RSSI": .int16(-2)])
+    #expect(bench.count(of: "GetAll") == 0)
+    bench.remove("\(adapterPath)/dev_0", BusName.device)
+    for rssi in [-3, -4] as [Int16] { bench.changeDevice(["RSSI": .int16(rssi)]) }
+    #expect(bench.count(of: "GetAll") == 1)
+    #expect(bench.call("GetAll")?.path == devicePath)
+    bench.reply(
+      to: "GetAll",
+      [.properties(BlueZBench.deviceValues.merging(["RSSI": .int16(-4)]) { $1 })])
+    #expect(bench.takeEvents().reports.map(\.address) == [.peer])
   }
 }

@@ -185,6 +185,47 @@ struct RadioTests {
     #expect(bench.machine.adapter == "/org/bluez/hci1")
   }
 
+  @Test func `The bus delivers bluetoothd's own signals only, of the interfaces in use`() {
+    var bench = BlueZBench()
+    bench.handle(.opened(.first, acknowledgesEvents: false))
+    bench.handle(.busOpened)
+    let rules = bench.calls.map(\.call).filter { $0.member == "AddMatch" }
+      .compactMap { $0.arguments.first?.text }
+    #expect(rules.count == 5)
+    let changes = rules.filter { $0.contains("PropertiesChanged") }
+    #expect(
+      changes.allSatisfy {
+        $0.contains("sender='org.bluez'") && $0.contains("path_namespace='/org/bluez'")
+      })
+    let interfaces = ["Adapter1", "Device1", "GattCharacteristic1"]
+    #expect(
+      Set(changes.map { String($0.split(separator: "'").last ?? "") })
+        == Set(interfaces.map { "org.bluez." + $0 }))
+  }
+
+  @Test func `More calls than dbus-daemon allows a program wait until others have a reply`() {
+    var bench = BlueZBench()
+    var objects: [String: [String: [String: BusValue]]] = [
+      adapterPath: [BusName.adapter: BlueZBench.adapterValues]
+    ]
+    for number in 0..<200 {
+      objects[adapterPath + "/dev_\(number)"] = [
+        BusName.device: [
+          "Address": .string(DeviceAddress(bits: UInt64(number), kind: .random).description),
+          "AddressType": .string("random"), "Paired": .boolean(true),
+        ]
+      ]
+    }
+    bench.start(objects)
+    for number in 0..<200 {
+      let peer = DeviceAddress(bits: UInt64(number), kind: .random)
+      bench.request(.removeBond(peer, RequestToken(rawValue: UInt64(number))))
+    }
+    #expect(bench.count(of: "RemoveDevice") == BlueZLimits.pendingCallCountMax)
+    for _ in 0..<200 { bench.reply(to: "RemoveDevice") }
+    #expect(bench.takeEvents().count { if case .completed = $0 { true } else { false } } == 200)
+  }
+
   @Test func `Signals of other programs are ignored`() {
     var bench = BlueZBench()
     bench.start()

@@ -12,7 +12,12 @@ struct RandomRunTests {
     var random = SeededGenerator(seed: seed)
     var bench = BlueZBench()
     bench.start()
-    bench.handle(.opened(.second, acknowledgesEvents: false))
+    if seed % 2 == 0 {
+      bench.add(
+        adapterPath, BusName.monitorManager, MonitorTests.manager(inController: seed % 4 == 0))
+    }
+    let other = BlueZProgramID(rawValue: 7)
+    bench.handle(.opened(.second, acknowledgesEvents: false, program: other))
     var lastToken: UInt64 = 0
     var ends: [UInt64: Int] = [:]
     for _ in 0..<400 {
@@ -35,7 +40,7 @@ struct RandomRunTests {
     _ bench: inout BlueZBench, _ random: inout SeededGenerator, _ lastToken: inout UInt64
   ) {
     let id: BlueZSessionID = Bool.random(using: &random) ? .first : .second
-    switch Int.random(in: 0..<31, using: &random) {
+    switch Int.random(in: 0..<34, using: &random) {
     case 0: bench.request(.startScan(ScanOptions()), of: id)
     case 1: bench.request(.stopScan, of: id)
     case 2, 3: bench.request(.connect(.peer, ConnectOptions()), of: id)
@@ -72,7 +77,12 @@ struct RandomRunTests {
       lastToken += 1
       readRSSI(&bench, &random, token: lastToken, of: id)
     case 23, 24, 25: useChannel(&bench, &random, &lastToken, of: id)
-    case 26: bench.advance(by: .milliseconds(Int64.random(in: 0..<9_000, using: &random)))
+    case 26:
+      var options = ScanOptions()
+      options.seeksBeacons = true
+      bench.request(.startScan(options), of: id)
+    case 27, 28: callMonitor(&bench, &random)
+    case 29: bench.advance(by: .milliseconds(Int64.random(in: 0..<9_000, using: &random)))
     default:
       guard let index = bench.calls.indices.randomElement(using: &random) else { return }
       let id = bench.calls.remove(at: index).id
@@ -91,6 +101,14 @@ struct RandomRunTests {
     guard call.rawValue % 2 == 0 else { return }
     let prompt = PairingPromptID(rawValue: call.rawValue / 2)
     bench.request(.answerPairing(prompt, .accept), of: id)
+  }
+
+  /// A call for the latest monitor, if there is one.
+  private static func callMonitor(_ bench: inout BlueZBench, _ random: inout SeededGenerator) {
+    guard let path = bench.machine.monitors?.path(0) else { return }
+    let members = ["Activate", "Activate", "DeviceFound", "DeviceFound", "DeviceLost", "Release"]
+    let member = members.randomElement(using: &random) ?? "Activate"
+    bench.call(path, BusName.monitor, member, [.path(devicePath)])
   }
 
   /// A request for a channel, or a report of a socket that may be gone.

@@ -62,6 +62,14 @@ struct SubscriptionTests {
     #expect(bench.count(of: "StopNotify") == 0)
   }
 
+  @Test func `A subscription is StartNotify, and acquires no socket that a refusal would break`() {
+    var bench = connected()
+    bench.subscribe(token: 1)
+    bench.reply(to: "StartNotify")
+    bench.gatt(.writeWithoutResponse(0x0C, [1]), token: 2)
+    #expect(bench.calls.map(\.call.member) == ["WriteValue"])
+  }
+
   // MARK: Writes without response
 
   @Test func `Every 32 writes without response, a read proves that bluetoothd has sent them`() {
@@ -82,13 +90,45 @@ struct SubscriptionTests {
     #expect(bench.takeEvents().result(last) == .success(.done))
   }
 
-  @Test func `A peer without a readable descriptor is written to without that read`() {
+  /// Writes without response up to the one that a read follows.
+  private func writeToTheProbe(_ bench: inout BlueZBench, _ handle: UInt16) {
+    for token in 1...UInt64(BlueZLimits.commandCountMax) {
+      bench.gatt(.writeWithoutResponse(handle, [1]), token: token)
+      bench.reply(to: "WriteValue")
+    }
+  }
+
+  @Test func `Without a descriptor, a value that can't be read is read, for its refusal`() {
     var bench = connected()
     bench.remove(valuePath + "/desc000d", BusName.descriptor)
-    for token in 1...UInt64(BlueZLimits.commandCountMax) {
-      bench.gatt(.writeWithoutResponse(0x0C, [1]), token: token)
-      bench.reply(to: "WriteValue")
-      #expect(bench.takeEvents().result(token) == .success(.done))
-    }
+    let path = servicePath + "/char0020"
+    bench.add(
+      path, BusName.characteristic,
+      [
+        "UUID": .string("0000ab12-5d4e-4f3a-9b1c-0e2d3c4b5a69"),
+        "Flags": .strings(["write-without-response"]),
+      ])
+    writeToTheProbe(&bench, 0x21)
+    #expect(bench.call("ReadValue")?.path == path)
+    let last = UInt64(BlueZLimits.commandCountMax)
+    #expect(bench.takeEvents().result(last) == nil)
+    bench.refuse("ReadValue", "org.bluez.Error.NotPermitted", "Read not permitted")
+    #expect(bench.takeEvents().result(last) == .success(.done))
+  }
+
+  @Test func `Without both, the written value is read, and that is no notification`() {
+    var bench = connected()
+    bench.remove(valuePath + "/desc000d", BusName.descriptor)
+    bench.subscribe(token: 80)
+    bench.reply(to: "StartNotify")
+    writeToTheProbe(&bench, 0x0C)
+    #expect(bench.call("ReadValue")?.path == valuePath)
+    _ = bench.takeEvents()
+    bench.notify([7])
+    bench.notify([8])
+    bench.reply(to: "ReadValue", [.bytes([8])])
+    let events = bench.takeEvents()
+    #expect(events.values == [[7]])
+    #expect(events.result(UInt64(BlueZLimits.commandCountMax)) == .success(.done))
   }
 }

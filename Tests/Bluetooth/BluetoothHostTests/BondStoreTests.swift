@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothMachines
 import BluetoothWire
 import Essentials

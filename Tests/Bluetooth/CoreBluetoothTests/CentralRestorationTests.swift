@@ -122,6 +122,28 @@ struct CentralRestorationTests {
     withExtendedLifetime(manager) {}
   }
 
+  @Test("a connection that is requested again while its report is on its way is reported once")
+  func requestedAgain() {
+    let manager = makeManager()
+    app.onPower = { [app] central in central.connect(app.peripherals[1]) }
+    // The second report answers the request.
+    restore(.strap(), .connected(.phone), .connected(.phone))
+    let reports = ["restored unknown: Strap connected, Phone connecting", "poweredOn", "connected"]
+    #expect(record.lines == reports)
+    // A request for a connection that is established is answered.
+    for peripheral in app.peripherals {
+      manager.connect(peripheral)
+      keeping.host.deliver(.connected(peripheral.address))
+    }
+    #expect(record.lines == reports + ["connected", "connected"])
+    // And after an end, each connection is reported again.
+    keeping.host.deliver(.disconnected(.phone, Self.lost, reconnecting: false))
+    manager.connect(app.peripherals[1])
+    keeping.host.deliver(.connected(.phone))
+    #expect(record.lines.suffix(2).last == "connected" && record.lines.count == 7)
+    withExtendedLifetime(manager) {}
+  }
+
   @Test("the state is restored before values also where the radio's state is known already")
   func knownState() {
     let manager = makeManager()

@@ -5,7 +5,7 @@ import Testing
 struct DeclarationTests {
   private static let header = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../../Sources/CLibcrypto/CLibcrypto.h").standardizedFileURL.path
-  private static let hasHeaders = ["ec", "err", "evp", "hmac", "sha"].allSatisfy {
+  private static let hasHeaders = ["ec", "err", "evp", "hmac", "sha", "x509"].allSatisfy {
     FileManager.default.fileExists(atPath: "/usr/include/openssl/\($0).h")
   }
 
@@ -24,7 +24,7 @@ struct DeclarationTests {
 
   /// The compiler's errors for the declarations after a line and after OpenSSL's own.
   private static func compile(beside line: String) throws -> String {
-    let openSSL = ["ec", "err", "evp", "hmac", "sha"].map { "#include <openssl/\($0).h>" }
+    let openSSL = ["ec", "err", "evp", "hmac", "sha", "x509"].map { "#include <openssl/\($0).h>" }
     let source = (hasHeaders && line.isEmpty ? openSSL : [line]) + ["#include \"\(header)\"", ""]
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")

@@ -6,6 +6,7 @@ import ForkedProcesses
 import Glibc
 import HubPlaces
 import PortSharing
+import Synchronization
 import Testing
 
 @testable import BonjourHost
@@ -65,6 +66,7 @@ struct HubTests {
   private func program(_ name: String = "shared", isNamed: Bool = false) -> Program {
     var configuration = sharingConfiguration(run, name: name)
     configuration.hubOverride = BonjourPlaces(paths: [path], isNamed: isNamed)
+    configuration.hubPauseMin = .milliseconds(400)
     let (lines, continuation) = AsyncStream.makeStream(of: String.self)
     let host = BonjourHost(configuration: configuration) { continuation.yield($0) }
     return Program(host: host, log: LogReader(lines))
@@ -253,7 +255,24 @@ struct HubTests {
     await hub.close()
   }
 
-  @Test("a program beyond its quota does without the hub, with the reason, and loses nothing")
+  @Test("a program that the rules of a hub denied uses it when they allow it")
+  func allowedLater() async throws {
+    let isAllowed = Atomic(false)
+    let hub = try startHub { _ in
+      isAllowed.load(ordering: .relaxed) ? BonjourAdmission() : nil
+    }
+    let program = program()
+    let lamp = try await register("Lamp", with: program.host)
+    #expect(await program.host.settledRole == .alone)
+    isAllowed.store(true, ordering: .relaxed)
+    #expect(await program.log.skip(to: "hub of this machine answers"))
+    await usesHub(program)
+    withExtendedLifetime((lamp, hub)) {}
+    await program.host.close()
+    await hub.close()
+  }
+
+  @Test("a program beyond its quota loses nothing without the hub, and returns with fewer requests")
   func quota() async throws {
     let hub = try startHub { _ in BonjourAdmission(requestCountMax: 1) }
     let program = program()
@@ -268,7 +287,11 @@ struct HubTests {
       if found.count == 2 { break }
     }
     #expect(found == [.serviceAdded(try name("Lamp")), .serviceAdded(try name("Chair"))])
-    withExtendedLifetime((lamp, chair, query)) {}
+    chair.unregister()
+    query.cancel()
+    #expect(await program.log.skip(to: "hub of this machine answers"), "it has one request again")
+    await usesHub(program)
+    withExtendedLifetime(lamp) {}
     await program.host.close()
     await hub.close()
   }

@@ -278,7 +278,7 @@ struct OptionsTests {
   @Test("unknown options are refused")
   func refused() {
     for (arguments, reason) in [
-      (["x"], "What is “x”?"), (["70000"], "What is “70000”?"),
+      (["x"], "There is no option “x”."), (["70000"], "There is no option “70000”."),
       (["--folder"], "--folder needs a value."),
       (["--flickr", "--api", "nowhere"], "“nowhere” is no address of a server."),
       (["--flickr", "--api", "file:///etc/"], "“file:///etc/” is no address of a server."),

@@ -1,4 +1,5 @@
 #if BindingServer
+  import Foundation
   import PageProgram
   import Testing
   import WebDriver
@@ -55,6 +56,28 @@
           "return document.querySelector('[type=password]').value")
         #expect(password == "")
       }
+    }
+
+    @Test(arguments: [
+      ("PORT", "port PORT of 127.0.0.1 can't be listened on", 1),
+      ("80o0", "“80o0” is no port.", 64),
+    ])
+    func `A port that is used, or none, is an error in words, and no crash`(
+      port: String, reason: String, status: Int
+    ) async throws {
+      let first = try PageProgram("sign-in")
+      defer { first.stop() }
+      let used = "\(first.port)"
+      let (second, errors) = (Process(), Pipe())
+      second.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "sign-in")
+      second.arguments = [port.replacing("PORT", with: used)]
+      second.standardError = errors
+      try second.run()
+      let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      second.waitUntilExit()
+      #expect(text.hasPrefix(reason.replacing("PORT", with: used)))
+      #expect(second.terminationReason == .exit && second.terminationStatus == status)
     }
 
     @Test("the page is legible to a screen reader")

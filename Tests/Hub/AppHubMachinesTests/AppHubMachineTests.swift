@@ -199,9 +199,11 @@ struct AppHubMachineTests {
     #expect(system.takeRequests() == [.startScan(scan)])
     system.person(.sentToBackground)
     scan.allowsDuplicates = false
+    scan.isInBackground = true
     #expect(system.takeRequests() == [.startScan(scan)])
     system.person(.opened)
     scan.allowsDuplicates = true
+    scan.isInBackground = false
     #expect(system.takeRequests() == [.startScan(scan)])
   }
 

@@ -17,6 +17,7 @@ struct BackgroundRadioTests {
     #expect(radio.sent(.startScan(scan)) == [.startScan(scan)])
     var background = scan
     background.allowsDuplicates = false
+    background.isInBackground = true
     #expect(radio.follow(.background) == [.startScan(background)])
     #expect(radio.follow(.background).isEmpty)
     #expect(radio.follow(.off) == [.stopScan])

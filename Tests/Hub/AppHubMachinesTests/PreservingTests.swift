@@ -62,6 +62,48 @@ import Testing
     #expect(system.machine.preservedChangeCount > count)
   }
 
+  @Test
+  func `A frozen process is woken by the next system for its connection, which it hears of once`()
+    throws
+  {
+    var first = Self.connected()
+    first.host([.disconnected(TestSystem.peer, .attTimeout, reconnecting: false)])
+    first.request(.connect(TestSystem.peer, ConnectOptions()))
+    first.person(.sentToBackground)
+    #expect(first.state == .suspended)
+
+    var second = first.killed(isFrozen: true)
+    let process = try #require(second.process?.id)
+    #expect(second.state == .suspended && second.startCount == 0)
+    #expect(second.machine.radioUse(of: TestSystem.app).pendingConnections.count == 1)
+    second.process?.events = []
+    second.host([.connected(TestSystem.peer)])
+    #expect(second.lifeActions.last == .thaw(process))
+    second.findSystem(isInForeground: false)
+    // The session of the earlier system is closed, and the process requests again what it wants.
+    let session = try #require(second.hostSession)
+    #expect(second.hostSessions == [session])
+    #expect(second.requests.last == .connect(TestSystem.peer, ConnectOptions()))
+    #expect(second.process?.events.contains(.connected(TestSystem.peer)) == false)
+    #expect(second.state == .suspended)
+    second.host([.connected(TestSystem.peer)])
+    #expect(second.process?.events.count { $0 == .connected(TestSystem.peer) } == 1)
+    #expect(second.startCount == 0 && second.state == .suspended)
+    #expect(second.machine.preservedManagers.count == 1)
+  }
+
+  @Test func `A process that wants nothing any more after a restart of the system has no wishes`() {
+    var first = Self.connected()
+    first.request(.stopScan)
+    var second = first.killed(isFrozen: false)
+    #expect(second.machine.preservedManagers.count == 1)
+    second.findSystem(isInForeground: true)
+    #expect(second.state == .active)
+    // The client has heard that its link has ended.
+    #expect(second.machine.preservedManagers.isEmpty)
+    #expect(second.machine.life.wants(of: TestSystem.app, .central("lock")).isEmpty)
+  }
+
   @Test func `A manager is not given back to an app that runs, or that is not installed`() throws {
     let kept = try #require(Self.connected().machine.preservedManagers.first)
     var system = TestSystem()

@@ -7,8 +7,8 @@ import Testing
 
 @testable import AppHubMachines
 
-/// Random lives of an app whose peer sends numbered values: no process gets one that another one got, and each gets
-/// them in their order.
+/// Random lives of an app whose peer sends numbered values, on the radio of hubs that are killed: no process gets one that
+/// another one got, and each gets them in their order.
 @Suite
 struct RandomSystemTests {
   @Test(arguments: 0..<40)
@@ -33,7 +33,7 @@ struct RandomSystemTests {
       seenCount = events.count
     }
     for _ in 0..<200 {
-      switch random.next(upperBound: UInt64(10)) {
+      switch random.next(upperBound: UInt64(11)) {
       case 0:
         system.person(.opened)
         system.request(.connect(TestSystem.peer, ConnectOptions()))
@@ -54,6 +54,12 @@ struct RandomSystemTests {
               .disconnected(TestSystem.peer, .cancelled, reconnecting: false),
               .linkClosed(TestSystem.peer, .cancelled),
             ])
+      case 7:
+        // The hub whose radio the system uses is killed, and the next one serves it.
+        system.host(Self.endOfHub(connected: isConnected))
+        isConnected = false
+        if random.next(upperBound: UInt64(2)) == 0 { system.advance(by: .seconds(3)) }
+        system.host([.stateChanged(.poweredOn)])
       default:
         guard sent < 250, system.hostSession != nil else { continue }
         sent += 1
@@ -64,5 +70,15 @@ struct RandomSystemTests {
     #expect(zip(told, told.dropFirst()).allSatisfy { $0 < $1 }, "seed \(seed): \(told)")
     #expect(!told.isEmpty || sent == 0, "seed \(seed)")
     #expect(system.acknowledgedCount == system.sentCount, "seed \(seed)")
+  }
+
+  /// The last events of a hub that is killed.
+  private static func endOfHub(connected: Bool) -> [HostEvent] {
+    let error = HostError.disconnected(.connectionTimeout)
+    let links: [HostEvent] = [
+      .disconnected(TestSystem.peer, error, reconnecting: false),
+      .linkClosed(TestSystem.peer, error),
+    ]
+    return (connected ? links : []) + [.stateChanged(.resetting)]
   }
 }

@@ -150,6 +150,31 @@ struct RegionTests {
     #expect(system.machine.nextRegionWake == nil)
   }
 
+  @Test func `The regions of many apps are looked at together, once a second`() {
+    var system = RegionSystem()
+    for number in 0..<20 {
+      let app = AppID("com.example.shop\(number)")
+      system.handle(.life(.installed(app, AppDescription())))
+      system.request(.start(.shop, assuming: .unknown), of: app)
+      system.advance(by: .milliseconds(40))
+    }
+    let end = system.now + .seconds(10)
+    var wakeCount = 0
+    while let next = system.machine.nextWake, next <= end {
+      system.now = max(system.now, next)
+      system.handle(.life(.wake))
+      wakeCount += 1
+    }
+    #expect((10...12).contains(wakeCount))
+    // None of them has been heard for the exit delay: nothing is left to wait for.
+    system.advance(by: .seconds(40))
+    #expect(system.machine.nextWake == nil)
+    for number in 0..<20 {
+      let state = system.request(.state(RegionSystem.shop), of: AppID("com.example.shop\(number)"))
+      #expect(state == .state(.outside))
+    }
+  }
+
   @Test func `A region that is monitored again after the scan has ended is entered`() {
     var system = RegionSystem()
     system.person(.opened)

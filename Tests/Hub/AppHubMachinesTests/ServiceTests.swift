@@ -352,6 +352,29 @@ private struct ServiceSystem {
       system.machine.alerts(of: ServiceSystem.app).count == AppServices.noticeCountMax)
   }
 
+  @Test func `The contents of an app's notifications are bounded together`() throws {
+    var system = ServiceSystem([])
+    system.suspend()
+    func notice(_ identifier: String) -> AppNotice {
+      AppNotice(
+        identifier: identifier, isSilent: false, hasAlert: true,
+        contents: [UInt8](repeating: 7, count: AppServices.contentsByteCountMax))
+    }
+    let count = AppServices.listByteCountMax / AppServices.contentsByteCountMax
+    for number in 0..<count {
+      #expect(system.request(.add(notice("\(number)"), after: 60, repeats: false)) == .done)
+    }
+    #expect(
+      system.request(.add(notice("x"), after: 60, repeats: false)) == .refused(.tooMany))
+    // One that is replaced makes room for its successor.
+    #expect(system.request(.add(notice("0"), after: 60, repeats: false)) == .done)
+    system.advance(by: .seconds(61))
+    #expect(system.request(.present(notice("y"))) == .done)
+    let record = try #require(system.machine.serviceRecord(of: ServiceSystem.app))
+    #expect(record.delivered.map(\.identifier) == ["2", "3", "0", "y"])
+    #expect(record.alerts?.map(\.identifier) == ["1", "2", "3", "0"])
+  }
+
   @Test func `An app takes back a notification that was shown`() {
     var system = ServiceSystem([])
     system.suspend()
@@ -444,5 +467,28 @@ private struct ServiceSystem {
     #expect(second.alerts.count == 1 && second.launches.isEmpty)
     second.advance(by: .seconds(100))
     #expect(second.launches.count == 1 && second.kinds == [.refresh])
+  }
+
+  @Test func `An alert that the last system has shown opens the app, and isn't shown again`() throws
+  {
+    var first = ServiceSystem([])
+    first.suspend()
+    first.request(.add(Self.notice("a"), after: 1, repeats: false))
+    first.request(.add(Self.notice("b"), after: 2, repeats: false))
+    first.advance(by: .seconds(5))
+    #expect(first.alerts.count == 2)
+
+    var second = try #require(first.restarted([]))
+    #expect(second.alerts.isEmpty)
+    let alerts = second.machine.alerts(of: ServiceSystem.app)
+    #expect(
+      alerts.compactMap { second.machine.notice(ofAlert: $0, of: ServiceSystem.app) }
+        .map(\.identifier) == ["a", "b"])
+    second.person(.openedAlert(try #require(alerts.last)))
+    #expect(second.launches.map(\.isInForeground) == [true])
+    #expect(second.launches.first?.options?.notification != nil)
+    #expect(second.events.map(\.payload) == [Self.notice("b").contents])
+    #expect(second.events.first?.isTapped == true)
+    #expect(second.machine.alerts(of: ServiceSystem.app) == Array(alerts.prefix(1)))
   }
 }

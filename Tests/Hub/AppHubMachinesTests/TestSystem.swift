@@ -25,6 +25,15 @@ struct TestSystem {
   static let peer = DeviceAddress(bits: 7, kind: .public)
   static let session = HubSessionID(rawValue: 1)
 
+  /// The name of the session of the app's manager.
+  let manager: String
+  /// The state of the radio.
+  var radio = RadioState.poweredOn
+  /// The first handle of the next service.
+  var nextHandle: UInt16
+  /// Whether the host answers requests when it gets them.
+  var answers = true
+  private(set) var unanswered: [HostRequest] = []
   var machine: AppHubMachine
   var now = Instant.zero
   /// The process that runs.
@@ -41,7 +50,12 @@ struct TestSystem {
   private(set) var sentCount = 0
   private var pending: [AppHubMachine.Event] = []
 
-  init(_ modes: BackgroundModes = .bluetoothCentral) {
+  init(
+    _ modes: BackgroundModes = .bluetoothCentral, manager: String = "central:lock",
+    firstHandle: UInt16 = 40
+  ) {
+    self.manager = manager
+    nextHandle = firstHandle
     machine = AppHubMachine()
     handle(.life(.installed(Self.app, AppDescription(modes: modes))))
   }
@@ -73,13 +87,44 @@ struct TestSystem {
     case .close: break
     case .openSession(let key, _):
       hostSessions.insert(key)
-      host([.stateChanged(.poweredOn)])
+      host([.stateChanged(radio)])
     case .send(_, let request):
       requests.append(request)
-      if let token = request.token { host([.completed(token, .success(.done))]) }
+      if answers { answer(request) } else { unanswered.append(request) }
     case .acknowledge(_, let count): acknowledgedCount += count
     case .closeSession(let key): hostSessions.remove(key)
     }
+  }
+
+  /// The host answers the requests that it has not answered.
+  mutating func answerRequests() {
+    let due = unanswered
+    unanswered = []
+    for request in due { answer(request) }
+  }
+
+  private mutating func answer(_ request: HostRequest) {
+    guard let token = request.token else { return }
+    switch request {
+    case .startAdvertising where radio != .poweredOn:
+      host([.completed(token, .failure(.radioNotReady))])
+    case .addService where radio == .unknown:
+      host([.completed(token, .failure(.radioNotReady))])
+    case .addService(let definition, _):
+      host([.completed(token, .success(.published(publish(definition))))])
+    case .publishChannel(let psm, _, _): host([.completed(token, .success(.psm(psm ?? 0x80)))])
+    default: host([.completed(token, .success(.done))])
+    }
+  }
+
+  private mutating func publish(_ definition: ServiceDefinition) -> PublishedService {
+    let start = nextHandle
+    nextHandle += UInt16(10)
+    return PublishedService(
+      range: HandleRange(start, start + 9),
+      characteristics: definition.characteristics.indices.map {
+        PublishedCharacteristic(valueHandle: start + 2 + UInt16($0) * 3, configurationHandle: nil)
+      })
   }
 
   private mutating func perform(_ action: AppMachine.Action) {
@@ -90,7 +135,7 @@ struct TestSystem {
       process = Process(id: id)
       input(
         .sessionOpened(
-          Self.session, name: "central:lock", acknowledgesEvents: true, keptFor: .seconds(1_000)))
+          Self.session, name: manager, acknowledgesEvents: true, keptFor: .seconds(1_000)))
       handle(.life(.process(id, .launched)))
     case .kill(let id), .terminate(let id): end(id, .signal(9))
     default: break
@@ -124,13 +169,39 @@ struct TestSystem {
         process?.events += events.filter { $0 != .acknowledgementRequested }
         handledCount += events.count(where: \.isAcknowledged)
       case .attached(_, let attachment): process?.attachments.append(attachment)
-      case .failed(let failure): Issue.record("\(failure)")
+      case .failed(let failure): if failure != .ended { Issue.record("\(failure)") }
       case .connected, .lost: break
       }
     }
     if handledCount > 0, process?.handles == true {
       self.input(.eventsHandled(Self.session, count: handledCount))
     }
+  }
+
+  /// The next system, after this one was killed: it takes over the process and the preserved state.
+  func killed(isFrozen: Bool) -> TestSystem {
+    var next = TestSystem(
+      machine.modes[Self.app] ?? [], manager: manager, firstHandle: nextHandle)
+    next.process = process
+    if let id = process?.id {
+      let adoption = AppMachine.AppAdoption(isFrozen: isFrozen, isInForeground: !isFrozen)
+      next.handle(.life(.adopted(Self.app, id, adoption)))
+    }
+    for manager in machine.preservedManagers { next.handle(.preserved(manager)) }
+    return next
+  }
+
+  /// The process runs, and finds the next system: at once as an app, and a moment later as a program of a hub.
+  mutating func findSystem(isInForeground: Bool) {
+    guard let id = process?.id else { return }
+    handle(.life(.process(id, .resumed(isInForeground: isInForeground))))
+    input(.closed(.ended))
+    var actions: [HubClientMachine.Action] = []
+    guard let due = process?.client.nextWake else { return }
+    process?.client.wake(now: due, into: &actions)
+    #expect(actions.contains(.open))
+    handle(.connected(id))
+    input(.opened)
   }
 
   mutating func request(_ request: HostRequest) { input(.request(Self.session, request)) }

@@ -26,6 +26,11 @@ private final class ScanManager: NSObject, CBCentralManagerDelegate {
     central.scanForPeripherals(
       withServices: services, options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])
   }
+
+  func centralManager(
+    _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
+    advertisementData: [String: Any], rssi: NSNumber
+  ) { AppNotes.write("\(peripheral.identifier)") }
 }
 
 @Suite(.serialized)
@@ -97,6 +102,48 @@ struct ScanTests {
       app.open()
       phone.advance(by: .seconds(5))
       #expect(discoveryCount(app) > before + 10)
+    }
+  }
+
+  private static let other = SimulatedApp("com.example.other-scan", infoPlist: modes) { _ in
+    ScanManager([CBUUID(string: "FFC9")])
+  }
+
+  /// How many of twenty tags, which advertise once a second, are found in their first three seconds.
+  private func foundTagCount(
+    of app: InstalledApp, _ round: String, on phone: SimulatedPhone
+  ) -> Int {
+    func names() -> Set<String> { Set(AppNotes.all(of: app, .process)) }
+    let before = names()
+    for number in 0..<20 {
+      _ = phone.addDevice(named: "\(round) \(number)") { tag in
+        tag.advertisingInterval = .seconds(1)
+        tag.addService(0xFFC0).addCharacteristic(0xFFC1, [.read])
+      }
+    }
+    phone.advance(by: .seconds(3))
+    return names().subtracting(before).count
+  }
+
+  @Test func `The radio scans less often while all apps that scan are in the background`()
+    async throws
+  {
+    let apps = [Self.filtered, Self.other]
+    try await SimulatedPhone.run(seed: 43, apps: apps) { phone in
+      let app = phone[Self.filtered]
+      app.open()
+      phone.advance(by: .seconds(1))
+      #expect(foundTagCount(of: app, "foreground", on: phone) >= 18)
+      app.sendToBackground()
+      phone.advance(by: .seconds(5))
+      #expect(foundTagCount(of: app, "background", on: phone) <= 8)
+      // Another app that scans in the foreground has the radio scan for both.
+      phone[Self.other].open()
+      phone.advance(by: .seconds(5))
+      #expect(foundTagCount(of: app, "shared", on: phone) >= 18)
+      phone[Self.other].sendToBackground()
+      phone.advance(by: .seconds(5))
+      #expect(foundTagCount(of: app, "background again", on: phone) <= 8)
     }
   }
 }

@@ -44,6 +44,70 @@ private final class TaskDelegate: UIResponder, UIApplicationDelegate {
   }
 }
 
+/// An app that registers without a queue, as most apps do, and works in tasks of the language.
+@MainActor
+private final class ConcurrentDelegate: UIResponder, UIApplicationDelegate {
+  func application(
+    _ application: UIApplication,
+    didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
+  ) -> Bool {
+    BGTaskScheduler.shared.register(forTaskWithIdentifier: TaskDelegate.task, using: nil) { task in
+      Task {
+        await Self.work()
+        AppNotes.write("task")
+        task.setTaskCompleted(success: true)
+      }
+    }
+    UNUserNotificationCenter.current().requestAuthorization(options: []) { isGranted, _ in
+      AppNotes.write("granted \(isGranted)")
+    }
+    return true
+  }
+
+  private nonisolated static func work() async {
+    for _ in 0..<1_000 { await Task.yield() }
+  }
+
+  func applicationDidEnterBackground(_ application: UIApplication) {
+    do {
+      try BGTaskScheduler.shared.submit(BGAppRefreshTaskRequest(identifier: TaskDelegate.task))
+    } catch { AppNotes.write("\(error)") }
+  }
+
+  func application(
+    _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
+    fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
+  ) {
+    Task {
+      await Self.work()
+      AppNotes.write("notification")
+      completionHandler(.newData)
+    }
+  }
+}
+
+/// An app that shows alerts, and notes how it was launched.
+@MainActor
+private final class AlertDelegate: UIResponder, UIApplicationDelegate {
+  func application(
+    _ application: UIApplication,
+    didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
+  ) -> Bool {
+    let payload = launchOptions?[.remoteNotification] as? [AnyHashable: Any]
+    AppNotes.write("launched for \(payload?["number"] ?? "nothing")")
+    UNUserNotificationCenter.current().requestAuthorization(options: [.alert]) { _, _ in }
+    return true
+  }
+
+  func application(
+    _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
+    fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
+  ) {
+    AppNotes.write("notification \(userInfo["number"] ?? "without number")")
+    completionHandler(.newData)
+  }
+}
+
 @Suite(.serialized)
 struct TaskTests {
   private static let infoPlist: [String: [String]] = [
@@ -54,6 +118,12 @@ struct TaskTests {
     "com.example.task", infoPlist: infoPlist, delegate: { TaskDelegate(completes: true) })
   private static let endless = SimulatedApp(
     "com.example.endless", infoPlist: infoPlist, delegate: { TaskDelegate(completes: false) })
+
+  private static let concurrent = SimulatedApp(
+    "com.example.concurrent", infoPlist: infoPlist, delegate: { ConcurrentDelegate() })
+
+  private static let alerting = SimulatedApp(
+    "com.example.alerting", infoPlist: infoPlist, delegate: { AlertDelegate() })
 
   private func run(
     _ isolation: SimulatedPhone.Isolation, of definition: SimulatedApp = Self.app,
@@ -67,6 +137,27 @@ struct TaskTests {
       #expect(app.state == .suspended)
       app.terminate(.memoryPressure)
       try await body(phone, app)
+    }
+  }
+
+  @Test(arguments: isolations)
+  func `Virtual time waits for the tasks of the language with which an app handles an event`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await run(isolation, of: Self.concurrent) { phone, app in
+      let reports = phone.reports
+      app.open()
+      app.sendToBackground()
+      phone.advance(by: .seconds(10))
+      #expect(app.runTask(TaskDelegate.task))
+      phone.advance(by: .days(1))
+      app.receiveRemoteNotification(#"{"aps":{"content-available":1}}"#)
+      phone.advance(by: .days(1))
+      let notes = AppNotes.all(of: app, isolation)
+      #expect(notes == ["granted true", "granted true", "task", "notification"])
+      #expect(app.launches.count == 2 && app.state == .suspended)
+      #expect(phone.reports == reports)
+      #expect(app.backgroundTime < .seconds(1))
     }
   }
 
@@ -107,6 +198,34 @@ struct TaskTests {
       app.forceQuit()
       app.receiveRemoteNotification(#"{"aps": {"content-available": 1}}"#)
       #expect(app.launches.count == 2)
+    }
+  }
+
+  @Test(arguments: isolations)
+  func `An alert for an app that doesn't run is given to it when it is tapped, and not by its icon`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await run(isolation, of: Self.alerting) { phone, app in
+      app.receiveRemoteNotification(#"{"aps": {"alert": "Hello"}, "number": 1}"#)
+      phone.advance(by: .minutes(1))
+      // It is shown, and launches nothing.
+      #expect(app.alerts.count == 1 && app.launches.count == 1)
+      app.open()
+      phone.advance(by: .seconds(1))
+      #expect(app.launches.count == 2 && app.launchOptions == nil)
+      app.sendToBackground()
+      app.terminate(.memoryPressure)
+      app.receiveRemoteNotification(#"{"aps": {"alert": "Hello"}, "number": 2}"#)
+      phone.advance(by: .minutes(1))
+      #expect(app.alerts.count == 2 && app.launches.count == 2)
+      app.open(try #require(app.alerts.last))
+      phone.advance(by: .seconds(1))
+      #expect(app.launches.count == 3 && app.state == .active)
+      let payload = app.launchOptions?[.remoteNotification] as? [AnyHashable: Any]
+      #expect(payload?["number"] as? Int == 2)
+      let byIcon = "launched for nothing"
+      #expect(
+        AppNotes.all(of: app, isolation) == [byIcon, byIcon, "launched for 2", "notification 2"])
     }
   }
 

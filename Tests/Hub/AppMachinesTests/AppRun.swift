@@ -20,6 +20,12 @@ struct AppRun {
     var completes = true
     /// Steps that wait until it is thawed.
     var frozenSteps: [AppMachine.ProcessEvent] = []
+    var isLaunched = false
+    /// As it was last told.
+    var isInForeground = false
+    var opened: [AppReceiver] = []
+    /// It has to report to a system that has adopted it.
+    var mustReport = false
   }
 
   private struct Step {
@@ -31,6 +37,9 @@ struct AppRun {
   static let names = ["a", "b", "c"].map(AppID.init)
 
   private(set) var machine: AppMachine
+  /// How often the system was killed, and how many processes the next one has taken over.
+  private(set) var restartCount = 0
+  private(set) var adoptedCount = 0
   private(set) var checker: GuaranteeChecker
   private(set) var now = Instant.zero
   private(set) var transcript: [String] = []
@@ -125,11 +134,14 @@ struct AppRun {
 
   private mutating func perform(_ action: AppMachine.Action) {
     switch action {
-    case .start(let app, let id, _): start(id, of: app)
+    case .start(let app, let id, let launch):
+      start(id, of: app)
+      players[id]?.isInForeground = launch.isInForeground
     case .deliver(let id, let deliveries): receive(deliveries, id)
     case .freeze(let id): players[id]?.isFrozen = true
     case .thaw(let id):
       players[id]?.isFrozen = false
+      planResumption(of: id)
       for step in players[id]?.frozenSteps ?? [] { plan(step, id, in: 10) }
       players[id]?.frozenSteps = []
     case .terminate(let id):
@@ -186,6 +198,13 @@ struct AppRun {
 
   private mutating func receive(_ deliveries: [AppDelivery], _ id: AppProcessID) {
     guard let player = players[id] else { return }
+    for case .transition(let transition) in deliveries {
+      switch transition {
+      case .willEnterForeground, .didBecomeActive: players[id]?.isInForeground = true
+      case .didEnterBackground: players[id]?.isInForeground = false
+      case .willResignActive, .didReceiveMemoryWarning: break
+      }
+    }
     if chance(player.crashing) {
       let crash = AppMachine.ProcessEvent.exited(.signal(11), hasOthers: player.leavesOthers)
       return plan(chance(0.2) ? .reclaimed : crash, id, in: 50)
@@ -217,7 +236,7 @@ struct AppRun {
       players[id] = nil
     case .reclaimed: players[id] = nil
     case .launched, .opened, .closed, .acknowledged, .beganBackgroundTask, .endedBackgroundTask,
-      .completed:
+      .completed, .resumed:
       if player.isEnded { return }
       // What it reported just before it was frozen may be late.
       if player.isFrozen, !chance(0.1) {
@@ -225,7 +244,86 @@ struct AppRun {
         return
       }
     }
+    switch event {
+    case .opened(let receiver): players[id]?.opened.append(receiver)
+    case .closed(let receiver): players[id]?.opened.removeAll { $0 == receiver }
+    case .launched: players[id]?.isLaunched = true
+    default: break
+    }
     handle(.process(id, event))
+  }
+
+  // MARK: A restart of the system
+
+  /// The system is killed. The next one takes over the processes that it finds, and the preserved state of each app.
+  private mutating func restartSystem() {
+    let old = machine
+    machine = AppMachine(limits: old.limits, rules: old.rules, isUnlocked: old.isUnlocked)
+    restartCount += 1
+    alerts = []
+    checker.restarted()
+    // What it reports of events of the last system, the next one doesn't get.
+    steps.removeAll { step in
+      switch step.event {
+      case .acknowledged, .completed, .beganBackgroundTask, .endedBackgroundTask, .opened, .closed,
+        .launched, .resumed:
+        true
+      case .exited, .gone, .reclaimed: false
+      }
+    }
+    for name in Self.names {
+      if let app = old.apps[name] { handle(.installed(name, app.description)) }
+    }
+    for id in players.keys.sorted() { adopt(id) }
+    for name in Self.names {
+      guard let app = old.apps[name] else { continue }
+      for (receiver, wants) in app.wants.sorted(by: { $0.key.rank < $1.key.rank }) {
+        handle(.preserved(name, receiver, wants))
+      }
+      if app.isForceQuit { handle(.person(name, .forceQuit)) }
+      if chance(0.2) { handle(.mustResume(name)) }
+    }
+  }
+
+  private mutating func adopt(_ id: AppProcessID) {
+    guard let player = players[id] else { return }
+    // Of a process that was being launched or ended, the next system knows nothing: it is ended.
+    guard player.isLaunched, !player.isEnded, machine.state(of: player.app) == .notRunning,
+      isNewest(id)
+    else {
+      players[id] = nil
+      steps.removeAll { $0.process == id }
+      return
+    }
+    adoptedCount += 1
+    players[id]?.mustReport = true
+    players[id]?.frozenSteps = []
+    handle(
+      .adopted(
+        player.app, id,
+        AppMachine.AppAdoption(
+          isFrozen: player.isFrozen,
+          isInForeground: chance(0.9) ? player.isInForeground : !player.isInForeground)))
+    if !player.isFrozen { planResumption(of: id) }
+  }
+
+  /// Whether it is the newest process of its app.
+  private func isNewest(_ id: AppProcessID) -> Bool {
+    !players.contains { $0.key > id && $0.value.app == players[id]?.app }
+  }
+
+  /// A process that runs on finds the system, and reports what it has open.
+  private mutating func planResumption(of id: AppProcessID) {
+    guard let player = players[id], player.mustReport else { return }
+    players[id]?.mustReport = false
+    players[id]?.opened = []
+    if chance(0.05) { return }
+    for receiver in player.opened { plan(.opened(receiver), id, in: 0) }
+    if chance(0.2) { plan(.beganBackgroundTask(AppTaskID(rawValue: 1)), id, in: 0) }
+    steps.append(
+      Step(
+        time: now + .milliseconds(2), process: id,
+        event: .resumed(isInForeground: player.isInForeground)))
   }
 
   // MARK: The world
@@ -248,6 +346,7 @@ struct AppRun {
       handle(.wants(app, receiver, AppWants(rawValue: UInt16.random(in: 0..<256, using: &random))))
     case 84..<89: handle(.memoryPressure(chance(0.7) ? .critical : .warning))
     case 89..<90:
+      if chance(0.5) { return restartSystem() }
       handle(.rebooted)
       players = [:]
     case 90..<92: handle(.unlocked)

@@ -123,6 +123,7 @@ struct BudgetTests {
   func refusedBackgroundTask() {
     var phone = TestPhone()
     phone.suspend()
+    phone.advance(by: 2)
     phone.report(.beganBackgroundTask(Self.task))
     #expect(phone.takeActions() == [.refuseBackgroundTask(phone.process, Self.task)])
     #expect(phone.state == .suspended)
@@ -135,6 +136,46 @@ struct BudgetTests {
       phone.report(.acknowledged(second == 0 ? 0 : 1))
     }
     #expect(phone.state == .background)
+    _ = phone.takeActions()
+    phone.report(.beganBackgroundTask(Self.task))
+    #expect(phone.takeActions() == [.refuseBackgroundTask(phone.process, Self.task)])
+  }
+
+  @Test("a background task that begins before the threads of a suspended app stop lets it run on")
+  func backgroundTaskOfStoppingApp() {
+    var phone = TestPhone()
+    phone.suspend()
+    phone.report(.beganBackgroundTask(Self.task))
+    #expect(phone.takeActions() == [.thaw(phone.process)])
+    #expect(phone.state == .background)
+    let remaining = phone.machine.backgroundTimeRemaining(of: TestPhone.app, now: phone.now)
+    #expect(remaining == .seconds(30))
+    phone.report(.endedBackgroundTask(Self.task))
+    #expect(phone.takeActions() == [.freeze(phone.process)])
+    #expect(phone.state == .suspended && phone.counts.overstayCount == 0)
+  }
+
+  @Test("background tasks that begin before the threads of an app stop share one time")
+  func chainOfStoppingApp() {
+    var phone = TestPhone()
+    phone.suspend()
+    for number in 1...100 where phone.state == .suspended {
+      let task = AppTaskID(rawValue: UInt64(number))
+      phone.report(.beganBackgroundTask(task))
+      phone.advance(by: 1)
+      phone.report(.endedBackgroundTask(task))
+    }
+    #expect(phone.takeActions().contains(.kill(phone.process)))
+    #expect(phone.counts.backgroundNanoseconds == TimeSpan.seconds(30).nanoseconds)
+  }
+
+  @Test("an app that is suspended for its overstay isn't woken by a background task")
+  func backgroundTaskAfterOverstay() {
+    var phone = TestPhone()
+    phone.suspend()
+    phone.arrive(.connected(TestPhone.peer))
+    phone.advance(by: 10)
+    #expect(phone.state == .suspended)
     _ = phone.takeActions()
     phone.report(.beganBackgroundTask(Self.task))
     #expect(phone.takeActions() == [.refuseBackgroundTask(phone.process, Self.task)])

@@ -29,11 +29,15 @@ struct GuaranteeChecker {
     var isLaunched = false
     var isActive = false
     var isFrozen = false
+    /// When it was last frozen.
+    var frozenAt: Instant?
     /// When it was last requested or forced to end.
     var endingAt: Instant?
     /// When it last got a reason to run.
     var activeAt: Instant
     var isProcessing = false
+    /// It was started by an earlier system, and has not reported to this one.
+    var isAdopted = false
     /// Whether each delivery that is not acknowledged is an event.
     var unacknowledged: [Bool] = []
   }
@@ -45,6 +49,10 @@ struct GuaranteeChecker {
   private var isLocked = false
   /// The app that the person opens with the event that is being handled.
   private var openedApp: AppID?
+  /// The app whose process has to report with the event that is being handled.
+  private var mustResumeApp: AppID?
+  /// The process that begins a background task with the event that is being handled, before its threads stopped.
+  private var beginningProcess: AppProcessID?
   private var arrived: Set<UInt32> = []
   private var delivered: Set<UInt32> = []
   private var deliveredIDs: Set<AppEventID> = []
@@ -68,6 +76,8 @@ struct GuaranteeChecker {
   /// - Parameter id: The number that the machine gives the next event.
   mutating func note(_ event: AppMachine.Event, id: AppEventID, now: Instant) {
     openedApp = nil
+    mustResumeApp = nil
+    beginningProcess = nil
     switch event {
     case .installed(let id, let description): apps[id] = App(modes: description.modes)
     case .arrived(let app, let event):
@@ -76,7 +86,19 @@ struct GuaranteeChecker {
       if case .request = event.kind { requests[id] = now }
     case .wants(let id, let receiver, let wants): note(id, receiver, wants)
     case .preserved(let id, let receiver, let wants):
-      if apps[id]?.process == nil { apps[id]?.wants[receiver] = wants }
+      let process = apps[id]?.process.flatMap { processes[$0] }
+      guard process?.isLaunched != true || process?.isFrozen == true else { return }
+      apps[id]?.wants[receiver] = wants
+      if receiver.isRestored, let id = apps[id]?.process {
+        processes[id]?.restorable.insert(receiver)
+      }
+    case .adopted(let app, let id, let adoption):
+      apps[app]?.process = id
+      // It is frozen again, so that each of its processes is.
+      processes[id] = Process(
+        app: app, restorable: [], startedAt: now, isLaunched: adoption.isFrozen, activeAt: now)
+      processes[id]?.isAdopted = true
+    case .mustResume(let app): mustResumeApp = app
     case .process(let id, let event): note(event, id, now)
     case .person(let id, let deed): note(id, deed, now)
     case .rebooted:
@@ -84,7 +106,7 @@ struct GuaranteeChecker {
       for id in processes.keys.sorted() { gone(id, isFault: false, now) }
       for id in apps.keys { apps[id]?.faultedAt = nil }
     case .unlocked: isLocked = false
-    case .removed, .displaySwitchedOn, .memoryPressure, .radio, .wake: break
+    case .preservedAlert, .removed, .displaySwitchedOn, .memoryPressure, .radio, .wake: break
     }
   }
 
@@ -113,6 +135,11 @@ struct GuaranteeChecker {
   ) {
     guard let process = processes[id] else { return }
     switch event {
+    case .resumed(let isInForeground):
+      processes[id]?.isAdopted = false
+      processes[id]?.isLaunched = true
+      processes[id]?.isActive = isInForeground
+      processes[id]?.activeAt = now
     case .launched:
       processes[id]?.isLaunched = true
       processes[id]?.activeAt = now
@@ -134,7 +161,10 @@ struct GuaranteeChecker {
       }
     case .gone: gone(id, isFault: process.endingAt == nil, now)
     case .reclaimed: gone(id, isFault: false, now)
-    case .beganBackgroundTask, .endedBackgroundTask: break
+    case .beganBackgroundTask:
+      let isStopping = process.frozenAt.map { now - $0 <= limits.stopTime } ?? false
+      if isStopping, !process.isAdopted { beginningProcess = id }
+    case .endedBackgroundTask: break
     }
   }
 
@@ -143,6 +173,13 @@ struct GuaranteeChecker {
     apps[process.app]?.process = nil
     if isFault { apps[process.app]?.faultedAt = now }
     apps[process.app]?.unacknowledgedCount += process.unacknowledged.count { $0 }
+  }
+
+  /// The system was killed, and the next one begins: events that waited are lost, and it counts from the beginning.
+  mutating func restarted() {
+    processes = [:]
+    requests = [:]
+    deliveredIDs = []
   }
 
   // MARK: Actions
@@ -155,12 +192,17 @@ struct GuaranteeChecker {
       let isRunning = processes[id].map { $0.isLaunched && !$0.isFrozen && $0.endingAt == nil }
       expect(isRunning == true, "process \(id.rawValue) is frozen and doesn't run")
       processes[id]?.isFrozen = true
+      processes[id]?.frozenAt = now
     case .thaw(let id):
       let isFrozen = processes[id].map { $0.isFrozen && $0.endingAt == nil }
       expect(isFrozen == true, "process \(id.rawValue) is thawed and not frozen")
       expect(mayWake(id), "process \(id.rawValue) is thawed without a reason")
       processes[id]?.isFrozen = false
       processes[id]?.activeAt = now
+      if processes[id]?.isAdopted == true {
+        processes[id]?.isLaunched = false
+        processes[id]?.startedAt = now
+      }
     case .terminate(let id), .kill(let id):
       expect(processes[id] != nil, "process \(id.rawValue) is ended twice")
       processes[id]?.endingAt = now
@@ -238,9 +280,15 @@ struct GuaranteeChecker {
   /// Whether the person opens the app, or something waits that its modes allow to wake it.
   private func mayWake(_ id: AppProcessID) -> Bool {
     guard let process = processes[id], let app = apps[process.app] else { return false }
-    if openedApp == process.app { return true }
+    if openedApp == process.app || mustResumeApp == process.app || beginningProcess == id {
+      return true
+    }
     return app.pending.values.contains { event in
-      guard process.opened.contains(event.receiver), let mode = Self.mode(of: event) else {
+      guard
+        process.isAdopted || process.opened.contains(event.receiver)
+          || process.restorable.contains(event.receiver),
+        let mode = Self.mode(of: event)
+      else {
         return false
       }
       return app.modes.isSuperset(of: mode)

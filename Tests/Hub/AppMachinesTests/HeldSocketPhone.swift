@@ -14,9 +14,13 @@ struct HeldSocketPhone {
     var isHeld = true
     var isWatched = false
     var isShutDown = false
+    /// When the last bytes came; nil in a kernel that doesn't report it.
+    var receivedAt: Instant?
 
-    var reading: HeldSocketReading {
-      HeldSocketReading(receivedCount: received, readCount: read, hasEnded: hasEnded)
+    func reading(at now: Instant) -> HeldSocketReading {
+      HeldSocketReading(
+        receivedCount: received, readCount: read, hasEnded: hasEnded,
+        sinceReceived: receivedAt.map { now - $0 })
     }
   }
 
@@ -47,6 +51,7 @@ struct HeldSocketPhone {
   private mutating func perform(_ action: HeldSocketMachine.Action) {
     switch action {
     case .held(_, let id): kernel[id] = Socket()
+    case .reconnecting: break
     case .refused(_, let refusal): refusals.append(refusal)
     case .give(_, let id, _): given.append(id)
     case .none: break
@@ -54,6 +59,8 @@ struct HeldSocketPhone {
       kernel[id]?.isWatched = true
       report(id)
     case .unwatch(let id): kernel[id]?.isWatched = false
+    case .look(let id):
+      if let socket = kernel[id] { handle(.looked(id, socket.reading(at: phone.now))) }
     case .shutDown(let id):
       kernel[id]?.isHeld = false
       kernel[id]?.isShutDown = true
@@ -131,6 +138,16 @@ struct HeldSocketPhone {
     if opens, let id = self[identifier] { process(.opened(id.receiver)) }
   }
 
+  /// The process has no connection, and wants one.
+  mutating func reconnect(_ identifier: String = "chat") {
+    lastTicket += 1
+    handle(
+      .reconnect(
+        HeldSocketTicket(rawValue: lastTicket), TestPhone.app, phone.process,
+        identifier: identifier, hasMode: true))
+    if let id = self[identifier] { process(.opened(id.receiver)) }
+  }
+
   mutating func take(_ identifier: String) {
     lastTicket += 1
     let ticket = HeldSocketTicket(rawValue: lastTicket)
@@ -170,7 +187,7 @@ struct HeldSocketPhone {
   private mutating func report(_ id: HeldSocketID) {
     guard let socket = kernel[id], socket.isWatched, socket.isHeld else { return }
     guard socket.received > socket.read || socket.hasEnded else { return }
-    handle(.readable(id, socket.reading))
+    handle(.readable(id, socket.reading(at: phone.now)))
   }
 
   var wakeCount: Int { phone.counts.wakeCount }

@@ -40,6 +40,60 @@ import Testing
     #expect(phone.wakeCount == 1)
   }
 
+  @Test func `Bytes that a thread of the app reads before it stops wake the app once`() throws {
+    var phone = HeldSocketPhone()
+    phone.run()
+    phone.suspend()
+    let chat = try #require(phone["chat"])
+    phone.kernel[chat]?.received = 5
+    phone.kernel[chat]?.read = 5
+    phone.advance(by: 1)
+    #expect(phone.phone.state == .background)
+    #expect(phone.phone.counts.reasonCounts == [.socket: 1])
+    phone.acknowledgeAll()
+    #expect(phone.phone.state == .suspended)
+    phone.advance(by: 86_400)
+    #expect(phone.wakeCount == 1)
+  }
+
+  @Test func `Bytes that an app has read just before its suspension wake it once`() throws {
+    var phone = HeldSocketPhone()
+    phone.run()
+    let chat = try #require(phone["chat"])
+    phone.receive(5, chat)
+    phone.kernel[chat]?.read = 5
+    phone.kernel[chat]?.receivedAt = phone.phone.now
+    phone.person(.sentToBackground)
+    phone.acknowledgeAll()
+    #expect(phone.phone.state == .background)
+    phone.acknowledgeAll()
+    #expect(phone.phone.state == .suspended)
+    #expect(phone.phone.counts.reasonCounts == [.socket: 1])
+    phone.advance(by: 86_400)
+    #expect(phone.wakeCount == 1)
+  }
+
+  @Test func `Bytes that came long before the suspension, or woke the app, don't wake it again`()
+    throws
+  {
+    var phone = HeldSocketPhone()
+    phone.run()
+    let chat = try #require(phone["chat"])
+    phone.receive(5, chat)
+    phone.kernel[chat]?.read = 5
+    phone.kernel[chat]?.receivedAt = phone.phone.now
+    phone.advance(by: 2)
+    phone.suspend()
+    #expect(phone.wakeCount == 0)
+    phone.kernel[chat]?.receivedAt = phone.phone.now
+    phone.receive(1, chat)
+    phone.kernel[chat]?.read = 6
+    phone.acknowledgeAll()
+    #expect(phone.phone.state == .suspended)
+    phone.advance(by: 60)
+    #expect(phone.wakeCount == 1)
+  }
+
   @Test func `An app that reads a part is woken for the rest, and one that reads nothing is not`()
     throws
   {
@@ -281,12 +335,16 @@ import Testing
       let ids = phone.sockets.entries.keys.sorted()
       let id = ids.randomElement(using: &chance)
       let hasProcess = phone.phone.process.rawValue != 0
-      switch Int.random(in: 0..<12, using: &chance) {
+      switch Int.random(in: 0..<13, using: &chance) {
       case 0: phone.person(.opened)
       case 1: phone.person(.sentToBackground)
       case 2 where Int.random(in: 0..<8, using: &chance) == 0: phone.person(.forceQuit)
       case 3: if hasProcess { phone.process(.launched) }
-      case 4: if let id { phone.receive(UInt64.random(in: 1...9, using: &chance), id) }
+      case 4:
+        if let id {
+          phone.kernel[id]?.receivedAt = phone.phone.now
+          phone.receive(UInt64.random(in: 1...9, using: &chance), id)
+        }
       case 5:
         if let id, let received = phone.kernel[id]?.received { phone.kernel[id]?.read = received }
       case 6: if hasProcess { phone.acknowledgeAll() }
@@ -295,6 +353,8 @@ import Testing
       case 9: if hasProcess { phone.take("chat \(Int.random(in: 0..<4, using: &chance))") }
       case 10:
         if hasProcess { phone.hold("chat \(Int.random(in: 0..<4, using: &chance))") }
+      case 11:
+        if hasProcess { phone.reconnect("chat \(Int.random(in: 0..<4, using: &chance))") }
       default: phone.advance(by: Int64.random(in: 0...40, using: &chance))
       }
       for (id, socket) in phone.kernel where phone.sockets.entries[id] == nil {

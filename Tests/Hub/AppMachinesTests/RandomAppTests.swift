@@ -30,6 +30,7 @@ struct RandomAppTests {
   func runs(part: UInt64) {
     var failedSeeds: [UInt64] = []
     var (runCount, deliveredCount, restoredCount, launchCount) = (0, 0, 0, 0)
+    var (restartCount, adoptedCount) = (0, 0)
     for seed in Self.seeds where seed % Self.partCount == part && Self.isInShare(seed) {
       var run = AppRun(seed: seed)
       run.perform()
@@ -37,6 +38,8 @@ struct RandomAppTests {
       deliveredCount += run.checker.deliveredCount
       restoredCount += run.checker.restoredCount
       launchCount += run.checker.launchCount
+      restartCount += run.restartCount
+      adoptedCount += run.adoptedCount
       let violations = run.checker.violations + run.machine.violations()
       guard !violations.isEmpty else { continue }
       failedSeeds.append(seed)
@@ -47,6 +50,8 @@ struct RandomAppTests {
     #expect(failedSeeds.isEmpty, "seeds \(failedSeeds.prefix(100)), \(failedSeeds.count) in all")
     #expect(deliveredCount >= runCount * 10, "hardly anything was delivered")
     #expect(launchCount >= runCount * 3, "hardly any app was launched")
+    #expect(restartCount >= runCount / 10, "the system was hardly ever killed")
+    #expect(adoptedCount >= restartCount / 4, "hardly any process was taken over")
     #expect(restoredCount >= runCount / 10, "hardly any state was restored")
   }
 

@@ -23,6 +23,45 @@ struct WakeTests {
     #expect(actions.deliveries.first == .transition(.willEnterForeground))
   }
 
+  /// An app that is opened again, and left before it has made its manager.
+  private static func leftEarly() -> TestPhone {
+    var phone = TestPhone()
+    phone.terminate()
+    phone.person(.opened)
+    phone.report(.launched)
+    phone.acknowledgeAll()
+    phone.person(.sentToBackground)
+    phone.acknowledgeAll()
+    #expect(phone.state == .suspended)
+    _ = phone.takeActions()
+    return phone
+  }
+
+  @Test func `An app that was suspended before it has made its manager is woken for its events`() {
+    var phone = Self.leftEarly()
+    phone.arrive(.connected(TestPhone.peer))
+    #expect(phone.takeActions() == [.thaw(phone.process)])
+    phone.advance(by: 1)
+    #expect(phone.state == .background)
+    phone.report(.opened(TestPhone.lock))
+    let actions = phone.takeActions()
+    #expect(actions.deliveries.first == .restore(TestPhone.lock))
+    #expect(actions.events == [.connected(TestPhone.peer)])
+    phone.acknowledgeAll()
+    #expect(phone.state == .suspended)
+  }
+
+  @Test func `An app that never makes its manager is suspended again, and not woken twice for it`()
+  {
+    var phone = Self.leftEarly()
+    phone.arrive(.connected(TestPhone.peer))
+    phone.advance(by: 11)
+    #expect(phone.state == .suspended)
+    #expect(phone.takeActions().reports == [.unclaimed(TestPhone.app, TestPhone.lock)])
+    phone.advance(by: 3_600)
+    #expect(phone.takeActions().isEmpty)
+  }
+
   @Test("events of a foreground-only app wait for the foreground, though something else wakes it")
   func foregroundOnlyWokenForOther() {
     var phone = TestPhone(.remoteNotification)

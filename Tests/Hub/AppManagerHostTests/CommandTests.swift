@@ -1,5 +1,6 @@
 import AppMachines
 import AppSessions
+import EventLoop
 import Foundation
 import Glibc
 import Testing
@@ -61,6 +62,38 @@ struct CommandTests {
     await manager.close()
   }
 
+  @Test func `An app whose folder vanishes while it is suspended is woken, and launched no more`()
+    async throws
+  {
+    let manager = try await TestManager.start()
+    let folder = try manager.makeDoorLock()
+    let lock = "com.example.lock"
+    try await manager.perform(.install(folder: folder))
+    try await manager.perform(.open(lock, attaches: false))
+    try await manager.until(lock) { $0.connectionCount == 1 }
+    try await manager.perform(.background(lock))
+    manager.radio.moveOutOfRange()
+    let suspended = try await manager.until(lock) {
+      $0.state == .suspended && $0.pendingConnectionCount == 1
+    }
+    try FileManager.default.removeItem(atPath: folder)
+    // The process goes on without it.
+    manager.radio.moveIntoRange()
+    var openings = manager.radio.openings.makeAsyncIterator()
+    #expect(await openings.next() == 1)
+    let woken = try await manager.until(lock) { $0.state == .suspended }
+    #expect(woken.processID == suspended.processID)
+    manager.radio.moveOutOfRange()
+    try await manager.until(lock) { $0.state == .suspended && $0.pendingConnectionCount == 1 }
+    try await manager.perform(.terminate(lock))
+    try await manager.until(lock) { $0.state == .notRunning }
+    manager.radio.moveIntoRange()
+    try await manager.untilReport { $0.contains("\(lock) can't be started") }
+    let app = try await manager.until(lock) { $0.counts.crashCount >= 1 }
+    #expect(app.state == .notRunning)
+    await manager.close()
+  }
+
   @Test func `The list of apps outlives the manager`() async throws {
     let folder = try TestManager.makeFolder()
     let app = try TestManager.makeApp("com.example.a", in: folder, script: "exit 0")
@@ -99,6 +132,71 @@ struct CommandTests {
     await #expect(throws: AppManagerServerError.isTaken(manager.server.path)) {
       try await AppManagerServer.start(at: manager.server.path, manager.radio.host, store: store)
     }
+    await manager.close()
+  }
+
+  /// The reason for which a command at a path has no reply.
+  private func reason(at path: String) async -> AppCommandError? {
+    do {
+      for try await _ in AppCommandClient.replies(to: .status, at: path) {}
+      return nil
+    } catch { return error as? AppCommandError }
+  }
+
+  @Test func `A command without a reply has the reason`() async throws {
+    let folder = try TestManager.makeFolder()
+    let path = folder + "/apps"
+    #expect(await reason(at: path) == .notRunning)
+    let long = path + String(repeating: "a", count: 200)
+    #expect(await reason(at: long) == .unreachable(SystemError(number: ENAMETOOLONG)))
+    for (answer, expected) in [
+      ([], AppCommandError.ended), ([UInt8](repeating: 255, count: 4), .violatesProtocol),
+    ] {
+      let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      let address = try #require(SocketAddress(path: path))
+      try #require(address.with({ bind(listener, $0, $1) }) == 0 && listen(listener, 1) == 0)
+      async let found = reason(at: path)
+      await TestServer.onThread {
+        let connection = accept(listener, nil, nil)
+        var request = [UInt8](repeating: 0, count: 4_096)
+        _ = read(connection, &request, request.count)
+        _ = write(connection, answer, answer.count)
+        close(connection)
+      }
+      #expect(await found == expected)
+      close(listener)
+      // The socket is left.
+      #expect(await reason(at: path) == .notRunning)
+      unlink(path)
+    }
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test func `An app connects with its manager while as many commands wait as it takes`()
+    async throws
+  {
+    let manager = try await TestManager.start()
+    try await manager.perform(.install(folder: try manager.makeApp("com.example.a")))
+    manager.radio.addStrap()
+    try await manager.perform(.install(folder: try manager.makePulseLog()))
+    var terminals: [AsyncThrowingStream<AppCommandReply, any Error>.Iterator] = []
+    for _ in 0..<127 {
+      var replies = AppCommandClient.replies(
+        to: .open("com.example.a", attaches: true), at: manager.path
+      ).makeAsyncIterator()
+      #expect(try await replies.next() == .opened)
+      terminals.append(replies)
+    }
+    var lines: [String] = []
+    for try await reply in AppCommandClient.replies(
+      to: .open("com.example.pulse", attaches: true), at: manager.path)
+    {
+      if case .output(let line) = reply { lines.append(line) }
+      if lines.last == "recording" { break }
+    }
+    #expect(!lines.contains { $0.contains("isn't installed") })
+    #expect(lines.last == "recording")
+    terminals = []
     await manager.close()
   }
 }

@@ -22,7 +22,7 @@ struct DoorLockTests {
     try await manager.perform(.background(Self.lock))
     let suspended = try await manager.until(Self.lock) { $0.state == .suspended }
     let processID = try #require(suspended.processID)
-    #expect(processState(processID) == "T")
+    #expect(ProcessTable.isStopped(processID))
 
     manager.radio.moveOutOfRange()
     let waiting = try await manager.until(Self.lock) {

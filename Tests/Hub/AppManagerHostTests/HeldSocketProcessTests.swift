@@ -48,7 +48,7 @@ struct HeldSocketProcessTests {
   @Test func `A byte wakes a frozen app, which is frozen again afterwards`() async throws {
     let (manager, _, connection) = try await start()
     let process = try await suspend(manager)
-    #expect(processState(process) == "T")
+    #expect(ProcessTable.isStopped(process))
     for number in 1...3 {
       connection.send("hello \(number)\n")
       try await line("message: hello \(number)", manager)
@@ -123,6 +123,58 @@ struct HeldSocketProcessTests {
     try await manager.until(Self.id) { $0.state == .suspended && $0.heldSockets?.count == 1 }
     next.send("again\n")
     try await line("message: again", manager)
+    await manager.close()
+  }
+
+  @Test func `An app whose keys have ended with its process learns which connection it had`()
+    async throws
+  {
+    let (manager, server, first) = try await start(program: "held-streams", word: "keys")
+    try await line("holding held", manager)
+    _ = try await suspend(manager)
+    try await terminate(manager)
+    first.send("encrypted")
+    let second = try await server.accept()
+    #expect(await first.receive().isEmpty)
+    try await line("holding replaces(peer: \"127.0.0.1:\(server.port)\")", manager)
+    let app = try await manager.until(Self.id) { $0.state == .suspended }
+    #expect(app.heldSockets?.count == 1 && app.counts.launchCount == 2)
+    #expect(second.isOpen)
+    await manager.close()
+  }
+
+  @Test func `An app that handles messages in tasks is not suspended before it requests more`()
+    async throws
+  {
+    let (manager, _, connection) = try await start(program: "held-streams", word: "tasks")
+    _ = try await suspend(manager)
+    for number in 1...2 {
+      connection.send("\(number)")
+      try await line("handled \(number)", manager)
+      let app = try await manager.until(Self.id) { $0.state == .suspended }
+      #expect(app.counts.reasonCounts == [.socket: number])
+    }
+    await manager.close()
+  }
+
+  @Test func `An app whose server does not answer is suspended when its time is over`() async throws
+  {
+    var limits = TestManager.limits
+    limits.backgroundTaskTime = .milliseconds(600)
+    limits.expirationNotice = .milliseconds(300)
+    let manager = try await TestManager.start(limits: limits)
+    let server = try TestServer(waitingMax: 0)
+    let other = try server.connect()
+    defer { close(other) }
+    try await manager.perform(
+      .install(
+        folder: manager.makeStandby(port: server.port, program: "held-streams", word: "tasks"))
+    )
+    try await manager.perform(.open(Self.id, attaches: false))
+    try await manager.until(Self.id) { $0.state == .active }
+    try await manager.perform(.background(Self.id))
+    let app = try await manager.until(Self.id) { $0.state == .suspended }
+    #expect(app.counts.launchCount == 1 && app.counts.crashCount == 0)
     await manager.close()
   }
 
@@ -222,6 +274,28 @@ struct HeldSocketProcessTests {
     await next.close()
   }
 
+  @Test func `A list of held sockets that could not be written is written later`() async throws {
+    var times = HeldSocketTimes()
+    times.listRetry = .milliseconds(20)
+    let folder = try TestManager.makeFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let service = try TestServiceManager(at: folder + "/notify")
+    let manager = try await TestManager.start(
+      socketTimes: times, descriptors: DescriptorStore(notifySocket: service.path))
+    let list = AppManagerPlace.sockets(beside: manager.path) + ".json"
+    try FileManager.default.createDirectory(atPath: list, withIntermediateDirectories: false)
+    let server = try TestServer()
+    try await manager.perform(.install(folder: manager.makeStandby(port: server.port)))
+    try await manager.perform(.open(Self.id, attaches: false))
+    _ = try await server.accept()
+    try await manager.untilReport { $0.contains("the list of held sockets can't be written") }
+    try FileManager.default.removeItem(atPath: list)
+    try await manager.untilReport { $0 == "the list of held sockets was written" }
+    let text = try String(contentsOfFile: list, encoding: .utf8)
+    #expect(text.contains(Self.id))
+    await manager.close()
+  }
+
   @Test func `A descriptor that is no TCP connection, and a process that is no app, are refused`()
     async throws
   {
@@ -319,7 +393,7 @@ final class TestServiceManager: Sendable {
   func receive() async throws -> String {
     let descriptor = descriptor
     let part = await TestServer.onThread { DescriptorMessage.receive(4_096, from: descriptor) }
-    let (bytes, descriptors) = try #require(part)
+    let (bytes, descriptors, _) = try #require(part)
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     try #require(lines.first == "FDSTORE=1" && lines.contains("FDPOLL=0"))
     let name = try #require(lines.first { $0.hasPrefix("FDNAME=") }).dropFirst(7)

@@ -22,6 +22,7 @@ final class LockRadio: Sendable {
     // Sendable because it is used under the world's lock only.
     var device: SimulatedDevice?
     var openingCount = 0
+    var strap: SimulatedDevice?
   }
 
   init(in folder: String) async throws {
@@ -52,6 +53,25 @@ final class LockRadio: Sendable {
   func addBeacon(_ uuid: BluetoothUUID) {
     server.withWorld { world in
       _ = world.addBeacon(uuid: uuid, major: 7, minor: 2, at: Position(x: 1, y: 0))
+    }
+  }
+
+  /// Adds a heart rate strap, which sends a rate of 71 beats and then a malformed value, fifty times a second each.
+  func addStrap() {
+    server.withWorld { [device] world in
+      device.strap = world.addDevice(named: "Strap", at: Position(x: 1, y: 0)) { strap in
+        let rate = strap.addService(0x180D).addCharacteristic(0x2A37, [.notify])
+        strap.every(.milliseconds(20)) {
+          rate.notify([1, 71, 0])
+          rate.notify([1, 71])
+        }
+      }
+    }
+  }
+
+  func moveStrap(intoRange isNear: Bool) {
+    server.withWorld { [device] _ in
+      device.strap?.controller.position = Position(x: isNear ? 1 : 100_000, y: 0)
     }
   }
 

@@ -47,6 +47,30 @@ struct ProcessTests {
     await manager.close()
   }
 
+  /// Each has cleared its environment, and left the session and the process group of its app. Its parent ends at once.
+  @Test(arguments: [
+    "setsid env -i sleep 1000", "cd / && setsid env -i sleep 1000",
+    "setsid env -i sleep 1000 >/dev/null 2>&1",
+  ])
+  func `A process that has left its app's session with an empty environment ends with the app`(
+    command: String
+  ) async throws {
+    let manager = try await TestManager.start()
+    let folder = try manager.makeApp(
+      Self.id,
+      script: "(\(command) & echo $! >child) &\nwait\necho ready\nwhile :; do sleep 1000; done")
+    try await manager.perform(.install(folder: folder))
+    try await manager.perform(.open(Self.id, attaches: false))
+    while try await manager.lines(of: Self.id).isEmpty {}
+    let text = try String(contentsOfFile: folder + "/child", encoding: .utf8)
+    let child = try #require(Int32(text.split(separator: "\n").joined()))
+    while ProcessTable.entry(of: child)?.sessionID != child {}
+    try await manager.perform(.forceQuit(Self.id))
+    try await manager.until(Self.id) { $0.state == .notRunning }
+    #expect(processState(child) == nil || processState(child) == "Z")
+    await manager.close()
+  }
+
   @Test func `The output and the end of an app are shown where it was opened`() async throws {
     let manager = try await TestManager.start()
     let folder = try manager.makeApp(Self.id, script: "echo one\nprintf two\nexit 3")
@@ -119,22 +143,11 @@ struct ProcessTests {
     #expect(ManagerMark("7.1") == nil)
   }
 
-  /// A group that this process may make, in the unified hierarchy; nil without one.
-  private static let group: String? = {
-    for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
-      let group = "\(folder)/ambit-test-\(getpid())"
-      guard mkdir(group, 0o700) == 0 else { continue }
-      if access(group + "/cgroup.freeze", W_OK) == 0 { return group }
-      rmdir(group)
-    }
-    return nil
-  }()
-
-  @Test(.enabled(if: group != nil, "no control group can be made here"))
+  @Test(.enabled(if: TestGroup.isAvailable, "no control group can be made here"))
   func `A control group freezes an app with all processes that it has started, and ends them`()
     async throws
   {
-    let group = try #require(Self.group)
+    let group = try #require(TestGroup.make("process"))
     defer { rmdir(group) }
     let manager = try await TestManager.start(freezer: .controlGroups(folder: group))
     try await manager.perform(.install(folder: manager.makeDoorLock()))
@@ -152,6 +165,34 @@ struct ProcessTests {
     try await manager.perform(.terminate(lock))
     try await manager.until(lock) { $0.state == .notRunning }
     #expect(!FileManager.default.fileExists(atPath: "\(group)/app-\(ManagerMark.current).1"))
+    await manager.close()
+  }
+
+  @Test func `An app that is updated while it is suspended keeps its process until that ends`()
+    async throws
+  {
+    let manager = try await TestManager.start()
+    let lock = "com.example.lock"
+    let folder = try manager.makeDoorLock()
+    try await manager.perform(.install(folder: folder))
+    try await manager.perform(.open(lock, attaches: false))
+    try await manager.until(lock) { $0.connectionCount == 1 }
+    try await manager.perform(.background(lock))
+    let process = try #require(try await manager.until(lock) { $0.state == .suspended }.processID)
+
+    try "#!/bin/sh\necho updated\nexec sleep 1000\n".write(
+      toFile: folder + "/new", atomically: true, encoding: .utf8)
+    chmod(folder + "/new", 0o755)
+    try TestManager.writePlist(
+      ["CFBundleIdentifier": lock, "CFBundleExecutable": "new"], in: folder)
+    #expect(try await manager.perform(.install(folder: folder)) == .installed(lock, isNew: false))
+    let updated = try await manager.app(lock)
+    #expect(updated.state == .suspended && updated.processID == process)
+    #expect(ProcessTable.isStopped(process))
+    try await manager.perform(.terminate(lock))
+    try await manager.until(lock) { $0.state == .notRunning }
+    try await manager.perform(.open(lock, attaches: false))
+    try await manager.untilLines(of: lock) { $0.contains("updated") }
     await manager.close()
   }
 

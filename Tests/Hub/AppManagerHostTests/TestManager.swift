@@ -50,10 +50,11 @@ final class TestManager: ManagerCommands {
 
   /// Starts the next manager after one that was closed, on the same radio.
   static func start(
-    after last: TestManager, descriptors: DescriptorStore = .none
+    after last: TestManager, freezer: AppFreezer = .signals,
+    descriptors: DescriptorStore = .none
   ) async throws -> TestManager {
     let server = try await AppManagerServer.start(
-      at: last.path, last.radio.host, store: last.store, freezer: .signals, limits: limits,
+      at: last.path, last.radio.host, store: last.store, freezer: freezer, limits: limits,
       descriptors: descriptors, memory: .none)
     return TestManager(folder: last.folder, radio: last.radio, server: server, store: last.store)
   }
@@ -107,6 +108,13 @@ final class TestManager: ManagerCommands {
   static func makeDoorLock(in folder: String) throws -> String {
     try makeApp(
       "com.example.lock", at: folder + "/DoorLock", program: "door-lock",
+      modes: ["bluetooth-central"])
+  }
+
+  /// The folder of the app that records a heart rate, with the program of this build.
+  func makePulseLog() throws -> String {
+    try Self.makeApp(
+      "com.example.pulse", at: folder + "/PulseLog", program: "pulse-log",
       modes: ["bluetooth-central"])
   }
 
@@ -181,6 +189,26 @@ extension ManagerCommands {
 }
 
 extension ManagerCommands {
+  /// Waits until all that the next manager takes over is on the disk.
+  func untilWritten() async throws {
+    while true {
+      if case .status(let status) = try await perform(.status), status.isWritten ?? false { return }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// Waits until the manager has reported a sentence for which `condition` is true.
+  func untilReport(_ condition: (String) -> Bool) async throws {
+    while true {
+      if case .status(let status) = try await perform(.status),
+        status.reports.contains(where: condition)
+      {
+        return
+      }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
   /// Waits until an app has written lines for which `condition` is true.
   @discardableResult
   func untilLines(
@@ -200,4 +228,24 @@ func processState(_ processID: Int32) -> Character? {
     let end = text.lastIndex(of: ")")
   else { return nil }
   return text[text.index(end, offsetBy: 2)...].first
+}
+
+/// Control groups that this process may make, in the unified hierarchy.
+enum TestGroup {
+  static let isAvailable: Bool = {
+    guard let group = make("trial") else { return false }
+    rmdir(group)
+    return true
+  }()
+
+  /// Makes a group; nil where that isn't permitted.
+  static func make(_ name: String) -> String? {
+    for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
+      let group = "\(folder)/ambit-test-\(getpid())-\(name)"
+      guard mkdir(group, 0o700) == 0 else { continue }
+      if access(group + "/cgroup.freeze", W_OK) == 0 { return group }
+      rmdir(group)
+    }
+    return nil
+  }
 }

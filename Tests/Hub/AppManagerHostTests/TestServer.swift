@@ -10,11 +10,12 @@ final class TestServer: Sendable {
   let port: UInt16
   private let listener: Int32
 
-  init() throws {
+  /// - Parameter waitingMax: How many connections wait for ``accept()`` beside the first one. Linux answers no others.
+  init(waitingMax: Int32 = 8) throws {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     listener = descriptor
     let isListening = Self.loopback(0).with { bind(descriptor, $0, $1) } == 0
-    try #require(isListening && listen(descriptor, 8) == 0)
+    try #require(isListening && listen(descriptor, waitingMax) == 0)
     port = try #require(SocketAddress(boundTo: descriptor)?.port)
   }
 

@@ -88,6 +88,25 @@ import Testing
     #expect(system.reports == [.beganBackgroundTask(task), .endedBackgroundTask(task)])
   }
 
+  @Test func `A background task of the library is expired without a command for the application`()
+    async throws
+  {
+    session.run { command, _ in Issue.record("the application got \(command)") }
+    let tasks = (0..<3).map { _ in LibraryTask(session) }
+    let numbers = (1...3).map { AppTaskID(rawValue: $0) }
+    session.receive(.expire(numbers[0]))
+    session.receive(.refuseBackgroundTask(numbers[1]))
+    await settle()
+    let ended = numbers.prefix(2).map(AppMachine.ProcessEvent.endedBackgroundTask)
+    #expect(system.reports == numbers.map { .beganBackgroundTask($0) } + ended)
+    for task in tasks { task.end() }
+    #expect(system.reports.dropFirst(5) == [.endedBackgroundTask(numbers[2])])
+    system.refuseTasks()
+    LibraryTask(session).end()
+    await settle()
+    #expect(system.reports.count == 7)
+  }
+
   @Test func `A session that has ended reports nothing and calls no handler`() async {
     let late = Mutex<(@Sendable () -> Void)?>(nil)
     session.open(.central("a")) { _, done in late.withLock { $0 = done } }

@@ -97,6 +97,13 @@ import Testing
     #expect(throws: InfoPlistError.malformed) { try InfoPlist(bytes: nested) }
   }
 
+  @Test(arguments: ["<array>", "<dict><key>a</key>"])
+  func `Elements of XML that are deeper than a stack are refused`(_ element: String) {
+    let count = (InfoPlist.byteCountMax - 100) / element.utf8.count
+    let deep = "<plist>" + String(repeating: element, count: count)
+    #expect(throws: InfoPlistError.malformed) { try InfoPlist(bytes: Array(deep.utf8)) }
+  }
+
   /// Each array refers twice to the next one: a copy of the first one would have 2^depth elements.
   private func doubling(depth: Int) -> [UInt8] {
     var bytes = Array("bplist00".utf8)

@@ -237,6 +237,22 @@ struct ConnectionTests {
     #expect(rig.failures == [.silent])
   }
 
+  @Test("a silent hub of which nothing is wanted is left in five seconds if people get a report")
+  func reportedSilence() {
+    var rig = MachineRig()
+    rig.machine = HubClientMachine(app: "test", idleSilence: HubClientLimits.silence)
+    rig.openSession(MachineRig.one)
+    rig.connect()
+    rig.hub(.events(MachineRig.one, HubEvents([.stateChanged(.poweredOn)])))
+    for _ in 0..<10 {
+      rig.sleep(.seconds(2))
+      for case .ping(let number) in rig.takeSent() { rig.hub(.pong(number)) }
+    }
+    #expect(rig.failures.isEmpty)
+    rig.sleep(.seconds(5))
+    #expect(rig.failures == [.silent])
+  }
+
   @Test("a hub that answers its pings is not left")
   func answeringHub() {
     var rig = MachineRig.connected()

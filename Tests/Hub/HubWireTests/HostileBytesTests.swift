@@ -218,6 +218,7 @@ extension HubMessage {
     guard case .status(let number, var status) = self else { return self }
     status.networkPrograms = []
     status.networkProblem = nil
+    status.bondFile = nil
     return .status(number, status)
   }
 }

@@ -77,7 +77,12 @@ struct OtherVersionTests {
       #expect(try AppMessage.decode(try message.body + [1, 2, 3]) == message)
     }
     for number in HubMessage.Number.allCases where number != .events {
-      let message = sampler.message(number)
+      var message = sampler.message(number)
+      // A later version writes this one, too, before its own.
+      if case .status(let question, var status) = message {
+        status.bondFile = HubStatus.BondFile(path: "/bonds")
+        message = .status(question, status)
+      }
       #expect(try HubMessage.decode(try message.body + [1, 2, 3]) == message)
     }
   }
@@ -130,6 +135,16 @@ struct OtherVersionTests {
     let after = try AppMessage.request(session, .known(.connect(peer, options))).body
     #expect(after.count == before.count + 1 && after.last == 2)
     #expect(try AppMessage.decode(after) == .request(session, .known(.connect(peer, options))))
+  }
+
+  @Test("a scan in the foreground has the bytes of the first library")
+  func backgroundScan() throws {
+    var options = ScanOptions()
+    let before = try AppMessage.request(session, .known(.startScan(options))).body
+    options.isInBackground = true
+    let after = try AppMessage.request(session, .known(.startScan(options))).body
+    #expect(after.count == before.count + 1 && after.last == 1)
+    #expect(try AppMessage.decode(after) == .request(session, .known(.startScan(options))))
   }
 
   // MARK: Events

@@ -51,6 +51,7 @@ struct RecordedBytesTests {
     try Self.check(Version1.statusAnswers, "hub-status.hex")
     try Self.check(Version1.radioUses, "hub-radio-use.hex")
     try Self.check(Version1.networkStates, "hub-network.hex")
+    try Self.check(Version1.bondStates, "hub-bonds.hex")
   }
 
   @Test("recorded openings with names, and answers, are read, and written with the same bytes")

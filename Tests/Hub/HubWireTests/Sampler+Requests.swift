@@ -106,6 +106,8 @@ extension Sampler {
     options.isActive = bool()
     options.usesExtendedScanning = bool()
     options.usesCodedPHY = bool()
+    options.isInBackground = bool()
+    options.seeksBeacons = bool()
     return options
   }
 

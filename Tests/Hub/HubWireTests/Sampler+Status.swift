@@ -10,7 +10,12 @@ extension Sampler {
     var status = HubStatus(
       version: text(), processID: count(), uptime: span(), radio: radio,
       programs: list { $0.hubProgram() }, links: list { $0.hubLink() },
-      networkPrograms: list { $0.networkProgram() }, networkProblem: optional { $0.text() })
+      networkPrograms: list { $0.networkProgram() }, networkProblem: optional { $0.text() },
+      bondFile: optional {
+        HubStatus.BondFile(
+          path: $0.text(), problem: $0.optional { $0.text() }, bondCount: $0.count())
+      })
+    status.counts.refusals.descriptorShortageCount = count()
     status.counts.connectionCount = count()
     status.counts.otherProgramCount = count()
     status.counts.otherLinkCount = count()

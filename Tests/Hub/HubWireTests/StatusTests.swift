@@ -32,7 +32,8 @@ struct StatusTests {
       programs: [HubStatus.Program](repeating: program, count: programCount),
       links: [HubStatus.Link](repeating: link, count: linkCount),
       networkPrograms: [HubStatus.NetworkProgram](repeating: network, count: programCount),
-      networkProblem: text)
+      networkProblem: text, bondFile: HubStatus.BondFile(path: text, problem: text, bondCount: .max)
+    )
   }
 
   private static let networkCounts:

@@ -37,4 +37,16 @@ extension Version1 {
       "statusWithRefusals": .status(1, refusals),
     ]
   }
+
+  /// What was added behind that: shortages of descriptors, and the file of the hub's bonds.
+  static var bondStates: [String: HubMessage] {
+    var shortage = HubStatus(
+      version: "", processID: 0, uptime: .zero,
+      radio: HubStatus.Radio(name: "none", state: .poweredOff, isSimulated: true))
+    var bonds = shortage
+    bonds.bondFile = HubStatus.BondFile(
+      path: "/var/lib/ambit/bonds", problem: "Full disk.", bondCount: 3)
+    shortage.counts.refusals.descriptorShortageCount = 6
+    return ["statusWithShortage": .status(1, shortage), "statusWithBonds": .status(1, bonds)]
+  }
 }

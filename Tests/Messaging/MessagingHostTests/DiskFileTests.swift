@@ -33,6 +33,19 @@
       }
     }
 
+    @Test
+    func `A file of the system that has content and no size is refused, and not sent as empty`()
+      async throws
+    {
+      let folder = try TestFolder()
+      for path in ["/proc/self/status", "/proc/self/mem"] {
+        await #expect(throws: DiskFileError.self) { try await FileInspection.metadata(of: path) }
+      }
+      let empty = folder.path("empty.txt")
+      try Data().write(to: URL(filePath: empty))
+      #expect(try await FileInspection.metadata(of: empty).byteCount == 0)
+    }
+
     @Test func `Bytes are written at their place, and a digest is that of the first ones`() throws {
       let folder = try TestFolder()
       let file = try DiskFile.create(folder.path("part"))

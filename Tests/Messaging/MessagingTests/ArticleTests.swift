@@ -50,6 +50,15 @@
       }
     }
 
+    func showHistory() async throws {
+      for entry in try await account.history(with: "bob@chat.example") {
+        switch entry {
+        case .received(let item): try show(item.text, from: item.peer)
+        case .sent(let message): rows[message.id] = Row(text: message.text, state: message.state)
+        }
+      }
+    }
+
     func followConnection() async {
       for await state in account.connectionStates() {
         switch state {

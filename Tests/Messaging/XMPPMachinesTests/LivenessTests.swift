@@ -36,6 +36,142 @@
       #expect(stream.failure == .silent && span == 120)
     }
 
+    /// From the last sign of a server that has become silent at a stage of the connection to the next attempt, at most.
+    private func timeToNextAttempt(
+      _ times: StreamTimes, seed: UInt64, _ reach: (inout ScriptedStream) -> Void
+    ) throws -> TimeSpan {
+      var stream = try ScriptedStream {
+        $0.times = times
+        $0.seed = seed
+      }
+      reach(&stream)
+      let silent = stream.now
+      for _ in 0..<100 {
+        let due = try #require(stream.machine.nextWake)
+        stream.wait(due - stream.now)
+        if stream.actions.contains(.open(.domain)) { return stream.now - silent }
+      }
+      throw StreamFailure.silent
+    }
+
+    private static let stages: [@Sendable (inout ScriptedStream) -> Void] = [
+      { $0.handle(.start) },
+      { stream in
+        stream.handle(.start)
+        stream.handle(.opened(isEncrypted: false, ChannelBindings(), nonce: "nonce"))
+      },
+      { stream in
+        stream.handle(.start)
+        stream.handle(.opened(isEncrypted: false, ChannelBindings(), nonce: "nonce"))
+        stream.sendFeatures([XMLElement("starttls", Namespace.tls)])
+      },
+      { $0.open() },
+      { stream in
+        stream.open()
+        stream.sendFeatures([ScriptedStream.mechanisms(["SCRAM-SHA-256"])])
+      },
+      { stream in
+        stream.open()
+        stream.authenticate()
+      },
+      { stream in
+        stream.open()
+        stream.authenticate()
+        stream.sendFeatures(ScriptedStream.features)
+      },
+      { $0.goOnline() },
+      { stream in
+        stream.goOnline()
+        stream.send(1...3)
+      },
+      { stream in
+        stream.goOnline()
+        stream.handle(.closed(.transport("reset")))
+        stream.reconnect()
+      },
+    ]
+
+    @Test(
+      "a server that is silent at any stage is replaced within the stated times",
+      arguments: stages.indices)
+    func stagesOfSilence(stage: Int) throws {
+      for seed in 1...20 as ClosedRange<UInt64> {
+        let quick = StreamTimes(
+          silence: .seconds(1), answer: .seconds(1), longestPause: .seconds(1))
+        let span = try timeToNextAttempt(quick, seed: seed, Self.stages[stage])
+        #expect(span <= .milliseconds(2_500), "seed \(seed)")
+        let standard = try timeToNextAttempt(StreamTimes(), seed: seed, Self.stages[stage])
+        #expect(standard <= .seconds(82), "seed \(seed)")
+      }
+    }
+
+    @Test("the host's computation is no silence of the server")
+    func slowComputation() throws {
+      var stream = try ScriptedStream { $0.times = StreamTimes(answer: .seconds(1)) }
+      stream.open()
+      stream.sendFeatures([ScriptedStream.mechanisms(["SCRAM-SHA-256"])])
+      stream.challenge()
+      let actions = stream.actions
+      stream.wait(.seconds(20))
+      #expect(stream.failure == nil)
+      for case .compute(let request) in actions {
+        stream.handle(.credentials(.scram(ScriptedStream.proof), for: request))
+      }
+      stream.wait(.milliseconds(999))
+      #expect(stream.failure == nil)
+      stream.wait(.milliseconds(1))
+      #expect(stream.failure == .silent)
+    }
+
+    @Test("a server that needs longer for its answers gets more time with each attempt")
+    func slowServer() throws {
+      var stream = try ScriptedStream { $0.times = StreamTimes(answer: .seconds(1)) }
+      stream.handle(.start)
+      var spans: [TimeSpan] = []
+      for _ in 0..<7 {
+        stream.handle(.opened(isEncrypted: true, ChannelBindings(), nonce: "nonce"))
+        let opened = stream.now
+        stream.wait(try #require(stream.machine.nextWake) - stream.now)
+        #expect(stream.failure == .silent)
+        spans.append(stream.now - opened)
+        stream.wait(try #require(stream.retryAt) - stream.now)
+      }
+      #expect(spans == [1, 2, 4, 8, 16, 30, 30].map { TimeSpan.seconds($0) })
+    }
+
+    @Test(
+      "a session with a slow server is given up less and less early, and with a quick one early again"
+    )
+    func slowSession() throws {
+      var stream = try ScriptedStream {
+        $0.times = StreamTimes(silence: .seconds(1), answer: .seconds(1), longestPause: .seconds(1))
+      }
+      func timeToSilence() throws -> TimeSpan {
+        stream.send(1...1)
+        let sent = stream.now
+        while stream.failure == nil {
+          stream.wait(try #require(stream.machine.nextWake) - stream.now)
+        }
+        return stream.now - sent
+      }
+      func resume() {
+        stream.reconnect()
+        stream.receive(.resumed(previous: "id1", handled: 0))
+      }
+      stream.goOnline()
+      var spans: [TimeSpan] = []
+      for _ in 0..<6 {
+        spans.append(try timeToSilence())
+        resume()
+      }
+      #expect(spans == [1, 2, 4, 8, 16, 20].map { TimeSpan.seconds($0) })
+      for _ in 0..<6 {
+        stream.receive(.answer(handled: 0))
+        stream.handle(.networkChanged)
+      }
+      #expect(try timeToSilence() == .seconds(1))
+    }
+
     @Test("a change of the network examines a connection, and ends a pause")
     func network() throws {
       var stream = try ScriptedStream()
@@ -200,13 +336,14 @@
       #expect(
         stream.written == [
           StreamManagement.answer(handled: 0).element, ClientState.inactive.element,
+          StreamManagement.request.element,
         ])
       stream.handle(.clientState(.inactive))
       #expect(stream.actions.isEmpty)
       stream.handle(.closed(.transport("reset")))
       stream.reconnect()
       stream.receive(.resumed(previous: "id1", handled: 0))
-      #expect(stream.written == [ClientState.inactive.element])
+      #expect(stream.written == [ClientState.inactive.element, StreamManagement.request.element])
     }
 
     @Test("events at the wrong time change nothing", arguments: 0..<6)

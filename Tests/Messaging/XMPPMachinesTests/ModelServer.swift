@@ -17,6 +17,7 @@
       var isAuthenticated = false
       var hasHeader = false
       var isEnded = false
+      var request: ExtensibleRequest?
       var session: String?
     }
 
@@ -29,6 +30,13 @@
     private var expiredCounts: [String: UInt32] = [:]
     private(set) var connection: Connection?
     private let parser = XMLStreamParser()
+    /// What the server offers of the extensible profile; nil for nothing.
+    var extensible: ExtensibleFeature?
+    /// Whether stanzas may come between a success and the features, and features may lack after a resumption.
+    var sendsFeaturesLast = false
+    /// The tokens that are valid, and what has happened to the others.
+    private var tokens: [String] = []
+    private(set) var tokenCounts = (issued: 0, used: 0, refused: 0)
     private var sessionCount = 0
     private var messageCount = 0
     /// The bytes for the client.
@@ -131,11 +139,16 @@
             "mechanisms", Namespace.sasl,
             children: names.map { XMLElement("mechanism", Namespace.sasl, text: $0) })
         ]
+        if let extensible { features.append(extensible.element) }
       } else {
-        features = [XMLElement("bind", Namespace.bind)]
-        if offersStreamManagement { features.append(XMLElement("sm", Namespace.streamManagement)) }
+        features = sessionFeatures
       }
       write(XMLElement("features", Namespace.stream, children: features))
+    }
+
+    private var sessionFeatures: [XMLElement] {
+      [XMLElement("bind", Namespace.bind)]
+        + (offersStreamManagement ? [XMLElement("sm", Namespace.streamManagement)] : [])
     }
 
     private mutating func take(_ element: XMLElement) {
@@ -143,6 +156,10 @@
         return write(XMLElement("proceed", Namespace.tls))
       }
       if let message = SASLElement(element) { return take(message) }
+      if let request = ExtensibleRequest(element) { return take(request) }
+      if case .response? = SASLElement(element, profile: .extensible) {
+        return succeed(Array("v=\(Base64.text([7]))".utf8))
+      }
       if let error = StreamError(element) {
         clientErrors.append(error.condition)
         return
@@ -175,25 +192,94 @@
       }
     }
 
+    private mutating func take(_ request: ExtensibleRequest) {
+      connection?.request = request
+      if connection?.isEncrypted != true { violations.append("authentication without TLS") }
+      guard request.mechanism.hasPrefix("HT-") else {
+        let text = String(decoding: request.response, as: UTF8.self)
+        let nonce = text.split(separator: ",").last.map { $0.dropFirst(2) } ?? ""
+        return write(
+          SASLElement.challenge(Array("r=\(nonce)x,s=QQ==,i=4096".utf8)).element(.extensible))
+      }
+      let secret = request.response.split(separator: 0).last.map {
+        String(decoding: $0, as: UTF8.self)
+      }
+      guard let secret, tokens.contains(secret) else {
+        tokenCounts.refused += 1
+        return write(
+          SASLElement.failure(SASLFailure(.credentialsExpired)).element(.extensible))
+      }
+      tokenCounts.used += 1
+      // Earlier tokens end with the use of a later one.
+      if let index = tokens.firstIndex(of: secret) { tokens.removeFirst(index) }
+      succeed([9])
+    }
+
+    /// All tokens are withdrawn.
+    mutating func forgetTokens() { tokens = [] }
+
+    private mutating func succeed(_ data: [UInt8]) {
+      guard let request = connection?.request else {
+        violations.append("a response without a request")
+        return
+      }
+      connection?.isAuthenticated = true
+      var success = ExtensibleSuccess(data: data, address: JID("me@a"))
+      var repeated: [XMLElement] = []
+      let wish = request.children.compactMap { StreamManagement($0) }.first
+      if case .resume(let id, let handled)? = wish {
+        success.children.append(resume(id, handled, repeated: &repeated).element)
+      }
+      if connection?.session == nil,
+        let binding = request.children.compactMap({ InlineBinding($0) }).first
+      {
+        success.address = JID("me@a/r")
+        let enabled =
+          binding.children.contains { StreamManagement($0) != nil } ? [enable().element] : []
+        success.children.append(XMLElement("bound", Namespace.inlineBinding, children: enabled))
+      }
+      let isTokenDue = tokenCounts.used % 3 == 2
+      if request.children.contains(where: { $0.name == "request-token" }) || isTokenDue {
+        tokenCounts.issued += 1
+        tokens.append("token\(tokenCounts.issued)")
+        success.children.append(
+          XMLElement(
+            "token", Namespace.tokens, ["token": tokens.last, "expiry": "2026-12-01T00:00:00Z"]))
+      }
+      write(success.element)
+      let features = XMLElement("features", Namespace.stream, children: sessionFeatures)
+      if !sendsFeaturesLast { write(features) }
+      for element in repeated { write(element) }
+      if sendsFeaturesLast, repeated.isEmpty { write(features) }
+    }
+
+    private mutating func enable() -> StreamManagement {
+      sessionCount += 1
+      let id = "session\(sessionCount)"
+      sessions[id] = Session()
+      connection?.session = id
+      return .enabled(.init(id: allowsResumption ? id : nil))
+    }
+
+    private mutating func resume(
+      _ id: String, _ handled: UInt32, repeated: inout [XMLElement]
+    ) -> StreamManagement {
+      guard let session = sessions[id] else {
+        return .failed(.itemNotFound, handled: expiredCounts[id])
+      }
+      connection?.session = id
+      acknowledge(handled)
+      repeated = Array(sessions[id]?.log.dropFirst(sessions[id]?.acknowledgedCount ?? 0) ?? [])
+      return .resumed(previous: id, handled: session.handledCount)
+    }
+
     private mutating func take(_ management: StreamManagement) {
       switch management {
-      case .enable:
-        sessionCount += 1
-        let id = "session\(sessionCount)"
-        sessions[id] = Session()
-        connection?.session = id
-        write(StreamManagement.enabled(.init(id: allowsResumption ? id : nil)).element)
+      case .enable: write(enable().element)
       case .resume(let id, let handled):
-        guard let session = sessions[id] else {
-          return write(
-            StreamManagement.failed(.itemNotFound, handled: expiredCounts[id]).element)
-        }
-        connection?.session = id
-        acknowledge(handled)
-        write(StreamManagement.resumed(previous: id, handled: session.handledCount).element)
-        for element in sessions[id]?.log.dropFirst(sessions[id]?.acknowledgedCount ?? 0) ?? [] {
-          write(element)
-        }
+        var repeated: [XMLElement] = []
+        write(resume(id, handled, repeated: &repeated).element)
+        for element in repeated { write(element) }
       case .request:
         guard let id = connection?.session, let session = sessions[id] else { return }
         write(StreamManagement.answer(handled: session.handledCount).element)

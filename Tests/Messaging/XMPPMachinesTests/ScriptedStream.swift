@@ -97,6 +97,14 @@
         children: names.map { XMLElement("mechanism", Namespace.sasl, text: $0) })
     }
 
+    static func bindings(_ types: [String]) -> XMPPWire.XMLElement {
+      XMLElement(
+        "sasl-channel-binding", Namespace.channelBindings,
+        children: types.map {
+          XMLElement("channel-binding", Namespace.channelBindings, ["type": $0])
+        })
+    }
+
     static let proof = SCRAMProof(clientProof: [1], serverSignature: [7])
 
     /// A connection with TLS.

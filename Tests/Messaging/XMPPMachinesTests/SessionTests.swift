@@ -321,5 +321,65 @@
       stream.handle(.closed(.transport("reset")))
       #expect(stream.actions.contains(.lost([3])))
     }
+
+    @Test("a session whose unacknowledged stanzas end the stream twice is not resumed again")
+    func blamingErrors() throws {
+      for isAcknowledged in [false, true] {
+        var stream = try ScriptedStream()
+        stream.goOnline()
+        stream.send(1...3)
+        stream.receive(StreamError(.policyViolation).element)
+        #expect(!stream.records.contains(.ended))
+        stream.reconnect()
+        stream.receive(.resumed(previous: "id1", handled: isAcknowledged ? 1 : 0))
+        #expect(stream.online?.isResumed == true)
+        stream.receive(StreamError(.policyViolation).element)
+        // One that the server has taken meanwhile shows that it is not the first one.
+        #expect(stream.records.contains(.ended) != isAcknowledged)
+        #expect(stream.actions.contains(.lost([1, 2, 3])) != isAcknowledged)
+      }
+    }
+
+    @Test("a bound of what the server has delivered is blamed on no stanza that was sent")
+    func overrun() throws {
+      for count in [999, 1_000] {
+        var stream = try ScriptedStream()
+        stream.goOnline()
+        stream.send(1...1)
+        for _ in 0..<count { stream.receive(XMLElement("message", Namespace.client)) }
+        stream.receive(StreamError(.policyViolation).element)
+        #expect((stream.failure?.blamedCondition == nil) == (count == 1_000))
+        #expect(stream.failure?.retry == .soon)
+      }
+      // The server has taken an earlier stanza meanwhile.
+      var stream = try ScriptedStream()
+      stream.goOnline()
+      stream.send(1...2)
+      for _ in 0..<1_000 { stream.receive(XMLElement("message", Namespace.client)) }
+      stream.receive(.answer(handled: 1))
+      stream.receive(StreamError(.policyViolation).element)
+      #expect(stream.failure?.blamedCondition == "policy-violation")
+    }
+
+    @Test("a stream error that is about no stanza never ends a session")
+    func harmlessErrors() throws {
+      var stream = try ScriptedStream()
+      stream.goOnline()
+      stream.send(1...1)
+      for condition in [StreamError.Condition.systemShutdown, .reset, .internalServerError] {
+        stream.receive(StreamError(condition).element)
+        #expect(!stream.records.contains(.ended))
+        stream.reconnect()
+        stream.receive(.resumed(previous: "id1", handled: 0))
+        #expect(stream.online?.isResumed == true, "\(condition)")
+      }
+      // A server that refuses connections has seen no stanza.
+      for _ in 0..<3 {
+        stream.handle(.closed(.transport("reset")))
+        stream.open()
+        stream.receive(StreamError(.policyViolation).element)
+        #expect(!stream.records.contains(.ended) && stream.failure != nil)
+      }
+    }
   }
 #endif

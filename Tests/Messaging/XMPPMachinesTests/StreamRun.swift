@@ -21,6 +21,7 @@
       var rows: [Row] = []
       var session: StreamSession?
       var lastSession: UInt64 = 0
+      var token: SASLToken?
       /// The deliveries of each session that were committed.
       var committed: [String: [XMPPWire.XMLElement]] = [:]
     }
@@ -52,6 +53,8 @@
 
     init(seed: UInt64, isManaged: Bool = true, allowsResumption: Bool = true) {
       chance = SeededGenerator(seed: seed)
+      if seed % 3 != 0 { server.extensible = Self.feature(seed, isManaged: isManaged) }
+      server.sendsFeaturesLast = seed % 5 == 0
       machine = StreamMachine(Self.configuration(seed))
       self.isManaged = isManaged
       server.offersStreamManagement = isManaged
@@ -63,7 +66,20 @@
       var configuration = StreamConfiguration(account: account, seed: seed)
       configuration.unacknowledgedMax = 8
       configuration.times.longestPause = .seconds(4)
+      configuration.client = .init(id: "d4565fa7-4d72-4749-b3d3-740edbf87770", software: "Ambit")
       return configuration
+    }
+
+    /// The extensible profile with all, some or none of what can be negotiated with it.
+    private static func feature(_ seed: UInt64, isManaged: Bool) -> ExtensibleFeature {
+      var feature = ExtensibleFeature(mechanisms: ["SCRAM-SHA-256", "SCRAM-SHA-1"])
+      feature.offersResumption = isManaged && seed % 2 == 0
+      if seed % 4 != 1 {
+        feature.sessionFeatures =
+          [Namespace.carbons] + (isManaged ? [Namespace.streamManagement] : [])
+      }
+      if seed % 5 != 2 { feature.tokenMechanisms = ["HT-SHA-256-NONE", "HT-SHA-256-EXPR"] }
+      return feature
     }
 
     /// Runs with faults, and then without until all is at rest.
@@ -92,7 +108,9 @@
       case 91..<92: advance(.seconds(Int64.random(in: 20...90, using: &chance)))
       case 92..<94: crashIn = Int.random(in: 0...6, using: &chance)
       case 94: server.expire(remembersCounts: Bool.random(using: &chance))
-      case 95: if roll(40, &chance) { crashServer() }
+      case 95:
+        if roll(40, &chance) { crashServer() }
+        if roll(30, &chance) { server.forgetTokens() }
       case 96: handle(.networkChanged)
       case 97:
         handle(.stop(keepsSession: Bool.random(using: &chance)))
@@ -234,8 +252,10 @@
           store.rows[index] = .unknown
         }
       }
+      var configuration = Self.configuration(chance.next())
+      configuration.token = store.token
       machine = StreamMachine(
-        Self.configuration(chance.next()), session: store.session, unacknowledged: sent,
+        configuration, session: store.session, unacknowledged: sent,
         lastSession: store.lastSession)
       handle(.start)
     }
@@ -254,6 +274,10 @@
         if isConnected, Bool.random(using: &chance) { server.receive(toServer) }
         disconnect()
       case .compute(let request):
+        if case .token(let input) = request {
+          let proof = TokenProof(initiator: Array(input.token.secret.utf8), responder: [9])
+          return handle(.credentials(.token(proof), for: request))
+        }
         let proof = SCRAMProof(clientProof: [1], serverSignature: [7])
         handle(.credentials(.scram(proof), for: request))
       case .record(let record): commit(record)
@@ -293,6 +317,7 @@
         store.rows[index] = .sent(session: store.session?.number ?? 0, position: position)
       case .acknowledged(let position): store.session?.acknowledged = position
       case .ended: store.session = nil
+      case .token(let token): store.token = token
       case .proven(let mechanism):
         if mechanism != .scramSHA256 { violations.append("\(mechanism) was chosen") }
       }

@@ -26,6 +26,7 @@
     func runs(part: UInt64) {
       var failedSeeds: [UInt64] = []
       var (runCount, resumedCount, beganCount, crashedCount, resentCount) = (0, 0, 0, 0, 0)
+      var (usedTokenCount, refusedTokenCount) = (0, 0)
       for seed in Self.seeds where seed % Self.partCount == part {
         var run = StreamRun(seed: seed, allowsResumption: seed % 7 != 0)
         run.perform()
@@ -34,6 +35,8 @@
         beganCount += run.counts.began
         crashedCount += run.counts.crashed
         resentCount += run.counts.resent
+        usedTokenCount += run.server.tokenCounts.used
+        refusedTokenCount += run.server.tokenCounts.refused
         guard !run.violations.isEmpty else { continue }
         failedSeeds.append(seed)
         if failedSeeds.count <= 5 {
@@ -45,6 +48,8 @@
       #expect(beganCount > runCount, "hardly any session was lost")
       #expect(crashedCount > runCount / 2, "hardly any process was killed")
       #expect(resentCount > runCount / 4, "hardly anything was sent again")
+      #expect(usedTokenCount > runCount, "hardly any token was used")
+      #expect(refusedTokenCount > runCount / 20, "hardly any token was refused")
     }
 
     @Test(

@@ -129,6 +129,18 @@
       #expect(SASLElement(unknown) == .failure(SASLFailure(.notAuthorized)))
     }
 
+    @Test("the text of an offer has the names in the order of their bytes")
+    func offer() {
+      // XEP-0474, §5.3.
+      let offer = SASLOffer(
+        mechanisms: ["SCRAM-SHA-1-PLUS", "SCRAM-SHA-1"],
+        channelBindings: ["tls-server-end-point", "tls-exporter"])
+      let text = "SCRAM-SHA-1\u{1E}SCRAM-SHA-1-PLUS\u{1F}tls-exporter\u{1E}tls-server-end-point"
+      #expect(offer.text == Array(text.utf8))
+      #expect(SASLOffer(mechanisms: ["B", "A"]).text == Array("A\u{1E}B".utf8))
+      #expect(SASLOffer(mechanisms: ["B"], channelBindings: []).text == Array("B\u{1F}".utf8))
+    }
+
     @Test("a mechanism is weaker by its hash function or without its binding")
     func strength() {
       #expect(SASLMechanism.plain.isWeaker(than: .scramSHA1))

@@ -5,6 +5,7 @@ import Simulation
 import Testing
 
 @testable import BluetoothMachines
+@testable import GATTMachines
 
 /// A central that abuses what our host serves.
 @Suite("A host that serves and a hostile central")

@@ -5,6 +5,7 @@ import Simulation
 import Testing
 
 @testable import BluetoothMachines
+@testable import L2CAPMachines
 
 /// Credit-based channels with an end that lies.
 @Suite("A host and the channels of a hostile peer")

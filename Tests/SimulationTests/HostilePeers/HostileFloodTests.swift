@@ -5,6 +5,8 @@ import Simulation
 import Testing
 
 @testable import BluetoothMachines
+@testable import GATTMachines
+@testable import L2CAPMachines
 
 /// Peers that send more than anybody asked for.
 @Suite("A host in a flood from a hostile peer")

@@ -5,6 +5,7 @@ import Simulation
 import Testing
 
 @testable import BluetoothMachines
+@testable import GATTMachines
 
 /// An attribute server that lies to our client.
 @Suite("A host and the answers of a hostile server")

@@ -6,6 +6,7 @@ import SecureConnections
 import Simulation
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 
 /// An attacker that runs the Security Manager like an honest host, and may change its PDUs:
 /// `change` gets each PDU before it is sent, `heard` each that comes.

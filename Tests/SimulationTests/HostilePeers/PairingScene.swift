@@ -5,6 +5,7 @@ import Simulation
 import Testing
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 
 /// A host and its attacker, connected.
 final class PairingScene {

@@ -8,6 +8,7 @@ final class AppServices: UIResponder, UIApplicationDelegate {
   static let uuid = "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0"
   private let location = CLLocationManager()
   private let orders: [String]
+  private var bell: Bell?
 
   override init() {
     let text = (try? String(contentsOfFile: "orders", encoding: .utf8)) ?? ""
@@ -26,6 +27,7 @@ final class AppServices: UIResponder, UIApplicationDelegate {
     if launchOptions?[.remoteNotification] != nil { words.append("from a notification") }
     write(words.joined(separator: " "))
     if orders.contains("regions") { monitor() }
+    if orders.contains("bell") { bell = Bell { [self] in write($0) } }
     if orders.contains("push") { application.registerForRemoteNotifications() }
     if orders.contains("task") { scheduleTask(submits: !isInBackground) }
     if orders.contains("notify") { authorize() }

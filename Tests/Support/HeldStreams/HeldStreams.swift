@@ -3,10 +3,14 @@ import Bonjour
 import Foundation
 
 /// An app with streams as VoIP apps had them: it prints what comes from the host and port in the file "server".
+///
+/// With the word "keys" behind them it has a connection whose state ends with the process, as that of TLS does, and with
+/// the word "tasks" one whose content it handles in tasks.
 @main
 final class HeldStreams: UIResponder, UIApplicationDelegate, StreamDelegate {
   private var input: InputStream?
   private var output: OutputStream?
+  private var connection: NWConnection?
 
   func application(
     _ application: UIApplication,
@@ -14,9 +18,13 @@ final class HeldStreams: UIResponder, UIApplicationDelegate, StreamDelegate {
   ) -> Bool {
     let text = (try? String(contentsOfFile: "server", encoding: .utf8)) ?? ""
     let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
-    guard words.count == 2, let port = Int(words[1]) else { return false }
+    guard words.count >= 2, let port = UInt16(words[1]) else { return false }
+    if words.count > 2 {
+      connect(to: words[0], port, restores: words[2] != "keys")
+      return true
+    }
     Stream.getStreamsToHost(
-      withName: words[0], port: port, inputStream: &input, outputStream: &output)
+      withName: words[0], port: Int(port), inputStream: &input, outputStream: &output)
     for stream in [input, output] as [Stream?] {
       stream?.delegate = self
       stream?.setProperty(StreamNetworkServiceTypeValue.voIP, forKey: .networkServiceType)
@@ -24,6 +32,31 @@ final class HeldStreams: UIResponder, UIApplicationDelegate, StreamDelegate {
       stream?.open()
     }
     return true
+  }
+
+  private func connect(to host: String, _ port: UInt16, restores: Bool) {
+    let parameters = NWParameters.tcp
+    parameters.restoreIdentifier = "connection"
+    parameters.restoresConnection = restores
+    let connection = NWConnection(
+      host: NWEndpoint.Host(host), port: NWEndpoint.Port(integerLiteral: port), using: parameters)
+    connection.stateUpdateHandler = { [weak connection] state in
+      if case .ready = state, let connection { print("holding \(connection.holding)") }
+    }
+    connection.start(queue: .main)
+    self.connection = connection
+    if restores { receive(on: connection) }
+  }
+
+  /// Requests more when a task has handled the content.
+  private func receive(on connection: NWConnection) {
+    connection.receive(minimumIncompleteLength: 1, maximumLength: 100) { content, _, _, _ in
+      Task { @MainActor in
+        try? await Task.sleep(for: .milliseconds(100))
+        print("handled \(String(decoding: content ?? Data(), as: UTF8.self))")
+        if content != nil { self.receive(on: connection) }
+      }
+    }
   }
 
   nonisolated func stream(_ aStream: Stream, handle eventCode: Stream.Event) {

@@ -31,9 +31,8 @@ public final class PageProgram {
     let path = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: name).path
     process = Process()
-    // A line at a time, as to a terminal.
     process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = prefix + ["stdbuf", "-oL", path] + commandLine
+    process.arguments = prefix + [path] + commandLine
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = Pipe()
     process.standardOutput = output

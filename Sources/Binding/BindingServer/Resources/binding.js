@@ -97,11 +97,38 @@ const listOf = (name) =>
   (lists[name] ??= { order: [], rows: new Map(), shows: new Set(), observers: new Set() });
 const pathOf = (scope, name) => (scope.at[0] ? [...scope.at, name] : name);
 
+// Elements with `data-when` are shown in one state of the connection. A page without any gets a line for each
+// state, which is read out, too: a page that only dims is silent to those that don't see it.
+let state = "on";
+const showState = () => {
+  const { live, refusal } = root.dataset;
+  const now = live == "on" && refusal ? "denied" : live;
+  if (state == now) return;
+  state = now;
+  for (const element of document.querySelectorAll("[data-when]"))
+    element.hidden = element.dataset.when != state;
+};
+const addLines = () => {
+  if (document.querySelector("[data-when]")) return;
+  for (const [when, text] of [
+    ["off", "The server doesn’t answer. Trying again …"],
+    ["refused", "The server refuses this page. Trying again …"],
+    ["denied", "The server has refused the last input."],
+  ]) {
+    const line = document.createElement("p");
+    line.textContent = text;
+    line.lang = "en";
+    line.dataset.when = when;
+    mark(line, "role", "alert");
+    document.body.append(line);
+  }
+};
+
 // What was typed. Until it is acknowledged, the server's value of it is ignored; and for as long as it
 // holds, it is typed again into a server that was started anew.
 const edits = new Map();
 const changed = new Set();
-let port, tab, epoch, model, sequence, flight, isDue, retry, composing;
+let port, tab, epoch, model, sequence, flight, isDue, retry, composing, entered;
 let pause = 250;
 let queue = [];
 
@@ -174,6 +201,21 @@ const send = (now, before) => {
   post(flight);
 };
 
+// Browsers submit no form whose button is disabled, which a server enables by what it knows of the fields.
+// Enter submits it as soon as the server has the typed text, if the button is enabled by that.
+const enter = ({ key, isComposing, target: { tagName, form } }) => {
+  entered = 0;
+  if (key != "Enter" || isComposing || tagName != "INPUT" || !form) return;
+  const button = [...form.elements].find(({ type }) => type == "submit");
+  if (button?.disabled && button.dataset.enabled) entered = button;
+  send(entered);
+};
+const submitEntered = () => {
+  if (!entered || [...edits.values()].some((edit) => !edit.isDone && !edit.refused)) return;
+  entered.disabled || entered.form.requestSubmit(entered);
+  entered = 0;
+};
+
 const post = async (message) => {
   retry = 0;
   const body = JSON.stringify(message);
@@ -196,6 +238,7 @@ const post = async (message) => {
     return (epoch = 0);
   }
   mark(root, "data-refusal", status != 204 && status);
+  showState();
   if (status != 204) {
     // What was refused stays in its fields, and its number is the next one's.
     edits.forEach((edit) => {
@@ -253,6 +296,7 @@ const take = (message) => {
   const isOn = message.tab;
   root.dataset.live = isOn ? "on" : message ? "refused" : "off";
   if (!isOn || message.epoch) mark(root, "data-refusal", !isOn && message > 0 && message);
+  showState();
   if (!isOn) return;
   const mine = [];
   if (message.epoch) clearTimeout(retry);
@@ -263,7 +307,7 @@ const take = (message) => {
       edit.refused || edit.isDone && message.model == model ||
         mine.push(edit) && edits.delete(id));
     queue = [];
-    flight = retry = 0;
+    flight = retry = entered = 0;
     ({ epoch, model, a: sequence } = message);
   } else if (message.epoch && retry) post(flight);
   edits.forEach((edit) => {
@@ -283,6 +327,7 @@ const take = (message) => {
   record(isStep);
   for (const name in changes)
     listOf(name).observers.forEach((observer) => guarded(observer, changes[name]));
+  guarded(submitEntered);
   send(message.epoch);
 };
 
@@ -324,7 +369,8 @@ const change = (verb, name, key, before, values) => {
 // first part is empty, and announces it. All files together send one part at a time, so that they take turns.
 
 let turn = Promise.resolve();
-const upload = async (name, file) => {
+const upload = async ([list, row], own, file) => {
+  const name = list ? list + "." + own : own;
   const id = random(2);
   let start = 0;
   let size = 0;
@@ -333,8 +379,8 @@ const upload = async (name, file) => {
     let end = "";
     const body = await file.slice(start, start + size).arrayBuffer().catch(() => (end = 1));
     const query = new URLSearchParams({
-      tab, epoch, upload: name, file: id, "at": start, of: file.size, name: file.name,
-      type: file.type, end,
+      tab, epoch, upload: name, row: row ?? "", file: id, "at": start, of: file.size,
+      name: file.name, type: file.type, end,
     });
     const began = Date.now();
     const status = await (turn = turn.then(() =>
@@ -472,7 +518,8 @@ const bind = (top, scope) => {
         refuse();
         for (const file of element.files) {
           count++;
-          upload(data.upload, file).then((status) => {
+          const { at } = scopeFor(data.upload + ".receiving");
+          upload(at, data.upload, file).then((status) => {
             mark(element, "data-pending", --count > 0);
             // What was cancelled is gone (410).
             status == 204 || status == 410 || refuse(status);
@@ -535,7 +582,7 @@ const repeat = (template, name, above, signal) => {
     }
   };
   shows.add(show);
-  show("all");
+  guarded(show, "all");
   signal.addEventListener("abort", () => {
     shows.delete(show);
     shown.forEach((_, key) => drop(key));
@@ -599,6 +646,8 @@ const start = () => {
   for (const [, name, path] of (root.dataset.query ?? "").matchAll(/(\S+?):(\S+)/g))
     queries.push([name, path]);
   bind(root, page);
+  addLines();
+  showState();
   try {
     const worker = new SharedWorker(import.meta.url, { type: "module" });
     worker.onerror = alone;
@@ -610,6 +659,8 @@ const start = () => {
   const on = addEventListener;
   on("visibilitychange", look);
   on("popstate", () => isFollowing && follow());
+  on("keydown", enter);
+  on("focusout", () => (entered = 0));
   on("pageshow", ({ persisted }) => {
     persisted && guarded(() => sessionStorage.removeItem(place));
     look();

@@ -1,6 +1,7 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
 
 /// The advertisements of all clients on one radio.
 ///
@@ -9,7 +10,7 @@ import Essentials
 /// and then between the clients of each: the last set of the program that has the most. So every client's is heard,
 /// only less often, and a program with a thousand doesn't silence others. Merging the data would need to know what may be
 /// left out, and the newest alone would silence the others.
-struct Advertiser: Sendable {
+package struct Advertiser: Sendable {
   enum Limits {
     /// How long an advertisement has the shared set: ten events at the usual interval.
     static let turn = TimeSpan.seconds(1)
@@ -24,7 +25,7 @@ struct Advertiser: Sendable {
   }
 
   /// The result of a client's request.
-  struct Outcome: Sendable {
+  package struct Outcome: Sendable {
     var request: PendingRequest
     /// Success once it is on the air; an error if it can't be advertised.
     var result: Result<HostReply, HostError>

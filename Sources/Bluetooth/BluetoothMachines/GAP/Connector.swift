@@ -1,6 +1,8 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
+import PairingMachines
 
 /// Establishes links to any number of peers, without a timeout.
 ///
@@ -86,14 +88,26 @@ struct Connector: Sendable {
     case cancel
     case add(DeviceAddress)
     case remove(DeviceAddress)
+    case clear
   }
 
-  private var pending: [Pending] = []
+  /// The peers whose turn it is. Of a thousand wanted peers they are found once a turn, not once a command.
+  private struct Choice: Sendable {
+    var peers: [Pending]
+    var addresses: [DeviceAddress]
+    /// When others may have their turn.
+    var until: Instant
+  }
+
+  private var pending: [Pending] = [] { didSet { choice = nil } }
+  private var choice: Choice?
   private var state = State.idle
   private var step: Step?
   /// The peers in the controller's list.
   private var list: [DeviceAddress] = []
-  private var listCapacity = 0
+  private var listCapacity = 0 { didSet { choice = nil } }
+  /// Whether the controller has refused to clear its list: its peers are removed one by one then.
+  private var hasRefusedClearing = false
   private var turns = ConnectorTurns()
   private var turnEnd: Instant?
   private var retryAt: Instant?
@@ -277,7 +291,9 @@ struct Connector: Sendable {
     state = .idle
     step = nil
     list = []
+    hasRefusedClearing = false
     turnEnd = nil
+    choice = nil
     retryAt = nil
     hasStrayAttempt = false
     hasUnreportedEnd = false
@@ -293,17 +309,20 @@ struct Connector: Sendable {
       hasUnreportedEnd = true
     }
     forgetPrivateAddresses(now: now)
-    let wanted = isPaused ? [] : batch(now: now)
+    let wanted = isPaused ? nil : chosen(now: now)
+    let addresses = wanted?.addresses ?? []
     switch state {
     case .requesting, .cancelling, .ended:
       return nil
     case .initiating(let attempt):
-      guard Set(attempt.addresses) != Set(wanted.map(\.address)) else { return nil }
+      guard attempt.addresses != addresses, Set(attempt.addresses) != Set(addresses) else {
+        return nil
+      }
       state = .cancelling(attempt, until: now + Limits.cancelTimeout)
       step = .cancel
       return LECreateConnectionCancel().packet
     case .idle:
-      guard !wanted.isEmpty else { return nil }
+      guard let wanted, !addresses.isEmpty else { return nil }
       guard hasStrayAttempt else { return approach(wanted) }
       hasStrayAttempt = false
       let unknown = Attempt(peers: [], addresses: [], usesList: false)
@@ -314,12 +333,17 @@ struct Connector: Sendable {
   }
 
   /// Fills the list, then starts the attempt.
-  private mutating func approach(_ wanted: [Pending]) -> HCIPacket? {
-    let addresses = wanted.map(\.address)
+  private mutating func approach(_ choice: Choice) -> HCIPacket? {
+    let (wanted, addresses) = (choice.peers, choice.addresses)
     // Private addresses are resolved for the list, by every controller that resolves any.
     let usesList = wanted.count > 1 || listCapacity > 0 && wanted.contains(where: \.isResolved)
     if usesList {
       if let extra = list.first(where: { !addresses.contains($0) }) {
+        // As in each turn of more peers than it holds.
+        if list.count > 1, !hasRefusedClearing, !list.contains(where: { addresses.contains($0) }) {
+          step = .clear
+          return LEClearFilterAcceptList().packet
+        }
         step = .remove(extra)
         return LERemoveDeviceFromFilterAcceptList(address: extra).packet
       }
@@ -337,6 +361,18 @@ struct Connector: Sendable {
   }
 
   /// The peers whose turn it is.
+  private mutating func chosen(now: Instant) -> Choice {
+    if let choice, now < choice.until { return choice }
+    let peers = batch(now: now)
+    // A peer that has to wait becomes ready without a turn's end, too.
+    let ready = pending.lazy.map(\.notBefore).filter { $0 > now }.min()
+    let new = Choice(
+      peers: peers, addresses: peers.map(\.address),
+      until: min(turnEnd ?? .distantFuture, ready ?? .distantFuture))
+    choice = new
+    return new
+  }
+
   private mutating func batch(now: Instant) -> [Pending] {
     let size = max(1, listCapacity)
     let ready = pending.filter { $0.notBefore <= now }
@@ -375,6 +411,8 @@ struct Connector: Sendable {
       }
     case .remove(let peer):
       list.removeAll { $0 == peer }
+    case .clear:
+      if status == .success { list = [] } else { hasRefusedClearing = true }
     }
     return []
   }
@@ -446,10 +484,12 @@ struct Connector: Sendable {
     case .idle, .requesting, .initiating: break
     }
     if !isPaused {
-      wake = min(wake, turnEnd ?? .distantFuture)
-      for peer in pending {
-        if peer.notBefore > now { wake = min(wake, peer.notBefore) }
-        if let last = peer.heardAt { wake = min(wake, last + Limits.privateAddressLifetime) }
+      // Without a choice, they have changed since the last command: one is due.
+      wake = min(wake, choice?.until ?? now)
+      if isSearching {
+        for case let last? in pending.lazy.map(\.heardAt) {
+          wake = min(wake, last + Limits.privateAddressLifetime)
+        }
       }
     }
     return wake == .distantFuture ? nil : wake

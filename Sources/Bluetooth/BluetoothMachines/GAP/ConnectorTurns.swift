@@ -1,3 +1,5 @@
+import GATTMachines
+
 /// Whose peers a controller looks for while more are wanted than its filter accept list holds.
 ///
 /// Each requester has its share of the list, so that one with a thousand absent peers doesn't delay another's link.

@@ -1,5 +1,6 @@
 import BluetoothWire
 import Essentials
+import PairingMachines
 
 /// The controller's resolving list: the bonded peers whose private addresses it resolves by itself
 /// (Core 5.4, Vol 6, Part B, §6). It connects to their current addresses by their identities in its

@@ -43,9 +43,7 @@ struct Scanner: Sendable {
 
   private struct Scan: Sendable {
     var client: ClientID
-    var allowsDuplicates: Bool
-    var isActive: Bool
-    var usesCoded: Bool
+    var options: ScanOptions
     var filter: ServiceFilter
   }
 
@@ -53,6 +51,8 @@ struct Scanner: Sendable {
   private struct Setting: Sendable, Equatable {
     var isActive: Bool
     var usesCoded: Bool
+    /// Its windows are rarer.
+    var isSlow: Bool
   }
 
   private enum Step: Sendable {
@@ -97,13 +97,12 @@ struct Scanner: Sendable {
 
   // MARK: Clients
 
-  /// Starts a client's scan, or replaces it: everything is reported to it anew.
+  /// Starts a client's scan, or replaces it: everything is reported to it anew, unless its app has only changed
+  /// between foreground and background.
   mutating func start(_ client: ClientID, _ options: ScanOptions) {
+    if follow(client, options) { return }
     stop(client, keepsAdvertisers: true)
-    let scan = Scan(
-      client: client, allowsDuplicates: options.allowsDuplicates, isActive: options.isActive,
-      usesCoded: options.usesCodedPHY,
-      filter: ServiceFilter(options))
+    let scan = Scan(client: client, options: options, filter: ServiceFilter(options))
     let slot: Int
     if let free = scans.firstIndex(where: { $0 == nil }) {
       slot = free
@@ -117,8 +116,28 @@ struct Scanner: Sendable {
     }
     let bit = UInt64(1) << UInt64(slot)
     everyScan |= bit
-    if scan.allowsDuplicates { duplicateScans |= bit }
+    if options.allowsDuplicates { duplicateScans |= bit }
     table.forget(scans: bit)
+  }
+
+  /// Takes the options of a scan whose app has changed between foreground and background, which looks for the
+  /// same services as before; false for any other scan.
+  private mutating func follow(_ client: ClientID, _ options: ScanOptions) -> Bool {
+    func isSame(_ scan: Scan) -> Bool {
+      scan.client == client && scan.options.isInBackground != options.isInBackground
+        && scan.options.services == options.services
+        && scan.options.solicitedServices == options.solicitedServices
+    }
+    if let slot = scans.firstIndex(where: { $0.map(isSame) ?? false }) {
+      scans[slot]?.options = options
+      let bit = UInt64(1) << UInt64(slot)
+      duplicateScans = options.allowsDuplicates ? duplicateScans | bit : duplicateScans & ~bit
+    } else if let index = uncoalescedScans.firstIndex(where: isSame) {
+      uncoalescedScans[index].options = options
+    } else {
+      return false
+    }
+    return true
   }
 
   /// Ends a client's scan.
@@ -205,12 +224,15 @@ struct Scanner: Sendable {
 
   private var wantedSetting: Setting? {
     guard isWanted || isSearching, !isPaused else { return nil }
-    let isActive =
-      scans.contains { $0?.isActive == true } || uncoalescedScans.contains { $0.isActive }
-    let usesCoded =
-      canUseCoded
-      && (scans.contains { $0?.usesCoded == true } || uncoalescedScans.contains { $0.usesCoded })
-    return Setting(isActive: isActive, usesCoded: usesCoded)
+    let isActive = hasScan { $0.isActive }
+    let usesCoded = canUseCoded && hasScan { $0.usesCodedPHY }
+    let isSlow = isWanted && !isSearching && !hasScan { !$0.isInBackground }
+    return Setting(isActive: isActive, usesCoded: usesCoded, isSlow: isSlow)
+  }
+
+  private func hasScan(_ property: (ScanOptions) -> Bool) -> Bool {
+    scans.contains { $0.map { property($0.options) } ?? false }
+      || uncoalescedScans.contains { property($0.options) }
   }
 
   // MARK: Hearing
@@ -304,6 +326,22 @@ extension Scanner {
 
   private static let sharedTiming = ScanTiming(intervalUnits625us: 64, windowUnits625us: 24)
 
+  /// While all scans are of apps in the background: a window of 112.5 ms, long enough for a peer that advertises
+  /// every 100 ms, in each 1.28 s. Apple documents no numbers.
+  private static let slowTiming = ScanTiming(intervalUnits625us: 2048, windowUnits625us: 180)
+
+  private static let slowSharedTiming = ScanTiming(intervalUnits625us: 2048, windowUnits625us: 90)
+
+  private static func timing(_ setting: Setting) -> ScanTiming {
+    switch (setting.isSlow, setting.usesCoded) {
+    case (false, false): timing
+    // On two PHYs each has half of the time.
+    case (false, true): sharedTiming
+    case (true, false): slowTiming
+    case (true, true): slowSharedTiming
+    }
+  }
+
   private func packet(for step: Step) -> HCIPacket {
     switch step {
     case .disable: enabling(false)
@@ -322,11 +360,11 @@ extension Scanner {
   private func parameters(_ setting: Setting) -> HCIPacket {
     let type: ScanType = setting.isActive ? .active : .passive
     guard usesExtendedCommands else {
-      return LESetScanParameters(type: type, timing: Self.timing, ownAddressType: ownAddressType)
-        .packet
+      return LESetScanParameters(
+        type: type, timing: Self.timing(setting), ownAddressType: ownAddressType
+      ).packet
     }
-    // On two PHYs each has half of the time.
-    let timing = setting.usesCoded ? Self.sharedTiming : Self.timing
+    let timing = Self.timing(setting)
     let parameters = ExtendedScanParameters(type: type, timing: timing)
     return LESetExtendedScanParameters(
       ownAddressType: ownAddressType, le1M: parameters,

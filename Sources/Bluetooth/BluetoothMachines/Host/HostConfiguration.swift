@@ -1,5 +1,6 @@
 public import BluetoothWire
 public import Essentials
+package import PairingMachines
 
 /// The configuration of a host.
 public struct HostConfiguration: Sendable, Hashable {

@@ -1,6 +1,9 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
+import L2CAPMachines
+import PairingMachines
 
 // Enhanced bearers of the attribute protocol, between L2CAP and both halves of GATT (Core 5.4, Vol 3,
 // Part G, §5.3).

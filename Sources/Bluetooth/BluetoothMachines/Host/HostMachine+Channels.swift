@@ -1,6 +1,9 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
+import L2CAPMachines
+import PairingMachines
 
 // Connection-oriented channels between clients, the table of channels and the links' L2CAP.
 
@@ -28,7 +31,7 @@ extension HostMachine {
       let opening = ChannelTable.Opening(psm: psm, token: token)
       guard !links.entries[index].security.isProvingBond else {
         // Asked for when the peer has proved that it is the one.
-        guard channels.refused.count < LinkSecurity.Limits.requestsMax else {
+        guard hasRoomToWait(client, on: index) else {
           return complete(request, .failure(.limitReached("waiting channels")), into: &actions)
         }
         return channels.add(
@@ -106,18 +109,26 @@ extension HostMachine {
   ) -> Bool {
     let handle = links.handles[index]
     guard error.isWantOfSecurity, let opening = channels.channel(cid, link: handle)?.opening,
-      !opening.isRepeated, channels.refused.count < LinkSecurity.Limits.requestsMax,
-      let channel = channels.remove(cid, link: handle)
+      !opening.isRepeated, let client = channels.channel(cid, link: handle)?.client,
+      hasRoomToWait(client, on: index), let channel = channels.remove(cid, link: handle)
     else { return false }
     channels.add(
       .init(client: channel.client, link: handle, opening: opening, error: error))
     let requirement = requirement(
       after: error == .refusedForAuthentication
         ? .insufficientAuthentication : .insufficientEncryption, on: index)
-    withSecurity(index, now: now, into: &actions) { link, host, outputs in
-      link.secure(requirement, host: &host, now: now, into: &outputs)
-    }
+    secure(
+      index, requirement, for: requester(of: channel.client), now: now, into: &actions)
     return true
+  }
+
+  /// Whether another channel of a client's program may wait for the link's protection.
+  private func hasRoomToWait(_ client: ClientID, on index: Int) -> Bool {
+    let requester = requester(of: client)
+    let own = channels.refused.count {
+      $0.link == links.handles[index] && self.requester(of: $0.client) == requester
+    }
+    return own < LinkSecurity.Limits.requestsMax
   }
 
   /// The link is protected now, so that channels that waited for it are asked for again; or it won't

@@ -1,6 +1,8 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import L2CAPMachines
+import PairingMachines
 
 // Starting the controller, losing it, starting it again, and commands to it.
 
@@ -293,7 +295,7 @@ extension HostMachine {
     return .success(.rssi(reply.rssi ?? 127))
   }
 
-  mutating func take(_ outcomes: [Advertiser.Outcome], into actions: inout [Action]) {
+  package mutating func take(_ outcomes: [Advertiser.Outcome], into actions: inout [Action]) {
     for outcome in outcomes {
       complete(outcome.request, outcome.result, into: &actions)
     }

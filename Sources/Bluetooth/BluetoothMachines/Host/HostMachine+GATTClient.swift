@@ -1,6 +1,9 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
+import L2CAPMachines
+import PairingMachines
 
 // This host's clients at the attributes of its peers.
 
@@ -96,11 +99,9 @@ extension HostMachine {
       for client in linkRequests.connectedClients(peer) {
         notify(client, .servicesChanged(peer, range), into: &actions)
       }
-    case .securityRequired(let error):
+    case .securityRequired(let error, let requester):
       let requirement = requirement(after: error, on: index)
-      withSecurity(index, now: now, into: &actions) { link, host, outputs in
-        link.secure(requirement, host: &host, now: now, into: &outputs)
-      }
+      secure(index, requirement, for: requester, now: now, into: &actions)
     case .securityInsufficient(let error):
       guard requirement(after: error, on: index) == .authentication else { break }
       withSecurity(index, now: now, into: &actions) { link, host, outputs in

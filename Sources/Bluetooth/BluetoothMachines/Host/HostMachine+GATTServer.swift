@@ -1,6 +1,7 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
 
 // This host's own attributes.
 

@@ -1,6 +1,7 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import PairingMachines
 
 // New links of bonded peers that have a link already: held until it is clear whose they are.
 

@@ -1,6 +1,7 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
 
 // Links that peers open while a client has too many unhandled events: the client does not hear of them
 // until it has handled enough. So peers that come and go can't fill its queue, and are not refused for

@@ -1,5 +1,7 @@
 import BluetoothInterface
 import BluetoothWire
+import GATTMachines
+import L2CAPMachines
 
 // What must hold between the machines whenever none of them is at work.
 

@@ -1,6 +1,9 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
+import L2CAPMachines
+import PairingMachines
 
 // Frames of a link on their way in, and what its L2CAP puts out.
 

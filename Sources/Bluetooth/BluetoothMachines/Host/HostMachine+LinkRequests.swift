@@ -1,6 +1,8 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
+import PairingMachines
 
 // Clients' requests for links, and their release.
 

@@ -1,6 +1,9 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
+import L2CAPMachines
+import PairingMachines
 
 // Links from their first event to their last.
 

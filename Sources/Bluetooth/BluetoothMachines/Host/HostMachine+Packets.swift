@@ -1,6 +1,7 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import L2CAPMachines
 
 // Packets from the controller, carried to the machines that they concern, and data on its way out.
 

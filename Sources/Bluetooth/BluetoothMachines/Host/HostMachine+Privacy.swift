@@ -1,6 +1,7 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import PairingMachines
 
 // Private addresses: this host's own, and those of its peers, which it or the controller resolves.
 

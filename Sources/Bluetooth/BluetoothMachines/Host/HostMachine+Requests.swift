@@ -1,6 +1,9 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
+import L2CAPMachines
+import PairingMachines
 
 // Requests of clients, carried to the machines that serve them.
 

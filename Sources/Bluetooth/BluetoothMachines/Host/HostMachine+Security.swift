@@ -1,6 +1,9 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
+import L2CAPMachines
+import PairingMachines
 
 // Security of links: what it takes from peers, controller and clients, and what it puts out.
 
@@ -165,6 +168,18 @@ extension HostMachine {
     if begins { links.entries[index].gatt.hold() }
   }
 
+  /// Protects a link because the peer refused a program's request.
+  mutating func secure(
+    _ index: Int, _ requirement: LinkSecurity.Requirement, for requester: Requester, now: Instant,
+    into actions: inout [Action]
+  ) {
+    withSecurity(index, now: now, into: &actions) { link, host, outputs in
+      host.requester = requester.program
+      link.secure(requirement, host: &host, now: now, into: &outputs)
+      host.requester = nil
+    }
+  }
+
   /// What the link has to be for an operation that the peer refused with this error.
   func requirement(after error: ATTErrorCode, on index: Int) -> LinkSecurity.Requirement {
     // The peer wants more than the encryption that there is.
@@ -285,9 +300,18 @@ extension HostMachine {
       guard let index = links.index(peer: peer), links.entries[index].isAnnounced,
         !links.entries[index].isClosing
       else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
+      let requester = requester(of: client)
+      let own = links.entries[index].security.activity.waiting.requests.count {
+        self.requester(of: $0.client) == requester
+      }
+      guard own < LinkSecurity.Limits.requestsMax else {
+        return complete(request, .failure(.security(.pairingFailed(.busy))), into: &actions)
+      }
       needsProtection(client, of: peer)
       withSecurity(index, now: now, into: &actions) { link, host, outputs in
+        host.requester = requester.program
         link.secure(for: request, host: &host, now: now, into: &outputs)
+        host.requester = nil
       }
     case .setPairingAgent(let ioCapability?):
       security.register(client, of: pairingCauses.program(of: client), ioCapability)

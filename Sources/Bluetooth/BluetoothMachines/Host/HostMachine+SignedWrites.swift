@@ -1,6 +1,8 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import GATTMachines
+import PairingMachines
 
 // Signed writes (Core 5.4, Vol 3, Part C, §10.4; Part G, §4.9.2): for links that are not encrypted. Since a
 // bonded peer's link is encrypted first wherever there is a key for that, this host signs only towards
@@ -49,9 +51,7 @@ extension HostMachine {
           handle, value, for: request, of: requester, now: now, into: &outputs)
       }
       guard let index = links.index(handle: peerHandle) else { return true }
-      withSecurity(index, now: now, into: &actions) { link, host, outputs in
-        link.secure(.encryption, host: &host, now: now, into: &outputs)
-      }
+      secure(index, .encryption, for: requester, now: now, into: &actions)
       return true
     }
     actions.append(.updateBonds([bond]))

@@ -1,6 +1,9 @@
 package import BluetoothInterface
 package import BluetoothWire
 package import Essentials
+import GATTMachines
+import L2CAPMachines
+package import PairingMachines
 
 /// A Bluetooth LE host as one state machine: it handles packets and requests, produces packets and
 /// events, and reports when it must be woken.

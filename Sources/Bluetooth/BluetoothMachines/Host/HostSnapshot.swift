@@ -1,5 +1,8 @@
 package import BluetoothInterface
 import BluetoothWire
+import GATTMachines
+import L2CAPMachines
+import PairingMachines
 
 /// The state of a host at one moment, for status displays, logs and tests.
 ///

@@ -1,3 +1,4 @@
+import BluetoothInterface
 import BluetoothWire
 import Essentials
 

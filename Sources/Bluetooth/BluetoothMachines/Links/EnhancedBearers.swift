@@ -1,4 +1,5 @@
 import Essentials
+import GATTMachines
 
 /// The enhanced bearers of one link's attribute protocol (Core 5.4, Vol 3, Part G, §5.3 and §5.4):
 /// the open and the requested ones, and the time of the next request.

@@ -1,6 +1,7 @@
 import BluetoothInterface
 import BluetoothWire
 import Essentials
+import L2CAPMachines
 
 /// Counts the events that clients have not handled yet, and applies back-pressure to peers.
 ///

@@ -1,5 +1,6 @@
 import BluetoothWire
 import Essentials
+import PairingMachines
 
 /// New links with the address of a bonded peer that already has a link on which it has proved its
 /// bond.

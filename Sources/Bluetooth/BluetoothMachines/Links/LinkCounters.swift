@@ -1,3 +1,6 @@
+import GATTMachines
+import L2CAPMachines
+
 /// Received items on links that were discarded.
 struct LinkCounters: Sendable, Hashable {
   var attributes = GATTClientSession.Counters()

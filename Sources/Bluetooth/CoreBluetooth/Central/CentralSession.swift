@@ -180,7 +180,7 @@ final class CentralSession: @unchecked Sendable {
       case .none, .connecting, .lostWithRadio:
         link.phase = .connecting
         discoveries[peripheral.address]?.peripheral = nil
-      case .connected: break  // The host says once more that it is connected.
+      case .connected: link.confirmationCount += 1
       case .disconnecting: link.phase = .disconnecting(connectsAgain: true)
       }
       connection.send(.connect(peripheral.address, options))
@@ -450,6 +450,10 @@ final class CentralSession: @unchecked Sendable {
         return nil
       }
       guard let peripheral = link.peripheral, link.state != .disconnecting else { return nil }
+      if link.phase == .connected {
+        guard link.confirmationCount > 0 else { return nil }
+        link.confirmationCount -= 1
+      }
       link.phase = .connected
       if let hostLink = hostLinks[address] { peripheral.record.mtu = hostLink.mtu }
       return peripheral

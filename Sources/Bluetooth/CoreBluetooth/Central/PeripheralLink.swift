@@ -19,7 +19,12 @@ final class PeripheralLink {
 
   /// The object for the peer. A class holds it, so that looking it up copies no weak reference.
   weak var peripheral: CBPeripheral?
-  var phase = Phase.none
+  var phase = Phase.none {
+    didSet { if phase != .connected { confirmationCount = 0 } }
+  }
+  /// How often the app has requested the link while it knew that it is established. The host answers each of
+  /// these with a report, and also a request that its first report has overtaken, of which the app is not notified.
+  var confirmationCount = 0
 
   /// Whether the host was asked for it, and has not reported its end.
   var isRequested: Bool { phase != .none }

@@ -112,11 +112,18 @@ extension ConnectionPipe {
     guard let holder else { return }
     if connection.isConnected { return holder.hold(connection) }
     holder.restore(connection)
-    guard !connection.isConnected else { return }
+    // Behind the call of the delegate for the opened streams.
+    let endConnecting: @Sendable () -> Void = {
+      OperationQueue.main.addOperation { holder.endConnecting() }
+    }
+    guard !connection.isConnected else { return endConnecting() }
     connection.observeOpening { [weak connection] in
       // Not on the event loop, which must not wait for the system's answer.
       guard let connection else { return }
-      DispatchQueue.global().async { holder.hold(connection) }
+      DispatchQueue.global().async {
+        holder.hold(connection)
+        endConnecting()
+      }
     }
   }
 

@@ -9,6 +9,8 @@ final class SocketHolder: Sendable {
     var holding = NWConnection.Holding.notRequested
     var socket: HeldSocket?
     var isClosed = false
+    /// Keeps the app awake until it has learned what became of its connection.
+    var task: LibraryTask?
   }
 
   private let identifier: String
@@ -27,9 +29,11 @@ final class SocketHolder: Sendable {
 
   var holding: NWConnection.Holding { state.withLock { $0.holding } }
 
-  /// Gives a connection that isn't established the socket of an earlier process, if there is one. Waits for the system.
+  /// Gives a connection that isn't established the socket of an earlier process, if there is one, and keeps the app
+  /// awake until ``endConnecting()``. Waits for the system.
   func restore(_ connection: TCPConnection) {
     guard let session = AppSession.current else { return }
+    beginConnecting(session)
     switch session.takeSocket(identifier, onWake: onWake) {
     case .descriptor(let descriptor, let socket):
       connection.adopt(descriptor)
@@ -80,5 +84,27 @@ final class SocketHolder: Sendable {
       return state.socket
     }
     socket?.close()
+    endConnecting()
+  }
+
+  // MARK: The background task
+
+  private func beginConnecting(_ session: AppSession) {
+    guard session.mayHoldSockets else { return }
+    let task = LibraryTask(session)
+    let isOver = state.withLock { state in
+      if !state.isClosed { state.task = task }
+      return state.isClosed
+    }
+    if isOver { task.end() }
+  }
+
+  /// The app has learned that the connection is ready, has failed or waits for the network.
+  func endConnecting() {
+    let task = state.withLock { state in
+      defer { state.task = nil }
+      return state.task
+    }
+    task?.end()
   }
 }

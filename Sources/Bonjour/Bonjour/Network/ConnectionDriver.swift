@@ -39,6 +39,8 @@ final class ConnectionDriver: Sendable {
     var resources = Resources()
     /// Nil for a connection that ends with the process.
     var holder: SocketHolder?
+    /// What the system gets when the application requests more: it handles what has woken it.
+    var unhandledWakes: [@Sendable () -> Void] = []
     /// The driver itself, while it sends for a connection that was cancelled and released.
     var lingering: ConnectionDriver?
   }
@@ -49,6 +51,7 @@ final class ConnectionDriver: Sendable {
     var networkWatch: (any Sendable & AnyObject)?
     var timer: (any Sendable & AnyObject)?
     var timerSetFor: Instant?
+    var wakeTimer: (any Sendable & AnyObject)?
   }
 
   private let endpoint: NWEndpoint
@@ -107,6 +110,7 @@ final class ConnectionDriver: Sendable {
       state.receives[state.lastID] = onDone
       return makeEvent(state.lastID)
     }
+    if state.withLock({ !$0.unhandledWakes.isEmpty }) { work.async { self.resumeWakes() } }
   }
 
   /// Closes the connection without notifying anything, unless it is sending the rest after
@@ -219,7 +223,7 @@ final class ConnectionDriver: Sendable {
 
   /// Has the machine process the state of the socket, and an event of it.
   private func report(_ connection: TCPConnection, _ event: Machine.Event) {
-    if connection.isEnded { return process(.ended(connection.error.map { ConnectionError($0) })) }
+    if connection.isEnded { return processEnd(of: connection) }
     guard connection.isConnected else { return }
     let isNew = state.withLock { state in
       defer { state.isConnectedReported = true }
@@ -236,7 +240,15 @@ final class ConnectionDriver: Sendable {
   private func transfer(_ body: (TCPConnection) -> Machine.Event) {
     guard let connection else { return }
     process(body(connection))
-    if connection.isEnded { process(.ended(connection.error.map { ConnectionError($0) })) }
+    if connection.isEnded { processEnd(of: connection) }
+  }
+
+  /// What came before the end is read first, where the app waits for it.
+  private func processEnd(of connection: TCPConnection) {
+    if connection.hasBytes, state.withLock({ !$0.receives.isEmpty }) {
+      return process(.readable)
+    }
+    process(.ended(connection.error.map { ConnectionError($0) }))
   }
 
   private func pathReport() -> Machine.PathReport? {
@@ -333,32 +345,70 @@ final class ConnectionDriver: Sendable {
     holder.restore(connection)
   }
 
+  /// Lets the app be suspended when it has learned of a state, behind what it sends then.
+  private func endConnecting(_ new: NWConnection.State) {
+    switch new {
+    case .setup, .preparing: return
+    case .waiting, .ready, .failed, .cancelled: break
+    }
+    guard let holder = state.withLock({ $0.holder }) else { return }
+    work.async { holder.endConnecting() }
+  }
+
   /// Ends the holding behind what the application is just doing on its queue, and behind the handlers of actions that
   /// follow: nothing else may keep the system from suspending it.
   private func endHolding() {
-    guard let holder = state.withLock({ $0.holder }) else { return }
-    guard let queue else { return holder.close() }
-    queue.async { [work] in work.async { queue.async { holder.close() } } }
+    let (holder, wakes) = state.withLock { state in
+      defer { state.unhandledWakes = [] }
+      return (state.holder, state.unhandledWakes)
+    }
+    guard let holder else { return }
+    let end: @Sendable () -> Void = {
+      holder.close()
+      for done in wakes { done() }
+    }
+    guard let queue else { return end() }
+    queue.async { [work] in work.async { queue.async(execute: end) } }
   }
 
-  /// Something came while the app was suspended: calls `done` when the application has got all that it has requested.
-  /// Without that it would be suspended before.
+  /// Something came while the app was suspended: calls `done` when the application has got all that it has requested,
+  /// and has requested more. Without that it would be suspended before.
   private func handleWake(_ done: @escaping @Sendable () -> Void) {
     if let connection { report(connection, .readable) }
     perform()
     guard let queue else { return done() }
     // Behind the completions, which may request more.
-    queue.async {
-      self.work.async {
-        let isWaiting = self.state.withLock { !$0.receives.isEmpty }
-        if isWaiting, self.connection?.hasBytes ?? false {
-          self.handleWake(done)
-        } else {
-          done()
-        }
-      }
+    queue.async { self.work.async { self.finishWake(done) } }
+  }
+
+  private func finishWake(_ done: @escaping @Sendable () -> Void) {
+    guard let connection, !connection.isEnded else { return done() }
+    let isOver = connection.isInputEnded
+    let isWaiting = state.withLock { state in
+      if state.receives.isEmpty, !isOver { state.unhandledWakes.append(done) }
+      return !state.receives.isEmpty
+    }
+    if isWaiting, connection.hasBytes { return handleWake(done) }
+    guard !isWaiting, !isOver else { return done() }
+    // A task of the application has the content, as it seems, or it reads nothing.
+    let timer = discovery.after(seconds: Self.handlingSeconds) { [weak self] in
+      for done in self?.takeWakes() ?? [] { done() }
+    }
+    keep(timer, as: \.wakeTimer)
+  }
+
+  /// The application has requested more.
+  private func resumeWakes() { for done in takeWakes() { handleWake(done) } }
+
+  private func takeWakes() -> [@Sendable () -> Void] {
+    state.withLock { state in
+      defer { state.unhandledWakes = [] }
+      return state.unhandledWakes
     }
   }
+
+  /// Half of the time that an app has for an event.
+  private static let handlingSeconds = 5.0
 
   // MARK: Handlers
 
@@ -373,6 +423,7 @@ final class ConnectionDriver: Sendable {
   private func notify(_ new: NWConnection.State) {
     queue?.async { [self] in
       handlers.onState?(new)
+      endConnecting(new)
       guard new == .cancelled else { return }
       // Handlers often hold the connection: they are released.
       let old = state.withLock { state in

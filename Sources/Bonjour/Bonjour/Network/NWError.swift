@@ -19,10 +19,17 @@ public enum NWError: Error, Hashable, Sendable, CustomDebugStringConvertible {
   /// The code and its meaning, for logs.
   public var debugDescription: String {
     switch self {
-    case .posix(let code): "POSIXErrorCode(rawValue: \(code.rawValue))"
+    case .posix(let code):
+      "POSIXErrorCode(rawValue: \(code.rawValue)): \(Self.text(code))"
     case .dns(let code): "\(code): \(DNSServiceErrorName.text(code))"
     case .tls(let status): "\(status)"
     }
+  }
+
+  /// The system's description, with a capital as on Apple's systems.
+  private static func text(_ code: POSIXErrorCode) -> String {
+    let text = SystemError(number: code.rawValue).text
+    return text.prefix(1).uppercased() + text.dropFirst()
   }
 
   static let badParameter = NWError.dns(DNSServiceErrorType(kDNSServiceErr_BadParam))

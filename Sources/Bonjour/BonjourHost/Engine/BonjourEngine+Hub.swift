@@ -21,27 +21,35 @@ extension BonjourEngine {
     search = nil
     if let note = reason?.textAboutHub ?? hub.absenceNote(configuration) { log?(note) }
     if reason == .silence { answers.left(now: .now) }
+    limitedRequestCount = reason == .rejected(.tooManyRequests) ? client.requestCount : nil
     // Also one that was there before, and is gone again.
-    if reason?.isLasting != true, reason != nil || hub.isNamed || client.mayMove {
+    if reason != nil || hub.isNamed || client.mayMove {
       client.keepForAnother()
-      lookOut(for: hub)
+      lookOut(for: hub, after: reason)
     }
     runLocally()
   }
 
-  private func lookOut(for hub: HubAddresses) {
-    let lookout = HubLookout(hub.all, trust: trust, configuration.shared, on: loop) {
-      [weak self] answer in
-      guard let self else { return }
-      hubLookout = nil
-      switch answer {
-      case .serves: returnToHub()
-      case .refuses(let reason):
-        log?(OwnerSearch.StandaloneReason.rejected(reason).textAboutHub)
-      }
-    }
+  private func lookOut(for hub: HubAddresses, after reason: OwnerSearch.StandaloneReason?) {
+    let lookout =
+      hubLookout
+      ?? HubLookout(
+        hub.all, trust: trust, configuration.shared, pauseMin: configuration.hubPauseMin, on: loop,
+        isReady: { [weak self] in self?.fitsHub ?? false },
+        onAnswer: { [weak self] in self?.take($0) })
     hubLookout = lookout
-    lookout.start()
+    lookout.start(afterRefusal: reason?.isRefusal ?? false, reason?.rejection)
+  }
+
+  /// Whether this host has fewer requests than a hub has refused: with as many it would be refused again, and
+  /// the network would see its services move each time.
+  private var fitsHub: Bool { limitedRequestCount.map { client.requestCount < $0 } ?? true }
+
+  private func take(_ answer: HubLookout.Answer) {
+    switch answer {
+    case .serves: returnToHub()
+    case .refuses(let reason): log?(OwnerSearch.StandaloneReason.rejected(reason).textAboutHub)
+    }
   }
 
   /// Stops the machines here, without goodbyes: the hub continues the registrations.
@@ -69,15 +77,16 @@ extension HubAddresses {
 }
 
 extension OwnerSearch.StandaloneReason {
-  /// Whether a hub that is left for this reason is not looked for again: it would refuse as long as this
-  /// program runs.
-  fileprivate var isLasting: Bool {
+  /// Whether a hub that does work is of no use for the program: it, or the next one, is looked for less often.
+  fileprivate var isRefusal: Bool {
     switch self {
-    case .rejected: true
-    // The socket may be the machine's hub's, later.
-    case .untrustedUser: false
-    case .silence, .invalidMessages, .impossible: false
+    case .rejected, .invalidMessages: true
+    case .untrustedUser, .silence, .impossible: false
     }
+  }
+
+  fileprivate var rejection: OwnerMessage.RejectionReason? {
+    if case .rejected(let reason) = self { reason } else { nil }
   }
 
   /// A sentence about a hub for the log.

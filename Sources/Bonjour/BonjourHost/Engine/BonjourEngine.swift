@@ -53,6 +53,8 @@ final class BonjourEngine: @unchecked Sendable {
   var search: OwnerSearch?
   /// Looks for a hub that was left.
   var hubLookout: HubLookout?
+  /// How many requests this host had when a hub refused one more of them; nil if it was left for another reason.
+  var limitedRequestCount: Int?
   var client = PortSharingClient()
   /// Whether the search knows that an owner has something to do for this host.
   private(set) var isOwnerNeeded = false

@@ -101,7 +101,8 @@ final class OwnerServer {
     case .failure(let error) where error.number == EMFILE && DescriptorLimit.hasRoom():
       // There is now; readiness is reported again.
       break
-    case .failure:
+    case .failure(let error):
+      DescriptorShortage.report(error.number)
       // Readiness would be reported again and again.
       listener.interest = []
       loop.schedule(in: Self.pause) { listener.interest = .readable }

@@ -79,6 +79,9 @@ package struct PortSharingClient: Sendable {
   /// Whether the owner has nothing to do for the host.
   package var isIdle: Bool { queries.isEmpty && registrations.isEmpty }
 
+  /// How many queries and registrations are kept for an owner.
+  package var requestCount: Int { queries.count + registrations.count }
+
   /// Whether there are registrations.
   package var publishes: Bool { !registrations.isEmpty }
 

@@ -1,4 +1,5 @@
-internal import AppMachines
+package import AppMachines
+internal import AppSessions
 internal import Foundation
 
 extension UIApplication {
@@ -34,6 +35,11 @@ extension UIApplication {
 public typealias UIApplicationLaunchOptionsKey = UIApplication.LaunchOptionsKey
 
 extension UIApplication.LaunchOptionsKey {
+  /// The dictionary that a process gets, for a phone that launches it.
+  package static func options(_ launch: AppLaunch) -> [Self: Any]? {
+    options(launch, AppNotification(payload: launch.notification).map(UNNotificationResponse.init))
+  }
+
   /// Apple's dictionary; nil where there is nothing to report.
   static func options(_ launch: AppLaunch, _ response: UNNotificationResponse?) -> [Self: Any]? {
     guard let options = launch.options else { return nil }

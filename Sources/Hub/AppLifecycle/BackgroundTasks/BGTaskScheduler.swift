@@ -145,7 +145,7 @@ open class BGTaskScheduler: NSObject, @unchecked Sendable {
     completionHandler: @escaping @Sendable ([BGTaskRequest]) -> Void
   ) {
     let session = currentSession()
-    Self.backgroundQueue.async { completionHandler(Self.pending(session)) }
+    session.call(on: Self.backgroundQueue) { completionHandler(Self.pending(session)) }
   }
 
   /// The requests that are pending.
@@ -209,7 +209,7 @@ open class BGTaskScheduler: NSObject, @unchecked Sendable {
     guard let launch else {
       fatalError("No launch handler registered for task with identifier \(identifier)")
     }
-    launch.queue.async {
+    session.call(on: launch.queue) {
       launch.handler(task)
       done()
     }
@@ -218,7 +218,7 @@ open class BGTaskScheduler: NSObject, @unchecked Sendable {
   /// The time of a task ends.
   func expire(_ id: AppEventID) {
     guard let (task, queue) = state.withLock({ $0.running[id] }) else { return }
-    queue.async { task.expire() }
+    currentSession().call(on: queue) { task.expire() }
   }
 }
 

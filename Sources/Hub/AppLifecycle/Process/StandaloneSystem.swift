@@ -56,8 +56,8 @@ private final class StandaloneSystem: AppSystem {
       let session = state.withLock { $0.session }
       session?.receive(.deliver([.transition(.didBecomeActive)]))
     case .exited: exit(0)
-    case .opened, .closed, .acknowledged, .beganBackgroundTask, .endedBackgroundTask, .completed,
-      .gone, .reclaimed:
+    case .resumed, .opened, .closed, .acknowledged, .beganBackgroundTask, .endedBackgroundTask,
+      .completed, .gone, .reclaimed:
       break
     }
   }

@@ -39,7 +39,7 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
     completionHandler: @escaping @Sendable (Bool, (any Error)?) -> Void
   ) {
     let session = currentSession()
-    queue.async {
+    session.call(on: queue) {
       let isGranted = session.request(.authorizeNotifications) == .granted(true)
       completionHandler(isGranted, isGranted ? nil : Self.refusal(session))
     }
@@ -65,7 +65,7 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
     completionHandler: @escaping @Sendable (UNNotificationSettings) -> Void
   ) {
     let session = currentSession()
-    queue.async { completionHandler(Self.settings(session)) }
+    session.call(on: queue) { completionHandler(Self.settings(session)) }
   }
 
   /// The settings for the app's notifications.
@@ -89,7 +89,7 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
     withCompletionHandler completionHandler: (@Sendable ((any Error)?) -> Void)? = nil
   ) {
     let error = added(request)
-    if let completionHandler { queue.async { completionHandler(error) } }
+    if let completionHandler { currentSession().call(on: queue) { completionHandler(error) } }
   }
 
   /// The same, as a task.
@@ -110,7 +110,7 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
     completionHandler: @escaping @Sendable ([UNNotificationRequest]) -> Void
   ) {
     let session = currentSession()
-    queue.async {
+    session.call(on: queue) {
       completionHandler(
         Self.notifications(session, .pendingNotifications).map(UNNotificationRequest.init))
     }
@@ -126,7 +126,7 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
     completionHandler: @escaping @Sendable ([UNNotification]) -> Void
   ) {
     let session = currentSession()
-    queue.async {
+    session.call(on: queue) {
       completionHandler(
         Self.notifications(session, .deliveredNotifications).map(UNNotification.init))
     }
@@ -170,7 +170,7 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
   ) {
     let isDone = currentSession().request(.setBadge(newBadgeCount)) == .done
     let error = isDone ? nil : UNError(.notificationsNotAllowed)
-    if let completionHandler { queue.async { completionHandler(error) } }
+    if let completionHandler { currentSession().call(on: queue) { completionHandler(error) } }
   }
 
   // MARK: The app

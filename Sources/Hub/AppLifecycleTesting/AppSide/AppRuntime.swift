@@ -178,6 +178,7 @@ final class AppRuntime: AppSystem, HubLink, @unchecked Sendable {
       handling.enter()
       session.settle { DispatchQueue.main.async { handling.leave() } }
       handling.wait()
+      session.settleWork()
     }
     MainQueue.settle()
     MainQueue.settleRunLoop()

@@ -88,6 +88,7 @@ final class LocalProcess: PhoneProcess, AppSystem, @unchecked Sendable {
     handling.enter()
     session.settle { DispatchQueue.main.async { handling.leave() } }
     handling.wait()
+    session.settleWork()
     MainQueue.settle()
   }
 

@@ -1,6 +1,6 @@
-import CLinux
 import EventLoop
 import Glibc
+import ProcessSpawning
 
 /// The start of this program as the process of an app, and its end.
 struct SpawnedProcess: Sendable {
@@ -34,11 +34,17 @@ struct SpawnedProcess: Sendable {
       guard source >= 0 else { throw .current }
       sources.append(source)
     }
-    let targets = [
+    // In a group of its own: the kernel ends its stopped processes when this program is gone, however it ended
+    // (POSIX.1-2017, _exit, "orphaned process group").
+    var spawn = ProcessSpawn(
+      .path("/proc/self/exe"), arguments: [CommandLine.arguments.first ?? "app"],
+      environment: ProcessSpawn.environment(with: environment), leads: .group)
+    spawn.descriptors = [
       (sources[2], STDOUT_FILENO), (sources[2], STDERR_FILENO), (sources[0], socket),
       (sources[1], Self.output),
     ]
-    return SpawnedProcess(id: try spawn(targets, environment), channel: channel, output: output)
+    spawn.descriptorMax = Self.output
+    return SpawnedProcess(id: try spawn.start(), channel: channel, output: output)
   }
 
   private static func socketPair() throws(SystemError) -> (Int32, Int32) {
@@ -46,57 +52,6 @@ struct SpawnedProcess: Sendable {
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw .current }
     return (ends[0], ends[1])
-  }
-
-  private static func spawn(
-    _ descriptors: [(Int32, Int32)], _ environment: [String: String]
-  ) throws(SystemError) -> pid_t {
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var all = sigset_t()
-    var none = sigset_t()
-    sigfillset(&all)
-    sigemptyset(&none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    // In a group of its own: the kernel ends its stopped processes when this program is gone, however it ended
-    // (POSIX.1-2017, _exit, "orphaned process group").
-    posix_spawnattr_setpgroup(&attributes, 0)
-    posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
-    var files = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&files)
-    defer { posix_spawn_file_actions_destroy(&files) }
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    for (source, target) in descriptors {
-      posix_spawn_file_actions_adddup2(&files, source, target)
-    }
-    _ = spawn_close_from(&files, output + 1)
-
-    let program = "/proc/self/exe"
-    var arguments: [UnsafeMutablePointer<CChar>?] = [
-      strdup(CommandLine.arguments.first ?? "app"), nil,
-    ]
-    var variables: [UnsafeMutablePointer<CChar>?] =
-      variables(environment).map { strdup($0) } + [nil]
-    defer { for pointer in arguments + variables { free(pointer) } }
-    var id: pid_t = 0
-    let number = posix_spawn(&id, program, &files, &attributes, &arguments, &variables)
-    guard number == 0 else { throw SystemError(number: number) }
-    return id
-  }
-
-  private static func variables(_ own: [String: String]) -> [String] {
-    var found: [String] = []
-    var next = environ
-    while let variable = next.pointee {
-      let text = String(cString: variable)
-      if own[String(text.prefix { $0 != "=" })] == nil { found.append(text) }
-      next += 1
-    }
-    return found + own.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
   }
 
   /// Waits for the end of the process, which must be ending. Returns its status, as waitpid(2) has it.

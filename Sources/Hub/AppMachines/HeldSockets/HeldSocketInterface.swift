@@ -43,11 +43,17 @@ package struct HeldSocketReading: Hashable, Sendable {
   package var readCount: UInt64
   /// The peer has closed its side, or the connection has failed.
   package var hasEnded: Bool
+  /// How long ago the last bytes came; nil where that isn't known.
+  package var sinceReceived: TimeSpan?
 
-  package init(receivedCount: UInt64 = 0, readCount: UInt64 = 0, hasEnded: Bool = false) {
+  package init(
+    receivedCount: UInt64 = 0, readCount: UInt64 = 0, hasEnded: Bool = false,
+    sinceReceived: TimeSpan? = nil
+  ) {
     self.receivedCount = receivedCount
     self.readCount = readCount
     self.hasEnded = hasEnded
+    self.sinceReceived = sinceReceived
   }
 }
 
@@ -74,8 +80,22 @@ package struct HeldSocketLimits: Hashable, Sendable {
   package var claimTime: TimeSpan = .seconds(10)
   /// Apple's `UIMinimumKeepAliveTimeout`.
   package var keepAliveTimeMin: TimeSpan = .seconds(600)
+  /// When to look at what a process has read since its suspension: a busy machine stops its threads late.
+  package var stopTimes: [TimeSpan] = [.milliseconds(10), .milliseconds(100), .seconds(1)]
+  /// Bytes that came so short a time before the suspension may be read and not handled.
+  package var handlingTime: TimeSpan = .seconds(1)
+  /// An app without a connection that it wants is woken this time after its suspension, then after twice as long, and so on.
+  package var reconnectPause: TimeSpan = .seconds(2)
+  package var reconnectPauseMax: TimeSpan = .seconds(300)
+  /// The shortest pause before the launch of one that doesn't run: it may have ended for its memory.
+  package var reconnectLaunchPause: TimeSpan = .seconds(60)
 
   package init() {}
+
+  /// The pause after this number of wakes.
+  func reconnectPause(afterWakes count: Int) -> TimeSpan {
+    min(reconnectPause * (1 << Int64(min(max(count, 0), 30))), reconnectPauseMax)
+  }
 }
 
 /// The state of a held socket, for people.
@@ -99,6 +119,9 @@ extension HeldSocketMachine {
   package enum Event: Sendable {
     /// A process hands over a duplicate of a socket. One with the same identifier is replaced.
     case hold(HeldSocketTicket, AppID, AppProcessID, HeldSocketDescription, hasMode: Bool)
+    /// A process wants a connection, and has none by this name: it is woken to connect until it hands over a socket with
+    /// the same identifier, or closes this receiver.
+    case reconnect(HeldSocketTicket, AppID, AppProcessID, identifier: String, hasMode: Bool)
     /// The system has the duplicate of an app that is installed from before it was started again.
     case preserved(HeldSocketID, AppID, HeldSocketDescription)
     /// A process takes a socket back that an earlier process of its app had.
@@ -118,6 +141,8 @@ extension HeldSocketMachine {
     case quit(AppID)
     /// A watched socket has bytes, or has ended.
     case readable(HeldSocketID, HeldSocketReading)
+    /// The answer to `look`.
+    case looked(HeldSocketID, HeldSocketReading)
     /// `setKeepAliveTimeout(_:handler:)`; nil clears it.
     case keepAlive(AppID, TimeSpan?)
     /// The time that was given by `nextWake` has come.
@@ -128,6 +153,8 @@ extension HeldSocketMachine {
   package enum Action: Sendable {
     /// Keep the duplicate that came with a request, and answer it.
     case held(HeldSocketTicket, HeldSocketID)
+    /// Answer a request without a socket.
+    case reconnecting(HeldSocketTicket, HeldSocketID)
     /// Close the duplicate, and answer.
     case refused(HeldSocketTicket, HeldSocketRefusal)
     /// Answer with a duplicate of the socket if its connection is plain.
@@ -137,6 +164,8 @@ extension HeldSocketMachine {
     /// Report the socket's counts when bytes come or it ends, and once now if it has some.
     case watch(HeldSocketID)
     case unwatch(HeldSocketID)
+    /// Report the socket's counts at once.
+    case look(HeldSocketID)
     /// End the connection in both directions, and close the duplicate.
     case shutDown(HeldSocketID)
     /// Close the duplicate: the peer learns of it once no process has the socket.

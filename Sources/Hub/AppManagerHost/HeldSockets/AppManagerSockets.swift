@@ -19,7 +19,17 @@ final class AppManagerSockets {
   private let times: HeldSocketTimes
   private let store: DescriptorStore
   private let file: HeldSocketFile
+  /// Apps whose sockets ended with the last manager, until they have others.
+  private var lost: Set<AppID> = []
+  /// Counts the changes of `appsWithSockets`.
+  private(set) var changeCount: UInt64 = 0
+  private var savedApps: Set<AppID> = []
   private var hasFailedToSave = false
+  private var saveTimer: (any LoopTimer)?
+  /// Whether the list is about to be written, with all changes up to then.
+  private(set) var isSaving = false
+  /// Processes that hear of their sockets when the list has them.
+  private var heldReplies: [(connection: HeldSocketConnection, id: HeldSocketID)] = []
   private var poll: HeldSocketPoll?
   private var connections: [ObjectIdentifier: HeldSocketConnection] = [:]
   private var requests: [HeldSocketTicket: Request] = [:]
@@ -27,8 +37,8 @@ final class AppManagerSockets {
   private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
 
-  /// The maximum number of connections at once. Others wait in the queue of the listener's socket.
-  private static let connectionCountMax = 64
+  /// The maximum number of connections at once, which wait until the list is written. Others are refused.
+  private static let connectionCountMax = 512
 
   init(
     _ core: AppManagerCore, _ limits: HeldSocketLimits, _ times: HeldSocketTimes,
@@ -43,37 +53,60 @@ final class AppManagerSockets {
       self?.timerSetFor = nil
       self?.handle(.wake)
     }
+    saveTimer = core.loop.makeTimer { [weak self] in self?.save() }
   }
+
+  /// The apps that the next manager has to start if it doesn't get their sockets.
+  var appsWithSockets: Set<AppID> { lost.union(machine.held.map(\.app)) }
+
+  /// An app had a socket with the last manager.
+  func hadSocket(_ app: AppID) { if hasMode(app) { lost.insert(app) } }
 
   func sockets(of app: AppID) -> [HeldSocketStatus] { machine.sockets(of: app) }
 
   // MARK: The machine
 
   private func handle(_ event: HeldSocketMachine.Event) {
+    apply(event)
+    setTimer()
+  }
+
+  private func apply(_ event: HeldSocketMachine.Event) {
     var actions: [HeldSocketMachine.Action] = []
     machine.handle(event, now: .now, into: &actions)
     for action in actions { perform(action) }
-    guard machine.nextWake != timerSetFor else { return }
-    timerSetFor = machine.nextWake
+  }
+
+  private func setTimer() {
+    let next = machine.nextWake
+    guard next != timerSetFor else { return }
+    timerSetFor = next
     if let timerSetFor { timer?.set(timerSetFor) } else { timer?.cancel() }
   }
 
   private func perform(_ action: HeldSocketMachine.Action) {
     switch action {
     case .held(let ticket, let id): held(ticket, id)
+    case .reconnecting(let ticket, let id):
+      guard let request = requests.removeValue(forKey: ticket) else { return }
+      heldReplies.append((request.connection, id))
+      saveSoon()
     case .refused(let ticket, let refusal): finish(ticket, .refused(refusal))
     case .none(let ticket): finish(ticket, .none)
     case .give(let ticket, let id, let description): give(ticket, id, description)
     case .watch(let id): poll?.watch(id)
     case .unwatch(let id): poll?.unwatch(id)
+    case .look(let id):
+      guard let descriptor = poll?.descriptor(of: id) else { return }
+      handle(.looked(id, TCPSocketOptions.reading(of: descriptor)))
     case .shutDown(let id):
       poll?.shutDown(id)
       store.remove(id)
-      save()
+      saveSoon()
     case .close(let id):
       poll?.close(id)
       store.remove(id)
-      save()
+      saveSoon()
     case .life(let event): core.handle(.life(event))
     case .unclaimed(let app, let description):
       core.report(
@@ -90,14 +123,18 @@ final class AppManagerSockets {
       handle(.opened(process, HeldSocketID(rawValue: number)))
     case .life(.process(let process, .closed(.heldSocket(let number)))):
       handle(.closed(process, HeldSocketID(rawValue: number)))
-    case .life(.process(let process, .launched)):
+    case .life(.process(let process, .launched)), .life(.process(let process, .resumed)):
       if let app = core.programs[process]?.bundle.identifier {
         handle(.launched(AppID(app), process))
       }
     case .life(.process(let process, .exited(_, hasOthers: false))),
       .life(.process(let process, .gone)), .life(.process(let process, .reclaimed)):
       handle(.ended(process))
-    case .life(.person(let app, .forceQuit)), .life(.removed(let app)): handle(.quit(app))
+    case .life(.person(let app, .forceQuit)), .life(.removed(let app)):
+      let isListed = machine.keepAlives[app] != nil || lost.contains(app)
+      lost.remove(app)
+      handle(.quit(app))
+      if isListed { save() }
     default: break
     }
   }
@@ -120,6 +157,7 @@ final class AppManagerSockets {
     handle(
       .keepAlive(
         app, seconds.map { .seconds(Int64(max(0, min($0.isNaN ? 0 : $0, longest)).rounded(.up))) }))
+    save()
     return .done
   }
 
@@ -177,7 +215,9 @@ final class AppManagerSockets {
       handle(.hold(ticket, app, program.id, description, hasMode: hasMode(app)))
     case .take(HeldSocketRequest.version, let identifier):
       handle(.take(ticket, app, program.id, identifier: identifier))
-    case .hold, .take, nil: finish(ticket, .refused(.unavailable))
+    case .reconnect(HeldSocketRequest.version, let identifier):
+      handle(.reconnect(ticket, app, program.id, identifier: identifier, hasMode: hasMode(app)))
+    case .hold, .take, .reconnect, nil: finish(ticket, .refused(.unavailable))
     }
   }
 
@@ -193,17 +233,18 @@ final class AppManagerSockets {
     do throws(SystemError) {
       TCPSocketOptions.setTimes(times, of: descriptor)
       try add(id, owning: descriptor)
+      lost = lost.filter { machine.sockets(of: $0).isEmpty }
       if !store.add(id, descriptor) {
         core.report("the service manager keeps a socket no longer than this manager runs")
       }
-      save()
+      saveSoon()
     } catch {
       core.report("a socket can't be watched: \(error.text)")
       handle(.released(id))
       _ = request.connection.finish(.refused(.unavailable))
       return
     }
-    _ = request.connection.finish(.held(id.rawValue))
+    heldReplies.append((request.connection, id))
   }
 
   private func give(
@@ -240,11 +281,14 @@ final class AppManagerSockets {
   /// Takes over what the last manager held, and closes the descriptors that no installed app has.
   func begin() {
     var left = store.inherited
-    for record in file.read() where core.apps[record.app] != nil {
+    let contents = file.read()
+    for record in contents.sockets where core.apps[record.app] != nil {
       // A damaged file must not leave the machine without numbers.
-      guard record.id.rawValue < 1 << 62,
-        let descriptor = left.removeValue(forKey: DescriptorStore.name(record.id))
-      else { continue }
+      guard record.id.rawValue < 1 << 62 else { continue }
+      guard let descriptor = left.removeValue(forKey: DescriptorStore.name(record.id)) else {
+        hadSocket(record.app)
+        continue
+      }
       guard hasMode(record.app), TCPSocketOptions.isConnection(descriptor) else {
         Glibc.close(descriptor)
         store.remove(record.id)
@@ -255,8 +299,9 @@ final class AppManagerSockets {
         store.remove(record.id)
         continue
       }
-      handle(.preserved(record.id, record.app, record.description))
+      apply(.preserved(record.id, record.app, record.description))
     }
+    setTimer()
     for (name, descriptor) in left {
       Glibc.close(descriptor)
       // The service manager has another one, with which the peer would go on waiting.
@@ -265,17 +310,53 @@ final class AppManagerSockets {
     if !left.isEmpty {
       core.report("\(left.count) sockets of the last manager are no app's, and were closed")
     }
-    if !store.inherited.isEmpty { save() }
+    for (name, seconds) in contents.keepAlives.sorted(by: { $0.key < $1.key })
+    where hasMode(AppID(name)) {
+      let seconds = min(max(0, seconds), Int64(Self.keepAliveSecondsMax))
+      handle(.keepAlive(AppID(name), .seconds(seconds)))
+    }
+    lost.subtract(machine.held.map(\.app))
+    if contents != HeldSocketFile.Contents() || !lost.isEmpty { save() }
+    // Only the processes themselves have these sockets, and hand them over again. An app without one connects again.
+    for app in lost.sorted() { core.handle(.life(.mustResume(app))) }
   }
 
-  /// Writes the list for the next manager, if the descriptors are kept for it.
+  /// Has the list written after the events that have come: to write it takes as long for one socket as for many, and others
+  /// come meanwhile.
+  private func saveSoon() {
+    guard !isSaving else { return }
+    isSaving = true
+    saveTimer?.set(.now)
+  }
+
+  /// Writes the list at once if it is about to be written.
+  func saveNow() { if isSaving { save() } }
+
+  /// Writes the list for the next manager.
   private func save() {
-    guard store.notifySocket != nil else { return }
-    let records = machine.held.map {
+    isSaving = false
+    if appsWithSockets != savedApps {
+      savedApps = appsWithSockets
+      changeCount += 1
+      core.saveSoon()
+    }
+    write()
+    let replies = heldReplies
+    heldReplies = []
+    for (connection, id) in replies { _ = connection.finish(.held(id.rawValue)) }
+  }
+
+  private func write() {
+    var contents = HeldSocketFile.Contents()
+    contents.sockets = machine.held.map {
       HeldSocketFile.Record(id: $0.id, app: $0.app, description: $0.description)
     }
+    for (app, keepAlive) in machine.keepAlives {
+      contents.keepAlives[app.rawValue] = keepAlive.span.nanoseconds / 1_000_000_000
+    }
     do throws(StateFileError) {
-      try file.write(records)
+      try file.write(contents)
+      if hasFailedToSave { core.report("the list of held sockets was written") }
       hasFailedToSave = false
     } catch {
       if !hasFailedToSave {
@@ -283,6 +364,7 @@ final class AppManagerSockets {
           "the list of held sockets can't be written, and ends with the manager: \(error.reason)")
       }
       hasFailedToSave = true
+      saveTimer?.set(.now + times.listRetry)
     }
   }
 
@@ -290,7 +372,9 @@ final class AppManagerSockets {
 
   /// Closes all duplicates: the peers learn that the apps are gone, unless the service manager has the sockets, too.
   func close() {
+    saveNow()
     timer?.cancel()
+    saveTimer?.cancel()
     for connection in Array(connections.values) { connection.close() }
     poll?.close()
     poll = nil

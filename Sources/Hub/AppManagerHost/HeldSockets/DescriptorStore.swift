@@ -92,6 +92,12 @@ struct HeldSocketFile {
     var description: HeldSocketDescription
   }
 
+  struct Contents: Codable, Hashable {
+    var sockets: [Record] = []
+    /// The times of `setKeepAliveTimeout`, in seconds.
+    var keepAlives: [String: Int64] = [:]
+  }
+
   private let file: StateFile
   private static let byteCountMax = 1 << 22
 
@@ -101,19 +107,22 @@ struct HeldSocketFile {
   }
 
   /// None if the file can't be read: the sockets are closed then.
-  func read() -> [Record] { (try? file.read(Self.decode)) ?? [] }
+  func read() -> Contents { (try? file.read(Self.decode)) ?? Contents() }
 
-  func write(_ records: [Record]) throws(StateFileError) {
-    guard let data = try? JSONEncoder().encode(records) else {
+  func write(_ contents: Contents) throws(StateFileError) {
+    guard let data = try? JSONEncoder().encode(contents) else {
       preconditionFailure("a list of held sockets can't be encoded")
     }
     try file.change(replacingDamaged: true, Self.decode) { _ in Array(data) }
   }
 
-  private static func decode(_ bytes: [UInt8]) throws(StateFileDecodingError) -> [Record] {
-    guard let records = try? JSONDecoder().decode([Record].self, from: Data(bytes)) else {
+  private static func decode(_ bytes: [UInt8]) throws(StateFileDecodingError) -> Contents {
+    let data = Data(bytes)
+    if let contents = try? JSONDecoder().decode(Contents.self, from: data) { return contents }
+    // Earlier managers wrote the sockets alone.
+    guard let records = try? JSONDecoder().decode([Record].self, from: data) else {
       throw .damaged("it is no list of held sockets")
     }
-    return records
+    return Contents(sockets: records)
   }
 }

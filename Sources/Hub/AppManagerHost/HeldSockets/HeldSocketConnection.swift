@@ -40,6 +40,7 @@ final class HeldSocketConnection {
       if errno != EAGAIN { close() }
       return
     }
+    if part.isTruncated, part.descriptors.isEmpty { DescriptorShortage.report(EMFILE) }
     for new in part.descriptors {
       if descriptor == nil { descriptor = new } else { Glibc.close(new) }
     }

@@ -1,5 +1,5 @@
 import AppMachines
-import Essentials
+package import Essentials
 import EventLoop
 import Glibc
 
@@ -11,6 +11,8 @@ package struct HeldSocketTimes: Hashable, Sendable {
   package var probeSeconds = 30
   /// The time without an answer after which the connection has failed (`TCP_USER_TIMEOUT`), in milliseconds.
   package var unansweredMilliseconds = 180_000
+  /// When the list of held sockets is written again that could not be written.
+  package var listRetry = TimeSpan.seconds(30)
 
   package init() {}
 }
@@ -51,11 +53,20 @@ enum TCPSocketOptions {
         $0.loadUnaligned(fromByteOffset: receivedCountStart, as: UInt64.self)
       } : waiting
     let state = information.first ?? closed
+    let sinceReceived =
+      information.count >= sinceReceivedEnd
+      ? information.withUnsafeBytes {
+        $0.loadUnaligned(fromByteOffset: sinceReceivedStart, as: UInt32.self)
+      } : nil
     return HeldSocketReading(
       receivedCount: received, readCount: received - min(received, waiting),
-      hasEnded: state == closed || state == closeWait)
+      hasEnded: state == closed || state == closeWait,
+      sinceReceived: sinceReceived.map { .milliseconds(Int64($0)) })
   }
 
+  /// `tcpi_last_data_recv`, in milliseconds.
+  private static let sinceReceivedStart = 52
+  private static let sinceReceivedEnd = 56
   private static let receivedCountStart = 128
   private static let receivedCountEnd = 136
 

@@ -60,10 +60,12 @@ package enum DescriptorMessage {
 
   /// Receives bytes, and the descriptors beside them, which the caller closes.
   ///
-  /// - Returns: No bytes at the end; nil where there is nothing now, or after an error.
+  /// - Returns: No bytes at the end, and whether descriptors were lost: this process had no number left for them, or the
+  ///   peer sent too many. Nil where there is nothing now, or after an error.
   package static func receive(
     _ byteCountMax: Int, from socket: Int32
-  ) -> (bytes: [UInt8], descriptors: [Int32])? {
+  ) -> (bytes: [UInt8], descriptors: [Int32], isTruncated: Bool)? {
+    var isTruncated = false
     var control = [UInt8](repeating: 0, count: headByteCount + 4 * descriptorCountMax)
     var controlByteCount = 0
     var count = -1
@@ -80,12 +82,15 @@ package enum DescriptorMessage {
             message.msg_controllen = control.count
             count = recvmsg(socket, &message, Int32(MSG_CMSG_CLOEXEC))
             controlByteCount = Int(message.msg_controllen)
+            isTruncated = message.msg_flags & Int32(MSG_CTRUNC) != 0
           }
         }
       }
     } while count < 0 && errno == EINTR
     guard count >= 0 else { return nil }
-    return (Array(bytes.prefix(count)), descriptors(control.prefix(controlByteCount)))
+    return (
+      Array(bytes.prefix(count)), descriptors(control.prefix(controlByteCount)), isTruncated
+    )
   }
 
   private static func descriptors(_ control: ArraySlice<UInt8>) -> [Int32] {

@@ -7,6 +7,8 @@ package enum HeldSocketRequest: Hashable, Codable, Sendable {
   case hold(version: Int, identifier: String, isPlain: Bool)
   /// Take a socket back that an earlier process of the app had.
   case take(version: Int, identifier: String)
+  /// Wake the app to connect, until it hands over a socket by this name. The answer is that of `hold`.
+  case reconnect(version: Int, identifier: String)
 
   /// The version of these messages. Another one, and a kind that isn't known, is refused with `unavailable`.
   package static let version = 1

@@ -191,6 +191,8 @@ package struct AppManagerStatus: Hashable, Codable, Sendable {
   package var droppedEventCount: Int
   /// The last reports of the manager, oldest first, each a sentence.
   package var reports: [String]
+  /// Whether all that the next manager takes over is on the disk. Nil from an earlier manager.
+  package var isWritten: Bool?
 
   package init(
     apps: [App], freezer: String, memory: String = "none", droppedEventCount: Int = 0,
@@ -213,6 +215,7 @@ extension AppManagerStatus {
     freezer = try values.decode(String.self, forKey: .freezer)
     memory = try values.decodeIfPresent(String.self, forKey: .memory) ?? "none"
     droppedEventCount = try values.decode(Int.self, forKey: .droppedEventCount)
+    isWritten = try values.decodeIfPresent(Bool.self, forKey: .isWritten)
     reports = try values.decode([String].self, forKey: .reports)
   }
 }

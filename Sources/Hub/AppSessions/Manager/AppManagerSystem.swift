@@ -9,13 +9,19 @@ internal import Synchronization
 
 /// The manager of apps, as a process that it has started sees it: a socket.
 ///
-/// A thread reads; any thread may write. The process ends where the manager is gone: an app has no life of its own.
+/// A thread reads; any thread may write. If the manager is gone, the process waits for the next one, which knows it by the
+/// credentials of its socket, and reports to it what it has open. It ends if none comes: an app has no life of its own.
 package final class AppManagerSystem: AppSystem {
-  private let descriptor: Int32
   /// Where the manager listens.
   let path: String
-  private let isWritable = Mutex(true)
+  private let output: Mutex<Output>
   private let shared = Mutex(Shared())
+
+  /// The connection as threads write to it. Reports for a manager that is gone are dropped.
+  private struct Output {
+    var descriptor: Int32
+    var isWritable = true
+  }
 
   private struct Shared {
     var session: AppSession?
@@ -24,35 +30,38 @@ package final class AppManagerSystem: AppSystem {
   }
 
   private final class Waiting: Sendable {
+    let message: AppProcessMessage
     let answer = Mutex(AppManagerAnswer.reply(.refused(.unavailable)))
     let arriving = DispatchGroup()
 
-    init() { arriving.enter() }
+    init(_ message: AppProcessMessage) {
+      self.message = message
+      arriving.enter()
+    }
   }
 
   /// How long the manager's welcome is waited for.
   private static let welcomeSeconds = 10
 
   private init(owning descriptor: Int32, path: String) {
-    self.descriptor = descriptor
+    output = Mutex(Output(descriptor: descriptor))
     self.path = path
   }
 
-  deinit { close(descriptor) }
+  deinit { close(output.withLock(\.descriptor)) }
 
   /// Connects to the manager at a path, and begins a session with it.
   ///
   /// - Throws: If no manager is there, or it hasn't started this process for an app.
   package static func session(at path: String) throws(AppManagerError) -> AppSession {
-    let system = AppManagerSystem(owning: try connect(to: path), path: path)
-    guard system.write(AppManagerGreeting.app(version: AppManagerGreeting.version)) else {
-      throw .unreachable(path, SystemError.current.text)
-    }
+    let descriptor = try connect(to: path)
+    let system = AppManagerSystem(owning: descriptor, path: path)
     var reader = AppFrame.Reader(byteCountMax: AppFrame.byteCountMax)
-    let session = try system.begin(&reader, path)
-    setTimeLimit(seconds: 0, of: system.descriptor)
+    let infoPlist = try greet(descriptor, &reader, path)
+    let session = AppSession(system: system, infoPlist: infoPlist)
+    system.shared.withLock { $0.session = session }
     let rest = reader
-    guard DetachedThread.start({ system.read(rest) }) else {
+    guard DetachedThread.start({ system.read(rest, from: descriptor) }) else {
       throw .unreachable(path, SystemError.current.text)
     }
     return session
@@ -77,26 +86,30 @@ package final class AppManagerSystem: AppSystem {
     return descriptor
   }
 
-  /// Waits for the welcome.
-  private func begin(
-    _ reader: inout AppFrame.Reader, _ path: String
-  ) throws(AppManagerError) -> AppSession {
-    Self.setTimeLimit(seconds: Self.welcomeSeconds, of: descriptor)
+  /// Greets the manager, and waits for the welcome.
+  private static func greet(
+    _ descriptor: Int32, _ reader: inout AppFrame.Reader, _ path: String
+  ) throws(AppManagerError) -> InfoPlist {
+    setTimeLimit(seconds: welcomeSeconds, of: descriptor)
+    defer { setTimeLimit(seconds: 0, of: descriptor) }
+    let greeting = AppManagerGreeting.app(version: AppManagerGreeting.version)
+    guard send(AppFrame.bytes(of: greeting), on: descriptor) else {
+      throw .unreachable(path, SystemError.current.text)
+    }
     while true {
       let message: AppManagerMessage?
       do throws(AppFrameError) { message = try reader.next(AppManagerMessage.self) } catch {
         throw .violatesProtocol(path)
       }
       switch message {
-      case .welcome(let infoPlist):
-        let session = AppSession(system: self, infoPlist: infoPlist)
-        shared.withLock { $0.session = session }
-        return session
+      case .welcome(let infoPlist): return infoPlist
       case .refused(let sentence): throw .refused(sentence)
       case .instruct, .answer: throw .violatesProtocol(path)
       case nil: break
       }
-      guard let bytes = readBytes() else { throw .unreachable(path, SystemError.current.text) }
+      guard let bytes = readBytes(from: descriptor) else {
+        throw .unreachable(path, SystemError.current.text)
+      }
       reader.append(bytes)
     }
   }
@@ -109,21 +122,31 @@ package final class AppManagerSystem: AppSystem {
 
   // MARK: The reader's thread
 
-  private func read(_ reader: AppFrame.Reader) {
-    var reader = reader
-    do throws(AppFrameError) {
-      while true {
-        while let message = try reader.next(AppManagerMessage.self) { handle(message) }
-        guard let bytes = readBytes() else { break }
-        reader.append(bytes)
+  private func read(_ reader: AppFrame.Reader, from descriptor: Int32) {
+    var (reader, descriptor) = (reader, descriptor)
+    while true {
+      do throws(AppFrameError) { try readMessages(&reader, from: descriptor) } catch {
+        NSLog("The manager of apps sent something that is no message. The app ends.")
+        _exit(0)
       }
-    } catch {
-      NSLog("The manager of apps sent something that is no message. The app ends.")
+      output.withLock { $0.isWritable = false }
+      guard let next = connectAgain() else { _exit(0) }
+      (reader, descriptor) = next
     }
-    _exit(0)
   }
 
-  private func readBytes() -> [UInt8]? {
+  /// Handles messages until the connection ends.
+  private func readMessages(
+    _ reader: inout AppFrame.Reader, from descriptor: Int32
+  ) throws(AppFrameError) {
+    while true {
+      while let message = try reader.next(AppManagerMessage.self) { handle(message) }
+      guard let bytes = Self.readBytes(from: descriptor) else { return }
+      reader.append(bytes)
+    }
+  }
+
+  private static func readBytes(from descriptor: Int32) -> [UInt8]? {
     while true {
       let bytes = [UInt8](unsafeUninitializedCapacity: Self.readByteCount) { buffer, count in
         count = max(0, recv(descriptor, buffer.baseAddress, buffer.count, 0))
@@ -149,6 +172,59 @@ package final class AppManagerSystem: AppSystem {
     }
   }
 
+  // MARK: The next manager
+
+  /// Waits for the next manager, and reports what this process has open. Attempts are counted and not the time, which
+  /// passes while the process is frozen.
+  ///
+  /// - Returns: The new connection; nil if no manager comes, or if it ends this process.
+  private func connectAgain() -> (AppFrame.Reader, Int32)? {
+    guard let session = shared.withLock({ $0.session }), session.canResume else { return nil }
+    var pause = Self.pauseMin
+    for _ in 0..<Self.attemptCountMax {
+      var reader = AppFrame.Reader(byteCountMax: AppFrame.byteCountMax)
+      if let descriptor = try? Self.connect(to: path) {
+        do throws(AppManagerError) {
+          _ = try Self.greet(descriptor, &reader, path)
+          resume(session, on: descriptor)
+          return (reader, descriptor)
+        } catch {
+          close(descriptor)
+          if case .refused(let sentence) = error {
+            NSLog("%@ The app ends.", sentence)
+            return nil
+          }
+        }
+      }
+      poll(nil, 0, pause)
+      pause = min(2 * pause, Self.pauseMax)
+    }
+    NSLog("No manager of apps is at %@ any more. The app ends.", path)
+    return nil
+  }
+
+  /// In milliseconds.
+  private static let pauseMin: Int32 = 10
+  private static let pauseMax: Int32 = 1_000
+  /// Half a minute, in which a service manager has started it again.
+  private static let attemptCountMax = 36
+
+  private func resume(_ session: AppSession, on descriptor: Int32) {
+    session.holdSocketsAgain()
+    output.withLock { output in
+      close(output.descriptor)
+      output = Output(descriptor: descriptor)
+      // No other thread writes before the reports are sent.
+      let waiting = shared.withLock { shared in
+        shared.waiting.sorted { $0.key < $1.key }.map(\.value.message)
+      }
+      let messages = session.resumptionReports().map(AppProcessMessage.report) + waiting
+      for message in messages where output.isWritable {
+        output.isWritable = Self.send(AppFrame.bytes(of: message), on: descriptor)
+      }
+    }
+  }
+
   // MARK: Any thread
 
   package func report(_ event: AppMachine.ProcessEvent) {
@@ -157,8 +233,8 @@ package final class AppManagerSystem: AppSystem {
     // The manager learns of it by the end of the process, with its status.
     case .exited(let exit, _):
       if case .status(let status) = exit { Glibc.exit(status) } else { Glibc.exit(0) }
-    case .launched, .opened, .closed, .acknowledged, .endedBackgroundTask, .completed, .gone,
-      .reclaimed:
+    case .launched, .resumed, .opened, .closed, .acknowledged, .endedBackgroundTask, .completed,
+      .gone, .reclaimed:
       write(AppProcessMessage.report(event))
     }
   }
@@ -175,30 +251,34 @@ package final class AppManagerSystem: AppSystem {
     return .nanoseconds(nanoseconds)
   }
 
-  /// Sends a request and waits for the answer. The process ends where the manager is gone.
+  /// Sends a request and waits for the answer, also that of the next manager. The process ends where there is none.
   private func request(_ message: (UInt64) -> AppProcessMessage) -> AppManagerAnswer {
-    let waiting = Waiting()
-    let number = shared.withLock { shared in
-      shared.lastRequest += 1
-      shared.waiting[shared.lastRequest] = waiting
-      return shared.lastRequest
+    let waiting = output.withLock { output in
+      // With the output's lock: the connection with the next manager begins before both steps or after them.
+      let waiting = shared.withLock { shared in
+        shared.lastRequest += 1
+        let waiting = Waiting(message(shared.lastRequest))
+        shared.waiting[shared.lastRequest] = waiting
+        return waiting
+      }
+      Self.write(AppFrame.bytes(of: waiting.message), to: &output)
+      return waiting
     }
-    write(message(number))
     waiting.arriving.wait()
     return waiting.answer.withLock { $0 }
   }
 
-  @discardableResult
-  private func write(_ message: some Encodable) -> Bool {
+  private func write(_ message: AppProcessMessage) {
     let bytes = AppFrame.bytes(of: message)
-    return isWritable.withLock { isWritable in
-      guard isWritable else { return false }
-      isWritable = send(bytes)
-      return isWritable
-    }
+    output.withLock { output in Self.write(bytes, to: &output) }
   }
 
-  private func send(_ bytes: [UInt8]) -> Bool {
+  private static func write(_ bytes: [UInt8], to output: inout Output) {
+    guard output.isWritable else { return }
+    output.isWritable = send(bytes, on: output.descriptor)
+  }
+
+  private static func send(_ bytes: [UInt8], on descriptor: Int32) -> Bool {
     bytes.withUnsafeBytes { buffer in
       var sent = 0
       while sent < buffer.count {

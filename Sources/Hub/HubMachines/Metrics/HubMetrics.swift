@@ -187,6 +187,10 @@ extension HubMetrics {
         ("value", host.droppedValueCount), ("advertising_report", host.droppedReportCount),
         ("request", host.expiredRequestCount),
       ])
+    add(
+      .counter, "descriptor_shortages_total",
+      "How often connections waited because the hub had no descriptor or memory for them.",
+      host.descriptorShortageCount)
     let open = host.links.map(\.link).filter { $0.role != nil }
     add(
       .gauge, "links", "Links of the radio, by the role of the hub.", by: "role",

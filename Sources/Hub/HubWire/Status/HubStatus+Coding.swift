@@ -9,13 +9,28 @@ extension HubStatus: HubCodable {
       counts: coder.field(value) { $0.counts }, programs: coder.field(value) { $0.programs },
       links: coder.field(value) { $0.links })
     // A field is written if a later one is.
-    if value?.networkProblem != nil {
+    if value?.networkProblem != nil || value?.bondFile != nil {
       status.networkPrograms = try coder.addedField(value, default: []) { $0.networkPrograms }
     } else {
       status.networkPrograms = try coder.lastAddedField(value, default: []) { $0.networkPrograms }
     }
-    status.networkProblem = try coder.lastAddedField(value, default: nil) { $0.networkProblem }
+    if value?.bondFile != nil {
+      status.networkProblem = try coder.addedField(value, default: nil) { $0.networkProblem }
+    } else {
+      status.networkProblem = try coder.lastAddedField(value, default: nil) { $0.networkProblem }
+    }
+    status.bondFile = try coder.lastAddedField(value, default: nil) { $0.bondFile }
     return status
+  }
+}
+
+extension HubStatus.BondFile: HubCodable {
+  static func coded<C: HubCoder>(_ value: Self?, by coder: inout C) throws(HubWireError) -> Self {
+    try coder.enclosed { coder throws(HubWireError) in
+      try HubStatus.BondFile(
+        path: coder.identity(value) { $0.path }, problem: coder.field(value) { $0.problem },
+        bondCount: coder.field(value) { $0.bondCount })
+    }
   }
 }
 
@@ -59,6 +74,9 @@ extension HubStatus.Refusals: HubCodable {
       refusals.networkConnectionCount = try coder.field(value) { $0.networkConnectionCount }
       refusals.networkRequestCount = try coder.field(value) { $0.networkRequestCount }
       refusals.otherNetworkProgramCount = try coder.field(value) { $0.otherNetworkProgramCount }
+      refusals.descriptorShortageCount = try coder.lastAddedField(value, default: 0) {
+        $0.descriptorShortageCount
+      }
       return refusals
     }
   }

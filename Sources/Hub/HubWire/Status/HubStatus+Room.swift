@@ -10,6 +10,9 @@ extension HubStatus {
     }
     var room = Self.entryByteCountMax
     room -= networkProblem.map { 3 + min($0.utf8.count, HubProtocol.textByteCountMax) } ?? 0
+    // A path that is cut would be another one.
+    if let path = bondFile?.path, path.utf8.count > HubProtocol.textByteCountMax { bondFile = nil }
+    room -= bondFile == nil ? 0 : 2 * (16 + HubProtocol.textByteCountMax)
     counts.otherLinkCount += Self.cut(&links, max: Self.linkCountMax, &room) {
       let names = [$0.peer, $0.name ?? "", $0.stage]
       return 60 + names.reduce(0) { $0 + min($1.utf8.count, Self.nameByteCountMax) }

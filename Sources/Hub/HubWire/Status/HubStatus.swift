@@ -38,11 +38,14 @@ package struct HubStatus: Hashable, Sendable {
   /// The reason why the hub runs no Multicast DNS although no option leaves it out, as a sentence with the command
   /// that mends it; nil without such a reason, and from an earlier hub.
   package var networkProblem: String?
+  /// Where the hub's radio keeps its bonds, for root and the hub's user; nil for others, where it keeps none itself, and
+  /// from an earlier hub.
+  package var bondFile: BondFile?
 
   package init(
     version: String, processID: Int, uptime: TimeSpan, radio: Radio, counts: Counts = Counts(),
     programs: [Program] = [], links: [Link] = [], networkPrograms: [NetworkProgram] = [],
-    networkProblem: String? = nil
+    networkProblem: String? = nil, bondFile: BondFile? = nil
   ) {
     self.version = version
     self.processID = processID
@@ -53,6 +56,23 @@ package struct HubStatus: Hashable, Sendable {
     self.links = links
     self.networkPrograms = networkPrograms
     self.networkProblem = networkProblem
+    self.bondFile = bondFile
+  }
+
+  /// The file of a hub's bonds.
+  package struct BondFile: Hashable, Sendable {
+    /// The path, which is absolute where the hub was given an absolute one.
+    package var path: String
+    /// The reason why bonds are not kept for later runs, in a sentence; nil while they are.
+    package var problem: String?
+    /// How many bonds the hub has, also those that are not in the file.
+    package var bondCount: Int
+
+    package init(path: String, problem: String? = nil, bondCount: Int = 0) {
+      self.path = path
+      self.problem = problem
+      self.bondCount = bondCount
+    }
   }
 
   /// The hub's radio.
@@ -114,6 +134,9 @@ package struct HubStatus: Hashable, Sendable {
     package var networkRequestCount = 0
     /// Programs of Multicast DNS that are not listed.
     package var otherNetworkProgramCount = 0
+    /// How often the hub had no descriptor or memory for connections, which waited then. An earlier hub doesn't
+    /// report it.
+    package var descriptorShortageCount = 0
 
     package init() {}
   }

@@ -12,6 +12,14 @@ extension ScanOptions: HubCodable {
       options.isActive = try coder.field(value) { $0.isActive }
       options.usesExtendedScanning = try coder.field(value) { $0.usesExtendedScanning }
       options.usesCodedPHY = try coder.field(value) { $0.usesCodedPHY }
+      if value?.seeksBeacons == true {
+        options.isInBackground = try coder.addedField(value, default: false) { $0.isInBackground }
+      } else {
+        options.isInBackground = try coder.lastAddedField(value, default: false) {
+          $0.isInBackground
+        }
+      }
+      options.seeksBeacons = try coder.lastAddedField(value, default: false) { $0.seeksBeacons }
       return options
     }
   }

@@ -121,6 +121,11 @@ package struct RegionMonitor: Machine, Sendable {
     monitored.first { $0.region.identifier == identifier }?.lastIdentity
   }
 
+  /// Whether a beacon belongs to a region.
+  package func matches(_ identity: BeaconIdentity) -> Bool {
+    monitored.contains { $0.region.constraint.matches(identity) }
+  }
+
   /// The counters of this machine.
   package var counters: Counters {
     var counters = counted
@@ -249,9 +254,7 @@ package struct RegionMonitor: Machine, Sendable {
     guard isScanning else { return }
     lastSign = clock.now
     counted.sightings += 1
-    guard monitored.contains(where: { $0.region.constraint.matches(sighting.identity) }) else {
-      return
-    }
+    guard matches(sighting.identity) else { return }
     counted.matches += 1
     let leavesAt = clock.now + exitDelay(after: sighting.identity)
     for index in monitored.indices

@@ -1,5 +1,6 @@
 internal import AppSessions
 internal import EventLoop
+internal import Logging
 
 /// The implementation of a monitor: its conditions, and its pending events.
 final class MonitorCore: @unchecked Sendable {
@@ -38,7 +39,12 @@ final class MonitorCore: @unchecked Sendable {
     func complete() { acknowledgement.complete() }
 
     /// Waits for its end, as long as the app runs: a task that itself waits for virtual time goes on later.
-    func settle() { _ = ThreadActivity.wait(for: group) }
+    func settle() {
+      guard ThreadActivity.wait(for: group) == .busy else { return }
+      Logger(label: "CoreLocation").warning(
+        "The task of a monitor is not waited for, because a thread of this process computes on and on."
+      )
+    }
   }
 
   let name: String

@@ -18,8 +18,8 @@ struct LocationLoop {
   /// How many managers and regions range each constraint.
   var rangedCounts: [BeaconConstraint: Int] = [:]
   var radio = RadioState.unknown
-  /// Whether the host was asked to scan.
-  var wantsScan = false
+  /// The scan that the host was sent; nil for none.
+  var wantedScan: ScanOptions?
   /// Whether it does.
   var isScanning = false
   var timer: DeadlineTimer?
@@ -91,9 +91,11 @@ extension LocationServices {
   func update() {
     guard let hostSession else { return }
     let wantsScan = loop.isInterested && status.allowsLocation
-    if wantsScan != loop.wantsScan {
-      loop.wantsScan = wantsScan
-      hostSession.send(wantsScan ? .startScan(.beacons) : .stopScan)
+    let scan: ScanOptions? =
+      wantsScan ? .beacons(forPresence: loop.ranging.constraints.isEmpty) : nil
+    if scan != loop.wantedScan {
+      loop.wantedScan = scan
+      hostSession.send(scan.map { .startScan($0) } ?? .stopScan)
     }
     let isScanning = wantsScan && loop.radio == .poweredOn
     if isScanning != loop.isScanning {
@@ -295,11 +297,12 @@ extension RegionMonitor.Settings {
 }
 
 extension ScanOptions {
-  /// All advertisements, by passive scanning.
-  fileprivate static var beacons: ScanOptions {
+  /// All advertisements, by passive scanning. Regions need presence only; ranging needs each RSSI.
+  fileprivate static func beacons(forPresence isForPresence: Bool) -> ScanOptions {
     var options = ScanOptions()
     options.allowsDuplicates = true
     options.isActive = false
+    options.seeksBeacons = isForPresence
     return options
   }
 }

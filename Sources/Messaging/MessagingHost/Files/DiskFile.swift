@@ -39,6 +39,11 @@
       return file
     }
 
+    /// Lends the descriptor for the time of a call.
+    func withDescriptor<Value>(_ body: (CInt) -> Value) -> Value {
+      withExtendedLifetime(self) { body(descriptor) }
+    }
+
     func byteCount() throws(DiskFileError) -> Int64 {
       var information = stat()
       guard fstat(descriptor, &information) == 0 else { throw .last() }

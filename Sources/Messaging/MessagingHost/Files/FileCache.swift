@@ -16,14 +16,11 @@
     typealias Result = Swift.Result<String, DownloadFailure>
 
     private static let partSuffix = ".part"
-    /// Downloads that run at a time.
-    private static let activeMax = 4
 
     private struct State {
       /// Those that wait for a download of another caller, by key; empty for one without others.
-      var running: [String: [CheckedContinuation<Result?, Never>]] = [:]
-      var activeCount = 0
-      var queue: [CheckedContinuation<Void, Never>] = []
+      var running: [String: [UInt64: CheckedContinuation<Result?, Never>]] = [:]
+      var lastWaiting: UInt64 = 0
     }
 
     private let folder: String
@@ -31,6 +28,7 @@
     private let settings: FileServerSettings
     private let limits: DownloadLimits
     private let state = Mutex(State())
+    private let places = DownloadPlaces()
 
     /// - Parameter byteCountMax: The bytes of the folder beyond which the files that were used least recently are removed.
     package init(
@@ -54,55 +52,47 @@
       if let found = await cached(key) { return found }
       let isFirst = state.withLock { state in
         guard state.running[key] == nil else { return false }
-        state.running[key] = []
+        state.running[key] = [:]
         return true
       }
       guard isFirst else {
         if let result = await join(key) { return try result.get() }
         return try await path(of: file, name: name, progress: progress)
       }
-      await enter()
-      let result = await receive(addresses, file.metadata, key, progress)
-      leave()
-      let waiting = state.withLock { $0.running.removeValue(forKey: key) } ?? []
+      let received = await places.run { await receive(addresses, file.metadata, key, progress) }
+      let result = received ?? Self.canceled
+      let waiting = state.withLock { $0.running.removeValue(forKey: key) } ?? [:]
       // The end of this task is not that of the others.
       let shared: Result? = if case .failure = result, Task.isCancelled { nil } else { result }
-      for continuation in waiting { continuation.resume(returning: shared) }
+      for continuation in waiting.values { continuation.resume(returning: shared) }
       return try result.get()
     }
 
+    private static let canceled = Result.failure(.broken("it was canceled"))
+
     /// The result of another caller's download; nil if that has just ended, or was canceled.
     private func join(_ key: String) async -> Result? {
-      await withCheckedContinuation { continuation in
-        let isLate = state.withLock { state in
-          state.running[key]?.append(continuation)
-          return state.running[key] == nil
-        }
-        if isLate { continuation.resume(returning: nil) }
+      let number = state.withLock { state in
+        state.lastWaiting += 1
+        return state.lastWaiting
       }
-    }
-
-    private func enter() async {
-      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-        let mayGo = state.withLock { state in
-          guard state.activeCount >= Self.activeMax else {
-            state.activeCount += 1
-            return true
+      return await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          let isLate = state.withLock { state in
+            state.running[key]?[number] = continuation
+            return state.running[key] == nil
           }
-          state.queue.append(continuation)
-          return false
+          if isLate { continuation.resume(returning: nil) }
+          if Task.isCancelled { stopWaiting(number, for: key) }
         }
-        if mayGo { continuation.resume() }
+      } onCancel: {
+        stopWaiting(number, for: key)
       }
     }
 
-    private func leave() {
-      let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-        guard state.queue.isEmpty else { return state.queue.removeFirst() }
-        state.activeCount -= 1
-        return nil
-      }
-      next?.resume()
+    private func stopWaiting(_ number: UInt64, for key: String) {
+      let continuation = state.withLock { $0.running[key]?.removeValue(forKey: number) }
+      continuation?.resume(returning: Self.canceled)
     }
 
     /// Names don't come from peers, but for an end of letters and digits.
@@ -229,11 +219,10 @@
           var headers = HTTPConnection.headers(address)
           headers.add(name: "accept-encoding", value: "identity")
           if place > 0 { headers.add(name: "range", value: "bytes=\(place)-") }
-          try await outbound.write(
-            .head(
-              HTTPRequestHead(
-                version: .http1_1, method: .GET, uri: address.target, headers: headers)))
-          try await outbound.write(.end(nil))
+          let head = HTTPRequestHead(
+            version: .http1_1, method: .GET, uri: address.target, headers: headers)
+          // A server may answer and close before all of this is written: what came of it counts.
+          try? await outbound.write(contentsOf: [.head(head), .end(nil)])
           return await Self.take(inbound, start, file, progress)
         }
       } catch {

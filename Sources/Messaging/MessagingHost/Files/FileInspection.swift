@@ -26,15 +26,44 @@
       guard count <= byteCountMax else {
         throw DiskFileError("it has \(count) bytes; \(byteCountMax) are the most")
       }
+      // The system's own files, such as those of /proc, have content and no size.
+      if count == 0, try !file.read(1, at: 0).isEmpty {
+        throw DiskFileError("its size isn't known")
+      }
       var header = MediaHeader(byteCount: count)
       while let part = header.request {
         header.take(try file.read(part.count, at: part.offset))
       }
       let name = SharedFile.fileName(path) ?? "file"
+      let thumbnail = thumbnail(of: file, byteCount: count, header)
       return FileMetadata(
         name: name, mediaType: MediaType.ofName(name), byteCount: count,
         hashes: [FileHash(FileHash.sha256, try file.digest(of: count))], width: header.width,
-        height: header.height, duration: header.duration)
+        height: header.height, duration: header.duration,
+        thumbnails: thumbnail.map { [$0.link] } ?? [])
+    }
+
+    /// A small picture of a large one; nil for other files.
+    private static func thumbnail(
+      of file: DiskFile, byteCount: Int64, _ header: MediaHeader
+    ) -> Thumbnail? {
+      guard let width = header.width, let height = header.height,
+        (Int64(Thumbnail.byteCountMax)...ThumbnailProcess.byteCountMax).contains(byteCount),
+        width * height <= ThumbnailProcess.pixelCountMax
+      else { return nil }
+      // A photograph with much detail has a smaller picture.
+      for side in [96, 48] {
+        guard let bytes = file.withDescriptor({ ThumbnailProcess.thumbnail(of: $0, side: side) })
+        else { return nil }
+        var small = MediaHeader(byteCount: Int64(bytes.count))
+        while let part = small.request {
+          small.take(Array(bytes.dropFirst(Int(part.offset)).prefix(part.count)))
+        }
+        if let thumbnail = Thumbnail(bytes, width: small.width, height: small.height) {
+          return thumbnail
+        }
+      }
+      return nil
     }
   }
 #endif

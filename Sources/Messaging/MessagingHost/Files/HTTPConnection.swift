@@ -88,18 +88,8 @@
     }
 
     private static func makeContext(_ settings: FileServerSettings) throws -> NIOSSLContext {
-      var configuration = TLSConfiguration.makeClientConfiguration()
-      configuration.minimumTLSVersion = .tlsv12
-      configuration.applicationProtocols = ["http/1.1"]
-      if let path = settings.authorityFile {
-        do {
-          configuration.additionalTrustRoots = [
-            .certificates(try NIOSSLCertificate.fromPEMFile(path))
-          ]
-        } catch {
-          throw ServerConnectionError.badAuthorityFile("\(path): \(error)")
-        }
-      }
+      let configuration = try TLSConfiguration.client(
+        protocols: ["http/1.1"], authorityFile: settings.authorityFile)
       return try NIOSSLContext(configuration: configuration)
     }
 

@@ -34,6 +34,7 @@
             let mark = try Int64.fetchOne(database, sql: "SELECT MIN(date) FROM mark")
             let recent = min(
               now - retention.leastAge, mark.map { $0 - retention.clockError } ?? .max)
+            try database.execute(sql: Self.keepNumbers)
             for statement in Self.removals {
               try database.execute(
                 sql: statement,
@@ -51,6 +52,13 @@
         throw Self.storeError(error)
       }
     }
+
+    /// The rows of messages show which numbers their streams have given.
+    private static let keepNumbers = """
+      UPDATE outgoingStream SET next = 1 + (
+        SELECT MAX(number) FROM outgoing WHERE outgoing.stream = outgoingStream.stream)
+      WHERE next <= (SELECT MAX(number) FROM outgoing WHERE outgoing.stream = outgoingStream.stream)
+      """
 
     /// `+` keeps SQLite from an index by which it would have to sort all rows.
     private static let removals = [

@@ -17,6 +17,10 @@
         stored.held = try Row.fetchAll(
           database, sql: "SELECT * FROM incoming WHERE sequence IS NULL ORDER BY id"
         ).map(Self.incoming)
+        stored.provisional = try Row.fetchAll(
+          database, sql: "SELECT * FROM incoming WHERE isProvisional ORDER BY id DESC LIMIT ?",
+          arguments: [MessageLimits().provisionalCountMax]
+        ).map(Self.incoming)
         stored.incomingStreams = try Row.fetchAll(database, sql: "SELECT * FROM incomingStream")
           .compactMap { row in
             guard let stream = OrderStreamID(row["stream"]) else { return nil }
@@ -24,13 +28,7 @@
               sender: row["sender"], stream: stream, next: UInt64(bitPattern: row["next"]),
               lastUse: row["lastUse"])
           }
-        stored.outgoingStreams = try Row.fetchAll(database, sql: "SELECT * FROM outgoingStream")
-          .compactMap { row in
-            guard let stream = OrderStreamID(row["stream"]) else { return nil }
-            return OutgoingStream(
-              peer: row["peer"], stream: stream, next: UInt64(bitPattern: row["next"]),
-              confirmed: UInt64(bitPattern: row["confirmed"]), peerHasOrder: row["hasOrder"])
-          }
+        stored.outgoingStreams = try Self.outgoingStreams(database)
         stored.receipts = try Self.receipts(database, "SELECT * FROM receipt ORDER BY id")
         stored.archiveMarks = try Row.fetchAll(database, sql: "SELECT * FROM mark ORDER BY place")
           .map { ArchiveMark(id: $0["id"], date: $0["date"]) }
@@ -46,6 +44,11 @@
         }
         stored.mechanism = try String.fetchOne(
           database, sql: "SELECT value FROM setting WHERE name = 'mechanism'")
+        stored.clientID = try String.fetchOne(
+          database, sql: "SELECT value FROM setting WHERE name = 'client'")
+        stored.token = try Row.fetchOne(database, sql: "SELECT * FROM token").flatMap { row in
+          TokenMechanism(rawValue: row["mechanism"]).map { SASLToken($0, secret: row["secret"]) }
+        }
         func highest(_ column: String, _ table: String) throws -> Int64 {
           try Int64.fetchOne(database, sql: "SELECT MAX(\(column)) FROM \(table)") ?? 0
         }
@@ -72,6 +75,24 @@
       try read { database in
         try Self.receipts(
           database, "SELECT * FROM receipt WHERE position IS NOT NULL ORDER BY position")
+      }
+    }
+
+    /// Rows of messages show numbers that their stream's row has not.
+    private static func outgoingStreams(_ database: Database) throws -> [OutgoingStream] {
+      try Row.fetchAll(
+        database,
+        sql: """
+          SELECT *, (SELECT MAX(number) FROM outgoing WHERE outgoing.stream = outgoingStream.stream)
+          AS last FROM outgoingStream
+          """
+      ).compactMap { row in
+        guard let stream = OrderStreamID(row["stream"]) else { return nil }
+        let last: Int64? = row["last"]
+        return OutgoingStream(
+          peer: row["peer"], stream: stream,
+          next: max(UInt64(bitPattern: row["next"]), UInt64(bitPattern: last ?? 0) &+ 1),
+          confirmed: UInt64(bitPattern: row["confirmed"]), peerHasOrder: row["hasOrder"])
       }
     }
 
@@ -110,11 +131,19 @@
       }
     }
 
-    /// The history of outgoing messages to a peer, the newest first.
+    /// The rows that a history is looked for in: there is no index of peers, and a reader of a peer without messages
+    /// would read all.
+    private static let historyRowCountMax = 50_000
+
+    /// The history of outgoing messages to a peer, the newest first, of the latest 50,000 to all.
     package func outgoing(to peer: String, limit: Int) throws(StoreError) -> [OutgoingRow] {
       try read { database in
         try Self.rows(
-          database, "SELECT * FROM outgoing WHERE peer = ? ORDER BY id DESC LIMIT ?", [peer, limit])
+          database,
+          """
+          SELECT * FROM outgoing WHERE peer = ?
+          AND id > (SELECT IFNULL(MAX(id), 0) FROM outgoing) - ? ORDER BY id DESC LIMIT ?
+          """, [peer, Self.historyRowCountMax, limit])
       }
     }
 
@@ -132,15 +161,26 @@
       }
     }
 
-    /// The history of a conversation's inbox, the newest first, with what the app has taken.
+    /// The row of the inbox with a sequence, with those that the app has acknowledged; nil if there is none.
+    package func incoming(sequence: Int64) throws(StoreError) -> IncomingRow? {
+      try read { database in
+        try Row.fetchOne(
+          database.cachedStatement(sql: "SELECT * FROM incoming WHERE sequence = ?"),
+          arguments: [sequence]
+        ).map(Self.incoming)
+      }
+    }
+
+    /// The history of a conversation's inbox, the newest first, with what the app has taken; of the latest 50,000 rows.
     package func history(of peer: String, limit: Int) throws(StoreError) -> [IncomingRow] {
       try read { database in
         try Row.fetchAll(
           database,
           sql: """
-            SELECT * FROM incoming WHERE peer = ? AND sequence IS NOT NULL
+            SELECT * FROM incoming WHERE peer = ?
+            AND sequence > (SELECT IFNULL(MAX(sequence), 0) FROM incoming) - ?
             ORDER BY sequence DESC LIMIT ?
-            """, arguments: [peer, limit]
+            """, arguments: [peer, Self.historyRowCountMax, limit]
         ).map(Self.incoming)
       }
     }
@@ -157,62 +197,9 @@
       }
     }
 
-    /// What the store has about messages, in one transaction: beginning one takes longer than the keys of a message.
-    package func lookup(
-      _ messages: [InboundMessage], account: String
-    ) throws(StoreError) -> [StoreLookup] {
-      let needsNothing = messages.allSatisfy {
-        MessageMachine.keys(of: $0, account: account).isEmpty
-          && MessageMachine.outgoingName(of: $0, account: account) == nil
-      }
-      if needsNothing { return messages.map { _ in StoreLookup() } }
-      return try read { database in
-        try messages.map { try Self.lookup($0, account, database) }
-      }
-    }
-
-    private static func lookup(
-      _ message: InboundMessage, _ account: String, _ database: Database
-    ) throws -> StoreLookup {
-      var lookup = StoreLookup()
-      for key in MessageMachine.keys(of: message, account: account)
-      where try isKnown(key, database) {
-        lookup.known.insert(key)
-      }
-      if let name = MessageMachine.outgoingName(of: message, account: account) {
-        lookup.outgoing = try rows(
-          database, "SELECT * FROM outgoing WHERE origin = ?", [name]
-        ).first
-      }
-      return lookup
-    }
-
-    static func isKnown(_ key: SeenKey, _ database: Database) throws -> Bool {
-      func exists(_ sql: String, _ arguments: StatementArguments) throws -> Bool {
-        try Int.fetchOne(database.cachedStatement(sql: sql), arguments: arguments) != nil
-      }
-      switch key {
-      case .archive, .message, .room:
-        return try exists("SELECT 1 FROM seen WHERE name = ?", [key.storedName])
-      case .sent(let name): return try exists("SELECT 1 FROM outgoing WHERE origin = ?", [name])
-      case .order(let sender, let stream, let number, let name):
-        return try exists(
-          """
-          SELECT 1 FROM incoming WHERE stream = ? AND number = ? AND peer = ? AND origin = ?
-          AND kind = 0 AND stream IS NOT NULL LIMIT 1
-          """, [stream.description, Int64(bitPattern: number), sender, name])
-      case .number(let sender, let stream, let number):
-        return try exists(
-          """
-          SELECT 1 FROM incoming WHERE stream = ? AND number = ? AND peer = ?
-          AND kind = 0 AND stream IS NOT NULL LIMIT 1
-          """, [stream.description, Int64(bitPattern: number), sender])
-      }
-    }
-
     // MARK: Rows
 
-    private static func rows(
+    static func rows(
       _ database: Database, _ sql: String, _ arguments: StatementArguments = [],
       hasContent: (MessageFate) -> Bool = { _ in true }
     ) throws -> [OutgoingRow] {
@@ -239,11 +226,13 @@
       if code.code < 2, let stream, let number {
         order = OrderElement(stream: stream, number: number, since: since)
       }
-      return IncomingRow(
+      var found = IncomingRow(
         id: RowID(rawValue: row["id"]), kind: code.kind, peer: row["peer"],
         originID: row["origin"], nickname: row["nickname"], order: order,
         content: MessageContent(body: row["body"], elements: row["elements"]),
         arrival: ArrivalCode.decode(row["arrival"]), date: row["date"], sequence: row["sequence"])
+      found.isProvisional = row["isProvisional"]
+      return found
     }
   }
 #endif

@@ -33,6 +33,9 @@
       }
     }
 
+    /// Whether there is a store at a path. One that is opened is created.
+    package static func exists(at path: String) -> Bool { access(path, F_OK) == 0 }
+
     private static func open(_ path: String) throws -> DatabasePool {
       try refuseLaterVersion(path)
       var configuration = Configuration()
@@ -68,10 +71,7 @@
       guard !changes.isEmpty else { return }
       do {
         try pool.writeWithoutTransaction { database in
-          try database.inTransaction(.immediate) {
-            try StoreWriter.apply(changes, to: database)
-            return .commit
-          }
+          try database.inPreparedTransaction { try StoreWriter.apply(changes, to: database) }
         }
       } catch {
         throw Self.storeError(error)
@@ -154,7 +154,7 @@
 
     /// Moves the database and its log to names that are not used, and returns the first; nil if
     /// they can't be moved.
-    private static func setAside(_ path: String) -> String? {
+    static func setAside(_ path: String) -> String? {
       for number in 1...999 {
         let new = "\(path).damaged-\(number)"
         if access(new, F_OK) == 0 { continue }
@@ -163,6 +163,22 @@
         return new
       }
       return nil
+    }
+  }
+
+  extension Database {
+    /// Makes changes in one transaction. `inTransaction` compiles the statements around it each time, which takes as long
+    /// as a message.
+    fileprivate func inPreparedTransaction(_ body: () throws -> Void) throws {
+      try cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+      do {
+        try body()
+        try cachedStatement(sql: "COMMIT").execute()
+      } catch {
+        // SQLite has ended the transaction itself after some errors, such as that of a full disk.
+        if isInsideTransaction { try? execute(sql: "ROLLBACK") }
+        throw error
+      }
     }
   }
 #endif

@@ -8,15 +8,19 @@
     static func apply(_ change: RoomChange, to database: Database) throws {
       switch change {
       case .setRoom(let room):
+        let ending = room.ending.flatMap(RoomEndCode.encode)
         try run(
           database,
           """
-          INSERT INTO room VALUES (?, ?, ?, ?, ?, NULL) ON CONFLICT (jid) DO UPDATE SET
+          INSERT INTO room VALUES (?, ?, ?, ?, ?, NULL, ?, ?, ?) ON CONFLICT (jid) DO UPDATE SET
           nickname = excluded.nickname, password = excluded.password,
-          isWanted = excluded.isWanted, isBookmarkDue = excluded.isBookmarkDue
+          isWanted = excluded.isWanted, isBookmarkDue = excluded.isBookmarkDue,
+          ending = excluded.ending, endingText = excluded.endingText,
+          endingRoom = excluded.endingRoom
           """,
           [
             room.jid.description, room.nickname, room.password, room.isWanted, room.isBookmarkDue,
+            ending?.name, ending?.text, ending?.room,
           ])
       case .forgetRoom(let jid):
         try run(database, "DELETE FROM room WHERE jid = ?", [jid.description])
@@ -63,6 +67,29 @@
     }
   }
 
+  /// The ends of stays that only the app may end, as the store has them.
+  enum RoomEndCode {
+    static func encode(_ end: RoomEnd) -> (name: String, text: String?, room: String?)? {
+      switch end {
+      case .kicked(let text): ("kicked", text, nil)
+      case .banned(let text): ("banned", text, nil)
+      case .destroyed(let room, let text): ("destroyed", text, room?.description)
+      case .moved(let room): ("moved", nil, room?.description)
+      default: nil
+      }
+    }
+
+    static func decode(_ name: String, _ text: String?, _ room: String?) -> RoomEnd? {
+      switch name {
+      case "kicked": .kicked(text)
+      case "banned": .banned(text)
+      case "destroyed": .destroyed(alternate: room.flatMap { JID($0) }, text)
+      case "moved": .moved(room.flatMap { JID($0) })
+      default: nil
+      }
+    }
+  }
+
   extension MessageStore {
     /// What the machine of rooms begins with. Rows that can't be read are left out.
     package func loadRooms() throws(StoreError) -> StoredRooms {
@@ -71,10 +98,12 @@
         for row in try Row.fetchAll(database, sql: "SELECT * FROM room ORDER BY jid") {
           guard let jid = JID(row["jid"]) else { continue }
           let end: String? = row["historyEnd"]
+          let ending: String? = row["ending"]
           var room = StoredRoom(
             jid, nickname: row["nickname"], password: row["password"], isWanted: row["isWanted"],
             isBookmarkDue: row["isBookmarkDue"], hasReadArchive: end != nil,
-            historyEnd: end.flatMap(HistoryCode.decode))
+            historyEnd: end.flatMap(HistoryCode.decode),
+            ending: ending.flatMap { RoomEndCode.decode($0, row["endingText"], row["endingRoom"]) })
           room.marks = try Row.fetchAll(
             database, sql: "SELECT * FROM roomMark WHERE room = ? ORDER BY place",
             arguments: [jid.description]
@@ -91,15 +120,6 @@
             isSent: row["isSent"], date: row["date"])
         }
         return stored
-      }
-    }
-
-    /// Those of the keys that the store has.
-    package func known(_ keys: [SeenKey]) throws(StoreError) -> Set<SeenKey> {
-      try read { database in
-        var found: Set<SeenKey> = []
-        for key in keys where try Self.isKnown(key, database) { found.insert(key) }
-        return found
       }
     }
   }

@@ -104,13 +104,44 @@
   }
 
   extension SeenKey {
-    /// The name in the table of keys; nil for keys that rows have.
+    /// The name in the table of keys; nil for keys that rows have. XML can't have U+001F. Ids of our own messages begin with
+    /// the time, so that those of neighbours are on one page.
     var storedName: String? {
       switch self {
       case .archive(let id): "a \(id)"
-      case .message(let sender, let name, let digest): "m \(sender) \(digest) \(name)"
+      case .message(let sender, let name, let digest): "m \(sender)\u{1F}\(name)\u{1F}\(digest)"
       case .room(let room, let id): "r \(room) \(id)"
       case .sent, .order, .number: nil
+      }
+    }
+  }
+
+  /// The names of keys in stores that were made before they were sorted by the ids of messages.
+  enum OldKeyName {
+    /// The bytes of a digest.
+    private static let digestCount = 32
+
+    /// `m sender digest id` with the digest at its end.
+    static func renamed(_ name: String) -> String {
+      let bytes = Array(name.utf8)
+      guard bytes.starts(with: "m ".utf8) else { return name }
+      // The name of an occupant, and an id, may have blanks.
+      for start in bytes.indices.dropFirst(2) where bytes[start] == UInt8(ascii: " ") {
+        let digest = bytes[(start + 1)...].prefix(digestCount)
+        let rest = bytes[digest.endIndex...]
+        guard digest.count == digestCount, digest.allSatisfy(isDigit),
+          rest.first == UInt8(ascii: " ")
+        else { continue }
+        let parts = [bytes[2..<start], rest.dropFirst(), digest]
+        return "m " + parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\u{1F}")
+      }
+      return name
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+      default: false
       }
     }
   }

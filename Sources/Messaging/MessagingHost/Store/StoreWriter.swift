@@ -9,18 +9,59 @@
       // Of the counts in one transaction the last one counts.
       var inboundCount: UInt64?
       let isLast = lastStreams(changes)
+      var releases = Releases(changes)
+      var names: [String] = []
+      var numbers: [OrderStreamID: UInt64] = [:]
       for (place, change) in changes.enumerated() where isLast[place] {
-        if case .setInboundCount(let count) = change {
-          inboundCount = count
-        } else {
+        switch change {
+        case .setInboundCount(let count): inboundCount = count
+        case .insertIncoming(let row): try insert(releases.released(row), database)
+        case .insertOutgoing(let row):
+          try insert(row, database)
+          numbers[row.order.stream] = row.order.number
+        case .setOutgoingStream(let stream):
+          try set(stream, isShownByRow: numbers[stream.stream] == stream.next &- 1, database)
+        case .addKey(let key): names += [key.storedName].compactMap(\.self)
+        case .release(let id, _, _) where releases.isDone(id): break
+        default:
           if case .setSession = change { inboundCount = nil }
           try apply(change, to: database)
         }
       }
+      try insert(names, database)
       if let inboundCount {
         try run(
           database, "UPDATE session SET inbound = ?", [Int64(bitPattern: inboundCount)])
       }
+    }
+
+    /// Rows that are handed to the app by the transaction that has brought them: most of them. They are written once.
+    private struct Releases {
+      private var places: [RowID: (sequence: Int64, arrival: IncomingRow.Arrival)] = [:]
+      private var done: Set<RowID> = []
+
+      init(_ changes: [MessageChange]) {
+        var inserted: Set<RowID> = []
+        for change in changes {
+          switch change {
+          case .insertIncoming(let row): inserted.insert(row.id)
+          case .release(let id, let sequence, let arrival) where inserted.contains(id):
+            places[id] = (sequence, arrival)
+          default: break
+          }
+        }
+      }
+
+      mutating func released(_ row: IncomingRow) -> IncomingRow {
+        guard let (sequence, arrival) = places[row.id] else { return row }
+        done.insert(row.id)
+        var row = row
+        row.sequence = sequence
+        row.arrival = arrival
+        return row
+      }
+
+      func isDone(_ id: RowID) -> Bool { done.contains(id) }
     }
 
     private enum StreamName: Hashable {
@@ -52,7 +93,6 @@
 
     private static func apply(_ change: MessageChange, to database: Database) throws {
       switch change {
-      case .insertOutgoing(let row): try insert(row, database)
       case .setFate(let id, let fate):
         let (code, reason) = FateCode.encode(fate)
         try run(
@@ -71,16 +111,14 @@
         try run(
           database, "UPDATE outgoing SET stream = ?, number = ? WHERE id = ?",
           [order.stream.description, Int64(bitPattern: order.number), id.rawValue])
-      case .insertIncoming(let row): try insert(row, database)
       case .release(let id, let sequence, let arrival):
         try run(
           database, "UPDATE incoming SET sequence = ?, arrival = ? WHERE id = ?",
           [sequence, ArrivalCode.encode(arrival), id.rawValue])
       case .acknowledgeIncoming(let sequence):
         try run(database, "UPDATE incoming SET isTaken = 1 WHERE sequence = ?", [sequence])
-      case .addKey(let key):
-        guard let name = key.storedName else { return }
-        try run(database, "INSERT OR IGNORE INTO seen VALUES (?, ?)", [name, WallClock.now])
+      case .confirmIncoming(let id, let elements, let order):
+        try confirm(id, elements, order, database)
       case .oweReceipt(let receipt):
         try run(
           database, "INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -93,22 +131,33 @@
           ])
       case .settleReceipt(let id):
         try run(database, "DELETE FROM receipt WHERE id = ?", [id.rawValue])
-      case .setIncomingStream, .forgetIncomingStream, .setOutgoingStream:
-        try applyToStreams(change, database)
+      case .setIncomingStream, .forgetIncomingStream: try applyToStreams(change, database)
       case .setArchiveMarks(let marks): try set(marks, database)
       case .setHistoryEnd(let end):
-        try run(
-          database, "INSERT OR REPLACE INTO setting VALUES ('historyEnd', ?)",
-          [HistoryCode.encode(end)])
+        try set("historyEnd", HistoryCode.encode(end), database)
       case .setSession(let session): try set(session, database)
-      case .setMechanism(let name):
-        try run(
-          database, "INSERT OR REPLACE INTO setting VALUES ('mechanism', ?)", [name])
-      case .setInboundCount: break
+      case .setMechanism(let name): try set("mechanism", name, database)
+      case .setToken(let token): try set(token, database)
+      case .insertOutgoing, .insertIncoming, .setOutgoingStream, .addKey, .setInboundCount: break
       case .contacts(let change): try ContactWriter.apply(change, to: database)
       case .rooms(let change): try RoomWriter.apply(change, to: database)
       case .uploads(let change): try UploadWriter.apply(change, to: database)
       }
+    }
+
+    private static func confirm(
+      _ id: RowID, _ elements: String, _ order: OrderElement?, _ database: Database
+    ) throws {
+      try run(
+        database,
+        """
+        UPDATE incoming SET isProvisional = 0, elements = ?, stream = ?, number = ?, since = ?
+        WHERE id = ?
+        """,
+        [
+          elements, order?.stream.description, (order?.number).map { Int64(bitPattern: $0) },
+          (order?.since).map { Int64(bitPattern: $0) }, id.rawValue,
+        ])
     }
 
     private static func insert(_ row: OutgoingRow, _ database: Database) throws {
@@ -126,13 +175,14 @@
     private static func insert(_ row: IncomingRow, _ database: Database) throws {
       let kind = KindCode.encode(row)
       try run(
-        database, "INSERT INTO incoming VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
+        database, "INSERT INTO incoming VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
         [
           row.id.rawValue, kind.code, row.peer, row.originID, kind.stream?.description,
           kind.number.map { Int64(bitPattern: $0) },
           row.order?.since.map { Int64(bitPattern: $0) },
           kind.last, row.content.body, row.content.elements,
           ArrivalCode.encode(row.arrival), row.date, row.sequence, WallClock.now, row.nickname,
+          row.isProvisional,
         ])
     }
 
@@ -149,14 +199,52 @@
         try run(
           database, "DELETE FROM incomingStream WHERE sender = ? AND stream = ?",
           [sender, stream.description])
-      case .setOutgoingStream(let stream):
-        try run(
-          database, "INSERT OR REPLACE INTO outgoingStream VALUES (?, ?, ?, ?, ?)",
-          [
-            stream.peer, stream.stream.description, Int64(bitPattern: stream.next),
-            Int64(bitPattern: stream.confirmed), stream.peerHasOrder,
-          ])
       default: break
+      }
+    }
+
+    /// Stores the state of a stream. Its next number is not stored for each message: the message's row shows it.
+    private static func set(
+      _ stream: OutgoingStream, isShownByRow: Bool, _ database: Database
+    ) throws {
+      try run(
+        database, isShownByRow ? changeOutgoingStream : replaceOutgoingStream,
+        [
+          stream.peer, stream.stream.description, Int64(bitPattern: stream.next),
+          Int64(bitPattern: stream.confirmed), stream.peerHasOrder,
+        ])
+    }
+
+    private static let replaceOutgoingStream =
+      "INSERT OR REPLACE INTO outgoingStream VALUES (?, ?, ?, ?, ?)"
+    private static let changeOutgoingStream = """
+      INSERT INTO outgoingStream VALUES (?, ?, ?, ?, ?) ON CONFLICT (peer) DO UPDATE SET
+      stream = excluded.stream, next = excluded.next, confirmed = excluded.confirmed,
+      hasOrder = excluded.hasOrder WHERE stream <> excluded.stream
+      OR confirmed <> excluded.confirmed OR hasOrder <> excluded.hasOrder
+      """
+
+    // MARK: Keys
+
+    /// The keys that one statement inserts.
+    private static let keyCount = 32
+    private static let insertKey = "INSERT OR IGNORE INTO seen VALUES (?, ?)"
+    private static let insertKeys =
+      insertKey + String(repeating: ", (?, ?)", count: keyCount - 1)
+
+    /// Inserts keys in their order in the table, so that neighbours are found together.
+    private static func insert(_ names: [String], _ database: Database) throws {
+      guard !names.isEmpty else { return }
+      let now = WallClock.now
+      let names = names.sorted()
+      var start = 0
+      while start < names.count {
+        let count = names.count - start >= keyCount ? keyCount : 1
+        let part = names[start..<start + count]
+        start += count
+        try run(
+          database, count == 1 ? insertKey : insertKeys,
+          StatementArguments(part.flatMap { [$0.databaseValue, now.databaseValue] }))
       }
     }
 
@@ -204,6 +292,19 @@
       for (place, mark) in marks.enumerated() {
         try run(database, "INSERT INTO mark VALUES (?, ?, ?)", [place, mark.id, mark.date])
       }
+    }
+
+    private static func set(
+      _ setting: String, _ value: (any DatabaseValueConvertible)?, _ database: Database
+    ) throws {
+      try run(database, "INSERT OR REPLACE INTO setting VALUES (?, ?)", [setting, value])
+    }
+
+    private static func set(_ token: SASLToken?, _ database: Database) throws {
+      try run(database, "DELETE FROM token")
+      guard let token else { return }
+      try run(
+        database, "INSERT INTO token VALUES (?, ?)", [token.mechanism.rawValue, token.secret])
     }
 
     private static func set(_ session: StoredSession?, _ database: Database) throws {

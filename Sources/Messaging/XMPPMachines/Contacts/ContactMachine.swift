@@ -226,6 +226,8 @@
         let purpose = Waiting.Purpose.block(jid, wasBlocked: blocks.contains(jid), ticket: ticket)
         block(jid, &actions)
         ask(.set, BlockingCommand(.block, [jid]).element, purpose, deadline, &actions)
+      case .setPush(let registration):
+        ask(.set, registration.element, .ticket(ticket), deadline, &actions)
       case .setChatState(let state, let jid):
         let failure = setChatState(state, to: jid, now, &actions)
         actions.append(.answer(ticket: ticket, failure))

@@ -80,6 +80,8 @@
     case markDisplayed(String, from: JID)
     /// Sets how this account is available.
     case setAvailability(Availability)
+    /// Has the server wake a device by a push service, or no more.
+    case setPush(PushRegistration)
 
     /// The address that it is about; nil if it is about the account.
     package var address: JID? {
@@ -88,7 +90,7 @@
         .unsubscribe(let jid), .approve(let jid), .deny(let jid), .block(let jid),
         .unblock(let jid), .setChatState(_, let jid), .markDisplayed(_, let jid):
         jid
-      case .setAvailability: nil
+      case .setAvailability, .setPush: nil
       }
     }
   }

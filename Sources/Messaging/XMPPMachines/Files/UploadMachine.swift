@@ -10,7 +10,8 @@
     enum Stage: Hashable, Sendable {
       /// Not before this time, if there is one.
       case queued(until: Instant?)
-      case requested(StanzaID, deadline: Instant)
+      /// A service was asked for a slot.
+      case requested(StanzaID, of: JID, deadline: Instant)
       case uploading(attempt: Int, UploadSlot)
       /// The file is at the service; its message has no room in the outbox before this time.
       case uploaded(UploadSlot, again: Instant)
@@ -37,6 +38,8 @@
     private var last: Int64 = 0
     var isConnected = false
     var discovery = UploadDiscovery()
+    /// Whether a search of this session has found a service: then one that finds none is no reason to give files up.
+    private var hasFoundService = false
 
     package init(
       account: JID, stored: StoredUploads, limits: UploadLimits = UploadLimits(), seed: UInt64,
@@ -73,7 +76,7 @@
       for entry in entries.values {
         switch entry.stage {
         case .queued(let time?) where isConnected: times.append(time)
-        case .requested(_, let deadline): times.append(deadline)
+        case .requested(_, _, let deadline): times.append(deadline)
         case .uploaded(_, let again): times.append(again)
         case .queued, .uploading: break
         }
@@ -111,6 +114,7 @@
         actions.append(.state(id, state))
       case .finished(let id, let attempt, let end): finish(id, attempt, end, now, &actions)
       case .messageStored(let id, let row): stored(id, row, now, &actions)
+      case .messageRefused(let id, let reason): end(id, .failed(.refused(reason)), &actions)
       }
       proceed(now, &actions)
       assert(violations().isEmpty, "\(violations())")
@@ -124,7 +128,8 @@
           continue
         }
         switch entry.stage {
-        case .requested(_, let deadline) where deadline <= now:
+        case .requested(_, let service, let deadline) where deadline <= now:
+          forget(service)
           pause(id, "the upload service has not answered", now, &actions)
         case .uploaded(let slot, let again) where again <= now: sendMessage(id, slot, now, &actions)
         default: break
@@ -140,6 +145,7 @@
       isConnected = true
       guard !isResumed else { return }
       discovery = UploadDiscovery()
+      hasFoundService = false
       for (id, entry) in entries {
         if case .requested = entry.stage { entries[id]?.stage = .queued(until: nil) }
       }
@@ -173,12 +179,12 @@
         discover(purpose, answer, now, &actions)
         return
       }
-      guard answer.from == discovery.service?.jid,
-        let id = entries.first(where: {
-          if case .requested(answer.id, _) = $0.value.stage { true } else { false }
-        })?.key
-      else { return }
-      slotCame(id, answer, now, wall, &actions)
+      for (id, entry) in entries {
+        guard case .requested(answer.id, let service, _) = entry.stage else { continue }
+        // Also of a service that another file has given up since.
+        if answer.from == service { slotCame(id, answer, of: service, now, wall, &actions) }
+        return
+      }
     }
 
     // MARK: The service
@@ -200,13 +206,13 @@
       _ result: UploadDiscovery.Result, _ now: Instant, _ actions: inout [UploadAction]
     ) {
       switch result {
-      case .found: break
-      case .none:
+      case .found: hasFoundService = true
+      case .none where !hasFoundService:
         for id in entries.keys.sorted() {
           if case .queued = entries[id]?.stage { end(id, .failed(.unsupported), &actions) }
         }
         discovery = UploadDiscovery()
-      case .unknown:
+      case .none, .unknown:
         discovery.retry(at: now + pauseTime(discovery.failureCount))
         for id in entries.keys.sorted() {
           guard case .queued = entries[id]?.stage else { continue }
@@ -214,6 +220,11 @@
             .state(id, .waiting(reason: "the server has not told its upload service")))
         }
       }
+    }
+
+    /// Searches again, as another service may have taken the place of this one. A search that has begun since goes on.
+    private mutating func forget(_ service: JID) {
+      if discovery.service?.jid == service { discovery = UploadDiscovery() }
     }
 
     /// Begins what can begin.
@@ -237,7 +248,8 @@
           fileName: row.metadata.name ?? "file", byteCount: row.byteCount,
           mediaType: row.metadata.mediaType)
         guard let id = ask(request.element, of: service.jid, &actions) else { return }
-        entries[row.id]?.stage = .requested(id, deadline: now + limits.answerTime)
+        entries[row.id]?.stage = .requested(
+          id, of: service.jid, deadline: now + limits.answerTime)
         active.append(row.peer)
       }
     }
@@ -265,7 +277,7 @@
     // MARK: Slots
 
     private mutating func slotCame(
-      _ id: UploadID, _ answer: IQStanza, _ now: Instant, _ wall: WallTime,
+      _ id: UploadID, _ answer: IQStanza, of service: JID, _ now: Instant, _ wall: WallTime,
       _ actions: inout [UploadAction]
     ) {
       guard let entry = entries[id] else { return }
@@ -295,8 +307,29 @@
         || [.internalServerError, .remoteServerTimeout, .resourceConstraint].contains(
           error.condition):
         pause(id, "the upload service is busy: \(error.condition.rawValue)", now, &actions)
+      case nil where Self.isGone(error.condition):
+        forget(service)
+        refusedAgain(id, error.condition.rawValue, "the upload service is gone", now, &actions)
       case nil: end(id, .failed(.refused(error.condition.rawValue)), &actions)
       }
+    }
+
+    /// Whether a service with another address may be there.
+    private static func isGone(_ condition: StanzaError.Condition) -> Bool {
+      [.gone, .itemNotFound, .remoteServerNotFound, .serviceUnavailable].contains(condition)
+    }
+
+    /// A file is tried again a few times where another slot or service may take it.
+    private mutating func refusedAgain(
+      _ id: UploadID, _ refusal: String, _ reason: String, _ now: Instant,
+      _ actions: inout [UploadAction]
+    ) {
+      let count = (entries[id]?.refusedSlotCount ?? 0) + 1
+      entries[id]?.refusedSlotCount = count
+      guard count < limits.refusedSlotMax else {
+        return end(id, .failed(.refused(refusal)), &actions)
+      }
+      pause(id, reason, now, &actions)
     }
 
     // MARK: Files on their way
@@ -305,7 +338,7 @@
       _ id: UploadID, _ attempt: Int, _ end: UploadEnd, _ now: Instant,
       _ actions: inout [UploadAction]
     ) {
-      guard let entry = entries[id], case .uploading(attempt, let slot) = entry.stage else {
+      guard case .uploading(attempt, let slot)? = entries[id]?.stage else {
         return
       }
       switch end {
@@ -315,12 +348,9 @@
       case .status(let code) where code >= 500 || [408, 425, 429].contains(code):
         pause(id, "the upload service answers with status \(code)", now, &actions)
       case .status(let code):
-        let count = entry.refusedSlotCount + 1
-        entries[id]?.refusedSlotCount = count
-        guard count < limits.refusedSlotMax else {
-          return self.end(id, .failed(.refused("status \(code)")), &actions)
-        }
-        pause(id, "the upload service refuses its slot with status \(code)", now, &actions)
+        refusedAgain(
+          id, "status \(code)", "the upload service refuses its slot with status \(code)", now,
+          &actions)
       case .broken(let reason): pause(id, reason, now, &actions)
       case .changed: self.end(id, .failed(.changed), &actions)
       case .unreadable(let reason): self.end(id, .failed(.unreadable(reason)), &actions)

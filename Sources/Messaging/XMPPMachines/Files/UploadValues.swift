@@ -33,7 +33,7 @@
     }
 
     package var id: UploadID
-    /// The bare JID of the recipient.
+    /// The bare JID of the recipient, an account or a room.
     package var peer: String
     /// The id and origin-id that its message will have.
     package var originID: String
@@ -105,6 +105,8 @@
     case finished(UploadID, attempt: Int, UploadEnd)
     /// The answer to `message`: the row of the outbox, or nil if it has no room.
     case messageStored(UploadID, RowID?)
+    /// The other answer to `message`: it can't be sent, for this reason.
+    case messageRefused(UploadID, String)
   }
 
   /// The state of an upload, for the app.

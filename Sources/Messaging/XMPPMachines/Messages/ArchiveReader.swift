@@ -36,6 +36,9 @@
     private(set) var deadline: Instant?
     /// When to begin again after a failure, or with the next reading.
     private(set) var nextStart: Instant?
+    /// When the reading that runs or failed began, and when the archive answered last.
+    private(set) var startedAt: Instant?
+    private(set) var progressAt: Instant?
     private var anchor = Anchor.overlap
     private var expected: Set<String> = []
     private var entryCount = 0
@@ -46,7 +49,7 @@
     private var backwardCount = 0
     private var search: Search?
     /// Whether the store has never read the archive.
-    private var isNew: Bool
+    private(set) var isNew: Bool
     private var lastQuery: UInt64
 
     /// - Parameters:
@@ -68,6 +71,8 @@
     /// - Parameter wall: The time, which decides what is too old for the history of a new store.
     mutating func start(now: Instant, wall: WallTime) -> ArchiveRequest {
       failureCount = 0
+      startedAt = now
+      progressAt = nil
       return restart(now, wall)
     }
 
@@ -114,6 +119,7 @@
     /// Takes a page whose entries the machine has handled.
     mutating func handle(_ page: ArchivePage, now: Instant) -> Step {
       guard isCurrent(page) else { return .ignored }
+      progressAt = now
       if let search { return look(page, search, now) }
       let ids = Set(page.entries.map(\.mark.id))
       expected.subtract(ids)

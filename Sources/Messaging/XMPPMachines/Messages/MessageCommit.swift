@@ -15,6 +15,9 @@
     case release(RowID, sequence: Int64, IncomingRow.Arrival)
     /// The app has taken the row with this sequence.
     case acknowledgeIncoming(sequence: Int64)
+    /// A row of a notification is provisional no more, and gets what only the stanza has: its other elements, and its
+    /// place in its stream.
+    case confirmIncoming(RowID, elements: String, OrderElement?)
     case addKey(SeenKey)
     /// Belongs to the transaction of the message.
     case oweReceipt(OwedReceipt)
@@ -31,6 +34,8 @@
     case setSession(StoredSession?)
     /// The mechanism with which the account was authenticated; weaker ones are refused from then on.
     case setMechanism(String)
+    /// The token for later authentications; nil to forget it.
+    case setToken(SASLToken?)
     case setInboundCount(UInt64)
     /// A change that the machine of contacts makes, in the transaction of the stanza that has caused it.
     case contacts(ContactChange)
@@ -64,6 +69,8 @@
     package var outgoing: [OutgoingRow] = []
     /// Rows that are held back, by id.
     package var held: [IncomingRow] = []
+    /// Rows of notifications that the stream and the archive have not brought yet.
+    package var provisional: [IncomingRow] = []
     package var incomingStreams: [IncomingStream] = []
     package var outgoingStreams: [OutgoingStream] = []
     package var receipts: [OwedReceipt] = []
@@ -74,6 +81,9 @@
     package var session: StoredSession?
     /// The name of the strongest mechanism that has succeeded.
     package var mechanism: String?
+    /// A UUID of version 4 that belongs to the store, by which servers know this installation.
+    package var clientID: String?
+    package var token: SASLToken?
     /// The highest numbers that were given.
     package var lastOutgoing: Int64 = 0
     package var lastIncoming: Int64 = 0

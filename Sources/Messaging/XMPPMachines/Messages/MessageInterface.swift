@@ -181,6 +181,8 @@
     /// A message stanza came. `count`: the stanzas of the session up to this one; nil without stream
     /// management.
     case received(LookedUp, count: UInt64?)
+    /// A remote notification has brought a message.
+    case pushed(ticket: UInt64, LookedUp)
     /// An address was blocked or unblocked. The holes that this leaves in its account's streams are no gaps.
     case blockChanged(JID)
     /// Another stanza came and was handled.
@@ -207,6 +209,10 @@
     case query(ArchiveRequest)
     /// The inbox has rows for the app up to this sequence.
     case deliver(through: Int64)
+    /// What became of the message of a notification.
+    case pushed(ticket: UInt64, PushOutcome)
+    /// The provisional row with this sequence is confirmed.
+    case confirmed(sequence: Int64)
     /// The stream may confirm this number of stanzas to the server.
     case confirm(count: UInt64)
     case fate(RowID, MessageFate)
@@ -287,6 +293,9 @@
     package var overlapTime: WallTime = 600_000
     package var archiveInterval: TimeSpan = .seconds(300)
     package var queryPatience: TimeSpan = .seconds(30)
+    /// How long messages wait for an archive that is silent, and for one that is read.
+    package var archiveSilence: TimeSpan = .seconds(10)
+    package var archiveHold: TimeSpan = .seconds(60)
     package var queryRetryMax = 3
     package var pageCountMax = 100_000
     /// How often the entries of an archive may run backwards in one reading.
@@ -296,11 +305,13 @@
     package var historyAge: WallTime = 30 * 86_400_000
     /// Pages that are read to find the beginning of the history.
     package var historyPageCountMax = 1_000
-    /// Receipts that wait while the archive is read.
-    package var receiptCountMax = 1_000
+    /// Receipts that wait while the archive is read: a server that stores them is slower with its pages.
+    package var receiptCountMax = 8_192
     /// Receipts that are owed to peers, and those that were sent and are not confirmed by the server.
     package var owedCountMax = 16_384
     package var receiptWindowMax = 256
+    /// Messages of notifications that the stream and the archive may confirm: the latest ones.
+    package var provisionalCountMax = 4_096
     /// Keys in memory, for messages whose changes are not on disk yet.
     package var recentKeyCountMax = 4_096
 

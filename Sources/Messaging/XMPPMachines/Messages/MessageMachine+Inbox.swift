@@ -11,6 +11,7 @@
         lastUse = max(lastUse, stream.lastUse)
         streams[StreamKey(sender: stream.sender, stream: stream.stream)] = order
       }
+      loadProvisional(stored.provisional)
       receipts.load(stored.receipts, known: mayConfirm(stored.receipts))
       for row in stored.held.sorted(by: { $0.id < $1.id }) {
         heldCount += 1
@@ -70,7 +71,7 @@
       switch message.kind {
       case .content(let content):
         if isOwn {
-          receiveOwn(item, content, entry, &commit)
+          receiveOwn(item, content, entry, now, &commit)
         } else {
           receive(item, content, from: sender, entry, now, &commit)
         }
@@ -127,12 +128,12 @@
       commit.then.append(.deliver(through: lastSequence))
     }
 
-    private func isKnown(_ key: SeenKey, _ lookup: StoreLookup) -> Bool {
+    func isKnown(_ key: SeenKey, _ lookup: StoreLookup) -> Bool {
       lookup.known.contains(key) || recentKeys.contains(key)
     }
 
     /// Remembers keys, in memory until their changes are on disk for sure.
-    private mutating func remember(_ keys: [SeenKey], _ commit: inout MessageCommit) {
+    mutating func remember(_ keys: [SeenKey], _ commit: inout MessageCommit) {
       for key in keys where recentKeys.insert(key).inserted {
         recentKeyOrder.append(key)
         switch key {
@@ -162,6 +163,7 @@
       let isEntryKnown = entry.map { known.contains(.archive($0.id)) } ?? false
       if isDuplicate(message, content, sender, name, known) {
         remember(keys.filter { !known.contains($0) }, &commit)
+        confirmPushed(sender, name, content, order, &commit)
         // Its number is filled, too, if it came with another one before.
         if let order { fill(order, sender, now, &commit) }
         if !isEntryKnown { confirm(message, sender, order, &commit) }
@@ -185,7 +187,7 @@
       } else if let order {
         place(row, order, now, &commit)
       } else {
-        placeWithoutOrder(row, isFromArchive: entry != nil, &commit)
+        placeWithoutOrder(row, isFromArchive: entry != nil, now, &commit)
       }
     }
 
@@ -204,9 +206,16 @@
 
     /// A row without order goes to the app, after those that the archive has.
     private mutating func placeWithoutOrder(
-      _ row: IncomingRow, isFromArchive: Bool, _ commit: inout MessageCommit
+      _ row: IncomingRow, isFromArchive: Bool, _ now: Instant, _ commit: inout MessageCommit
     ) {
-      guard isCatchingUp, !isFromArchive else { return release(row.id, row.arrival, &commit) }
+      guard !isFromArchive else {
+        let isLate = isArchiveBehind && row.arrival == .inOrder
+        return release(row.id, isLate ? .late : row.arrival, &commit)
+      }
+      guard isCatchingUp else {
+        if goesAhead { reportMissing(now, &commit) }
+        return release(row.id, row.arrival, &commit)
+      }
       waitingForArchive.append(row.id)
       heldCount += 1
       guard heldCount > limits.heldCountMax else { return }
@@ -216,7 +225,7 @@
 
     /// A message of this account: of this store, or of another device.
     private mutating func receiveOwn(
-      _ item: LookedUp, _ content: MessageContent, _ entry: ArchiveMark?,
+      _ item: LookedUp, _ content: MessageContent, _ entry: ArchiveMark?, _ now: Instant,
       _ commit: inout MessageCommit
     ) {
       let message = item.message
@@ -249,7 +258,7 @@
       row.content = content
       if entry != nil, historyEnd != nil { row.arrival = .history }
       insert(row, &commit)
-      placeWithoutOrder(row, isFromArchive: entry != nil, &commit)
+      placeWithoutOrder(row, isFromArchive: entry != nil, now, &commit)
     }
   }
 #endif

@@ -47,6 +47,7 @@
         if held != heldCount { found.append("\(held) are held back, not \(heldCount)") }
       }
       found += receipts.violations(isComplete: limit == .max)
+      if provisional.count > limits.provisionalCountMax { found.append("too many are provisional") }
       if heldCount > limits.heldCountMax { found.append("too many messages are held back") }
       return found
     }

@@ -107,17 +107,23 @@
     mutating func sendQueued(_ now: Instant, _ commit: inout MessageCommit) {
       guard maySend, !queue.isEmpty else { return }
       var sentCount = 0
+      let waiting = peersThatWait
+      var kept: [RowID] = []
       while sentCount < queue.count {
         let window = suspects.isEmpty ? limits.windowCountMax : 1
         guard underWay.count < window else { break }
         let id = queue[sentCount]
         sentCount += 1
         guard let entry = entries[id], let content = entry.row.content else { continue }
+        if waiting.contains(entry.row.peer) {
+          kept.append(id)
+          continue
+        }
         entries[id]?.stage = .underWay
         underWay.insert(id)
         transmit(entry.row, content, now, &commit)
       }
-      queue.removeFirst(sentCount)
+      queue.replaceSubrange(..<sentCount, with: kept)
     }
 
     private mutating func transmit(
@@ -165,7 +171,7 @@
       }
     }
 
-    private func knowsOrder(_ peer: String) -> Bool {
+    func knowsOrder(_ peer: String) -> Bool {
       conversations[peer]?.stream.peerHasOrder ?? false
     }
 

@@ -37,6 +37,7 @@
     var waitingForArchive: [RowID] = []
     var heldCount = 0
     var heldByteCount = 0
+    var provisional: [SeenKey: Provisional] = [:]
     var recentKeys: Set<SeenKey> = []
     var recentKeyOrder: [SeenKey] = []
     var receipts = OwedReceipts()
@@ -53,13 +54,19 @@
     /// Whether the archive has to be read before anything is sent.
     var needsArchive = true
     var session: StoredSession?
+    /// Whether messages don't wait for the archive, because it has been silent or has taken too long.
+    var goesAhead = false
+    /// Whether messages were handed over before those that the archive has from before them.
+    var isArchiveBehind = false
+    /// Since when messages wait that came before the account's abilities were known.
+    var earlySince: Instant?
     var hasSeenOwnInArchive = false
     var archiveStart: Instant?
     var wallOffset: WallTime = 0
 
     var lastOutgoing: Int64
     var lastIncoming: Int64
-    var lastSequence: Int64
+    package internal(set) var lastSequence: Int64
     /// Nothing is due before this.
     package internal(set) var nextWake: Instant?
 
@@ -95,10 +102,12 @@
     }
 
     /// Whether a message may be sent now.
-    var maySend: Bool { isConnected && !needsArchive }
+    var maySend: Bool { isConnected && (!needsArchive || goesAhead) }
     /// Whether the archive is being read, or will be before messages are in order.
     var isCatchingUp: Bool {
-      isConnected && hasArchive && (archive.isRunning || archive.waitsForRetry || needsArchive)
+      guard !goesAhead else { return false }
+      guard isConnected else { return earlySince != nil }
+      return hasArchive && (archive.isRunning || archive.waitsForRetry || needsArchive)
     }
 
     /// Handles an event, and adds changes and actions to a commit.
@@ -109,15 +118,20 @@
       case .connected(let isResumed, let hasArchive, let wall):
         setClock(wall, now)
         connect(isResumed: isResumed, hasArchive: hasArchive, now, &commit)
-      case .disconnected(let streamError): disconnect(streamError, &commit)
+      case .disconnected(let streamError):
+        goesAhead = false
+        earlySince = nil
+        disconnect(streamError, &commit)
       case .send(let ticket, let peer, let originID, let content, let patience, let wall):
         setClock(wall, now)
         send(ticket, peer, originID, content, patience, now, &commit)
       case .acknowledge(let sequence):
         commit.changes.append(.acknowledgeIncoming(sequence: sequence))
       case .received(let item, let count):
+        if !isConnected, earlySince == nil { earlySince = now }
         receive(item, entry: nil, now, &commit)
         if let count { self.count(count, &commit) }
+      case .pushed(let ticket, let item): receivePushed(ticket, item, &commit)
       case .blockChanged(let jid): beginStreamsAnew(of: jid, &commit)
       case .counted(let count): self.count(count, &commit)
       case .handled(let rows): handled(rows, &commit)
@@ -141,6 +155,7 @@
         if case .query = step { archiveStart = now }
         follow(step, now, &commit)
       }
+      endWaiting(now, &commit)
       wakeStreams(now, &commit)
       wakeOutbox(now, &commit)
       settle(now, &commit)
@@ -150,6 +165,7 @@
       flushReceipts(&commit)
       sendQueued(now, &commit)
       if isConnected, let due = archive.wake { schedule(due) }
+      if let due = waitingEnd { schedule(due) }
       assert(violations(perTable: 8).isEmpty, "\(violations(perTable: 8))")
     }
 
@@ -173,6 +189,7 @@
       isResumed: Bool, hasArchive: Bool, _ now: Instant, _ commit: inout MessageCommit
     ) {
       isConnected = true
+      earlySince = nil
       self.hasArchive = hasArchive
       if isResumed {
         // A machine that begins with the store of a killed process has only lost its memory.
@@ -219,6 +236,7 @@
       }
       let before = archive.marks
       let step = archive.handle(page, now: now)
+      noteProgress(now)
       if archive.marks != before { commit.changes.append(.setArchiveMarks(archive.marks)) }
       follow(step, now, &commit)
     }
@@ -264,10 +282,10 @@
     ) {
       if isWhole { endHistory(&commit) }
       setBaseLines(now, &commit)
-      let waiting = waitingForArchive
-      waitingForArchive = []
-      heldCount -= waiting.count
-      for row in waiting { release(row, .inOrder, &commit) }
+      // Without an archive nothing comes from it later.
+      goesAhead = hasArchive && !isWhole
+      releaseWaiting(isAhead: goesAhead, now, &commit)
+      if isWhole { isArchiveBehind = false }
       needsArchive = false
       renumberCopied(&commit)
       requeue(isWhole: isWhole, now, &commit)

@@ -177,6 +177,8 @@
     package var date: WallTime
     /// The place in the hand-over; nil while it is held back.
     package var sequence: Int64?
+    /// Whether only a remote notification has brought it.
+    package var isProvisional = false
 
     package init(
       id: RowID, kind: Kind, peer: String, originID: String = "", nickname: String? = nil,

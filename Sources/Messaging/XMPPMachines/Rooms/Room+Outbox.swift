@@ -131,7 +131,8 @@
     static func roomMessage(_ row: OutgoingRoomRow) -> XMLElement? {
       guard let id = StanzaID(row.originID) else { return nil }
       var message = MessageStanza(
-        .groupchat, id: id, to: row.room, payload: [OriginID(id).element])
+        .groupchat, id: id, to: row.room,
+        payload: XMLFragment.elements(of: row.content.elements) + [OriginID(id).element])
       message.body = row.content.body
       return message.element
     }

@@ -31,6 +31,7 @@
       enum Purpose: Hashable, Sendable { case join, configuration, features, ping, leave }
       var purpose: Purpose
       var id: String
+      var since: Instant
       var deadline: Instant
     }
 
@@ -95,7 +96,7 @@
     init(_ stored: StoredRoom, shared: inout RoomShared) {
       self.stored = stored
       nickname = stored.nickname
-      phase = stored.isWanted ? .idle : .ended(.left)
+      phase = stored.isWanted ? .idle : .ended(stored.ending ?? .left)
       reader = ArchiveReader(
         limits: shared.limits.archive, marks: stored.marks, isNew: !stored.hasReadArchive,
         firstQuery: shared.random.next() >> 16)
@@ -109,7 +110,7 @@
         case .ready: .joined
         case .waiting(let end, _): .waiting(end)
         case .ended(let end): .ended(end)
-        case .leaving: .ended(.left)
+        case .leaving: stored.isWanted ? .joining : .ended(.left)
         case .idle, .joining, .configuring, .discovering, .catchingUp: .joining
         }
       return RoomInfo(
@@ -128,6 +129,7 @@
       }
       if case .waiting(_, let until) = phase { add(until) }
       if phase == .ready || phase == .catchingUp { add(reader.wake) }
+      add(waitingEnd(shared.limits))
       if phase == .ready {
         if awaited == nil { add(lastHeard + shared.limits.silence) }
         add(underWay.values.min().map { $0 + shared.limits.reflectionTime })
@@ -195,7 +197,8 @@
       _ purpose: Awaited.Purpose, _ time: TimeSpan, _ shared: inout RoomShared
     ) -> StanzaID? {
       let id = shared.makeID()
-      awaited = Awaited(purpose: purpose, id: id, deadline: shared.now + time)
+      awaited = Awaited(
+        purpose: purpose, id: id, since: shared.now, deadline: shared.now + time)
       return StanzaID(id)
     }
 
@@ -258,9 +261,11 @@
         phase = .waiting(reason, until: shared.now + pause)
       } else {
         phase = .ended(reason)
-        if stored.isWanted {
+        let ending = reason.isLasting ? reason : stored.ending
+        if stored.isWanted || stored.ending != ending {
+          if stored.isWanted { stored.isBookmarkDue = false }
           stored.isWanted = false
-          stored.isBookmarkDue = false
+          stored.ending = ending
           shared.change(.setRoom(stored))
         }
       }
@@ -303,8 +308,9 @@
     mutating func leave(_ ticket: UInt64, _ shared: inout RoomShared) {
       leaveTickets.append(ticket)
       answerJoins(.ended(.left), &shared)
-      if stored.isWanted {
+      if stored.isWanted || stored.ending != nil {
         stored.isWanted = false
+        stored.ending = nil
         stored.isBookmarkDue = true
         shared.change(.setRoom(stored))
       }
@@ -319,7 +325,13 @@
     mutating func finishLeaving(_ shared: inout RoomShared) {
       for ticket in leaveTickets { shared.actions.append(.answer(ticket: ticket, nil)) }
       leaveTickets = []
-      end(.left, &shared)
+      guard stored.isWanted else { return end(.left, &shared) }
+      // The app has joined the room again meanwhile.
+      leaveBehind(&shared)
+      nickname = stored.nickname
+      pauseStep = 0
+      phase = .idle
+      shared.notice(.room(info))
     }
 
     // MARK: Presence of this account
@@ -382,6 +394,7 @@
         if case .query = step { readingStart = shared.now }
         follow(step, &shared)
       }
+      if let due = waitingEnd(shared.limits), due <= shared.now { endWaiting(&shared) }
       guard phase == .ready else { return }
       if let oldest = underWay.values.min(), oldest + shared.limits.reflectionTime <= shared.now {
         missReflections(&shared)

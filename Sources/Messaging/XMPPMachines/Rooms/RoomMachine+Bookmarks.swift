@@ -8,6 +8,10 @@
     var request: String?
     /// The bookmark that is being written.
     var publication: (id: String, room: JID)?
+    /// When the answer to the request or to the publication is overdue.
+    var deadline: Instant?
+    /// When the bookmarks are requested again.
+    var again: Instant?
     var isKnown = false
     /// The account's bookmarks, for the parts that this machine doesn't change.
     var entries: [JID: RoomBookmark] = [:]
@@ -19,7 +23,11 @@
     mutating func disconnect() {
       request = nil
       publication = nil
+      deadline = nil
+      again = nil
     }
+
+    var nextWake: Instant? { deadline ?? again }
 
     func isAnswer(_ element: XMLElement) -> Bool {
       guard element.name == "iq", let id = element["id"] else { return false }
@@ -36,6 +44,7 @@
       guard let stanzaID = StanzaID(id) else { return }
       bookmarks = RoomBookmarks()
       bookmarks.request = id
+      bookmarks.deadline = shared.now + shared.limits.bookmarkTime
       shared.send(IQStanza(.get, id: stanzaID, payload: [RoomBookmark.request]).element)
     }
 
@@ -43,6 +52,8 @@
       guard isOwnServer(iq.from), !iq.isRequest else { return }
       if iq.id.text == bookmarks.request {
         bookmarks.request = nil
+        bookmarks.deadline = nil
+        bookmarks.again = nil
         bookmarks.isKnown = true
         // An account without bookmarks has no node for them.
         if let error = iq.error, error.condition != .itemNotFound {
@@ -53,6 +64,7 @@
         }
       } else if let written = bookmarks.publication, written.id == iq.id.text {
         bookmarks.publication = nil
+        bookmarks.deadline = nil
         if let error = iq.error {
           guard bookmarks.isCompatible else {
             bookmarks.isCompatible = true
@@ -68,12 +80,29 @@
       }
     }
 
+    /// A server that doesn't answer holds up no other bookmark: one that it has not confirmed is written again in the next
+    /// session, and the list is requested again after a while.
+    mutating func wakeBookmarks() {
+      if let again = bookmarks.again, again <= shared.now { return requestBookmarks() }
+      guard let deadline = bookmarks.deadline, deadline <= shared.now else { return }
+      bookmarks.deadline = nil
+      shared.notice(.problem(.bookmarksUnavailable(.remoteServerTimeout)))
+      if let written = bookmarks.publication {
+        bookmarks.publication = nil
+        bookmarks.refused.insert(written.room)
+      } else {
+        // A late answer is taken.
+        bookmarks.again = shared.now + shared.limits.longestPause
+      }
+    }
+
     private mutating func take(_ entry: RoomBookmark) {
       guard bookmarks.entries.count < shared.limits.roomCountMax else { return }
       bookmarks.entries[entry.room] = entry
       if let room = rooms[entry.room] {
         // What the app has decided since is written.
         guard !room.stored.isBookmarkDue, room.stored.isWanted != entry.isJoined else { return }
+        guard room.stored.ending == nil else { return }
         guard entry.isJoined else {
           rooms[entry.room]?.leaveElsewhere(&shared)
           return
@@ -110,6 +139,7 @@
       entry.password = room.stored.password
       bookmarks.entries[room.jid] = entry
       bookmarks.publication = (id, room.jid)
+      bookmarks.deadline = shared.now + shared.limits.bookmarkTime
       shared.send(
         IQStanza(
           .set, id: stanzaID,

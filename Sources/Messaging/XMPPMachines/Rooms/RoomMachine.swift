@@ -104,6 +104,7 @@
       guard let due = nextWake, due <= now else { return }
       begin(now, wall)
       for jid in sortedRooms { rooms[jid]?.wake(&shared) }
+      if shared.isOnline { wakeBookmarks() }
       finish(&actions)
     }
 
@@ -118,7 +119,13 @@
         publishBookmark()
       }
       let current = shared
-      nextWake = rooms.values.compactMap { $0.nextWake(current) }.min()
+      let isAnyIdle = current.isOnline && rooms.values.contains { $0.phase == .idle }
+      nextWake = rooms.values.compactMap { room in
+        let place = isAnyIdle ? room.placeEnd(current.limits) : nil
+        return [room.nextWake(current), place.flatMap { $0 > current.now ? $0 : nil }]
+          .compactMap(\.self).min()
+      }.min()
+      if current.isOnline, let due = bookmarks.nextWake { nextWake = min(nextWake ?? due, due) }
       actions += shared.actions
       shared.actions = []
       assert(violations().isEmpty, "\(violations())")
@@ -138,8 +145,8 @@
     private mutating func joinNext() {
       let idle = rooms.values.filter { $0.phase == .idle }.map(\.jid)
       guard !idle.isEmpty else { return }
-      let busy = rooms.values.count {
-        [.joining, .configuring, .discovering, .catchingUp].contains($0.phase)
+      let busy = rooms.values.count { room in
+        room.placeEnd(shared.limits).map { shared.now < $0 } ?? false
       }
       let places = max(0, shared.limits.joiningCountMax - busy)
       for jid in idle.sorted(by: { $0.precedes($1) }).prefix(places) { rooms[jid]?.join(&shared) }
@@ -182,6 +189,7 @@
       room.stored.nickname = nickname
       room.stored.password = password
       room.stored.isWanted = true
+      room.stored.ending = nil
       room.stored.isBookmarkDue = isBookmarked
       shared.change(.setRoom(room.stored))
       if !room.phase.isInside, room.phase != .joining {

@@ -10,6 +10,8 @@
     package var password: String?
     /// Whether it is joined in each session.
     package var isWanted: Bool
+    /// The end of the last stay, if only the app may end it: bookmarks don't join such a room.
+    package var ending: RoomEnd?
     /// Whether the bookmark at the server is not as this room is.
     package var isBookmarkDue: Bool
     /// The last entries of the room's archive that were read, oldest first.
@@ -20,8 +22,9 @@
     package init(
       _ jid: JID, nickname: String, password: String? = nil, isWanted: Bool = true,
       isBookmarkDue: Bool = false, marks: [ArchiveMark] = [], hasReadArchive: Bool = false,
-      historyEnd: HistoryEnd? = nil
+      historyEnd: HistoryEnd? = nil, ending: RoomEnd? = nil
     ) {
+      self.ending = ending
       self.jid = jid
       self.nickname = nickname
       self.password = password
@@ -131,6 +134,15 @@
     case noAnswer
     case refused(StanzaError)
 
+    /// Whether the room's people have ended the stay: only the app joins it again, in no session a bookmark. A room that was
+    /// destroyed would be created anew.
+    var isLasting: Bool {
+      switch self {
+      case .kicked, .banned, .destroyed, .moved: true
+      default: false
+      }
+    }
+
     /// Whether the room is joined again by itself.
     var isTransient: Bool {
       switch self {
@@ -235,6 +247,10 @@
     package var nicknameTryMax = 3
     package var answerTime: TimeSpan = .seconds(30)
     package var joinTime: TimeSpan = .seconds(60)
+    /// How long a room that doesn't answer keeps others from being joined.
+    package var placeTime: TimeSpan = .seconds(10)
+    /// From a request for bookmarks, or to write one, to the next attempt.
+    package var bookmarkTime: TimeSpan = .seconds(30)
     /// Silence of a room after which this occupant's presence is verified (XEP-0410).
     package var silence: TimeSpan = .seconds(900)
     /// After this time without its reflection, a message is searched for in the archive.

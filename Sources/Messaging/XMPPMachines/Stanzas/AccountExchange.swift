@@ -26,7 +26,7 @@
     }
 
     /// How long the answer about the account's abilities is waited for. A later one is ignored.
-    package static let patience: TimeSpan = .seconds(20)
+    package static let patience: TimeSpan = .seconds(10)
 
     private let account: JID
     private var reader: MessageReader

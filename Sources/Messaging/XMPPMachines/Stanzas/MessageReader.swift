@@ -27,14 +27,16 @@
     /// Reads a stanza that came at `wall`, in milliseconds since 1970.
     package func read(_ element: XMLElement, wall: WallTime) -> Item {
       guard let stanza = MessageStanza(element) else { return .other }
-      if isOwn(stanza.from), let result = stanza[ArchiveResult.self], let query = result.query {
+      if isOwn(stanza.from), let result = first(ArchiveResult.self, in: stanza),
+        let query = result.query
+      {
         let date = result.forwarded.delay?.stamp.milliseconds ?? wall
         return .archived(
           query: query, ArchiveMark(id: result.id.text, date: date),
           read(
             result.forwarded.message, archiveID: result.id, .none, date: date, isArchived: true))
       }
-      if let carbon = stanza[Carbon.self] {
+      if let carbon = first(Carbon.self, in: stanza) {
         let forwarded =
           switch carbon {
           case .sent(let inner), .received(let inner): inner
@@ -47,6 +49,15 @@
       }
       return read(stanza, archiveID: archiveID(stanza), .none, date: date(stanza) ?? wall)
         .map(Item.message) ?? .other
+    }
+
+    /// The first child that is this extension. The compiler makes a version for each of them, which it does not for a function
+    /// of another module: every message is looked through for a dozen.
+    private func first<E: XMPPExtension>(_: E.Type, in stanza: MessageStanza) -> E? {
+      for element in stanza.payload {
+        if let value = E(element) { return value }
+      }
+      return nil
     }
 
     private func isOwn(_ sender: JID?) -> Bool { sender.map { $0 == account } ?? true }
@@ -77,16 +88,17 @@
         isPrivate ? nil : stanza.payload.lazy.compactMap(OrderElement.init(reading:)).first
       var message = InboundMessage(
         sender: peer(stanza.from), recipient: peer(stanza.to),
-        id: stanza.id?.text, originID: stanza[OriginID.self]?.id.text, archiveID: archiveID?.text,
+        id: stanza.id?.text, originID: first(OriginID.self, in: stanza)?.id.text,
+        archiveID: archiveID?.text,
         order: order,
-        wantsReceipt: !isPrivate && stanza[Receipt.self] == .request && stanza.id != nil,
+        wantsReceipt: !isPrivate && first(Receipt.self, in: stanza) == .request && stanza.id != nil,
         kind: kind(stanza, hasOrder: order != nil), wrapper: wrapper, date: date)
       if let from = stanza.from, !from.isSameAccount(as: account) {
         for element in stanza.payload {
           if element.namespace == Namespace.chatStates { message.showsChatStates = true }
           if element.has("markable", Namespace.chatMarkers) { message.isMarkable = true }
         }
-        let inviter = stanza[RoomUser.self]?.invitation?.from
+        let inviter = first(RoomUser.self, in: stanza)?.invitation?.from
         message.isBlocked = [from, inviter].compactMap(\.self).contains {
           isArchived ? blocks.isBlocked($0, at: date) : blocks.isBlocked($0)
         }
@@ -107,14 +119,14 @@
         guard let id = stanza.id, let error = stanza.error else { return .other }
         return .error(error.condition.rawValue, of: id.text)
       }
-      if let missing = stanza[MissingRequest.self] {
+      if let missing = first(MissingRequest.self, in: stanza) {
         return .missing(missing.stream, missing.numbers)
       }
       if stanza.payload.contains(where: { $0.has("order", Namespace.order) && $0["void"] != nil }) {
         return .void
       }
       if stanza.body == nil {
-        if case .received(let id)? = stanza[Receipt.self] { return .receipt(id.text) }
+        if case .received(let id)? = first(Receipt.self, in: stanza) { return .receipt(id.text) }
         if let marker = stanza.payload.first(where: { $0.has("displayed", Namespace.chatMarkers) }),
           let id = marker["id"].flatMap({ StanzaID($0) })
         {
@@ -180,10 +192,12 @@
 
     /// Whether the machines read and write an element, so that it is no content.
     private static func isOfMachines(_ element: XMLElement) -> Bool {
-      [
-        Namespace.order, Namespace.receipts, Namespace.stanzaIDs, Namespace.hints, Namespace.delay,
-        Namespace.chatStates, Namespace.chatMarkers, Namespace.occupantID,
-      ].contains(element.namespace)
+      machineNamespaces.contains(element.namespace)
     }
+
+    private static let machineNamespaces: Set = [
+      Namespace.order, Namespace.receipts, Namespace.stanzaIDs, Namespace.hints, Namespace.delay,
+      Namespace.chatStates, Namespace.chatMarkers, Namespace.occupantID,
+    ]
   }
 #endif

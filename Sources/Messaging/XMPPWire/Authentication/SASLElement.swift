@@ -11,8 +11,15 @@
     case abort
 
     /// Reads an element that a server or a client sends; nil for another element, or if its data are not base64.
-    package init?(_ element: XMLElement) {
-      guard element.namespace == Namespace.sasl else { return nil }
+    ///
+    /// - Parameter profile: With the extensible one, only elements that both profiles have.
+    package init?(_ element: XMLElement, profile: SASLProfile = .core) {
+      guard element.namespace == profile.namespace else { return nil }
+      if profile == .extensible,
+        !["challenge", "response", "failure", "abort"].contains(element.name)
+      {
+        return nil
+      }
       // One "=" is empty data (§6.4.2).
       let text = element.text
       let data = text == "=" ? [] : Base64.bytes(text.filter { !$0.isWhitespace })
@@ -35,20 +42,23 @@
       }
     }
 
-    package var element: XMLElement {
+    package var element: XMLElement { element(.core) }
+
+    /// The element of a profile; that of `auth` and `success` is the core profile's.
+    package func element(_ profile: SASLProfile) -> XMLElement {
       func make(
         _ name: String, _ data: [UInt8], _ attributes: KeyValuePairs<String, String?> = [:],
         empty: String? = nil
       ) -> XMLElement {
         XMLElement(
-          name, Namespace.sasl, attributes, text: data.isEmpty ? empty : Base64.text(data))
+          name, profile.namespace, attributes, text: data.isEmpty ? empty : Base64.text(data))
       }
       return switch self {
       case .auth(let mechanism, let data): make("auth", data, ["mechanism": mechanism], empty: "=")
       case .challenge(let data): make("challenge", data)
       case .response(let data): make("response", data)
       case .success(let data): make("success", data)
-      case .failure(let failure): failure.element
+      case .failure(let failure): failure.element(profile)
       case .abort: make("abort", [])
       }
     }
@@ -83,13 +93,14 @@
     init(_ element: XMLElement) {
       condition =
         element.children.lazy.compactMap { Condition(rawValue: $0.name) }.first ?? .notAuthorized
-      text = element.child("text", Namespace.sasl).map { String($0.text.prefix(1_024)) }
+      text = element.child("text", element.namespace).map { String($0.text.prefix(1_024)) }
     }
 
-    package var element: XMLElement {
+    /// Conditions have one namespace in both profiles.
+    func element(_ profile: SASLProfile) -> XMLElement {
       var children = [XMLElement(condition.rawValue, Namespace.sasl)]
-      if let text { children.append(XMLElement("text", Namespace.sasl, text: text)) }
-      return XMLElement("failure", Namespace.sasl, children: children)
+      if let text { children.append(XMLElement("text", profile.namespace, text: text)) }
+      return XMLElement("failure", profile.namespace, children: children)
     }
   }
 #endif

@@ -40,6 +40,29 @@
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
   }
 
+  /// What a server offers for the authentication, as it arrived.
+  package struct SASLOffer: Hashable, Sendable {
+    /// The names of the mechanisms.
+    package var mechanisms: [String]
+    /// The types of channel bindings (XEP-0440); nil if the server doesn't name them.
+    package var channelBindings: [String]?
+
+    package init(mechanisms: [String] = [], channelBindings: [String]? = nil) {
+      self.mechanisms = mechanisms
+      self.channelBindings = channelBindings
+    }
+
+    /// The text whose digest the server sends (XEP-0474, §5.1). Its delimiters can't occur in XML.
+    package var text: [UInt8] {
+      func joined(_ names: [String]) -> [UInt8] {
+        Array(
+          names.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
+            .joined(separator: [0x1E]))
+      }
+      return joined(mechanisms) + (channelBindings.map { [0x1F] + joined($0) } ?? [])
+    }
+  }
+
   /// The hash function of a SCRAM mechanism.
   package enum SCRAMHash: Hashable, Sendable, CaseIterable {
     case sha1

@@ -55,6 +55,8 @@
       package var nonce: String
       package var salt: [UInt8]
       package var iterations: Int
+      /// The digest of what the server offered (XEP-0474, §5.1); nil if it sends none, empty if it is not base64.
+      package var offerDigest: [UInt8]?
       /// The message itself, which is authenticated.
       let text: String
 
@@ -76,6 +78,7 @@
         guard range.contains(iterations) else { throw .iterations(iterations, allowed: range) }
         self.salt = salt
         self.iterations = iterations
+        offerDigest = fields.first { $0.name == "h" }.map { Base64.bytes($0.value) ?? [] }
       }
     }
 
@@ -87,13 +90,16 @@
     }
 
     /// What the proof is computed from.
+    ///
+    /// - Parameter offer: What the server has offered on this connection, as it arrived.
     package static func input(
-      _ hash: SCRAMHash, _ first: ClientFirst, _ answer: ServerFirst
+      _ hash: SCRAMHash, _ first: ClientFirst, _ answer: ServerFirst, offer: SASLOffer = SASLOffer()
     ) -> SCRAMInput {
       let withoutProof = withoutProof(first, nonce: answer.nonce)
       return SCRAMInput(
         hash: hash, salt: answer.salt, iterations: answer.iterations,
-        message: Array("\(first.bare),\(answer.text),\(withoutProof)".utf8))
+        message: Array("\(first.bare),\(answer.text),\(withoutProof)".utf8),
+        offer: answer.offerDigest.map { (offer.text, $0) }.map(SCRAMInput.Offer.init))
     }
 
     /// The last message of the client.
@@ -143,6 +149,14 @@
     package var iterations: Int
     /// `AuthMessage` of RFC 5802, §3.
     package var message: [UInt8]
+    /// What has to be compared before the proof is computed; nil if the server protects its offer by no digest.
+    package var offer: Offer?
+
+    /// The offer as it arrived, and the digest of the offer as the server sent it (XEP-0474).
+    package struct Offer: Hashable, Sendable {
+      package var text: [UInt8]
+      package var digest: [UInt8]
+    }
   }
 
   /// The result: what the client sends, and what a server that knows the password's derivation answers.
@@ -168,6 +182,14 @@
   }
 
   extension SCRAMFunctions {
+    /// Whether the offer arrived as the server sent it; true if the server sends no digest of it.
+    ///
+    /// The digest is a part of the message that the proof authenticates: an attacker who changes it as well makes the
+    /// server refuse the proof.
+    package func confirmsOffer(of input: SCRAMInput) -> Bool {
+      input.offer.map { digest(input.hash, $0.text) == $0.digest } ?? true
+    }
+
     /// The proof that a client knows a password (RFC 5802, §3); nil if a function of the library fails.
     package func proof(of input: SCRAMInput, password: String) -> SCRAMProof? {
       let hash = input.hash

@@ -123,7 +123,7 @@
     package init?(_ element: XMLElement) {
       guard element.has("result", Namespace.archive),
         let id = element["id"].flatMap({ StanzaID($0) }),
-        let forwarded = Forwarded.first(in: element.children)
+        let forwarded = Forwarded.first(inside: element)
       else { return nil }
       self.init(query: element["queryid"], id: id, forwarded)
     }

@@ -14,7 +14,7 @@
         let inner = element.child("message", Namespace.client),
         let message = MessageStanza(inner)
       else { return nil }
-      self.init(message, delay: Delay.first(in: element.children))
+      self.init(message, delay: Delay.first(inside: element))
     }
 
     package var element: XMLElement {
@@ -32,7 +32,7 @@
 
     package init?(_ element: XMLElement) {
       guard element.namespace == Namespace.carbons,
-        let forwarded = Forwarded.first(in: element.children)
+        let forwarded = Forwarded.first(inside: element)
       else { return nil }
       switch element.name {
       case "sent": self = .sent(forwarded)

@@ -88,10 +88,14 @@
 
   extension OrderStreamID: CustomStringConvertible {
     package var description: String {
-      [high, low].map { number in
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-      }.joined()
+      var digits: [UInt8] = []
+      digits.reserveCapacity(32)
+      for place in 0..<32 {
+        let half = place < 16 ? high : low
+        let digit = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (place & 15)) & 15)
+        digits.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+      }
+      return String(decoding: digits, as: UTF8.self)
     }
   }
 #endif

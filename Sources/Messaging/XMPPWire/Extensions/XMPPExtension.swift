@@ -14,5 +14,13 @@
       }
       return nil
     }
+
+    /// The first child of an element that is this extension, without a list of its children.
+    package static func first(inside element: XMLElement) -> Self? {
+      for case .element(let child) in element.content {
+        if let value = Self(child) { return value }
+      }
+      return nil
+    }
   }
 #endif

@@ -41,12 +41,14 @@
     /// In milliseconds.
     package var duration: Int64?
     package var text: String?
+    package var thumbnails: [ThumbnailLink]
 
     package init(
       name: String? = nil, mediaType: String? = nil, byteCount: Int64? = nil,
       hashes: [FileHash] = [], width: Int? = nil, height: Int? = nil, duration: Int64? = nil,
-      text: String? = nil
+      text: String? = nil, thumbnails: [ThumbnailLink] = []
     ) {
+      self.thumbnails = thumbnails
       self.name = name
       self.mediaType = mediaType
       self.byteCount = byteCount
@@ -74,7 +76,8 @@
         hashes: Array(element.children.lazy.compactMap(FileHash.init).prefix(8)),
         width: number("width", upTo: Self.sideMax).map { Int($0) },
         height: number("height", upTo: Self.sideMax).map { Int($0) },
-        duration: number("length", upTo: 1 << 53), text: text("desc"))
+        duration: number("length", upTo: 1 << 53), text: text("desc"),
+        thumbnails: Array(element.children.lazy.compactMap(ThumbnailLink.init).prefix(2)))
     }
 
     package var element: XMLElement {
@@ -90,7 +93,7 @@
       add("height", height.map { "\($0)" })
       add("length", duration.map { "\($0)" })
       add("desc", text)
-      children += hashes.map(\.element)
+      children += hashes.map(\.element) + thumbnails.map(\.element)
       return XMLElement("file", Namespace.fileMetadata, children: children)
     }
 

@@ -3,7 +3,7 @@
   ///
   /// Addresses come from peers. A user, another scheme and characters that a request can't carry are refused.
   package struct HTTPSAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The longest text that is read, in bytes.
+    /// The longest address, as it is read and as it is written, in bytes.
     package static let byteCountMax = 4_096
     private static let scheme = "https://"
     private static let defaultPort: UInt16 = 443
@@ -24,11 +24,13 @@
       guard let (host, port) = Self.authority(rest[..<end]),
         let target = Self.target(rest[end...])
       else { return nil }
-      (self.host, self.port, self.target) = (host, port ?? Self.defaultPort, target)
+      self.init(host: host, port: port ?? Self.defaultPort, target: target)
     }
 
-    private init(host: String, port: UInt16, target: String) {
+    private init?(host: String, port: UInt16, target: String) {
       (self.host, self.port, self.target) = (host, port, target)
+      // Encoded characters are three times as long.
+      guard description.utf8.count <= Self.byteCountMax else { return nil }
     }
 
     /// The address to which a redirection leads (RFC 3986, §5.2, without dot segments); nil if it isn't one.
@@ -46,7 +48,7 @@
       } else {
         text = base[...(base.lastIndex(of: "/") ?? base.startIndex)] + reference
       }
-      return Self.target(text).map { HTTPSAddress(host: host, port: port, target: $0) }
+      return Self.target(text).flatMap { HTTPSAddress(host: host, port: port, target: $0) }
     }
 
     /// The host with its port, as the field `Host` has it.

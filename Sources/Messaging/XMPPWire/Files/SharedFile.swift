@@ -6,6 +6,8 @@
     package var metadata: FileMetadata
     /// Addresses as they came, the best first.
     package var sources: [String]
+    /// A small picture of it that came with the message.
+    package var thumbnail: Thumbnail?
 
     package init(_ metadata: FileMetadata, sources: [String]) {
       self.metadata = metadata
@@ -16,7 +18,10 @@
     package static func files(in elements: [XMLElement]) -> [SharedFile] {
       let shared = elements.lazy.compactMap(FileSharing.init).filter { !$0.sources.isEmpty }
       var files = shared.prefix(countMax).reduce(into: [SharedFile]()) {
-        $0.append(SharedFile($1.metadata, sources: $1.sources))
+        var file = SharedFile($1.metadata, sources: $1.sources)
+        file.thumbnail =
+          $1.metadata.thumbnails.lazy.compactMap { Thumbnail($0, in: elements) }.first
+        $0.append(file)
       }
       for data in elements.lazy.compactMap(OutOfBandData.init) where files.count < countMax {
         guard !files.contains(where: { $0.sources.contains(data.url) }) else { continue }
@@ -28,9 +33,10 @@
     /// The files of a message whose elements were kept as text.
     package static func files(in text: String) -> [SharedFile] {
       // Most messages have none.
-      guard text.contains(Namespace.fileSharing) || text.contains(Namespace.outOfBand) else {
-        return []
-      }
+      guard
+        XMLFragment.mentions(Namespace.fileSharing, in: text)
+          || XMLFragment.mentions(Namespace.outOfBand, in: text)
+      else { return [] }
       return files(in: XMLFragment.elements(of: text))
     }
 
@@ -40,9 +46,31 @@
       guard let url = sources.first else { return [] }
       var mark = FallbackMark(for: Namespace.fileSharing).element
       mark.append(XMLElement("body", Namespace.fallback))
+      let (shared, pictures) = separatingPictures
       return [
-        FileSharing(metadata, sources: sources).element, OutOfBandData(url: url).element, mark,
-      ]
+        FileSharing(shared, sources: sources).element, OutOfBandData(url: url).element, mark,
+      ] + pictures
+    }
+
+    /// The description with small pictures as pieces of data of the message (XEP-0231), and these pieces.
+    ///
+    /// As text of an element, a picture passes each server at once. In an attribute, a server with Expat 2.6 or later, such as
+    /// Prosody, may wait for as many bytes again before it reads the end of the tag (CVE-2023-52425).
+    private var separatingPictures: (FileMetadata, [XMLElement]) {
+      var shared = metadata
+      var pictures: [XMLElement] = []
+      var names: Set<String> = []
+      for (index, link) in metadata.thumbnails.enumerated() where link.address.hasPrefix("data:") {
+        guard let picture = Thumbnail(link, in: []) else { continue }
+        let contentID = ContentName.name(of: picture.bytes)
+        shared.thumbnails[index].address = "cid:" + contentID
+        guard names.insert(contentID).inserted else { continue }
+        pictures.append(
+          BitsOfBinary(
+            contentID: contentID, bytes: picture.bytes, mediaType: picture.mediaType
+          ).element)
+      }
+      return (shared, pictures)
     }
 
     /// The last part of a path or an address as a name of a file: without separators, control characters and leading
@@ -77,6 +105,19 @@
         return []
       }
       return []
+    }
+
+    /// Whether a namespace is in a text that ``XMLWriter`` has written, so that the text is worth being parsed. Most messages
+    /// have no elements, for which `contains` prepares a search of characters all the same.
+    package static func mentions(_ namespace: String, in text: String) -> Bool {
+      guard let first = namespace.utf8.first else { return false }
+      var rest = text.utf8[...]
+      while rest.count >= namespace.utf8.count, let start = rest.firstIndex(of: first) {
+        rest = rest[start...]
+        if rest.starts(with: namespace.utf8) { return true }
+        rest = rest.dropFirst()
+      }
+      return false
     }
 
     /// Elements as text inside a stanza.

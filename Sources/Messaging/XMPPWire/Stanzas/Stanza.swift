@@ -53,10 +53,13 @@
 
     /// Nil if an address is invalid.
     init?(_ element: XMLElement) {
-      for (name, keyPath) in [("from", \StanzaHeader.from), ("to", \.to)] {
-        guard let text = element[name] else { continue }
+      if let text = element["from"] {
         guard let jid = JID(text) else { return nil }
-        self[keyPath: keyPath] = jid
+        from = jid
+      }
+      if let text = element["to"] {
+        guard let jid = JID(text) else { return nil }
+        to = jid
       }
       id = element["id"].flatMap { StanzaID($0) }
     }

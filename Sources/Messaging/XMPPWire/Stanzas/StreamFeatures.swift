@@ -5,6 +5,8 @@
     package var demandsTLS = false
     /// The mechanisms of SASL, as the server names them.
     package var mechanisms: [String] = []
+    /// The extensible profile of SASL (XEP-0388); nil if it isn't offered.
+    package var extensible: ExtensibleFeature?
     /// The channel bindings that the server supports (XEP-0440); nil if it doesn't name them.
     package var channelBindings: [String]?
     package var offersBinding = false
@@ -19,6 +21,12 @@
 
     package init() {}
 
+    /// What is offered for the authentication by a profile.
+    package func offer(_ profile: SASLProfile) -> SASLOffer {
+      let names = profile == .core ? mechanisms : extensible?.mechanisms ?? []
+      return SASLOffer(mechanisms: names, channelBindings: channelBindings)
+    }
+
     /// Reads `stream:features`; nil for another element.
     package init?(_ element: XMLElement) {
       guard element.has("features", Namespace.stream) else { return nil }
@@ -30,6 +38,8 @@
           demandsTLS = feature.child("required", Namespace.tls) != nil
         case ("mechanisms", Namespace.sasl):
           mechanisms = feature.children.filter { $0.has("mechanism", Namespace.sasl) }.map(\.text)
+        case ("authentication", Namespace.extensibleSASL):
+          extensible = ExtensibleFeature(feature)
         case ("sasl-channel-binding", Namespace.channelBindings):
           channelBindings = feature.children.compactMap { $0["type"] }
         case ("bind", Namespace.bind): offersBinding = true

@@ -15,6 +15,7 @@
     private var open: [XMLElement] = []
     private var isInStream = false
     private var text = ""
+    private var names = NameTable()
     /// The opening tag of the stream, with its declarations, which a reset parser gets again.
     private var headerBytes: [UInt8] = []
     /// An XML_Parser, created by `init` and freed by `deinit`; nil if there was no memory for one.
@@ -108,13 +109,13 @@
       // Pairs of a name and a value, ended by a null pointer.
       if var pair = unsafe pairs {
         while let key = unsafe pair[0], let value = unsafe pair[1] {
-          let (namespace, local) = unsafe Self.split(key)
+          let (namespace, local) = unsafe split(key)
           attributes.append(
             XMLElement.Attribute(local, namespace: namespace, unsafe String(cString: value)))
           unsafe pair += 2
         }
       }
-      let (namespace, local) = unsafe Self.split(name)
+      let (namespace, local) = unsafe split(name)
       guard isInStream else {
         isInStream = true
         header = attributes
@@ -146,20 +147,10 @@
       text = ""
     }
 
-    /// The namespace and the name of `namespace<0xFF>name`.
-    private static func split(_ text: UnsafePointer<CChar>) -> (namespace: String, name: String) {
+    private func split(_ text: UnsafePointer<CChar>) -> (namespace: String, name: String) {
       var count = 0
-      var separator: Int?
-      while case let byte = unsafe text[count], byte != 0 {
-        if byte == -1, separator == nil { separator = count }
-        count += 1
-      }
-      let bytes = unsafe UnsafeRawBufferPointer(start: text, count: count)
-      guard let separator else { return ("", unsafe String(decoding: bytes, as: UTF8.self)) }
-      return unsafe (
-        String(decoding: bytes[..<separator], as: UTF8.self),
-        String(decoding: bytes[(separator + 1)...], as: UTF8.self)
-      )
+      while unsafe text[count] != 0 { count += 1 }
+      return unsafe names.split(UnsafeRawBufferPointer(start: text, count: count))
     }
   }
 #endif

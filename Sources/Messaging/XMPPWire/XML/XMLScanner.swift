@@ -60,6 +60,8 @@
     ) throws(XMLStreamError) -> (Boundary, end: Int)? {
       var index = start
       while index < bytes.count {
+        index = try skip(bytes, from: index)
+        guard index < bytes.count else { return nil }
         let byte = bytes[index]
         index += 1
         stanzaByteCount += 1
@@ -70,6 +72,31 @@
         return (boundary, index)
       }
       return nil
+    }
+
+    /// Passes over text and values of attributes, up to a byte that changes the state. Most bytes of a stanza are there.
+    private mutating func skip(
+      _ bytes: [UInt8], from start: Int
+    ) throws(XMLStreamError) -> Int {
+      var index = start
+      switch state {
+      case .text where depth > 1:
+        while index < bytes.count, bytes[index] != UInt8(ascii: "<"),
+          bytes[index] != UInt8(ascii: "&")
+        {
+          index += 1
+        }
+      case .value(let quote):
+        while index < bytes.count, bytes[index] != quote, bytes[index] != UInt8(ascii: "<") {
+          index += 1
+        }
+        guard tagByteCount + index - start <= limits.tagByteCountMax else { throw .tooLong(.tag) }
+        tagByteCount += index - start
+      default: return start
+      }
+      stanzaByteCount += index - start
+      guard stanzaByteCount <= limits.stanzaByteCountMax else { throw .tooLong(.stanza) }
+      return index
     }
 
     private mutating func take(_ byte: UInt8) throws(XMLStreamError) -> Boundary? {

@@ -13,10 +13,12 @@
       return writer.bytes
     }
 
-    /// The opening tag of a client's stream.
-    package static func opening(_ header: StreamHeader, language: String? = nil) -> [UInt8] {
+    /// The opening tag of a stream, a client's unless its content has another namespace.
+    package static func opening(
+      _ header: StreamHeader, content: String = Namespace.client, language: String? = nil
+    ) -> [UInt8] {
       var writer = XMLWriter()
-      writer.append("<?xml version='1.0'?><stream:stream xmlns='jabber:client' ")
+      writer.append("<?xml version='1.0'?><stream:stream xmlns='\(content)' ")
       writer.append("xmlns:stream='\(Namespace.stream)'")
       for (name, value) in [
         ("from", header.from), ("to", header.to), ("id", header.id), ("version", header.version),

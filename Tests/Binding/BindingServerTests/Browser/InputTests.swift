@@ -24,6 +24,12 @@
         </form>
         <input id="again" data-bind="text">
         <input id="clearing" data-on="keydown:clear input:clear">
+        <form data-on="submit:clear">
+          <input id="entry" data-bind="text" data-debounce="60000"><button data-enabled="upper"></button>
+        </form>
+        <form data-on="submit:clear">
+          <input id="closed" data-bind="text"><button data-enabled="isOn"></button>
+        </form>
         <p id="upper" data-text="upper"></p>
         """.utf8)
     ]).or(Desk.site)
@@ -198,6 +204,34 @@
         try await browser.wait(until: Self.shows("all has come", in: "#again"), seconds: 60)
         #expect(await server.server.live.messages == before + 1)
         #expect(desk.text.value == "all has come")
+      }
+    }
+
+    @Test("Enter submits a form whose button is enabled by what was typed just before")
+    func enter() async throws {
+      try await Self.withPage { browser, desk, _ in
+        let texts = MutableProperty<[String]>([])
+        desk.text.signal.observeValues { text in texts.modify { $0.append(text) } }
+        try await browser.type("typed\u{E007}", into: browser.find("#entry"))
+        await Self.expectSoon { texts.value.suffix(2) == ["typed", ""] }
+        try await browser.wait(until: Self.shows("", in: "#entry"), seconds: 60)
+      }
+    }
+
+    @Test("Enter submits no form later whose button stays disabled by what was typed")
+    func enterInVain() async throws {
+      try await Self.withPage { browser, desk, server in
+        try await browser.type("typed\u{E007}", into: browser.find("#closed"))
+        try await browser.wait(until: Self.shows("typed", in: "#again"), seconds: 60)
+        let isPending = "document.querySelector('#closed').matches('[data-pending]')"
+        try await browser.wait(until: "!\(isPending)", seconds: 60)
+        let before = await server.server.live.messages
+        desk.isOn.value = true
+        try await browser.wait(until: "document.querySelector('#on').checked", seconds: 60)
+        try await browser.run("return new Promise((done) => setTimeout(done))")
+        desk.text.value = "later"
+        try await browser.wait(until: Self.shows("later", in: "#again"), seconds: 60)
+        #expect(await server.server.live.messages == before)
       }
     }
 

@@ -62,8 +62,13 @@
       """
 
     /// Opens the page and waits for its stream request. `body` of scripts may use the names above.
-    private static func withPage(_ body: (Browser) async throws -> Void) async throws {
-      try await withServer(site: Desk.site, pages: { [Page("index.html") { Desk() }] }) { server in
+    ///
+    /// - Parameter end: The last elements of the page.
+    private static func withPage(
+      _ end: String = "", _ body: (Browser) async throws -> Void
+    ) async throws {
+      let site = Site.files(["index.html": Array((Desk.html("Desk") + end).utf8)])
+      try await withServer(site: site, pages: { [Page("index.html") { Desk() }] }) { server in
         try await withBrowser { browser in
           try await browser.devTools(
             "Page.addScriptToEvaluateOnNewDocument", ["source": stubs])
@@ -165,17 +170,53 @@
         let result: [String] = try await browser.script(
           """
           const refusal = () => document.documentElement.getAttribute("data-refusal");
+          const isShown = () => !document.querySelector("[data-when=denied]").hidden;
           snap("e1", "m1");
           await soon(() => document.documentElement.dataset.live == "on");
           statuses.push(403);
           document.querySelector("#clear").click();
           await soon(refusal);
-          const first = refusal();
+          const first = `${refusal()} ${isShown()}`;
           document.querySelector("#clear").click();
           await soon(() => !refusal());
-          return [first, `${refusal()}`, `${streams.length}`];
+          return [first, `${refusal()} ${isShown()}`, `${streams.length}`];
           """)
-        #expect(result == ["403", "null", "1"])
+        #expect(result == ["403 true", "null false", "1"])
+      }
+    }
+
+    @Test(arguments: [
+      ("", "The server doesn’t answer. Trying again …", "en"),
+      ("<p role=alert data-when=off hidden>Allein</p>", "Allein", ""),
+    ])
+    func
+      `A page has a line for screen readers in each state of the connection, its own or the script's`(
+        _ own: String, _ text: String, _ language: String
+      ) async throws
+    {
+      try await Self.withPage(own) { browser in
+        let result: [String] = try await browser.script(
+          """
+          const shown = () => [...document.querySelectorAll("[data-when]:not([hidden])")]
+            .map((each) => `${each.role} ${each.lang} ${each.textContent}`).join();
+          snap("e1", "m1");
+          await soon(() => document.documentElement.dataset.live == "on");
+          const first = shown();
+          streams[0].onerror({ target: { readyState: 0 } });
+          await soon(() => document.documentElement.dataset.live == "off");
+          const second = shown();
+          const [line] = document.querySelectorAll("[data-when=off]");
+          const veil = () => getComputedStyle(document.documentElement, "::after").opacity;
+          await soon(() => veil() == 0.5);
+          await soon(() => line.checkVisibility({ visibilityProperty: true }));
+          const { x, y } = line.getBoundingClientRect();
+          const dimmed = `${veil()} ${document.elementFromPoint(x + 9, y + 9) == line}`;
+          await soon(() => streams.length == 2);
+          snap("e1", "m1");
+          await soon(() => document.documentElement.dataset.live == "on");
+          return [first, second, dimmed, shown()];
+          """)
+        #expect(result == ["", "alert \(language) \(text)", "0.5 true", ""])
       }
     }
 

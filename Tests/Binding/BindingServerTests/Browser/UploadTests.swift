@@ -146,6 +146,97 @@
     }
 
     @Test
+    func `Files of rows come to their rows, with limits of their own, and end with them`()
+      async throws
+    {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      let parts = folder.appending(path: "parts")
+      try FileManager.default.createDirectory(at: parts, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let (large, largeData) = try Self.file("large", 1_000_000, in: folder)
+      let (small, _) = try Self.file("small", 10, in: folder)
+      let rows = await [
+        PhotoBox.Shelf.Row("a:1"), PhotoBox.Shelf.Row("b&+", byteCountMax: 100),
+      ]
+      let shelf = await PhotoBox.Shelf("a", rows)
+      try await withServer(
+        site: PhotoBox.Shelf.site, pages: { [Page("shelf.html", sharing: shelf)] },
+        configure: { $0.uploadFolder = parts.path }
+      ) { server in
+        try await withBrowser { browser in
+          try await browser.navigate(to: server.address)
+          try await browser.wait(until: "document.querySelectorAll('section').length == 2")
+          for box in 1...2 {
+            try await browser.type(
+              "\(large.path)\n\(small.path)",
+              into: browser.find("section:nth-of-type(\(box)) input"))
+          }
+          try await browser.wait(
+            until: "[...document.querySelectorAll('section')].map((box) => [...box"
+              + ".querySelectorAll('li')].map((file) => file.title + file.querySelector('progress')"
+              + ".value + file.querySelector('b').textContent).join()).join(';') == 'large1,small1;"
+              + "large0The file is too large: at most 100 bytes.,small1'")
+          let kept = try #require(await rows[0].photos.files.value.first?.path)
+          #expect(FileManager.default.contents(atPath: kept) == largeData)
+          try await browser.run("document.querySelector('[title=small] button').click()")
+          try await browser.wait(until: "document.querySelectorAll('li').length == 3")
+          #expect(await rows[0].photos.files.value.map(\.name) == ["large"])
+          await MainActor.run { shelf.boxes.value = [] }
+          try await browser.wait(until: "document.querySelector('section') == null")
+          #expect(!FileManager.default.fileExists(atPath: kept))
+          for row in rows { #expect(await row.photos.files.value.isEmpty) }
+        }
+      }
+    }
+
+    @Test
+    func `Files of rows in rows come to the row, are shown in it, and are cancelled there`()
+      async throws
+    {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let (file, data) = try Self.file("file", 300_000, in: folder)
+      let rows = await [
+        PhotoBox.Shelf.Row("ü:1"), PhotoBox.Shelf.Row("2"), PhotoBox.Shelf.Row("2"),
+      ]
+      let rack = await PhotoBox.Shelf.Rack([
+        PhotoBox.Shelf("a", [rows[0], rows[1]]), PhotoBox.Shelf("b", [rows[2]]),
+      ])
+      try await withServer(
+        site: PhotoBox.Shelf.rackSite, pages: { [Page("rack.html", sharing: rack)] },
+        configure: { $0.uploadFolder = folder.path }
+      ) { server in
+        try await withBrowser { browser in
+          try await browser.navigate(to: server.address)
+          try await browser.wait(until: "document.querySelectorAll('section').length == 3")
+          for box in [
+            "article:nth-of-type(1) section:nth-of-type(1)", "article:nth-of-type(2) section",
+          ] {
+            try await browser.type(file.path, into: browser.find("\(box) input"))
+          }
+          try await browser.wait(
+            until: "[...document.querySelectorAll('section')].map((box) => box.title + ' ' + [..."
+              + "box.querySelectorAll('p')].map((file) => file.title + file.querySelector('b')"
+              + ".textContent)).join() == 'ü:1 file1,2 ,2 file1'")
+          for row in [rows[0], rows[2]] {
+            let path = try #require(await row.photos.files.value.first?.path)
+            #expect(FileManager.default.contents(atPath: path) == data)
+          }
+          try await browser.run("document.querySelector('article:nth-of-type(2) button').click()")
+          try await browser.wait(until: "document.querySelectorAll('section p').length == 1")
+          let counts = await MainActor.run { rows.map { $0.photos.files.value.count } }
+          #expect(counts == [1, 0, 0])
+          let kept = try #require(await rows[0].photos.files.value.first?.path)
+          await MainActor.run { _ = rack.shelves.value.removeFirst() }
+          try await browser.wait(until: "document.querySelectorAll('section').length == 1")
+          #expect(!FileManager.default.fileExists(atPath: kept))
+          #expect(try await browser.consoleErrors() == [])
+        }
+      }
+    }
+
+    @Test
     func `A refused file has its reason in the page, its input is marked, and it can be removed`()
       async throws
     {

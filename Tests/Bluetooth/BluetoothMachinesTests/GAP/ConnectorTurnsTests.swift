@@ -1,6 +1,8 @@
+import BluetoothInterface
 import Testing
 
 @testable import BluetoothMachines
+@testable import GATTMachines
 
 @Suite("Programs that want more links than a controller looks for at a time")
 struct ConnectorTurnsTests {

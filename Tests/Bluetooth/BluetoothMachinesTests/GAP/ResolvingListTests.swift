@@ -3,6 +3,7 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 
 @Suite("The controller's resolving list")
 struct ResolvingListTests {

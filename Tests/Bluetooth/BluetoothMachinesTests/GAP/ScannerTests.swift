@@ -80,6 +80,58 @@ struct ScannerTests {
     #expect(found == [2, 3, 4, 5, 7].map { .peer($0) })
   }
 
+  @Test("a scanner reports no peer again because an app goes to the background and returns")
+  func transition() {
+    var rig = HostRig.started()
+    var options = ScanOptions()
+    options.services = [0x180D]
+    options.allowsDuplicates = true
+    rig.request(.startScan(options))
+    hear(&rig, 1, [3, 3, 0x0D, 0x18])
+    var background = options
+    background.allowsDuplicates = false
+    background.isInBackground = true
+    rig.request(.startScan(background))
+    hear(&rig, 1, [3, 3, 0x0D, 0x18])
+    #expect(reports(rig).count == 1)
+    hear(&rig, 2, [3, 3, 0x0D, 0x18])
+    #expect(reports(rig).count == 2)
+    rig.request(.startScan(options))
+    hear(&rig, 2, [3, 3, 0x0D, 0x18])
+    #expect(reports(rig).count == 3)
+    // Other services are another scan.
+    background.services = [0x180D, 0x180F]
+    rig.request(.startScan(background))
+    hear(&rig, 1, [3, 3, 0x0D, 0x18])
+    hear(&rig, 1, [3, 3, 0x0D, 0x18])
+    #expect(reports(rig).count == 4)
+    // So is one that begins again in the background.
+    rig.request(.startScan(background))
+    hear(&rig, 1, [3, 3, 0x0D, 0x18])
+    #expect(reports(rig).count == 5)
+  }
+
+  @Test("a scanner scans less often while all its clients are in the background")
+  func background() {
+    var rig = HostRig.started()
+    rig.handle(.clientOpened(.two))
+    func share(_ rig: HostRig) -> Double? {
+      rig.controller.last(LESetScanParameters.self).map {
+        Double($0.timing.windowUnits625us) / Double($0.timing.intervalUnits625us)
+      }
+    }
+    var options = ScanOptions()
+    options.isInBackground = true
+    rig.request(.startScan(options), from: .one)
+    #expect(share(rig) ?? 1 < 0.1)
+    rig.request(.startScan(ScanOptions()), from: .two)
+    #expect(share(rig) == 0.75)
+    rig.request(.stopScan, from: .two)
+    #expect(share(rig) ?? 1 < 0.1)
+    rig.request(.startScan(ScanOptions()), from: .one)
+    #expect(share(rig) == 0.75)
+  }
+
   @Test("a scanner scans actively if one of its clients wants it, and stops when the last does")
   func merging() {
     var rig = HostRig.started()

@@ -4,6 +4,7 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import GATTMachines
 
 @Suite("GATT with hostile peers")
 struct GATTHostileTests {

@@ -107,6 +107,9 @@ struct GATTServerTests {
       // Find By Type Value.
       ("06 0100 ffff 0028 0118", "07 0600 0f00"), ("06 0100 ffff 0028 0d18", "01 06 0100 0a"),
       ("06 0100 ffff 0a29 00", "01 06 0100 0a"),
+      // An assigned number in its 128-bit form, which the table has in the short one.
+      ("06 0100 ffff 0028 fb349b5f 80000080 00100000 01180000", "07 0600 0f00"),
+      ("06 0100 ffff 0028 fb349b5f 80000080 00100000 0d180000", "01 06 0100 0a"),
       // Read By Group Type; grouping by characteristics is not allowed.
       ("10 0100 ffff 0028", "11 06 0100 0500 0018 0600 0f00 0118"),
       ("10 0200 0500 0028", "01 10 0200 0a"), ("10 0100 ffff 0328", "01 10 0100 10"),

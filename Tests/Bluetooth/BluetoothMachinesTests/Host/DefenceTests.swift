@@ -4,6 +4,9 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import GATTMachines
+@testable import L2CAPMachines
+@testable import PairingMachines
 
 @Suite("A host defends itself")
 struct DefenceTests {

@@ -4,6 +4,7 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 
 /// Links that peers open while a client has too many unhandled events.
 @Suite("Links that are hidden from a client")

@@ -4,6 +4,7 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import GATTMachines
 
 @Suite("A client that gives up a link")
 struct ReleaseTests {

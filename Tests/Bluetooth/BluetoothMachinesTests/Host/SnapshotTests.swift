@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import BluetoothMachines
+@testable import L2CAPMachines
 
 @Suite("The snapshot of a host")
 struct SnapshotTests {

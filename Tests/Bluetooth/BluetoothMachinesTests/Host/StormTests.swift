@@ -4,6 +4,7 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import L2CAPMachines
 
 @Suite("A host in a storm of events")
 private struct StormTests {

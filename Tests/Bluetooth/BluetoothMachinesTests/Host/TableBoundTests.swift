@@ -4,6 +4,8 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import GATTMachines
+@testable import PairingMachines
 
 @Suite("Tables that peers and clients fill")
 struct TableBoundTests {
@@ -137,18 +139,42 @@ struct TableBoundTests {
   func subscriptions() {
     let most = UInt16(SubscriptionTable.Limits.subscriptionsMax)
     var table = SubscriptionTable()
-    func ask(_ isOn: Bool, _ handle: UInt16, from client: ClientID = .one) -> HostError? {
+    func ask(
+      _ isOn: Bool, _ handle: UInt16, from client: ClientID = .one, of requester: Requester = .host
+    ) -> HostError? {
       let target = SubscriptionTarget(
         valueHandle: handle, configurationHandle: handle + 1, usesIndications: false)
       let request = PendingRequest(client: client, token: RequestToken(rawValue: 1))
-      guard case .failure(let error)? = table.request(isOn, target, request) else { return nil }
+      guard case .failure(let error)? = table.request(isOn, target, request, of: requester) else {
+        return nil
+      }
       return error
     }
     for handle in 1...most { #expect(ask(true, handle) == nil) }
     #expect(ask(true, most + 1) == .limitReached("subscriptions"))
     #expect(ask(true, most, from: .two) == nil, "another client of the same one")
+    let others = [ClientID.two, .three].map { Requester.client($0) }
+    for handle in 1...most {
+      #expect(ask(true, most + handle, from: .two, of: others[0]) == nil)
+    }
+    let room = ask(true, 3 * most, from: .three, of: others[1])
+    #expect(room == nil, "other programs that take all leave a third one its share")
     table.remove(in: HandleRange(1, 1))
-    #expect(ask(true, most + 1) == nil)
+    #expect(ask(true, 3 * most + 1) == .limitReached("subscriptions"))
+  }
+
+  @Test("a program that repeats its subscription while the peer is silent refuses no other's")
+  func waitingSubscriptions() {
+    var table = SubscriptionTable()
+    let target = SubscriptionTarget(
+      valueHandle: 1, configurationHandle: 2, usesIndications: false)
+    func ask(_ client: ClientID) -> Result<HostReply, HostError>? {
+      let request = PendingRequest(client: client, token: RequestToken(rawValue: 1))
+      return table.request(true, target, request, of: .client(client))
+    }
+    for _ in 0..<SubscriptionTable.Limits.requestsMax { #expect(ask(.one) == nil) }
+    #expect(ask(.one) == .failure(.limitReached("waiting subscriptions")))
+    #expect(ask(.two) == nil)
   }
 
   @Test("links that the controller keeps are bounded, and each is ended again until it is gone")

@@ -4,6 +4,7 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 
 /// Peers that name an identity address at pairing: their own, or another device's.
 @Suite("Identities that peers claim")

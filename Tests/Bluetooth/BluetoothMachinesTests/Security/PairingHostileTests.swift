@@ -4,6 +4,7 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 
 @Suite("Pairing with a hostile peer")
 struct PairingHostileTests {

@@ -3,6 +3,7 @@ import BluetoothWire
 import Essentials
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 
 /// Diffie-Hellman modulo a small prime, in place of P-256: quick, with the same interface, and safe
 /// against no one. A point is valid if its y coordinate matches.

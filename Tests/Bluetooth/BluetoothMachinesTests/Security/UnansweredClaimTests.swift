@@ -4,6 +4,7 @@ import Essentials
 import Testing
 
 @testable import BluetoothMachines
+@testable import PairingMachines
 
 /// Peers that name the identity of another, or are at its address, where a person is asked and does not
 /// answer.

@@ -80,6 +80,8 @@ struct NWValueTests {
     let error = NWError.dns(DNSServiceErrorType(kDNSServiceErr_PolicyDenied))
     #expect(error == .dns(-65_570) && error != .posix(.ECONNREFUSED))
     #expect("\(error)" == "-65570: PolicyDenied")
+    let refusal = NWError.posix(.ECONNREFUSED)
+    #expect("\(refusal)" == "POSIXErrorCode(rawValue: 111): Connection refused")
     #expect(kDNSServiceErr_NoAuth == -65_555 && kDNSServiceErr_ServiceNotRunning == -65_563)
     #expect(kDNSServiceErr_StaleData == -65_572 && kDNSServiceErr_NoError == 0)
   }

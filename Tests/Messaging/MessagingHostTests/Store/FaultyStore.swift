@@ -30,6 +30,9 @@
     func sentRows() throws(StoreError) -> [OutgoingRow] { try store.sentRows() }
     func sentReceipts() throws(StoreError) -> [OwedReceipt] { try store.sentReceipts() }
     func peers() throws(StoreError) -> [String] { try store.peers() }
+    func incoming(sequence: Int64) throws(StoreError) -> IncomingRow? {
+      try store.incoming(sequence: sequence)
+    }
 
     func applyKeepingAside(
       _ changes: [MessageChange], date: WallTime
@@ -50,6 +53,14 @@
     func outgoing(
       stream: OrderStreamID, range: ClosedRange<UInt64>
     ) throws(StoreError) -> [OutgoingRow] { try store.outgoing(stream: stream, range: range) }
+
+    func outgoing(to peer: String, limit: Int) throws(StoreError) -> [OutgoingRow] {
+      try store.outgoing(to: peer, limit: limit)
+    }
+
+    func history(of peer: String, limit: Int) throws(StoreError) -> [IncomingRow] {
+      try store.history(of: peer, limit: limit)
+    }
 
     func inbox(
       after sequence: Int64, limit: Int

@@ -18,7 +18,7 @@
           for statement in [
             """
             INSERT INTO incoming SELECT n, 0, 'b@x', 'in-' || n, NULL, NULL, NULL, NULL, 'text', '', 0,
-              5, n, 1, :now - 86400000 * (\(days)), NULL FROM numbers
+              5, n, 1, :now - 86400000 * (\(days)), NULL, 0 FROM numbers
             """,
             """
             INSERT INTO outgoing SELECT n, 'b@x', 'out-' || n, '00', n, 'text', '', 3, NULL, NULL, NULL,

@@ -53,6 +53,24 @@
       #expect(try next.known([key, other]) == [key])
     }
 
+    @Test func `The end of a stay comes back as written, and goes with the next join`() throws {
+      let folder = try TestFolder()
+      let store = try MessageStore(path: folder.path("messages"))
+      defer { store.close() }
+      let lab = try #require(JID("lab@rooms.example"))
+      let other = JID("new@rooms.example")
+      for end in [
+        RoomEnd.kicked("No"), .kicked(nil), .banned("Never"), .moved(other),
+        .destroyed(alternate: other, "Old"), .destroyed(alternate: nil, nil),
+      ] {
+        let room = StoredRoom(lab, nickname: "ann", isWanted: false, ending: end)
+        try store.apply([.rooms(.setRoom(room))])
+        #expect(try store.loadRooms().rooms == [room])
+      }
+      try store.apply([.rooms(.setRoom(StoredRoom(lab, nickname: "ann")))])
+      #expect(try store.loadRooms().rooms.first?.ending == nil)
+    }
+
     @Test func `An entry of the inbox keeps the sender's nickname`() throws {
       let folder = try TestFolder()
       let store = try MessageStore(path: folder.path("messages"))

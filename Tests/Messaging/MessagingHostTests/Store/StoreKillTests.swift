@@ -53,14 +53,16 @@
       var killedCount = 0
       var numbers: Set<Int64> = []
       // A frame of the log is written in two parts, of 24 and 4,096 bytes, after a header of 32.
-      // Each of these processes ends within one of them.
-      for frame in 0..<96 {
-        let byteCountMax = 32 + 4_120 * frame + (frame % 2 == 0 ? 10 : 2_000)
+      // Each of these processes ends within one of them: of the migrations, and of the commits.
+      let frames = stride(from: 0, to: 96, by: 2).map { (number: $0, isNew: true) }
+      for frame in frames + (0..<48).map({ (number: $0, isNew: false) }) {
+        let byteCountMax = 32 + 4_120 * frame.number + (frame.number % 4 == 0 ? 10 : 2_000)
         let folder = try TestFolder()
         let path = folder.path("messages")
+        if !frame.isNew { _ = try Self.run(path, count: 0, byteCountMax: 0) }
         let (last, reason) = try Self.run(path, count: 8, byteCountMax: byteCountMax)
         if reason == .uncaughtSignal { killedCount += 1 }
-        numbers.insert(try Self.check(path, atLeast: last, "\(byteCountMax) bytes"))
+        numbers.insert(try Self.check(path, atLeast: last, "\(frame) \(byteCountMax) bytes"))
       }
       #expect(killedCount > 50, "only \(killedCount) processes were ended by a write")
       #expect(numbers.count > 2, "all ended at the same commits: \(numbers.sorted())")

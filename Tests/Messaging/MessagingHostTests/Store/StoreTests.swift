@@ -80,6 +80,31 @@
       try MessageStore(path: path).close()
     }
 
+    @Test
+    func `A provisional row that is confirmed has the elements and the place of its message`()
+      throws
+    {
+      let folder = try TestFolder()
+      let store = try MessageStore(path: folder.path("messages"))
+      defer { store.close() }
+      var row = Self.incoming(1, number: 4)
+      let order = try #require(row.order)
+      (row.order, row.isProvisional) = (nil, true)
+      try store.apply([
+        .insertIncoming(row), .release(row.id, sequence: 1, .inOrder),
+        .acknowledgeIncoming(sequence: 1),
+      ])
+      #expect(try store.load().provisional.map(\.id) == [row.id])
+      try store.apply([.confirmIncoming(row.id, elements: "<reply/>", order)])
+      let found = try #require(try store.incoming(sequence: 1))
+      #expect(found.content == MessageContent(body: "hello", elements: "<reply/>"))
+      #expect(found.order == order && !found.isProvisional)
+      #expect(try store.load().provisional.isEmpty)
+      let key = SeenKey.order(sender: "b@x", Self.stream, 4, name: "in-1")
+      #expect(try store.known([key]).contains(key))
+      #expect(try store.incoming(sequence: 2) == nil)
+    }
+
     @Test("The end of the history is stored until it was read")
     func history() throws {
       let folder = try TestFolder()
@@ -140,7 +165,9 @@
       #expect(throws: StoreError.damaged(keptAt: kept)) { try MessageStore(path: path) }
       #expect(try Data(contentsOf: URL(filePath: kept)) == bytes)
       let store = try MessageStore(path: path)
-      #expect(try store.load() == StoredMessages())
+      var empty = try store.load()
+      empty.clientID = nil
+      #expect(empty == StoredMessages())
       store.close()
     }
 
@@ -189,6 +216,39 @@
       try setPages(1_000_000)
       try store.apply(changes)
       #expect(try store.load().outgoing.map(\.id.rawValue) == [2])
+    }
+
+    @Test("a store has an identifier of its own, and one token that no description shows")
+    func token() throws {
+      let folder = try TestFolder()
+      let store = try MessageStore(path: folder.path("messages"))
+      let other = try MessageStore(path: folder.path("others"))
+      defer { other.close() }
+      let id = try #require(try store.load().clientID)
+      let form = "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx"
+      #expect(id.count == form.count)
+      for (digit, place) in zip(id, form) {
+        switch place {
+        case "x": #expect("0123456789abcdef".contains(digit), "\(id)")
+        case "y": #expect("89ab".contains(digit), "\(id)")
+        default: #expect(digit == place, "\(id)")
+        }
+      }
+      #expect(try other.load().clientID != id)
+      let first = SASLToken(.unbound, secret: "secret-token:1")
+      let second = SASLToken(.exporter, secret: "secret-token:2")
+      try store.apply([.setToken(first), .setToken(second)])
+      store.close()
+      let again = try MessageStore(path: folder.path("messages"))
+      defer { again.close() }
+      let stored = try again.load()
+      #expect(stored.clientID == id && stored.token == second)
+      #expect(!"\(stored)".contains("secret-token"))
+      var text = ""
+      dump(stored, to: &text)
+      #expect(!text.contains("secret-token"))
+      try again.apply([.setToken(nil)])
+      #expect(try again.load().token == nil)
     }
 
     @Test("rows of the outbox come back with their fates and positions, until their fate is final")
@@ -308,6 +368,71 @@
       let receipt = InboundMessage(
         sender: "b@x", recipient: "a@x", id: "r", kind: .receipt("id-1"), date: 6)
       #expect(try store.lookup([receipt], account: "a@x")[0].outgoing?.id.rawValue == 1)
+    }
+
+    @Test(
+      "messages of a page are recognised together, also where a sender uses a number again and again"
+    )
+    func keysOfPages() throws {
+      let folder = try TestFolder()
+      let store = try MessageStore(path: folder.path("messages"))
+      defer { store.close() }
+      func message(_ name: String, number: UInt64, _ sender: String = "b@x") -> InboundMessage {
+        InboundMessage(
+          sender: sender, recipient: "a@x", id: name, archiveID: "of \(name)",
+          order: OrderElement(stream: Self.stream, number: number),
+          kind: .content(MessageContent(body: "hello")), date: 6)
+      }
+      var changes: [MessageChange] = []
+      for id in 1...400 as ClosedRange<Int64> {
+        var row = Self.incoming(id, number: id <= 300 ? 7 : UInt64(id))
+        row.originID = "in-\(id)"
+        changes.append(.insertIncoming(row))
+        if id % 2 == 0 { changes.append(.addKey(.archive("of in-\(id)"))) }
+      }
+      try store.apply(changes)
+      let page =
+        (301...400).map { message("in-\($0)", number: UInt64($0)) }
+        + [
+          message("in-9", number: 7), message("other", number: 7), message("new", number: 500),
+          message("in-1", number: 1_000_000_000), message("in-350", number: 350, "c@x"),
+        ]
+      let found = try store.lookup(page, account: "a@x").map(\.known)
+      for (place, id) in (301...400).enumerated() {
+        var expected: Set<SeenKey> = [
+          .order(sender: "b@x", Self.stream, UInt64(id), name: "in-\(id)"),
+          .number(sender: "b@x", Self.stream, UInt64(id)),
+        ]
+        if id % 2 == 0 { expected.insert(.archive("of in-\(id)")) }
+        #expect(found[place] == expected)
+      }
+      #expect(
+        found[100] == [
+          .order(sender: "b@x", Self.stream, 7, name: "in-9"),
+          .number(sender: "b@x", Self.stream, 7),
+        ])
+      #expect(found[101] == [.number(sender: "b@x", Self.stream, 7)])
+      #expect(found[102].isEmpty && found[103].isEmpty)
+      #expect(found[104] == [.archive("of in-350")])
+    }
+
+    @Test(
+      "a row that is handed over by its own transaction has its place, and one of an earlier one gets it"
+    )
+    func releasesOfOneTransaction() throws {
+      let folder = try TestFolder()
+      let store = try MessageStore(path: folder.path("messages"))
+      defer { store.close() }
+      try store.apply([.insertIncoming(Self.incoming(1, number: 2))])
+      try store.apply([
+        .insertIncoming(Self.incoming(2, number: 1)),
+        .release(RowID(rawValue: 2), sequence: 1, .late),
+        .release(RowID(rawValue: 1), sequence: 2, .inOrder),
+        .insertIncoming(Self.incoming(3, number: 4)),
+      ])
+      let rows = try store.inbox(after: 0, limit: 10)
+      #expect(rows.map(\.id.rawValue) == [2, 1] && rows.map(\.arrival) == [.late, .inOrder])
+      #expect(try store.load().held.map(\.id.rawValue) == [3])
     }
 
     @Test("streams and the last entries of the archive come back")

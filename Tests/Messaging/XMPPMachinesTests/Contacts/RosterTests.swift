@@ -190,5 +190,19 @@
       }
       #expect(run.answers.count == 45 && run.answers[300] == .tooMany)
     }
+
+    @Test func `A request about a push service ends with the server's answer`() throws {
+      var run = try ContactRun()
+      let registration = PushRegistration(
+        isEnabled: true, service: try ContactRun.jid("push.example"), node: "7")
+      run.handle(.request(ticket: 1, .setPush(registration)))
+      #expect(run.answers[1] == .offline && run.sent.isEmpty)
+      try run.connect()
+      run.handle(.request(ticket: 2, .setPush(registration)))
+      #expect(run.sent.last?.child("enable", Namespace.push)?["node"] == "7")
+      #expect(run.answers[2] == nil)
+      try run.receive("<iq type='result' id='\(try run.lastRequest())'/>")
+      #expect(run.answers[2] == .some(nil))
+    }
   }
 #endif

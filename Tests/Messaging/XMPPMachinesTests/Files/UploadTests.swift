@@ -25,6 +25,24 @@
       #expect(run.stored.rows.map(\.outcome) == [.sent(RowID(rawValue: 1))])
     }
 
+    @Test func `A file whose message can't be sent fails with the reason, and others go on`() throws
+    {
+      var run = try UploadRun()
+      run.hasRoom = false
+      let id = run.add()
+      run.handle(.connected(isResumed: false))
+      try run.serveAll()
+      run.finish(.status(201))
+      #expect(run.states[id] == .waiting(reason: "too many messages wait to be sent"))
+      run.handle(.messageRefused(id, "the account has left the room"))
+      let failure = UploadFailure.refused("the account has left the room")
+      #expect(run.states[id] == .failed(failure))
+      #expect(run.stored.rows.map(\.outcome) == [.failed(failure)])
+      // A late answer changes nothing.
+      run.handle(.messageStored(id, RowID(rawValue: 5)))
+      #expect(run.states[id] == .failed(failure) && run.machine.nextWake == nil)
+    }
+
     @Test func `Each attempt has a slot of its own, and pauses grow`() throws {
       var run = try UploadRun()
       let id = run.add()
@@ -72,6 +90,88 @@
         run.wait(.seconds(60))
       }
       #expect(run.states[id] == .failed(.refused("status \(status)")))
+    }
+
+    @Test(arguments: [StanzaError.Condition.remoteServerNotFound, .itemNotFound, .gone])
+    func `A service that is gone is searched for again, and the file goes to its successor`(
+      condition: StanzaError.Condition
+    ) throws {
+      var run = try UploadRun()
+      let id = run.add()
+      run.handle(.connected(isResumed: false))
+      while let request = run.requests.first, request[SlotRequest.self] == nil {
+        try run.serve(request)
+      }
+      run.refuse(condition)
+      #expect(run.states[id] == .waiting(reason: "the upload service is gone"))
+      run.wait(.seconds(10))
+      #expect(run.requests.contains { $0[DiscoItems.self] != nil })
+      try run.serveAll()
+      run.finish(.status(201))
+      #expect(run.messages.count == 1)
+    }
+
+    @Test func `A service that always is gone fails the file after three searches`() throws {
+      var run = try UploadRun()
+      let id = run.add()
+      run.handle(.connected(isResumed: false))
+      for _ in 0..<3 {
+        while let request = run.requests.first, request[SlotRequest.self] == nil {
+          try run.serve(request)
+        }
+        run.refuse(.serviceUnavailable)
+        run.wait(.seconds(60))
+      }
+      #expect(run.states[id] == .failed(.refused("service-unavailable")))
+    }
+
+    @Test func `Files that a service which is gone refuses go to its successor together`() throws {
+      var run = try UploadRun()
+      for number in 1...2 { _ = run.add("/tmp/\(number).jpg", to: "peer\(number)@chat.example") }
+      run.handle(.connected(isResumed: false))
+      while let request = run.requests.first, request[SlotRequest.self] == nil {
+        try run.serve(request)
+      }
+      #expect(run.requests.count == 2)
+      while !run.requests.isEmpty { run.refuse(.gone) }
+      let reason = UploadState.waiting(reason: "the upload service is gone")
+      #expect(run.states.count == 2 && run.states.values.allSatisfy { $0 == reason })
+      run.wait(.seconds(10))
+      #expect(run.requests.count { $0[DiscoItems.self] != nil } == 1)
+      try run.serveAll()
+      #expect(run.jobs.count == 2)
+    }
+
+    @Test func `A file waits while the server has no successor of a service that is gone`() throws {
+      var run = try UploadRun()
+      let id = run.add()
+      run.handle(.connected(isResumed: false))
+      while let request = run.requests.first, request[SlotRequest.self] == nil {
+        try run.serve(request)
+      }
+      run.refuse(.remoteServerNotFound)
+      run.wait(.seconds(10))
+      try run.serveAll(isUploader: false)
+      #expect(run.states[id] == .waiting(reason: "the server has not told its upload service"))
+      run.wait(.seconds(10))
+      try run.serveAll()
+      run.finish(.status(201))
+      #expect(run.messages.count == 1)
+    }
+
+    @Test func `A service that doesn't answer is searched for again`() throws {
+      var run = try UploadRun()
+      _ = run.add()
+      run.handle(.connected(isResumed: false))
+      while let request = run.requests.first, request[SlotRequest.self] == nil {
+        try run.serve(request)
+      }
+      run.requests = []
+      run.wait(.seconds(30))
+      run.wait(.seconds(10))
+      try run.serveAll()
+      run.finish(.status(201))
+      #expect(run.messages.count == 1)
     }
 
     @Test func `A file beyond the service's size is not offered to it`() throws {

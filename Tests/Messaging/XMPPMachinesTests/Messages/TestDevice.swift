@@ -112,7 +112,7 @@
       case .report(let report):
         let name = "\(report)".prefix { $0 != "(" }
         reports[String(name), default: 0] += 1
-      case .fate: break
+      case .fate, .pushed, .confirmed: break
       }
     }
 

@@ -49,6 +49,8 @@
         }
         lastSequence = max(lastSequence, sequence)
       case .acknowledgeIncoming(let sequence): acknowledged.insert(sequence)
+      case .confirmIncoming(let id, let elements, let order):
+        confirm(id, elements, order)
       case .addKey(let key): keys.insert(key)
       case .oweReceipt(let receipt):
         if receipts.updateValue(receipt, forKey: receipt.id) != nil {
@@ -72,9 +74,21 @@
           for id in receipts.keys { receipts[id]?.position = nil }
         }
         self.session = session
-      case .setMechanism, .contacts, .rooms, .uploads: break
+      case .setMechanism, .setToken, .contacts, .rooms, .uploads: break
       case .setInboundCount(let count): session?.inboundCount = count
       }
+    }
+
+    private mutating func confirm(_ id: RowID, _ elements: String, _ order: OrderElement?) {
+      guard var row = incoming[id], row.isProvisional else {
+        violations.append("\(id) is confirmed twice")
+        return
+      }
+      row.isProvisional = false
+      row.content.elements = elements
+      row.order = order
+      incoming[id] = row
+      addKeys(of: row)
     }
 
     private mutating func edit(_ id: RowID, _ body: (inout OutgoingRow) -> Void) {
@@ -88,6 +102,10 @@
 
     private mutating func insert(_ row: IncomingRow) {
       if incoming.updateValue(row, forKey: row.id) != nil { violations.append("\(row.id) twice") }
+      addKeys(of: row)
+    }
+
+    private mutating func addKeys(of row: IncomingRow) {
       guard row.kind == .message, let order = row.order else { return }
       keys.insert(.order(sender: row.peer, order.stream, order.number, name: row.originID))
       keys.insert(.number(sender: row.peer, order.stream, order.number))
@@ -108,6 +126,7 @@
         if row.fate != .stored { row.content = nil }
         return row
       }
+      stored.provisional = incoming.values.filter(\.isProvisional)
       stored.held = incoming.values.filter { $0.sequence == nil }
       stored.incomingStreams = Array(incomingStreams.values)
       stored.outgoingStreams = Array(outgoingStreams.values)

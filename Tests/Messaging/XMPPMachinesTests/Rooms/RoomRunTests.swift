@@ -157,7 +157,8 @@
           continue
         }
         if message.isOwn != (message.content.body.first == "a") { found.append("wrong sender") }
-        guard message.arrival != .late else { continue }
+        // The history of a new room comes after live messages if its archive is silent for too long.
+        guard message.arrival != .late, message.arrival != .history else { continue }
         if place < last { found.append("\(message.content.body) out of order") }
         last = place
       }

@@ -28,6 +28,10 @@
     var losesNext = false
     var bookmarks: [XMLElement] = []
     var answersPings = true
+    /// Whether queries of the archive, and requests about bookmarks, get their answers only from ``answerAll()``.
+    var isArchiveSilent = false
+    var isBookmarkSilent = false
+    private var unanswered: [IQStanza] = []
     /// Whether it knows the options of bookmarks only in part.
     var refusesOptions = false
 
@@ -131,7 +135,19 @@
       return message
     }
 
+    /// The answers that were held back.
+    mutating func answerAll() -> [XMLElement] {
+      let waiting = unanswered
+      unanswered = []
+      (isArchiveSilent, isBookmarkSilent) = (false, false)
+      return waiting.flatMap { take($0) }
+    }
+
     private mutating func take(_ iq: IQStanza) -> [XMLElement] {
+      if isArchiveSilent && iq[ArchiveQuery.self] != nil || isBookmarkSilent && iq.to == nil {
+        unanswered.append(iq)
+        return []
+      }
       var answer = iq.result()
       answer.from = iq.to
       answer.to = client

@@ -115,6 +115,127 @@
       #expect(run.sent.count == count + 1, "only the bookmarks are requested")
     }
 
+    @Test(
+      "A bookmark does not join a room again that has removed the account, also in later processes",
+      arguments: [
+        ("<status code='307'/><item role='none'><reason>No</reason></item>", RoomEnd.kicked("No")),
+        ("<status code='301'/><item><reason>Never</reason></item>", .banned("Never")),
+        ("<destroy><reason>Old</reason></destroy>", .destroyed(alternate: nil, "Old")),
+      ])
+    func lastingEnd(content: String, end: RoomEnd) throws {
+      var run = try RoomRun()
+      run.connect()
+      run.join(isBookmarked: true)
+      run.settle()
+      #expect(run.service.bookmarks.count == 1)
+      try run.receive(
+        """
+        <presence type='unavailable' from='lab@rooms.example/ann'>
+          <x xmlns='\(Namespace.roomUser)'><status code='110'/>\(content)</x></presence>
+        """)
+      run.service.nickname = nil
+      for isOtherProcess in [false, true] {
+        run.endSession(handling: 0)
+        if isOtherProcess { run.kill() }
+        #expect(run.state == .ended(end), "\(isOtherProcess)")
+        run.connect()
+        run.settle()
+        #expect(run.state == .ended(end) && run.service.nickname == nil)
+      }
+      // The app may join it, and the end is forgotten.
+      run.join(7)
+      run.settle()
+      #expect(run.state == .joined && run.stored[run.room]?.ending == nil)
+    }
+
+    @Test func `Leaving a room that has removed the account takes the room out of the bookmarks`()
+      throws
+    {
+      var run = try RoomRun()
+      run.connect()
+      run.join(isBookmarked: true)
+      run.settle()
+      try run.receive(
+        """
+        <presence type='unavailable' from='lab@rooms.example/ann'>
+          <x xmlns='\(Namespace.roomUser)'><status code='110'/><status code='301'/></x></presence>
+        """)
+      run.request(5, .leave(run.room))
+      run.settle()
+      #expect(run.answers[5] == .some(nil) && run.state == .ended(.left))
+      let bookmark = try #require(run.service.bookmarks.first)
+      #expect(bookmark.child("conference", Namespace.bookmarks)?["autojoin"] == nil)
+      #expect(run.stored[run.room]?.ending == nil)
+    }
+
+    @Test func `A ban that a join meets is kept, and a room that is full is not`() throws {
+      var run = try RoomRun()
+      run.service.refusal = StanzaError(.auth, .forbidden)
+      run.connect()
+      run.join()
+      run.settle()
+      #expect(run.stored[run.room]?.ending == .banned(nil))
+      run.service.refusal = StanzaError(.wait, .serviceUnavailable)
+      run.join(2)
+      run.settle()
+      #expect(run.state == .waiting(.full) && run.stored[run.room]?.ending == nil)
+    }
+
+    @Test func `A join while the room is being left joins it after that`() throws {
+      var run = try Self.joined()
+      run.request(2, .leave(run.room))
+      run.request(3, .join(run.room, nickname: "anna", password: nil, isBookmarked: false))
+      #expect(run.state == .joining)
+      run.settle()
+      #expect(run.answers[2] == .some(nil) && run.answers[3] == .some(nil))
+      #expect(run.state == .joined && run.machine.infos.first?.nickname == "anna")
+      #expect(run.stored[run.room]?.isWanted == true)
+    }
+
+    @Test
+    func `A join while the room is being left outlasts the connection and the room's silence`()
+      throws
+    {
+      var cut = try Self.joined()
+      cut.request(2, .leave(cut.room))
+      cut.request(3, .join(cut.room, nickname: "ann", password: nil, isBookmarked: false))
+      cut.endSession(handling: 0)
+      #expect(cut.answers[3] == .some(.offline))
+      cut.connect()
+      cut.settle()
+      #expect(cut.state == .joined)
+
+      var silent = try Self.joined()
+      silent.request(2, .leave(silent.room))
+      silent.request(3, .join(silent.room, nickname: "ann", password: nil, isBookmarked: false))
+      silent.up = []
+      silent.wait(silent.limits.answerTime)
+      silent.settle()
+      #expect(silent.answers[2] == .some(nil) && silent.state == .joined)
+
+      var undone = try Self.joined()
+      undone.request(2, .leave(undone.room))
+      undone.request(3, .join(undone.room, nickname: "ann", password: nil, isBookmarked: false))
+      undone.request(4, .leave(undone.room))
+      undone.settle()
+      #expect(undone.answers[3] == .some(.ended(.left)) && undone.answers[4] == .some(nil))
+      #expect(undone.state == .ended(.left) && undone.stored[undone.room]?.isWanted == false)
+    }
+
+    @Test func `A message to a room has the elements of its content, such as those of a file`()
+      throws
+    {
+      var run = try Self.joined()
+      let file = SharedFile(FileMetadata(name: "plan.pdf"), sources: ["https://x/plan.pdf"])
+      let row = OutgoingRoomRow(
+        id: RowID(rawValue: 1), room: run.room, originID: "o1",
+        content: MessageContent(
+          body: "https://x/plan.pdf", elements: XMLFragment.text(of: file.elements)), date: 1)
+      run.handle(.send(ticket: 1, row))
+      let sent = try #require(run.sent.last.flatMap { MessageStanza($0) })
+      #expect(sent.kind == .groupchat && SharedFile.files(in: sent.payload) == [file])
+    }
+
     @Test func `A room whose service has ended is joined again`() throws {
       var run = try Self.joined()
       run.service.nickname = nil

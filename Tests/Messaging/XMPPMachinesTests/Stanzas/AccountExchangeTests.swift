@@ -86,7 +86,7 @@
       else { return }
       let due = try #require(exchange.nextWake)
       #expect(due == Instant.zero + AccountExchange.patience)
-      #expect(exchange.wake(now: .zero + .seconds(19)) == nil)
+      #expect(exchange.wake(now: .zero + .seconds(9)) == nil)
       #expect(exchange.wake(now: due) == .presumed(isResumed: false))
       #expect(exchange.nextWake == nil)
       // The next session asks again, and a late answer means nothing.

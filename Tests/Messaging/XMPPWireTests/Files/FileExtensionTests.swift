@@ -109,6 +109,16 @@
       #expect(SharedFile.files(in: "").isEmpty)
     }
 
+    @Test func `A namespace is found anywhere in the text of elements, and only as a whole`() {
+      let name = Namespace.outOfBand
+      for text in ["<x xmlns='\(name)'/>", name, "jabber:x:jabber:x:oob", "\u{E9}\(name)"] {
+        #expect(XMLFragment.mentions(name, in: text), "\(text)")
+      }
+      for text in ["", "jabber:x:oo", "jabber:x:ooc jabber:", String(name.dropFirst())] {
+        #expect(!XMLFragment.mentions(name, in: text), "\(text)")
+      }
+    }
+
     @Test func `The text of a message with a file stands in for it`() throws {
       let file = SharedFile(FileMetadata(name: "a"), sources: ["https://files.example/a"])
       let mark = try #require(file.elements.lazy.compactMap(FallbackMark.init).first)

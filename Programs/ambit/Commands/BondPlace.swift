@@ -1,0 +1,142 @@
+import BluetoothHost
+import Foundation
+import Glibc
+import HubClient
+import HubClientMachines
+import HubWire
+import JSONWire
+
+/// The store of bonds that a command means.
+struct BondPlace {
+  /// The file.
+  let path: String
+  /// The path of the hub's socket, for the store of a hub that runs; nil for one that was named, and for that of this
+  /// user's own radios.
+  var hub: String?
+  /// Whether root uses it with the rights of the owner of its folder, so that a hub can use the files.
+  var changesAsOwner = false
+
+  /// The store that the hub has which programs use.
+  ///
+  /// - Throws: If the hub does not answer, or tells this user nothing of its bonds.
+  static func ofHub(at hub: String) async throws -> BondPlace {
+    let own = "; AMBIT_HUB=off means the bonds of your own radios"
+    let status: HubWire.HubStatus
+    do throws(HubFailure) { status = try await HubStatusReader.read(at: hub) } catch {
+      let failure = RunningHubOptions.failure(error, at: hub)
+      throw CommandFailure(failure.status, failure.sentence + own)
+    }
+    guard let file = status.bondFile else {
+      if status.radio.name == "bluez" || status.radio.name.hasPrefix("bluez:") {
+        throw CommandFailure(
+          .noInput,
+          "bluetoothd keeps the bonds of the hub at \(hub); \"bluetoothctl devices Bonded\" lists them"
+            + own)
+      }
+      if status.radio.isSimulated {
+        throw CommandFailure(
+          .noInput,
+          "the hub at \(hub) has a simulated radio, whose bonds end with it unless AMBIT_BONDS names a file "
+            + "for the hub" + own)
+      }
+      throw CommandFailure(
+        .notPermitted,
+        "the hub at \(hub) does not report its bonds: it keeps none, or this user is not root and not "
+          + "the hub's" + own)
+    }
+    guard file.path.hasPrefix("/") else {
+      throw CommandFailure(
+        .noInput,
+        "the hub at \(hub) keeps its bonds in \"\(file.path)\", a path from its own working folder; name the "
+          + "file with its full path" + own)
+    }
+    guard file.bondCount == 0 || file.problem != nil || FileStatus(at: file.path) != nil else {
+      throw CommandFailure(
+        .noInput,
+        "the hub at \(hub) has \(file.bondCount) bonds in \(file.path), which this command does not find: "
+          + "use the hub's user, root, or the hub's container" + own)
+    }
+    return BondPlace(path: file.path, hub: hub, changesAsOwner: true)
+  }
+
+  /// Whether root uses it with the rights of another user only: a hub of less rights could name a file of root.
+  private var isOfOtherUser: Bool {
+    hub != nil && geteuid() == 0 && path != (try? BondStore.defaultPath())
+  }
+
+  /// Does something with the store. Its errors become failures of the command.
+  func withStore<Result>(
+    _ body: (BondStore) throws(BondStoreError) -> Result
+  ) throws -> Result {
+    func explained(_ store: BondStore) throws -> Result {
+      try BondOptions.explaining { () throws(BondStoreError) in
+        do throws(BondStoreError) { return try body(store) } catch {
+          var error = error
+          error.path = path
+          throw error
+        }
+      }
+    }
+    guard changesAsOwner else { return try explained(BondStore(path: path)) }
+    return try asOwner(explained)
+  }
+
+  /// Does something with the store as the owner of its folder, if this is root's process.
+  ///
+  /// - Throws: Where root would use a file of its own that a hub has named. The hub may exchange the folder at any time.
+  private func asOwner<Result>(_ body: (BondStore) throws -> Result) throws -> Result {
+    let url = URL(filePath: path)
+    let folder = url.deletingLastPathComponent().path
+    guard let owner = FileStatus(at: folder), owner.isForeign else {
+      guard !isOfOtherUser else {
+        throw CommandFailure(
+          .notPermitted,
+          "the hub reports that its bonds are in \"\(path)\", in no folder of another user than root; name "
+            + "it with --bonds if that is so")
+      }
+      return try body(BondStore(path: path))
+    }
+    // The other files of the command are found from its own working folder.
+    let working = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer {
+      if working >= 0 {
+        _ = fchdir(working)
+        close(working)
+      }
+    }
+    // Its parent folders may be closed to the owner, as those of a service are.
+    guard chdir(folder) == 0, let owner = FileStatus(at: "."), owner.isForeign else {
+      throw CommandFailure(.cannotCreate, "the folder \"\(folder)\" cannot be used")
+    }
+    return try owner.asOwner { try body(BondStore(path: "./" + url.lastPathComponent)) }
+  }
+
+  /// A JSON object of a bond, with the store that has it.
+  func json(_ object: JSON) -> JSON {
+    let place = JSON.object(["store": .string(path), "hub": hub.map { .string($0) }])
+    guard case .object(let members) = place else { return object }
+    return object.adding(members)
+  }
+
+  /// Prints which store is shown, if a hub has it.
+  func note(_ output: Output) {
+    if let hub { output.note("Bonds of the hub at \(Fit.safe(hub)), in \(Fit.safe(path))") }
+  }
+}
+
+extension FileStatus {
+  /// Whether it belongs to a user that this process, as root, can act for.
+  var isForeign: Bool { geteuid() == 0 && userID != 0 }
+
+  /// Does something with the rights of the owner, if this is root's process: what the owner has put in the way,
+  /// such as a link, can lead to nothing that is not the owner's.
+  func asOwner<Result>(_ body: () throws -> Result) throws -> Result {
+    guard isForeign else { return try body() }
+    let (user, group) = (geteuid(), getegid())
+    defer { _ = (seteuid(user), setegid(group)) }
+    guard setegid(groupID) == 0, seteuid(userID) == 0 else {
+      throw CommandFailure(.notPermitted, "the rights of user \(userID) cannot be taken")
+    }
+    return try body()
+  }
+}

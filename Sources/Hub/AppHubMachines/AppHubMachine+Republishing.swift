@@ -1,0 +1,97 @@
+import AppMachines
+import BluetoothInterface
+import BluetoothWire
+import Essentials
+import HubMachines
+
+// What the system requests of the host for a preserved manager, whose app doesn't run.
+
+extension AppHubMachine {
+  /// What a session holds; for one whose services are not published again yet, what it held before.
+  func holdings(of session: AppRadioSession) -> SessionHoldings? {
+    republications[session.number]?.holdings ?? hub.holdings(of: session.hostKey)
+  }
+
+  /// Whether the host is about to publish services of an app. Its process waits for that: it is given them with the
+  /// state of its manager, and would publish them twice.
+  func isRepublishing(_ app: AppID) -> Bool {
+    republications.contains { $1.isRequested && sessions[$0]?.app == app }
+  }
+
+  /// Requests what a preserved manager wants.
+  mutating func request(_ holdings: SessionHoldings, for session: AppRadioSession, now: Instant) {
+    isPreserving = true
+    defer { isPreserving = false }
+    let key = session.hostKey
+    for link in holdings.links { handle(.requested(key, .connect(link.peer, link.options))) }
+    if let scan = holdings.scan { handle(.requested(key, .startScan(scan))) }
+    let republication = Republication(holdings)
+    if !republication.isEnded {
+      republications[session.number] = republication
+      republish(session.number, now: now)
+    }
+    if let advertising = holdings.advertising {
+      handle(.requested(key, .startAdvertising(advertising, token(after: lastToken(of: session)))))
+    }
+    performHubActions(now: now)
+  }
+
+  /// The manager advertises, as it did before: the radio does when it is on.
+  mutating func advertisingBegan(
+    _ holdings: SessionHoldings, for session: AppRadioSession?, now: Instant
+  ) {
+    guard holdings.advertising != nil, let session else { return }
+    handle(.delivered(session.hostKey, [.completed(lastToken(of: session), .success(.done))]))
+    performHubActions(now: now)
+  }
+
+  private func lastToken(of session: AppRadioSession) -> RequestToken {
+    RequestToken(rawValue: hub.holdings(of: session.hostKey)?.lastToken ?? 0)
+  }
+
+  private func token(after token: RequestToken) -> RequestToken {
+    RequestToken(rawValue: token.rawValue + 1)
+  }
+
+  /// Requests the services that come next.
+  private mutating func republish(_ number: UInt64, now: Instant) {
+    guard let session = sessions[number] else { return }
+    let last = lastToken(of: session)
+    for request in republications[number]?.takeRequests(after: last) ?? [] {
+      handle(.requested(session.hostKey, request))
+    }
+    performHubActions(now: now)
+  }
+
+  /// The radio is on: what waited for it is requested.
+  mutating func radioIsOn(for number: UInt64, now: Instant) {
+    guard let session = sessions[number] else { return }
+    if republications[number] != nil {
+      republications[number]?.radioIsOn()
+      republish(number, now: now)
+    }
+    for request in sessions[number]?.radio.radioIsOn() ?? [] {
+      outputs.append(.send(session.hostKey, request))
+    }
+  }
+
+  /// The host has answered a request of a session without a process.
+  mutating func republished(
+    _ token: RequestToken, _ result: Result<HostReply, HostError>, _ session: AppRadioSession,
+    now: Instant
+  ) {
+    guard republications[session.number] != nil else { return }
+    let count = republications[session.number]?.completed(token, result) ?? 0
+    for _ in 0..<count {
+      outputs.append(.life(.report(.notPublished(session.app, session.receiver))))
+    }
+    republish(session.number, now: now)
+    if republications[session.number]?.isEnded == true { republications[session.number] = nil }
+    touched.insert(session.number)
+    guard !isRepublishing(session.app) else { return }
+    for (id, process) in processes.sorted(by: { $0.key < $1.key })
+    where process.app == session.app && !process.isFrozen && !process.held.isEmpty {
+      takeHeld(of: id, now: now)
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import BluetoothInterface
+import BluetoothWire
+
+/// The services and PSMs of a manager from before the system was started again, until the host has published them.
+///
+/// They are requested in their order, as the handles of services follow from it: a bonded peer finds them where they
+/// were. A service that includes another one waits for the handle of that one. What fails because of the radio is
+/// requested again when that is on.
+struct Republication: Sendable {
+  private enum Item: Sendable {
+    case service(SessionHoldings.Service)
+    case listener(SessionHoldings.Listener)
+
+    /// The first handle that a service had.
+    var handle: UInt16? {
+      if case .service(let service) = self { service.published.range.start } else { nil }
+    }
+
+    var includedServices: [UInt16] {
+      if case .service(let service) = self { service.definition.includedServices } else { [] }
+    }
+  }
+
+  private struct Entry: Sendable {
+    let position: Int
+    let item: Item
+  }
+
+  /// What the manager had. It is that until everything is published again or given up.
+  let holdings: SessionHoldings
+  private var waiting: [Entry]
+  private var requested: [RequestToken: Entry] = [:]
+  /// The first handles of services, by those that they had.
+  private var handles: [UInt16: UInt16] = [:]
+  private var awaitsRadio = false
+
+  init(_ holdings: SessionHoldings) {
+    self.holdings = holdings
+    let items = holdings.services.map(Item.service) + holdings.listeners.map(Item.listener)
+    waiting = items.enumerated().map { Entry(position: $0, item: $1) }
+    _ = giveUpUnpublished()
+  }
+
+  /// Whether everything is published or given up.
+  var isEnded: Bool { waiting.isEmpty && requested.isEmpty }
+  /// Whether the host is about to answer.
+  var isRequested: Bool { !requested.isEmpty }
+
+  /// The next requests.
+  ///
+  /// - Parameter token: The highest token of the session.
+  mutating func takeRequests(after token: RequestToken) -> [HostRequest] {
+    guard !awaitsRadio else { return [] }
+    let isNext = waiting.prefix { entry in
+      entry.item.includedServices.allSatisfy { handles[$0] != nil }
+    }
+    waiting.removeFirst(isNext.count)
+    var last = token.rawValue
+    return isNext.map { entry in
+      last += 1
+      let token = RequestToken(rawValue: last)
+      requested[token] = entry
+      return request(entry.item, token)
+    }
+  }
+
+  private func request(_ item: Item, _ token: RequestToken) -> HostRequest {
+    switch item {
+    case .service(let service):
+      var definition = service.definition
+      definition.includedServices = definition.includedServices.compactMap { handles[$0] }
+      return .addService(definition, token)
+    case .listener(let listener):
+      return .publishChannel(
+        psm: listener.psm, requiresEncryption: listener.requiresEncryption, token)
+    }
+  }
+
+  /// The host has answered a request. Returns how many services and PSMs are given up.
+  mutating func completed(_ token: RequestToken, _ result: Result<HostReply, HostError>) -> Int {
+    guard let entry = requested.removeValue(forKey: token) else { return 0 }
+    switch result {
+    case .success(.published(let published)):
+      if let handle = entry.item.handle { handles[handle] = published.range.start }
+    case .success: break
+    case .failure(.limitReached), .failure(.invalidArgument), .failure(.unsupported):
+      return 1 + giveUpUnpublished()
+    case .failure:
+      waiting.append(entry)
+      waiting.sort { $0.position < $1.position }
+      awaitsRadio = true
+      return 0
+    }
+    return giveUpUnpublished()
+  }
+
+  /// The radio is on.
+  mutating func radioIsOn() { awaitsRadio = false }
+
+  /// Gives up services that include one that is not published, and will not be.
+  private mutating func giveUpUnpublished() -> Int {
+    let count = waiting.count
+    while true {
+      var positions: [UInt16: Int] = [:]
+      for entry in waiting + requested.values {
+        if let handle = entry.item.handle { positions[handle] = entry.position }
+      }
+      let before = waiting.count
+      waiting.removeAll { entry in
+        entry.item.includedServices.contains {
+          handles[$0] == nil && positions[$0, default: .max] >= entry.position
+        }
+      }
+      guard waiting.count < before else { return count - waiting.count }
+    }
+  }
+
+  func violations() -> [String] {
+    var found: [String] = []
+    if isEnded { found.append("services are published, and still to be published again") }
+    if requested.isEmpty, !waiting.isEmpty, !awaitsRadio {
+      found.append("services wait for nothing")
+    }
+    return found
+  }
+}

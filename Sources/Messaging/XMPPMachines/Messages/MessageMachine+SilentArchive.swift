@@ -1,0 +1,76 @@
+#if Messaging
+  import Essentials
+
+  /// Messages that don't wait for the archive any longer, because it is silent or takes too long.
+  extension MessageMachine {
+    /// Whether messages are on disk that the app gets when the archive was read, or when waiting for it ends.
+    package var holdsMessagesBack: Bool { !waitingForArchive.isEmpty }
+
+    /// When waiting for the archive, or for the session to begin, ends; nil if nothing waits.
+    var waitingEnd: Instant? {
+      guard !goesAhead else { return nil }
+      guard isConnected else { return earlySince.map { $0 + limits.archiveSilence } }
+      guard isCatchingUp, let start = archive.startedAt else { return nil }
+      return min(
+        (archive.progressAt ?? start) + limits.archiveSilence, start + limits.archiveHold)
+    }
+
+    /// The archive has answered: what comes live waits for the rest, unless reading it takes too long.
+    mutating func noteProgress(_ now: Instant) {
+      guard let start = archive.startedAt, now < start + limits.archiveHold else { return }
+      goesAhead = false
+    }
+
+    /// Ends the waiting when it is due. The archive is read on.
+    mutating func endWaiting(_ now: Instant, _ commit: inout MessageCommit) {
+      guard let due = waitingEnd, due <= now else { return }
+      goesAhead = true
+      earlySince = nil
+      setBaseLines(now, &commit)
+      releaseWaiting(isAhead: true, now, &commit)
+      guard isConnected else { return }
+      requeueOfPeersWithOrder()
+      sendVoids(&commit)
+      for key in streams.keys { watchHole(key, now) }
+      for peer in conversations.keys { watchReceipts(of: peer, now) }
+      commit.then.append(.caughtUp(isWhole: false))
+    }
+
+    /// Hands over the messages without order that have waited for the archive.
+    mutating func releaseWaiting(isAhead: Bool, _ now: Instant, _ commit: inout MessageCommit) {
+      let waiting = waitingForArchive
+      waitingForArchive = []
+      heldCount -= waiting.count
+      for row in waiting {
+        if isAhead { reportMissing(now, &commit) }
+        release(row, .inOrder, &commit)
+      }
+    }
+
+    /// A row reports once that earlier messages may be missing, before the first message that doesn't wait for them. A new
+    /// store misses none: what its archive has is history.
+    mutating func reportMissing(_ now: Instant, _ commit: inout MessageCommit) {
+      guard !isArchiveBehind, !archive.isNew, historyEnd == nil else { return }
+      isArchiveBehind = true
+      let since = archive.marks.last?.date ?? wall(now)
+      let row = makeRow(.archiveGap(since: since), peer: account, date: wall(now))
+      insert(row, &commit)
+      release(row.id, .inOrder, &commit)
+    }
+
+    /// Accounts that know order recognise a message that the server has already. Messages to others wait until the archive
+    /// shows the fate of those before them.
+    private mutating func requeueOfPeersWithOrder() {
+      let found = entries.values.filter { $0.stage == .uncertain && knowsOrder($0.row.peer) }
+      guard !found.isEmpty else { return }
+      for entry in found { entries[entry.row.id]?.stage = .queued }
+      queue = (queue + found.map(\.row.id)).sorted()
+    }
+
+    /// The accounts to which nothing is sent before the archive has shown the fate of earlier messages.
+    var peersThatWait: Set<String> {
+      guard needsArchive else { return [] }
+      return Set(entries.values.lazy.filter { $0.stage == .uncertain }.map(\.row.peer))
+    }
+  }
+#endif

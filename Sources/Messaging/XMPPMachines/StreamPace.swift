@@ -1,0 +1,43 @@
+#if Messaging
+  internal import Essentials
+
+  /// How long a server has for its answers. One that is slow must not be taken for a dead one again and again: each new
+  /// connection would make it slower.
+  struct StreamPace: Sendable {
+    /// A server has at least this time after some connections that were given up.
+    private static let longestAnswer: TimeSpan = .seconds(20)
+
+    /// Connections in sequence that brought nothing.
+    var failureCount = 0
+    /// Connections that were given up for silence, less the answers in time since.
+    private var slowCount = 0
+
+    /// A session was given up because of an unanswered request.
+    mutating func noteSilence() { slowCount = min(slowCount + 1, 8) }
+
+    mutating func noteAnswer(after span: TimeSpan, _ times: StreamTimes) {
+      if span <= times.answer { slowCount = max(0, slowCount - 1) }
+    }
+
+    /// The time for an answer in a session.
+    func answer(_ times: StreamTimes) -> TimeSpan {
+      Self.doubled(times.answer, slowCount, limit: max(times.answer, Self.longestAnswer))
+    }
+
+    /// The silence that ends a negotiation.
+    func negotiation(_ times: StreamTimes) -> TimeSpan {
+      Self.doubled(times.answer, max(failureCount, slowCount), limit: times.negotiation)
+    }
+
+    /// From the wish to connect to an open connection.
+    func connecting(_ times: StreamTimes) -> TimeSpan {
+      Self.doubled(times.answer, failureCount, limit: times.connecting)
+    }
+
+    private static func doubled(_ span: TimeSpan, _ count: Int, limit: TimeSpan) -> TimeSpan {
+      let (longer, overflow) = span.nanoseconds.multipliedReportingOverflow(
+        by: 1 << Int64(min(20, count)))
+      return overflow ? limit : min(limit, TimeSpan(nanoseconds: longer))
+    }
+  }
+#endif

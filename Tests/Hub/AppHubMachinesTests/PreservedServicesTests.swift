@@ -1,0 +1,212 @@
+import AppMachines
+import BluetoothInterface
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import AppHubMachines
+
+/// Services and advertising of apps that don't run, over a restart of the system.
+@Suite struct PreservedServicesTests {
+  private static let manager = "peripheral:bell"
+
+  private static func service(_ uuid: UInt16, including: [UInt16] = []) -> ServiceDefinition {
+    ServiceDefinition(
+      uuid: BluetoothUUID(uuid), includedServices: including,
+      characteristics: [
+        CharacteristicDefinition(
+          uuid: BluetoothUUID(uuid + 1), properties: [.read, .write], permissions: .init())
+      ])
+  }
+
+  /// A name and a service.
+  private static var advertising: AdvertisingOptions {
+    var options = AdvertisingOptions()
+    options.data = [5, 0x09, 0x42, 0x65, 0x6C, 0x6C, 3, 0x03, 0x10, 0xFF]
+    return options
+  }
+
+  /// An app that was ended for its memory, with services, of which one includes another, a PSM and an advertisement.
+  private static func ended(_ modes: BackgroundModes = .bluetoothPeripheral) -> TestSystem {
+    var system = TestSystem(modes, manager: manager)
+    system.person(.opened)
+    system.request(.addService(service(0xFF00), RequestToken(rawValue: 1)))
+    let handle = system.process?.events.compactMap { event -> UInt16? in
+      guard case .completed(_, .success(.published(let published))) = event else { return nil }
+      return published.range.start
+    }.last
+    system.request(
+      .addService(service(0xFF10, including: [handle ?? 0]), RequestToken(rawValue: 2)))
+    system.request(
+      .publishChannel(psm: 0x85, requiresEncryption: true, RequestToken(rawValue: 3)))
+    system.request(.startAdvertising(advertising, RequestToken(rawValue: 4)))
+    system.person(.sentToBackground)
+    system.handle(.life(.memoryPressure(.critical)))
+    return system
+  }
+
+  /// The next system, with handles that others have taken meanwhile.
+  private static func next(
+    after first: TestSystem, radio: RadioState = .poweredOn, answers: Bool = true
+  ) -> TestSystem {
+    var second = TestSystem(
+      first.machine.modes[TestSystem.app] ?? [], manager: manager, firstHandle: 100)
+    second.radio = radio
+    second.answers = answers
+    for kept in first.machine.preservedManagers { second.handle(.preserved(kept)) }
+    return second
+  }
+
+  private static let read = HostEvent.serverRequest(
+    ServerRequest(
+      id: ServerRequestID(rawValue: 9), peer: TestSystem.peer, kind: .read(handle: 102, offset: 0),
+      needsResponse: true))
+
+  @Test func `Services and advertising go on with the next system, and a read launches the app`()
+    throws
+  {
+    let first = Self.ended()
+    #expect(first.state == .notRunning)
+    let kept = try #require(first.machine.preservedManagers.first)
+    #expect(kept.manager == Self.manager && kept.holdings.services.count == 2)
+    #expect(kept.holdings.listeners.map(\.psm) == [0x85])
+    #expect(kept.holdings.advertising == Self.advertising)
+    let bytes = try #require(kept.bytes)
+    #expect(PreservedManager(app: kept.app, manager: kept.manager, bytes: bytes) == kept)
+
+    var second = Self.next(after: first)
+    #expect(second.startCount == 0)
+    #expect(second.machine.radioUse(of: TestSystem.app).advertisementCount == 1)
+    let requests = second.takeRequests()
+    // In the background, without its name and its list of services.
+    let advertised = requests.compactMap { request in
+      if case .startAdvertising(let options, _) = request { options } else { nil }
+    }
+    #expect(advertised.count == 1)
+    #expect(advertised.first?.data.contains(0x42) == false)
+    // The included service has another handle than before.
+    let definitions = requests.compactMap { request in
+      if case .addService(let definition, _) = request { definition } else { nil }
+    }
+    #expect(definitions == [Self.service(0xFF00), Self.service(0xFF10, including: [100])])
+
+    second.host([Self.read])
+    #expect(second.startCount == 1)
+    let attachment = try #require(second.process?.attachments.first?.holdings)
+    #expect(attachment.services.map(\.published.range.start) == [100, 110])
+    #expect(attachment.advertising == Self.advertising)
+    #expect(attachment.unhandledCount == 0)
+    let reads = second.process?.events.compactMap { event in
+      if case .serverRequest(let request) = event { request.id } else { nil }
+    }
+    #expect(reads?.count == 1)
+    second.request(.respond(try #require(reads?.first), .success([1])))
+    #expect(second.takeRequests().contains(.respond(ServerRequestID(rawValue: 9), .success([1]))))
+    #expect(second.state == .suspended)
+    #expect(second.machine.preservedManagers.first?.holdings.services == attachment.services)
+  }
+
+  @Test func `Advertising waits until the radio of the next system is on`() {
+    var second = Self.next(after: Self.ended(), radio: .poweredOff)
+    #expect(!second.takeRequests().contains(where: Self.startsAdvertising))
+    second.radio = .poweredOn
+    second.host([.stateChanged(.poweredOn)])
+    #expect(second.takeRequests().count(where: Self.startsAdvertising) == 1)
+    // It was on once: the host goes on with it by itself.
+    second.host([.stateChanged(.poweredOff), .stateChanged(.poweredOn)])
+    #expect(!second.takeRequests().contains(where: Self.startsAdvertising))
+    #expect(second.startCount == 0)
+  }
+
+  private static func startsAdvertising(_ request: HostRequest) -> Bool {
+    if case .startAdvertising = request { true } else { false }
+  }
+
+  @Test func `Services that a host without a radio refuses are published when the radio is on`() {
+    let first = Self.ended()
+    var second = Self.next(after: first, radio: .unknown)
+    #expect(second.machine.preservedManagers == first.machine.preservedManagers)
+    #expect(second.takeRequests().contains { if case .addService = $0 { true } else { false } })
+    second.radio = .poweredOn
+    second.host([.stateChanged(.poweredOn)])
+    let kept = second.machine.preservedManagers.first?.holdings
+    #expect(kept?.services.map(\.published.range.start) == [100, 110])
+    second.host([Self.read])
+    #expect(second.process?.attachments.first?.holdings?.services.count == 2)
+  }
+
+  @Test func `A process that starts while its services are published gets all of them`() {
+    var second = Self.next(after: Self.ended(), answers: false)
+    second.person(.opened)
+    #expect(second.state == .active && second.process?.attachments.isEmpty == true)
+    second.answers = true
+    second.answerRequests()
+    let holdings = second.process?.attachments.first?.holdings
+    #expect(holdings?.services.map(\.published.range.start) == [100, 110])
+    #expect(holdings?.advertising == Self.advertising)
+  }
+
+  @Test(arguments: [HostError.limitReached("attribute handles"), .unsupported("included services")])
+  func `Services that the host can't have are reported, and no longer preserved`(error: HostError) {
+    var second = Self.next(after: Self.ended(), answers: false)
+    let requests = second.takeRequests()
+    for case .addService(_, let token) in requests {
+      second.host([.completed(token, .failure(error))])
+    }
+    let reports = second.lifeActions.count {
+      if case .report(.notPublished) = $0 { true } else { false }
+    }
+    // The one that includes it can't be published either.
+    #expect(reports == 2)
+    second.answers = true
+    second.answerRequests()
+    #expect(second.machine.preservedManagers.first?.holdings.services.isEmpty == true)
+    #expect(second.machine.preservedManagers.first?.holdings.listeners.count == 1)
+  }
+
+  @Test func `Nothing is published for an app without the mode, or after a force-quit`() {
+    #expect(Self.ended([]).machine.preservedManagers.isEmpty)
+    var system = Self.ended()
+    system.person(.forceQuit)
+    #expect(system.machine.preservedManagers.isEmpty)
+  }
+
+  @Test(arguments: 0..<20)
+  func `What a peripheral manager has outlives any restarts of the system`(_ seed: Int) {
+    var random = SeededGenerator(seed: UInt64(seed))
+    var system = Self.ended()
+    for step in 0..<60 {
+      switch random.next(upperBound: UInt64(8)) {
+      case 0:
+        let states: [RadioState] = [.unknown, .poweredOff, .poweredOn]
+        let radio = states[Int(random.next(upperBound: UInt64(3)))]
+        system = Self.next(
+          after: system, radio: radio, answers: random.next(upperBound: UInt64(2)) == 0)
+      case 1:
+        system.radio = .poweredOn
+        system.host([.stateChanged(.poweredOn)])
+      case 2: system.answerRequests()
+      case 3: system.answers.toggle()
+      case 4: if system.machine.republications.isEmpty { system.host([Self.read]) }
+      case 5: system.handle(.life(.memoryPressure(.critical)))
+      case 6: system.advance(by: .seconds(Int64(random.next(upperBound: UInt64(40)))))
+      default: system.host([.stateChanged(.poweredOff)])
+      }
+      let kept = system.machine.preservedManagers.first?.holdings
+      // A process that was started without a radio has nothing to restore, and would publish it.
+      guard system.startCount == 0 else { continue }
+      #expect(kept?.services.count == 2, "seed \(seed), step \(step)")
+      #expect(kept?.listeners.count == 1, "seed \(seed), step \(step)")
+      #expect(kept?.advertising == Self.advertising, "seed \(seed), step \(step)")
+    }
+    system.answers = true
+    system.answerRequests()
+    system.radio = .poweredOn
+    system.host([.stateChanged(.poweredOn)])
+    guard system.startCount == 0 else { return }
+    let starts = system.machine.preservedManagers.first?.holdings.services.map(
+      \.published.range.start)
+    #expect(starts?.allSatisfy { $0 < system.nextHandle } == true, "seed \(seed)")
+    #expect(system.machine.republications.isEmpty, "seed \(seed)")
+  }
+}

@@ -1,0 +1,231 @@
+import AppMachines
+import AppSessions
+import Essentials
+import EventLoop
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import AppManagerHost
+
+/// `kill -9` of the app, of its manager and of the hub at instants around a connection and a write, with real processes.
+/// `AMBIT_KILLS` sets the number of instants, and `AMBIT_FIRST_SEED` the seed of the first one.
+@Suite(.timeLimit(.minutes(60)), .serialized)
+struct KillTests {
+  private enum Victim: String, CaseIterable {
+    case app, manager, hub
+  }
+
+  /// What came of the instants for one victim.
+  private struct Row {
+    var count = 0
+    /// The door was opened by one connection, and by no other one.
+    var openedCount = 0
+    /// The connection was lost with the manager, and the next one has opened the door once more.
+    var openedAgainCount = 0
+    /// The event was handed to a process that ended without an acknowledgement.
+    var unacknowledgedCount = 0
+    /// The process had acknowledged the connection, and ended before it wrote.
+    var unwrittenCount = 0
+  }
+
+  private static let lock = "com.example.lock"
+
+  private static func number(_ name: String) -> UInt64? {
+    ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+  }
+
+  @Test func `A connection that is killed around its write opens the door, or is counted`()
+    async throws
+  {
+    let first = Self.number("AMBIT_FIRST_SEED") ?? 1
+    let count = Self.number("AMBIT_KILLS") ?? 4
+    let street = try await Street()
+    var rows: [Victim: Row] = [:]
+    for seed in first..<first + count {
+      let victim = seed % 2 == 0 ? Victim.app : .manager
+      try await kill(victim, seed, street, &rows[victim, default: Row()])
+    }
+    await street.close()
+    report(rows)
+  }
+
+  @Test func `A connection whose hub is killed around its write opens the door with the next hub`()
+    async throws
+  {
+    let first = Self.number("AMBIT_FIRST_SEED") ?? 1
+    let count = Self.number("AMBIT_KILLS") ?? 3
+    let street = try await Street(hasHub: true)
+    var rows: [Victim: Row] = [:]
+    for seed in first..<first + count {
+      try await kill(.hub, seed, street, &rows[.hub, default: Row()])
+    }
+    await street.close()
+    report(rows)
+  }
+
+  private func report(_ rows: [Victim: Row]) {
+    for victim in Victim.allCases {
+      guard let row = rows[victim] else { continue }
+      print(
+        "\(victim.rawValue): \(row.count) kills, \(row.openedCount) opened once, "
+          + "\(row.openedAgainCount) again by another connection, "
+          + "\(row.unacknowledgedCount) not acknowledged, "
+          + "\(row.unwrittenCount) ended before the write")
+    }
+  }
+
+  private func kill(
+    _ victim: Victim, _ seed: UInt64, _ street: Street, _ row: inout Row
+  ) async throws {
+    var random = SeededGenerator(seed: seed)
+    let delay = Double(random.next() % 1_000) / 1_000 * 0.4
+    try await street.leave()
+    let before = try await street.program.app(Self.lock)
+    let count = street.openingCount
+    street.radio.moveIntoRange()
+    try await Task.sleep(for: .seconds(delay))
+    switch victim {
+    case .app: Glibc.kill(try #require(before.processID), SIGKILL)
+    case .manager: try await street.killManager()
+    case .hub: try await street.killHub()
+    }
+    let after = try await street.settle(before, opens: victim != .app, from: count)
+    let openings = street.openingCount - count
+    row.count += 1
+    if victim == .app {
+      let unacknowledged = after.counts.unacknowledgedCount - before.counts.unacknowledgedCount
+      if openings == 1 {
+        row.openedCount += 1
+      } else if unacknowledged > 0 {
+        row.unacknowledgedCount += 1
+      } else {
+        row.unwrittenCount += 1
+      }
+      #expect(openings <= 1, "seed \(seed), \(delay) s: the door was opened \(openings) times")
+    } else {
+      #expect(after.processID == before.processID, "seed \(seed), \(delay) s: another process")
+      #expect((1...2).contains(openings), "seed \(seed), \(delay) s: \(openings) openings")
+      if openings == 1 { row.openedCount += 1 } else { row.openedAgainCount += 1 }
+    }
+    guard victim == .hub else { return }
+    // The manager goes on: each event was handed over and acknowledged, and none is left.
+    #expect(after.counts.unacknowledgedCount == before.counts.unacknowledgedCount)
+    #expect(after.counts.launchCount == before.counts.launchCount, "seed \(seed)")
+    #expect(after.counts.crashCount == before.counts.crashCount, "seed \(seed)")
+  }
+}
+
+/// A door with its lock, and the manager as a program of its own. Used by one task.
+private final class Street: @unchecked Sendable {
+  // Sendable because one task uses it.
+  let folder: String
+  let radio: LockRadio
+  let program: ProgramRun
+  private var manager: Process?
+  private var hub: Process?
+  private let counter: OpeningCounter
+  private let task: Task<Void, Never>
+  private static let lock = "com.example.lock"
+
+  private actor OpeningCounter {
+    nonisolated let value = LockedCount()
+    func follow(_ openings: AsyncStream<Int>) async {
+      for await count in openings { value.set(count) }
+    }
+  }
+
+  /// - Parameter hasHub: Whether the manager uses the radio of a hub, and not one of its own.
+  init(hasHub: Bool = false) async throws {
+    folder = try TestManager.makeFolder()
+    radio = try await LockRadio(in: folder)
+    program = ProgramRun(folder: folder, hub: hasHub ? folder + "/hub" : nil)
+    let counter = OpeningCounter()
+    self.counter = counter
+    let openings = radio.openings
+    task = Task { await counter.follow(openings) }
+    if hasHub { try await startHub() }
+    try await startManager()
+    let place = try TestManager.makeDoorLock(in: folder)
+    try await program.perform(.install(folder: place))
+  }
+
+  var openingCount: Int { counter.value.get() }
+
+  private func startManager() async throws {
+    let radioWords = hub == nil ? ["--radio", "unix:" + radio.path] : []
+    manager = try await program.start(
+      ["apps", "run", "--json", "--freezer", "signals", "--no-memory-pressure"] + radioWords)
+  }
+
+  private func startHub() async throws {
+    hub = try await program.start(
+      ["--no-network", "--radio", "unix:" + radio.path, "--socket", folder + "/hub", "--json"],
+      program: "ambit-hub")
+  }
+
+  func killHub() async throws {
+    if let hub {
+      kill(hub.processIdentifier, SIGKILL)
+      hub.waitUntilExit()
+    }
+    try await startHub()
+  }
+
+  func killManager() async throws {
+    if let manager {
+      kill(manager.processIdentifier, SIGKILL)
+      manager.waitUntilExit()
+    }
+    try await startManager()
+  }
+
+  /// The person opens the app at home, and leaves.
+  func leave() async throws {
+    try await program.perform(.open(Self.lock, attaches: false))
+    try await program.until(Self.lock) { $0.connectionCount == 1 }
+    try await program.perform(.background(Self.lock))
+    radio.moveOutOfRange()
+    try await program.until(Self.lock) { $0.state == .suspended && $0.pendingConnectionCount == 1 }
+    try await program.untilWritten()
+  }
+
+  /// Waits until the door was opened, or until a process has got the arrival of the lock and doesn't open it.
+  func settle(
+    _ before: AppManagerStatus.App, opens: Bool, from count: Int
+  ) async throws -> AppManagerStatus.App {
+    var handedAt: Instant?
+    while true {
+      let app = try await program.app(Self.lock)
+      let isQuiet = app.state == .suspended || app.state == .notRunning
+      if isQuiet, app.waitingCount == 0, app.connectionCount == 1 {
+        if openingCount > count { return app }
+        if !opens, app.counts.handedCount > before.counts.handedCount {
+          if let handedAt, Instant.now - handedAt > Self.writeTime { return app }
+          handedAt = handedAt ?? .now
+        }
+      }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// Longer than a write takes.
+  private static let writeTime = TimeSpan.seconds(2)
+
+  func close() async {
+    manager?.terminate()
+    manager?.waitUntilExit()
+    hub?.terminate()
+    hub?.waitUntilExit()
+    task.cancel()
+    await radio.close()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+}
+
+private final class LockedCount: Sendable {
+  private let count = Mutex(0)
+  func get() -> Int { count.withLock { $0 } }
+  func set(_ new: Int) { count.withLock { $0 = new } }
+}

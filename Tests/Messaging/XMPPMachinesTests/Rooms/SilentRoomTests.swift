@@ -1,0 +1,103 @@
+#if Messaging
+  import Essentials
+  import Testing
+  import XMPPWire
+
+  @testable import XMPPMachines
+
+  @Suite("Rooms and bookmarks without an answer")
+  struct SilentRoomTests {
+    private static func gaps(_ run: RoomRun) -> Int {
+      run.delivered.count { if case .archiveGap = $0 { true } else { false } }
+    }
+
+    /// A room whose archive was read, and that is joined again while its archive is silent.
+    private static func joinedAgain() throws -> RoomRun {
+      var run = try RoomRun()
+      run.connect()
+      run.join()
+      run.settle()
+      run.say("before", id: "1")
+      run.settle()
+      run.endSession(handling: 0)
+      run.say("missed", id: "2")
+      run.service.isArchiveSilent = true
+      run.connect()
+      run.settle()
+      run.say("live", id: "3")
+      run.settle()
+      return run
+    }
+
+    @Test func `A room is used after ten seconds of its archive's silence, and a gap is reported`()
+      throws
+    {
+      var run = try Self.joinedAgain()
+      run.send("own")
+      run.wait(.seconds(9))
+      #expect(run.bodies == ["before"] && run.state == .joining)
+      run.wait(.seconds(1))
+      #expect(run.bodies == ["before", "live", "own"] && run.state == .joined)
+      #expect(Self.gaps(run) == 1)
+      run.down += run.service.answerAll()
+      run.settle()
+      #expect(run.bodies == ["before", "live", "own", "missed"])
+      #expect(run.messages.last?.arrival == .late)
+      #expect(Self.gaps(run) == 1)
+    }
+
+    @Test func `Rooms that don't answer keep another one from being joined for ten seconds`() throws
+    {
+      var run = try RoomRun()
+      run.connect()
+      run.settle()
+      let count = run.limits.joiningCountMax
+      for number in 0..<count {
+        let silent = try #require(JID("silent-\(number)@gone.example"))
+        run.request(
+          UInt64(100 + number), .join(silent, nickname: "ann", password: nil, isBookmarked: false))
+      }
+      run.up = []
+      run.join()
+      run.wait(.seconds(9))
+      #expect(run.answers[1] == nil)
+      run.wait(.seconds(1))
+      #expect(run.answers[1] == .some(nil))
+      run.wait(.seconds(60))
+      #expect(run.answers[100] == .some(.ended(.noAnswer)))
+    }
+
+    @Test func `A list of bookmarks that doesn't come is reported, and requested again`() throws {
+      var run = try RoomRun()
+      run.service.isBookmarkSilent = true
+      run.connect()
+      run.join(isBookmarked: true)
+      run.settle()
+      #expect(run.answers[1] == .some(nil))
+      run.wait(.seconds(30))
+      #expect(run.notices.contains(.problem(.bookmarksUnavailable(.remoteServerTimeout))))
+      #expect(run.service.bookmarks.isEmpty)
+      run.service.isBookmarkSilent = false
+      run.wait(.seconds(600))
+      #expect(run.service.bookmarks.count == 1)
+    }
+
+    @Test func `A bookmark that the server doesn't confirm holds up no other one`() throws {
+      var run = try RoomRun()
+      run.connect()
+      run.settle()
+      run.service.isBookmarkSilent = true
+      run.join(isBookmarked: true)
+      run.settle()
+      let other = try #require(JID("other@rooms.example"))
+      run.request(2, .leave(run.room))
+      run.request(3, .join(other, nickname: "ann", password: nil, isBookmarked: true))
+      run.request(4, .leave(other))
+      run.settle()
+      run.service.isBookmarkSilent = false
+      run.wait(.seconds(31))
+      #expect(run.notices.contains(.problem(.bookmarksUnavailable(.remoteServerTimeout))))
+      #expect(run.service.bookmarks.map { $0["id"] } == ["other@rooms.example"])
+    }
+  }
+#endif
