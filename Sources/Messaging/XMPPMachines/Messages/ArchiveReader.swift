@@ -82,6 +82,16 @@
       nextStart = nil
     }
 
+    /// The connection has ended, and the session may be resumed: a reading under way is due again at once, the next one at
+    /// its time.
+    mutating func interrupt(now: Instant) {
+      if isRunning { nextStart = now }
+      query = nil
+      deadline = nil
+    }
+
+    func isDue(now: Instant) -> Bool { !isRunning && nextStart.map { $0 <= now } ?? false }
+
     private mutating func restart(_ now: Instant, _ wall: WallTime) -> ArchiveRequest {
       search = nil
       if isNew {
@@ -233,7 +243,7 @@
       if let query, let deadline, deadline <= now {
         return fail(query.id, isUnknownItem: false, now: now)
       }
-      guard query == nil, let nextStart, nextStart <= now else { return nil }
+      guard isDue(now: now) else { return nil }
       return .query(
         failureCount > 0 && failureCount < limits.queryRetryMax
           ? restart(now, wall) : start(now: now, wall: wall))

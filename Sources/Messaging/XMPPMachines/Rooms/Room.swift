@@ -143,7 +143,9 @@
     mutating func connect(isResumed: Bool, _ shared: inout RoomShared) {
       if isResumed, phase.isInside || phase == .joining {
         awaited?.deadline = shared.now + shared.limits.answerTime
-        if phase == .catchingUp { startReading(&shared) }
+        if phase == .catchingUp || phase == .ready && reader.isDue(now: shared.now) {
+          startReading(&shared)
+        }
         // The service may have removed this occupant, and its notice may be lost.
         if phase == .ready, awaited == nil { ping(&shared) }
         return
@@ -157,13 +159,13 @@
     }
 
     mutating func disconnect(_ shared: inout RoomShared) {
-      stopReading()
+      reader.interrupt(now: shared.now)
+      forgetPage()
       answerJoins(.offline, &shared)
       if phase == .leaving { finishLeaving(&shared) }
     }
 
-    private mutating func stopReading() {
-      reader.stop()
+    private mutating func forgetPage() {
       query = nil
       results = []
       resultByteCount = 0
@@ -174,7 +176,8 @@
       awaited = nil
       unansweredPings = 0
       nicknameTries = 0
-      stopReading()
+      reader.stop()
+      forgetPage()
       clearOccupants(&shared)
       dropHeld(&shared)
       doubt(shared.now)

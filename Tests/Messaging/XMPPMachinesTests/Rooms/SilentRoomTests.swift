@@ -46,6 +46,37 @@
       #expect(Self.gaps(run) == 1)
     }
 
+    @Test func `A resumed session reads on what a cut has interrupted in a room that is used`()
+      throws
+    {
+      var run = try Self.joinedAgain()
+      run.wait(.seconds(10))
+      #expect(run.bodies == ["before", "live"] && run.state == .joined)
+      run.disconnect()
+      _ = run.service.answerAll()
+      run.connect(isResumed: true)
+      run.settle()
+      #expect(run.bodies == ["before", "live", "missed"])
+    }
+
+    @Test func `A resumed session reads the archive of a room at the time that was set before`()
+      throws
+    {
+      var run = try RoomRun()
+      run.connect()
+      run.join()
+      run.settle()
+      run.service.losesNext = true
+      run.say("lost", id: "1")
+      run.disconnect()
+      run.connect(isResumed: true)
+      run.settle()
+      #expect(run.bodies == [])
+      run.wait(run.limits.archive.archiveInterval)
+      run.settle()
+      #expect(run.bodies == ["lost"])
+    }
+
     @Test func `Rooms that don't answer keep another one from being joined for ten seconds`() throws
     {
       var run = try RoomRun()
