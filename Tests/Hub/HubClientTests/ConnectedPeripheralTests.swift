@@ -94,6 +94,21 @@ struct ConnectedPeripheralTests {
     }
   }
 
+  /// Waits until the host has read the peer's name, which it does behind what the app requests.
+  private static func awaitName(_ provider: HubSessionProvider) async {
+    let (events, event) = AsyncStream.makeStream(of: HostEvent.self)
+    let session = provider.openSession(acknowledgesEvents: false, settle: nil) { batch in
+      for each in batch { event.yield(each) }
+    }
+    defer { session.close() }
+    for await each in events {
+      switch each {
+      case .linkOpened(let link), .linkUpdated(let link): if link.name != nil { return }
+      default: break
+      }
+    }
+  }
+
   @Test(
     "peripherals that others are connected to are retrieved by service, without their values",
     arguments: [nil, guest])
@@ -116,6 +131,7 @@ struct ConnectedPeripheralTests {
     var iterator = lines.makeAsyncIterator()
     var line = await iterator.next()
     while line != "notified" { line = await iterator.next() }
+    await Self.awaitName(provider)
 
     let otherProvider = HubSessionProvider(path: path, app: "onlooker", logger: .silent)
     let (seen, seenContinuation) = AsyncStream.makeStream(of: String.self)

@@ -107,7 +107,7 @@
         #expect(try await browser.isEnabled(browser.find("#clear")) == false)
         try await browser.click(browser.find("#on"))
         try await browser.wait(until: "!document.querySelector('#shown').hidden")
-        #expect(desk.isOn.value)
+        try await Self.expectSoon { desk.isOn.value }
         try await browser.wait(until: "document.querySelector('#upper').classList.contains('on')")
         #expect(try await browser.isEnabled(browser.find("#clear")))
         try await Self.type("x", into: "#text", browser)
