@@ -26,6 +26,8 @@
     private static let sendBufferSize: Int32 = 8_192
     /// SDUs that are read or written before other things of the loop.
     private static let turnCountMax = 64
+    /// SDUs that are read of a channel that has ended: more than the kernel's buffer holds.
+    private static let restCountMax = 4_096
     private static let acceptingPause = TimeSpan.seconds(1)
     private static let dynamicPSMs: ClosedRange<UInt16> = 0x80...0xFF
 
@@ -63,8 +65,8 @@
     /// Gets the events of the loop.
     var onReport: (Report) -> Void = { _ in }
 
-    private init(_ descriptor: Int32, _ role: Role, on loop: EpollLoop) throws(ChannelSocketFailure)
-    {
+    /// Takes ownership of a descriptor, and closes it if it can't be watched.
+    init(_ descriptor: Int32, _ role: Role, on loop: EpollLoop) throws(ChannelSocketFailure) {
       var ready: (Readiness) -> Void = { _ in }
       do throws(SystemError) {
         watch = try WatchedDescriptor(owning: descriptor, on: loop) { ready($0) }
@@ -183,7 +185,7 @@
 
     // MARK: Events of the loop
 
-    private func ready(_ readiness: Readiness) {
+    func ready(_ readiness: Readiness) {
       switch role {
       case .connecting: finishConnecting()
       case .listening: acceptAll()
@@ -260,13 +262,18 @@
       }
     }
 
+    /// Reads an SDU into a buffer; returns the result of the system call.
+    private func read(into bytes: inout [UInt8]) -> Int {
+      unsafe bytes.withUnsafeMutableBytes {
+        unsafe Glibc.read(watch.descriptor, $0.baseAddress, $0.count)
+      }
+    }
+
     private func readAll() {
       var bytes = [UInt8](repeating: 0, count: Int(Self.receiveMTU))
       var hasFailed = false
       for _ in 0..<Self.turnCountMax where watch.isOpen {
-        let count = unsafe bytes.withUnsafeMutableBytes {
-          unsafe read(watch.descriptor, $0.baseAddress, $0.count)
-        }
+        let count = read(into: &bytes)
         if count > 0 {
           onReport(.event(.received(Array(bytes[..<count]))))
           continue
@@ -282,6 +289,25 @@
         }
         hasFailed = true
       }
+    }
+
+    /// What the peer has sent before it closed the channel: a send that fails since then would hide it.
+    private func readRest() -> [ChannelSocketEvent] {
+      var bytes = [UInt8](repeating: 0, count: Int(Self.receiveMTU))
+      var events: [ChannelSocketEvent] = []
+      var hasFailed = false
+      while events.count < Self.restCountMax {
+        let count = read(into: &bytes)
+        if count > 0 {
+          events.append(.received(Array(bytes[..<count])))
+        } else if count == 0 || errno == ECONNRESET, !hasFailed {
+          // The kernel reports the end, once, before the bytes.
+          hasFailed = true
+        } else if count == 0 || errno != EINTR {
+          break
+        }
+      }
+      return events
     }
 
     // MARK: Sending
@@ -306,7 +332,8 @@
         if written < 0 {
           if errno == EINTR { continue }
           if errno != EAGAIN {
-            events = [.ended(Self.failure(errno))]
+            let failure = Self.failure(errno)
+            events = readRest() + [.ended(failure)]
             watch.close()
           }
           break sending

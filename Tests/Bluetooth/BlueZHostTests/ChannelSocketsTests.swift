@@ -4,6 +4,7 @@
   import BluetoothWire
   import EventLoop
   import Foundation
+  import Glibc
   import Testing
 
   @testable import BlueZHost
@@ -33,6 +34,39 @@
         }
         #expect(!reason.isEmpty)
       }
+    }
+
+    /// Three SDUs of a peer that closes the channel before a send: what the owner of the socket gets.
+    private static func events(
+      hasUnsent: Bool, on loop: EpollLoop
+    ) throws -> [ChannelSocketEvent] {
+      var pair: [Int32] = [0, 0]
+      let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+      try #require(socketpair(AF_UNIX, type, 0, &pair) == 0)
+      let socket = try ChannelSocket(pair[0], .open(mtu: 64), on: loop)
+      defer { socket.close() }
+      while hasUnsent, socket.send([UInt8](repeating: 1, count: 64)) != [] {}
+      for byte in UInt8(1)...3 { #expect(write(pair[1], [byte], 1) == 1) }
+      close(pair[1])
+      guard hasUnsent else { return socket.send([9]) }
+      // What waits leaves when the loop reports that there is room.
+      var events: [ChannelSocketEvent] = []
+      socket.onReport = { if case .event(let event) = $0 { events.append(event) } }
+      socket.ready([.writable, .readable])
+      return events
+    }
+
+    @Test(arguments: [false, true])
+    func `A send that fails hides nothing of what the peer sent before it closed`(
+      hasUnsent: Bool
+    ) async throws {
+      let events = try await withCheckedThrowingContinuation { continuation in
+        let loop = EpollLoop.shared
+        loop.execute {
+          continuation.resume(with: Result { try Self.events(hasUnsent: hasUnsent, on: loop) })
+        }
+      }
+      #expect(events == [.received([1]), .received([2]), .received([3]), .ended(.closedByPeer)])
     }
 
     @Test func `Actions on sockets that have ended do nothing, and closing has an end`() {
