@@ -33,9 +33,12 @@ struct HeldSocketPhone {
   private var takenActionCount = 0
   private var lastTicket: UInt64 = 0
 
-  init(_ modes: BackgroundModes = .voip, limits: HeldSocketLimits = HeldSocketLimits()) {
+  init(
+    _ modes: BackgroundModes = .voip, limits: HeldSocketLimits = HeldSocketLimits(),
+    seed: UInt64 = 1
+  ) {
     phone = TestPhone(modes)
-    sockets = HeldSocketMachine(limits: limits)
+    sockets = HeldSocketMachine(limits: limits, seed: seed)
   }
 
   // MARK: The machines

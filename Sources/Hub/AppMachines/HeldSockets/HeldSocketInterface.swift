@@ -84,17 +84,31 @@ package struct HeldSocketLimits: Hashable, Sendable {
   package var stopTimes: [TimeSpan] = [.milliseconds(10), .milliseconds(100), .seconds(1)]
   /// Bytes that came so short a time before the suspension may be read and not handled.
   package var handlingTime: TimeSpan = .seconds(1)
-  /// An app without a connection that it wants is woken this time after its suspension, then after twice as long, and so on.
+  /// An app without a connection that it wants is woken this time after its suspension at the latest, then after twice as
+  /// long, and so on: by chance up to half of it earlier, the first time up to all of it, so that devices which have lost
+  /// their server together come back at different times.
   package var reconnectPause: TimeSpan = .seconds(2)
   package var reconnectPauseMax: TimeSpan = .seconds(300)
-  /// The shortest pause before the launch of one that doesn't run: it may have ended for its memory.
+  /// The shortest pause before the launch of one that doesn't run: it may have ended for its memory. By chance it is up to
+  /// twice as long.
   package var reconnectLaunchPause: TimeSpan = .seconds(60)
 
   package init() {}
 
   /// The pause after this number of wakes.
-  func reconnectPause(afterWakes count: Int) -> TimeSpan {
-    min(reconnectPause * (1 << Int64(min(max(count, 0), 30))), reconnectPauseMax)
+  ///
+  /// - Parameter chance: A number in 0 ..< 1.
+  func reconnectPause(afterWakes count: Int, isLaunch: Bool, chance: Double) -> TimeSpan {
+    let longest = min(reconnectPause * (1 << Int64(min(max(count, 0), 30))), reconnectPauseMax)
+    let shortest = count > 0 ? longest.nanoseconds / 2 : 0
+    let pause = Self.between(shortest, longest.nanoseconds, chance)
+    guard isLaunch else { return pause }
+    let launch = reconnectLaunchPause.nanoseconds
+    return max(pause, Self.between(launch, 2 * launch, chance))
+  }
+
+  private static func between(_ a: Int64, _ b: Int64, _ chance: Double) -> TimeSpan {
+    TimeSpan(nanoseconds: a + Int64(Double(b - a) * chance))
   }
 }
 

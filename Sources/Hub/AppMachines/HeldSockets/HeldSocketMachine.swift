@@ -59,8 +59,13 @@ package struct HeldSocketMachine: Sendable {
   package private(set) var keepAlives: [AppID: KeepAlive] = [:]
   private var suspended: Set<AppProcessID> = []
   private var lastID: UInt64 = 0
+  private var chance: SeededGenerator
 
-  package init(limits: HeldSocketLimits = HeldSocketLimits()) { self.limits = limits }
+  /// - Parameter seed: For the pauses of apps without a connection.
+  package init(limits: HeldSocketLimits = HeldSocketLimits(), seed: UInt64) {
+    self.limits = limits
+    chance = SeededGenerator(seed: seed)
+  }
 
   /// When to report `wake`; nil while nothing is waited for.
   package var nextWake: Instant? {
@@ -193,9 +198,9 @@ package struct HeldSocketMachine: Sendable {
   @discardableResult
   private mutating func planReconnection(_ id: HeldSocketID, _ now: Instant) -> Bool {
     guard let entry = entries[id], let count = entry.reconnection?.wakeCount else { return false }
-    let pause = limits.reconnectPause(afterWakes: count)
-    let shortest = entry.owner == nil ? limits.reconnectLaunchPause : .zero
-    entries[existing: id].reconnection?.due = now + max(pause, shortest)
+    let pause = limits.reconnectPause(
+      afterWakes: count, isLaunch: entry.owner == nil, chance: chance.unit())
+    entries[existing: id].reconnection?.due = now + pause
     return true
   }
 

@@ -48,7 +48,8 @@ final class AppManagerSockets {
     self.times = times
     self.store = store
     file = HeldSocketFile(beside: core.path)
-    machine = HeldSocketMachine(limits: limits)
+    var chance = SystemRandomNumberGenerator()
+    machine = HeldSocketMachine(limits: limits, seed: chance.next())
     timer = core.loop.makeTimer { [weak self] in
       self?.timerSetFor = nil
       self?.handle(.wake)
